@@ -6,11 +6,32 @@ import type { RequestContext } from "./context.ts";
 /** Path whose errors are plain text (spec, Errors). */
 export const PING_PATH = "/v1/ping";
 
-const JSON_TYPE = { "Content-Type": "application/json" };
+/** Headers of one answer, by name. */
+type Headers = Record<string, string>;
 
 /** Answers with JSON that is text already; the line ends for those who read it in a terminal. */
-export function answer(c: RequestContext, status: 200 | 201 | 202, json: RawJson): Response {
-  return c.body(`${json}\n`, status, JSON_TYPE);
+export function answer(
+  c: RequestContext,
+  status: 200 | 201 | 202,
+  json: RawJson,
+  headers?: Headers,
+): Response {
+  return answerText(c, status, `${json}\n`, "application/json", headers);
+}
+
+/**
+ * Answers with text. The headers go into the response at once: changing them later makes the runtime
+ * build an object for them, which takes as long as the rest of the answer.
+ */
+export function answerText(
+  c: RequestContext,
+  status: number,
+  text: string,
+  type = "text/plain; charset=UTF-8",
+  headers?: Headers,
+): Response {
+  const all = { "Content-Type": type, "X-Request-Id": c.get("requestId"), ...headers };
+  return new Response(text, { status, headers: all });
 }
 
 /** Answers a first write with 202 and its retry with 200 (decision 23). */
@@ -18,33 +39,41 @@ export function answerWrite(
   c: RequestContext,
   kind: "stored" | "replayed",
   json: RawJson,
+  dropped: number,
 ): Response {
-  if (kind === "replayed") markReplayed(c);
-  return answer(c, kind === "stored" ? 202 : 200, json);
+  const status = kind === "stored" ? 202 : 200;
+  if (kind === "stored" && dropped === 0) return answer(c, status, json);
+  return answer(c, status, json, writeHeaders(kind, dropped));
 }
 
-export function markReplayed(c: RequestContext): void {
-  c.header("Idempotent-Replayed", "true");
-}
-
-/** Tells what the plan did not keep (decision 38). */
-export function tellDropped(c: RequestContext, dropped: number): void {
-  if (dropped > 0) c.header("Runledger-Dropped", `metadata=${dropped}`);
+/** What a write's answer tells in headers: a retry, and what the plan did not keep (decision 38). */
+export function writeHeaders(kind: "stored" | "replayed", dropped: number): Headers {
+  return {
+    ...(kind === "replayed" ? { "Idempotent-Replayed": "true" } : {}),
+    ...(dropped > 0 ? { "Runledger-Dropped": `metadata=${dropped}` } : {}),
+  };
 }
 
 /** Answers with a refusal: envelope, status and headers follow from its code. */
-export function fail(c: RequestContext, problem: Problem): Response {
-  const { status } = ERRORS[problem.code];
-  c.set("error", problem.code);
-  if (status === 401) c.header("WWW-Authenticate", "Bearer");
-  // Jittered, so that clients do not come back all at once (decision 42).
-  if (status === 503) c.header("Retry-After", String(1 + Math.floor(Math.random() * 5)));
-  if (problem.code === "shutting_down" || status === 408) c.header("Connection", "close");
-  if (c.req.path === PING_PATH) {
-    c.header("X-Error-Code", problem.code);
-    c.header("Cache-Control", "no-store");
-    return c.text(`${problem.code} ${problem.message}\n`, status);
-  }
+export function fail(c: RequestContext, problem: Problem, headers: Headers = {}): Response {
   const { code, message, field } = problem;
-  return c.body(`${rawOf({ error: code, message, field })}\n`, status, JSON_TYPE);
+  const { status } = ERRORS[code];
+  c.set("error", code);
+  const all = { ...refusalHeaders(problem), ...headers };
+  if (c.req.path === PING_PATH) {
+    const told = { ...all, "X-Error-Code": code, "Cache-Control": "no-store" };
+    return answerText(c, status, `${code} ${message}\n`, undefined, told);
+  }
+  const json = `${rawOf({ error: code, message, field })}\n`;
+  return answerText(c, status, json, "application/json", all);
+}
+
+function refusalHeaders({ code }: Problem): Headers {
+  const { status } = ERRORS[code];
+  return {
+    ...(status === 401 ? { "WWW-Authenticate": "Bearer" } : {}),
+    // Jittered, so that clients do not come back all at once (decision 42).
+    ...(status === 503 ? { "Retry-After": String(1 + Math.floor(Math.random() * 5)) } : {}),
+    ...(code === "shutting_down" || status === 408 ? { "Connection": "close" } : {}),
+  };
 }

@@ -2,21 +2,21 @@
  * The application: the table of routes, and the order in which a request is checked
  * (decisions, section 2): host, route, shutting down, credential, body, then the handler.
  */
-import { type Handler, Hono, type MiddlewareHandler } from "hono";
-import { Overloaded, StorageUnavailable } from "../domain/errors.ts";
+import { Hono } from "hono";
+import { TrieRouter } from "hono/router/trie-router";
 import type { Requirement, Scope } from "../domain/credentials.ts";
 import { fail } from "./answer.ts";
-import type { AppDeps, Facts, Route } from "./context.ts";
+import type { AppDeps, Facts, Guard, Handle, Route } from "./context.ts";
 import { appendEvents } from "./events.ts";
 import { finishRun } from "./finish.ts";
 import { healthz, readyz, SHUTTING_DOWN } from "./health.ts";
 import { sendHeartbeat } from "./heartbeats.ts";
 import { createKey, listKeys, revokeKey } from "./keys.ts";
-import { readJsonBody } from "./middleware/body.ts";
-import { requireCredential } from "./middleware/credential.ts";
-import { requireHost } from "./middleware/host.ts";
-import { requestLog } from "./middleware/request_log.ts";
+import { readJsonBody } from "./guards/body.ts";
+import { requireCredential } from "./guards/credential.ts";
+import { requireHost } from "./guards/host.ts";
 import { ping } from "./ping.ts";
+import { createPipeline } from "./pipeline.ts";
 import { getRun, openRun } from "./runs.ts";
 
 /** Every route, with what it asks of a credential. */
@@ -54,42 +54,28 @@ export function routeTable(deps: AppDeps): Route[] {
 /** Builds the application. It opens nothing and keeps no state of its own. */
 export function createApp(deps: AppDeps): Hono<Facts> {
   const app = new Hono<Facts>();
-  app.use("*", requestLog(deps), requireHost());
+  const pipeline = createPipeline(deps);
   const table = routeTable(deps);
   for (const route of table) {
-    app.on(route.method, [route.path], ...guards(deps, route), route.handler);
+    const name = `${route.method} ${route.path}`;
+    app.on(route.method, [route.path], pipeline(name, guards(deps, route), route.handler));
   }
-  for (const path of new Set(table.map((route) => route.path))) {
-    app.all(path, refuseMethod(path, allowedMethods(table, path)));
-  }
-  app.notFound((c) => fail(c, { code: "not_found", message: "No such path: see the API's docs" }));
-  app.onError((error, c) => {
-    const at = new Date(deps.environment.now()).toISOString();
-    deps.log(JSON.stringify({ at, id: c.get("requestId"), failure: error.stack }));
-    if (error instanceof Overloaded) return fail(c, OVERLOADED);
-    return error instanceof StorageUnavailable
-      ? fail(c, { code: "storage_unavailable", message: "The store did not confirm: retry" })
-      : fail(c, { code: "internal_error", message: "This is our fault: retry, then report it" });
-  });
+  app.notFound(pipeline(null, [requireHost], refuseUnknown(table)));
   return app;
 }
 
-const OVERLOADED = { code: "overloaded", message: "Too much is waiting: retry" } as const;
 const KEY_OR_TOKEN: Requirement = { scope: "ingest", pingTokens: true };
 
 function key(scope: Scope): Requirement {
   return { scope, pingTokens: false };
 }
 
-function guards(deps: AppDeps, { method, path, requires }: Route): MiddlewareHandler<Facts>[] {
-  const named: MiddlewareHandler<Facts> = async (c, next) => {
-    c.set("route", `${method} ${path}`);
-    if (requires !== null && deps.draining()) return fail(c, SHUTTING_DOWN);
-    return await next();
-  };
+/** What a route's requests must pass, in the order of decision 2. */
+function guards(deps: AppDeps, { method, requires }: Route): Guard[] {
+  const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   return [
-    named,
-    ...(requires === null ? [] : [requireCredential(deps, requires)]),
+    requireHost,
+    ...(requires === null ? [] : [whileServing, requireCredential(deps, requires)]),
     ...(method === "POST" ? [readJsonBody(deps.bodyDeadlines)] : []),
   ];
 }
@@ -99,13 +85,26 @@ function allowedMethods(table: readonly Route[], path: string): string {
   return [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
 }
 
-/** Answers a known path's other methods: `OPTIONS` with what there is, the rest with 405. */
-function refuseMethod(path: string, allow: string): Handler<Facts> {
+/**
+ * Answers what no route takes: an unknown path with 404, a known path's other methods with 405, and
+ * `OPTIONS` with what there is.
+ */
+function refuseUnknown(table: readonly Route[]): Handle {
+  const paths = new TrieRouter<string>();
+  for (const path of new Set(table.map((route) => route.path))) paths.add("ANY", path, path);
   return (c) => {
-    c.set("route", `${c.req.method} ${path}`);
-    c.header("Allow", allow);
-    if (c.req.method === "OPTIONS") return c.body(null, 204);
-    const message = `${c.req.method} is not for this path: use ${allow}`;
-    return fail(c, { code: "method_not_allowed", message });
+    const path = paths.match("ANY", c.req.path)[0][0]?.[0];
+    if (path === undefined) {
+      return fail(c, { code: "not_found", message: "No such path: see the API's docs" });
+    }
+    const { method } = c.req;
+    c.set("route", `${method} ${path}`);
+    const allow = allowedMethods(table, path);
+    if (method === "OPTIONS") {
+      const headers = { "Allow": allow, "X-Request-Id": c.get("requestId") };
+      return new Response(null, { status: 204, headers });
+    }
+    const message = `${method} is not for this path: use ${allow}`;
+    return fail(c, { code: "method_not_allowed", message }, { "Allow": allow });
   };
 }

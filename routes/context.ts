@@ -1,5 +1,5 @@
 /** What a request carries from its guards to its handler. */
-import type { Context, Handler } from "hono";
+import type { Context } from "hono";
 import type { CredentialStore, Environment, RunStore } from "../domain/ports.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
 import type { Principal, Requirement } from "../domain/credentials.ts";
@@ -8,7 +8,7 @@ import type { Region } from "../domain/ids.ts";
 import type { Body, ParseContext } from "../domain/parse.ts";
 import { TIERS } from "../domain/tiers.ts";
 
-/** Facts of one request. Each is set by the middleware of its name before the handler runs. */
+/** Facts of one request. Each is set by the guard of its name before the handler runs. */
 export interface Facts {
   Variables: {
     requestId: string;
@@ -22,6 +22,12 @@ export interface Facts {
 }
 
 export type RequestContext = Context<Facts>;
+
+/** Answers a request that every guard let through. */
+export type Handle = (c: RequestContext) => Response | Promise<Response>;
+
+/** Lets a request through with `null`, or answers in the handler's place. */
+export type Guard = (c: RequestContext) => Response | null | Promise<Response | null>;
 
 /** What the routes are built from; nothing here is made per request. */
 export interface AppDeps {
@@ -45,13 +51,13 @@ export interface Route {
   readonly path: string;
   /** What a credential needs; `null` for routes open to everybody. */
   readonly requires: Requirement | null;
-  readonly handler: Handler<Facts>;
+  readonly handler: Handle;
 }
 
 /** What parsing depends on besides the body. */
 export function parseContext(c: RequestContext): ParseContext {
   return {
     metadataKeysMax: TIERS[c.get("principal").team.tier].metadataKeysMax,
-    sdkWords: c.req.header("user-agent")?.startsWith("agentping-") ?? false,
+    sdkWords: c.req.raw.headers.get("user-agent")?.startsWith("agentping-") ?? false,
   };
 }

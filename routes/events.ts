@@ -1,12 +1,11 @@
 /** `POST /v1/runs/{id}/events`. */
-import type { Handler } from "hono";
 import { rawOf } from "../domain/json.ts";
 import { parseRunId } from "../domain/parse.ts";
 import { parseEvents } from "../domain/parse_events.ts";
 import { answer, fail } from "./answer.ts";
-import type { AppDeps, Facts } from "./context.ts";
+import type { AppDeps, Handle } from "./context.ts";
 
-export function appendEvents({ runs, environment }: AppDeps): Handler<Facts> {
+export function appendEvents({ runs, environment }: AppDeps): Handle {
   return async (c) => {
     const id = parseRunId(c.req.param("id") ?? "");
     if (!id.ok) return fail(c, id.problem);

@@ -1,14 +1,13 @@
 /** `POST /v1/runs/{id}/finish`. */
-import type { Handler } from "hono";
 import { type RawJson, rawOf, writeObject } from "../domain/json.ts";
 import { parseFinish, parseRunId } from "../domain/parse.ts";
 import type { Closing } from "../domain/run.ts";
 import { formatInstant } from "../domain/time.ts";
-import { answerWrite, fail, tellDropped } from "./answer.ts";
-import { type AppDeps, type Facts, parseContext } from "./context.ts";
+import { answerWrite, fail } from "./answer.ts";
+import { type AppDeps, type Handle, parseContext } from "./context.ts";
 import { conflictProblem } from "./runs.ts";
 
-export function finishRun({ runs, environment }: AppDeps): Handler<Facts> {
+export function finishRun({ runs, environment }: AppDeps): Handle {
   return async (c) => {
     const id = parseRunId(c.req.param("id") ?? "");
     if (!id.ok) return fail(c, id.problem);
@@ -21,8 +20,7 @@ export function finishRun({ runs, environment }: AppDeps): Handler<Facts> {
     const { closing } = outcome.parts;
     // Stored or replayed, a finish always ends in a close.
     if (closing === null) throw new TypeError("A finished run has no close");
-    tellDropped(c, dropped);
-    return answerWrite(c, outcome.kind, finishJson(id.value, closing));
+    return answerWrite(c, outcome.kind, finishJson(id.value, closing), dropped);
   };
 }
 

@@ -1,16 +1,15 @@
 /** `GET /healthz` and `GET /readyz`, for supervisors and load balancers. */
-import type { Handler } from "hono";
 import { rawOf } from "../domain/json.ts";
 import { answer, fail } from "./answer.ts";
-import type { AppDeps, Facts } from "./context.ts";
+import type { AppDeps, Handle } from "./context.ts";
 
 /** The process is alive. */
-export function healthz(): Handler<Facts> {
+export function healthz(): Handle {
   return (c) => answer(c, 200, rawOf({ status: "ok" }));
 }
 
 /** The store answers and new requests are welcome. */
-export function readyz({ ready, draining }: AppDeps): Handler<Facts> {
+export function readyz({ ready, draining }: AppDeps): Handle {
   return async (c) => {
     if (draining()) return fail(c, SHUTTING_DOWN);
     if (await ready()) return answer(c, 200, rawOf({ status: "ready" }));

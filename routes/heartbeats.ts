@@ -1,5 +1,4 @@
 /** `POST /v1/heartbeats`, and what a ping shares with it. */
-import type { Handler } from "hono";
 import { agentRefusalOf } from "../domain/credentials.ts";
 import type { HeartbeatRequest } from "../domain/decide.ts";
 import type { Parsed } from "../domain/errors.ts";
@@ -17,11 +16,11 @@ import {
   statusOf,
 } from "../domain/run.ts";
 import { formatInstant } from "../domain/time.ts";
-import { answerWrite, fail, tellDropped } from "./answer.ts";
-import { type AppDeps, type Facts, parseContext, type RequestContext } from "./context.ts";
+import { answerWrite, fail } from "./answer.ts";
+import { type AppDeps, type Handle, parseContext, type RequestContext } from "./context.ts";
 import { conflictProblem } from "./runs.ts";
 
-export function sendHeartbeat(deps: AppDeps): Handler<Facts> {
+export function sendHeartbeat(deps: AppDeps): Handle {
   return async (c) => {
     const principal = c.get("principal");
     const body = c.get("body");
@@ -31,8 +30,8 @@ export function sendHeartbeat(deps: AppDeps): Handler<Facts> {
     if (!parsed.ok) return fail(c, parsed.problem);
     const settled = await settleHeartbeat(deps, c, parsed.value.request);
     if (!settled.ok) return fail(c, settled.problem);
-    tellDropped(c, parsed.value.dropped);
-    return answerWrite(c, settled.value.kind, heartbeatJson(settled.value));
+    const json = heartbeatJson(settled.value);
+    return answerWrite(c, settled.value.kind, json, parsed.value.dropped);
   };
 }
 

@@ -1,5 +1,4 @@
 /** `/v1/keys`: create, list and revoke a team's credentials. */
-import type { Handler } from "hono";
 import type { CredentialRecord } from "../domain/credentials.ts";
 import type { Problem } from "../domain/errors.ts";
 import { judgeId } from "../domain/ids.ts";
@@ -7,27 +6,27 @@ import { rawOf } from "../domain/json.ts";
 import { parseKey } from "../domain/parse.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answer, fail } from "./answer.ts";
-import type { AppDeps, Facts } from "./context.ts";
+import type { AppDeps, Handle } from "./context.ts";
 
-export function createKey({ credentials }: AppDeps): Handler<Facts> {
+export function createKey({ credentials }: AppDeps): Handle {
   return async (c) => {
     const spec = parseKey(c.get("body"));
     if (!spec.ok) return fail(c, spec.problem);
     const { team } = c.get("principal");
     const { record, secret } = await credentials.create(team, spec.value);
-    c.header("Cache-Control", "no-store");
-    return answer(c, 201, rawOf({ ...keyFields(record), secret }));
+    const json = rawOf({ ...keyFields(record), secret });
+    return answer(c, 201, json, { "Cache-Control": "no-store" });
   };
 }
 
-export function listKeys({ credentials }: AppDeps): Handler<Facts> {
+export function listKeys({ credentials }: AppDeps): Handle {
   return async (c) => {
     const records = await credentials.list(c.get("principal").team);
     return answer(c, 200, rawOf({ keys: records.map(keyFields) }));
   };
 }
 
-export function revokeKey({ credentials }: AppDeps): Handler<Facts> {
+export function revokeKey({ credentials }: AppDeps): Handle {
   return async (c) => {
     const { team } = c.get("principal");
     const id = c.req.param("id") ?? "";

@@ -1,17 +1,16 @@
 /** `GET|HEAD /v1/ping`: a heartbeat from a shell (decisions, section 3). */
-import type { Handler } from "hono";
 import { agentRefusalOf } from "../domain/credentials.ts";
 import { rawOf } from "../domain/json.ts";
 import { parseHeartbeat } from "../domain/parse.ts";
 import { parseQuery, readPing } from "../domain/ping.ts";
 import { heartbeatWord, statusOf } from "../domain/run.ts";
 import { formatInstant } from "../domain/time.ts";
-import { answer, fail, markReplayed, tellDropped } from "./answer.ts";
-import { type AppDeps, type Facts, parseContext } from "./context.ts";
+import { answer, answerText, fail, writeHeaders } from "./answer.ts";
+import { type AppDeps, type Handle, parseContext } from "./context.ts";
 import { heartbeatReceivedAt, openingOf, settleHeartbeat } from "./heartbeats.ts";
 import { queryOf } from "./query.ts";
 
-export function ping(deps: AppDeps): Handler<Facts> {
+export function ping(deps: AppDeps): Handle {
   return async (c) => {
     const principal = c.get("principal");
     const { grant } = principal;
@@ -30,17 +29,20 @@ export function ping(deps: AppDeps): Handler<Facts> {
     if (!settled.ok) return fail(c, settled.problem);
 
     const { id, kind, parts } = settled.value;
-    if (kind === "replayed") markReplayed(c);
-    tellDropped(c, dropped);
-    c.header("X-Run-Id", id);
-    c.header("Cache-Control", "no-store");
-    if (!c.req.header("accept")?.includes("application/json")) return c.text("OK\n");
+    const headers = {
+      "X-Run-Id": id,
+      "Cache-Control": "no-store",
+      ...writeHeaders(kind, dropped),
+    };
+    if (!c.req.raw.headers.get("accept")?.includes("application/json")) {
+      return answerText(c, 200, "OK\n", undefined, headers);
+    }
     const json = {
       id,
       agent: openingOf(parts).agent,
       status: heartbeatWord(statusOf(parts)),
       received_at: formatInstant(heartbeatReceivedAt(parts)),
     };
-    return answer(c, 200, rawOf(json));
+    return answer(c, 200, rawOf(json), headers);
   };
 }

@@ -1,5 +1,4 @@
 /** `POST /v1/runs` and `GET /v1/runs/{id}`. */
-import type { Handler } from "hono";
 import type { Conflict } from "../domain/decide.ts";
 import type { Parsed, Problem } from "../domain/errors.ts";
 import { refuse } from "../domain/errors.ts";
@@ -10,12 +9,12 @@ import { parseQuery } from "../domain/ping.ts";
 import type { EventPosition } from "../domain/ports.ts";
 import { statusOf } from "../domain/run.ts";
 import { formatInstant } from "../domain/time.ts";
-import { answer, answerWrite, fail, tellDropped } from "./answer.ts";
-import { type AppDeps, type Facts, parseContext } from "./context.ts";
+import { answer, answerWrite, fail } from "./answer.ts";
+import { type AppDeps, type Handle, parseContext } from "./context.ts";
 import { queryOf } from "./query.ts";
 import { cursorText, parseCursor, runJson } from "./run_json.ts";
 
-export function openRun({ runs, environment }: AppDeps): Handler<Facts> {
+export function openRun({ runs, environment }: AppDeps): Handle {
   return async (c) => {
     const parsed = parseOpen(c.get("body"), parseContext(c));
     if (!parsed.ok) return fail(c, parsed.problem);
@@ -23,7 +22,6 @@ export function openRun({ runs, environment }: AppDeps): Handler<Facts> {
     const outcome = await runs.open(c.get("principal").team, request, environment.now());
     if (outcome.kind === "refused") return fail(c, outcome.problem);
     if (outcome.kind === "conflict") return fail(c, conflictProblem(request.id, outcome));
-    tellDropped(c, dropped);
     const { opening } = outcome.parts;
     return answerWrite(
       c,
@@ -35,6 +33,7 @@ export function openRun({ runs, environment }: AppDeps): Handler<Facts> {
         received_at: formatInstant(opening?.receivedAt ?? 0),
         status: statusOf(outcome.parts),
       }),
+      dropped,
     );
   };
 }
@@ -45,7 +44,7 @@ export function conflictProblem(id: string, { field }: Conflict): Problem {
   return { code: "id_conflict", message, field };
 }
 
-export function getRun({ runs }: AppDeps): Handler<Facts> {
+export function getRun({ runs }: AppDeps): Handle {
   return async (c) => {
     const page = parsePage(queryOf(c));
     const id = parseRunId(c.req.param("id") ?? "");

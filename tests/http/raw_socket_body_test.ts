@@ -5,7 +5,7 @@ import { BODY_BYTES_MAX } from "../../domain/limits.ts";
 import { Deadlines } from "../../domain/deadlines.ts";
 import { TIMERS } from "../../kv/deadline.ts";
 import type { Facts } from "../../routes/context.ts";
-import { readJsonBody } from "../../routes/middleware/body.ts";
+import { readJsonBody } from "../../routes/guards/body.ts";
 import { serve } from "../../routes/serve.ts";
 import { Harness } from "../support/harness.ts";
 import {
@@ -111,11 +111,12 @@ Deno.test("decision 11: a chunked body is 413 once it is over the limit, whateve
   });
 });
 
-/** The service's own body middleware with a deadline that a test can wait for. */
+/** The service's own body guard with a deadline that a test can wait for. */
 async function withDeadline(ms: number, run: (url: string) => Promise<void>): Promise<void> {
   const app = new Hono<Facts>();
   using deadlines = new Deadlines(ms, TIMERS);
-  app.post("/", readJsonBody(deadlines), (c) => c.json(c.var.body.value));
+  const guard = readJsonBody(deadlines);
+  app.post("/", async (c) => await guard(c) ?? c.json(c.var.body.value));
   const server = serve(app.fetch, "127.0.0.1", 0);
   await run(server.url);
   await server.drain();

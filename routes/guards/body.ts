@@ -1,62 +1,60 @@
 /** The body, read once: bounded in bytes, time and depth (decisions 10 and 11). */
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
-import { createMiddleware } from "hono/factory";
 import type { Deadlines } from "../../domain/deadlines.ts";
 import { type Parsed, refuse } from "../../domain/errors.ts";
 import { BODY_BYTES_MAX } from "../../domain/limits.ts";
 import { parseBody } from "../../domain/parse.ts";
 import { fail } from "../answer.ts";
-import type { Facts, RequestContext } from "../context.ts";
+import type { Guard } from "../context.ts";
 
 const inflate = promisify(gunzip);
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Reads the body as a JSON object, whatever its Content-Type says. */
-export function readJsonBody(deadlines: Deadlines) {
+export function readJsonBody(deadlines: Deadlines): Guard {
   const late = () =>
     refuse<string>("body_timeout", `The body took over ${deadlines.ms} ms: send it again`);
-  return createMiddleware<Facts>(async function body(c, next) {
-    const text = await deadlines.within(readText(c), late);
+  return async (c) => {
+    const text = await deadlines.within(readText(c.req.raw), late);
     if (!text.ok) return fail(c, text.problem);
     const parsed = parseBody(text.value);
     if (!parsed.ok) return fail(c, parsed.problem);
     c.set("body", parsed.value);
-    return await next();
-  });
+    return null;
+  };
 }
 
-async function readText(c: RequestContext): Promise<Parsed<string>> {
-  const encoding = c.req.header("content-encoding")?.trim().toLowerCase() ?? "identity";
+async function readText(request: Request): Promise<Parsed<string>> {
+  const { headers } = request;
+  const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
   if (encoding !== "identity" && encoding !== "gzip") {
     const message = "Send the body as it is or with Content-Encoding: gzip";
     return refuse("unsupported_encoding", message);
   }
+  const announced = headers.get("content-length");
   // Refused by its announced length before a byte is read.
-  if (Number(c.req.header("content-length") ?? 0) > BODY_BYTES_MAX) return tooLarge();
-  const sent = await readBytes(c.req.raw);
-  if (!sent.ok) return sent;
-  const bytes = encoding === "gzip" ? await inflated(sent.value) : sent;
-  if (!bytes.ok) return bytes;
+  if (Number(announced) > BODY_BYTES_MAX) return tooLarge();
+  let sent: Parsed<Uint8Array>;
   try {
-    return { ok: true, value: utf8.decode(bytes.value) };
-  } catch {
-    return refuse("invalid_json", "The body is not UTF-8: encode it as UTF-8");
-  }
-}
-
-/**
- * Reads the bytes of a body. One of announced length is taken whole: the announcement was within the
- * limit, and the server holds clients to it. Only a body without one is counted as it comes.
- */
-async function readBytes(request: Request): Promise<Parsed<Uint8Array>> {
-  try {
-    return request.headers.has("content-length")
-      ? { ok: true, value: await request.bytes() }
-      : await readCounting(request.body);
+    // One of announced length is taken whole: the announcement was within the limit, and the server
+    // holds clients to it. Only a body without one is counted as it comes.
+    sent = announced === null
+      ? await readCounting(request.body)
+      : { ok: true, value: await request.bytes() };
   } catch {
     // A broken chunk or a connection that closed early; whoever sent it is mostly gone.
     return refuse("invalid_json", "The body ended early: send it again");
+  }
+  if (sent.ok && encoding === "gzip") sent = await inflated(sent.value);
+  return sent.ok ? decoded(sent.value) : sent;
+}
+
+function decoded(bytes: Uint8Array): Parsed<string> {
+  try {
+    return { ok: true, value: utf8.decode(bytes) };
+  } catch {
+    return refuse("invalid_json", "The body is not UTF-8: encode it as UTF-8");
   }
 }
 

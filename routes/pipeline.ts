@@ -1,0 +1,80 @@
+/**
+ * The way of every request: its guards in order, the handler, the line in the log.
+ *
+ * One function rather than a chain of middleware: a chain takes longer than checking the request does
+ * (`docs/PERFORMANCE.md`).
+ */
+import type { Principal } from "../domain/credentials.ts";
+import { type ErrorCode, Overloaded, StorageUnavailable } from "../domain/errors.ts";
+import { rawOf } from "../domain/json.ts";
+import { formatInstant } from "../domain/time.ts";
+import { fail } from "./answer.ts";
+import type { AppDeps, Guard, Handle, RequestContext } from "./context.ts";
+
+/** Makes the handler of a route; `route` names it in the log, `null` where a path names none. */
+export type Pipeline = (
+  route: string | null,
+  guards: readonly Guard[],
+  handle: Handle,
+) => (c: RequestContext) => Promise<Response>;
+
+/** Creates the pipeline that all routes of an application share. */
+export function createPipeline(deps: AppDeps): Pipeline {
+  // Unique across restarts by the prefix, within the process by the number.
+  const prefix = deps.environment.random(6).toHex();
+  let requests = 0;
+
+  return (route, guards, handle) => async (c) => {
+    const startedMs = performance.now();
+    c.set("requestId", `${prefix}-${++requests}`);
+    if (route !== null) c.set("route", route);
+    let response: Response;
+    try {
+      response = await pass(c, guards) ?? await handle(c);
+    } catch (error) {
+      response = failure(deps, c, error);
+    }
+    deps.log(logLine(c, response.status, deps.environment.now(), performance.now() - startedMs));
+    return response;
+  };
+}
+
+/** Asks the guards in order; the first refusal is the answer. */
+function pass(
+  c: RequestContext,
+  guards: readonly Guard[],
+): Response | null | Promise<Response | null> {
+  for (const [index, guard] of guards.entries()) {
+    const verdict = guard(c);
+    if (verdict === null) continue;
+    if (!(verdict instanceof Promise)) return verdict;
+    return verdict.then((refusal) => refusal ?? pass(c, guards.slice(index + 1)));
+  }
+  return null;
+}
+
+/** A handler that threw: broken machinery is told apart from our own bugs, and both are logged. */
+function failure(deps: AppDeps, c: RequestContext, error: unknown): Response {
+  const at = formatInstant(deps.environment.now());
+  const stack = error instanceof Error ? error.stack : String(error);
+  deps.log(JSON.stringify({ at, id: c.get("requestId"), failure: stack }));
+  if (error instanceof Overloaded) return fail(c, OVERLOADED);
+  return error instanceof StorageUnavailable
+    ? fail(c, { code: "storage_unavailable", message: "The store did not confirm: retry" })
+    : fail(c, { code: "internal_error", message: "This is our fault: retry, then report it" });
+}
+
+const OVERLOADED = { code: "overloaded", message: "Too much is waiting: retry" } as const;
+
+/** One JSON line a request: never a body, a credential, an id from a path, or a query. */
+function logLine(c: RequestContext, status: number, nowMs: number, tookMs: number): string {
+  const principal: Principal | undefined = c.get("principal");
+  const route: string | undefined = c.get("route");
+  const error: ErrorCode | undefined = c.get("error");
+  const ms = Math.round(tookMs * 1000) / 1000;
+  // A method is the one word here that is not our own.
+  const told = route === undefined ? null : rawOf(route);
+  return `{"at":"${formatInstant(nowMs)}","id":"${c.get("requestId")}",` +
+    `"team":${principal === undefined ? null : `"${principal.team.id}"`},"route":${told},` +
+    `"status":${status},"ms":${ms}${error === undefined ? "" : `,"error":"${error}"`}}`;
+}
