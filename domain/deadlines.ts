@@ -16,8 +16,10 @@ export interface Timers {
 }
 
 /** One piece of work that is waited for. */
-interface Wait {
+export interface Wait {
+  /** When it is late, by the clock of the timers. */
   readonly dueMs: number;
+  /** Tells whoever waits. */
   readonly expire: () => void;
 }
 
@@ -51,17 +53,28 @@ export class Deadlines implements Disposable {
           reject(error);
         }
       };
-      const wait: Wait = { dueMs: this.#timers.now() + this.ms, expire };
-      this.#waits.add(wait);
-      this.#forget ??= this.#timers.after(this.ms, () => this.#tick());
+      const wait = this.watch(expire);
       work.then((value) => {
-        this.#waits.delete(wait);
+        this.done(wait);
         resolve(value);
       }, (error) => {
-        this.#waits.delete(wait);
+        this.done(wait);
         reject(error);
       });
     });
+  }
+
+  /** Calls `expire` once the deadline passes, unless the work is {@link done} before. */
+  watch(expire: () => void): Wait {
+    const wait: Wait = { dueMs: this.#timers.now() + this.ms, expire };
+    this.#waits.add(wait);
+    this.#forget ??= this.#timers.after(this.ms, () => this.#tick());
+    return wait;
+  }
+
+  /** Ends the watch over a piece of work. */
+  done(wait: Wait): void {
+    this.#waits.delete(wait);
   }
 
   /** Stops the timer; whatever still waits is not bounded any more. */

@@ -97,8 +97,7 @@ export function decideOpen(
   receivedAt: number,
 ): Decision {
   if (stored.opening !== null) return { outcome: compare(stored, stored.opening, request) };
-  const { id: _, ...fields } = request;
-  const opening: Opening = { kind: "run", receivedAt, ...fields };
+  const opening = openingOfRun(request, receivedAt);
   // A close that came earlier shows on the next answer: this one says what this call did.
   return { outcome: { kind: "stored", parts: { opening, closing: null } }, opening };
 }
@@ -139,6 +138,23 @@ export function decideHeartbeat(
   const opening = openingOf(request, receivedAt, false);
   const closing = closingOf(request, receivedAt);
   return { outcome: { kind: "stored", parts: { opening, closing } }, opening, closing };
+}
+
+/** Named one by one: taking the rest of an object takes ten times as long, on every opening. */
+function openingOfRun(request: OpenRequest, receivedAt: number): Opening {
+  return {
+    kind: "run",
+    agent: request.agent,
+    startedAt: request.startedAt,
+    receivedAt,
+    customerId: request.customerId,
+    feature: request.feature,
+    metadata: request.metadata,
+    goal: request.goal,
+    parentRunId: request.parentRunId,
+    idleTimeoutSeconds: request.idleTimeoutSeconds,
+    idleTimeoutStatus: request.idleTimeoutStatus,
+  };
 }
 
 function compare(

@@ -30,8 +30,22 @@ const NAME_BYTES = 26;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** Bytes of the memory that small values share. */
+const SLAB_BYTES = 65_536;
+
+/** Most bytes UTF-8 takes for a unit of a text. */
+const UTF8_BYTES_MAX = 3;
+
+const HEADER_BYTES = 2;
+
+let slab = new Uint8Array(SLAB_BYTES);
+let slabUsed = 0;
+
 /** Packs a text; `newName` is called only when it needs further pieces. */
 export function packBlob(text: string, newName: () => string): Blob {
+  if (text.length * UTF8_BYTES_MAX < COMPRESS_BYTES_MIN) {
+    return { head: packSmall(text), chunks: [], name: "" };
+  }
   const plain = encoder.encode(text);
   const packed = plain.length < COMPRESS_BYTES_MIN ? plain : zstdCompressSync(plain, FAST);
   const smaller = packed.length < plain.length;
@@ -40,16 +54,32 @@ export function packBlob(text: string, newName: () => string): Blob {
   const name = cuts > 0 ? newName() : "";
 
   const first = payload.subarray(0, CHUNK_BYTES_MAX);
-  const head = new Uint8Array(2 + name.length + first.length);
+  const head = new Uint8Array(HEADER_BYTES + name.length + first.length);
   head[0] = smaller ? ZSTD : PLAIN;
   head[1] = cuts;
-  head.set(encoder.encode(name), 2);
-  head.set(first, 2 + name.length);
+  head.set(encoder.encode(name), HEADER_BYTES);
+  head.set(first, HEADER_BYTES + name.length);
   const chunks = Array.from({ length: cuts }, (_, i) => {
     const start = (i + 1) * CHUNK_BYTES_MAX;
     return payload.subarray(start, start + CHUNK_BYTES_MAX);
   });
   return { head, chunks, name };
+}
+
+/**
+ * The head of a text that is neither compressed nor cut. Memory of its own for each such value took
+ * longer to get and give back than the text to encode; a used slab goes once its last value is stored.
+ */
+function packSmall(text: string): Uint8Array {
+  if (slabUsed + HEADER_BYTES + text.length * UTF8_BYTES_MAX > SLAB_BYTES) {
+    slab = new Uint8Array(SLAB_BYTES);
+    slabUsed = 0;
+  }
+  const start = slabUsed;
+  // Both header bytes are 0 already: plain, no further pieces.
+  const { written } = encoder.encodeInto(text, slab.subarray(start + HEADER_BYTES));
+  slabUsed = start + HEADER_BYTES + written;
+  return slab.subarray(start, slabUsed);
 }
 
 /** Which further pieces a head needs. */

@@ -11,12 +11,15 @@ import type { Closing, Opening, Reported } from "../domain/run.ts";
 
 /** Writes an opening or a close. */
 export function encodePart(part: Opening | Closing): string {
-  const { output, reported, ...fields } = part;
-  return writeObject([
-    ["fields", rawOf(fields)],
-    ["reported", reported && rawOf({ ...reported, cost: reported.cost?.toString() })],
-    ["output", output],
-  ]);
+  const { output, reported } = part;
+  if (output === undefined && reported === undefined) return `{"fields":${JSON.stringify(part)}}`;
+  const fields = JSON.stringify({ ...part, output: undefined, reported: undefined });
+  const told = reported === undefined ? "" : `,"reported":${encodeReported(reported)}`;
+  return `{"fields":${fields}${told}${output === undefined ? "" : `,"output":${output}`}}`;
+}
+
+function encodeReported(reported: Reported): string {
+  return JSON.stringify({ ...reported, cost: reported.cost?.toString() });
 }
 
 /** Reads what {@link encodePart} wrote. */

@@ -78,7 +78,7 @@ export class Group<Member extends { readonly write: Write; readonly cost: Cost }
     const operation = kv.atomic();
     const sums = new Map<string, { readonly key: Deno.KvKey; by: bigint }>();
     for (const { write } of this.members) {
-      if (write.checks !== undefined) operation.check(...write.checks);
+      if (write.checks !== undefined) { for (const check of write.checks) operation.check(check); }
       for (const { key, by } of write.sums ?? []) {
         const text = keyText(key);
         const sum = sums.get(text);

@@ -14,8 +14,10 @@ import type { CappedOutcome, RunStore } from "../domain/ports.ts";
 import type { Closing, Opening, RunParts } from "../domain/run.ts";
 import { monthOf } from "../domain/time.ts";
 import { decodePart, encodePart } from "./codec.ts";
+import { inTime } from "./deadline.ts";
 import { keys } from "./keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "./kv_limits.ts";
+import { RecentIds } from "./recent_ids.ts";
 import {
   type BlobWrite,
   blobWrite,
@@ -31,11 +33,11 @@ import type { Write } from "./writer.ts";
 /** Agents remembered as existing, so that the happy path reads nothing. */
 const KNOWN_AGENTS_MAX = 100_000;
 
-/** Parts remembered, by number and by characters: what answers most retries without a read. */
-const RECENT = { max: 50_000, maxSize: 33_554_432 } as const;
+/** Runs begun by a heartbeat and remembered until their close, by number and by characters. */
+const BEGUN = { max: 20_000, maxSize: 16_777_216 } as const;
 
-/** Characters of a part without its output. */
-const PART_CHARS = 400;
+/** Characters of an opening without its texts. */
+const OPENING_CHARS = 400;
 
 /** Characters of one metadata label at most. */
 const LABEL_CHARS = 80;
@@ -55,102 +57,143 @@ interface AgentSnapshot {
 
 const NO_PARTS: RunParts = { opening: null, closing: null };
 
+/** A call on its way. */
+interface Call {
+  readonly team: Team;
+  readonly id: RunId;
+  readonly receivedAt: number;
+  /** The agent it names; a finish names none. */
+  readonly agent: string | null;
+  readonly decide: (parts: RunParts) => Decision;
+}
+
 /** The part of {@link RunStore} that opens and closes runs. */
 export function createRuns(store: Store): Pick<RunStore, "open" | "finish" | "heartbeat"> {
-  const knownAgents = new LRUCache<string, true>({ max: KNOWN_AGENTS_MAX });
-  const recent = new LRUCache<string, RunParts>({ ...RECENT, sizeCalculation: charsOf });
-  const turns = new Turns();
+  const settler = new Settler(store);
+  return {
+    open(team, request, receivedAt) {
+      const decide = (parts: RunParts) => decideOpen(parts, request, receivedAt);
+      return settler.settle({ team, id: request.id, receivedAt, agent: request.agent, decide });
+    },
+    heartbeat(team, request, receivedAt) {
+      const decide = (parts: RunParts) => decideHeartbeat(parts, request, receivedAt);
+      const call = { team, id: request.id, receivedAt, agent: request.agent, decide };
+      return settler.settle(call, settler.begun(call));
+    },
+    async finish(team, id, request, receivedAt) {
+      const decide = (parts: RunParts) => decideFinish(parts, request, receivedAt);
+      const outcome = await settler.settle({ team, id, receivedAt, agent: null, decide });
+      // Only an agent can be refused, and a finish names none.
+      if (outcome.kind === "refused") throw new TypeError("A finish cannot reach the agent cap");
+      return outcome;
+    },
+  };
+}
 
-  /** Remembers parts that are on disk. They never change, so a remembered part is always right. */
-  function remember(name: string, parts: RunParts): void {
-    const before = recent.get(name);
-    recent.set(name, {
-      opening: parts.opening ?? before?.opening ?? null,
-      closing: parts.closing ?? before?.closing ?? null,
-    });
+/** Settles calls: at once where nothing is stored of the run yet, else by what is. */
+class Settler {
+  readonly #store: Store;
+  readonly #knownAgents = new LRUCache<string, true>({ max: KNOWN_AGENTS_MAX });
+  /** Ids whose opening, or whose close, was written lately: a repeated call reads before it writes. */
+  readonly #opened = new RecentIds();
+  readonly #closed = new RecentIds();
+  /** Openings of runs that a heartbeat began, so that the one that ends them need not read. */
+  readonly #begun = new LRUCache<string, Opening>({ ...BEGUN, sizeCalculation: charsOf });
+  readonly #turns = new Turns();
+
+  constructor(store: Store) {
+    this.#store = store;
   }
 
   /**
-   * Settles a call. The first try assumes that nothing is stored of the run but what is remembered,
-   * which is true of nearly every call and costs no read; a lost check reads and decides again. An
-   * agent never seen before is read first, because a replay or a conflict goes before the agent cap.
+   * Settles a call. The first try assumes that nothing is stored of the run, which is true of nearly
+   * every call and costs no read; a lost check reads and decides again.
    */
-  async function settle(
-    team: Team,
-    id: RunId,
-    receivedAt: number,
-    decide: (parts: RunParts) => Decision,
-    agent: string | null,
-  ): Promise<CappedOutcome> {
-    const known = agent === null || knownAgents.has(`${team.id} ${agent}`);
-    const name = `${team.id} ${id}`;
-    let snapshot = known
-      ? { parts: recent.get(name) ?? NO_PARTS, agent: null }
-      : await readSnapshot(store, team, id, agent);
-    for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
-      const decision = decide(snapshot.parts);
-      if (!decision.opening && !decision.closing) return decision.outcome;
-      const added = snapshot.agent === null || agent === null || snapshot.agent.exists
-        ? {}
-        : addAgent(team, agent, snapshot.agent, receivedAt);
-      if ("code" in added) return { kind: "refused", problem: added };
-      const { write, staged } = partsWrite(team, id, decision, receivedAt);
-      await stage(store, team.id, staged);
-      if (await store.writer.commit(merge(write, added)) !== null) {
-        if (agent !== null) knownAgents.set(`${team.id} ${agent}`, true);
-        const { opening = null, closing = null } = decision;
-        remember(name, { opening, closing });
-        return decision.outcome;
-      }
-      await unstage(store, team.id, staged);
-      snapshot = await readSnapshot(store, team, id, known ? null : agent);
-      remember(name, snapshot.parts);
-    }
-    throw new StorageUnavailable("Cannot settle a run: other writers were always first");
+  settle(call: Call, assumed: RunParts = NO_PARTS): Promise<CappedOutcome> {
+    if (!this.#isKnown(call)) return inTime(this.#settleNewAgent(call), this.#store.deadlines);
+    const decision = call.decide(assumed);
+    const { opening, closing, outcome } = decision;
+    // An assumption may only lead to a commit, whose checks prove it; a replay needs a read.
+    const repeated = (opening === undefined && closing === undefined) ||
+      (opening !== undefined && this.#opened.has(call.id)) ||
+      (closing !== undefined && this.#closed.has(call.id));
+    if (repeated) return this.#settleStored(call);
+    const { write, staged } = partsWrite(call, decision);
+    if (staged.length > 0) return this.#settleStored(call);
+    return this.#store.writer.commit(write).then((version) => {
+      if (version === null) return this.#settleStored(call);
+      this.#remember(call, decision);
+      return outcome;
+    });
+  }
+
+  /** What to assume of the run of a heartbeat: that it is as the heartbeat that began it left it. */
+  begun(call: Call): RunParts {
+    const opening = this.#begun.size === 0 ? undefined : this.#begun.get(nameOf(call));
+    return opening === undefined ? NO_PARTS : { opening, closing: null };
+  }
+
+  /** Settles a call by what is stored, for the few whose first try would not do. */
+  #settleStored(call: Call): Promise<CappedOutcome> {
+    return inTime(this.#settleReading(call, null), this.#store.deadlines);
   }
 
   /**
    * First sights of agents take turns by team: they all write the count. Whoever finds its agent known
    * when its turn comes goes on without it, together with all others.
    */
-  async function settleWithAgent(
-    team: Team,
-    request: { readonly id: RunId; readonly agent: string },
-    receivedAt: number,
-    decide: (parts: RunParts) => Decision,
-  ): Promise<CappedOutcome> {
-    const { id, agent } = request;
-    const isKnown = () => knownAgents.has(`${team.id} ${agent}`);
-    const first = isKnown() ? null : await turns.take(
-      team.id,
-      () => isKnown() ? Promise.resolve(null) : settle(team, id, receivedAt, decide, agent),
+  async #settleNewAgent(call: Call): Promise<CappedOutcome> {
+    const settled = await this.#turns.take(
+      call.team.id,
+      () => this.#isKnown(call) ? Promise.resolve(null) : this.#settleReading(call, call.agent),
     );
-    return first ?? await settle(team, id, receivedAt, decide, agent);
+    return settled ?? await this.settle(call);
   }
 
-  return {
-    open: (team, request, receivedAt) =>
-      settleWithAgent(
-        team,
-        request,
-        receivedAt,
-        (parts) => decideOpen(parts, request, receivedAt),
-      ),
-    heartbeat: (team, request, receivedAt) =>
-      settleWithAgent(
-        team,
-        request,
-        receivedAt,
-        (parts) => decideHeartbeat(parts, request, receivedAt),
-      ),
-    async finish(team, id, request, receivedAt) {
-      const decide = (parts: RunParts) => decideFinish(parts, request, receivedAt);
-      const outcome = await settle(team, id, receivedAt, decide, null);
-      // Only an agent can be refused, and a finish names none.
-      if (outcome.kind === "refused") throw new TypeError("A finish cannot reach the agent cap");
-      return outcome;
-    },
-  };
+  /** Reads, decides and commits until the decision holds; `newAgent` is added with it. */
+  async #settleReading(call: Call, newAgent: string | null): Promise<CappedOutcome> {
+    const { team, receivedAt } = call;
+    for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+      const { parts, agent } = await readSnapshot(this.#store, team, call.id, newAgent);
+      const decision = call.decide(parts);
+      // A replay or a conflict goes before the agent cap.
+      if (!decision.opening && !decision.closing) return decision.outcome;
+      const added = agent === null || newAgent === null || agent.exists
+        ? {}
+        : addAgent(team, newAgent, agent, receivedAt);
+      if ("code" in added) return { kind: "refused", problem: added };
+      const { write, staged } = partsWrite(call, decision);
+      await stage(this.#store, team.id, staged);
+      if (await this.#store.writer.commit(merge(write, added)) !== null) {
+        this.#remember(call, decision);
+        return decision.outcome;
+      }
+      await unstage(this.#store, team.id, staged);
+    }
+    throw new StorageUnavailable("Cannot settle a run: other writers were always first");
+  }
+
+  #isKnown({ team, agent }: Call): boolean {
+    return agent === null || this.#knownAgents.has(`${team.id} ${agent}`);
+  }
+
+  /** Remembers what is on disk now. Parts never change, so what is remembered is always right. */
+  #remember(call: Call, { opening, closing }: Decision): void {
+    const { team, id, agent } = call;
+    if (agent !== null && !this.#isKnown(call)) {
+      this.#knownAgents.set(`${team.id} ${agent}`, true);
+    }
+    if (opening !== undefined) this.#opened.add(id);
+    if (closing !== undefined) this.#closed.add(id);
+    if (opening?.kind === "heartbeat" && closing === undefined) {
+      this.#begun.set(nameOf(call), opening);
+    }
+  }
+}
+
+/** Names a run among those of all teams. */
+function nameOf({ team, id }: Call): string {
+  return `${team.id} ${id}`;
 }
 
 /** Reads a run's opening and close from the values at their keys. */
@@ -190,32 +233,29 @@ async function readSnapshot(
   };
 }
 
-/** What remembering parts costs, by their largest field. */
-function charsOf({ opening, closing }: RunParts): number {
-  return 2 * PART_CHARS + (opening?.output?.length ?? 0) + (opening?.goal?.length ?? 0) +
-    (closing?.output?.length ?? 0) + LABEL_CHARS * (opening?.metadata?.length ?? 0) +
-    LABEL_CHARS * (closing?.metadata?.length ?? 0);
+/** What remembering an opening costs. */
+function charsOf({ output, metadata }: Opening): number {
+  return OPENING_CHARS + (output?.length ?? 0) + LABEL_CHARS * (metadata?.length ?? 0);
 }
 
 /** Inserts the decided parts where none are, and counts the call in the same commit. */
 function partsWrite(
-  team: Team,
-  id: RunId,
+  { team, id, receivedAt }: Call,
   { opening, closing }: Decision,
-  receivedAt: number,
 ): { readonly write: Write; readonly staged: BlobWrite["staged"] } {
-  const parts = [
-    ...(opening === undefined ? [] : [{ key: keys.opening(team.id, id), part: opening }]),
-    ...(closing === undefined ? [] : [{ key: keys.closing(team.id, id), part: closing }]),
-  ];
-  const blobs = parts.map(({ key, part }) => blobWrite(team.id, id, key, encodePart(part)));
-  const write = {
-    team: team.id,
-    checks: parts.map(({ key }) => ({ key, versionstamp: null })),
-    sums: [{ key: keys.usage(team.id, monthOf(receivedAt)), by: 1n }],
-    sets: blobs.flatMap(({ sets }) => sets),
-  };
-  return { write, staged: blobs.flatMap(({ staged }) => staged) };
+  const checks: Deno.AtomicCheck[] = [];
+  const sets: BlobWrite["sets"][number][] = [];
+  const staged: BlobWrite["staged"][number][] = [];
+  function insert(key: Deno.KvKey, part: Opening | Closing): void {
+    const blob = blobWrite(team.id, id, key, encodePart(part));
+    checks.push({ key, versionstamp: null });
+    sets.push(...blob.sets);
+    staged.push(...blob.staged);
+  }
+  if (opening !== undefined) insert(keys.opening(team.id, id), opening);
+  if (closing !== undefined) insert(keys.closing(team.id, id), closing);
+  const sums = [{ key: keys.usage(team.id, monthOf(receivedAt)), by: 1n }];
+  return { write: { team: team.id, checks, sums, sets }, staged };
 }
 
 /** Adds an agent, or says why the plan has no room for it. */

@@ -34,7 +34,7 @@ export function createStore(
   limits: BackEnd,
   deadlines: Deadlines,
 ): Store {
-  return { reader, writer: createWriter(kv, reader, limits), deadlines };
+  return { reader, writer: createWriter(kv, reader, limits, deadlines), deadlines };
 }
 
 /** Reads values of one moment; at most 10 keys. */
@@ -80,6 +80,7 @@ export interface BlobWrite {
 export function blobWrite(team: TeamId, run: RunId, key: Deno.KvKey, text: string): BlobWrite {
   const blob: Blob = packBlob(text, newName);
   const head = { key, value: blob.head };
+  if (blob.chunks.length === 0) return { sets: [head], staged: [] };
   const pieces = blob.chunks.map((value, i) => ({
     key: keys.chunk(team, run, blob.name, i),
     value,

@@ -10,6 +10,7 @@
  *
  * @module
  */
+import type { Deadlines, Wait } from "../domain/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../domain/errors.ts";
 import { type Cost, costOf, Group, keyText } from "./group.ts";
 import {
@@ -61,23 +62,30 @@ interface Pending {
   readonly waiters: Pending[];
   readonly resolve: (version: string | null) => void;
   readonly reject: (error: Error) => void;
+  /** Its deadline. */
+  readonly wait: Wait | undefined;
   /** Commits it was part of that lost a check. */
   lost: number;
 }
 
-/** Creates the writer of a store. `reader` must see what `kv` has committed. */
+/**
+ * Creates the writer of a store. `reader` must see what `kv` has committed; without deadlines callers
+ * wait as long as it takes.
+ */
 export function createWriter(
   kv: Deno.Kv,
   reader: Deno.Kv = kv,
   limits: BackEnd = BACK_ENDS.embedded,
+  deadlines?: Deadlines,
 ): Writer {
-  return new GroupWriter(kv, reader, limits);
+  return new GroupWriter(kv, reader, limits, deadlines);
 }
 
 class GroupWriter implements Writer {
   readonly #kv: Deno.Kv;
   readonly #reader: Deno.Kv;
   readonly #limits: BackEnd;
+  readonly #deadlines: Deadlines | undefined;
   readonly #queue = new Lanes<Pending>();
   /** Who holds a checked key: two writes on one key never share a commit, or fly side by side. */
   readonly #holders = new Map<string, Pending>();
@@ -87,10 +95,11 @@ class GroupWriter implements Writer {
   #cutting = false;
   #idle: PromiseWithResolvers<void> | null = null;
 
-  constructor(kv: Deno.Kv, reader: Deno.Kv, limits: BackEnd) {
+  constructor(kv: Deno.Kv, reader: Deno.Kv, limits: BackEnd, deadlines?: Deadlines) {
     this.#kv = kv;
     this.#reader = reader;
     this.#limits = limits;
+    this.#deadlines = deadlines;
   }
 
   commit(write: Write): Promise<string | null> {
@@ -101,9 +110,13 @@ class GroupWriter implements Writer {
     if (full) return Promise.reject(new Overloaded("Too many writes wait for the disk"));
     const { promise, resolve, reject } = Promise.withResolvers<string | null>();
     const keys = (write.checks ?? []).map(({ key }) => keyText(key));
+    // Whoever is told that it took too long may still be written: the retry then finds it.
+    const wait = this.#deadlines?.watch(() =>
+      reject(new StorageUnavailable("The store did not answer in time"))
+    );
     this.#underWay++;
     this.#queuedBytes += cost.bytes;
-    this.#enter({ write, cost, keys, waiters: [], resolve, reject, lost: 0 });
+    this.#enter({ write, cost, keys, waiters: [], resolve, reject, wait, lost: 0 });
     return promise;
   }
 
@@ -211,6 +224,7 @@ class GroupWriter implements Writer {
     for (const key of pending.keys) {
       if (this.#holders.get(key) === pending) this.#holders.delete(key);
     }
+    if (pending.wait !== undefined) this.#deadlines?.done(pending.wait);
     this.#underWay--;
     this.#queuedBytes -= pending.cost.bytes;
     if (this.#underWay > 0) return;

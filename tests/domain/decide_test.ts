@@ -1,5 +1,5 @@
 /** The state table of the specification, as data: state × call → answer, and what is written. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import {
   decideFinish,
   decideHeartbeat,
@@ -150,11 +150,7 @@ Deno.test("spec, States: a start never closes, whatever it carries", () => {
 
 Deno.test("the opening of a run carries no id: its key has it", () => {
   const { opening } = open({ customerId: "c" })(STATES.nothing);
-  assertEquals(opening, {
-    kind: "run",
-    receivedAt: NOW,
-    agent: "a",
-    startedAt: START,
-    customerId: "c",
-  });
+  assert(opening !== undefined && !("id" in opening));
+  assertEquals([opening.kind, opening.agent, opening.startedAt], ["run", "a", START]);
+  assertEquals([opening.receivedAt, opening.customerId], [NOW, "c"]);
 });

@@ -2,7 +2,9 @@
 import { assert, assertEquals } from "@std/assert";
 import * as limits from "../../domain/limits.ts";
 import type { RunStore } from "../../domain/ports.ts";
+import { BACK_ENDS } from "../../kv/kv_limits.ts";
 import { createRunStore } from "../../kv/run_store.ts";
+import { createWriter } from "../../kv/writer.ts";
 import { aHeartbeat, anEvent, aRun, at, events, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 
@@ -121,9 +123,14 @@ Deno.test("EVENTS_PAGE_CHARS_MAX: a page of large events ends early and the curs
 });
 
 Deno.test("STORAGE_DEADLINE_MS: a store that says nothing is 503 with Retry-After after the deadline", async () => {
-  const { promise: silence, resolve: speak } = Promise.withResolvers<null>();
+  const { promise: silence, resolve: speak } = Promise.withResolvers<Deno.KvCommitResult>();
+  const operation = new Proxy({} as Deno.AtomicOperation, {
+    get: (_, name) => name === "commit" ? () => silence : () => operation,
+  });
+  const kv = { atomic: () => operation } as Deno.Kv;
   const silent = (): RunStore => {
-    const writer = { ...h.store.writer, commit: () => silence };
+    const { reader, deadlines } = h.store;
+    const writer = createWriter(kv, reader, BACK_ENDS.embedded, deadlines);
     return createRunStore({ ...h.store, writer });
   };
   const runs: RunStore = {
@@ -148,5 +155,5 @@ Deno.test("STORAGE_DEADLINE_MS: a store that says nothing is 503 with Retry-Afte
     const wait = Number(headers.get("retry-after"));
     assert(Number.isInteger(wait) && wait >= 1 && wait <= 5, `Retry-After ${wait}`);
   }
-  speak(null);
+  speak({ ok: true, versionstamp: "" });
 });
