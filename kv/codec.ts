@@ -4,7 +4,7 @@
  * @module
  */
 import type { EventId } from "../domain/ids.ts";
-import { rawElements, type RawJson, rawMembers, rawOf, writeObject } from "../domain/json.ts";
+import { rawElements, type RawJson, rawMembers, rawOf } from "../domain/json.ts";
 import type { PagedEvent } from "../domain/ports.ts";
 import type { RunEvent } from "../domain/events.ts";
 import type { Closing, Opening, Reported } from "../domain/run.ts";
@@ -45,7 +45,7 @@ export function encodeBatch(events: readonly RunEvent[], receivedAt: number): st
     const inTurn = turn === undefined ? "" : `"turn":${turn},`;
     return `{"id":"${id}","type":${rawOf(type)},"ts":${ts},${inTurn}"data":${data}}`;
   });
-  return writeObject([["received_at", rawOf(receivedAt)], ["events", `[${texts.join(",")}]`]]);
+  return `{"received_at":${receivedAt},"events":[${texts.join(",")}]}`;
 }
 
 /** Reads what {@link encodeBatch} wrote, in the order of the batch. */

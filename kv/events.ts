@@ -31,47 +31,69 @@ const CACHED_IDS_MAX = 200_000;
 interface LiveLedger {
   readonly version: string | null;
   readonly ledger: EventLedger;
-  readonly seen: ReadonlySet<string>;
+  /**
+   * The ids in it. The next state of the ledger takes over this very set, longer by its batch: a copy
+   * for each batch would make the batches of a growing run slower and slower. It is changed only in
+   * its run's turn, and only by what is stored.
+   */
+  readonly seen: Set<string> | null;
 }
 
-/** What a run without events is assumed to have, before anything is read. */
-const NO_EVENTS: LiveLedger = { version: null, ledger: EMPTY_LEDGER, seen: new Set() };
+/** What a run is assumed to have before anything is read. */
+const NO_EVENTS: LiveLedger = { version: null, ledger: EMPTY_LEDGER, seen: null };
+
+/**
+ * The ids in a ledger. A run's first batch leaves them packed in the open page, because many runs have
+ * no second one and their sets would fill the memory.
+ */
+function idsOf({ ledger, seen }: LiveLedger): Set<string> {
+  return seen ?? new Set(unpackEventIds(ledger.tail.ids));
+}
 
 /** The part of {@link RunStore} that stores events. */
 export function createEvents(store: Store): Pick<RunStore, "append"> {
   const live = new LRUCache<string, LiveLedger>({
     maxSize: CACHED_IDS_MAX,
-    sizeCalculation: ({ seen }) => seen.size + 1,
+    sizeCalculation: ({ ledger }) => ledger.totals.events + 1,
   });
   const turns = new Turns();
 
   async function append(
+    name: string,
     team: Team,
     id: RunId,
     batch: readonly RunEvent[],
     receivedAt: number,
   ): Promise<{ accepted: number; duplicates: number }> {
-    const name = `${team.id} ${id}`;
     let current = live.get(name) ?? NO_EVENTS;
     for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
-      const decision = decideAppend(current.ledger, current.seen, batch, receivedAt);
+      const seen = idsOf(current);
+      const decision = decideAppend(current.ledger, seen, batch, receivedAt);
       const { fresh, duplicates } = decision;
       if (fresh.length === 0) return { accepted: 0, duplicates };
       const version = await commitBatch(store, team, id, current.version, decision, receivedAt);
       if (version !== null) {
-        const seen = new Set(current.seen);
-        for (const event of fresh) seen.add(event.id);
-        live.set(name, { version, ledger: decision.ledger, seen });
+        const { ledger } = decision;
+        // An object of its own: the cache takes the size of one that it holds already as unchanged.
+        if (ledger.batches === 1 && ledger.sealed === 0) {
+          live.set(name, { version, ledger, seen: null });
+        } else {
+          for (const event of fresh) seen.add(event.id);
+          live.set(name, { version, ledger, seen });
+        }
         return { accepted: fresh.length, duplicates };
       }
       current = await readLedger(store, team, id);
+      live.set(name, current);
     }
     throw new StorageUnavailable("Cannot append events: other writers were always first");
   }
 
   return {
-    append: (team, id, batch, receivedAt) =>
-      turns.take(`${team.id} ${id}`, () => append(team, id, batch, receivedAt)),
+    append(team, id, batch, receivedAt) {
+      const name = `${team.id} ${id}`;
+      return turns.take(name, () => append(name, team, id, batch, receivedAt));
+    },
   };
 }
 
@@ -108,7 +130,7 @@ async function commitBatch(
   const { fresh, ledger, sealedPage } = decision;
   const batchKey = keys.batch(team.id, id, ledger.batches - 1);
   const blob = blobWrite(team.id, id, batchKey, encodeBatch(fresh, receivedAt));
-  await stage(store, team.id, blob.staged);
+  if (blob.staged.length > 0) await stage(store, team.id, blob.staged);
   const page = sealedPage === null
     ? []
     : [{ key: keys.page(team.id, id, ledger.sealed - 1), value: sealedPage }];
