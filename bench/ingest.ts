@@ -1,68 +1,76 @@
-// deno-lint-ignore-file no-console -- a table on the terminal is what it is for
 /**
- * Throughput of the ingest calls on this machine, as ratios taken in one run: the ledger on disk over
- * one commit for each request, and over the same application storing nothing. The sides are measured
- * in turn, so that a machine that is slow for a while is slow for all.
+ * Throughput of the ingest calls on this machine, as ratios taken in one run. All sides are measured
+ * in turn, so that a machine that is slow for a while is slow for all of them.
  *
- * Usage: deno task bench [SECONDS] [CONNECTIONS]
+ * Progress goes to stderr, two Markdown tables to stdout. Usage: see `arguments.ts`.
  */
-import { CALLS, type Measured } from "./load.ts";
+import { parseArguments, type Part, type Plan } from "./arguments.ts";
+import { measureCalls } from "./calls.ts";
+import { endAll, isInstalled } from "./children.ts";
+import { countFsyncs } from "./fsyncs.ts";
+import { measureGrowth } from "./growth.ts";
+import { describeMachine } from "./machine.ts";
+import { measureMemory } from "./memory.ts";
+import { report, type Results } from "./results.ts";
+import { print, say } from "./say.ts";
+import { measureVariants } from "./variants.ts";
+import { measureGrowing, measureWriter } from "./without_http.ts";
 
-const [seconds = "4", connections = "64"] = Deno.args;
-const here = (file: string) => new URL(file, import.meta.url).pathname;
+/** Exit codes: wrongly called or not installed, and ended by Ctrl-C. */
+const EXIT = { usage: 2, interrupted: 130 } as const;
 
-interface Server extends AsyncDisposable {
-  readonly url: string;
-}
-
-async function startServer(...args: string[]): Promise<Server> {
-  const process = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--frozen", "-A", here("./server.ts"), ...args],
-    stdout: "null",
-    stderr: "piped",
-  }).spawn();
-  const lines = process.stderr.pipeThrough(new TextDecoderStream()).getReader();
-  const { value = "" } = await lines.read();
-  return {
-    url: value.trim(),
-    async [Symbol.asyncDispose]() {
-      process.kill("SIGKILL");
-      await process.status;
-      await lines.cancel();
-    },
-  };
-}
-
-async function measure(url: string, call: string): Promise<Measured> {
-  const args = ["run", "--frozen", "-A", here("./load.ts"), url, call, connections, seconds];
-  const { stdout } = await new Deno.Command(Deno.execPath(), { args, stderr: "null" }).output();
-  return JSON.parse(new TextDecoder().decode(stdout));
-}
-
-function ratio(a: Measured, b: Measured): number {
-  return Math.round(100 * a.requestsPerSecond / b.requestsPerSecond) / 100;
-}
-
-const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
-const rows: Record<string, Record<string, number>> = {};
-{
-  await using grouped = await startServer("grouped", `${folder}/grouped.kv`);
-  await using single = await startServer("single", `${folder}/single.kv`);
-  await using nothing = await startServer("nothing");
-  for (const call of CALLS) {
-    console.error(`${call}: ${connections} connections, ${seconds} s on each of three sides …`);
-    const ours = await measure(grouped.url, call);
-    const alone = await measure(single.url, call);
-    const bare = await measure(nothing.url, call);
-    rows[call] = {
-      "requests/s": Math.round(ours.requestsPerSecond),
-      "p50 ms": ours.p50Ms,
-      "p99 ms": ours.p99Ms,
-      "÷ one commit each": ratio(ours, alone),
-      "÷ storing nothing": ratio(ours, bare),
-      "failures": ours.failures + alone.failures + bare.failures,
-    };
+/** Measures all parts of a plan in a folder. */
+async function measureAll(plan: Plan, folder: string): Promise<Results> {
+  const { rounds, seconds, connections } = plan;
+  const results: Results = {};
+  const wants = (part: Part) => plan.parts.includes(part);
+  if (wants("calls")) results.calls = await measureCalls(folder, connections, rounds, seconds);
+  if (wants("fsyncs")) {
+    const cells = connections.flatMap((n) =>
+      plan.tracedCalls.map((call) => ({ call, connections: n }))
+    );
+    results.fsyncs = await countFsyncs(cells, folder);
   }
+  if (wants("variants")) results.variants = await measureVariants(folder, rounds, seconds);
+  if (wants("memory")) results.memory = await measureMemory(folder, plan.memorySeconds);
+  if (wants("growing")) results.growing = await measureGrowing(folder, plan.growingBatches);
+  if (wants("writer")) results.writer = await measureWriter(folder, rounds, seconds);
+  if (wants("growth")) {
+    results.growth = await measureGrowth(folder, plan.storedRuns, rounds, seconds);
+  }
+  return results;
 }
-await Deno.remove(folder, { recursive: true });
-console.table(rows);
+
+async function main(args: readonly string[]): Promise<void> {
+  const plan = parseArguments(args);
+  if (typeof plan === "string") {
+    say(plan);
+    Deno.exit(EXIT.usage);
+  }
+  if (!await isInstalled("wrk", "--version")) {
+    say("wrk is not installed and makes the load: apt install wrk, or brew install wrk");
+    Deno.exit(EXIT.usage);
+  }
+  const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
+  let cleaned: Promise<void> | null = null;
+  // Once: ending a process under way also ends the measuring, which cleans up in its turn.
+  const cleanUp = () => cleaned ??= endAll().then(() => Deno.remove(folder, { recursive: true }));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    Deno.addSignalListener(signal, () => cleanUp().finally(() => Deno.exit(EXIT.interrupted)));
+  }
+  const startMs = performance.now();
+  try {
+    const machine = await describeMachine(folder);
+    const results = await measureAll(plan, folder);
+    const minutes = ((performance.now() - startMs) / 60_000).toFixed(1);
+    print(
+      `${machine}; rounds: ${plan.rounds}, ${plan.seconds} s each, ${minutes} minutes in all\n`,
+    );
+    print(report(results));
+  } finally {
+    await cleanUp();
+  }
+  Deno.exit();
+}
+
+await main(Deno.args);

@@ -1,30 +1,40 @@
 /**
- * The service under load, in a process of its own, over one of three stores.
+ * The service under load, in a process of its own, over one of these stores:
  *
- * - `grouped PATH`: the ledger on disk as it ships.
- * - `single PATH`: the same with a commit of its own for each request.
- * - `nothing`: a store that keeps nothing, which shows what everything else costs.
+ * - `ours`: the ledger on disk as it ships;
+ * - `alone`: the same with a commit of its own for each write;
+ * - `queued`: one commit with one queue message for each finish, and a consumer of the queue;
+ * - `checked`: one commit with one checked key for each event;
+ * - `nothing`: nothing is kept, which shows what everything else costs.
+ *
+ * Usage: server.ts KIND FILE [TEAMS]; says on stderr where it listens.
  */
-import { decideAppend, EMPTY_LEDGER } from "../domain/events.ts";
-import { decideFinish, decideHeartbeat, decideOpen } from "../domain/decide.ts";
 import { Deadlines } from "../domain/deadlines.ts";
+import { decideFinish, decideHeartbeat, decideOpen } from "../domain/decide.ts";
+import { decideAppend, EMPTY_LEDGER } from "../domain/events.ts";
 import { BODY_DEADLINE_MS } from "../domain/limits.ts";
 import type { RunStore } from "../domain/ports.ts";
-import { createCredentialStore, ensureFirstTeam } from "../kv/credentials.ts";
+import { createCredentialStore } from "../kv/credentials.ts";
+import { TIMERS } from "../kv/deadline.ts";
 import type { BackEnd } from "../kv/kv_limits.ts";
 import { openStore } from "../kv/open.ts";
 import { createRunStore } from "../kv/run_store.ts";
+import type { Store } from "../kv/store.ts";
 import { createLineLog } from "../log.ts";
 import { createApp } from "../routes/app.ts";
 import { serve } from "../routes/serve.ts";
-import { TIMERS } from "../kv/deadline.ts";
-import { BENCH_KEY } from "./load.ts";
+import { consumeFinished, createBaseline } from "./baselines.ts";
+import type { SideKind } from "./sides.ts";
+import { createTeams } from "./teams.ts";
 
-const NOTHING = { opening: null, closing: null };
+/** Limits that no second write fits into; a first one always does. */
+const ALONE: BackEnd = { checksMax: 0, mutationsMax: 0, bytesMax: 0, keyBytesMax: 0 };
+
+const NO_PARTS = { opening: null, closing: null };
 const keepNothing: RunStore = {
-  open: (_, request, at) => Promise.resolve(decideOpen(NOTHING, request, at).outcome),
-  finish: (_, __, request, at) => Promise.resolve(decideFinish(NOTHING, request, at).outcome),
-  heartbeat: (_, request, at) => Promise.resolve(decideHeartbeat(NOTHING, request, at).outcome),
+  open: (_, request, at) => Promise.resolve(decideOpen(NO_PARTS, request, at).outcome),
+  finish: (_, __, request, at) => Promise.resolve(decideFinish(NO_PARTS, request, at).outcome),
+  heartbeat: (_, request, at) => Promise.resolve(decideHeartbeat(NO_PARTS, request, at).outcome),
   append(_, __, events, at) {
     const { fresh, duplicates } = decideAppend(EMPTY_LEDGER, new Set(), events, at);
     return Promise.resolve({ accepted: fresh.length, duplicates });
@@ -32,24 +42,28 @@ const keepNothing: RunStore = {
   read: () => Promise.resolve(null),
 };
 
-const [kind, path = ":memory:"] = Deno.args;
+/** The runs are in `file`; the credentials of a baseline are in memory. */
+async function runsOf(kind: SideKind, file: string, store: Store): Promise<RunStore> {
+  if (kind === "nothing") return keepNothing;
+  if (kind === "ours" || kind === "alone") return createRunStore(store);
+  const kv = await Deno.openKv(file);
+  if (kind === "queued") consumeFinished(kv);
+  return createBaseline(kv);
+}
+
+const [name = "ours", file = ":memory:", teams = "1"] = Deno.args;
+const kind = name as SideKind;
+const onDisk = kind === "ours" || kind === "alone";
+const store = await openStore(onDisk ? file : ":memory:", ...(kind === "alone" ? [ALONE] : []));
 const environment = {
   now: () => Date.now(),
   random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),
 };
-/** Limits that no second write fits into; a first one always does. */
-const ALONE: BackEnd = { checksMax: 0, mutationsMax: 0, bytesMax: 0, keyBytesMax: 0 };
-const store = kind === "single"
-  ? await openStore(path, ALONE)
-  : await openStore(kind === "grouped" ? path : ":memory:");
-const options = { region: "eu", refusedSecret: null } as const;
-const credentials = createCredentialStore(store, environment, options);
-const team = { region: "eu", key: BENCH_KEY, tier: "business" } as const;
-await ensureFirstTeam(store, credentials, environment, team);
+await createTeams(store, Number(teams));
 const app = createApp({
   region: "eu",
-  runs: kind === "nothing" ? keepNothing : createRunStore(store),
-  credentials,
+  runs: await runsOf(kind, file, store),
+  credentials: createCredentialStore(store, environment, { region: "eu", refusedSecret: null }),
   environment,
   bodyDeadlines: new Deadlines(BODY_DEADLINE_MS, TIMERS),
   ready: () => Promise.resolve(true),

@@ -10,6 +10,7 @@ import { type EventId, type Region, REGIONS } from "./ids.ts";
 import type { RawJson } from "./json.ts";
 import { UNPRICED_MODELS_MAX } from "./limits.ts";
 import type { Picodollars } from "./money.ts";
+import { ModelSums, TokenSums } from "./token_sums.ts";
 
 /** An event as checked and kept: the payload is the very text that was sent. */
 export interface RunEvent {
@@ -168,23 +169,25 @@ export function decideAppend(
   batch: readonly RunEvent[],
   receivedAt: number,
 ): AppendDecision {
-  const fresh = new Map<string, RunEvent>();
+  const own = new Set<string>();
+  const fresh: RunEvent[] = [];
   for (const event of batch) {
-    if (!seen.has(event.id) && !fresh.has(event.id)) fresh.set(event.id, event);
+    if (seen.has(event.id) || own.has(event.id)) continue;
+    own.add(event.id);
+    fresh.push(event);
   }
-  const events = [...fresh.values()];
-  const duplicates = batch.length - events.length;
-  if (events.length === 0) return { fresh: events, duplicates, ledger, sealedPage: null };
+  const duplicates = batch.length - fresh.length;
+  if (fresh.length === 0) return { fresh, duplicates, ledger, sealedPage: null };
 
-  const page = extendPage(ledger.tail, events, receivedAt);
+  const page = extendPage(ledger.tail, fresh, receivedAt);
   const full = page.ids.length >= PAGE_IDS_MAX * PACKED_ID_BYTES;
   const next: EventLedger = {
     sealed: ledger.sealed + (full ? 1 : 0),
     batches: ledger.batches + 1,
     tail: full ? EMPTY_LEDGER.tail : page,
-    totals: addEvents(ledger.totals, events),
+    totals: addEvents(ledger.totals, fresh),
   };
-  return { fresh: events, duplicates, ledger: next, sealedPage: full ? page : null };
+  return { fresh, duplicates, ledger: next, sealedPage: full ? page : null };
 }
 
 /** Bytes of one packed id: the region, then the 16 bytes of the hex. */
@@ -192,9 +195,22 @@ export const PACKED_ID_BYTES = 17;
 
 /** Packs event ids side by side, 17 bytes each. */
 export function packEventIds(ids: readonly EventId[]): Uint8Array {
+  const packed = new Uint8Array(ids.length * PACKED_ID_BYTES);
+  for (const [index, id] of ids.entries()) packInto(packed, index * PACKED_ID_BYTES, id);
+  return packed;
+}
+
+function packInto(packed: Uint8Array, at: number, id: EventId): void {
   // An id is evt_, two letters of region, an underscore and the hex.
-  const hex = ids.map((id) => `0${REGIONS.indexOf(id.slice(4, 6) as Region)}${id.slice(7)}`);
-  return Uint8Array.fromHex(hex.join(""));
+  packed[at] = REGIONS.indexOf(id.slice(4, 6) as Region);
+  for (let from = 7, to = at + 1; from < id.length; from += 2, to++) {
+    packed[to] = hexDigit(id.charCodeAt(from)) << 4 | hexDigit(id.charCodeAt(from + 1));
+  }
+}
+
+/** The value of a lower-case hex digit: codes from 48 are digits, from 97 letters. */
+function hexDigit(code: number): number {
+  return (code & 15) + (code >> 6) * 9;
 }
 
 /** Reads what {@link packEventIds} wrote. */
@@ -208,7 +224,7 @@ export function unpackEventIds(packed: Uint8Array): EventId[] {
 }
 
 /**
- * Adds usage of a model without a price to a list of such models.
+ * Adds usage of a model without a price to a list of such models, which is sorted by name.
  *
  * The list keeps the smallest names when it is full. A name that fell out can never come back in
  * with a partial sum, so the list does not depend on the order events arrive in.
@@ -217,15 +233,18 @@ export function addUnpriced(
   list: readonly UnpricedModel[],
   usage: UnpricedModel,
 ): readonly UnpricedModel[] {
-  const byName = new Map(list.map((entry) => [nameOf(entry), entry]));
-  const known = byName.get(nameOf(usage));
-  byName.set(nameOf(usage), known === undefined ? usage : addUsage(known, usage));
-  const sorted = [...byName].sort(([a], [b]) => a < b ? -1 : 1);
-  return sorted.slice(0, UNPRICED_MODELS_MAX).map(([, entry]) => entry);
+  const { model, provider } = usage;
+  const at = list.findIndex((entry) => entry.model === model && entry.provider === provider);
+  const known = list[at];
+  if (known !== undefined) return list.with(at, addUsage(known, usage));
+  const name = nameOf(usage);
+  const before = list.filter((entry) => nameOf(entry) < name);
+  const sorted = [...before, usage, ...list.slice(before.length)];
+  return sorted.slice(0, UNPRICED_MODELS_MAX);
 }
 
-function nameOf(model: UnpricedModel): string {
-  return JSON.stringify([model.model, model.provider]);
+function nameOf({ model, provider }: Pick<UnpricedModel, "model" | "provider">): string {
+  return JSON.stringify([model, provider]);
 }
 
 function addUsage(a: UnpricedModel, b: UnpricedModel): UnpricedModel {
@@ -238,20 +257,26 @@ function addUsage(a: UnpricedModel, b: UnpricedModel): UnpricedModel {
   };
 }
 
-function extendPage(page: LedgerPage, events: RunEvent[], receivedAt: number): LedgerPage {
-  const added = packEventIds(events.map((event) => event.id));
-  const ids = new Uint8Array(page.ids.length + added.length);
+function extendPage(page: LedgerPage, events: readonly RunEvent[], receivedAt: number): LedgerPage {
+  const ids = new Uint8Array(page.ids.length + events.length * PACKED_ID_BYTES);
   ids.set(page.ids);
-  ids.set(added, page.ids.length);
-  const instants = events.map((event) => event.ts);
-  const entry = { tsMin: Math.min(...instants), tsMax: Math.max(...instants), receivedAt };
-  return { ids, batches: [...page.batches, entry] };
+  let at = page.ids.length;
+  let tsMin = Infinity;
+  let tsMax = -Infinity;
+  for (const { id, ts } of events) {
+    packInto(ids, at, id);
+    at += PACKED_ID_BYTES;
+    if (ts < tsMin) tsMin = ts;
+    if (ts > tsMax) tsMax = ts;
+  }
+  return { ids, batches: [...page.batches, { tsMin, tsMax, receivedAt }] };
 }
 
 /** Adds a batch to the sums; models are merged once each, not once an event. */
 function addEvents(totals: EventTotals, events: readonly RunEvent[]): EventTotals {
   const sum: { -readonly [Name in keyof EventTotals]: EventTotals[Name] } = { ...totals };
-  const unpriced = new Map<string, UnpricedModel>();
+  const all = new TokenSums();
+  const models = new ModelSums();
   for (const { type, facts: { call, error } } of events) {
     sum.events++;
     if (type === "llm_call") sum.llmCalls++;
@@ -259,19 +284,14 @@ function addEvents(totals: EventTotals, events: readonly RunEvent[]): EventTotal
     else if (type === "log") sum.logs++;
     if (error) sum.errors++;
     if (call === undefined) continue;
-    const { model, provider } = call;
-    const inputTokens = BigInt(call.inputTokens);
-    const outputTokens = BigInt(call.outputTokens);
-    const cachedInputTokens = BigInt(call.cachedInputTokens);
-    sum.inputTokens += inputTokens;
-    sum.outputTokens += outputTokens;
-    sum.cachedInputTokens += cachedInputTokens;
+    all.add(call);
     sum.cachedExceedsInput ||= call.cachedInputTokens > call.inputTokens;
-    if (model === null || !call.counted) continue;
-    const usage = { provider, model, calls: 1, inputTokens, outputTokens, cachedInputTokens };
-    const known = unpriced.get(nameOf(usage));
-    unpriced.set(nameOf(usage), known === undefined ? usage : addUsage(known, usage));
+    if (call.model !== null && call.counted) models.of(call.model, call.provider).add(call);
   }
-  for (const usage of unpriced.values()) sum.unpriced = addUnpriced(sum.unpriced, usage);
+  const { inputTokens, outputTokens, cachedInputTokens } = all.total();
+  sum.inputTokens += inputTokens;
+  sum.outputTokens += outputTokens;
+  sum.cachedInputTokens += cachedInputTokens;
+  for (const usage of models.usages()) sum.unpriced = addUnpriced(sum.unpriced, usage);
   return sum;
 }

@@ -21,17 +21,49 @@ export type IdVerdict = "valid" | "invalid_id" | "unknown_region";
 
 const PATTERN = /^([a-z]+)_([a-z]{2})_[0-9a-f]{32}$/;
 
+/** What ids of the known regions begin with; all have the same length. */
+const BEGINNINGS = {
+  run: ["run_eu_", "run_us_"],
+  evt: ["evt_eu_", "evt_us_"],
+  key: ["key_eu_", "key_us_"],
+} as const;
+const BEGINNING_CHARS = 7;
+const ID_CHARS = 39;
+
+/** By character code, 1 for the digits of lower-case hex. */
+const HEX_DIGITS = Uint8Array.from(
+  { length: 128 },
+  (_, code) => /[0-9a-f]/.test(String.fromCharCode(code)) ? 1 : 0,
+);
+
 /** Judges a value as an identifier with this prefix. */
 export function judgeId(prefix: "run" | "evt" | "key", value: unknown): IdVerdict {
-  const match = typeof value === "string" ? PATTERN.exec(value) : null;
+  if (typeof value !== "string") return "invalid_id";
+  // A batch has 50 ids, nearly always valid: the pattern takes twice as long to say so.
+  if (isPlainId(prefix, value)) return "valid";
+  const match = PATTERN.exec(value);
   if (match?.[1] !== prefix) return "invalid_id";
   return isRegion(match[2]) ? "valid" : "unknown_region";
+}
+
+function isPlainId(prefix: "run" | "evt" | "key", text: string): boolean {
+  if (text.length !== ID_CHARS) return false;
+  const [eu, us] = BEGINNINGS[prefix];
+  const beginning = text.slice(0, BEGINNING_CHARS);
+  if (beginning !== eu && beginning !== us) return false;
+  for (let i = BEGINNING_CHARS; i < ID_CHARS; i++) {
+    if (HEX_DIGITS[text.charCodeAt(i)] !== 1) return false;
+  }
+  return true;
 }
 
 /** Whether a text names a region. */
 export function isRegion(text: string | undefined): text is Region {
   return text === "eu" || text === "us";
 }
+
+/** The id being minted; a new array each time would take ten times as long. */
+const minted = new Uint8Array(16);
 
 /**
  * The 32 hex digits of a UUIDv7 (decision 33).
@@ -40,9 +72,16 @@ export function isRegion(text: string | undefined): text is Region {
  * @param random 10 random bytes, of which 74 bits are used
  */
 export function uuid7Hex(nowMs: number, random: Uint8Array): string {
-  const time = nowMs.toString(16).padStart(12, "0");
-  const bytes = Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  // The first digit gives the variant its two random bits, the rest stand as they are.
-  const variant = (8 | Number.parseInt(bytes[0] ?? "0", 16) & 3).toString(16);
-  return `${time}7${bytes.slice(1, 4)}${variant}${bytes.slice(4, 19)}`;
+  const high = Math.floor(nowMs / 2 ** 32);
+  minted[0] = high >> 8;
+  minted[1] = high;
+  minted[2] = nowMs >>> 24;
+  minted[3] = nowMs >>> 16;
+  minted[4] = nowMs >>> 8;
+  minted[5] = nowMs;
+  minted.set(random, 6);
+  // Version 7 and the variant stand in the place of six random bits.
+  minted[6] = (minted[6] ?? 0) & 0x0f | 0x70;
+  minted[8] = (minted[8] ?? 0) & 0x3f | 0x80;
+  return minted.toHex();
 }

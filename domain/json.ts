@@ -37,14 +37,38 @@ export function walkObject(
   start: number,
   visit: (key: string, valueStart: number) => number,
 ): number {
+  return walkMembers(
+    text,
+    start,
+    (keyStart, keyEnd, valueStart) => visit(keyText(text, keyStart, keyEnd), valueStart),
+  );
+}
+
+/**
+ * Walks like {@link walkObject}, but says only where a key stands: {@link isKey} compares it in
+ * place, which spares batches of events a text for each of their keys.
+ */
+export function walkMembers(
+  text: string,
+  start: number,
+  visit: (keyStart: number, keyEnd: number, valueStart: number) => number,
+): number {
   let at = afterSpace(text, start + 1);
   while (text.charCodeAt(at) === QUOTE) {
     const keyEnd = endOfString(text, at);
     const valueStart = afterSpace(text, afterSpace(text, keyEnd) + 1);
-    at = afterSpace(text, visit(keyText(text, at, keyEnd), valueStart));
+    at = afterSpace(text, visit(at, keyEnd, valueStart));
     if (text.charCodeAt(at) === COMMA) at = afterSpace(text, at + 1);
   }
   return at + 1;
+}
+
+/** Whether the key that stands at `start` to `end`, quotes included, reads `name`. */
+export function isKey(text: string, start: number, end: number, name: string): boolean {
+  const units = end - start - 2;
+  if (units === name.length) return text.startsWith(name, start + 1);
+  // An escape takes more units than the character it stands for.
+  return units > name.length && keyText(text, start, end) === name;
 }
 
 /** Walks the elements of a valid JSON array, like {@link walkObject}. */

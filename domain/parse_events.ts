@@ -10,16 +10,17 @@ import {
   afterSpace,
   endOfValue,
   exceedsBytes,
+  isKey,
   isObject,
   type RawJson,
   rawOf,
   walkArray,
-  walkObject,
+  walkMembers,
 } from "./json.ts";
 import { EVENT_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "./limits.ts";
 import type { Body } from "./parse.ts";
-import { quickEvent, quickLlmCall } from "./quick.ts";
-import { eventBody, llmCallData, logData } from "./schemas.ts";
+import { quickEvent, quickLlmCall, quickLog, type Sent } from "./quick.ts";
+import { eventBody, llmCallData, logData, type Schema } from "./schemas.ts";
 
 /** Checks a `POST /v1/runs/{id}/events`: one bad event refuses the batch (decision 20). */
 export function parseEvents(body: Body): Parsed<RunEvent[]> {
@@ -35,74 +36,89 @@ export function parseEvents(body: Body): Parsed<RunEvent[]> {
       `${EVENTS_PER_BATCH_MAX}: send several batches`;
     return refuse("batch_too_large", message, "events");
   }
-  const raws = rawEvents(body.text);
-  const oversized = raws.findIndex(({ event }) => exceedsBytes(event, EVENT_BYTES_MAX));
+  const payloads: (RawJson | null)[] = [];
+  const oversized = slicePayloads(body.text, payloads);
   if (oversized >= 0) {
     const message = `events[${oversized}] is larger than ${EVENT_BYTES_MAX} bytes: send less data`;
     return refuse("payload_too_large", message, "events");
   }
   const checked: RunEvent[] = [];
-  for (const [index, raw] of raws.entries()) {
-    const event = parseEvent(events[index], raw.data, `events[${index}]`);
+  for (let index = 0; index < events.length; index++) {
+    const event = parseEvent(events[index], payloads[index] ?? null, index);
     if (!event.ok) return event;
     checked.push(event.value);
   }
   return { ok: true, value: checked };
 }
 
-/** The slices of one event: the whole of it, and its payload. */
-interface RawEvent {
-  readonly event: RawJson;
-  readonly data: RawJson | null;
-}
-
-/** Finds the events of a valid body in one pass. Of a repeated key the last value counts. */
-function rawEvents(text: string): RawEvent[] {
-  let events: RawEvent[] = [];
-  walkObject(text, afterSpace(text, 0), (key, start) => {
-    if (key !== "events" || text[start] !== "[") return endOfValue(text, start);
-    events = [];
-    return walkArray(text, start, (eventStart) => {
-      let data: RawJson | null = null;
-      const end = text[eventStart] !== "{"
-        ? endOfValue(text, eventStart)
-        : walkObject(text, eventStart, (name, valueStart) => {
-          const valueEnd = endOfValue(text, valueStart);
-          if (name === "data") data = text.slice(valueStart, valueEnd) as RawJson;
-          return valueEnd;
-        });
-      events.push({ event: text.slice(eventStart, end) as RawJson, data });
-      return end;
-    });
+/**
+ * Finds the payloads of a valid body's events in one pass. Of a repeated key the last value counts.
+ *
+ * @param payloads takes the payload of each event as sent, `null` where there is none
+ * @returns the index of the first event that is too large, or -1
+ */
+function slicePayloads(text: string, payloads: (RawJson | null)[]): number {
+  let oversized = -1;
+  let payload: RawJson | null = null;
+  const visitMember = (keyStart: number, keyEnd: number, start: number): number => {
+    const end = endOfValue(text, start);
+    if (isKey(text, keyStart, keyEnd, "data")) payload = text.slice(start, end) as RawJson;
+    return end;
+  };
+  const visitEvent = (start: number): number => {
+    payload = null;
+    const end = text[start] === "{"
+      ? walkMembers(text, start, visitMember)
+      : endOfValue(text, start);
+    if (oversized < 0 && isOversized(text, start, end)) oversized = payloads.length;
+    payloads.push(payload);
+    return end;
+  };
+  walkMembers(text, afterSpace(text, 0), (keyStart, keyEnd, start) => {
+    if (text[start] !== "[" || !isKey(text, keyStart, keyEnd, "events")) {
+      return endOfValue(text, start);
+    }
+    oversized = -1;
+    payloads.length = 0;
+    return walkArray(text, start, visitEvent);
   });
-  return events;
+  return oversized;
 }
 
-function parseEvent(sent: unknown, raw: RawJson | null, where: string): Parsed<RunEvent> {
-  if (!isObject(sent)) return refuse("invalid_field", `${where} must be an object`, "events");
+/** Slices only what may be too large: no UTF-16 unit takes more than 3 bytes. */
+function isOversized(text: string, start: number, end: number): boolean {
+  return (end - start) * 3 > EVENT_BYTES_MAX &&
+    exceedsBytes(text.slice(start, end), EVENT_BYTES_MAX);
+}
+
+function parseEvent(sent: unknown, payload: RawJson | null, index: number): Parsed<RunEvent> {
+  if (!isObject(sent)) {
+    return refuse("invalid_field", `events[${index}] must be an object`, "events");
+  }
   // SDKs send external_id in the place of id (decision 19).
   const named = (sent.id ?? null) === null ? { ...sent, id: sent.external_id } : sent;
-  const parsed = check(quickEvent, eventBody, named, `${where}.`);
+  const parsed = checkPart(quickEvent, eventBody, named, index, "");
   if (!parsed.ok) return parsed;
   const { id, type, ts, turn, data } = parsed.value;
-  const facts = parseFacts(type, data, `${where}.data.`);
+  const facts = parseFacts(type, data, index);
   if (!facts.ok) return facts;
-  return { ok: true, value: { id, type, ts, turn, data: raw ?? rawOf(data), facts: facts.value } };
+  const event = { id, type, ts, turn, data: payload ?? rawOf(data), facts: facts.value };
+  return { ok: true, value: event };
 }
 
 function parseFacts(
   type: string,
   data: Record<string, unknown>,
-  where: string,
+  index: number,
 ): Parsed<EventFacts> {
   const failed = (data.error ?? false) !== false && data.error !== "";
   const error = type === "error" || data.status === "error" || failed;
   if (type === "log") {
-    const parsed = check(null, logData, data, where);
+    const parsed = checkPart(quickLog, logData, data, index, "data.");
     return parsed.ok ? { ok: true, value: { error } } : parsed;
   }
   if (type !== "llm_call") return { ok: true, value: { error } };
-  const parsed = check(quickLlmCall, llmCallData, data, where);
+  const parsed = checkPart(quickLlmCall, llmCallData, data, index, "data.");
   if (!parsed.ok) return parsed;
   const { input_tokens, output_tokens, cached_input_tokens, model, provider } = parsed.value;
   const call: LlmCall = {
@@ -114,4 +130,17 @@ function parseFacts(
     cachedInputTokens: cached_input_tokens ?? 0,
   };
   return { ok: true, value: { error, call } };
+}
+
+/** Checks a part of an event; where it stands is put into words only for a refusal. */
+function checkPart<T>(
+  quick: (sent: Sent) => T | null,
+  schema: Schema<T>,
+  value: Sent,
+  index: number,
+  part: "" | "data.",
+): Parsed<T> {
+  const plain = quick(value);
+  if (plain !== null) return { ok: true, value: plain };
+  return check(null, schema, value, `events[${index}].${part}`);
 }

@@ -7,7 +7,14 @@
  *
  * @module
  */
-import type { EventBody, FinishBody, HeartbeatFields, LlmCallData, OpenBody } from "./bodies.ts";
+import type {
+  EventBody,
+  FinishBody,
+  HeartbeatFields,
+  LlmCallData,
+  LogData,
+  OpenBody,
+} from "./bodies.ts";
 import { type EventId, judgeId, type RunId } from "./ids.ts";
 import { isObject } from "./json.ts";
 import { AGENT_CHARS_MAX, EVENT_TYPE_CHARS_MAX, LABEL_CHARS_MAX } from "./limits.ts";
@@ -46,8 +53,8 @@ export function quickOpen(sent: Sent): OpenBody | null {
 export function quickEvent(sent: Sent): EventBody | null {
   const { id, type, data } = sent;
   const ts = instant(sent.ts);
-  const right = judgeId("evt", id) === "valid" && isName(type, EVENT_TYPE_CHARS_MAX) &&
-    ts !== null && isObject(data) && sent.turn === undefined;
+  const right = judgeId("evt", id) === "valid" && isType(type) && ts !== null &&
+    isObject(data) && sent.turn === undefined;
   return right ? { id: id as EventId, type, ts, data, turn: undefined } : null;
 }
 
@@ -69,6 +76,12 @@ export function quickLlmCall(sent: Sent): LlmCallData | null {
     cache_creation_input_tokens,
     reasoning_tokens,
   };
+}
+
+/** The payload of a `log`. */
+export function quickLog(sent: Sent): LogData | null {
+  const { message } = sent;
+  return message === undefined || typeof message === "string" ? { message } : null;
 }
 
 /** `POST /v1/runs/{id}/finish`. */
@@ -115,6 +128,12 @@ export function quickHeartbeat(sent: Sent): HeartbeatFields | null {
     feature,
     output,
   };
+}
+
+/** The types that are counted are names; any other is looked at. */
+function isType(value: unknown): value is string {
+  return value === "llm_call" || value === "tool_call" || value === "log" ||
+    isName(value, EVENT_TYPE_CHARS_MAX);
 }
 
 function instant(value: unknown): number | null {

@@ -23,7 +23,7 @@ import { GET_MANY_KEYS_MAX } from "./kv_limits.ts";
 import { getMany, listAll, newName, type Store } from "./store.ts";
 
 /** Credentials remembered, and for how long: half of what another process may take to notice. */
-const CACHE = { max: 10_000, ttl: 5_000 } as const;
+const CACHE = { max: 10_000, ttl: 5_000, ttlResolution: 0 } as const;
 
 /** A credential as stored at the hash of its secret. */
 interface StoredCredential extends CredentialRecord {

@@ -1,0 +1,108 @@
+-- What wrk sends: one call, a new UUIDv7 id each time.
+--
+-- wrk ... -s load.lua URL -- CALL [TEAMS] [RETRIES_PERCENT] [PAUSE_MS]
+local ffi = require("ffi")
+ffi.cdef [[
+  typedef struct { long sec; long usec; } timeval;
+  int gettimeofday(timeval *now, void *zone);
+  int getpid();
+]]
+local clock = ffi.new("timeval")
+local format, random, concat = string.format, math.random, table.concat
+
+local function now_ms()
+  ffi.C.gettimeofday(clock, nil)
+  return tonumber(clock.sec) * 1000 + math.floor(tonumber(clock.usec) / 1000)
+end
+
+local second, stamp = 0, ""
+local function instant(ms)
+  local s = math.floor(ms / 1000)
+  if s ~= second then second, stamp = s, os.date("!%Y-%m-%dT%H:%M:%S", s) end
+  return format("%s.%03dZ", stamp, ms % 1000)
+end
+
+local function hex(ms)
+  return format("%012x7%03x%04x%06x%06x", ms, random(0, 0xfff), random(0x8000, 0xbfff),
+    random(0, 0xffffff), random(0, 0xffffff))
+end
+
+local calls = {}
+
+function calls.open(ms)
+  return "POST", "/v1/runs", format(
+    '{"id":"run_eu_%s","agent":"researcher","started_at":"%s","customer_id":"acme"}',
+    hex(ms), instant(ms))
+end
+
+function calls.finish(ms)
+  return "POST", format("/v1/runs/run_eu_%s/finish", hex(ms)), format(
+    '{"status":"success","finished_at":"%s","output":{"answer":42}}', instant(ms))
+end
+
+function calls.heartbeat(ms)
+  return "POST", "/v1/heartbeats", format(
+    '{"id":"run_eu_%s","agent":"nightly","cost_usd":0.0125}', hex(ms))
+end
+
+function calls.ping(ms)
+  return "GET", format("/v1/ping?agent=nightly&id=run_eu_%s", hex(ms)), nil
+end
+
+local EVENTS = 50
+local function event(ms, ts, n)
+  return format('{"id":"evt_eu_%s","type":"llm_call","ts":"%s","data":{"provider":"openai",' ..
+    '"model":"gpt-4o","input_tokens":%d,"output_tokens":%d,"latency_ms":900,"prompt":' ..
+    '"Question %d: what do the sources of the run say about the matter at hand, and why?"}}',
+    hex(ms), ts, 1000 + n, 200 + n, n)
+end
+
+function calls.events(ms)
+  local events, ts = {}, instant(ms)
+  for n = 1, EVENTS do events[n] = event(ms, ts, n) end
+  return "POST", format("/v1/runs/run_eu_%s/events", hex(ms)),
+    '{"events":[' .. concat(events, ",") .. ']}'
+end
+
+-- The last requests, for retries: some still under way, most answered.
+local RECENT = 256
+local recent, sent = {}, 0
+
+local call, teams, retries = nil, 1, 0
+local headers = {}
+
+function init(args)
+  call = calls[args[1] or "open"]
+  teams = tonumber(args[2] or "1")
+  retries = tonumber(args[3] or "0")
+  local pause = tonumber(args[4] or "0")
+  math.randomseed(now_ms() + ffi.C.getpid())
+  for team = 1, teams do
+    headers[team] = { ["Authorization"] = format("Bearer apk_eu_%032x", team) }
+  end
+  -- wrk looks whether there is a delay function; even one that answers 0 slows it down.
+  if pause > 0 then
+    function delay() return math.floor(random() * 2 * pause + 0.5) end
+  end
+end
+
+function request()
+  if retries > 0 and sent > 0 and random(1, 100) <= retries then
+    return recent[random(1, math.min(sent, RECENT))]
+  end
+  local method, path, body = call(now_ms())
+  local made = wrk.format(method, path, headers[random(1, teams)], body)
+  if retries > 0 then
+    recent[sent % RECENT + 1] = made
+    sent = sent + 1
+  end
+  return made
+end
+
+function done(summary, latency)
+  local errors = summary.errors
+  io.stderr:write(format(
+    '{"requests":%d,"refused":%d,"lost":%d,"durationUs":%d,"p50Us":%d,"p99Us":%d}\n',
+    summary.requests, errors.status, errors.connect + errors.read + errors.write + errors.timeout,
+    summary.duration, latency:percentile(50), latency:percentile(99)))
+end
