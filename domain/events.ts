@@ -6,11 +6,14 @@
  *
  * @module
  */
-import { type EventId, type Region, REGIONS } from "./ids.ts";
+import { addToPage, PACKED_ID_BYTES } from "./event_ids.ts";
+import type { EventId } from "./ids.ts";
 import type { RawJson } from "./json.ts";
 import { UNPRICED_MODELS_MAX } from "./limits.ts";
 import type { Picodollars } from "./money.ts";
 import { ModelSums, TokenSums } from "./token_sums.ts";
+
+export { PACKED_ID_BYTES, packEventIds, unpackEventIds } from "./event_ids.ts";
 
 /** An event as checked and kept: the payload is the very text that was sent. */
 export interface RunEvent {
@@ -106,7 +109,7 @@ export interface BatchEntry {
 
 /** A page of the ledger: once full it is sealed and never written again. */
 export interface LedgerPage {
-  /** Ids of the page's events, 17 bytes each; see {@link packEventIds}. */
+  /** Ids of the page's events, 17 bytes each; see `packEventIds`. */
   readonly ids: Uint8Array;
   /** The page's batches in order of arrival. */
   readonly batches: readonly BatchEntry[];
@@ -162,25 +165,22 @@ export interface AppendDecision {
 /**
  * Decides a batch against the ids stored so far: each id counts once, the first wins
  * (decisions 19 to 21).
+ *
+ * @param sealed at least the ids on the ledger's sealed pages; those on the open page are in it
  */
 export function decideAppend(
   ledger: EventLedger,
-  seen: ReadonlySet<string>,
+  sealed: ReadonlySet<string>,
   batch: readonly RunEvent[],
   receivedAt: number,
 ): AppendDecision {
-  const own = new Set<string>();
-  const fresh: RunEvent[] = [];
-  for (const event of batch) {
-    if (seen.has(event.id) || own.has(event.id)) continue;
-    own.add(event.id);
-    fresh.push(event);
-  }
+  const unsealed = sealed.size === 0 ? batch : batch.filter(({ id }) => !sealed.has(id));
+  const { page: ids, fresh } = addToPage(ledger.tail.ids, unsealed);
   const duplicates = batch.length - fresh.length;
   if (fresh.length === 0) return { fresh, duplicates, ledger, sealedPage: null };
 
-  const page = extendPage(ledger.tail, fresh, receivedAt);
-  const full = page.ids.length >= PAGE_IDS_MAX * PACKED_ID_BYTES;
+  const page = { ids, batches: [...ledger.tail.batches, entryOf(fresh, receivedAt)] };
+  const full = ids.length >= PAGE_IDS_MAX * PACKED_ID_BYTES;
   const next: EventLedger = {
     sealed: ledger.sealed + (full ? 1 : 0),
     batches: ledger.batches + 1,
@@ -190,37 +190,14 @@ export function decideAppend(
   return { fresh, duplicates, ledger: next, sealedPage: full ? page : null };
 }
 
-/** Bytes of one packed id: the region, then the 16 bytes of the hex. */
-export const PACKED_ID_BYTES = 17;
-
-/** Packs event ids side by side, 17 bytes each. */
-export function packEventIds(ids: readonly EventId[]): Uint8Array {
-  const packed = new Uint8Array(ids.length * PACKED_ID_BYTES);
-  for (const [index, id] of ids.entries()) packInto(packed, index * PACKED_ID_BYTES, id);
-  return packed;
-}
-
-function packInto(packed: Uint8Array, at: number, id: EventId): void {
-  // An id is evt_, two letters of region, an underscore and the hex.
-  packed[at] = REGIONS.indexOf(id.slice(4, 6) as Region);
-  for (let from = 7, to = at + 1; from < id.length; from += 2, to++) {
-    packed[to] = hexDigit(id.charCodeAt(from)) << 4 | hexDigit(id.charCodeAt(from + 1));
+function entryOf(events: readonly RunEvent[], receivedAt: number): BatchEntry {
+  let tsMin = Infinity;
+  let tsMax = -Infinity;
+  for (const { ts } of events) {
+    if (ts < tsMin) tsMin = ts;
+    if (ts > tsMax) tsMax = ts;
   }
-}
-
-/** The value of a lower-case hex digit: codes from 48 are digits, from 97 letters. */
-function hexDigit(code: number): number {
-  return (code & 15) + (code >> 6) * 9;
-}
-
-/** Reads what {@link packEventIds} wrote. */
-export function unpackEventIds(packed: Uint8Array): EventId[] {
-  const ids: EventId[] = [];
-  for (let at = 0; at < packed.length; at += PACKED_ID_BYTES) {
-    const hex = packed.subarray(at + 1, at + PACKED_ID_BYTES).toHex();
-    ids.push(`evt_${REGIONS[packed[at] ?? 0]}_${hex}` as EventId);
-  }
-  return ids;
+  return { tsMin, tsMax, receivedAt };
 }
 
 /**
@@ -255,21 +232,6 @@ function addUsage(a: UnpricedModel, b: UnpricedModel): UnpricedModel {
     outputTokens: a.outputTokens + b.outputTokens,
     cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
   };
-}
-
-function extendPage(page: LedgerPage, events: readonly RunEvent[], receivedAt: number): LedgerPage {
-  const ids = new Uint8Array(page.ids.length + events.length * PACKED_ID_BYTES);
-  ids.set(page.ids);
-  let at = page.ids.length;
-  let tsMin = Infinity;
-  let tsMax = -Infinity;
-  for (const { id, ts } of events) {
-    packInto(ids, at, id);
-    at += PACKED_ID_BYTES;
-    if (ts < tsMin) tsMin = ts;
-    if (ts > tsMax) tsMax = ts;
-  }
-  return { ids, batches: [...page.batches, { tsMin, tsMax, receivedAt }] };
 }
 
 /** Adds a batch to the sums; models are merged once each, not once an event. */

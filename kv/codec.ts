@@ -41,11 +41,18 @@ function decodeReported(text: string): Reported {
 /** Writes a batch of events with its arrival. */
 export function encodeBatch(events: readonly RunEvent[], receivedAt: number): string {
   // Ids and numbers need no escaping; writing them out is three times as fast as building objects.
-  const texts = events.map(({ id, type, ts, turn, data }) => {
+  const parts = [`{"received_at":${receivedAt},"events":[`];
+  let comma = "";
+  let lastType: string | null = null;
+  let typeText = "";
+  for (const { id, type, ts, turn, data } of events) {
+    if (type !== lastType) [lastType, typeText] = [type, rawOf(type)];
     const inTurn = turn === undefined ? "" : `"turn":${turn},`;
-    return `{"id":"${id}","type":${rawOf(type)},"ts":${ts},${inTurn}"data":${data}}`;
-  });
-  return `{"received_at":${receivedAt},"events":[${texts.join(",")}]}`;
+    parts.push(`${comma}{"id":"${id}","type":${typeText},"ts":${ts},${inTurn}"data":`, data, "}");
+    comma = ",";
+  }
+  parts.push("]}");
+  return parts.join("");
 }
 
 /** Reads what {@link encodeBatch} wrote, in the order of the batch. */

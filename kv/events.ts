@@ -32,22 +32,16 @@ interface LiveLedger {
   readonly version: string | null;
   readonly ledger: EventLedger;
   /**
-   * The ids in it. The next state of the ledger takes over this very set, longer by its batch: a copy
-   * for each batch would make the batches of a growing run slower and slower. It is changed only in
-   * its run's turn, and only by what is stored.
+   * The ids on its sealed pages. The next state of the ledger takes over this very set, longer by the
+   * page it seals: a copy for each batch would make those of a growing run slower and slower. It is
+   * changed only in its run's turn, and only by what is stored.
    */
-  readonly seen: Set<string> | null;
+  readonly sealed: Set<string>;
 }
 
 /** What a run is assumed to have before anything is read. */
-const NO_EVENTS: LiveLedger = { version: null, ledger: EMPTY_LEDGER, seen: null };
-
-/**
- * The ids in a ledger. A run's first batch leaves them packed in the open page, because many runs have
- * no second one and their sets would fill the memory.
- */
-function idsOf({ ledger, seen }: LiveLedger): Set<string> {
-  return seen ?? new Set(unpackEventIds(ledger.tail.ids));
+function noEvents(): LiveLedger {
+  return { version: null, ledger: EMPTY_LEDGER, sealed: new Set() };
 }
 
 /** The part of {@link RunStore} that stores events. */
@@ -65,22 +59,17 @@ export function createEvents(store: Store): Pick<RunStore, "append"> {
     batch: readonly RunEvent[],
     receivedAt: number,
   ): Promise<{ accepted: number; duplicates: number }> {
-    let current = live.get(name) ?? NO_EVENTS;
+    let current = live.get(name) ?? noEvents();
     for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
-      const seen = idsOf(current);
-      const decision = decideAppend(current.ledger, seen, batch, receivedAt);
-      const { fresh, duplicates } = decision;
+      const decision = decideAppend(current.ledger, current.sealed, batch, receivedAt);
+      const { fresh, duplicates, ledger, sealedPage } = decision;
       if (fresh.length === 0) return { accepted: 0, duplicates };
       const version = await commitBatch(store, team, id, current.version, decision, receivedAt);
       if (version !== null) {
-        const { ledger } = decision;
+        const { sealed } = current;
+        if (sealedPage !== null) addIds(sealed, sealedPage);
         // An object of its own: the cache takes the size of one that it holds already as unchanged.
-        if (ledger.batches === 1 && ledger.sealed === 0) {
-          live.set(name, { version, ledger, seen: null });
-        } else {
-          for (const event of fresh) seen.add(event.id);
-          live.set(name, { version, ledger, seen });
-        }
+        live.set(name, { version, ledger, sealed });
         return { accepted: fresh.length, duplicates };
       }
       current = await readLedger(store, team, id);
@@ -112,11 +101,16 @@ export async function readPages(
 
 async function readLedger(store: Store, team: Team, id: RunId): Promise<LiveLedger> {
   const [entry] = await getMany(store, [keys.ledger(team.id, id)]);
-  if (entry === undefined || entry.versionstamp === null) return NO_EVENTS;
+  if (entry === undefined || entry.versionstamp === null) return noEvents();
   const ledger = entry.value as EventLedger;
   const pages = await readPages(store, team, id, ledger);
-  const seen = new Set<string>(pages.flatMap((page) => unpackEventIds(page.ids)));
-  return { version: entry.versionstamp, ledger, seen };
+  const sealed = new Set<string>();
+  for (const page of pages.slice(0, -1)) addIds(sealed, page);
+  return { version: entry.versionstamp, ledger, sealed };
+}
+
+function addIds(ids: Set<string>, page: LedgerPage): void {
+  for (const id of unpackEventIds(page.ids)) ids.add(id);
 }
 
 async function commitBatch(

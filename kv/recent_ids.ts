@@ -12,8 +12,14 @@ const GENERATION_IDS_MAX = 50_000;
  * the way of every write, an entry of a full cache took longer to keep than the write to prepare.
  */
 export class RecentIds {
+  readonly #max: number;
   #young = new Set<string>();
   #old = new Set<string>();
+
+  /** Remembers the last `max` ids at least, and twice as many at most. */
+  constructor(max = GENERATION_IDS_MAX) {
+    this.#max = max;
+  }
 
   /** Whether an id was added lately; those of long ago may be forgotten. */
   has(id: string): boolean {
@@ -22,7 +28,7 @@ export class RecentIds {
 
   /** Adds an id. */
   add(id: string): void {
-    if (this.#young.size >= GENERATION_IDS_MAX) {
+    if (this.#young.size >= this.#max) {
       this.#old = this.#young;
       this.#young = new Set();
     }

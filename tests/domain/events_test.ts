@@ -45,7 +45,8 @@ class Book {
   duplicates = 0;
 
   append(batch: readonly RunEvent[], receivedAt = 0): RunEvent[] {
-    const decision = decideAppend(this.ledger, new Set(this.ids()), batch, receivedAt);
+    const sealed = new Set(this.pages.flatMap((page) => unpackEventIds(page.ids)));
+    const decision = decideAppend(this.ledger, sealed, batch, receivedAt);
     this.ledger = decision.ledger;
     if (decision.sealedPage !== null) this.pages.push(decision.sealedPage);
     this.accepted += decision.fresh.length;

@@ -56,6 +56,18 @@ Deno.test("decision 5: whatever misses the pattern is invalid_id, before the reg
   }
 });
 
+Deno.test("decision 5: an id with another unit in any one place is judged by the pattern", () => {
+  const unit = fc.oneof(
+    fc.string({ unit: "binary-ascii", minLength: 1, maxLength: 1 }),
+    fc.constantFrom("\u0130", "\u0161", "\uff41", ""),
+  );
+  fc.assert(fc.property(hex(32), fc.nat({ max: 39 }), unit, (digits, at, other) => {
+    const id = `run_us_${digits}`;
+    const text = id.slice(0, at) + other + id.slice(at + 1);
+    assertEquals(judgeId("run", text) === "valid", /^run_(eu|us)_[0-9a-f]{32}$/.test(text));
+  }));
+});
+
 Deno.test("decision 5: no text but the pattern's is ever valid", () => {
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => {
     assert(judgeId("run", text) !== "valid" || /^run_(eu|us)_[0-9a-f]{32}$/.test(text));

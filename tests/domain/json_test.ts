@@ -3,6 +3,7 @@ import fc from "fast-check";
 import {
   charCount,
   exceedsBytes,
+  isKey,
   isObject,
   nestsDeeperThan,
   rawElements,
@@ -111,6 +112,19 @@ Deno.test("a key with backslashes and quotes is read as JSON says", () => {
 Deno.test("a key that objects inherit is a key like any other", () => {
   const members = rawMembers('{"__proto__":{"x":1},"constructor":2}');
   assertEquals([...members], [["__proto__", '{"x":1}'], ["constructor", "2"]]);
+});
+
+Deno.test("a key compared in place is the key that JSON.parse reads", () => {
+  const names = fc.oneof(fc.constantFrom("data", "events", "", "a"), text);
+  const spelled = fc.oneof(names, fc.constant("data")).chain((value) =>
+    fc.tuple(fc.constant(value), fc.constantFrom(JSON.stringify(value), unicodeEscaped(value)))
+  );
+  fc.assert(fc.property(spelled, names, space, ([value, key], name, before) => {
+    const object = `${before}${key}:1`;
+    const [start, end] = [before.length, before.length + key.length];
+    assertEquals(isKey(object, start, end, name), value === name);
+    assert(isKey(object, start, end, value));
+  }));
 });
 
 Deno.test("an object written from slices parses to the object the slices came from", () => {

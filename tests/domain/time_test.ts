@@ -93,6 +93,35 @@ Deno.test("decision 12: any calendar day reads exactly when Date agrees that it 
   }));
 });
 
+Deno.test("decision 12: an instant reads alike whatever was read or written before", () => {
+  const any = fc.integer({ min: -Date.UTC(2010), max: LAST_MS * 2 });
+  const spoilt = fc.tuple(instants, fc.nat({ max: 24 }), fc.constantFrom(..."0269:.TZ-+ x١", ""))
+    .map(([ms, at, unit]) => {
+      const text = formatInstant(ms);
+      return text.slice(0, at) + unit + text.slice(at + 1);
+    });
+  fc.assert(fc.property(any, spoilt, (before, text) => {
+    formatInstant(0);
+    const expected = parseInstant(text);
+    const day = Date.parse(`${text.slice(0, 10)}T00:00:00Z`);
+    formatInstant(Number.isNaN(day) ? before : day);
+    assertEquals(parseInstant(text), expected);
+    formatInstant(before);
+    assertEquals(parseInstant(text), expected);
+    const written = formatInstant(before);
+    assertEquals(parseInstant(written) !== null, before >= 0 && before <= LAST_MS);
+  }));
+});
+
+Deno.test("decision 12: an instant is written as the runtime writes it", () => {
+  fc.assert(fc.property(instants, fc.nat({ max: 86_400_000 }), (ms, later) => {
+    for (const each of [ms, Math.min(LAST_MS, ms + later), ms]) {
+      const text = new Date(each).toISOString();
+      assertEquals([formatInstant(each), monthOf(each)], [text, text.slice(0, 7)]);
+    }
+  }));
+});
+
 Deno.test("decision 35: usage belongs to the UTC month of its arrival, to the millisecond", () => {
   assertEquals(monthOf(Date.UTC(2026, 11, 31, 23, 59, 59, 999)), "2026-12");
   assertEquals(monthOf(Date.UTC(2027, 0, 1)), "2027-01");

@@ -1,6 +1,7 @@
 /** The event ledger in the store: pages, restarts, cold caches, and more than one writer. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Team, TeamId } from "../../domain/credentials.ts";
+import { StorageUnavailable } from "../../domain/errors.ts";
 import { PAGE_IDS_MAX, type RunEvent } from "../../domain/events.ts";
 import type { EventId, RunId } from "../../domain/ids.ts";
 import type { RawJson } from "../../domain/json.ts";
@@ -140,6 +141,35 @@ Deno.test("decision 11: as many unpriced models of the longest names as are kept
   }
   const totals = (await runs.read(TEAM, ID, null, 1))?.totals;
   assertEquals([totals?.events, totals?.unpriced.length], [total, UNPRICED_MODELS_MAX]);
+});
+
+Deno.test("ledger: after a commit of unknown outcome a retry counts each event once", async () => {
+  await using temp = await TempStore.open();
+  const { writer } = temp.store;
+  let fault: "none" | "before" | "after" = "none";
+  const commit: typeof writer.commit = async (write) => {
+    if (fault === "before") throw new StorageUnavailable("not written");
+    const version = await writer.commit(write);
+    if (fault === "after") throw new StorageUnavailable("written, but nobody knows");
+    return version;
+  };
+  const runs = createRunStore({ ...temp.store, writer: { ...writer, commit } });
+  let sent = 0;
+  // Far enough for pages to be sealed by commits of every outcome.
+  for (let round = 0; round < 60; round++) {
+    const batch = range(sent, 50);
+    sent += batch.length;
+    fault = (["none", "before", "after"] as const)[round % 3] ?? "none";
+    if (fault !== "none") {
+      await assertRejects(() => runs.append(TEAM, ID, batch, NOON), StorageUnavailable);
+    }
+    const accepted = fault === "after" ? 0 : batch.length;
+    fault = "none";
+    const counts = await runs.append(TEAM, ID, batch, NOON);
+    assertEquals(counts, { accepted, duplicates: batch.length - accepted });
+  }
+  assertEquals((await readAll(runs)).length, sent);
+  assertEquals(await usage(temp), sent);
 });
 
 Deno.test("ledger: two runs and two teams never share an event id", async () => {
