@@ -15,7 +15,8 @@ export function createRunStore(store: Store): RunStore {
   const { append } = createEvents(store);
   const { read } = createReader(store);
   return {
-    // These mind the deadline themselves: their first try is one commit, and the writer watches that.
+    // These mind the deadline themselves: their first try is one commit, which the writer watches; a
+    // second try, by what is stored, has as long again.
     ...createRuns(store),
     append: (...args) => inTime(append(...args), store.deadlines),
     read: (...args) => inTime(read(...args), store.deadlines),

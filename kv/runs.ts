@@ -33,7 +33,7 @@ import type { Write } from "./writer.ts";
 /** Agents remembered as existing, so that the happy path reads nothing. */
 const KNOWN_AGENTS_MAX = 100_000;
 
-/** Runs begun by a heartbeat and remembered until their close, by number and by characters. */
+/** Runs lately begun by a heartbeat, by number and by characters. */
 const BEGUN = { max: 20_000, maxSize: 16_777_216 } as const;
 
 /** Characters of an opening without its texts. */
@@ -177,7 +177,7 @@ class Settler {
     return agent === null || this.#knownAgents.has(`${team.id} ${agent}`);
   }
 
-  /** Remembers what is on disk now. Parts never change, so what is remembered is always right. */
+  /** Remembers what was just written. It never is an answer: it only chooses what to try first. */
   #remember(call: Call, { opening, closing }: Decision): void {
     const { team, id, agent } = call;
     if (agent !== null && !this.#isKnown(call)) {

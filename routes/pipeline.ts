@@ -39,16 +39,17 @@ export function createPipeline(deps: AppDeps): Pipeline {
   };
 }
 
-/** Asks the guards in order; the first refusal is the answer. */
+/** Asks the guards in order, the first `asked` being asked already; the first refusal is the answer. */
 function pass(
   c: RequestContext,
   guards: readonly Guard[],
+  asked = 0,
 ): Response | null | Promise<Response | null> {
-  for (const [index, guard] of guards.entries()) {
-    const verdict = guard(c);
+  for (let next = asked; next < guards.length; next++) {
+    const verdict = guards[next]?.(c) ?? null;
     if (verdict === null) continue;
     if (!(verdict instanceof Promise)) return verdict;
-    return verdict.then((refusal) => refusal ?? pass(c, guards.slice(index + 1)));
+    return verdict.then((refusal) => refusal ?? pass(c, guards, next + 1));
   }
   return null;
 }
