@@ -1,0 +1,105 @@
+/**
+ * A team's rate card: the default card overlaid by the team's own rows, asked by name and instant.
+ *
+ * @module
+ */
+import { DEFAULT_RATES, type DefaultRates } from "./default_rates.ts";
+import { NAME_CHARS_MAX } from "./model_names.ts";
+import { type Lookup, lookupsOf } from "./rate_lookups.ts";
+import { indexOwnRows, type OwnRows } from "./own_rates.ts";
+import type { MatchStep, RateCard, RateMatch, RateRow } from "./rates.ts";
+
+/**
+ * How many names a card remembers. A team calls some dozens of models; more than this is somebody
+ * sending random names, and then forgetting all is cheaper than choosing.
+ */
+const NAMES_MAX = 5_000;
+
+/** Stands for "no provider" among the names of providers, which are never empty. */
+const NO_PROVIDER = "";
+
+/**
+ * Makes a card. It remembers what it found, so keep it as long as the rows stay the same.
+ *
+ * @param own the team's rows, in any order
+ * @param defaults the card below them
+ */
+export function createRateCard(
+  own: readonly RateRow[],
+  defaults: DefaultRates = DEFAULT_RATES,
+): RateCard {
+  const ownRows = indexOwnRows(own, defaults);
+  const known = new Map<string, Map<string, readonly RateMatch[]>>();
+  let names = 0;
+
+  function learn(provider: string, model: string): readonly RateMatch[] {
+    if (names >= NAMES_MAX) {
+      known.clear();
+      names = 0;
+    }
+    const found = findMatches(lookupsOf(provider || null, model, defaults), ownRows, defaults);
+    let models = known.get(provider);
+    if (models === undefined) known.set(provider, models = new Map());
+    models.set(model, found);
+    names++;
+    return found;
+  }
+
+  return {
+    find(provider, model, ts) {
+      if (model.length > NAME_CHARS_MAX) return null;
+      const name = provider === null || provider.length > NAME_CHARS_MAX ? NO_PROVIDER : provider;
+      const matches = known.get(name)?.get(model) ?? learn(name, model);
+      for (const match of matches) {
+        const { from } = match.row;
+        if (from === null || from <= ts) return match;
+      }
+      return null;
+    },
+  };
+}
+
+/** Matches in the order they count, up to the first that is in force at any instant. */
+function findMatches(
+  lookups: Iterable<Lookup>,
+  own: OwnRows,
+  defaults: DefaultRates,
+): readonly RateMatch[] {
+  const matches: RateMatch[] = [];
+  for (const lookup of lookups) {
+    for (const row of rowsOf(lookup, own, defaults)) {
+      matches.push(matchOf(row, lookup.step));
+      if (row.from === null) return matches;
+    }
+  }
+  return matches;
+}
+
+function* rowsOf(lookup: Lookup, own: OwnRows, defaults: DefaultRates): Iterable<RateRow> {
+  const { name, sellers, isDashed, anyProvider } = lookup;
+  const byProvider = isDashed ? defaults.dashed() : defaults.names;
+  const ownOf = own.rows(name, isDashed);
+  if (anyProvider) {
+    yield* ownOf.ofProvider(lookup.given);
+    yield* ownOf.ofProvider(null);
+    yield* ownOf.ofOthers(lookup.given);
+    for (const id of sellers) yield* byProvider.get(id)?.get(name) ?? [];
+    return;
+  }
+  for (const [at, id] of sellers.entries()) {
+    yield* ownOf.ofProvider(id);
+    if (at === 0) yield* ownOf.ofProvider(null);
+    yield* byProvider.get(id)?.get(name) ?? [];
+  }
+}
+
+/** A match of each row and step for as long as the row lives: callers tell matches apart by it. */
+const MATCHES = new WeakMap<RateRow, Map<MatchStep, RateMatch>>();
+
+function matchOf(row: RateRow, step: MatchStep): RateMatch {
+  let ofRow = MATCHES.get(row);
+  if (ofRow === undefined) MATCHES.set(row, ofRow = new Map());
+  let match = ofRow.get(step);
+  if (match === undefined) ofRow.set(step, match = { row, match: step });
+  return match;
+}
