@@ -1,0 +1,82 @@
+/**
+ * Usage and cost by model: the lines a run's cost is made of.
+ *
+ * @module
+ */
+import { RUN_MODELS_MAX } from "./limits.ts";
+import type { Picodollars } from "./money.ts";
+
+/** Calls of a run to one model, those with a price and those without apart. */
+export interface ModelUsage {
+  /** Provider as named, if it was. */
+  readonly provider: string | null;
+  /** Model as named. */
+  readonly model: string;
+  /** Whether the card had a price for these calls; without one they cost 0. */
+  readonly priced: boolean;
+  /** How many calls. */
+  readonly calls: number;
+  /** Sum of input tokens. */
+  readonly inputTokens: bigint;
+  /** Sum of output tokens. */
+  readonly outputTokens: bigint;
+  /** Sum of cached input tokens. */
+  readonly cachedInputTokens: bigint;
+  /** What they cost. */
+  readonly cost: Picodollars;
+}
+
+/** What stands for the models of a run beyond those that are named one by one. */
+export const OTHER_MODELS = "(other models)";
+
+/**
+ * Adds a line to the lines of a run, which are sorted by name.
+ *
+ * When there are too many names the smallest stay and the rest is one line. A name among the smallest
+ * of all is so from its first sight on, so the lines do not depend on the order calls arrive in, and
+ * nothing is ever lost from their sum.
+ */
+export function addModelUsage(
+  lines: readonly ModelUsage[],
+  line: ModelUsage,
+): readonly ModelUsage[] {
+  const sum = merge(lines, line);
+  const named = sum.filter(({ model }) => model !== OTHER_MODELS);
+  if (named.length <= RUN_MODELS_MAX) return sum;
+  const last = named.at(-1);
+  if (last === undefined) return sum;
+  const kept = sum.filter((one) => one !== last);
+  return merge(kept, { ...last, provider: null, model: OTHER_MODELS });
+}
+
+/** Whether two lines are of one model. */
+export function isSameModel(
+  a: Pick<ModelUsage, "provider" | "model">,
+  b: Pick<ModelUsage, "provider" | "model">,
+): boolean {
+  return a.model === b.model && a.provider === b.provider;
+}
+
+function merge(lines: readonly ModelUsage[], line: ModelUsage): readonly ModelUsage[] {
+  const at = lines.findIndex((known) => isSameModel(known, line) && known.priced === line.priced);
+  const known = lines[at];
+  if (known !== undefined) return lines.with(at, addSums(known, line));
+  const name = sortName(line);
+  const before = lines.filter((other) => sortName(other) < name);
+  return [...before, line, ...lines.slice(before.length)];
+}
+
+function sortName({ model, provider, priced }: ModelUsage): string {
+  return JSON.stringify([model, provider, priced]);
+}
+
+function addSums(a: ModelUsage, b: ModelUsage): ModelUsage {
+  return {
+    ...a,
+    calls: a.calls + b.calls,
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
+    cost: a.cost + b.cost,
+  };
+}

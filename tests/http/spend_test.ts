@@ -1,0 +1,180 @@
+/** `/v1/spend`: what runs cost, over roll-ups as the worker writes them. */
+import { assertEquals } from "@std/assert";
+import { Harness } from "../support/harness.ts";
+import {
+  aContribution,
+  DOLLAR,
+  LINE,
+  NOTHING,
+  storeSpend,
+  TODAY,
+  UNPRICED,
+} from "../support/spend.ts";
+
+/** Keys and dollars of the groups of an answer. */
+// deno-lint-ignore no-explicit-any -- any answer
+function costs(json: any): [string, number][] {
+  return json.groups.map((group: { key: string; cost_usd: number }) => [group.key, group.cost_usd]);
+}
+
+Deno.test("GET /v1/spend: without parameters it is the last 30 days by day, zeros too", async () => {
+  await using h = await Harness.open();
+  await storeSpend(h, [aContribution(), aContribution({ day: "2026-10-23" })]);
+  await storeSpend(h, [aContribution({ day: "2026-10-22" }), aContribution({ day: "2026-11-22" })]);
+  const answer = await h.get("/v1/spend");
+  assertEquals(answer.status, 200);
+  assertEquals(answer.headers.get("content-type"), "application/json");
+  const { groups, totals, ...asked } = answer.json;
+  assertEquals(asked, { from: "2026-10-23", to: TODAY, group_by: "day", filters: {} });
+  assertEquals(groups.length, 30);
+  const one = {
+    runs: 1,
+    successful_runs: 1,
+    cost_usd: 1,
+    cost_per_successful_run: 1,
+    events: 3,
+    llm_calls: 2,
+    input_tokens: 1_000,
+    output_tokens: 100,
+    cached_input_tokens: 200,
+    unpriced: NOTHING.unpriced,
+  };
+  assertEquals(groups[0], { key: "2026-10-23", ...one });
+  assertEquals(groups[1], { key: "2026-10-24", ...NOTHING });
+  assertEquals(groups.at(-1), { key: TODAY, ...one });
+  assertEquals([totals.runs, totals.cost_usd, totals.input_tokens], [2, 2, 2_000]);
+});
+
+Deno.test("GET /v1/spend: a range has its first and last day, over months and leap days", async () => {
+  await using h = await Harness.open();
+  const days = ["2024-02-27", "2024-02-28", "2024-02-29", "2024-03-01", "2024-03-02"];
+  await storeSpend(h, days.map((day) => aContribution({ day })));
+  for (
+    const [from, to, wanted] of [
+      ["2024-02-28", "2024-03-01", days.slice(1, 4)],
+      ["2024-02-29", "2024-02-29", ["2024-02-29"]],
+      ["2024-02-28T23:59:59.999Z", "2024-02-29T00:00:00Z", days.slice(1, 3)],
+      ["2024-02-28T12:00:00%2B00:00", "2024-02-29", days.slice(1, 3)],
+    ] as const
+  ) {
+    const { json } = await h.get(`/v1/spend?from=${from}&to=${to}`);
+    assertEquals(costs(json), wanted.map((day) => [day, 1]));
+    assertEquals([json.from, json.to], [wanted[0], wanted.at(-1)]);
+  }
+  const last = (await h.get("/v1/spend?to=2024-03-01")).json;
+  assertEquals([last.from, last.to, last.groups.length], ["2024-02-01", "2024-03-01", 30]);
+  const longest = await h.get("/v1/spend?from=2023-01-01&to=2024-02-04");
+  assertEquals([longest.status, longest.json.groups.length], [200, 400]);
+  const none = (await h.get("/v1/spend?from=2023-02-28&to=2023-03-01")).json;
+  assertEquals(costs(none), [["2023-02-28", 0], ["2023-03-01", 0]]);
+  assertEquals(none.totals, NOTHING);
+});
+
+Deno.test("GET /v1/spend: each grouping has its groups by falling cost, which add up", async () => {
+  await using h = await Harness.open();
+  const cheap = { ...LINE, model: "mini", provider: null, cost: 1n };
+  await storeSpend(h, [
+    aContribution({ labels: { agent: "a", customer: "acme", feature: "search" } }),
+    aContribution({ labels: { agent: "b", status: "failed" }, models: [LINE, LINE, LINE] }),
+    aContribution({ labels: { agent: null, customer: "(unattributed)" }, models: [cheap] }),
+  ]);
+  const wanted = {
+    agent: [["b", 3], ["a", 1], ["(unattributed)", 1e-12]],
+    customer: [["(unattributed)", 3.000000000001], ["acme", 1]],
+    feature: [["(unattributed)", 3.000000000001], ["search", 1]],
+    status: [["failed", 3], ["success", 1.000000000001]],
+    model: [["openai/gpt-4o", 4], ["mini", 1e-12], ["(unattributed)", 0]],
+  };
+  for (const [groupBy, groups] of Object.entries(wanted)) {
+    const { json } = await h.get(`/v1/spend?group_by=${groupBy}`);
+    assertEquals(costs(json), groups as [string, number][], groupBy);
+    assertEquals([json.totals.runs, json.totals.cost_usd], [3, 4.000000000001], groupBy);
+    assertEquals(json.totals.successful_runs, 2);
+    // Half of it and half a picodollar, rounded up.
+    assertEquals(json.totals.cost_per_successful_run, 2.000000000001);
+  }
+});
+
+Deno.test("GET /v1/spend: by model names both parts, and what belongs to none has no runs", async () => {
+  await using h = await Harness.open();
+  const heartbeat = aContribution({ models: [], cost: 5n * DOLLAR, events: 1 });
+  await storeSpend(h, [aContribution({ models: [LINE, UNPRICED] }), heartbeat]);
+  const { totals, groups } = (await h.get("/v1/spend?group_by=model")).json;
+  const [none, known, unpriced] = groups;
+  assertEquals(groups.length, 3);
+  assertEquals(none, {
+    ...NOTHING,
+    key: "(unattributed)",
+    provider: null,
+    model: null,
+    runs: null,
+    successful_runs: null,
+    cost_usd: 5,
+    events: 2,
+  });
+  assertEquals([known.key, known.provider, known.model], ["openai/gpt-4o", "openai", "gpt-4o"]);
+  assertEquals([known.runs, known.llm_calls, known.unpriced], [1, 2, NOTHING.unpriced]);
+  assertEquals([unpriced.key, unpriced.runs, unpriced.cost_usd], ["openai/brand-new", 1, 0]);
+  const tokens = {
+    llm_calls: 1,
+    input_tokens: 1_000,
+    output_tokens: 100,
+    cached_input_tokens: 200,
+  };
+  assertEquals(unpriced.unpriced, tokens);
+  assertEquals([totals.runs, totals.cost_usd, totals.events], [2, 6, 5]);
+  assertEquals(totals.unpriced, tokens);
+});
+
+Deno.test("GET /v1/spend: filters combine, and are told back by the names they were sent by", async () => {
+  await using h = await Harness.open();
+  const other = { ...LINE, provider: null, model: "gpt-4o", cost: 10n * DOLLAR };
+  await storeSpend(h, [
+    aContribution({ labels: { agent: "a", customer: "acme" } }),
+    aContribution({ labels: { agent: "a" }, models: [LINE, other] }),
+    aContribution({ labels: { agent: "b", customer: "acme", feature: "ä&+ b" } }),
+    aContribution({ labels: { agent: "b", status: "running" }, models: [other] }),
+  ]);
+  for (
+    const [query, cost, runs] of [
+      ["agent=a", 12, 2],
+      ["customer_id=acme", 2, 2],
+      ["customer_id=(unattributed)", 21, 2],
+      ["customer_id=%28unattributed%29&agent=b", 10, 1],
+      ["feature=%C3%A4%26%2B+b", 1, 1],
+      ["status=running", 10, 1],
+      ["agent=a&customer_id=acme&status=success", 1, 1],
+      ["agent=a&customer_id=acme&status=failed", 0, 0],
+      ["agent=nobody", 0, 0],
+      ["provider=openai", 3, 3],
+      ["provider=(unattributed)", 20, 2],
+      ["model=gpt-4o&provider=openai&agent=a", 2, 2],
+      ["model=none", 0, 0],
+      // The first of repeated parameters counts, an empty one is absent.
+      ["agent=b&agent=a", 11, 2],
+      ["agent=&status=&unknown=1", 23, 4],
+    ] as const
+  ) {
+    for (const groupBy of ["day", "agent", "customer", "feature", "status", "model"]) {
+      const { json } = await h.get(`/v1/spend?${query}&group_by=${groupBy}`);
+      assertEquals([json.totals.cost_usd, json.totals.runs], [cost, runs], `${query} ${groupBy}`);
+      const sum = costs(json).reduce((sum, [, cost]) => sum + cost, 0);
+      assertEquals(sum, cost, `${query} ${groupBy}`);
+    }
+  }
+  const { json } = await h.get("/v1/spend?customer_id=(unattributed)&status=running&provider=x");
+  assertEquals(json.filters, {
+    customer_id: "(unattributed)",
+    provider: "x",
+    status: "running",
+  });
+});
+
+Deno.test("GET /v1/spend: sums beyond what a number can count are exact before they are written", async () => {
+  await using h = await Harness.open();
+  const huge = { ...LINE, inputTokens: 2n ** 53n - 1n, cost: 999_999n * DOLLAR + 1n };
+  await storeSpend(h, Array.from({ length: 3 }, () => aContribution({ models: [huge] })));
+  const { totals } = (await h.get("/v1/spend")).json;
+  assertEquals(totals.input_tokens, Number(3n * (2n ** 53n - 1n)));
+  assertEquals(totals.cost_usd, 2_999_997.000000000003);
+});

@@ -1,0 +1,122 @@
+/** `/v1/spend/unpriced`: models without a price, over roll-ups as the worker writes them. */
+import { assertEquals } from "@std/assert";
+import type { RateRow } from "../../domain/rates.ts";
+import type { EstimateRow } from "../../domain/unpriced.ts";
+import type { AppDeps } from "../../routes/context.ts";
+import { Harness } from "../support/harness.ts";
+import { aContribution, LINE, storeSpend, TODAY, UNPRICED } from "../support/spend.ts";
+
+const ROW: RateRow = {
+  id: "row_1",
+  source: "default",
+  provider: "openai",
+  model: "brand-old",
+  from: null,
+  rates: { input: 2_000_000, output: 10_000_000, cachedInput: 500_000, cacheWrite: null },
+  tiers: [],
+};
+
+/** A harness whose estimates use these rows, by model. */
+function withRates(rows: Record<string, RateRow>): Promise<Harness> {
+  const estimateRow: EstimateRow = (_, provider, model) =>
+    provider === "openai" ? Promise.resolve(rows[model] ?? null) : null;
+  const deps: Partial<AppDeps> & { estimateRow: EstimateRow } = { estimateRow };
+  return Harness.open({ deps });
+}
+
+Deno.test("GET /v1/spend/unpriced: each model has its calls, its days and a marked estimate", async () => {
+  await using h = await withRates({ "brand-new": ROW });
+  const small = { ...UNPRICED, provider: null, inputTokens: 5n, outputTokens: 1n };
+  await storeSpend(h, [
+    aContribution({ day: "2026-11-01", models: [UNPRICED, LINE] }),
+    aContribution({ day: "2026-11-03", labels: { agent: "b" }, models: [UNPRICED, small] }),
+    aContribution({ day: "2026-11-05", models: [{ ...UNPRICED, priced: true, cost: 7n }] }),
+  ]);
+  const answer = await h.get("/v1/spend/unpriced");
+  assertEquals(answer.status, 200);
+  assertEquals(answer.json, {
+    from: "2026-10-23",
+    to: TODAY,
+    models: [
+      {
+        provider: "openai",
+        model: "brand-new",
+        llm_calls: 2,
+        input_tokens: 2_000,
+        output_tokens: 200,
+        cached_input_tokens: 400,
+        first_seen: "2026-11-01",
+        last_seen: "2026-11-03",
+        estimate: {
+          // 1,600 at $2, 400 at $0.50 and 200 at $10 per million.
+          cost_usd: 0.0054,
+          priced_as: { provider: "openai", model: "brand-old", row: "row_1" },
+          is_estimate: true,
+        },
+      },
+      {
+        provider: null,
+        model: "brand-new",
+        llm_calls: 1,
+        input_tokens: 5,
+        output_tokens: 1,
+        cached_input_tokens: 200,
+        first_seen: "2026-11-03",
+        last_seen: "2026-11-03",
+        estimate: null,
+      },
+    ],
+    models_left_out: 0,
+    estimate_total_usd: 0.0054,
+  });
+  const inRange = (await h.get("/v1/spend/unpriced?from=2026-11-02&to=2026-11-03")).json;
+  assertEquals(inRange.models[0].first_seen, "2026-11-03");
+  assertEquals((await h.get("/v1/spend/unpriced?from=2026-11-05")).json.models, []);
+  for (
+    const [query, count] of [
+      ["model=brand-new", 2],
+      ["model=gpt-4o", 0],
+      ["provider=openai", 1],
+      ["provider=(unattributed)", 1],
+      ["provider=openai&model=none", 0],
+      ["agent=ignored", 2],
+    ] as const
+  ) {
+    assertEquals((await h.get(`/v1/spend/unpriced?${query}`)).json.models.length, count, query);
+  }
+});
+
+Deno.test("GET /v1/spend/unpriced: cached tokens are as input without a rate, and apart beyond it", async () => {
+  const plain = { ...ROW, rates: { ...ROW.rates, cachedInput: null } };
+  await using h = await withRates({ "brand-new": plain, "apart": ROW, "(other models)": ROW });
+  await storeSpend(h, [
+    aContribution({
+      models: [
+        UNPRICED,
+        { ...UNPRICED, model: "apart", inputTokens: 10n, cachedInputTokens: 20n, outputTokens: 0n },
+        { ...UNPRICED, provider: "openai", model: "(other models)", inputTokens: 1n },
+      ],
+    }),
+  ]);
+  const { models, estimate_total_usd } = (await h.get("/v1/spend/unpriced")).json;
+  const told = models.map((
+    model: { model: string; estimate: { cost_usd: number } | null },
+  ) => [model.model, model.estimate?.cost_usd ?? null]);
+  assertEquals(told, [["brand-new", 0.003], ["(other models)", null], ["apart", 0.00003]]);
+  assertEquals(estimate_total_usd, 0.00303);
+});
+
+Deno.test("GET /v1/spend/unpriced: beyond the most models those with the fewest tokens are left out", async () => {
+  await using h = await Harness.open();
+  const runs = Array.from(
+    { length: 1_003 },
+    (_, i) => aContribution({ models: [{ ...UNPRICED, model: `m${i}`, inputTokens: BigInt(i) }] }),
+  );
+  await storeSpend(h, runs);
+  const { models, models_left_out } = (await h.get("/v1/spend/unpriced")).json;
+  assertEquals([models.length, models_left_out], [1_000, 3]);
+  assertEquals([models[0].model, models.at(-1).model], ["m1002", "m3"]);
+  const spend = (await h.get("/v1/spend?group_by=model")).json;
+  assertEquals([spend.groups.length, spend.groups.at(-1).key], [1_000, "(other)"]);
+  assertEquals([spend.groups.at(-1).folded, spend.groups.at(-1).provider], [5, null]);
+});
