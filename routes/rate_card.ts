@@ -1,0 +1,204 @@
+/** `/v1/rate-card`: what calls of models cost a team, and the rows it puts over the default ones. */
+import { missing } from "../domain/check.ts";
+import { DEFAULT_RATES, type DefaultRates, findProvider } from "../domain/default_rates.ts";
+import { type Parsed, type Problem, refuse } from "../domain/errors.ts";
+import { type RawJson, rawOf } from "../domain/json.ts";
+import { LABEL_CHARS_MAX, RATES_PER_PAGE } from "../domain/limits.ts";
+import { parseQuery } from "../domain/ping.ts";
+import type { OwnRate } from "../domain/ports.ts";
+import { parseRate, usdPerMillion } from "../domain/rate_body.ts";
+import type { RateRow, Rates } from "../domain/rates.ts";
+import { isText } from "../domain/rules.ts";
+import { formatInstant, parseInstant } from "../domain/time.ts";
+import { answer, answerWrite, fail } from "./answer.ts";
+import type { AppDeps, Handle } from "./context.ts";
+import { queryOf } from "./query.ts";
+
+export function listRates({ rateCards }: AppDeps): Handle {
+  const defaults = DEFAULT_RATES.rows.toSorted((a, b) => a.id < b.id ? -1 : 1);
+  return async (c) => {
+    const query = parseListQuery(queryOf(c));
+    if (!query.ok) return fail(c, query.problem);
+    const { limit, after, source, accepts } = query.value;
+    const own = source === "default" ? [] : await rateCards.rows(c.get("principal").team);
+    const ahead = source === "own" ? [] : defaults.filter((row) => row.id > after && accepts(row));
+    const page = ahead.slice(0, limit);
+    const last = ahead.length > page.length ? page.at(-1) : undefined;
+    const json = rawOf({
+      own: own.filter(({ row }) => accepts(row)).map(ownFields),
+      default: page.map(rowFields),
+      cursor: last === undefined ? null : cursorText(last.id),
+      default_source: defaultSource(DEFAULT_RATES),
+    });
+    return answer(c, 200, json);
+  };
+}
+
+export function matchRate({ rateCards, environment }: AppDeps): Handle {
+  return async (c) => {
+    const query = parseMatchQuery(queryOf(c), environment.now());
+    if (!query.ok) return fail(c, query.problem);
+    const { provider, model, at } = query.value;
+    const found = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
+    const json = rawOf({
+      provider,
+      model,
+      at: formatInstant(at),
+      matched_by: found?.match ?? null,
+      row: found === null ? null : rowFields(found.row),
+    });
+    return answer(c, 200, json);
+  };
+}
+
+export function putRate({ rateCards }: AppDeps): Handle {
+  return async (c) => {
+    const spec = parseRate(c.get("body"));
+    if (!spec.ok) return fail(c, spec.problem);
+    const { team, credentialId } = c.get("principal");
+    const outcome = await rateCards.put(team, spec.value, credentialId);
+    if (outcome.kind === "refused") return fail(c, outcome.problem);
+    return answerWrite(c, outcome.kind, ownJson(outcome.rate), 0);
+  };
+}
+
+export function deleteRate({ rateCards }: AppDeps): Handle {
+  return async (c) => {
+    const { team } = c.get("principal");
+    const deleted = await rateCards.delete(team, c.req.param("id") ?? "");
+    return deleted === null ? fail(c, NO_SUCH_ROW) : answer(c, 200, ownJson(deleted));
+  };
+}
+
+/** The same bytes for an id that never was, one of another team, and one of the default card. */
+const NO_SUCH_ROW: Problem = {
+  code: "not_found",
+  message: "No own row has this id: list the card to see ids. Rows of the default card cannot be " +
+    "deleted: put an own row for the model, which goes before them",
+};
+
+function ownJson(rate: OwnRate): RawJson {
+  return rawOf(ownFields(rate));
+}
+
+/** An own row with its provenance. */
+function ownFields({ row, createdAt, createdBy, note }: OwnRate) {
+  const created = { created_at: formatInstant(createdAt), created_by: createdBy };
+  return { ...rowFields(row), ...created, note: note ?? null };
+}
+
+function rowFields({ id, source, provider, model, from, rates, tiers }: RateRow) {
+  return {
+    id,
+    source,
+    provider,
+    model,
+    effective_from: from === null ? null : formatInstant(from),
+    ...rateFields(rates),
+    tiers: tiers.map((tier) => ({
+      above_input_tokens: tier.aboveInputTokens,
+      ...rateFields(tier.rates),
+    })),
+  };
+}
+
+function rateFields({ input, output, cachedInput, cacheWrite }: Rates) {
+  return {
+    input_usd_per_million: usdPerMillion(input),
+    output_usd_per_million: usdPerMillion(output),
+    cached_input_usd_per_million: cachedInput === null ? null : usdPerMillion(cachedInput),
+    cache_write_usd_per_million: cacheWrite === null ? null : usdPerMillion(cacheWrite),
+  };
+}
+
+/** The package the default rows are from: its name may begin with an at sign, its version cannot. */
+function defaultSource({ generatedFrom }: DefaultRates) {
+  const at = generatedFrom.lastIndexOf("@");
+  return { name: generatedFrom.slice(0, at), version: generatedFrom.slice(at + 1) };
+}
+
+/** Which rows a list shows. */
+interface ListQuery {
+  readonly limit: number;
+  /** Id of the last row of the page before; the empty text before the first. */
+  readonly after: string;
+  readonly source: RateRow["source"] | undefined;
+  readonly accepts: (row: RateRow) => boolean;
+}
+
+function parseListQuery(query: string): Parsed<ListQuery> {
+  const parameters = parseQuery(query);
+  if (!parameters.ok) return parameters;
+  const sent = parameters.value;
+  const source = sent.get("source");
+  if (source !== undefined && source !== "own" && source !== "default") {
+    return refuse("invalid_field", '"source" must be one of "own", "default"', "source");
+  }
+  const text = sent.get("limit") ?? String(RATES_PER_PAGE.default);
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > RATES_PER_PAGE.max) {
+    const message = `"limit" must be an integer from 1 to ${RATES_PER_PAGE.max}`;
+    return refuse("invalid_field", message, "limit");
+  }
+  const cursor = sent.get("cursor");
+  const after = cursor === undefined ? "" : parseCursor(cursor);
+  if (after === null) {
+    return refuse("invalid_field", '"cursor" must be the "cursor" of the page before', "cursor");
+  }
+  const accepts = filterOf(sent.get("provider"), sent.get("model"));
+  return { ok: true, value: { limit, after, source, accepts } };
+}
+
+/** Whether a row is of the provider, by any of its names, and has the text in its model. */
+function filterOf(provider: string | undefined, model: string | undefined) {
+  const wantedProvider = provider === undefined ? null : providerOf(provider);
+  const wantedModel = model?.toLowerCase() ?? "";
+  return (row: RateRow): boolean =>
+    row.model.toLowerCase().includes(wantedModel) &&
+    (wantedProvider === null ||
+      (row.provider !== null && providerOf(row.provider) === wantedProvider));
+}
+
+function providerOf(name: string): string {
+  return findProvider(DEFAULT_RATES, name) ?? name.toLowerCase();
+}
+
+/** The id of a page's last row as the opaque text of `cursor`. */
+function cursorText(id: string): string {
+  return new TextEncoder().encode(id).toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+/** Reads what {@link cursorText} wrote, or answers null. */
+function parseCursor(text: string): string | null {
+  try {
+    const bytes = Uint8Array.fromBase64(text, { alphabet: "base64url" });
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** The call whose price is asked for. */
+interface MatchQuery {
+  readonly provider: string | null;
+  readonly model: string;
+  readonly at: number;
+}
+
+function parseMatchQuery(query: string, nowMs: number): Parsed<MatchQuery> {
+  const parameters = parseQuery(query);
+  if (!parameters.ok) return parameters;
+  const provider = parameters.value.get("provider") ?? null;
+  const model = parameters.value.get("model");
+  if (model === undefined) return { ok: false, problem: missing("model", "model", "a model") };
+  for (const [field, value] of [["provider", provider ?? ""], ["model", model]] as const) {
+    if (isText(value, LABEL_CHARS_MAX)) continue;
+    const message = `"${field}" must be well-formed text of at most ${LABEL_CHARS_MAX} characters`;
+    return refuse("invalid_field", message, field);
+  }
+  const sent = parameters.value.get("at");
+  const at = sent === undefined ? nowMs : parseInstant(sent);
+  if (at !== null) return { ok: true, value: { provider, model, at } };
+  const message = '"at" must be an ISO 8601 instant in UTC such as 2026-01-31T12:00:00.000Z';
+  return refuse("invalid_field", message, "at");
+}

@@ -1,0 +1,190 @@
+/** `/v1/rate-card`: a team's own prices over those that come with the service. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { at } from "../support/builders.ts";
+import { Harness, NOON } from "../support/harness.ts";
+import {
+  CARD,
+  match,
+  MODEL,
+  ownRows,
+  PRICE,
+  put,
+  refusalOf,
+  remove,
+} from "../support/rate_cards.ts";
+
+const ID = /^rate_[0-9A-HJKMNP-TV-Z]{26}$/;
+
+Deno.test("PUT /v1/rate-card: a row is 202 with its provenance, and prices from then on", async () => {
+  await using h = await Harness.open();
+  assertEquals((await match(h, { model: MODEL })).row, null);
+  const answer = await put(h, {
+    provider: "azure",
+    effective_from: "2026-03-01T00:00:00Z",
+    cached_input_usd_per_million: 0.1,
+    note: "contract 7",
+    tiers: [{ ...PRICE, above_input_tokens: 200_000, cache_write_usd_per_million: 0 }],
+  });
+  assertEquals([answer.status, answer.headers.get("idempotent-replayed")], [202, null]);
+  const { id, created_by, ...fields } = answer.json;
+  assertMatch(id, ID);
+  const rates = {
+    input_usd_per_million: 2.5,
+    output_usd_per_million: 10,
+    cached_input_usd_per_million: null,
+    cache_write_usd_per_million: null,
+  };
+  assertEquals(fields, {
+    source: "own",
+    provider: "azure",
+    model: MODEL,
+    effective_from: "2026-03-01T00:00:00.000Z",
+    ...rates,
+    cached_input_usd_per_million: 0.1,
+    tiers: [{ above_input_tokens: 200_000, ...rates, cache_write_usd_per_million: 0 }],
+    created_at: at(),
+    note: "contract 7",
+  });
+  const [key] = (await h.get("/v1/keys")).json.keys;
+  assertEquals(created_by, key.id);
+  assertEquals(await ownRows(h), [answer.json]);
+  const { created_at: _, created_by: __, note: ___, ...row } = answer.json;
+  const found = await match(h, { provider: "azure", model: MODEL });
+  assertEquals(found, {
+    provider: "azure",
+    model: MODEL,
+    at: at(),
+    matched_by: "exact",
+    row,
+  });
+});
+
+Deno.test("PUT /v1/rate-card: the same again is 200 and the first row, whoever sends it", async () => {
+  await using h = await Harness.open();
+  const first = await put(h, { effective_from: "2026-03-01T00:00:00Z" });
+  const other = await h.addKey({ kind: "api_key", scopes: ["admin"] });
+  const before = await h.dump();
+  h.nowMs += 60_000;
+  const again = await put(h, { effective_from: "2026-03-01T00:00:00.000+00:00", tiers: [] }, other);
+  assertEquals([again.status, again.text], [200, first.text]);
+  assertEquals(again.headers.get("idempotent-replayed"), "true");
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("PUT /v1/rate-card: another price from the same date on is a new row in its place", async () => {
+  await using h = await Harness.open();
+  const first = (await put(h)).json;
+  h.nowMs += 1_000;
+  const answer = await put(h, { output_usd_per_million: 11 });
+  assertEquals([answer.status, answer.json.created_at], [202, at(1_000)]);
+  assert(answer.json.id !== first.id);
+  assertEquals(await ownRows(h), [answer.json]);
+  assertEquals((await match(h, { model: MODEL })).row.id, answer.json.id);
+});
+
+Deno.test("a row prices calls from its date on, the one before until then", async () => {
+  await using h = await Harness.open();
+  const always = (await put(h)).json.id;
+  const later = (await put(h, { effective_from: at(), input_usd_per_million: 3 })).json.id;
+  assertEquals((await match(h, { model: MODEL, at: at(-1) })).row.id, always);
+  assertEquals((await match(h, { model: MODEL, at: at() })).row.id, later);
+  assertEquals((await match(h, { model: MODEL })).row.id, later);
+  h.nowMs = NOON - 1;
+  assertEquals((await match(h, { model: MODEL })).row.id, always);
+});
+
+Deno.test("an own row goes before the default one, and DELETE brings the default back", async () => {
+  await using h = await Harness.open();
+  const query = { provider: "openai", model: "gpt-4o-mini" };
+  const usual = (await match(h, query)).row;
+  assertEquals([usual.source, usual.provider], ["default", "openai"]);
+  const { id } = (await put(h, query)).json;
+  assertEquals((await match(h, query)).row.id, id);
+  const deleted = await remove(h, id);
+  assertEquals([deleted.status, deleted.json.id, deleted.json.source], [200, id, "own"]);
+  assertEquals((await match(h, query)).row, usual);
+  assertEquals(await ownRows(h), []);
+});
+
+Deno.test("GET /v1/rate-card/match tells the step that found the row", async () => {
+  await using h = await Harness.open();
+  await put(h, { model: "atlas-4-5" });
+  for (
+    const [model, step] of [
+      ["atlas-4-5", "exact"],
+      ["ATLAS-4-5", "exact"],
+      ["atlas-4.5", "dots_to_dashes"],
+    ] as const
+  ) assertEquals([model, (await match(h, { model })).matched_by], [model, step]);
+  const none = await match(h, { model: "no such model" });
+  assertEquals([none.matched_by, none.row], [null, null]);
+});
+
+Deno.test("GET /v1/rate-card/match: each bad parameter is refused by its name", async () => {
+  await using h = await Harness.open();
+  for (
+    const [query, code, field] of [
+      ["", "missing_field", "model"],
+      ["model=", "missing_field", "model"],
+      [`model=${"m".repeat(257)}`, "invalid_field", "model"],
+      [`model=m&provider=${"p".repeat(257)}`, "invalid_field", "provider"],
+      ["model=m&at=yesterday", "invalid_field", "at"],
+      ["model=%ff", "invalid_field", "model"],
+    ] as const
+  ) assertEquals(refusalOf(await h.get(`${CARD}/match?${query}`)), [400, code, field], query);
+});
+
+Deno.test("PUT /v1/rate-card: each bad body is refused by its field and stores nothing", async () => {
+  await using h = await Harness.open();
+  const before = await h.dump();
+  const tier = { ...PRICE, above_input_tokens: 1 };
+  for (
+    const [fields, code, field] of [
+      [{ model: undefined }, "missing_field", "model"],
+      [{ model: " m" }, "invalid_field", "model"],
+      [{ provider: "" }, "invalid_field", "provider"],
+      [{ effective_from: "2026-02-30T00:00:00Z" }, "invalid_field", "effective_from"],
+      [{ input_usd_per_million: null }, "missing_field", "input_usd_per_million"],
+      [{ input_usd_per_million: -1 }, "invalid_field", "input_usd_per_million"],
+      [{ input_usd_per_million: 1e-7 }, "invalid_field", "input_usd_per_million"],
+      [{ output_usd_per_million: "10" }, "invalid_field", "output_usd_per_million"],
+      [{ output_usd_per_million: 1.0000001 }, "invalid_field", "output_usd_per_million"],
+      [
+        { cached_input_usd_per_million: 1_000_000.000001 },
+        "invalid_field",
+        "cached_input_usd_per_million",
+      ],
+      [{ cache_write_usd_per_million: {} }, "invalid_field", "cache_write_usd_per_million"],
+      [{ note: "n".repeat(257) }, "invalid_field", "note"],
+      [{ tiers: {} }, "invalid_field", "tiers"],
+      [{ tiers: [tier, tier] }, "invalid_field", "above_input_tokens"],
+      [{ input_usd_per_1k: 1 }, "invalid_field", "input_usd_per_1k"],
+      [{ input_cost_per_token: 1 }, "invalid_field", "input_cost_per_token"],
+      [{ currency: "EUR" }, "invalid_field", "currency"],
+      [{ unit: "1k" }, "invalid_field", "unit"],
+    ] as const
+  ) {
+    const answer = await put(h, fields);
+    assertEquals(refusalOf(answer), [400, code, field], JSON.stringify(fields));
+    assertStringIncludes(answer.json.message, field);
+  }
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("PUT /v1/rate-card: the body is read under the same guards as any other", async () => {
+  await using h = await Harness.open();
+  const before = await h.dump();
+  for (
+    const [body, headers, code] of [
+      ["{", {}, "invalid_json"],
+      ["[]", {}, "invalid_json"],
+      ["", {}, "invalid_json"],
+      [`{"pad":"${"x".repeat(1_048_576)}"}`, {}, "payload_too_large"],
+      ["{}", { "Content-Encoding": "br" }, "unsupported_encoding"],
+    ] as const
+  ) {
+    const answer = await h.request("PUT", CARD, { body, headers });
+    assertEquals(answer.json.error, code);
+  }
+  assertEquals(await h.dump(), before);
+});
