@@ -20,6 +20,8 @@ export interface Config {
   readonly key: string | null;
   /** Plan of the first team, or null to leave it as it is. */
   readonly tier: Tier | null;
+  /** Whether the worker is also woken by messages of the store's queue. */
+  readonly queue: boolean;
   /** Whether this is `deno task dev`. */
   readonly dev: boolean;
   /** A key that must not work here: the well-known one, where others could reach it. */
@@ -36,6 +38,8 @@ const PORT = "a port from 0 to 65535";
 const KEY = "apk_<region>_<32 lowercase hex digits>";
 const KV = "a path, :memory: or an http(s) URL";
 
+const ON_OFF = ["on", "off"] as const;
+
 const settings = z.object({
   PORT: z.string().regex(/^\d{1,5}$/, PORT).transform(Number)
     .refine((port) => port <= 65_535, PORT).default(8000),
@@ -45,6 +49,7 @@ const settings = z.object({
   RUNLEDGER_KV: z.string().min(1, KV).refine((text) => !/^(?!https?:)\w{2,}:\/\//.test(text), KV)
     .default("./data/runledger.kv"),
   RUNLEDGER_KEY: z.string().regex(/^apk_[a-z]{2}_[0-9a-f]{32}$/, KEY).optional(),
+  RUNLEDGER_QUEUE: z.enum(ON_OFF, `one of ${ON_OFF.join(", ")}`).default("on"),
   RUNLEDGER_TIER: z.enum(TIER_NAMES, `one of ${TIER_NAMES.join(", ")}`).optional(),
 });
 
@@ -105,6 +110,7 @@ function toConfig(values: z.infer<typeof settings>, dev: boolean): Config {
     kv: values.RUNLEDGER_KV,
     key: values.RUNLEDGER_KEY ?? (dev ? shared : null),
     tier: values.RUNLEDGER_TIER ?? null,
+    queue: values.RUNLEDGER_QUEUE === "on",
     dev,
     refusedKey: isLoopback(values.HOST) ? null : shared,
   };

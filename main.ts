@@ -3,8 +3,13 @@ import { parseConfig } from "./config.ts";
 import { Deadlines } from "./domain/deadlines.ts";
 import { BODY_DEADLINE_MS } from "./domain/limits.ts";
 import type { Environment } from "./domain/ports.ts";
+import { STAGE_HANDLERS } from "./jobs/stage_handlers.ts";
+import { Worker } from "./jobs/worker.ts";
 import { createCredentialStore, ensureFirstTeam } from "./kv/credentials.ts";
 import { openStore, StoreRefused } from "./kv/open.ts";
+import { createPipelineStore } from "./kv/pipeline_store.ts";
+import { createRateCardStore } from "./kv/rate_cards.ts";
+import { createSpendStore } from "./kv/rollups.ts";
 import { createRunStore } from "./kv/run_store.ts";
 import { isReady } from "./kv/store.ts";
 import { createLineLog } from "./log.ts";
@@ -22,7 +27,7 @@ const environment: Environment = {
   random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
 };
 
-const store = await openStore(config.kv).catch((error) => {
+const store = await openStore(config.kv, undefined, config.queue).catch((error) => {
   if (error instanceof StoreRefused) fatal(EXIT.store, [error.message]);
   throw error;
 });
@@ -32,10 +37,20 @@ const first = await ensureFirstTeam(store, credentials, environment, config);
 
 const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS);
 const log = createLineLog(Deno.stdout);
+const rateCards = createRateCardStore(store, environment);
+const { now } = environment;
+const worker = new Worker({
+  store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), now),
+  handlers: STAGE_HANDLERS,
+  now,
+  log: log.write,
+});
 const app = createApp({
   region,
-  runs: createRunStore(store),
+  runs: createRunStore(store, rateCards),
   credentials,
+  spend: createSpendStore(store),
+  rateCards,
   environment,
   bodyDeadlines,
   ready: () => isReady(store),
@@ -43,6 +58,10 @@ const app = createApp({
   log: log.write,
 });
 const server = listen();
+store.doorbell.listen(() => worker.wake());
+// Whatever bell was lost: once a minute the worker looks by itself.
+Deno.cron("wake the worker", "* * * * *", () => worker.wake());
+worker.start();
 const shutdown = stopOnSignals(drain, exit);
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
@@ -63,6 +82,7 @@ function listen(): RunningServer {
 /** Lets requests under way finish and keeps every acknowledged write. */
 async function drain(): Promise<void> {
   await server.drain();
+  await worker.stop();
   await store.close();
   bodyDeadlines[Symbol.dispose]();
   log.flush();

@@ -5,7 +5,7 @@
  */
 import type { Team } from "../domain/credentials.ts";
 import { decideFinish, type FinishRequest } from "../domain/decide.ts";
-import type { RunEvent } from "../domain/events.ts";
+import type { RunEvent } from "../domain/event.ts";
 import type { RunId } from "../domain/ids.ts";
 import type { RunStore } from "../domain/ports.ts";
 import type { Closing } from "../domain/run.ts";

@@ -5,7 +5,7 @@
  */
 import type { EventId, RunId } from "../domain/ids.ts";
 import { uuid7Hex } from "../domain/ids.ts";
-import type { RunEvent } from "../domain/events.ts";
+import type { RunEvent } from "../domain/event.ts";
 import type { RawJson } from "../domain/json.ts";
 import { createTeam } from "../kv/credentials.ts";
 import { openStore } from "../kv/open.ts";

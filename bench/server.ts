@@ -14,10 +14,13 @@ import { decideFinish, decideHeartbeat, decideOpen } from "../domain/decide.ts";
 import { decideAppend, EMPTY_LEDGER } from "../domain/events.ts";
 import { BODY_DEADLINE_MS } from "../domain/limits.ts";
 import type { RunStore } from "../domain/ports.ts";
+import { createRateCard } from "../domain/rate_card.ts";
 import { createCredentialStore } from "../kv/credentials.ts";
 import { TIMERS } from "../kv/deadline.ts";
 import type { BackEnd } from "../kv/kv_limits.ts";
 import { openStore } from "../kv/open.ts";
+import { createRateCardStore } from "../kv/rate_cards.ts";
+import { createSpendStore } from "../kv/rollups.ts";
 import { createRunStore } from "../kv/run_store.ts";
 import type { Store } from "../kv/store.ts";
 import { createLineLog } from "../log.ts";
@@ -30,13 +33,16 @@ import { createTeams } from "./teams.ts";
 /** Limits that no second write fits into; a first one always does. */
 const ALONE: BackEnd = { checksMax: 0, mutationsMax: 0, bytesMax: 0, keyBytesMax: 0 };
 
+/** Prices calls where nothing is kept too: only the storing is left out. */
+const CARD = createRateCard([]);
+
 const NO_PARTS = { opening: null, closing: null };
 const keepNothing: RunStore = {
   open: (_, request, at) => Promise.resolve(decideOpen(NO_PARTS, request, at).outcome),
   finish: (_, __, request, at) => Promise.resolve(decideFinish(NO_PARTS, request, at).outcome),
-  heartbeat: (_, request, at) => Promise.resolve(decideHeartbeat(NO_PARTS, request, at).outcome),
+  heartbeat: (_, request, at) => Promise.resolve(decideHeartbeat(NO_PARTS, request, at, CARD).outcome),
   append(_, __, events, at) {
-    const { fresh, duplicates } = decideAppend(EMPTY_LEDGER, new Set(), events, at);
+    const { fresh, duplicates } = decideAppend(EMPTY_LEDGER, new Set(), events, at, CARD);
     return Promise.resolve({ accepted: fresh.length, duplicates });
   },
   read: () => Promise.resolve(null),
@@ -64,6 +70,8 @@ const app = createApp({
   region: "eu",
   runs: await runsOf(kind, file, store),
   credentials: createCredentialStore(store, environment, { region: "eu", refusedSecret: null }),
+  rateCards: createRateCardStore(store, environment),
+  spend: createSpendStore(store),
   environment,
   bodyDeadlines: new Deadlines(BODY_DEADLINE_MS, TIMERS),
   ready: () => Promise.resolve(true),

@@ -12,6 +12,7 @@ import {
   type FinishStatus,
   type HeartbeatStatus,
   type Opening,
+  priceReported,
   type Reported,
   type RunParts,
   type Score,
@@ -19,6 +20,7 @@ import {
 } from "./run.ts";
 import type { Metadata } from "./metadata.ts";
 import type { RawJson } from "./json.ts";
+import type { RateCard } from "./rates.ts";
 
 /** A checked `POST /v1/runs`. */
 export type OpenRequest =
@@ -116,27 +118,34 @@ export function decideFinish(
 /**
  * Decides a heartbeat: opens the run where it is not open, closes it where it is not closed.
  *
- * A `start` never closes and never reopens; the first close wins (decisions 24 to 27).
+ * A `start` never closes and never reopens; the first close wins (decisions 24 to 27). The part that
+ * is written last carries the price of what all parts report (pricing rule 2).
+ *
+ * @param card prices the tokens
  */
 export function decideHeartbeat(
   stored: RunParts,
   request: HeartbeatRequest,
   receivedAt: number,
+  card: RateCard,
 ): Decision {
   if (stored.opening !== null) {
     const compared = compare(stored, stored.opening, request);
     const closes = request.status !== "start" && stored.closing === null;
     if (compared.kind === "conflict" || !closes) return { outcome: compared };
-    const closing = closingOf(request, receivedAt);
+    const closed = closingOf(request, receivedAt);
+    const closing = priced(closed, { opening: stored.opening, closing: closed }, card);
     return { outcome: { kind: "stored", parts: { ...stored, closing } }, closing };
   }
   if (request.status === "start" || stored.closing !== null) {
-    const opening = openingOf(request, receivedAt, true);
     const closing = request.status === "start" ? null : stored.closing;
+    const opened = openingOf(request, receivedAt, true);
+    const opening = priced(opened, { opening: opened, closing: stored.closing }, card);
     return { outcome: { kind: "stored", parts: { opening, closing } }, opening };
   }
   const opening = openingOf(request, receivedAt, false);
-  const closing = closingOf(request, receivedAt);
+  const closed = closingOf(request, receivedAt);
+  const closing = priced(closed, { opening, closing: closed }, card);
   return { outcome: { kind: "stored", parts: { opening, closing } }, opening, closing };
 }
 
@@ -180,6 +189,12 @@ function closingOf(request: HeartbeatRequest, receivedAt: number): Closing {
   if (status === "running") throw new TypeError("Cannot close a run with status start");
   const { durationMs, finishedAt = receivedAt } = request;
   return { status, finishedAt, receivedAt, durationMs, ...detailsOf(request) };
+}
+
+/** Adds to the part being written what the tokens cost that the parts report together. */
+function priced<Part extends Opening | Closing>(part: Part, parts: RunParts, card: RateCard): Part {
+  const price = priceReported(parts, card);
+  return price === null ? part : { ...part, reported: { ...part.reported, price } };
 }
 
 /** What an opening and a close may both carry; on reading, the close's wins field by field. */

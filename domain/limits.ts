@@ -71,13 +71,28 @@ export const COST_USD_MAX = 1_000_000;
 export const CLOCK_SKEW_MS_MAX = 60_000;
 
 /**
- * Unpriced models one run remembers; the smallest names stay, so order cannot matter. With the
- * longest names they take a third of the one value the ledger must fit.
+ * Models whose usage a run keeps apart; the smallest names stay, so order cannot matter, and the rest
+ * is summed. With the longest names they take a third of the one value the ledger must fit.
  */
-export const UNPRICED_MODELS_MAX = 20;
+export const RUN_MODELS_MAX = 20;
 
 /** Events on one page of a run's record (decisions, section 6). */
 export const EVENTS_PER_PAGE = { default: 50, max: 1_000 } as const;
 
 /** Characters of payload on one page: a page of the largest events ends early, with a cursor. */
 export const EVENTS_PAGE_CHARS_MAX = 4_194_304;
+
+/** Dollars per million tokens of a rate: a thousand times the dearest model. */
+export const RATE_USD_PER_MILLION_MAX = 1_000_000;
+
+/** Tiers of one rate: published prices have one or two. */
+export const RATE_TIERS_MAX = 10;
+
+/** Characters of the note of a rate: a line, as a ping's. */
+export const RATE_NOTE_CHARS_MAX = 256;
+
+/** Own rows on a team's rate card: all of them are in memory wherever its calls are priced. */
+export const RATE_ROWS_MAX = 1_000;
+
+/** Default rows on one page of the rate card. */
+export const RATES_PER_PAGE = { default: 200, max: 1_000 } as const;

@@ -5,7 +5,7 @@
  */
 import { check, missing } from "./check.ts";
 import { type Parsed, refuse } from "./errors.ts";
-import type { EventFacts, LlmCall, RunEvent } from "./events.ts";
+import type { EventFacts, LlmCall, RunEvent } from "./event.ts";
 import {
   afterSpace,
   endOfValue,
@@ -121,6 +121,7 @@ function parseFacts(
   const parsed = checkPart(quickLlmCall, llmCallData, data, index, "data.");
   if (!parsed.ok) return parsed;
   const { input_tokens, output_tokens, cached_input_tokens, model, provider } = parsed.value;
+  const { cache_creation_input_tokens } = parsed.value;
   const call: LlmCall = {
     model: model ?? null,
     provider: provider ?? null,
@@ -128,6 +129,7 @@ function parseFacts(
     inputTokens: input_tokens ?? 0,
     outputTokens: output_tokens ?? 0,
     cachedInputTokens: cached_input_tokens ?? 0,
+    cacheWriteTokens: cache_creation_input_tokens ?? 0,
   };
   return { ok: true, value: { error, call } };
 }

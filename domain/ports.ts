@@ -5,10 +5,14 @@
  */
 import type { FinishRequest, HeartbeatRequest, OpenRequest, Outcome } from "./decide.ts";
 import type { CredentialRecord, Grant, Principal, Team } from "./credentials.ts";
-import type { RunEvent } from "./events.ts";
+import type { RunEvent } from "./event.ts";
+import type { Picodollars } from "./money.ts";
+import type { RateSpec } from "./rate_body.ts";
+import type { RateCard, RateMatch, RateRow } from "./rates.ts";
 import type { Problem } from "./errors.ts";
 import type { RunId } from "./ids.ts";
 import type { StoredRun } from "./record.ts";
+import type { RollupKind, RollupRow } from "./rollup.ts";
 
 /** The outcome of a call that may create an agent. */
 export type CappedOutcome = Outcome | { readonly kind: "refused"; readonly problem: Problem };
@@ -17,6 +21,10 @@ export type CappedOutcome = Outcome | { readonly kind: "refused"; readonly probl
 export interface PagedEvent extends Omit<RunEvent, "facts"> {
   /** Arrival of its batch, unix milliseconds. */
   readonly receivedAt: number;
+  /** What it cost. */
+  readonly cost: Picodollars;
+  /** The row that priced it, with its rates at the time; null for what has no price. */
+  readonly pricedBy: RateMatch | null;
 }
 
 /** Where a page of events ends: by `ts`, then arrival (decisions, section 6). */
@@ -62,6 +70,58 @@ export interface RunStore {
     after: EventPosition | null,
     limit: number,
   ): Promise<RunPage | null>;
+}
+
+/** Where the price of a call is looked up. */
+export interface RateCards {
+  /** The team's card as it is now; at once when it is in memory. */
+  card(team: Team): RateCard | Promise<RateCard>;
+}
+
+/** A team's own row, and where it comes from. */
+export interface OwnRate {
+  /** The row. */
+  readonly row: RateRow;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  /** Identifier of the credential that put it. */
+  readonly createdBy: string;
+  /** Why it is so, for people. */
+  readonly note?: string;
+}
+
+/** The outcome of putting a row. */
+export type PutRateOutcome =
+  | { readonly kind: "stored" | "replayed"; readonly rate: OwnRate }
+  | { readonly kind: "refused"; readonly problem: Problem };
+
+/** The rate cards of all teams. A change is seen at once here, within 10 s in other processes. */
+export interface RateCardStore extends RateCards {
+  /** The team's own rows as stored, by model, provider and date. */
+  rows(team: Team): Promise<readonly OwnRate[]>;
+  /**
+   * Puts a row in the place of the one for the same provider, model and date, if there is one.
+   * Putting the same again changes nothing.
+   *
+   * @param by identifier of the credential that does it
+   */
+  put(team: Team, spec: RateSpec, by: string): Promise<PutRateOutcome>;
+  /** Deletes an own row; null when the team has none of that id. */
+  delete(team: Team, id: string): Promise<OwnRate | null>;
+}
+
+/** The roll-ups: what the runs of each day come to. */
+export interface SpendStore {
+  /**
+   * Reads the rows of one kind, by day.
+   *
+   * Each row is exactly its runs' sum at some moment of the reading; other rows may be of another.
+   *
+   * @param fromDay first UTC day, `YYYY-MM-DD`
+   * @param toDay last UTC day, inclusive
+   * @throws {StorageUnavailable} when the store fails or takes too long
+   */
+  rows(team: Team, kind: RollupKind, fromDay: string, toDay: string): AsyncIterable<RollupRow>;
 }
 
 /** What a new credential is. */

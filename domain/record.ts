@@ -3,33 +3,31 @@
  *
  * @module
  */
-import type { BatchEntry, EventTotals } from "./events.ts";
+import type { BatchEntry } from "./events.ts";
 import type { RunId } from "./ids.ts";
 import type { RawJson } from "./json.ts";
 import { CLOCK_SKEW_MS_MAX } from "./limits.ts";
 import { mergeMetadata, type Metadata } from "./metadata.ts";
-import type { Picodollars } from "./money.ts";
 import {
-  type Closing,
   durationOf,
-  reportedBy,
-  reportedCost,
+  labelsOf,
   type RunParts,
   type RunStatus,
   type Score,
   statusOf,
 } from "./run.ts";
+import { costOfRun, type CostSum, type RunHead, type RunUsage, usageOfRun } from "./run_cost.ts";
+import { type Processing, type StageProgress, STAGES } from "./stages.ts";
+import { isCurrent, type RunSummary } from "./summary.ts";
 
 /** Everything stored of a run but its events' payloads. */
-export interface StoredRun {
-  /** Opening and close. */
-  readonly parts: RunParts;
-  /** Sums over the events. */
-  readonly totals: EventTotals;
+export interface StoredRun extends RunHead {
   /** All batches in order of arrival. */
   readonly batches: readonly BatchEntry[];
-  /** Whether the latest batch was committed after the close. */
-  readonly eventsAfterClose: boolean;
+  /** What the pipeline made of it so far. */
+  readonly summary: RunSummary | null;
+  /** How the stages behind its close stand. */
+  readonly processing: Processing | null;
 }
 
 /** What is odd about a run's times or parts. */
@@ -81,26 +79,19 @@ export interface RunRecord {
   readonly usage: RunUsage;
   /** Self-reported scores. */
   readonly scores: readonly Score[];
+  /** The stages behind its close; none while it is open. */
+  readonly processing: readonly StageProgress[];
   /** The run that started it. */
   readonly parentRunId: RunId | null;
 }
 
 /** What a run cost and how sure that is. */
-export interface RunCost {
-  /** The cost. */
-  readonly amount: Picodollars;
-  /** `final` once the run is closed. */
+export interface RunCost extends CostSum {
+  /** `final` once the run is closed and everything stored of it is counted in. */
   readonly state: "pending" | "final";
-  /** 0 while pending, 1 when first final, one more for each batch after the close (decision 17). */
+  /** 0 until first final, one more each time later events or new prices changed it (decision 17). */
   readonly revision: number;
-  /** Models without a price, by name. */
-  readonly unpricedModels: readonly string[];
-  /** Oddities in what the cost was computed from (decisions, section 5). */
-  readonly flags: readonly "cached_exceeds_input"[];
 }
-
-/** What a run used: the sums of its events, and for a heartbeat what it reported. */
-export type RunUsage = Omit<EventTotals, "cost" | "cachedExceedsInput" | "unpriced">;
 
 /**
  * Joins what is stored of a run.
@@ -111,6 +102,7 @@ export type RunUsage = Omit<EventTotals, "cost" | "cachedExceedsInput" | "unpric
 export function assemble(id: RunId, stored: StoredRun): RunRecord {
   const { parts, batches } = stored;
   const { opening, closing } = parts;
+  const { customer, feature } = labelsOf(parts);
   const arrivals = [opening, closing, ...batches].flatMap((part) => part?.receivedAt ?? []);
   return {
     id,
@@ -124,64 +116,35 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     durationMs: durationOf(opening, closing),
     clockSkewMs: clockSkewOf(parts),
     flags: flagsOf(parts),
-    customerId: closing?.customerId ?? opening?.customerId ?? null,
-    feature: closing?.feature ?? opening?.feature ?? null,
+    customerId: customer,
+    feature,
     metadata: mergeMetadata(opening?.metadata ?? null, closing?.metadata ?? null),
     goal: opening?.goal ?? null,
     output: closing?.output ?? opening?.output ?? null,
     note: closing?.note ?? opening?.note ?? null,
     cost: costOf(stored),
-    usage: usageOf(stored),
+    usage: usageOfRun(stored),
     scores: closing?.scores ?? [],
+    processing: processingOf(stored),
     parentRunId: opening?.parentRunId ?? null,
   };
 }
 
 function costOf(stored: StoredRun): RunCost {
-  const { parts, totals } = stored;
-  const { closing } = parts;
-  const reported = reportedBy(parts);
-  const heartbeat = parts.opening?.kind === "heartbeat";
-  const stated = heartbeat && reported.cost !== undefined;
-  const models = new Set(stated ? [] : totals.unpriced.map((usage) => usage.model));
-  const counted = reported.inputTokens ?? reported.outputTokens ?? reported.cachedInputTokens;
-  if (heartbeat && !stated && reported.model !== undefined && counted !== undefined) {
-    models.add(reported.model);
-  }
-  const exceeds = totals.cachedExceedsInput ||
-    heartbeat && (reported.cachedInputTokens ?? 0) > (reported.inputTokens ?? 0);
+  const final = stored.parts.closing !== null && isCurrent(stored.summary, stored);
   return {
-    amount: reportedCost(parts) + (stated ? 0n : totals.cost),
-    state: closing === null ? "pending" : "final",
-    revision: closing === null ? 0 : 1 + lateBatches(stored, closing),
-    unpricedModels: [...models].sort(),
-    flags: exceeds ? ["cached_exceeds_input"] : [],
+    ...costOfRun(stored),
+    state: final ? "final" : "pending",
+    revision: stored.summary?.revision ?? 0,
   };
 }
 
-/**
- * How many batches came after the close (decision 17). Whether any did is known from the order of
- * commits; how many, from the clock, which two commits of one millisecond can share.
- */
-function lateBatches({ batches, eventsAfterClose }: StoredRun, closing: Closing): number {
-  if (!eventsAfterClose) return 0;
-  const later = batches.filter((batch) => batch.receivedAt > closing.receivedAt);
-  return Math.max(1, later.length);
-}
-
-function usageOf({ parts, totals }: StoredRun): RunUsage {
-  const { events, llmCalls, toolCalls, logs, errors } = totals;
-  const own = parts.opening?.kind === "heartbeat" ? reportedBy(parts) : {};
-  return {
-    events,
-    llmCalls,
-    toolCalls,
-    logs,
-    errors,
-    inputTokens: totals.inputTokens + BigInt(own.inputTokens ?? 0),
-    outputTokens: totals.outputTokens + BigInt(own.outputTokens ?? 0),
-    cachedInputTokens: totals.cachedInputTokens + BigInt(own.cachedInputTokens ?? 0),
-  };
+/** The stages of a closed run; before its cost is final they all wait for that. */
+function processingOf({ parts, processing }: StoredRun): readonly StageProgress[] {
+  if (parts.closing === null) return [];
+  if (processing !== null) return processing.stages;
+  const at = parts.closing.receivedAt;
+  return STAGES.map((stage) => ({ stage, state: "pending", attempts: 0, at }));
 }
 
 /**

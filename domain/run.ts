@@ -3,10 +3,13 @@
  *
  * @module
  */
+import type { LlmCall } from "./event.ts";
 import type { RawJson } from "./json.ts";
 import type { Metadata } from "./metadata.ts";
 import type { Picodollars } from "./money.ts";
 import type { RunId } from "./ids.ts";
+import { priceOf } from "./pricing.ts";
+import type { RateCard, RateMatch } from "./rates.ts";
 
 /** How a run can end (spec, States). */
 export const FINISH_STATUSES = ["success", "failed", "timeout", "cancelled"] as const;
@@ -62,6 +65,16 @@ export interface Reported {
   readonly outputTokens?: number | undefined;
   /** Input tokens read from a cache. */
   readonly cachedInputTokens?: number | undefined;
+  /** What the tokens cost by the card when the part was stored; absent where nothing priced them. */
+  readonly price?: ReportedPrice | undefined;
+}
+
+/** What the tokens of a heartbeat cost. */
+export interface ReportedPrice {
+  /** The cost. */
+  readonly cost: Picodollars;
+  /** The row that priced them, with its rates at the time. */
+  readonly by: RateMatch;
 }
 
 /** The part a run begins with: from `POST /v1/runs`, or from a run's first heartbeat. */
@@ -138,6 +151,16 @@ export function statusOf(parts: RunParts): RunStatus {
   return parts.closing?.status ?? "running";
 }
 
+/** Whom and what a run is for: what its close says wins. */
+export function labelsOf(
+  { opening, closing }: RunParts,
+): { readonly customer: string | null; readonly feature: string | null } {
+  return {
+    customer: closing?.customerId ?? opening?.customerId ?? null,
+    feature: closing?.feature ?? opening?.feature ?? null,
+  };
+}
+
 /**
  * Duration of a closed run in milliseconds: as sent, else the span of the instants, never negative
  * (decision 30).
@@ -159,16 +182,46 @@ export function reportedBy(parts: RunParts): Reported {
     inputTokens: closed?.inputTokens ?? opened?.inputTokens,
     outputTokens: closed?.outputTokens ?? opened?.outputTokens,
     cachedInputTokens: closed?.cachedInputTokens ?? opened?.cachedInputTokens,
+    // A close is priced by what both report together.
+    price: closed === undefined ? opened?.price : closed.price,
   };
+}
+
+/** The one call that a heartbeat is, when its tokens are what prices it (pricing rules 1 and 2). */
+export function reportedCall(reported: Reported): LlmCall & { readonly model: string } | null {
+  const { model, provider = null, inputTokens, outputTokens, cachedInputTokens } = reported;
+  const counted = (inputTokens ?? outputTokens ?? cachedInputTokens) !== undefined;
+  if (reported.cost !== undefined || model === undefined || !counted) return null;
+  return {
+    model,
+    provider,
+    counted,
+    inputTokens: inputTokens ?? 0,
+    outputTokens: outputTokens ?? 0,
+    cachedInputTokens: cachedInputTokens ?? 0,
+    cacheWriteTokens: 0,
+  };
+}
+
+/** What the tokens of a heartbeat cost by a card; null where they do not price it. */
+export function priceReported(parts: RunParts, card: RateCard): ReportedPrice | null {
+  if (parts.opening?.kind !== "heartbeat") return null;
+  const call = reportedCall(reportedBy(parts));
+  const by = call === null ? null : card.find(call.provider, call.model, parts.opening.startedAt);
+  if (call === null || by === null) return null;
+  return { cost: BigInt(priceOf(by.row, call).cost), by };
 }
 
 /**
  * Cost in picodollars that a heartbeat states or whose tokens price it.
  *
- * A stated cost wins, also 0. Token counts are priced by the rate card, which has no row for any
- * model yet: pricing rule 3 then records zero. A run opened by `POST /v1/runs` is priced by its
- * events alone (pricing rule 4).
+ * A stated cost wins, also 0. A model without a price costs zero (pricing rule 3). A run opened by
+ * `POST /v1/runs` is priced by its events alone (pricing rule 4).
+ *
+ * @param repriced what its tokens cost since they were priced anew, if they were
  */
-export function reportedCost(parts: RunParts): Picodollars {
-  return parts.opening?.kind === "heartbeat" ? reportedBy(parts).cost ?? 0n : 0n;
+export function reportedCost(parts: RunParts, repriced: ReportedPrice | null = null): Picodollars {
+  if (parts.opening?.kind !== "heartbeat") return 0n;
+  const { cost, price } = reportedBy(parts);
+  return cost ?? (repriced ?? price)?.cost ?? 0n;
 }

@@ -46,6 +46,11 @@ export function monthOf(ms: number): string {
   return dateOf(ms).slice(0, 7);
 }
 
+/** The UTC day of an instant, `YYYY-MM-DD`. */
+export function dayOf(ms: number): string {
+  return dateOf(ms).slice(0, 10);
+}
+
 /** The day of an instant as text, `T` included; it becomes the last day. */
 function dateOf(ms: number): string {
   const day = Math.floor(ms / DAY_MS);

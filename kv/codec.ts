@@ -6,7 +6,8 @@
 import type { EventId } from "../domain/ids.ts";
 import { rawElements, type RawJson, rawMembers, rawOf } from "../domain/json.ts";
 import type { PagedEvent } from "../domain/ports.ts";
-import type { RunEvent } from "../domain/events.ts";
+import type { RunEvent } from "../domain/event.ts";
+import { type BatchPrices, NO_PRICES } from "../domain/price_events.ts";
 import type { Closing, Opening, Reported } from "../domain/run.ts";
 
 /** Writes an opening or a close. */
@@ -19,7 +20,12 @@ export function encodePart(part: Opening | Closing): string {
 }
 
 function encodeReported(reported: Reported): string {
-  return JSON.stringify({ ...reported, cost: reported.cost?.toString() });
+  const { cost, price } = reported;
+  return JSON.stringify({
+    ...reported,
+    cost: cost?.toString(),
+    price: price === undefined ? undefined : { ...price, cost: price.cost.toString() },
+  });
 }
 
 /** Reads what {@link encodePart} wrote. */
@@ -35,11 +41,17 @@ export function decodePart<Part extends Opening | Closing>(text: string): Part {
 
 function decodeReported(text: string): Reported {
   const stored = JSON.parse(text);
-  return stored.cost === undefined ? stored : { ...stored, cost: BigInt(stored.cost) };
+  if (stored.cost !== undefined) stored.cost = BigInt(stored.cost);
+  if (stored.price !== undefined) stored.price.cost = BigInt(stored.price.cost);
+  return stored;
 }
 
-/** Writes a batch of events with its arrival. */
-export function encodeBatch(events: readonly RunEvent[], receivedAt: number): string {
+/** Writes a batch of events with its arrival and its prices. */
+export function encodeBatch(
+  events: readonly RunEvent[],
+  receivedAt: number,
+  prices: BatchPrices,
+): string {
   // Ids and numbers need no escaping; writing them out is three times as fast as building objects.
   const parts = [`{"received_at":${receivedAt},"events":[`];
   let comma = "";
@@ -51,15 +63,39 @@ export function encodeBatch(events: readonly RunEvent[], receivedAt: number): st
     parts.push(`${comma}{"id":"${id}","type":${typeText},"ts":${ts},${inTurn}"data":`, data, "}");
     comma = ",";
   }
-  parts.push("]}");
+  parts.push(prices.matches.length === 0 ? "]}" : `],"prices":${encodePrices(prices)}}`);
   return parts.join("");
 }
 
-/** Reads what {@link encodeBatch} wrote, in the order of the batch. */
-export function decodeBatch(text: string): PagedEvent[] {
+/** Writes the prices of a batch; costs that pass 2^53 stand as text. */
+export function encodePrices(prices: BatchPrices): string {
+  return JSON.stringify(prices, (_, value) => typeof value === "bigint" ? String(value) : value);
+}
+
+/** Reads what {@link encodePrices} wrote. */
+export function decodePrices(text: string): BatchPrices {
+  const stored = JSON.parse(text);
+  const costs = stored.costs.map((cost: number | string) =>
+    typeof cost === "string" ? BigInt(cost) : cost
+  );
+  return { ...stored, costs };
+}
+
+/** A batch as stored. */
+export interface StoredBatch {
+  /** Its events in sent order. */
+  readonly events: readonly PagedEvent[];
+  /** What they cost when they were stored. */
+  readonly prices: BatchPrices;
+}
+
+/** Reads what {@link encodeBatch} wrote. */
+export function decodeBatch(text: string): StoredBatch {
   const members = rawMembers(text);
   const receivedAt = Number(members.get("received_at"));
-  return rawElements(members.get("events") ?? "[]").map((raw) => {
+  const priced = members.get("prices");
+  const prices = priced === undefined ? NO_PRICES : decodePrices(priced);
+  const events = rawElements(members.get("events") ?? "[]").map((raw, i) => {
     const event = rawMembers(raw);
     const turn = event.get("turn");
     return {
@@ -69,6 +105,16 @@ export function decodeBatch(text: string): PagedEvent[] {
       turn: turn === undefined ? undefined : Number(turn),
       data: event.get("data") ?? ("{}" as RawJson),
       receivedAt,
+      ...priceAt(prices, i),
     };
   });
+  return { events, prices };
+}
+
+/** What an event cost by the prices of its batch. */
+export function priceAt(
+  { matches, by, costs }: BatchPrices,
+  index: number,
+): Pick<PagedEvent, "cost" | "pricedBy"> {
+  return { cost: BigInt(costs[index] ?? 0), pricedBy: matches[by[index] ?? -1] ?? null };
 }

@@ -12,13 +12,14 @@ import {
   EMPTY_LEDGER,
   type EventLedger,
   type LedgerPage,
-  type RunEvent,
   unpackEventIds,
 } from "../domain/events.ts";
+import type { RunEvent } from "../domain/event.ts";
 import type { RunId } from "../domain/ids.ts";
-import type { RunStore } from "../domain/ports.ts";
+import type { RateCards, RunStore } from "../domain/ports.ts";
 import { monthOf } from "../domain/time.ts";
 import { encodeBatch } from "./codec.ts";
+import { dirtyName } from "./dirty_mark.ts";
 import { keys } from "./keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "./kv_limits.ts";
 import { blobWrite, getMany, listAll, stage, type Store, unstage } from "./store.ts";
@@ -45,7 +46,7 @@ function noEvents(): LiveLedger {
 }
 
 /** The part of {@link RunStore} that stores events. */
-export function createEvents(store: Store): Pick<RunStore, "append"> {
+export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "append"> {
   const live = new LRUCache<string, LiveLedger>({
     maxSize: CACHED_IDS_MAX,
     sizeCalculation: ({ ledger }) => ledger.totals.events + 1,
@@ -59,9 +60,11 @@ export function createEvents(store: Store): Pick<RunStore, "append"> {
     batch: readonly RunEvent[],
     receivedAt: number,
   ): Promise<{ accepted: number; duplicates: number }> {
+    const loaded = cards.card(team);
+    const card = loaded instanceof Promise ? await loaded : loaded;
     let current = live.get(name) ?? noEvents();
     for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
-      const decision = decideAppend(current.ledger, current.sealed, batch, receivedAt);
+      const decision = decideAppend(current.ledger, current.sealed, batch, receivedAt, card);
       const { fresh, duplicates, ledger, sealedPage } = decision;
       if (fresh.length === 0) return { accepted: 0, duplicates };
       const version = await commitBatch(store, team, id, current.version, decision, receivedAt);
@@ -80,7 +83,7 @@ export function createEvents(store: Store): Pick<RunStore, "append"> {
 
   return {
     append(team, id, batch, receivedAt) {
-      const name = `${team.id} ${id}`;
+      const name = dirtyName(team.id, id);
       return turns.take(name, () => append(name, team, id, batch, receivedAt));
     },
   };
@@ -121,9 +124,9 @@ async function commitBatch(
   decision: AppendDecision,
   receivedAt: number,
 ): Promise<string | null> {
-  const { fresh, ledger, sealedPage } = decision;
+  const { fresh, prices, ledger, sealedPage } = decision;
   const batchKey = keys.batch(team.id, id, ledger.batches - 1);
-  const blob = blobWrite(team.id, id, batchKey, encodeBatch(fresh, receivedAt));
+  const blob = blobWrite(team.id, id, batchKey, encodeBatch(fresh, receivedAt, prices));
   if (blob.staged.length > 0) await stage(store, team.id, blob.staged);
   const page = sealedPage === null
     ? []
@@ -134,6 +137,7 @@ async function commitBatch(
     checks: [{ key: ledgerKey, versionstamp: version }],
     sums: [{ key: keys.usage(team.id, monthOf(receivedAt)), by: BigInt(fresh.length) }],
     sets: [...blob.sets, ...page, { key: ledgerKey, value: ledger }],
+    dirty: { lane: "open", name: dirtyName(team.id, id) },
   });
   if (committed === null) await unstage(store, team.id, blob.staged);
   return committed;

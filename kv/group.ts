@@ -3,7 +3,11 @@
  *
  * @module
  */
+import { DIRTY_LANES } from "../domain/pipeline.ts";
+import { encodeDirty } from "./dirty_mark.ts";
+import { keys } from "./keys.ts";
 import type { BackEnd } from "./kv_limits.ts";
+import { newName } from "./names.ts";
 import type { Write } from "./writer.ts";
 
 /** What a write takes of a back end's limits. */
@@ -25,7 +29,7 @@ export function keyText(key: Deno.KvKey): string {
 }
 
 /** What a write costs. */
-export function costOf({ checks = [], sums = [], sets = [], deletes = [] }: Write): Cost {
+export function costOf({ checks = [], sums = [], sets = [], deletes = [], dirty }: Write): Cost {
   let bytes = 0;
   let keyBytes = 0;
   for (const { key } of checks) keyBytes += bytesOfKey(key);
@@ -35,6 +39,7 @@ export function costOf({ checks = [], sums = [], sets = [], deletes = [] }: Writ
     keyBytes += bytesOfKey(key);
     bytes += bytesOf(value);
   }
+  if (dirty !== undefined) bytes += dirty.name.length + 1;
   const mutations = sums.length + sets.length + deletes.length;
   return { checks: checks.length, mutations, bytes: bytes + keyBytes, keyBytes };
 }
@@ -44,8 +49,11 @@ export class Group<Member extends { readonly write: Write; readonly cost: Cost }
   /** The writes in it. */
   readonly members: Member[] = [];
   readonly #limits: BackEnd;
+  /** Whether any of its writes changed a run. */
+  hasMarks = false;
   #checks = 0;
-  #mutations = 0;
+  // Kept free for the rows of marks, one a lane.
+  #mutations: number = DIRTY_LANES.length;
   #bytes = 0;
   #keyBytes = 0;
 
@@ -67,6 +75,7 @@ export class Group<Member extends { readonly write: Write; readonly cost: Cost }
     this.#bytes += bytes;
     this.#keyBytes += keyBytes;
     this.members.push(member);
+    this.hasMarks ||= member.write.dirty !== undefined;
     return true;
   }
 
@@ -91,7 +100,19 @@ export class Group<Member extends { readonly write: Write; readonly cost: Cost }
       for (const key of write.deletes ?? []) operation.delete(key);
       for (const { key, value } of write.sets ?? []) operation.set(key, value);
     }
+    if (this.hasMarks) this.#mark(operation);
     return operation;
+  }
+
+  /** Names the changed runs last, in one row a lane. */
+  #mark(operation: Deno.AtomicOperation): void {
+    for (const lane of DIRTY_LANES) {
+      const names: string[] = [];
+      for (const { write: { dirty } } of this.members) {
+        if (dirty?.lane === lane) names.push(dirty.name);
+      }
+      if (names.length > 0) operation.set(keys.dirty(lane, newName()), encodeDirty(names));
+    }
   }
 }
 

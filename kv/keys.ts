@@ -9,6 +9,8 @@
  */
 import type { TeamId } from "../domain/credentials.ts";
 import type { RunId } from "../domain/ids.ts";
+import type { DirtyLane } from "../domain/pipeline.ts";
+import type { RollupKind } from "../domain/rollup.ts";
 
 /** Builders of keys; each reads like a path. */
 export const keys = {
@@ -32,6 +34,18 @@ export const keys = {
     "batch",
     batch,
   ],
+  /** What a batch costs since it was priced anew. */
+  prices: (team: TeamId, run: RunId, batch: number): Deno.KvKey => [
+    "run",
+    run,
+    team,
+    "prices",
+    batch,
+  ],
+  /** What a heartbeat costs since it was priced anew. */
+  price: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "price"],
+  /** What the pipeline made of a run. */
+  summary: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "summary"],
   /** A further piece of a value too large for one key. */
   chunk: (team: TeamId, run: RunId, blob: string, chunk: number): Deno.KvKey => [
     "run",
@@ -41,12 +55,58 @@ export const keys = {
     blob,
     chunk,
   ],
+  /** All rows of dirty runs in a lane. */
+  dirtyLane: (lane: DirtyLane): Deno.KvKey => ["dirty", lane],
+  /** Runs that one commit changed. */
+  dirty: (lane: DirtyLane, name: string): Deno.KvKey => ["dirty", lane, name],
+  /** Changes with every change of a team's roll-ups: one check on it guards them all. */
+  rollupVersion: (team: TeamId): Deno.KvKey => ["rollup_version", team],
+  /** All stages that wait, by when they are due. */
+  dueStages: (): Deno.KvKey => ["due_stage"],
+  /** A run whose next stage waits until then, unix milliseconds. */
+  dueStage: (atMs: number, team: TeamId, run: RunId): Deno.KvKey => ["due_stage", atMs, team, run],
+  /** All runs with a stage that was given up. */
+  deadStages: (): Deno.KvKey => ["dead_stage"],
+  /** A run with a stage that was given up. */
+  deadStage: (team: TeamId, run: RunId): Deno.KvKey => ["dead_stage", team, run],
+  /** The stages of a run. */
+  processing: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "processing"],
+  /** A run that called a model, by its start. */
+  modelRun: (team: TeamId, model: string, startedAt: number, run: RunId): Deno.KvKey => [
+    "model_run",
+    team,
+    model,
+    startedAt,
+    run,
+  ],
+  /** All runs that called a model, by their start. */
+  modelRuns: (team: TeamId, model: string): Deno.KvKey => ["model_run", team, model],
   /** Events counted in a month, `YYYY-MM`. Only ever a sum: never check it. */
   usage: (team: TeamId, month: string): Deno.KvKey => ["usage", team, month],
+  /** The roll-ups of a kind, from one day to another inclusive: `true` is behind every name. */
+  rollups: (team: TeamId, kind: RollupKind, fromDay: string, toDay: string) => ({
+    start: ["rollup", team, kind, fromDay] as Deno.KvKey,
+    end: ["rollup", team, kind, toDay, true] as Deno.KvKey,
+  }),
+  /** A roll-up of a UTC day, `YYYY-MM-DD`. */
+  rollup: (team: TeamId, kind: RollupKind, day: string, name: string): Deno.KvKey => [
+    "rollup",
+    team,
+    kind,
+    day,
+    name,
+  ],
   /** An agent, written once. */
   agent: (team: TeamId, slug: string): Deno.KvKey => ["agent", team, slug],
   /** How many agents a team has; checked by every write that adds one. */
   agentCount: (team: TeamId): Deno.KvKey => ["agent_count", team],
+  /**
+   * All own rows of a team's rate card; the key itself holds how many there are. Every write of a row
+   * checks and sets it, so that its version is the version of the card.
+   */
+  rates: (team: TeamId): Deno.KvKey => ["rate", team],
+  /** An own row of the rate card, by the hash of what names it. */
+  rate: (team: TeamId, name: Uint8Array): Deno.KvKey => ["rate", team, name],
   /** A credential by the SHA-256 of its secret: the one key found before the team is known. */
   credential: (hash: Uint8Array): Deno.KvKey => ["credential", hash],
   /** The hashes of a team's credentials. */

@@ -8,6 +8,7 @@ import { dirname } from "node:path";
 import { Deadlines } from "../domain/deadlines.ts";
 import { STORAGE_DEADLINE_MS } from "../domain/limits.ts";
 import { TIMERS } from "./deadline.ts";
+import { Doorbell } from "./doorbell.ts";
 import { BACK_ENDS, type BackEnd } from "./kv_limits.ts";
 import { createStore, type Store } from "./store.ts";
 
@@ -31,19 +32,24 @@ const QUICK_CHECK_BYTES_MAX = 268_435_456;
  *
  * @param location a path, `:memory:`, or the URL of a shared KV
  * @param limits what one commit may hold; only a benchmark chooses it
+ * @param queue whether commits ring by queue messages too; a shared KV has no queues
  * @throws {StoreRefused} when another process has it, or it is damaged or cannot be written
  */
 export async function openStore(
   location: string,
   limits: BackEnd = backEndOf(location),
+  queue = false,
 ): Promise<OpenStore> {
   // A second handle on ":memory:" would be a second database, one on a URL a second connection.
-  if (!isFile(location)) return openHandles(await openKv(location), null, null, limits);
+  if (!isFile(location)) {
+    const kv = await openKv(location);
+    return openHandles({ kv, reader: null, lock: null }, limits, queue && !isUrl(location));
+  }
   const lock = await lockFile(location);
   try {
     await inspect(location);
     const kv = await openKv(location);
-    return openHandles(kv, await openKv(location), lock, limits);
+    return openHandles({ kv, reader: await openKv(location), lock }, limits, queue);
   } catch (error) {
     lock.close();
     throw error;
@@ -57,17 +63,23 @@ function backEndOf(location: string): BackEnd {
 
 /** Whether a location is a file of this machine. */
 function isFile(location: string): boolean {
-  return location !== ":memory:" && !/^https?:\/\//.test(location);
+  return location !== ":memory:" && !isUrl(location);
 }
 
-function openHandles(
-  kv: Deno.Kv,
-  reader: Deno.Kv | null,
-  lock: Deno.FsFile | null,
-  limits: BackEnd,
-): OpenStore {
+function isUrl(location: string): boolean {
+  return /^https?:\/\//.test(location);
+}
+
+interface Handles {
+  readonly kv: Deno.Kv;
+  readonly reader: Deno.Kv | null;
+  readonly lock: Deno.FsFile | null;
+}
+
+function openHandles({ kv, reader, lock }: Handles, limits: BackEnd, queue: boolean): OpenStore {
   const deadlines = new Deadlines(STORAGE_DEADLINE_MS, TIMERS);
-  const store = createStore(kv, reader ?? kv, limits, deadlines);
+  const doorbell = new Doorbell(queue ? kv : null);
+  const store = createStore(kv, reader ?? kv, limits, deadlines, doorbell);
   return {
     ...store,
     async close() {

@@ -8,42 +8,35 @@ import { type BatchEntry, EMPTY_LEDGER, type EventLedger } from "../domain/event
 import type { RunId } from "../domain/ids.ts";
 import { EVENTS_PAGE_CHARS_MAX } from "../domain/limits.ts";
 import type { EventPosition, PagedEvent, RunPage, RunStore } from "../domain/ports.ts";
-import { decodeBatch } from "./codec.ts";
+import type { Processing } from "../domain/stages.ts";
+import { decodeBatch, decodePrices, priceAt } from "./codec.ts";
 import { readPages } from "./events.ts";
+import { headKeys, headOf } from "./heads.ts";
 import { keys } from "./keys.ts";
 import { GET_MANY_KEYS_MAX } from "./kv_limits.ts";
-import { readParts } from "./runs.ts";
 import { getMany, readBlob, type Store } from "./store.ts";
 
 /** The part of {@link RunStore} that reads. */
 export function createReader(store: Store): Pick<RunStore, "read"> {
   return {
     async read(team, id, after, limit): Promise<RunPage | null> {
-      const [opening, closing, ledgerEntry] = await getMany(store, [
-        keys.opening(team.id, id),
-        keys.closing(team.id, id),
-        keys.ledger(team.id, id),
-      ]);
-      const parts = await readParts(store, team, id, opening?.value, closing?.value);
-      const ledger = (ledgerEntry?.value ?? null) as EventLedger | null;
-      if (parts.opening === null && parts.closing === null && ledger === null) return null;
+      const wanted = [...headKeys(team.id, id), keys.processing(team.id, id)];
+      const entries = await getMany(store, wanted);
+      const { head, summary } = await headOf(store, team.id, id, entries);
+      const ledger = entries[LEDGER]?.value as EventLedger | null;
+      const { opening, closing } = head.parts;
+      if (opening === null && closing === null && ledger === null) return null;
+      const processing = entries[PROCESSING]?.value as Processing | null;
       const pages = await readPages(store, team, id, ledger ?? EMPTY_LEDGER);
       const batches = pages.flatMap((page) => page.batches);
-      const page = await readEvents(store, team, id, batches, after, limit);
-      const { totals } = ledger ?? EMPTY_LEDGER;
-      const eventsAfterClose = isLater(ledgerEntry, closing);
-      return { parts, totals, batches, eventsAfterClose, ...page };
+      const page = await readEvents(store, team, id, ledger ?? EMPTY_LEDGER, batches, after, limit);
+      return { ...head, batches, summary, processing, ...page };
     },
   };
 }
 
-/** Whether one entry was committed after another; versions sort as text. */
-function isLater(
-  entry: Deno.KvEntryMaybe<unknown> | undefined,
-  other: Deno.KvEntryMaybe<unknown> | undefined,
-): boolean {
-  return (entry?.versionstamp ?? "") > (other?.versionstamp ?? "");
-}
+/** Where the ledger and the stages stand among what is read. */
+const LEDGER = 2, PROCESSING = 5;
 
 type Placed = { readonly event: PagedEvent; readonly position: EventPosition };
 
@@ -57,6 +50,7 @@ async function readEvents(
   store: Store,
   team: Team,
   id: RunId,
+  ledger: EventLedger,
   batches: readonly BatchEntry[],
   after: EventPosition | null,
   limit: number,
@@ -72,7 +66,7 @@ async function readEvents(
     const settled = found.filter(({ position }) => position.ts < from);
     if (settled.length > pageLength(settled, limit)) break;
     const numbers = ahead.slice(at, at + GET_MANY_KEYS_MAX).map(({ batch }) => batch);
-    for (const placed of await readBatches(store, team, id, numbers)) {
+    for (const placed of await readBatches(store, team, id, ledger, numbers)) {
       if (after === null || comparePositions(placed.position, after) > 0) found.push(placed);
     }
   }
@@ -96,15 +90,29 @@ async function readBatches(
   store: Store,
   team: Team,
   id: RunId,
+  ledger: EventLedger,
   numbers: readonly number[],
 ): Promise<Placed[]> {
+  const repriced = ledger.repricings === 0
+    ? []
+    : await getMany(store, numbers.map((batch) => keys.prices(team.id, id, batch)));
   const heads = await getMany(store, numbers.map((batch) => keys.batch(team.id, id, batch)));
-  const texts = await Promise.all(heads.map((head) => readBlob(store, team.id, id, head.value)));
+  const textOf = (head: Deno.KvEntryMaybe<unknown>) => readBlob(store, team.id, id, head.value);
+  const texts = await Promise.all(heads.map(textOf));
+  const newPrices = await Promise.all(repriced.map(textOf));
   return texts.flatMap((text, i) => {
     const batch = numbers[i] ?? 0;
-    const events = text === null ? [] : decodeBatch(text);
+    const stored = text === null ? [] : decodeBatch(text).events;
+    const prices = newPrices[i] ?? null;
+    const events = prices === null ? stored : reprice(stored, prices);
     return events.map((event, index) => ({ event, position: { ts: event.ts, batch, index } }));
   });
+}
+
+/** Shows the prices that a batch has since it was priced anew. */
+function reprice(events: readonly PagedEvent[], text: string): PagedEvent[] {
+  const prices = decodePrices(text);
+  return events.map((event, index) => ({ ...event, ...priceAt(prices, index) }));
 }
 
 function comparePositions(a: EventPosition, b: EventPosition): number {

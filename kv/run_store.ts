@@ -3,21 +3,25 @@
  *
  * @module
  */
-import type { RunStore } from "../domain/ports.ts";
+import type { RateCards, RunStore } from "../domain/ports.ts";
 import { inTime } from "./deadline.ts";
 import { createEvents } from "./events.ts";
+import { createRateCardStore } from "./rate_cards.ts";
 import { createReader } from "./read.ts";
 import { createRuns } from "./runs.ts";
 import type { Store } from "./store.ts";
 
 /** Creates the store of runs. */
-export function createRunStore(store: Store): RunStore {
-  const { append } = createEvents(store);
+export function createRunStore(
+  store: Store,
+  cards: RateCards = createRateCardStore(store, { now: () => Date.now() }),
+): RunStore {
+  const { append } = createEvents(store, cards);
   const { read } = createReader(store);
   return {
     // These mind the deadline themselves: their first try is one commit, which the writer watches; a
     // second try, by what is stored, has as long again.
-    ...createRuns(store),
+    ...createRuns(store, cards),
     append: (...args) => inTime(append(...args), store.deadlines),
     read: (...args) => inTime(read(...args), store.deadlines),
   };

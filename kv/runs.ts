@@ -6,15 +6,17 @@
  */
 import { LRUCache } from "lru-cache";
 import { agentCapRefusal } from "../domain/agents.ts";
-import type { Team } from "../domain/credentials.ts";
+import type { Team, TeamId } from "../domain/credentials.ts";
 import { decideFinish, decideHeartbeat, decideOpen, type Decision } from "../domain/decide.ts";
 import { type Problem, StorageUnavailable } from "../domain/errors.ts";
 import type { RunId } from "../domain/ids.ts";
-import type { CappedOutcome, RunStore } from "../domain/ports.ts";
+import type { CappedOutcome, RateCards, RunStore } from "../domain/ports.ts";
+import type { RateCard } from "../domain/rates.ts";
 import type { Closing, Opening, RunParts } from "../domain/run.ts";
 import { monthOf } from "../domain/time.ts";
 import { decodePart, encodePart } from "./codec.ts";
 import { inTime } from "./deadline.ts";
+import { dirtyName } from "./dirty_mark.ts";
 import { keys } from "./keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "./kv_limits.ts";
 import { RecentIds } from "./recent_ids.ts";
@@ -68,7 +70,10 @@ interface Call {
 }
 
 /** The part of {@link RunStore} that opens and closes runs. */
-export function createRuns(store: Store): Pick<RunStore, "open" | "finish" | "heartbeat"> {
+export function createRuns(
+  store: Store,
+  cards: RateCards,
+): Pick<RunStore, "open" | "finish" | "heartbeat"> {
   const settler = new Settler(store);
   return {
     open(team, request, receivedAt) {
@@ -76,9 +81,13 @@ export function createRuns(store: Store): Pick<RunStore, "open" | "finish" | "he
       return settler.settle({ team, id: request.id, receivedAt, agent: request.agent, decide });
     },
     heartbeat(team, request, receivedAt) {
-      const decide = (parts: RunParts) => decideHeartbeat(parts, request, receivedAt);
-      const call = { team, id: request.id, receivedAt, agent: request.agent, decide };
-      return settler.settle(call, settler.begun(call));
+      const settle = (card: RateCard) => {
+        const decide = (parts: RunParts) => decideHeartbeat(parts, request, receivedAt, card);
+        const call = { team, id: request.id, receivedAt, agent: request.agent, decide };
+        return settler.settle(call, settler.begun(call));
+      };
+      const card = cards.card(team);
+      return card instanceof Promise ? inTime(card, store.deadlines).then(settle) : settle(card);
     },
     async finish(team, id, request, receivedAt) {
       const decide = (parts: RunParts) => decideFinish(parts, request, receivedAt);
@@ -193,20 +202,20 @@ class Settler {
 
 /** Names a run among those of all teams. */
 function nameOf({ team, id }: Call): string {
-  return `${team.id} ${id}`;
+  return dirtyName(team.id, id);
 }
 
 /** Reads a run's opening and close from the values at their keys. */
 export async function readParts(
   store: Store,
-  team: Team,
+  team: TeamId,
   id: RunId,
   opening: unknown,
   closing: unknown,
 ): Promise<RunParts> {
   const [opened, closed] = await Promise.all([
-    readBlob(store, team.id, id, opening),
-    readBlob(store, team.id, id, closing),
+    readBlob(store, team, id, opening),
+    readBlob(store, team, id, closing),
   ]);
   return {
     opening: opened === null ? null : decodePart<Opening>(opened),
@@ -224,7 +233,7 @@ async function readSnapshot(
   if (agent !== null) wanted.push(keys.agent(team.id, agent), keys.agentCount(team.id));
   const [opening, closing, known, count] = await getMany(store, wanted);
   return {
-    parts: await readParts(store, team, id, opening?.value, closing?.value),
+    parts: await readParts(store, team.id, id, opening?.value, closing?.value),
     agent: agent === null ? null : {
       exists: known?.versionstamp !== null,
       count: Number(count?.value ?? 0),
@@ -255,7 +264,9 @@ function partsWrite(
   if (opening !== undefined) insert(keys.opening(team.id, id), opening);
   if (closing !== undefined) insert(keys.closing(team.id, id), closing);
   const sums = [{ key: keys.usage(team.id, monthOf(receivedAt)), by: 1n }];
-  return { write: { team: team.id, checks, sums, sets }, staged };
+  const lane = closing === undefined ? "open" : "closed";
+  const dirty = { lane, name: dirtyName(team.id, id) } as const;
+  return { write: { team: team.id, checks, sums, sets, dirty }, staged };
 }
 
 /** Adds an agent, or says why the plan has no room for it. */

@@ -3,19 +3,19 @@
  *
  * @module
  */
-import { monotonicFactory } from "@std/ulid";
 import type { Deadlines } from "../domain/deadlines.ts";
 import { StorageUnavailable } from "../domain/errors.ts";
 import type { TeamId } from "../domain/credentials.ts";
 import type { RunId } from "../domain/ids.ts";
 import { type Blob, chunksOf, packBlob, unpackBlob } from "./blob.ts";
 import { inTime } from "./deadline.ts";
+import { Doorbell } from "./doorbell.ts";
 import { keys } from "./keys.ts";
 import { type BackEnd, COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./kv_limits.ts";
+import { newName } from "./names.ts";
 import { createWriter, type Write, type Writer } from "./writer.ts";
 
-/** Names of things the store mints: sortable by the time they were made. */
-export const newName: () => string = monotonicFactory();
+export { newName } from "./names.ts";
 
 /** What the stores of runs and credentials are built on. */
 export interface Store {
@@ -25,6 +25,8 @@ export interface Store {
   readonly writer: Writer;
   /** How long callers wait. */
   readonly deadlines: Deadlines;
+  /** Rings when runs became dirty. */
+  readonly doorbell: Doorbell;
 }
 
 /** Builds a store over open handles. */
@@ -33,8 +35,10 @@ export function createStore(
   reader: Deno.Kv,
   limits: BackEnd,
   deadlines: Deadlines,
+  doorbell: Doorbell = new Doorbell(null),
 ): Store {
-  return { reader, writer: createWriter(kv, reader, limits, deadlines), deadlines };
+  const writer = createWriter(kv, reader, limits, deadlines, doorbell);
+  return { reader, writer, deadlines, doorbell };
 }
 
 /** Reads values of one moment; at most 10 keys. */
@@ -132,7 +136,8 @@ export async function readBlob(
   return unpackBlob(head, chunks);
 }
 
-function unavailable(action: string, error: unknown): StorageUnavailable {
+/** Wraps what the store threw. */
+export function unavailable(action: string, error: unknown): StorageUnavailable {
   const message = error instanceof Error ? error.message : String(error);
   return new StorageUnavailable(`Cannot ${action}: ${message}`, { cause: error });
 }

@@ -12,6 +12,8 @@
  */
 import type { Deadlines, Wait } from "../domain/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../domain/errors.ts";
+import type { DirtyMark } from "./dirty_mark.ts";
+import { Doorbell } from "./doorbell.ts";
 import { type Cost, costOf, Group, keyText } from "./group.ts";
 import {
   BACK_ENDS,
@@ -36,6 +38,8 @@ export interface Write {
   readonly sets?: readonly { readonly key: Deno.KvKey; readonly value: unknown }[];
   /** Keys to remove. */
   readonly deletes?: readonly Deno.KvKey[];
+  /** The run it changes. */
+  readonly dirty?: DirtyMark;
 }
 
 /** Commits writes. */
@@ -77,8 +81,9 @@ export function createWriter(
   reader: Deno.Kv = kv,
   limits: BackEnd = BACK_ENDS.embedded,
   deadlines?: Deadlines,
+  doorbell: Doorbell = new Doorbell(null),
 ): Writer {
-  return new GroupWriter(kv, reader, limits, deadlines);
+  return new GroupWriter(kv, reader, limits, deadlines, doorbell);
 }
 
 class GroupWriter implements Writer {
@@ -86,6 +91,7 @@ class GroupWriter implements Writer {
   readonly #reader: Deno.Kv;
   readonly #limits: BackEnd;
   readonly #deadlines: Deadlines | undefined;
+  readonly #doorbell: Doorbell;
   readonly #queue = new Lanes<Pending>();
   /** Who holds a checked key: two writes on one key never share a commit, or fly side by side. */
   readonly #holders = new Map<string, Pending>();
@@ -95,11 +101,18 @@ class GroupWriter implements Writer {
   #cutting = false;
   #idle: PromiseWithResolvers<void> | null = null;
 
-  constructor(kv: Deno.Kv, reader: Deno.Kv, limits: BackEnd, deadlines?: Deadlines) {
+  constructor(
+    kv: Deno.Kv,
+    reader: Deno.Kv,
+    limits: BackEnd,
+    deadlines: Deadlines | undefined,
+    doorbell: Doorbell,
+  ) {
     this.#kv = kv;
     this.#reader = reader;
     this.#limits = limits;
     this.#deadlines = deadlines;
+    this.#doorbell = doorbell;
   }
 
   commit(write: Write): Promise<string | null> {
@@ -161,16 +174,23 @@ class GroupWriter implements Writer {
 
   async #commitGroup(group: Group<Pending>): Promise<void> {
     try {
-      const result = await commitUnlocked(this.#kv, group);
+      const result = await commitUnlocked(this.#kv, group, this.#doorbell);
+      if (group.hasMarks) this.#tellWorker(result.ok);
       if (result.ok) {
         for (const pending of group.members) this.#settle(pending, result.versionstamp);
       } else await this.#sortOut(group.members);
     } catch (error) {
       // What happened to the group is unknown, for all of it alike.
+      if (group.hasMarks) this.#tellWorker(false);
       const message = error instanceof Error ? error.message : String(error);
       const failure = new StorageUnavailable(`Cannot commit: ${message}`, { cause: error });
       for (const pending of group.members) this.#fail(pending, failure);
     }
+  }
+
+  #tellWorker(committed: boolean): void {
+    if (committed) this.#doorbell.ring();
+    else this.#doorbell.missed();
   }
 
   /**
@@ -237,10 +257,13 @@ class GroupWriter implements Writer {
 async function commitUnlocked(
   kv: Deno.Kv,
   group: Group<Pending>,
+  doorbell: Doorbell,
 ): Promise<Deno.KvCommitResult | Deno.KvCommitError> {
   for (let attempt = 1;; attempt++) {
     try {
-      return await group.build(kv).commit();
+      const operation = group.build(kv);
+      if (group.hasMarks) doorbell.addTo(operation);
+      return await operation.commit();
     } catch (error) {
       const locked = error instanceof Error && error.message.includes("database is locked");
       if (!locked || attempt === LOCKED_RETRY.attemptsMax) throw error;

@@ -17,7 +17,9 @@ import { requireCredential } from "./guards/credential.ts";
 import { requireHost } from "./guards/host.ts";
 import { ping } from "./ping.ts";
 import { createPipeline } from "./pipeline.ts";
+import { deleteRate, listRates, matchRate, putRate } from "./rate_card.ts";
 import { getRun, openRun } from "./runs.ts";
+import { getSpend, getUnpriced } from "./spend.ts";
 
 /** Every route, with what it asks of a credential. */
 export function routeTable(deps: AppDeps): Route[] {
@@ -46,6 +48,27 @@ export function routeTable(deps: AppDeps): Route[] {
     { method: "POST", path: "/v1/keys", requires: key("admin"), handler: createKey(deps) },
     { method: "GET", path: "/v1/keys", requires: key("admin"), handler: listKeys(deps) },
     { method: "DELETE", path: "/v1/keys/:id", requires: key("admin"), handler: revokeKey(deps) },
+    { method: "GET", path: "/v1/rate-card", requires: key("admin"), handler: listRates(deps) },
+    { method: "PUT", path: "/v1/rate-card", requires: key("admin"), handler: putRate(deps) },
+    {
+      method: "GET",
+      path: "/v1/rate-card/match",
+      requires: key("admin"),
+      handler: matchRate(deps),
+    },
+    {
+      method: "DELETE",
+      path: "/v1/rate-card/:id",
+      requires: key("admin"),
+      handler: deleteRate(deps),
+    },
+    { method: "GET", path: "/v1/spend", requires: key("read"), handler: getSpend(deps) },
+    {
+      method: "GET",
+      path: "/v1/spend/unpriced",
+      requires: key("read"),
+      handler: getUnpriced(deps),
+    },
     { method: "GET", path: "/healthz", requires: null, handler: healthz() },
     { method: "GET", path: "/readyz", requires: null, handler: readyz(deps) },
   ];
@@ -76,7 +99,7 @@ function guards(deps: AppDeps, { method, requires }: Route): Guard[] {
   return [
     requireHost,
     ...(requires === null ? [] : [whileServing, requireCredential(deps, requires)]),
-    ...(method === "POST" ? [readJsonBody(deps.bodyDeadlines)] : []),
+    ...(method === "POST" || method === "PUT" ? [readJsonBody(deps.bodyDeadlines)] : []),
   ];
 }
 

@@ -1,6 +1,12 @@
 /** What a request carries from its guards to its handler. */
 import type { Context } from "hono";
-import type { CredentialStore, Environment, RunStore } from "../domain/ports.ts";
+import type {
+  CredentialStore,
+  Environment,
+  RateCardStore,
+  RunStore,
+  SpendStore,
+} from "../domain/ports.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
 import type { Principal, Requirement } from "../domain/credentials.ts";
 import type { ErrorCode } from "../domain/errors.ts";
@@ -34,6 +40,8 @@ export interface AppDeps {
   readonly region: Region;
   readonly runs: RunStore;
   readonly credentials: CredentialStore;
+  readonly spend: SpendStore;
+  readonly rateCards: RateCardStore;
   readonly environment: Environment;
   /** How long clients may take to send a body. */
   readonly bodyDeadlines: Deadlines;
@@ -47,7 +55,7 @@ export interface AppDeps {
 
 /** One row of the route table. */
 export interface Route {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
   /** What a credential needs; `null` for routes open to everybody. */
   readonly requires: Requirement | null;

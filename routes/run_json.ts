@@ -5,6 +5,7 @@ import { dollars } from "../domain/money.ts";
 import type { EventPosition, PagedEvent, RunPage } from "../domain/ports.ts";
 import { assemble, type RunRecord } from "../domain/record.ts";
 import type { RunId } from "../domain/ids.ts";
+import type { StageProgress } from "../domain/stages.ts";
 import { formatInstant } from "../domain/time.ts";
 
 /** Writes a run with one page of its events. */
@@ -34,11 +35,10 @@ export function runJson(id: RunId, page: RunPage, eventsCursor: string | null): 
     ["scores", rawOf(run.scores.map(([name, value]) => ({ name, value, source: "self" })))],
     ["events", `[${page.events.map(eventJson).join(",")}]`],
     ["events_cursor", rawOf(eventsCursor)],
-    // Filled by the pipeline behind a finish, which does not exist yet.
     ["checks", "[]"],
     ["judge_results", "[]"],
     ["links", rawOf({ parent: run.parentRunId, children: [] })],
-    ["processing", "[]"],
+    ["processing", rawOf(run.processing.map(stageJson))],
   ]);
 }
 
@@ -67,9 +67,13 @@ function eventJson(event: PagedEvent): RawJson {
     ["received_at", instant(event.receivedAt)],
     ["turn", event.turn === undefined ? undefined : rawOf(event.turn)],
     ["data", event.data],
-    // No rate card yet: every call is unpriced and costs zero (pricing rule 3).
-    ["cost_usd", event.type === "llm_call" ? "0" : undefined],
+    ["cost_usd", event.type === "llm_call" ? rawOf(dollars(event.cost)) : undefined],
+    ["priced_by", event.type === "llm_call" ? rawOf(event.pricedBy?.row.id ?? null) : undefined],
   ]);
+}
+
+function stageJson({ stage, state, attempts, at, error }: StageProgress) {
+  return { stage, state, attempts, at: formatInstant(at), error };
 }
 
 function instant(ms: number | null): RawJson {

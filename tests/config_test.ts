@@ -23,6 +23,7 @@ Deno.test("settings: without any the service is private to this machine and mint
     kv: "./data/runledger.kv",
     key: null,
     tier: null,
+    queue: true,
     dev: false,
     refusedKey: null,
   });
@@ -36,6 +37,7 @@ Deno.test("settings: each is read under its own name, others of the environment 
     RUNLEDGER_KV: "https://kv.example/db",
     RUNLEDGER_KEY: OWN_KEY.replace("eu", "us"),
     RUNLEDGER_TIER: "free",
+    RUNLEDGER_QUEUE: "off",
     PATH: "/bin",
     runledger_key: "x",
   };
@@ -46,6 +48,7 @@ Deno.test("settings: each is read under its own name, others of the environment 
     kv: "https://kv.example/db",
     key: OWN_KEY.replace("eu", "us"),
     tier: "free",
+    queue: false,
     dev: false,
     refusedKey: developmentKey("us"),
   });

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { createBaseline } from "../../bench/baselines.ts";
 import type { Team, TeamId } from "../../domain/credentials.ts";
-import type { RunEvent } from "../../domain/events.ts";
+import type { RunEvent } from "../../domain/event.ts";
 import type { EventId, RunId } from "../../domain/ids.ts";
 import type { RawJson } from "../../domain/json.ts";
 import { eventId, runId } from "../support/builders.ts";

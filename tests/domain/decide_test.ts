@@ -11,6 +11,7 @@ import {
 import type { RunId } from "../../domain/ids.ts";
 import type { Closing, HeartbeatStatus, Opening, RunParts } from "../../domain/run.ts";
 import { runId } from "../support/builders.ts";
+import { NO_CARD } from "../support/cards.ts";
 
 const ID = runId(1) as RunId;
 const START = 1_000, END = 5_000, NOW = 9_000;
@@ -54,7 +55,7 @@ function open(fields: Partial<OpenRequest>): Call {
 
 function heartbeat(status: HeartbeatStatus, fields: Partial<HeartbeatRequest>): Call {
   const request = { id: ID, agent: "a", status, reported: {}, ...fields };
-  return (stored) => decideHeartbeat(stored, request, NOW);
+  return (stored) => decideHeartbeat(stored, request, NOW, NO_CARD);
 }
 
 /** `+opening` and `+closing` are stored; a state that is not listed answers as `otherwise`. */

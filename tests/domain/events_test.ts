@@ -1,22 +1,24 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
-  addUnpriced,
   decideAppend,
   EMPTY_LEDGER,
   type EventLedger,
   type LedgerPage,
-  type LlmCall,
   packEventIds,
   PAGE_IDS_MAX,
-  type RunEvent,
   unpackEventIds,
-  type UnpricedModel,
 } from "../../domain/events.ts";
+import type { LlmCall, RunEvent } from "../../domain/event.ts";
 import type { EventId } from "../../domain/ids.ts";
 import type { RawJson } from "../../domain/json.ts";
-import { UNPRICED_MODELS_MAX } from "../../domain/limits.ts";
+import { RUN_MODELS_MAX } from "../../domain/limits.ts";
+import { addModelUsage, type ModelUsage, OTHER_MODELS } from "../../domain/model_usage.ts";
 import { eventId } from "../support/builders.ts";
+import { cardOf, rateRow } from "../support/cards.ts";
+
+/** Prices every third model. */
+const CARD = cardOf(...Array.from({ length: 24 }, (_, i) => rateRow(`m${3 * i}`, 7, 11)));
 
 /** Event number `n`; its number tells its time. */
 function event(n: number, fields: Partial<RunEvent> = {}): RunEvent {
@@ -32,7 +34,7 @@ function event(n: number, fields: Partial<RunEvent> = {}): RunEvent {
 }
 
 function call(n: number, model: string | null, tokens: Partial<LlmCall> = {}): RunEvent {
-  const zero = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+  const zero = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 };
   const usage = { model, provider: "p", counted: true, ...zero, ...tokens };
   return event(n, { type: "llm_call", facts: { error: false, call: usage } });
 }
@@ -46,7 +48,7 @@ class Book {
 
   append(batch: readonly RunEvent[], receivedAt = 0): RunEvent[] {
     const sealed = new Set(this.pages.flatMap((page) => unpackEventIds(page.ids)));
-    const decision = decideAppend(this.ledger, sealed, batch, receivedAt);
+    const decision = decideAppend(this.ledger, sealed, batch, receivedAt, CARD);
     this.ledger = decision.ledger;
     if (decision.sealedPage !== null) this.pages.push(decision.sealedPage);
     this.accepted += decision.fresh.length;
@@ -124,7 +126,12 @@ Deno.test("decisions, section 1: totals depend neither on the order nor on the c
   );
   fc.assert(fc.property(cases, ([drafts, shuffled, sizes]) => {
     const toEvent = ({ n, type, error, model, counted, tokens, cached }: typeof drafts[number]) => {
-      const usage = { inputTokens: tokens % 4, outputTokens: tokens, cachedInputTokens: cached };
+      const usage = {
+        inputTokens: tokens % 4,
+        outputTokens: tokens,
+        cachedInputTokens: cached,
+        cacheWriteTokens: 0,
+      };
       const facts = { model, provider: null, counted, ...usage };
       return event(n, {
         type,
@@ -143,36 +150,59 @@ Deno.test("decisions, section 1: totals depend neither on the order nor on the c
   }));
 });
 
-Deno.test("unpriced models are kept by smallest name and complete sums, in any order", () => {
+Deno.test("models are kept by smallest name, in any order, and nothing is lost from their sum", () => {
+  const tokens = fc.bigInt({ min: 0n, max: 2n ** 60n });
   const usage = fc.record({
     provider: fc.constantFrom("a", "b", null),
     model: fc.integer({ min: 0, max: 40 }).map((n) => `m${n}`),
+    priced: fc.boolean(),
     calls: fc.nat({ max: 9 }),
-    inputTokens: fc.bigInt({ min: 0n, max: 2n ** 60n }),
-    outputTokens: fc.bigInt({ min: 0n, max: 2n ** 60n }),
-    cachedInputTokens: fc.bigInt({ min: 0n, max: 2n ** 60n }),
+    inputTokens: tokens,
+    outputTokens: tokens,
+    cachedInputTokens: tokens,
+    cost: tokens,
   });
   const pairs = fc.array(usage, { minLength: 60, maxLength: 250, size: "max" }).chain((all) =>
     fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }))
   );
-  const sum = (all: UnpricedModel[]) =>
-    all.reduce<readonly UnpricedModel[]>((list, each) => addUnpriced(list, each), []);
+  const sum = (all: ModelUsage[]) => all.reduce<readonly ModelUsage[]>(addModelUsage, []);
   fc.assert(fc.property(pairs, ([sent, shuffled]) => {
     const list = sum(sent);
     assertEquals(sum(shuffled), list);
-    assert(list.length <= UNPRICED_MODELS_MAX);
-    for (const { model, provider, calls, inputTokens } of list) {
-      const own = sent.filter((each) => each.model === model && each.provider === provider);
+    const named = list.filter(({ model }) => model !== OTHER_MODELS);
+    assert(named.length <= RUN_MODELS_MAX);
+    for (const { model, provider, priced, calls, cost } of named) {
+      const own = sent.filter((each) =>
+        each.model === model && each.provider === provider && each.priced === priced
+      );
       assertEquals(calls, own.reduce((total, each) => total + each.calls, 0));
-      assertEquals(inputTokens, own.reduce((total, each) => total + each.inputTokens, 0n));
+      assertEquals(cost, own.reduce((total, each) => total + each.cost, 0n));
     }
+    const costOf = (all: readonly ModelUsage[]) =>
+      all.reduce((total, { cost }) => total + cost, 0n);
+    assertEquals(costOf(list), costOf(sent));
   }));
 });
 
-Deno.test("only a call with a model and a token count is listed as unpriced", () => {
+Deno.test("a run's cost is the sum of its models, and only priced calls cost anything", () => {
+  const book = new Book();
+  book.append([
+    call(1, "m0", { inputTokens: 10, outputTokens: 1 }),
+    call(2, "m1", { inputTokens: 1_000 }),
+    call(3, "m0", { inputTokens: Number.MAX_SAFE_INTEGER }),
+  ]);
+  const { cost, models } = book.ledger.totals;
+  assertEquals(cost, 7n * (10n + BigInt(Number.MAX_SAFE_INTEGER)) + 11n);
+  assertEquals(
+    models.map(({ model, priced, calls, cost }) => [model, priced, calls, cost]),
+    [["m0", true, 2, cost], ["m1", false, 1, 0n]],
+  );
+});
+
+Deno.test("only a call with a model and a token count can be priced", () => {
   const book = new Book();
   book.append([call(1, null, { inputTokens: 7 }), call(2, "m", { counted: false }), call(3, "n")]);
-  assertEquals(book.ledger.totals.unpriced.map(({ model, calls }) => [model, calls]), [["n", 1]]);
+  assertEquals(book.ledger.totals.models.map(({ model, calls }) => [model, calls]), [["n", 1]]);
   assertEquals(book.ledger.totals.inputTokens, 7n);
 });
 

@@ -1,10 +1,12 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { EMPTY_LEDGER, type EventTotals } from "../../domain/events.ts";
+import { EMPTY_LEDGER } from "../../domain/events.ts";
+import type { EventTotals } from "../../domain/event_totals.ts";
 import type { RunId } from "../../domain/ids.ts";
 import type { RawJson } from "../../domain/json.ts";
 import { assemble, type StoredRun } from "../../domain/record.ts";
 import type { Closing, Opening, Reported } from "../../domain/run.ts";
+import { type RunSummary, summarize } from "../../domain/summary.ts";
 import { runId } from "../support/builders.ts";
 
 const ID = runId(1) as RunId;
@@ -15,8 +17,17 @@ const closing: Closing = { status: "success", finishedAt: NOON + 9, receivedAt: 
 
 function record(parts: Partial<StoredRun["parts"]>, more: Partial<StoredRun> = {}) {
   const joined = { opening: null, closing: null, ...parts };
-  const stored = { totals: EMPTY_LEDGER.totals, batches: [], eventsAfterClose: false };
-  return assemble(ID, { ...stored, parts: joined, ...more });
+  const head = {
+    parts: joined,
+    totals: EMPTY_LEDGER.totals,
+    batchCount: more.batches?.length ?? 0,
+    repricings: 0,
+    repriced: null,
+    ...more,
+  };
+  // As the pipeline leaves it once it has seen everything.
+  const summary = summarize(head, null);
+  return assemble(ID, { batches: [], summary, processing: null, ...head });
 }
 
 function batch(receivedAt: number) {
@@ -98,22 +109,32 @@ Deno.test("decision 25: the close's fields win, absent ones keep the opening's",
   assertEquals([run.cost.amount, run.usage.inputTokens, run.usage.outputTokens], [0n, 3n, 4n]);
 });
 
-Deno.test("decision 17: the cost is pending, then final, then one revision a late batch", () => {
-  const cost = (arrivals: number[], closed: boolean, eventsAfterClose = false) => {
-    const batches = arrivals.map(batch);
-    const parts = { opening, closing: closed ? closing : null };
-    return record(parts, { batches, eventsAfterClose }).cost;
+Deno.test("decision 17: the cost is final once the close and everything else is counted in", () => {
+  const head = (batchCount: number, closed: boolean) => ({
+    parts: { opening, closing: closed ? closing : null },
+    totals: EMPTY_LEDGER.totals,
+    batchCount,
+    repricings: 0,
+    repriced: null,
+  });
+  const cost = (now: ReturnType<typeof head>, summary: RunSummary | null) => {
+    const { state, revision } =
+      assemble(ID, { ...now, batches: [], summary, processing: null }).cost;
+    return [state, revision];
   };
-  assertEquals([cost([NOON], false).state, cost([NOON], false).revision], ["pending", 0]);
-  assertEquals([cost([NOON], true).state, cost([NOON], true).revision], ["final", 1]);
-  assertEquals(cost([NOON, NOON + 11, NOON + 12], true, true).revision, 3);
-  // The close arrived at NOON + 10: the order of commits decides where the clock cannot.
-  assertEquals(cost([NOON + 10], true, true).revision, 2);
-  assertEquals(cost([NOON + 10], true, false).revision, 1);
+  const open = summarize(head(1, false), null);
+  assertEquals(cost(head(1, false), open), ["pending", 0]);
+  assertEquals(cost(head(1, true), open), ["pending", 0]);
+  const first = summarize(head(1, true), open);
+  assertEquals(cost(head(1, true), first), ["final", 1]);
+  assertEquals(cost(head(2, true), first), ["pending", 1]);
+  const second = summarize(head(2, true), first);
+  assertEquals(cost(head(2, true), second), ["final", 2]);
+  assertEquals(summarize(head(2, true), second), second);
 });
 
 Deno.test("pricing rule 1: a stated cost wins over everything else, also 0", () => {
-  const totals = { cost: 9n, unpriced: [usageOf("from-events")] };
+  const totals = { cost: 9n, models: [usageOf("from-events")] };
   assertEquals(beat({ cost: 7n, model: "m", inputTokens: 1 }, totals).cost.amount, 7n);
   const free = beat({ cost: 0n, model: "m", inputTokens: 1 }, totals).cost;
   assertEquals([free.amount, free.unpricedModels], [0n, []]);
@@ -123,7 +144,7 @@ Deno.test("pricing rule 3: a model without a price is listed once, only where to
   assertEquals(beat({ model: "m", inputTokens: 0 }).cost.unpricedModels, ["m"]);
   assertEquals(beat({ model: "m" }).cost.unpricedModels, []);
   assertEquals(beat({ inputTokens: 5 }).cost.unpricedModels, []);
-  const totals = { unpriced: [usageOf("z"), usageOf("m"), { ...usageOf("m"), provider: "q" }] };
+  const totals = { models: [usageOf("z"), usageOf("m"), { ...usageOf("m"), provider: "q" }] };
   assertEquals(beat({ model: "m", inputTokens: 1 }, totals).cost.unpricedModels, ["m", "z"]);
 });
 
@@ -151,6 +172,8 @@ function usageOf(model: string) {
     inputTokens: 1n,
     outputTokens: 1n,
     cachedInputTokens: 0n,
+    cost: 0n,
+    priced: false,
   };
 }
 
@@ -163,16 +186,10 @@ Deno.test("decisions, section 1: the record depends on the parts, not on when th
       closing: { ...closing, receivedAt: ended },
     }, {
       batches: arrivals.map(batch),
-      eventsAfterClose: arrivals.some((arrival) => arrival > ended),
     });
-    const { receivedAt, updatedAt, cost } = run;
-    assertEquals({ ...run, receivedAt: 0, updatedAt: 0, cost: { ...cost, revision: 0 } }, {
-      ...plain,
-      receivedAt: 0,
-      updatedAt: 0,
-      cost: { ...plain.cost, revision: 0 },
-    });
+    const { receivedAt, updatedAt } = run;
+    const timeless = { receivedAt: 0, updatedAt: 0, processing: [] };
+    assertEquals({ ...run, ...timeless }, { ...plain, ...timeless });
     assertEquals([receivedAt, updatedAt], [opened, Math.max(opened, ended, ...arrivals)]);
-    assertEquals(cost.revision, 1 + arrivals.filter((arrival) => arrival > ended).length);
   }));
 });

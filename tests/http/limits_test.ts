@@ -271,7 +271,7 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "NOTE_CHARS_MAX",
     "KEY_NAME_CHARS_MAX",
     "CLOCK_SKEW_MS_MAX",
-    "UNPRICED_MODELS_MAX",
+    "RUN_MODELS_MAX",
     "EVENTS_PER_PAGE",
     "EVENTS_PAGE_CHARS_MAX",
     "STORAGE_DEADLINE_MS",

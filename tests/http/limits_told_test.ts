@@ -61,20 +61,20 @@ Deno.test("CLOCK_SKEW_MS_MAX: decision 31: a clock off by 60 s is silent, by a m
   }
 });
 
-Deno.test("UNPRICED_MODELS_MAX: so many models are named, and one more still counts its tokens", async () => {
+Deno.test("RUN_MODELS_MAX: so many models are named, and one more is summed with the rest", async () => {
   await using h = await Harness.open();
   const call = (n: number) => {
     const model = `model ${String(n).padStart(3, "0")}`;
     return anEvent(n, { type: "llm_call", data: { model, input_tokens: 1 } });
   };
-  const most = Array.from({ length: limits.UNPRICED_MODELS_MAX }, (_, i) => call(i + 1));
+  const most = Array.from({ length: limits.RUN_MODELS_MAX }, (_, i) => call(i + 1));
   const named = most.map(({ data }) => (data as unknown as { model: string }).model);
   await h.post(`${RUN}/events`, { events: most });
   assertEquals((await h.get(RUN)).json.cost.unpriced_models, named);
   const one = await h.post(`${RUN}/events`, { events: [call(most.length + 1)] });
   assertEquals(one.json, { accepted: 1, duplicates: 0 });
   const { cost, usage } = (await h.get(RUN)).json;
-  assertEquals(cost.unpriced_models, named);
+  assertEquals(cost.unpriced_models, ["(other models)", ...named]);
   assertEquals(usage.input_tokens, most.length + 1);
 });
 

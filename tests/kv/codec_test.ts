@@ -1,6 +1,8 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { RunEvent } from "../../domain/events.ts";
+import type { RunEvent } from "../../domain/event.ts";
+import { NO_PRICES } from "../../domain/price_events.ts";
+import { rateRow } from "../support/cards.ts";
 import type { EventId } from "../../domain/ids.ts";
 import type { RawJson } from "../../domain/json.ts";
 import { FINISH_STATUSES } from "../../domain/run.ts";
@@ -90,7 +92,28 @@ const event = fc.record({
 Deno.test("codec: a batch comes back event by event, in order, with its arrival", () => {
   fc.assert(fc.property(fc.array(event, { maxLength: 6 }), instant, (batch, receivedAt) => {
     const events: RunEvent[] = batch.map((each) => ({ ...each, facts: { error: false } }));
-    const expected = batch.map((each) => ({ ...each, receivedAt }));
-    assertEquals(decodeBatch(encodeBatch(events, receivedAt)), expected);
+    const expected = batch.map((each) => ({ ...each, receivedAt, cost: 0n, pricedBy: null }));
+    const stored = decodeBatch(encodeBatch(events, receivedAt, NO_PRICES));
+    assertEquals(stored, { events: expected, prices: NO_PRICES });
+  }));
+});
+
+Deno.test("codec: each event comes back with its cost, however large, and the row that priced it", () => {
+  const rows = ["a", "b"].map((model) => ({ row: rateRow(model, 1, 2), match: "exact" as const }));
+  const price = fc.record({
+    by: fc.constantFrom(-1, 0, 1),
+    cost: fc.oneof(fc.nat(), fc.bigInt({ min: 2n ** 53n, max: 2n ** 90n })),
+  });
+  fc.assert(fc.property(fc.array(fc.tuple(event, price), { maxLength: 6 }), (batch) => {
+    const events: RunEvent[] = batch.map(([each]) => ({ ...each, facts: { error: false } }));
+    const by = batch.map(([, price]) => price.by);
+    const costs = batch.map(([, { by, cost }]) => by < 0 ? 0 : cost);
+    const prices = { matches: rows, by, costs };
+    const stored = decodeBatch(encodeBatch(events, 1, prices));
+    assertEquals(stored.prices, prices);
+    assertEquals(
+      stored.events.map(({ cost, pricedBy }) => [cost, pricedBy]),
+      by.map((index, i) => [BigInt(costs[i] ?? 0), rows[index] ?? null]),
+    );
   }));
 });

@@ -2,10 +2,11 @@
 import { assertEquals } from "@std/assert";
 import type { Team, TeamId } from "../../domain/credentials.ts";
 import type { FinishRequest, HeartbeatRequest, OpenRequest } from "../../domain/decide.ts";
-import type { RunEvent } from "../../domain/events.ts";
+import type { RunEvent } from "../../domain/event.ts";
 import type { EventId, RunId } from "../../domain/ids.ts";
 import type { RawJson } from "../../domain/json.ts";
 import type { RunStore } from "../../domain/ports.ts";
+import { createRateCardStore } from "../../kv/rate_cards.ts";
 import { RecentIds } from "../../kv/recent_ids.ts";
 import { createRunStore } from "../../kv/run_store.ts";
 import { eventId, runId } from "../support/builders.ts";
@@ -30,10 +31,10 @@ const event = (n: number): RunEvent => ({
   facts: { error: false },
 });
 
-/** A ledger of runs whose reads are counted, with its agent known already. */
+/** A ledger of runs whose reads are counted, with its agent and its rate card known already. */
 async function counted(temp: TempStore): Promise<{ runs: RunStore; reads: () => number }> {
   let reads = 0;
-  const { reader, writer, deadlines } = temp.store;
+  const { reader, ...rest } = temp.store;
   const counting = new Proxy(reader, {
     get(target, name) {
       const member = Reflect.get(target, name);
@@ -44,8 +45,11 @@ async function counted(temp: TempStore): Promise<{ runs: RunStore; reads: () => 
       };
     },
   });
-  const runs = createRunStore({ reader: counting, writer, deadlines });
+  const store = { ...rest, reader: counting };
+  const cards = createRateCardStore(store, { now: () => NOON });
+  const runs = createRunStore(store, cards);
   await runs.open(TEAM, open(999), NOON);
+  await cards.card(TEAM);
   reads = 0;
   return { runs, reads: () => reads };
 }

@@ -2,10 +2,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Team, TeamId } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
-import { PAGE_IDS_MAX, type RunEvent } from "../../domain/events.ts";
+import type { RunEvent } from "../../domain/event.ts";
+import { PAGE_IDS_MAX } from "../../domain/events.ts";
 import type { EventId, RunId } from "../../domain/ids.ts";
 import type { RawJson } from "../../domain/json.ts";
-import { UNPRICED_MODELS_MAX } from "../../domain/limits.ts";
+import { RUN_MODELS_MAX } from "../../domain/limits.ts";
 import type { RunStore } from "../../domain/ports.ts";
 import { keys } from "../../kv/keys.ts";
 import { createRunStore } from "../../kv/run_store.ts";
@@ -130,7 +131,12 @@ Deno.test("decision 11: as many unpriced models of the longest names as are kept
   // 256 characters of four bytes each are what a provider and a model may have.
   const name = (n: number) => "😀".repeat(253) + String(n % 60).padStart(3, "0");
   const most = Number.MAX_SAFE_INTEGER;
-  const tokens = { inputTokens: most, outputTokens: most, cachedInputTokens: most };
+  const tokens = {
+    inputTokens: most,
+    outputTokens: most,
+    cachedInputTokens: most,
+    cacheWriteTokens: 0,
+  };
   const total = 2 * PAGE_IDS_MAX - 1;
   for (let n = 0; n < total; n++) {
     const call = { model: name(n), provider: name(n), counted: true, ...tokens };
@@ -140,7 +146,7 @@ Deno.test("decision 11: as many unpriced models of the longest names as are kept
     assertEquals(await runs.append(TEAM, ID, [sent], NOON), { accepted: 1, duplicates: 0 });
   }
   const totals = (await runs.read(TEAM, ID, null, 1))?.totals;
-  assertEquals([totals?.events, totals?.unpriced.length], [total, UNPRICED_MODELS_MAX]);
+  assertEquals([totals?.events, totals?.models.length], [total, RUN_MODELS_MAX + 1]);
 });
 
 Deno.test("ledger: after a commit of unknown outcome a retry counts each event once", async () => {

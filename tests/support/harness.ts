@@ -11,7 +11,12 @@ import type { Tier } from "../../domain/tiers.ts";
 import { monthOf } from "../../domain/time.ts";
 import { createCredentialStore, createTeam, ensureFirstTeam } from "../../kv/credentials.ts";
 import { type OpenStore, openStore } from "../../kv/open.ts";
+import { createRateCardStore } from "../../kv/rate_cards.ts";
+import { createSpendStore } from "../../kv/rollups.ts";
 import { createRunStore } from "../../kv/run_store.ts";
+import { STAGE_HANDLERS } from "../../jobs/stage_handlers.ts";
+import { Worker } from "../../jobs/worker.ts";
+import { createPipelineStore } from "../../kv/pipeline_store.ts";
 import { isReady } from "../../kv/store.ts";
 import { createApp } from "../../routes/app.ts";
 import type { AppDeps } from "../../routes/context.ts";
@@ -65,6 +70,7 @@ export class Harness implements AsyncDisposable {
   readonly log: string[] = [];
   readonly path: string;
   store!: OpenStore;
+  worker!: Worker;
   team!: Team;
   #server!: RunningServer;
   #bodyDeadlines!: Deadlines;
@@ -101,10 +107,19 @@ export class Harness implements AsyncDisposable {
       tier,
     });
     this.team = first.team;
+    const rateCards = createRateCardStore(this.store, environment);
+    this.worker = new Worker({
+      store: createPipelineStore(this.store, new Set(STAGE_HANDLERS.keys()), environment.now),
+      handlers: STAGE_HANDLERS,
+      now: environment.now,
+      log: (line) => this.log.push(line),
+    });
     const app = createApp({
       region,
-      runs: createRunStore(this.store),
+      runs: createRunStore(this.store, rateCards),
       credentials,
+      spend: createSpendStore(this.store),
+      rateCards,
       environment,
       bodyDeadlines: this.#bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS),
       ready: () => isReady(this.store),
@@ -113,6 +128,8 @@ export class Harness implements AsyncDisposable {
       ...this.#options.deps,
     });
     this.#server = serve(app.fetch, "127.0.0.1", 0);
+    this.store.doorbell.listen(() => this.worker.wake());
+    this.worker.start();
   }
 
   /** Stops the service and starts it again on the same file. */
@@ -125,6 +142,7 @@ export class Harness implements AsyncDisposable {
     this.#client.close();
     this.#client = Deno.createHttpClient({});
     await this.#server.drain();
+    await this.worker.stop();
     await this.store.close();
     this.#bodyDeadlines[Symbol.dispose]();
   }
@@ -202,6 +220,7 @@ export class Harness implements AsyncDisposable {
 
   /** The whole store as text, one line a key with its version: equal dumps are equal stores. */
   async dump(): Promise<string[]> {
+    await this.worker.idle();
     const lines: string[] = [];
     for await (const { key, value, versionstamp } of this.store.reader.list({ prefix: [] })) {
       lines.push(`${Deno.inspect(key)} ${versionstamp} ${Deno.inspect(value, { depth: 9 })}`);

@@ -1,0 +1,172 @@
+/**
+ * The worker behind the ingest: brings dirty runs up to date and runs the stages behind their close.
+ *
+ * Closed runs go first, because somebody waits for their cost. It sleeps until it is woken: by a
+ * commit of this process, by the doorbell, by the clock each minute, or because a stage is due.
+ */
+import type { TeamId } from "../domain/credentials.ts";
+import { StorageUnavailable } from "../domain/errors.ts";
+import type { RunId } from "../domain/ids.ts";
+import {
+  DIRTY_LANES,
+  type DirtyRows,
+  type DirtyRun,
+  type PipelineStore,
+  type StageTask,
+} from "../domain/pipeline.ts";
+import type { Stage } from "../domain/stages.ts";
+import { Alarm } from "./alarm.ts";
+
+/** Does the work of a stage for one run. It may be called again for the same run. */
+export type StageHandler = (run: DirtyRun) => Promise<void>;
+
+/** The stages behind the cost that have work to do. */
+export type StageHandlers = ReadonlyMap<Stage, StageHandler>;
+
+/** What the worker is built from. */
+export interface WorkerDeps {
+  readonly store: PipelineStore;
+  readonly handlers: StageHandlers;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Takes one line about what went wrong. */
+  readonly log: (line: string) => void;
+}
+
+/** Rows of marks taken at once: each names the runs of one commit. */
+const ROWS_PER_TURN = 4;
+
+/** Stages taken at once. */
+const STAGES_PER_TURN = 20;
+
+/** Milliseconds of rest after the store failed. */
+const FAILURE_PAUSE_MS = 1_000;
+
+/** The worker. Always stop it before the store closes. */
+export class Worker {
+  readonly #deps: WorkerDeps;
+  readonly #alarm = new Alarm();
+  #running: Promise<void> | null = null;
+  #stopped = false;
+  #asleep: PromiseWithResolvers<void> | null = null;
+
+  /** A worker that does nothing yet. */
+  constructor(deps: WorkerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Begins to work, with what an earlier process left. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Says that there may be something to do. */
+  wake(): void {
+    this.#alarm.ring();
+  }
+
+  /** Resolves once the worker has looked at everything there was when this was called. */
+  async idle(): Promise<void> {
+    this.#asleep ??= Promise.withResolvers<void>();
+    this.#alarm.ring();
+    await this.#asleep.promise;
+  }
+
+  /** Finishes what is under way and stops. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#alarm.ring();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        if (!await this.#turn()) await this.#sleep();
+      } catch (error) {
+        this.#tell("The worker goes on after a pause", error);
+        await this.#alarm.pause(FAILURE_PAUSE_MS);
+      }
+    }
+  }
+
+  async #sleep(): Promise<void> {
+    const idleMs = await this.#idleMs();
+    // Whoever rang after the last turn wants another look before it counts as idle.
+    if (this.#alarm.isRinging) return this.#alarm.silence();
+    this.#asleep?.resolve();
+    this.#asleep = null;
+    await this.#alarm.wait(idleMs);
+  }
+
+  /** Does some work; answers false when there is none. */
+  async #turn(): Promise<boolean> {
+    const { store, now } = this.#deps;
+    for (const lane of DIRTY_LANES) {
+      const rows = await store.takeDirty(lane, ROWS_PER_TURN);
+      if (rows.rows === 0) continue;
+      await this.#bringUpToDate(rows);
+      return true;
+    }
+    const tasks = await store.dueStages(now(), STAGES_PER_TURN);
+    await Promise.all(tasks.map((task) => this.#runStage(task)));
+    return tasks.length > 0;
+  }
+
+  async #bringUpToDate({ runs, settle }: DirtyRows): Promise<void> {
+    const byTeam = Map.groupBy(runs, ({ team }) => team);
+    await Promise.all(
+      Array.from(byTeam, ([team, some]) => this.#project(team, some.map(({ run }) => run))),
+    );
+    await settle();
+  }
+
+  /** Projects runs of a team; where that fails, one by one, so that only those at fault wait. */
+  async #project(team: TeamId, runs: readonly RunId[]): Promise<void> {
+    const { store } = this.#deps;
+    try {
+      await store.project(team, runs);
+    } catch (error) {
+      if (error instanceof StorageUnavailable) throw error;
+      if (runs.length > 1) {
+        for (const run of runs) await this.#project(team, [run]);
+        return;
+      }
+      for (const run of runs) {
+        this.#tell(`Cannot sum up ${run}`, error);
+        await store.projectFailed({ team, run }, error);
+      }
+    }
+  }
+
+  async #runStage(task: StageTask): Promise<void> {
+    const { store } = this.#deps;
+    let failure: unknown = null;
+    try {
+      await this.#work(task);
+    } catch (error) {
+      if (error instanceof StorageUnavailable) throw error;
+      this.#tell(`Stage ${task.stage?.stage} of ${task.run} failed`, error);
+      failure = error ?? new Error("Failed without a reason");
+    }
+    await store.settleStage(task, failure);
+  }
+
+  async #work({ team, run, stage }: StageTask): Promise<void> {
+    if (stage === null) return;
+    if (stage.stage === "cost") return await this.#deps.store.project(team, [run]);
+    await this.#deps.handlers.get(stage.stage)?.({ team, run });
+  }
+
+  /** How long there is nothing to do unless somebody rings; null for as long as it takes. */
+  async #idleMs(): Promise<number | null> {
+    const dueMs = await this.#deps.store.nextDueMs();
+    return dueMs === null ? null : Math.max(0, dueMs - this.#deps.now());
+  }
+
+  #tell(what: string, error: unknown): void {
+    const at = new Date(this.#deps.now()).toISOString();
+    const stack = error instanceof Error ? error.stack : String(error);
+    this.#deps.log(JSON.stringify({ at, worker: what, failure: stack }));
+  }
+}

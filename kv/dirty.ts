@@ -1,0 +1,39 @@
+/**
+ * The dirty set: which runs changed since the pipeline last looked at them.
+ *
+ * Each commit names the runs it changed in one row of its own, for all of its writes together, so a
+ * mark costs a write next to nothing. A row is never written again, so whoever has looked at its runs
+ * deletes it without losing a mark set meanwhile: that is in a later row.
+ *
+ * @module
+ */
+import type { DirtyLane, DirtyRows } from "../domain/pipeline.ts";
+import { decodeDirty, parseDirtyName } from "./dirty_mark.ts";
+import { keys } from "./keys.ts";
+import { type Store, unavailable } from "./store.ts";
+
+/** Reads the oldest rows of a lane. */
+export async function readDirty(
+  store: Store,
+  lane: DirtyLane,
+  rowsMax: number,
+): Promise<DirtyRows> {
+  const rows: Deno.KvKey[] = [];
+  const names = new Set<string>();
+  try {
+    const entries = store.reader.list<string>({ prefix: keys.dirtyLane(lane) }, { limit: rowsMax });
+    for await (const { key, value } of entries) {
+      rows.push(key);
+      for (const name of decodeDirty(value)) names.add(name);
+    }
+  } catch (error) {
+    throw unavailable("list", error);
+  }
+  return {
+    rows: rows.length,
+    runs: Array.from(names, parseDirtyName),
+    async settle() {
+      if (rows.length > 0) await store.writer.commit({ deletes: rows });
+    },
+  };
+}

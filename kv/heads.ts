@@ -1,0 +1,96 @@
+/**
+ * Reading what a run's cost follows from, for one run or many.
+ *
+ * @module
+ */
+import type { TeamId } from "../domain/credentials.ts";
+import { EMPTY_LEDGER, type EventLedger } from "../domain/events.ts";
+import type { RunId } from "../domain/ids.ts";
+import type { ReportedPrice } from "../domain/run.ts";
+import type { RunHead } from "../domain/run_cost.ts";
+import type { RunSummary } from "../domain/summary.ts";
+import { decodeSummary } from "./codec_summary.ts";
+import { keys } from "./keys.ts";
+import { GET_MANY_KEYS_MAX } from "./kv_limits.ts";
+import { readParts } from "./runs.ts";
+import { getMany, type Store } from "./store.ts";
+
+/** What a heartbeat's tokens cost since they were priced anew. */
+export interface StoredReprice {
+  /** The price; null when the card has none any more. */
+  readonly price: ReportedPrice | null;
+  /** How often it was priced anew. */
+  readonly times: number;
+}
+
+/** A run with the summary that was last made of it. */
+export interface SummarizedHead {
+  /** The run. */
+  readonly id: RunId;
+  /** Its present state. */
+  readonly head: RunHead;
+  /** Its summary, of this state or an earlier one. */
+  readonly summary: RunSummary | null;
+}
+
+/** Keys that {@link headOf} reads, for each run. */
+export function headKeys(team: TeamId, id: RunId): Deno.KvKey[] {
+  return [
+    keys.opening(team, id),
+    keys.closing(team, id),
+    keys.ledger(team, id),
+    keys.price(team, id),
+    keys.summary(team, id),
+  ];
+}
+
+const HEAD_KEYS = 5;
+
+/** Joins the values at {@link headKeys}. */
+export async function headOf(
+  store: Store,
+  team: TeamId,
+  id: RunId,
+  entries: readonly Deno.KvEntryMaybe<unknown>[],
+): Promise<SummarizedHead> {
+  const [opening, closing, ledgerEntry, price, summary] = entries.map(({ value }) => value);
+  const parts = await readParts(store, team, id, opening, closing);
+  const ledger = (ledgerEntry ?? EMPTY_LEDGER) as EventLedger;
+  const repriced = price as StoredReprice | null;
+  return {
+    id,
+    head: {
+      parts,
+      totals: ledger.totals,
+      batchCount: ledger.batches,
+      repricings: ledger.repricings + (repriced?.times ?? 0),
+      repriced: repriced?.price ?? null,
+    },
+    summary: summary === null ? null : decodeSummary(summary as Uint8Array),
+  };
+}
+
+/** Reads runs of a team. */
+export async function readHeads(
+  store: Store,
+  team: TeamId,
+  ids: readonly RunId[],
+): Promise<SummarizedHead[]> {
+  const perRead = Math.floor(GET_MANY_KEYS_MAX / HEAD_KEYS);
+  const reads: Promise<SummarizedHead[]>[] = [];
+  for (let at = 0; at < ids.length; at += perRead) {
+    reads.push(readSome(store, team, ids.slice(at, at + perRead)));
+  }
+  return (await Promise.all(reads)).flat();
+}
+
+async function readSome(
+  store: Store,
+  team: TeamId,
+  ids: readonly RunId[],
+): Promise<SummarizedHead[]> {
+  const entries = await getMany(store, ids.flatMap((id) => headKeys(team, id)));
+  return Promise.all(
+    ids.map((id, i) => headOf(store, team, id, entries.slice(i * HEAD_KEYS, (i + 1) * HEAD_KEYS))),
+  );
+}

@@ -1,0 +1,140 @@
+/**
+ * Bringing summaries and roll-ups up to date with the parts of runs.
+ *
+ * A team's runs are projected together: one commit holds their summaries, the difference they make to
+ * the team's roll-ups, and what the stages behind a close need. Its one check is the version of the
+ * team's roll-ups, which every such commit changes, so two workers can never add one difference twice.
+ *
+ * @module
+ */
+import type { TeamId } from "../domain/credentials.ts";
+import { StorageUnavailable } from "../domain/errors.ts";
+import type { RunId } from "../domain/ids.ts";
+import { type ModelUsage } from "../domain/model_usage.ts";
+import { addMeasures, differencesOf, groupName, type RollupRow } from "../domain/rollup.ts";
+import { nextStage, type Stage, stageDueAt, stagesAfterCost } from "../domain/stages.ts";
+import { isCurrent, type RunSummary, summarize } from "../domain/summary.ts";
+import { encodeSummary } from "./codec_summary.ts";
+import { readHeads, type SummarizedHead } from "./heads.ts";
+import { keys } from "./keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "./kv_limits.ts";
+import { RollupCache } from "./rollup_cache.ts";
+import { keyPart } from "./rollups.ts";
+import type { Store } from "./store.ts";
+import { Turns } from "./turns.ts";
+
+/** Rows of one commit: fewer than the store takes, so that calls behind it need not wait long. */
+const ROWS_PER_COMMIT_MAX = 500;
+
+/** Runs projected at once. */
+const RUNS_PER_COMMIT_MAX = 50;
+
+/** A run whose summary changes. */
+interface Change {
+  readonly run: SummarizedHead;
+  readonly before: RunSummary | null;
+  readonly after: RunSummary;
+}
+
+type Sets = { key: Deno.KvKey; value: unknown }[];
+
+/** Projects runs. */
+export class Projector {
+  readonly #store: Store;
+  readonly #handled: ReadonlySet<Stage>;
+  readonly #now: () => number;
+  readonly #rollups: RollupCache;
+  readonly #turns = new Turns();
+
+  /** @param handled the stages behind the cost that have work to do */
+  constructor(store: Store, handled: ReadonlySet<Stage>, now: () => number) {
+    this.#store = store;
+    this.#handled = handled;
+    this.#now = now;
+    this.#rollups = new RollupCache(store);
+  }
+
+  /** Projects runs of one team; its commits take turns, because they share a version. */
+  async project(team: TeamId, ids: readonly RunId[]): Promise<void> {
+    for (let at = 0; at < ids.length; at += RUNS_PER_COMMIT_MAX) {
+      const some = ids.slice(at, at + RUNS_PER_COMMIT_MAX);
+      await this.#turns.take(team, () => this.#projectSome(team, some));
+    }
+  }
+
+  async #projectSome(team: TeamId, ids: readonly RunId[]): Promise<void> {
+    for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+      // The version first: what is read after it is at least as new.
+      const known = await this.#rollups.of(team);
+      const changes = (await readHeads(this.#store, team, ids)).flatMap(changeOf);
+      if (changes.length === 0) return;
+      const differences = sumUp(changes);
+      const sets = changes.flatMap((change) => this.#setsOf(team, change));
+      if (changes.length > 1 && sets.length + differences.length > ROWS_PER_COMMIT_MAX) {
+        const half = ids.length >> 1;
+        await this.#projectSome(team, ids.slice(0, half));
+        return await this.#projectSome(team, ids.slice(half));
+      }
+      const change = await this.#rollups.change(team, known, differences);
+      const { checks, sets: rows, deletes } = change.write;
+      const write = { team, checks, deletes, sets: [...rows, ...sets] };
+      const version = await this.#store.writer.commit(write);
+      if (version !== null) return change.remember(version);
+      this.#rollups.forget(team);
+    }
+    throw new StorageUnavailable("Cannot project runs: other workers were always first");
+  }
+
+  /** The rows of one run: its summary, the models it called, and the stages that are next. */
+  #setsOf(team: TeamId, { run: { id, head }, before, after }: Change): Sets {
+    const sets: Sets = [{ key: keys.summary(team, id), value: encodeSummary(after) }];
+    const startedAt = head.parts.opening?.startedAt;
+    if (startedAt !== undefined) {
+      for (const { provider, model } of newModels(before, after)) {
+        const name = keyPart({ kind: "model", value: { provider, model } });
+        sets.push({ key: keys.modelRun(team, name, startedAt, id), value: true });
+      }
+    }
+    if (after.revision > (before?.revision ?? 0)) {
+      const processing = stagesAfterCost(after.revision, this.#handled, this.#now());
+      sets.push({ key: keys.processing(team, id), value: processing });
+      const next = nextStage(processing);
+      if (next !== null) {
+        sets.push({ key: keys.dueStage(stageDueAt(next), team, id), value: true });
+      }
+    }
+    return sets;
+  }
+}
+
+function changeOf(run: SummarizedHead): Change[] {
+  const { head, summary } = run;
+  const { opening, closing } = head.parts;
+  const isStored = opening !== null || closing !== null || head.batchCount > 0;
+  if (!isStored || isCurrent(summary, head)) return [];
+  return [{ run, before: summary, after: summarize(head, summary) }];
+}
+
+/** The differences of all changes, one row for each group. */
+function sumUp(changes: readonly Change[]): RollupRow[] {
+  const sums = new Map<string, RollupRow>();
+  for (const { before, after } of changes) {
+    const rows = differencesOf(before?.contribution ?? null, after.contribution);
+    for (const row of rows) {
+      const name = `${row.group.kind} ${row.day} ${groupName(row.group)}`;
+      const known = sums.get(name);
+      const measures = known === undefined
+        ? row.measures
+        : addMeasures(known.measures, row.measures);
+      sums.set(name, { ...row, measures });
+    }
+  }
+  return [...sums.values()];
+}
+
+function newModels(before: RunSummary | null, after: RunSummary): readonly ModelUsage[] {
+  const known = before?.contribution?.models ?? [];
+  return (after.contribution?.models ?? []).filter(({ provider, model }) =>
+    !known.some((line) => line.model === model && line.provider === provider)
+  );
+}
