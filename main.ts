@@ -9,6 +9,7 @@ import { createCredentialStore, ensureFirstTeam } from "./kv/credentials.ts";
 import { openStore, StoreRefused } from "./kv/open.ts";
 import { createPipelineStore } from "./kv/pipeline_store.ts";
 import { createRateCardStore } from "./kv/rate_cards.ts";
+import { createRepriceStore } from "./kv/reprice_jobs.ts";
 import { createSpendStore } from "./kv/rollups.ts";
 import { createRunStore } from "./kv/run_store.ts";
 import { isReady } from "./kv/store.ts";
@@ -39,7 +40,9 @@ const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS);
 const log = createLineLog(Deno.stdout);
 const rateCards = createRateCardStore(store, environment);
 const { now } = environment;
+const reprices = createRepriceStore(store, rateCards, environment);
 const worker = new Worker({
+  reprices,
   store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), now),
   handlers: STAGE_HANDLERS,
   now,
@@ -51,6 +54,7 @@ const app = createApp({
   credentials,
   spend: createSpendStore(store),
   rateCards,
+  reprices,
   environment,
   bodyDeadlines,
   ready: () => isReady(store),

@@ -20,6 +20,7 @@ import { TIMERS } from "../kv/deadline.ts";
 import type { BackEnd } from "../kv/kv_limits.ts";
 import { openStore } from "../kv/open.ts";
 import { createRateCardStore } from "../kv/rate_cards.ts";
+import { createRepriceStore } from "../kv/reprice_jobs.ts";
 import { createSpendStore } from "../kv/rollups.ts";
 import { createRunStore } from "../kv/run_store.ts";
 import type { Store } from "../kv/store.ts";
@@ -40,7 +41,8 @@ const NO_PARTS = { opening: null, closing: null };
 const keepNothing: RunStore = {
   open: (_, request, at) => Promise.resolve(decideOpen(NO_PARTS, request, at).outcome),
   finish: (_, __, request, at) => Promise.resolve(decideFinish(NO_PARTS, request, at).outcome),
-  heartbeat: (_, request, at) => Promise.resolve(decideHeartbeat(NO_PARTS, request, at, CARD).outcome),
+  heartbeat: (_, request, at) =>
+    Promise.resolve(decideHeartbeat(NO_PARTS, request, at, CARD).outcome),
   append(_, __, events, at) {
     const { fresh, duplicates } = decideAppend(EMPTY_LEDGER, new Set(), events, at, CARD);
     return Promise.resolve({ accepted: fresh.length, duplicates });
@@ -66,12 +68,14 @@ const environment = {
   random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),
 };
 await createTeams(store, Number(teams));
+const rateCards = createRateCardStore(store, environment);
 const app = createApp({
   region: "eu",
   runs: await runsOf(kind, file, store),
   credentials: createCredentialStore(store, environment, { region: "eu", refusedSecret: null }),
-  rateCards: createRateCardStore(store, environment),
+  rateCards,
   spend: createSpendStore(store),
+  reprices: createRepriceStore(store, rateCards, environment),
   environment,
   bodyDeadlines: new Deadlines(BODY_DEADLINE_MS, TIMERS),
   ready: () => Promise.resolve(true),

@@ -49,6 +49,23 @@ export function addModelUsage(
   return merge(kept, { ...last, provider: null, model: OTHER_MODELS });
 }
 
+/** Takes a line back out of the lines of a run that it was added to. */
+export function subtractModelUsage(
+  lines: readonly ModelUsage[],
+  line: ModelUsage,
+): readonly ModelUsage[] {
+  const isNamed = lines.some((known) => isSameModel(known, line) && known.priced === line.priced);
+  const name = isNamed ? line : { ...line, provider: null, model: OTHER_MODELS };
+  return merge(lines, {
+    ...name,
+    calls: -line.calls,
+    inputTokens: -line.inputTokens,
+    outputTokens: -line.outputTokens,
+    cachedInputTokens: -line.cachedInputTokens,
+    cost: -line.cost,
+  }).filter(({ calls }) => calls !== 0);
+}
+
 /** Whether two lines are of one model. */
 export function isSameModel(
   a: Pick<ModelUsage, "provider" | "model">,

@@ -106,6 +106,13 @@ function parseEvent(sent: unknown, payload: RawJson | null, index: number): Pars
   return { ok: true, value: event };
 }
 
+/** Reads the call out of a stored event's payload, which was checked when it came. */
+export function storedCall(type: string, data: RawJson): LlmCall | undefined {
+  if (type !== "llm_call") return undefined;
+  const facts = parseFacts(type, JSON.parse(data), 0);
+  return facts.ok ? facts.value.call : undefined;
+}
+
 function parseFacts(
   type: string,
   data: Record<string, unknown>,

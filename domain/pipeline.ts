@@ -38,6 +38,8 @@ export interface DirtyRows {
 export interface StageTask extends DirtyRun {
   /** When it was due, unix milliseconds. */
   readonly dueMs: number;
+  /** Revision of the cost that the stage is about. */
+  readonly revision: number;
   /** The stage and how it stands; null when the run needs none any more. */
   readonly stage: StageProgress | null;
 }

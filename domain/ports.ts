@@ -75,7 +75,7 @@ export interface RunStore {
 /** Where the price of a call is looked up. */
 export interface RateCards {
   /** The team's card as it is now; at once when it is in memory. */
-  card(team: Team): RateCard | Promise<RateCard>;
+  card(team: Pick<Team, "id">): RateCard | Promise<RateCard>;
 }
 
 /** A team's own row, and where it comes from. */

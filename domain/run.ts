@@ -220,8 +220,15 @@ export function priceReported(parts: RunParts, card: RateCard): ReportedPrice | 
  *
  * @param repriced what its tokens cost since they were priced anew, if they were
  */
-export function reportedCost(parts: RunParts, repriced: ReportedPrice | null = null): Picodollars {
+export function reportedCost(parts: RunParts, repriced?: ReportedPrice | null): Picodollars {
   if (parts.opening?.kind !== "heartbeat") return 0n;
-  const { cost, price } = reportedBy(parts);
-  return cost ?? (repriced ?? price)?.cost ?? 0n;
+  return reportedBy(parts).cost ?? heartbeatPrice(parts, repriced)?.cost ?? 0n;
+}
+
+/** The price of a heartbeat's tokens: the latest one, null where the card had none. */
+export function heartbeatPrice(
+  parts: RunParts,
+  repriced: ReportedPrice | null | undefined,
+): ReportedPrice | null {
+  return repriced === undefined ? reportedBy(parts).price ?? null : repriced;
 }

@@ -6,7 +6,13 @@
 import type { EventTotals } from "./event_totals.ts";
 import { addModelUsage, type ModelUsage } from "./model_usage.ts";
 import type { Picodollars } from "./money.ts";
-import { reportedBy, reportedCost, type ReportedPrice, type RunParts } from "./run.ts";
+import {
+  heartbeatPrice,
+  reportedBy,
+  reportedCost,
+  type ReportedPrice,
+  type RunParts,
+} from "./run.ts";
 
 /** Everything a run's cost follows from. */
 export interface RunHead {
@@ -18,8 +24,11 @@ export interface RunHead {
   readonly batchCount: number;
   /** How often events or tokens of it were priced anew. */
   readonly repricings: number;
-  /** What a heartbeat's tokens cost since they were priced anew; null if they were not. */
-  readonly repriced: ReportedPrice | null;
+  /**
+   * What a heartbeat's tokens cost since they were priced anew: null when the card had no price then,
+   * undefined when they were not.
+   */
+  readonly repriced: ReportedPrice | null | undefined;
 }
 
 /** What a run cost. */
@@ -87,14 +96,14 @@ function statedCost(parts: RunParts): Picodollars | undefined {
 /** The line of the one call that a heartbeat is, if it names a model and what it used or cost. */
 function reportedUsage({ parts, repriced }: RunHead): ModelUsage | null {
   if (parts.opening?.kind !== "heartbeat") return null;
-  const { cost, model, provider, price, ...tokens } = reportedBy(parts);
+  const { cost, model, provider, ...tokens } = reportedBy(parts);
   const { inputTokens, outputTokens, cachedInputTokens } = tokens;
   const counted = (inputTokens ?? outputTokens ?? cachedInputTokens) !== undefined;
   if (model === undefined || (!counted && cost === undefined)) return null;
   return {
     provider: provider ?? null,
     model,
-    priced: cost !== undefined || repriced !== null || price !== undefined,
+    priced: cost !== undefined || heartbeatPrice(parts, repriced) !== null,
     calls: 1,
     inputTokens: BigInt(inputTokens ?? 0),
     outputTokens: BigInt(outputTokens ?? 0),

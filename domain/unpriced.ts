@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Team } from "./credentials.ts";
 import type { Parsed } from "./errors.ts";
 import { OTHER_MODELS } from "./model_usage.ts";
 import type { Picodollars } from "./money.ts";
@@ -14,13 +13,6 @@ import { matches, modelOf, type SpendQuery } from "./spend_query.ts";
 
 /** Models one answer lists, those with the most tokens. */
 export const UNPRICED_MODELS_MAX = 1_000;
-
-/** Finds the priced row nearest to a model without a price; null when none is near. */
-export type EstimateRow = (
-  team: Team,
-  provider: string | null,
-  model: string,
-) => Promise<RateRow | null> | RateRow | null;
 
 /** Calls to one model that cost 0 because the model has no price. */
 export interface UnpricedModel {
@@ -64,7 +56,7 @@ export interface Unpriced {
 export async function unpricedOf(
   query: SpendQuery,
   read: ReadRows,
-  nearest: (name: ModelName) => Promise<RateRow | null> | RateRow | null,
+  nearest: (name: ModelName) => RateRow | null,
 ): Promise<Parsed<Unpriced>> {
   const all = await readUnpriced(query, read);
   if (all === null) return TOO_MANY_ROWS;
@@ -72,7 +64,7 @@ export async function unpricedOf(
   const models: EstimatedModel[] = [];
   for (const model of listed) {
     // What stands for many models has no price of its own to be near to.
-    const row = model.name.model === OTHER_MODELS ? null : await nearest(model.name);
+    const row = model.name.model === OTHER_MODELS ? null : nearest(model.name);
     models.push({ ...model, estimate: row && { cost: estimateOf(model, row), row } });
   }
   const estimateTotal = models.reduce((sum, { estimate }) => sum + (estimate?.cost ?? 0n), 0n);

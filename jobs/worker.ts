@@ -14,6 +14,7 @@ import {
   type PipelineStore,
   type StageTask,
 } from "../domain/pipeline.ts";
+import type { RepriceStore } from "../domain/reprice_job.ts";
 import type { Stage } from "../domain/stages.ts";
 import { Alarm } from "./alarm.ts";
 
@@ -27,10 +28,14 @@ export type StageHandlers = ReadonlyMap<Stage, StageHandler>;
 export interface WorkerDeps {
   readonly store: PipelineStore;
   readonly handlers: StageHandlers;
+  /** Jobs that price calls anew. */
+  readonly reprices: Pick<RepriceStore, "work">;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Takes one line about what went wrong. */
   readonly log: (line: string) => void;
+  /** Milliseconds of rest after the store failed; a second when absent. */
+  readonly failurePauseMs?: number;
 }
 
 /** Rows of marks taken at once: each names the runs of one commit. */
@@ -85,7 +90,7 @@ export class Worker {
         if (!await this.#turn()) await this.#sleep();
       } catch (error) {
         this.#tell("The worker goes on after a pause", error);
-        await this.#alarm.pause(FAILURE_PAUSE_MS);
+        await this.#alarm.pause(this.#deps.failurePauseMs ?? FAILURE_PAUSE_MS);
       }
     }
   }
@@ -101,21 +106,32 @@ export class Worker {
 
   /** Does some work; answers false when there is none. */
   async #turn(): Promise<boolean> {
-    const { store, now } = this.#deps;
+    const summedUp = await this.#sumUp();
+    // A step each turn, so that neither keeps the other from coming on.
+    const repriced = await this.#deps.reprices.work();
+    return summedUp || repriced || await this.#runStages();
+  }
+
+  async #sumUp(): Promise<boolean> {
     for (const lane of DIRTY_LANES) {
-      const rows = await store.takeDirty(lane, ROWS_PER_TURN);
+      const rows = await this.#deps.store.takeDirty(lane, ROWS_PER_TURN);
       if (rows.rows === 0) continue;
       await this.#bringUpToDate(rows);
       return true;
     }
+    return false;
+  }
+
+  async #runStages(): Promise<boolean> {
+    const { store, now } = this.#deps;
     const tasks = await store.dueStages(now(), STAGES_PER_TURN);
-    await Promise.all(tasks.map((task) => this.#runStage(task)));
+    await allDone(tasks.map((task) => this.#runStage(task)));
     return tasks.length > 0;
   }
 
   async #bringUpToDate({ runs, settle }: DirtyRows): Promise<void> {
     const byTeam = Map.groupBy(runs, ({ team }) => team);
-    await Promise.all(
+    await allDone(
       Array.from(byTeam, ([team, some]) => this.#project(team, some.map(({ run }) => run))),
     );
     await settle();
@@ -169,4 +185,11 @@ export class Worker {
     const stack = error instanceof Error ? error.stack : String(error);
     this.#deps.log(JSON.stringify({ at, worker: what, failure: stack }));
   }
+}
+
+/** Waits for all, also when one fails: what is under way ends before the worker rests or stops. */
+async function allDone(work: readonly Promise<void>[]): Promise<void> {
+  const ends = await Promise.allSettled(work);
+  const failed = ends.find((end) => end.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
 }

@@ -85,16 +85,20 @@ export function decodePrices(text: string): BatchPrices {
 export interface StoredBatch {
   /** Its events in sent order. */
   readonly events: readonly PagedEvent[];
-  /** What they cost when they were stored. */
+  /** What they cost. */
   readonly prices: BatchPrices;
 }
 
-/** Reads what {@link encodeBatch} wrote. */
-export function decodeBatch(text: string): StoredBatch {
+/**
+ * Reads what {@link encodeBatch} wrote.
+ *
+ * @param repriced its prices since it was priced anew, in the place of those it was stored with
+ */
+export function decodeBatch(text: string, repriced?: BatchPrices): StoredBatch {
   const members = rawMembers(text);
   const receivedAt = Number(members.get("received_at"));
   const priced = members.get("prices");
-  const prices = priced === undefined ? NO_PRICES : decodePrices(priced);
+  const prices = repriced ?? (priced === undefined ? NO_PRICES : decodePrices(priced));
   const events = rawElements(members.get("events") ?? "[]").map((raw, i) => {
     const event = rawMembers(raw);
     const turn = event.get("turn");
@@ -112,7 +116,7 @@ export function decodeBatch(text: string): StoredBatch {
 }
 
 /** What an event cost by the prices of its batch. */
-export function priceAt(
+function priceAt(
   { matches, by, costs }: BatchPrices,
   index: number,
 ): Pick<PagedEvent, "cost" | "pricedBy"> {

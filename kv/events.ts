@@ -137,7 +137,7 @@ async function commitBatch(
     checks: [{ key: ledgerKey, versionstamp: version }],
     sums: [{ key: keys.usage(team.id, monthOf(receivedAt)), by: BigInt(fresh.length) }],
     sets: [...blob.sets, ...page, { key: ledgerKey, value: ledger }],
-    dirty: { lane: "open", name: dirtyName(team.id, id) },
+    dirty: [{ lane: "open", name: dirtyName(team.id, id) }],
   });
   if (committed === null) await unstage(store, team.id, blob.staged);
   return committed;

@@ -29,7 +29,9 @@ export function keyText(key: Deno.KvKey): string {
 }
 
 /** What a write costs. */
-export function costOf({ checks = [], sums = [], sets = [], deletes = [], dirty }: Write): Cost {
+export function costOf(
+  { checks = [], sums = [], sets = [], deletes = [], dirty = [] }: Write,
+): Cost {
   let bytes = 0;
   let keyBytes = 0;
   for (const { key } of checks) keyBytes += bytesOfKey(key);
@@ -39,7 +41,7 @@ export function costOf({ checks = [], sums = [], sets = [], deletes = [], dirty 
     keyBytes += bytesOfKey(key);
     bytes += bytesOf(value);
   }
-  if (dirty !== undefined) bytes += dirty.name.length + 1;
+  for (const { name } of dirty) bytes += name.length + 1;
   const mutations = sums.length + sets.length + deletes.length;
   return { checks: checks.length, mutations, bytes: bytes + keyBytes, keyBytes };
 }
@@ -75,7 +77,7 @@ export class Group<Member extends { readonly write: Write; readonly cost: Cost }
     this.#bytes += bytes;
     this.#keyBytes += keyBytes;
     this.members.push(member);
-    this.hasMarks ||= member.write.dirty !== undefined;
+    this.hasMarks ||= (member.write.dirty?.length ?? 0) > 0;
     return true;
   }
 
@@ -108,8 +110,8 @@ export class Group<Member extends { readonly write: Write; readonly cost: Cost }
   #mark(operation: Deno.AtomicOperation): void {
     for (const lane of DIRTY_LANES) {
       const names: string[] = [];
-      for (const { write: { dirty } } of this.members) {
-        if (dirty?.lane === lane) names.push(dirty.name);
+      for (const { write } of this.members) {
+        for (const mark of write.dirty ?? []) if (mark.lane === lane) names.push(mark.name);
       }
       if (names.length > 0) operation.set(keys.dirty(lane, newName()), encodeDirty(names));
     }

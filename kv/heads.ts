@@ -64,7 +64,7 @@ export async function headOf(
       totals: ledger.totals,
       batchCount: ledger.batches,
       repricings: ledger.repricings + (repriced?.times ?? 0),
-      repriced: repriced?.price ?? null,
+      repriced: repriced === null ? undefined : repriced.price,
     },
     summary: summary === null ? null : decodeSummary(summary as Uint8Array),
   };

@@ -79,6 +79,14 @@ export const keys = {
     startedAt,
     run,
   ],
+  /** All jobs of a team that price calls anew. */
+  repriceJobs: (team: TeamId): Deno.KvKey => ["reprice", team],
+  /** A job that prices calls anew. */
+  repriceJob: (team: TeamId, id: string): Deno.KvKey => ["reprice", team, id],
+  /** All such jobs that are under way. */
+  activeReprices: (): Deno.KvKey => ["active_reprice"],
+  /** Such a job that is under way. */
+  activeReprice: (team: TeamId, id: string): Deno.KvKey => ["active_reprice", team, id],
   /** All runs that called a model, by their start. */
   modelRuns: (team: TeamId, model: string): Deno.KvKey => ["model_run", team, model],
   /** Events counted in a month, `YYYY-MM`. Only ever a sum: never check it. */

@@ -15,13 +15,15 @@ import { addMeasures, differencesOf, groupName, type RollupRow } from "../domain
 import { nextStage, type Stage, stageDueAt, stagesAfterCost } from "../domain/stages.ts";
 import { isCurrent, type RunSummary, summarize } from "../domain/summary.ts";
 import { encodeSummary } from "./codec_summary.ts";
+import { costOf } from "./group.ts";
 import { readHeads, type SummarizedHead } from "./heads.ts";
 import { keys } from "./keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "./kv_limits.ts";
+import { BACK_ENDS, COMMIT_ATTEMPTS_MAX } from "./kv_limits.ts";
 import { RollupCache } from "./rollup_cache.ts";
 import { keyPart } from "./rollups.ts";
 import type { Store } from "./store.ts";
 import { Turns } from "./turns.ts";
+import type { Write } from "./writer.ts";
 
 /** Rows of one commit: fewer than the store takes, so that calls behind it need not wait long. */
 const ROWS_PER_COMMIT_MAX = 500;
@@ -70,14 +72,14 @@ export class Projector {
       if (changes.length === 0) return;
       const differences = sumUp(changes);
       const sets = changes.flatMap((change) => this.#setsOf(team, change));
-      if (changes.length > 1 && sets.length + differences.length > ROWS_PER_COMMIT_MAX) {
+      const change = await this.#rollups.change(team, known, differences);
+      const { checks, sets: rows, deletes } = change.write;
+      const write = { team, checks, deletes, sets: [...rows, ...sets] };
+      if (changes.length > 1 && isTooMuch(write)) {
         const half = ids.length >> 1;
         await this.#projectSome(team, ids.slice(0, half));
         return await this.#projectSome(team, ids.slice(half));
       }
-      const change = await this.#rollups.change(team, known, differences);
-      const { checks, sets: rows, deletes } = change.write;
-      const write = { team, checks, deletes, sets: [...rows, ...sets] };
       const version = await this.#store.writer.commit(write);
       if (version !== null) return change.remember(version);
       this.#rollups.forget(team);
@@ -105,6 +107,13 @@ export class Projector {
     }
     return sets;
   }
+}
+
+/** Whether a commit had better be two. One run with the longest names always fits. */
+function isTooMuch(write: Write): boolean {
+  const { mutations, bytes, keyBytes } = costOf(write);
+  const { bytesMax, keyBytesMax } = BACK_ENDS.remote;
+  return mutations > ROWS_PER_COMMIT_MAX || bytes > bytesMax || keyBytes > keyBytesMax;
 }
 
 function changeOf(run: SummarizedHead): Change[] {

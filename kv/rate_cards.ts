@@ -60,7 +60,7 @@ export function createRateCardStore(
   // Nearly all teams have no rows, and for them there is one card.
   const unchanged = createRateCard([]);
 
-  function load(team: Team): Promise<RateCard> {
+  function load(team: Pick<Team, "id">): Promise<RateCard> {
     const known = cards.peek(team.id, { allowStale: true }) ?? null;
     const read: Promise<RateCard> = inTime(readCard(store, team, known, unchanged), store.deadlines)
       .then((loaded) => {
@@ -180,7 +180,7 @@ function specOf({ row, note }: OwnRate): RateSpec {
 /** Reads a team's card; the known one if nothing has changed since. */
 async function readCard(
   store: Store,
-  team: Team,
+  team: Pick<Team, "id">,
   known: Loaded | null,
   unchanged: RateCard,
 ): Promise<Loaded> {

@@ -9,12 +9,12 @@ import type { RunId } from "../domain/ids.ts";
 import { EVENTS_PAGE_CHARS_MAX } from "../domain/limits.ts";
 import type { EventPosition, PagedEvent, RunPage, RunStore } from "../domain/ports.ts";
 import type { Processing } from "../domain/stages.ts";
-import { decodeBatch, decodePrices, priceAt } from "./codec.ts";
+import { readBatches } from "./batches.ts";
 import { readPages } from "./events.ts";
 import { headKeys, headOf } from "./heads.ts";
 import { keys } from "./keys.ts";
 import { GET_MANY_KEYS_MAX } from "./kv_limits.ts";
-import { getMany, readBlob, type Store } from "./store.ts";
+import { getMany, type Store } from "./store.ts";
 
 /** The part of {@link RunStore} that reads. */
 export function createReader(store: Store): Pick<RunStore, "read"> {
@@ -66,7 +66,7 @@ async function readEvents(
     const settled = found.filter(({ position }) => position.ts < from);
     if (settled.length > pageLength(settled, limit)) break;
     const numbers = ahead.slice(at, at + GET_MANY_KEYS_MAX).map(({ batch }) => batch);
-    for (const placed of await readBatches(store, team, id, ledger, numbers)) {
+    for (const placed of await readPlaced(store, team, id, ledger, numbers)) {
       if (after === null || comparePositions(placed.position, after) > 0) found.push(placed);
     }
   }
@@ -86,33 +86,18 @@ function pageLength(events: readonly Placed[], limit: number): number {
   return events.length;
 }
 
-async function readBatches(
+async function readPlaced(
   store: Store,
   team: Team,
   id: RunId,
   ledger: EventLedger,
   numbers: readonly number[],
 ): Promise<Placed[]> {
-  const repriced = ledger.repricings === 0
-    ? []
-    : await getMany(store, numbers.map((batch) => keys.prices(team.id, id, batch)));
-  const heads = await getMany(store, numbers.map((batch) => keys.batch(team.id, id, batch)));
-  const textOf = (head: Deno.KvEntryMaybe<unknown>) => readBlob(store, team.id, id, head.value);
-  const texts = await Promise.all(heads.map(textOf));
-  const newPrices = await Promise.all(repriced.map(textOf));
-  return texts.flatMap((text, i) => {
+  const batches = await readBatches(store, team.id, id, ledger, numbers);
+  return batches.flatMap(({ events }, i) => {
     const batch = numbers[i] ?? 0;
-    const stored = text === null ? [] : decodeBatch(text).events;
-    const prices = newPrices[i] ?? null;
-    const events = prices === null ? stored : reprice(stored, prices);
     return events.map((event, index) => ({ event, position: { ts: event.ts, batch, index } }));
   });
-}
-
-/** Shows the prices that a batch has since it was priced anew. */
-function reprice(events: readonly PagedEvent[], text: string): PagedEvent[] {
-  const prices = decodePrices(text);
-  return events.map((event, index) => ({ ...event, ...priceAt(prices, index) }));
 }
 
 function comparePositions(a: EventPosition, b: EventPosition): number {

@@ -265,7 +265,7 @@ function partsWrite(
   if (closing !== undefined) insert(keys.closing(team.id, id), closing);
   const sums = [{ key: keys.usage(team.id, monthOf(receivedAt)), by: 1n }];
   const lane = closing === undefined ? "open" : "closed";
-  const dirty = { lane, name: dirtyName(team.id, id) } as const;
+  const dirty = [{ lane, name: dirtyName(team.id, id) }] as const;
   return { write: { team: team.id, checks, sums, sets, dirty }, staged };
 }
 

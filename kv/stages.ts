@@ -31,7 +31,10 @@ export async function dueStages(store: Store, nowMs: number, max: number): Promi
   const due = rows.filter(({ dueMs }) => dueMs <= nowMs);
   return await Promise.all(due.map(async (row) => {
     const { processing } = await readProcessing(store, row);
-    return { ...row, stage: processing === null ? null : nextStage(processing) };
+    const next = processing === null ? null : nextStage(processing);
+    // A stage that failed since waits for its own row.
+    const stage = next !== null && stageDueAt(next) <= nowMs ? next : null;
+    return { ...row, revision: processing?.revision ?? 0, stage };
   }));
 }
 
@@ -48,15 +51,17 @@ export async function settleStage(
   error: unknown,
   nowMs: number,
 ): Promise<void> {
-  const { team, run, dueMs, stage } = task;
+  const { team, run, dueMs, revision, stage } = task;
   const deletes = [keys.dueStage(dueMs, team, run)];
   if (stage === null) return void await store.writer.commit({ deletes });
   await change(store, task, deletes, (processing) => {
     // The stages were begun anew while this one ran: it says nothing about them.
-    if (nextStage(processing)?.stage !== stage.stage) return processing;
-    return error === null
-      ? stageDone(processing, stage.stage, nowMs)
-      : stageFailed(processing, stage.stage, error, nowMs);
+    const other = processing.revision !== revision || nextStage(processing)?.stage !== stage.stage;
+    if (other) return processing;
+    if (error !== null) return stageFailed(processing, stage.stage, error, nowMs);
+    // A cost summed up without a revision is that of an open run: the rest waits for its close.
+    const open = stage.stage === "cost" && revision === 0;
+    return open ? null : stageDone(processing, stage.stage, nowMs);
   });
 }
 
@@ -137,17 +142,25 @@ async function readProcessing(
   };
 }
 
-/** Changes a run's stages and writes what follows: when it is due next, or that a stage is dead. */
+/**
+ * Changes a run's stages and writes what follows: when it is due next, or that a stage is dead. Where
+ * they come to null they are forgotten.
+ */
 async function change(
   store: Store,
   { team, run }: DirtyRun,
   deletes: readonly Deno.KvKey[],
-  to: (processing: Processing) => Processing,
+  to: (processing: Processing) => Processing | null,
 ): Promise<void> {
   const key = keys.processing(team, run);
   for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
     const { processing, version } = await readProcessing(store, { team, run });
+    const checks = [{ key, versionstamp: version }];
     const after = to(processing ?? NOT_BEGUN);
+    if (after === null) {
+      if (await store.writer.commit({ team, checks, deletes: [...deletes, key] }) !== null) return;
+      continue;
+    }
     const sets: { key: Deno.KvKey; value: unknown }[] = [{ key, value: after }];
     const next = nextStage(after);
     if (next !== null) sets.push({ key: keys.dueStage(stageDueAt(next), team, run), value: true });
@@ -155,7 +168,6 @@ async function change(
     // A row that is written again is not to be deleted.
     const written = new Set(sets.map((set) => keyText(set.key)));
     const gone = deletes.filter((old) => !written.has(keyText(old)));
-    const checks = [{ key, versionstamp: version }];
     if (await store.writer.commit({ team, checks, sets, deletes: gone }) !== null) return;
   }
   throw new StorageUnavailable("Cannot settle a stage: other workers were always first");

@@ -38,8 +38,8 @@ export interface Write {
   readonly sets?: readonly { readonly key: Deno.KvKey; readonly value: unknown }[];
   /** Keys to remove. */
   readonly deletes?: readonly Deno.KvKey[];
-  /** The run it changes. */
-  readonly dirty?: DirtyMark;
+  /** The runs it changes. */
+  readonly dirty?: readonly DirtyMark[];
 }
 
 /** Commits writes. */

@@ -18,6 +18,8 @@ import { requireHost } from "./guards/host.ts";
 import { ping } from "./ping.ts";
 import { createPipeline } from "./pipeline.ts";
 import { deleteRate, listRates, matchRate, putRate } from "./rate_card.ts";
+import { getRunCost } from "./run_cost.ts";
+import { getReprice, listReprices, startReprice } from "./reprice.ts";
 import { getRun, openRun } from "./runs.ts";
 import { getSpend, getUnpriced } from "./spend.ts";
 
@@ -26,6 +28,7 @@ export function routeTable(deps: AppDeps): Route[] {
   return [
     { method: "POST", path: "/v1/runs", requires: key("ingest"), handler: openRun(deps) },
     { method: "GET", path: "/v1/runs/:id", requires: key("read"), handler: getRun(deps) },
+    { method: "GET", path: "/v1/runs/:id/cost", requires: key("read"), handler: getRunCost(deps) },
     {
       method: "POST",
       path: "/v1/runs/:id/events",
@@ -61,6 +64,24 @@ export function routeTable(deps: AppDeps): Route[] {
       path: "/v1/rate-card/:id",
       requires: key("admin"),
       handler: deleteRate(deps),
+    },
+    {
+      method: "POST",
+      path: "/v1/rate-card/reprice",
+      requires: key("admin"),
+      handler: startReprice(deps),
+    },
+    {
+      method: "GET",
+      path: "/v1/rate-card/reprice",
+      requires: key("admin"),
+      handler: listReprices(deps),
+    },
+    {
+      method: "GET",
+      path: "/v1/rate-card/reprice/:id",
+      requires: key("admin"),
+      handler: getReprice(deps),
     },
     { method: "GET", path: "/v1/spend", requires: key("read"), handler: getSpend(deps) },
     {

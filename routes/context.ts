@@ -7,6 +7,7 @@ import type {
   RunStore,
   SpendStore,
 } from "../domain/ports.ts";
+import type { RepriceStore } from "../domain/reprice_job.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
 import type { Principal, Requirement } from "../domain/credentials.ts";
 import type { ErrorCode } from "../domain/errors.ts";
@@ -42,6 +43,7 @@ export interface AppDeps {
   readonly credentials: CredentialStore;
   readonly spend: SpendStore;
   readonly rateCards: RateCardStore;
+  readonly reprices: RepriceStore;
   readonly environment: Environment;
   /** How long clients may take to send a body. */
   readonly bodyDeadlines: Deadlines;

@@ -42,7 +42,8 @@ export function runJson(id: RunId, page: RunPage, eventsCursor: string | null): 
   ]);
 }
 
-function costJson({ state, revision, unpricedModels, flags }: RunRecord["cost"]): RawJson {
+/** Writes how sure a cost is. */
+export function costJson({ state, revision, unpricedModels, flags }: RunRecord["cost"]): RawJson {
   return rawOf({ state, revision, unpriced_models: unpricedModels, flags });
 }
 

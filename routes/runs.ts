@@ -58,9 +58,10 @@ export function getRun({ runs }: AppDeps): Handle {
 }
 
 /** The same bytes for an id that never was and one of another team (decision 32). */
-const NO_SUCH_RUN: Problem = { code: "not_found", message: "No such run: check its id" };
+export const NO_SUCH_RUN: Problem = { code: "not_found", message: "No such run: check its id" };
 
-function parsePage(query: string): Parsed<{ after: EventPosition | null; limit: number }> {
+/** Reads which page of events a query asks for. */
+export function parsePage(query: string): Parsed<{ after: EventPosition | null; limit: number }> {
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;
   const sent = parameters.value.get("events_limit") ?? String(EVENTS_PER_PAGE.default);

@@ -1,19 +1,15 @@
 /** `GET /v1/spend` and `GET /v1/spend/unpriced`. */
+import { DEFAULT_RATES } from "../domain/default_rates.ts";
 import { spendOf } from "../domain/spend.ts";
 import { parseSpendQuery, parseUnpricedQuery, type SpendQuery } from "../domain/spend_query.ts";
-import { type EstimateRow, unpricedOf } from "../domain/unpriced.ts";
+import { nearestPriced } from "../domain/sibling.ts";
+import { unpricedOf } from "../domain/unpriced.ts";
 import { answer, fail } from "./answer.ts";
 import type { AppDeps, Handle, RequestContext } from "./context.ts";
 import { queryOf } from "./query.ts";
 import { spendJson, unpricedJson } from "./spend_json.ts";
 
-/** What the handlers of spend are built from. */
-type SpendDeps = Pick<AppDeps, "spend" | "environment"> & {
-  /** Finds a row to estimate unpriced models with; without it nothing is estimated. */
-  readonly estimateRow?: EstimateRow;
-};
-
-export function getSpend({ spend, environment }: SpendDeps): Handle {
+export function getSpend({ spend, environment }: AppDeps): Handle {
   return async (c) => {
     const query = parseSpendQuery(queryOf(c), environment.now());
     if (!query.ok) return fail(c, query.problem);
@@ -23,15 +19,17 @@ export function getSpend({ spend, environment }: SpendDeps): Handle {
   };
 }
 
-export function getUnpriced({ spend, environment, estimateRow }: SpendDeps): Handle {
+export function getUnpriced({ spend, environment, rateCards }: AppDeps): Handle {
   return async (c) => {
     const query = parseUnpricedQuery(queryOf(c), environment.now());
     if (!query.ok) return fail(c, query.problem);
     const { team } = c.get("principal");
+    const own = (await rateCards.rows(team)).map(({ row }) => row);
+    const rows = [...own, ...DEFAULT_RATES.rows];
     const models = await unpricedOf(
       query.value,
       rowsOf(c, spend, query.value),
-      ({ provider, model }) => estimateRow?.(team, provider, model) ?? null,
+      ({ provider, model }) => nearestPriced(rows, provider, model),
     );
     if (!models.ok) return fail(c, models.problem);
     return answer(c, 200, unpricedJson(query.value, models.value));

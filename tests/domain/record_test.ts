@@ -22,7 +22,7 @@ function record(parts: Partial<StoredRun["parts"]>, more: Partial<StoredRun> = {
     totals: EMPTY_LEDGER.totals,
     batchCount: more.batches?.length ?? 0,
     repricings: 0,
-    repriced: null,
+    repriced: undefined,
     ...more,
   };
   // As the pipeline leaves it once it has seen everything.
@@ -115,7 +115,7 @@ Deno.test("decision 17: the cost is final once the close and everything else is 
     totals: EMPTY_LEDGER.totals,
     batchCount,
     repricings: 0,
-    repriced: null,
+    repriced: undefined,
   });
   const cost = (now: ReturnType<typeof head>, summary: RunSummary | null) => {
     const { state, revision } =

@@ -31,8 +31,8 @@ Deno.test("spec, Endpoints: a batch is 202 with its counts and read back whole",
   const [log, tool, own, call] = run.events;
   const received_at = at(400);
   assertEquals([log, tool, own], sent.slice(0, 3).map((event) => ({ ...event, received_at })));
-  const { cost_usd, ...asSent } = call;
-  assertEquals([typeof cost_usd, asSent], ["number", { ...sent[3], received_at }]);
+  const { cost_usd, priced_by, ...asSent } = call;
+  assertEquals([cost_usd, priced_by, asSent], [0, null, { ...sent[3], received_at }]);
   const { usage } = run;
   assertEquals([usage.events, usage.logs, usage.tool_calls, usage.llm_calls], [4, 1, 1, 1]);
   assertEquals([run.status, run.updated_at], ["running", received_at]);
@@ -180,7 +180,7 @@ Deno.test("decision 17: events after the finish are stored, each batch a revisio
   await send(h, events(1, 2));
   h.nowMs += 1_000;
   await h.post(`${PATH}/finish`, aFinish());
-  const revision = async () => (await h.get(PATH)).json.cost.revision;
+  const revision = async () => (await h.getSettled(PATH)).json.cost.revision;
   assertEquals(await revision(), 1);
   for (const n of [3, 4]) {
     h.nowMs += 1_000;
@@ -190,7 +190,7 @@ Deno.test("decision 17: events after the finish are stored, each batch a revisio
   }
   h.nowMs += 1_000;
   assertEquals((await send(h, events(1, 4))).json, { accepted: 0, duplicates: 4 });
-  const run = (await h.get(PATH)).json;
+  const run = (await h.getSettled(PATH)).json;
   assertEquals([run.cost.revision, run.cost.state, run.status], [3, "final", "success"]);
   assertEquals([run.usage.events, run.finished_at, run.updated_at], [4, at(5_000), at(3_000)]);
 });

@@ -50,7 +50,7 @@ for (const [word, stored] of [["ok", "success"], ["fail", "failed"], ["timeout",
     await using h = await Harness.open();
     const sent = await h.post("/v1/heartbeats", aHeartbeat(1, { status: word }));
     assertEquals([sent.status, sent.json.status], [202, word]);
-    const run = (await h.get(`/v1/runs/${runId(1)}`)).json;
+    const run = (await h.getSettled(`/v1/runs/${runId(1)}`)).json;
     assertEquals([run.status, run.finished_at, run.cost.state], [stored, at(), "final"]);
   });
 }

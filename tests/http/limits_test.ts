@@ -278,8 +278,16 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
   ];
   /** Met only over a raw socket, and by a process that ends. */
   const elsewhere = ["BODY_DEADLINE_MS", "DRAIN_MS_MAX"];
+  /** In `rate_card_access_test.ts`, `rate_card_list_test.ts` and `../domain/rate_body_test.ts`. */
+  const ofRates = [
+    "RATE_USD_PER_MILLION_MAX",
+    "RATE_TIERS_MAX",
+    "RATE_NOTE_CHARS_MAX",
+    "RATE_ROWS_MAX",
+    "RATES_PER_PAGE",
+  ];
   const here = EDGES.map(({ limit }) => limit);
-  const covered: Set<string> = new Set([...here, ...told, ...elsewhere]);
+  const covered: Set<string> = new Set([...here, ...told, ...elsewhere, ...ofRates]);
   const missing = Object.keys(limits).filter((name) => !covered.has(name));
   assertEquals(missing, []);
   assert(covered.size <= Object.keys(limits).length, "a limit that does not exist is covered");

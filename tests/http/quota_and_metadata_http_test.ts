@@ -13,20 +13,31 @@ const ID = runId(1);
 const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] = [
   ["/v1/runs", ["POST"]],
   [`/v1/runs/${ID}`, ["GET", "HEAD"]],
+  [`/v1/runs/${ID}/cost`, ["GET", "HEAD"]],
   [`/v1/runs/${ID}/events`, ["POST"]],
   [`/v1/runs/${ID}/finish`, ["POST"]],
   ["/v1/heartbeats", ["POST"]],
   ["/v1/ping", ["GET", "HEAD"]],
   ["/v1/keys", ["GET", "HEAD", "POST"]],
   [`/v1/keys/key_eu_${"0".repeat(32)}`, ["DELETE"]],
+  ["/v1/rate-card", ["GET", "HEAD", "PUT"]],
+  ["/v1/rate-card/match", ["GET", "HEAD"]],
+  [`/v1/rate-card/rate_${"0".repeat(26)}`, ["DELETE"]],
+  ["/v1/spend", ["GET", "HEAD"]],
+  ["/v1/spend/unpriced", ["GET", "HEAD"]],
   ["/healthz", ["GET", "HEAD"]],
   ["/readyz", ["GET", "HEAD"]],
 ];
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
+/** Methods that another path's route takes: `match` may also be read as the id of a row. */
+const TAKEN_BY_OTHERS: Readonly<Record<string, readonly string[]>> = {
+  "/v1/rate-card/match": ["DELETE"],
+};
+
 Deno.test("decision 43: the table of routes here is the table of the service", () => {
   const patterns = ROUTES.map(([path]) =>
-    path.replace(/(runs|keys)\/[a-z]+_eu_[0-9a-f]+/, "$1/:id")
+    path.replace(/(runs|keys)\/[a-z]+_eu_[0-9a-f]+|(rate-card)\/rate_.+/, "$1$2/:id")
   );
   // Building the table calls nothing of what the handlers need.
   const served = routeTable({} as AppDeps).map(({ path }) => path);
@@ -55,7 +66,8 @@ for (const [path, methods] of ROUTES) {
   Deno.test(`decision 7: every other method on ${path} is 405 with Allow`, async () => {
     await using h = await Harness.open();
     const before = await h.dump();
-    for (const method of METHODS.filter((method) => !methods.includes(method))) {
+    const taken = [...methods, ...TAKEN_BY_OTHERS[path] ?? []];
+    for (const method of METHODS.filter((method) => !taken.includes(method))) {
       const sent = await h.request(method, path, { key: null });
       assertEquals(sent.status, 405, method);
       assertEquals(allowed(sent), [...methods, "OPTIONS"].sort());

@@ -68,7 +68,7 @@ Deno.test("decision 5: a bad id in the path is refused before anything is looked
 });
 
 async function revisionOf(h: Harness): Promise<[string, number]> {
-  const { cost } = (await h.get(PATH)).json;
+  const { cost } = (await h.getSettled(PATH)).json;
   return [cost.state, cost.revision];
 }
 
@@ -97,6 +97,7 @@ Deno.test("decision 17: a batch in the very millisecond of the close, but after 
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(`${PATH}/finish`, aFinish());
+  assertEquals(await revisionOf(h), ["final", 1]);
   await h.post(`${PATH}/events`, { events: [anEvent(1)] });
   assertEquals(await revisionOf(h), ["final", 2]);
 });

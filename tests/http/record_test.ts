@@ -46,8 +46,17 @@ const OPEN = {
 
 const FINAL = { state: "final", revision: 1, unpriced_models: [], flags: [] };
 
+/** The stages of a closed run, whose cost is final since then. */
+function processed(ms = 0) {
+  const skipped = { state: "skipped", attempts: 0, at: at(ms) };
+  return [
+    { stage: "cost", state: "done", attempts: 1, at: at(ms) },
+    ...["checks", "alerts", "judge"].map((stage) => ({ stage, ...skipped })),
+  ];
+}
+
 async function recordOf(h: Harness) {
-  return (await h.get(PATH)).json;
+  return (await h.getSettled(PATH)).json;
 }
 
 Deno.test("section 6: the record of an open run, field by field in the documented order", async () => {
@@ -130,9 +139,11 @@ Deno.test("section 6: the record of a run with everything in it", async () => {
         received_at,
         data: batch[0]?.data,
         cost_usd: 0,
+        priced_by: null,
       },
     ],
     links: { parent: runId(9), children: [] },
+    processing: processed(2_000),
   } as unknown);
 });
 
@@ -162,10 +173,11 @@ Deno.test("section 6: the record of a heartbeat and of a ping's note", async () 
     cost_usd: 0.5,
     cost: FINAL,
     usage: { ...OPEN.usage, input_tokens: 3 },
+    processing: processed(),
   };
   assertEquals(await recordOf(h), beat);
   await h.get(`/v1/ping?agent=cron&id=${runId(2)}&metadata=all+well`);
-  assertEquals((await h.get(`/v1/runs/${runId(2)}`)).json, {
+  assertEquals((await h.getSettled(`/v1/runs/${runId(2)}`)).json, {
     ...OPEN,
     id: runId(2),
     kind: "heartbeat",
@@ -175,6 +187,7 @@ Deno.test("section 6: the record of a heartbeat and of a ping's note", async () 
     duration_ms: 0,
     note: "all well",
     cost: FINAL,
+    processing: processed(),
   });
 });
 
@@ -207,6 +220,7 @@ Deno.test("decisions 16 and 18: the record of a finish without an opening", asyn
     finished_at: at(5_000),
     cost: FINAL,
     scores: [{ name: "a", value: 1, source: "self" }],
+    processing: processed(),
   } as unknown);
 });
 

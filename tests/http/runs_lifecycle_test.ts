@@ -101,7 +101,7 @@ Deno.test("decision 22: the first finish is 202 and answers the stored record", 
     assertEquals([answer.status, replayed(answer)], [202, null]);
     const received_at = at(10 * (n + 1));
     assertEquals(answer.json, { id: runId(n), ...sent, received_at });
-    const run = (await h.get(`/v1/runs/${runId(n)}`)).json;
+    const run = (await h.getSettled(`/v1/runs/${runId(n)}`)).json;
     assertEquals([run.status, run.finished_at, run.output], [status, sent.finished_at, { n }]);
     assertEquals(
       run.scores.map((s: { name: string; value: unknown }) => [s.name, s.value]),

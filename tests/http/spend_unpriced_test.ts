@@ -1,8 +1,7 @@
 /** `/v1/spend/unpriced`: models without a price, over roll-ups as the worker writes them. */
 import { assertEquals } from "@std/assert";
 import type { RateRow } from "../../domain/rates.ts";
-import type { EstimateRow } from "../../domain/unpriced.ts";
-import type { AppDeps } from "../../routes/context.ts";
+import type { RateCardStore } from "../../domain/ports.ts";
 import { Harness } from "../support/harness.ts";
 import { aContribution, LINE, storeSpend, TODAY, UNPRICED } from "../support/spend.ts";
 
@@ -16,16 +15,15 @@ const ROW: RateRow = {
   tiers: [],
 };
 
-/** A harness whose estimates use these rows, by model. */
-function withRates(rows: Record<string, RateRow>): Promise<Harness> {
-  const estimateRow: EstimateRow = (_, provider, model) =>
-    provider === "openai" ? Promise.resolve(rows[model] ?? null) : null;
-  const deps: Partial<AppDeps> & { estimateRow: EstimateRow } = { estimateRow };
-  return Harness.open({ deps });
+/** A harness whose team has these own rows. */
+function withRates(...rows: RateRow[]): Promise<Harness> {
+  const own = rows.map((row) => ({ row, createdAt: 0, createdBy: "key" }));
+  const rateCards = { rows: () => Promise.resolve(own) } as Partial<RateCardStore>;
+  return Harness.open({ deps: { rateCards: rateCards as RateCardStore } });
 }
 
 Deno.test("GET /v1/spend/unpriced: each model has its calls, its days and a marked estimate", async () => {
-  await using h = await withRates({ "brand-new": ROW });
+  await using h = await withRates(ROW);
   const small = { ...UNPRICED, provider: null, inputTokens: 5n, outputTokens: 1n };
   await storeSpend(h, [
     aContribution({ day: "2026-11-01", models: [UNPRICED, LINE] }),
@@ -63,11 +61,16 @@ Deno.test("GET /v1/spend/unpriced: each model has its calls, its days and a mark
         cached_input_tokens: 200,
         first_seen: "2026-11-03",
         last_seen: "2026-11-03",
-        estimate: null,
+        estimate: {
+          // More cached than input: 5 at $2, 200 at $0.50 and 1 at $10 per million.
+          cost_usd: 0.00012,
+          priced_as: { provider: "openai", model: "brand-old", row: "row_1" },
+          is_estimate: true,
+        },
       },
     ],
     models_left_out: 0,
-    estimate_total_usd: 0.0054,
+    estimate_total_usd: 0.00552,
   });
   const inRange = (await h.get("/v1/spend/unpriced?from=2026-11-02&to=2026-11-03")).json;
   assertEquals(inRange.models[0].first_seen, "2026-11-03");
@@ -88,7 +91,7 @@ Deno.test("GET /v1/spend/unpriced: each model has its calls, its days and a mark
 
 Deno.test("GET /v1/spend/unpriced: cached tokens are as input without a rate, and apart beyond it", async () => {
   const plain = { ...ROW, rates: { ...ROW.rates, cachedInput: null } };
-  await using h = await withRates({ "brand-new": plain, "apart": ROW, "(other models)": ROW });
+  await using h = await withRates(plain, { ...ROW, model: "apart-old" });
   await storeSpend(h, [
     aContribution({
       models: [

@@ -12,6 +12,7 @@ import { monthOf } from "../../domain/time.ts";
 import { createCredentialStore, createTeam, ensureFirstTeam } from "../../kv/credentials.ts";
 import { type OpenStore, openStore } from "../../kv/open.ts";
 import { createRateCardStore } from "../../kv/rate_cards.ts";
+import { createRepriceStore } from "../../kv/reprice_jobs.ts";
 import { createSpendStore } from "../../kv/rollups.ts";
 import { createRunStore } from "../../kv/run_store.ts";
 import { STAGE_HANDLERS } from "../../jobs/stage_handlers.ts";
@@ -108,7 +109,9 @@ export class Harness implements AsyncDisposable {
     });
     this.team = first.team;
     const rateCards = createRateCardStore(this.store, environment);
+    const reprices = createRepriceStore(this.store, rateCards, environment);
     this.worker = new Worker({
+      reprices,
       store: createPipelineStore(this.store, new Set(STAGE_HANDLERS.keys()), environment.now),
       handlers: STAGE_HANDLERS,
       now: environment.now,
@@ -120,6 +123,7 @@ export class Harness implements AsyncDisposable {
       credentials,
       spend: createSpendStore(this.store),
       rateCards,
+      reprices,
       environment,
       bodyDeadlines: this.#bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS),
       ready: () => isReady(this.store),
@@ -187,6 +191,12 @@ export class Harness implements AsyncDisposable {
 
   get(path: string, options: RequestOptions = {}): Promise<Answer> {
     return this.request("GET", path, options);
+  }
+
+  /** Reads once the worker has seen everything there is: costs of closed runs are final. */
+  async getSettled(path: string, options: RequestOptions = {}): Promise<Answer> {
+    await this.worker.idle();
+    return await this.get(path, options);
   }
 
   /** The first team's key, with every scope. */

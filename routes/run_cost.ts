@@ -1,0 +1,86 @@
+/** `GET /v1/runs/{id}/cost`: each call of a run, and why it cost what it did. */
+import {
+  costByModel,
+  explainCalls,
+  type ExplainedCall,
+  type ModelCost,
+} from "../domain/explain_cost.ts";
+import type { RunId } from "../domain/ids.ts";
+import { type RawJson, rawOf, writeObject } from "../domain/json.ts";
+import { dollars } from "../domain/money.ts";
+import { parseRunId } from "../domain/parse.ts";
+import type { RunPage } from "../domain/ports.ts";
+import type { CostLine } from "../domain/pricing.ts";
+import { usdPerMillion } from "../domain/rate_body.ts";
+import type { RateMatch } from "../domain/rates.ts";
+import { assemble } from "../domain/record.ts";
+import { formatInstant } from "../domain/time.ts";
+import { answer, fail } from "./answer.ts";
+import type { AppDeps, Handle } from "./context.ts";
+import { queryOf } from "./query.ts";
+import { costJson, cursorText } from "./run_json.ts";
+import { NO_SUCH_RUN, parsePage } from "./runs.ts";
+
+export function getRunCost({ runs }: AppDeps): Handle {
+  return async (c) => {
+    const page = parsePage(queryOf(c));
+    const id = parseRunId(c.req.param("id") ?? "");
+    if (!id.ok) return fail(c, id.problem);
+    if (!page.ok) return fail(c, page.problem);
+    const { after, limit } = page.value;
+    const run = await runs.read(c.get("principal").team, id.value, after, limit);
+    if (run === null) return fail(c, NO_SUCH_RUN);
+    return answer(c, 200, runCostJson(id.value, run, explainCalls(run, after === null)));
+  };
+}
+
+function runCostJson(id: RunId, run: RunPage, calls: readonly ExplainedCall[]): RawJson {
+  const { kind, cost } = assemble(id, run);
+  return writeObject([
+    ["id", rawOf(id)],
+    ["kind", rawOf(kind)],
+    ["cost_usd", rawOf(dollars(cost.amount))],
+    ["cost", costJson(cost)],
+    ["by_model", rawOf(costByModel(run).map(modelFields))],
+    ["calls", rawOf(calls.map(callFields))],
+    ["events_cursor", rawOf(run.next === null ? null : cursorText(run.next))],
+  ]);
+}
+
+function modelFields(line: ModelCost) {
+  return {
+    provider: line.provider,
+    model: line.model,
+    priced: line.priced,
+    llm_calls: line.calls,
+    input_tokens: Number(line.inputTokens),
+    output_tokens: Number(line.outputTokens),
+    cached_input_tokens: Number(line.cachedInputTokens),
+    cost_usd: dollars(line.cost),
+  };
+}
+
+function callFields(call: ExplainedCall) {
+  return {
+    event_id: call.eventId,
+    ts: formatInstant(call.ts),
+    provider: call.provider,
+    model: call.model,
+    cost_usd: dollars(call.cost),
+    stated: call.stated,
+    match: call.pricedBy?.match ?? null,
+    row: call.pricedBy === null ? null : rowFields(call.pricedBy),
+    tier_above_input_tokens: call.tierAboveInputTokens,
+    lines: call.lines.map(lineFields),
+    unpriced: call.unpriced,
+    flags: call.flags,
+  };
+}
+
+function rowFields({ row: { id, source, from } }: RateMatch) {
+  return { id, source, effective_from: from === null ? null : formatInstant(from) };
+}
+
+function lineFields({ kind, tokens, rate, cost }: CostLine) {
+  return { kind, tokens, usd_per_million: usdPerMillion(rate), cost_usd: dollars(cost) };
+}

@@ -1,0 +1,375 @@
+/** `GET /v1/runs/{id}/cost`: tokens times rate for each call, which add up to the run's cost. */
+import { assert, assertEquals } from "@std/assert";
+import { aFinish, aHeartbeat, anEvent, aRun, at, eventId, runId } from "../support/builders.ts";
+import { type Answer, Harness } from "../support/harness.ts";
+import { put } from "../support/rate_cards.ts";
+
+const PATH = `/v1/runs/${runId(1)}/cost`;
+
+/** An own price with a rate for each kind of token. */
+const ATLAS = {
+  model: "atlas",
+  input_usd_per_million: 2.5,
+  output_usd_per_million: 10,
+  cached_input_usd_per_million: 0.25,
+  cache_write_usd_per_million: 3.125,
+};
+
+const TIERED = {
+  ...ATLAS,
+  model: "tiered",
+  effective_from: "2026-01-01T00:00:00.000Z",
+  tiers: [{ above_input_tokens: 100, ...ratesOf(5, 20) }],
+};
+
+function ratesOf(input: number, output: number) {
+  return { input_usd_per_million: input, output_usd_per_million: output };
+}
+
+/** A model call. */
+function aCall(n: number, data: Record<string, unknown>, fields: Record<string, unknown> = {}) {
+  return anEvent(n, { type: "llm_call", data, ...fields });
+}
+
+async function sendEvents(h: Harness, ...events: unknown[]): Promise<void> {
+  assertEquals((await h.post(`/v1/runs/${runId(1)}/events`, { events })).status, 202);
+}
+
+/** Puts a price and answers the id of its row. */
+async function putPrice(h: Harness, fields: Record<string, unknown>): Promise<string> {
+  const answer = await put(h, fields);
+  assert(answer.status < 300, answer.text);
+  return answer.json.id;
+}
+
+/** The only call of a run's cost. */
+async function onlyCall(h: Harness) {
+  const { json } = await h.get(PATH);
+  assertEquals(json.calls.length, 1);
+  return json.calls[0];
+}
+
+/** Dollars as whole picodollars. */
+function picodollars(usd: number): bigint {
+  return BigInt(Math.round(usd * 1e12));
+}
+
+function sumOf(items: readonly { readonly cost_usd: number }[]): bigint {
+  return items.reduce((sum, { cost_usd }) => sum + picodollars(cost_usd), 0n);
+}
+
+/** Checks that everything on all pages adds up; answers the calls of all of them. */
+async function assertAddsUp(h: Harness, limit = 50) {
+  const calls: { cost_usd: number; stated: boolean; lines: { cost_usd: number }[] }[] = [];
+  let first: Answer["json"] = null;
+  let cursor: string | null = null;
+  do {
+    const after: string = cursor === null ? "" : `&events_cursor=${cursor}`;
+    const { json } = await h.get(`${PATH}?events_limit=${limit}${after}`);
+    first ??= json;
+    assertEquals(json.by_model, first.by_model);
+    calls.push(...json.calls);
+    cursor = json.events_cursor;
+  } while (cursor !== null);
+  for (const call of calls) {
+    if (!call.stated) assertEquals(sumOf(call.lines), picodollars(call.cost_usd));
+  }
+  const run = (await h.get(`/v1/runs/${runId(1)}`)).json;
+  assertEquals([first.cost_usd, first.cost], [run.cost_usd, run.cost]);
+  assertEquals(sumOf(calls), picodollars(run.cost_usd));
+  assertEquals(sumOf(first.by_model), picodollars(run.cost_usd));
+  for (const kind of ["input_tokens", "output_tokens", "cached_input_tokens"]) {
+    const sum = first.by_model.reduce((sum: number, line: Answer["json"]) => sum + line[kind], 0);
+    assertEquals(sum, run.usage[kind], kind);
+  }
+  return calls;
+}
+
+Deno.test("cost of a run: each kind of token is a line at the rate of the row that priced it", async () => {
+  await using h = await Harness.open();
+  const row = await putPrice(h, ATLAS);
+  await h.post("/v1/runs", aRun(1));
+  const data = {
+    provider: "acme",
+    model: "atlas",
+    input_tokens: 1_000,
+    cached_input_tokens: 200,
+    cache_creation_input_tokens: 100,
+    output_tokens: 50,
+  };
+  await sendEvents(h, aCall(1, data));
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  await h.worker.idle();
+  const { status, headers, json } = await h.get(PATH);
+  assertEquals([status, headers.get("content-type")], [200, "application/json"]);
+  const cost = 0.0026125;
+  assertEquals(json, {
+    id: runId(1),
+    kind: "run",
+    cost_usd: cost,
+    cost: { state: "final", revision: 1, unpriced_models: [], flags: [] },
+    by_model: [{
+      provider: "acme",
+      model: "atlas",
+      priced: true,
+      llm_calls: 1,
+      input_tokens: 1_000,
+      output_tokens: 50,
+      cached_input_tokens: 200,
+      cost_usd: cost,
+    }],
+    calls: [{
+      event_id: eventId(1),
+      ts: at(1),
+      provider: "acme",
+      model: "atlas",
+      cost_usd: cost,
+      stated: false,
+      match: "exact",
+      row: { id: row, source: "own", effective_from: null },
+      tier_above_input_tokens: null,
+      lines: [
+        { kind: "input", tokens: 700, usd_per_million: 2.5, cost_usd: 0.00175 },
+        { kind: "cached_input", tokens: 200, usd_per_million: 0.25, cost_usd: 0.00005 },
+        { kind: "cache_write", tokens: 100, usd_per_million: 3.125, cost_usd: 0.0003125 },
+        { kind: "output", tokens: 50, usd_per_million: 10, cost_usd: 0.0005 },
+      ],
+      unpriced: false,
+      flags: [],
+    }],
+    events_cursor: null,
+  });
+  await assertAddsUp(h);
+});
+
+Deno.test("cost of a run: a call beyond a tier names the tier whose rates it pays", async () => {
+  await using h = await Harness.open();
+  const row = await putPrice(h, TIERED);
+  await sendEvents(
+    h,
+    aCall(1, { model: "tiered", input_tokens: 100, output_tokens: 1 }),
+    aCall(2, { model: "tiered", input_tokens: 101, output_tokens: 1 }),
+    aCall(3, { model: "tiered", input_tokens: 60, cached_input_tokens: 61, output_tokens: 0 }),
+  );
+  const { json } = await h.get(PATH);
+  const told = json.calls.map((call: Answer["json"]) => [
+    call.tier_above_input_tokens,
+    call.lines.map((line: Answer["json"]) => line.usd_per_million),
+    call.flags,
+  ]);
+  assertEquals(told, [
+    [null, [2.5, 10], []],
+    [100, [5, 20], []],
+    // More cached than input tokens are reported apart: 121 in all.
+    [100, [5, 5], ["cached_exceeds_input"]],
+  ]);
+  const effective_from = TIERED.effective_from;
+  assertEquals(json.calls[0].row, { id: row, source: "own", effective_from });
+  assertEquals(json.cost.flags, ["cached_exceeds_input"]);
+  await assertAddsUp(h);
+});
+
+Deno.test("cost of a run: a default row and the step that found it are named", async () => {
+  await using h = await Harness.open();
+  const data = { model: "openai/gpt-4o-mini", input_tokens: 1_000_000 };
+  await sendEvents(h, aCall(1, data));
+  const call = await onlyCall(h);
+  const found = await h.get(`/v1/rate-card/match?model=${data.model}&at=${at(1)}`);
+  assertEquals([call.match, call.row.source], ["provider_prefix", "default"]);
+  assertEquals(call.row.id, found.json.row.id);
+  assert(call.cost_usd > 0);
+});
+
+Deno.test("cost of a run: a price that changed since is not what stored calls are explained by", async () => {
+  await using h = await Harness.open();
+  const row = await putPrice(h, ATLAS);
+  await sendEvents(h, aCall(1, { model: "atlas", input_tokens: 1_000 }));
+  const before = await onlyCall(h);
+  await putPrice(h, { ...ATLAS, input_usd_per_million: 99 });
+  assertEquals(await onlyCall(h), before);
+  assertEquals(before.row.id, row);
+});
+
+Deno.test("cost of a run: unpriced calls are named, calls without model or tokens have nothing to price", async () => {
+  await using h = await Harness.open();
+  await putPrice(h, ATLAS);
+  await sendEvents(
+    h,
+    aCall(1, { model: "nobody-knows", provider: "acme", input_tokens: 7 }),
+    aCall(2, { model: "atlas" }),
+    aCall(3, { input_tokens: 5, output_tokens: 3 }),
+    anEvent(4),
+  );
+  const calls = (await h.get(PATH)).json.calls;
+  const told = calls.map((call: Answer["json"]) => [
+    call.provider,
+    call.model,
+    call.unpriced,
+    call.row,
+    call.lines,
+  ]);
+  assertEquals(told, [
+    ["acme", "nobody-knows", true, null, []],
+    [null, "atlas", false, null, []],
+    [null, null, false, null, []],
+  ]);
+  const { by_model, cost } = (await h.get(PATH)).json;
+  assertEquals(cost.unpriced_models, ["nobody-knows"]);
+  assertEquals(by_model.map((line: Answer["json"]) => [line.model, line.priced, line.llm_calls]), [
+    ["nobody-knows", false, 1],
+    [null, null, 2],
+  ]);
+  await assertAddsUp(h);
+});
+
+Deno.test("cost of a run: its pages are those of the run, and their calls add up", async () => {
+  await using h = await Harness.open();
+  await putPrice(h, ATLAS);
+  await putPrice(h, TIERED);
+  const events = Array.from({ length: 40 }, (_, n) =>
+    n % 4 === 3 ? anEvent(n) : aCall(n, {
+      model: n % 2 === 0 ? "atlas" : "tiered",
+      input_tokens: 37 * n + 1,
+      output_tokens: 13 * n,
+      cached_input_tokens: 5 * n,
+    }));
+  await sendEvents(h, ...events.slice(20));
+  await sendEvents(h, ...events.slice(0, 20));
+  for (const limit of [1, 7, 40, 1_000]) assertEquals((await assertAddsUp(h, limit)).length, 30);
+
+  const page = (await h.get(`/v1/runs/${runId(1)}?events_limit=7`)).json;
+  const cost = (await h.get(`${PATH}?events_limit=7`)).json;
+  assertEquals(cost.events_cursor, page.events_cursor);
+  assertEquals(cost.calls.length, 6);
+  // The fourth event is no call: the page is empty and the cursor goes on.
+  const third = (await h.get(`${PATH}?events_limit=3`)).json;
+  const fourth = (await h.get(`${PATH}?events_limit=1&events_cursor=${third.events_cursor}`)).json;
+  assertEquals(fourth.calls, []);
+  assert(fourth.events_cursor !== null);
+  const more = (await h.get(`${PATH}?events_limit=1&events_cursor=${fourth.events_cursor}`)).json;
+  assertEquals(more.calls[0].event_id, eventId(4));
+});
+
+Deno.test("cost of a heartbeat: its tokens are a call of their own, on the first page only", async () => {
+  await using h = await Harness.open();
+  const row = await putPrice(h, ATLAS);
+  const tokens = { model: "atlas", input_tokens: 10, output_tokens: 20, cached_input_tokens: 4 };
+  await sendEvents(h, aCall(1, { model: "atlas", input_tokens: 8 }), aCall(2, { model: "x" }));
+  await h.post("/v1/heartbeats", aHeartbeat(1, { started_at: at(-5), ...tokens }));
+  const { json } = await h.get(`${PATH}?events_limit=1`);
+  assertEquals(json.kind, "heartbeat");
+  assertEquals(json.calls.length, 2);
+  const { lines, ...own } = json.calls[0];
+  assertEquals(own, {
+    event_id: null,
+    ts: at(-5),
+    provider: null,
+    model: "atlas",
+    cost_usd: 0.000216,
+    stated: false,
+    match: "exact",
+    row: { id: row, source: "own", effective_from: null },
+    tier_above_input_tokens: null,
+    unpriced: false,
+    flags: [],
+  });
+  assertEquals(lines.map((line: Answer["json"]) => [line.kind, line.tokens]), [
+    ["input", 6],
+    ["cached_input", 4],
+    ["output", 20],
+  ]);
+  assertEquals((await assertAddsUp(h, 1)).length, 3);
+});
+
+Deno.test("cost of a heartbeat: a stated cost stands for everything, also for the run's calls", async () => {
+  await using h = await Harness.open();
+  await putPrice(h, ATLAS);
+  const tokens = { model: "atlas", input_tokens: 1, cached_input_tokens: 2 };
+  await h.post("/v1/heartbeats", aHeartbeat(1, { cost_usd: 1.25, ...tokens }));
+  await sendEvents(h, aCall(1, { model: "atlas", input_tokens: 8 }));
+  const calls = (await h.get(PATH)).json.calls;
+  assertEquals(calls.length, 2);
+  assertEquals(
+    [calls[0].event_id, calls[0].stated, calls[0].cost_usd, calls[0].row, calls[0].lines],
+    [null, true, 1.25, null, []],
+  );
+  assertEquals(calls[0].flags, ["cached_exceeds_input"]);
+  assertEquals(
+    [calls[1].stated, calls[1].cost_usd, calls[1].unpriced, calls[1].flags],
+    [false, 0, false, ["covered_by_stated_cost"]],
+  );
+  await assertAddsUp(h);
+});
+
+Deno.test("cost of a heartbeat: what is stated without a model belongs to none", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/heartbeats", aHeartbeat(1, { cost_usd: 0.000000000001, input_tokens: 3 }));
+  const { json } = await h.get(PATH);
+  assertEquals(json.by_model, [{
+    provider: null,
+    model: null,
+    priced: null,
+    llm_calls: 0,
+    input_tokens: 3,
+    output_tokens: 0,
+    cached_input_tokens: 0,
+    cost_usd: 0.000000000001,
+  }]);
+  assertEquals([json.calls[0].model, json.calls[0].stated], [null, true]);
+  await assertAddsUp(h);
+});
+
+Deno.test("cost of a heartbeat: a model without a price is unpriced, one without tokens no call", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/heartbeats", aHeartbeat(1, { model: "nobody-knows", input_tokens: 9 }));
+  const call = await onlyCall(h);
+  assertEquals([call.unpriced, call.cost_usd, call.lines, call.row], [true, 0, [], null]);
+  await h.post("/v1/heartbeats", aHeartbeat(2, { model: "nobody-knows" }));
+  assertEquals((await h.get(`/v1/runs/${runId(2)}/cost`)).json.calls, []);
+});
+
+Deno.test("cost of a run: what a closing heartbeat reports of a full run is not a call", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "researcher", cost_usd: 5 }));
+  const { json } = await h.get(PATH);
+  assertEquals([json.kind, json.cost_usd, json.calls, json.by_model], ["run", 0, [], []]);
+});
+
+/** Everything of an answer but the names of this one exchange. */
+function seen({ status, headers, text }: Answer): unknown {
+  const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
+  return { status, text, headers: kept };
+}
+
+Deno.test("cost of a run: an unknown and a foreign id are 404 in the same bytes", async () => {
+  await using h = await Harness.open();
+  const other = await h.addTeam("business");
+  await h.post("/v1/runs", aRun(1), { key: other.key });
+  assertEquals((await h.get(PATH, { key: other.key })).status, 200);
+  for (const method of ["GET", "HEAD"]) {
+    const foreign = await h.request(method, PATH);
+    assertEquals(seen(foreign), seen(await h.request(method, `/v1/runs/${runId(2)}/cost`)));
+    assertEquals(foreign.status, 404);
+  }
+});
+
+Deno.test("cost of a run: needs the scope read; bad ids, limits and cursors are refused", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest", "admin"] });
+  const read = await h.addKey({ kind: "api_key", scopes: ["read"] });
+  assertEquals((await h.get(PATH, { key: ingest })).json.error, "forbidden");
+  assertEquals((await h.get(PATH, { key: read })).status, 200);
+  for (
+    const [path, error, field] of [
+      ["/v1/runs/run_eu_1/cost", "invalid_id", "id"],
+      [`${PATH}?events_limit=0`, "invalid_field", "events_limit"],
+      [`${PATH}?events_limit=1001`, "invalid_field", "events_limit"],
+      [`${PATH}?events_cursor=!`, "invalid_field", "events_cursor"],
+    ] as const
+  ) {
+    const { status, json } = await h.get(path);
+    assertEquals([status, json.error, json.field], [400, error, field], path);
+  }
+});
