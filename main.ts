@@ -1,15 +1,12 @@
 /** Composition root: settings, store, application, server, and the way down. */
+import { startBackground } from "./background.ts";
 import { parseConfig } from "./config.ts";
 import { Deadlines } from "./domain/deadlines.ts";
 import { BODY_DEADLINE_MS } from "./domain/limits.ts";
 import type { Environment } from "./domain/ports.ts";
-import { STAGE_HANDLERS } from "./jobs/stage_handlers.ts";
-import { Worker } from "./jobs/worker.ts";
 import { createCredentialStore, ensureFirstTeam } from "./kv/credentials.ts";
 import { openStore, StoreRefused } from "./kv/open.ts";
-import { createPipelineStore } from "./kv/pipeline_store.ts";
 import { createRateCardStore } from "./kv/rate_cards.ts";
-import { createRepriceStore } from "./kv/reprice_jobs.ts";
 import { createSpendStore } from "./kv/rollups.ts";
 import { createRunStore } from "./kv/run_store.ts";
 import { isReady } from "./kv/store.ts";
@@ -39,15 +36,7 @@ const first = await ensureFirstTeam(store, credentials, environment, config);
 const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS);
 const log = createLineLog(Deno.stdout);
 const rateCards = createRateCardStore(store, environment);
-const { now } = environment;
-const reprices = createRepriceStore(store, rateCards, environment);
-const worker = new Worker({
-  reprices,
-  store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), now),
-  handlers: STAGE_HANDLERS,
-  now,
-  log: log.write,
-});
+const { worker, reprices } = startBackground(store, rateCards, environment, log.write);
 const app = createApp({
   region,
   runs: createRunStore(store, rateCards),
@@ -62,10 +51,8 @@ const app = createApp({
   log: log.write,
 });
 const server = listen();
-store.doorbell.listen(() => worker.wake());
 // Whatever bell was lost: once a minute the worker looks by itself.
 Deno.cron("wake the worker", "* * * * *", () => worker.wake());
-worker.start();
 const shutdown = stopOnSignals(drain, exit);
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();

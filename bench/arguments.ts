@@ -8,6 +8,7 @@ export const PARTS = [
   "variants",
   "memory",
   "growing",
+  "pipeline",
   "writer",
   "growth",
 ] as const;
@@ -33,7 +34,7 @@ export interface Plan {
 }
 
 const WHOLE: Plan = {
-  parts: ["calls", "fsyncs", "variants", "memory", "growing", "writer"],
+  parts: ["calls", "fsyncs", "variants", "memory", "growing", "pipeline", "writer"],
   rounds: 3,
   connections: [64, 256],
   tracedCalls: CALLS,

@@ -59,6 +59,7 @@ const WRITER_MIN = 0.8;
 const RETRIES_MIN = 0.9;
 const TEAMS_MIN = 0.8;
 const STORED_RUNS = { runs: 1_000_000, min: 0.85 } as const;
+const WORKER = { min: 0.8, lagMs: 1_000 } as const;
 const GROWING_MIN = 0.7;
 const HALF_P99_MS = 10;
 /** Flat is what ends at most a tenth higher than it was once it was warm. */
@@ -81,6 +82,12 @@ export function barsOf(results: Results): Bar[] {
       STORED_RUNS.min,
       results.growth?.find(({ runs }) => runs === STORED_RUNS.runs)?.overEmpty,
     ),
+    atLeast(
+      "ingest with the worker ÷ without, beside 1,000 finishes a second",
+      WORKER.min,
+      results.pipeline?.overWorkless,
+    ),
+    lagBar(results),
     growingBar(results),
     halfBar(results),
     memoryBar(results),
@@ -114,6 +121,18 @@ function growingBar({ growing }: Results): Bar {
   const ratio = growing && [growing.lastPerSecond / growing.firstPerSecond];
   const name = `one run growing to ${events} events: last 1,000 batches ÷ first`;
   return atLeast(name, GROWING_MIN, ratio);
+}
+
+/** Of all probes: each of them is somebody who waits. */
+function lagBar({ pipeline }: Results): Bar {
+  const [name, bar] = ["cost final after a finish", `< ${number(WORKER.lagMs)} ms`];
+  if (pipeline === undefined) return { name, bar, measured: "not measured", met: null };
+  const { lagsMs, finishesPerSecond } = pipeline;
+  const worst = lagsMs.at(-1) ?? NaN;
+  const rate = number(median(finishesPerSecond));
+  const measured = `${number(worst)} ms at most, ${number(median(lagsMs))} ms median of ` +
+    `${lagsMs.length}, at ${rate} finishes a second`;
+  return { name, bar, measured, met: worst < WORKER.lagMs };
 }
 
 function halfBar({ variants }: Results): Bar {

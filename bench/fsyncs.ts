@@ -31,7 +31,7 @@ export async function countFsyncs(cells: readonly Cell[], folder: string): Promi
   }
   const traceTo = `${folder}/fsyncs.txt`;
   try {
-    await using side = await startSide("ours", `${folder}/traced.kv`, { traceTo });
+    await using side = await startSide("workless", `${folder}/traced.kv`, { traceTo });
     const found = new Map<string, number>();
     for (const cell of cells) {
       say(`fsyncs: ${cell.call}, ${cell.connections} connections …`);

@@ -50,8 +50,8 @@ async function compare(
   for (let round = 1; round <= rounds; round++) {
     say(`growth: round ${round}/${rounds}, ${runs} runs and none …`);
     // Both servers are new each time, and the empty file too: what is measured fills it.
-    await using full = await startSide("ours", file);
-    await using empty = await startSide("ours", `${folder}/empty-${runs}-${round}.kv`);
+    await using full = await startSide("workless", file);
+    await using empty = await startSide("workless", `${folder}/empty-${runs}-${round}.kv`);
     others.push(await measure(empty, { call: "open", connections: CONNECTIONS, seconds }));
     ours.push(await measure(full, { call: "open", connections: CONNECTIONS, seconds }));
   }

@@ -11,6 +11,7 @@ import { countFsyncs } from "./fsyncs.ts";
 import { measureGrowth } from "./growth.ts";
 import { describeMachine } from "./machine.ts";
 import { measureMemory } from "./memory.ts";
+import { measurePipeline } from "./pipeline.ts";
 import { report, type Results } from "./results.ts";
 import { print, say } from "./say.ts";
 import { measureVariants } from "./variants.ts";
@@ -34,6 +35,7 @@ async function measureAll(plan: Plan, folder: string): Promise<Results> {
   if (wants("variants")) results.variants = await measureVariants(folder, rounds, seconds);
   if (wants("memory")) results.memory = await measureMemory(folder, plan.memorySeconds);
   if (wants("growing")) results.growing = await measureGrowing(folder, plan.growingBatches);
+  if (wants("pipeline")) results.pipeline = await measurePipeline(folder, rounds, seconds);
   if (wants("writer")) results.writer = await measureWriter(folder, rounds, seconds);
   if (wants("growth")) {
     results.growth = await measureGrowth(folder, plan.storedRuns, rounds, seconds);

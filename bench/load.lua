@@ -68,6 +68,25 @@ end
 local RECENT = 256
 local recent, sent = {}, 0
 
+-- Runs opened and not yet finished: each is finished when so many were opened after it.
+local OPEN = 512
+local opened, turn = {}, 0
+
+function calls.life(ms)
+  turn = turn + 1
+  local slot = math.floor(turn / 2) % OPEN
+  if turn % 2 == 1 or opened[slot] == nil then
+    local id = hex(ms)
+    opened[slot] = id
+    return "POST", "/v1/runs", format(
+      '{"id":"run_eu_%s","agent":"worker","started_at":"%s","feature":"life"}', id, instant(ms))
+  end
+  local id = opened[slot]
+  opened[slot] = nil
+  return "POST", format("/v1/runs/run_eu_%s/finish", id), format(
+    '{"status":"success","finished_at":"%s"}', instant(ms))
+end
+
 local call, teams, retries = nil, 1, 0
 local headers = {}
 

@@ -15,7 +15,8 @@ export const EVENTS_PER_BATCH = 50;
 
 /** What wrk is told to send. */
 export interface Load {
-  readonly call: Call;
+  /** `life` opens a run and finishes one it opened before, in turn. */
+  readonly call: Call | "life";
   readonly connections: number;
   readonly seconds: number;
   /** Teams that send, each with its own key. */
@@ -70,7 +71,7 @@ export async function measure(side: Side, load: Load): Promise<Measured> {
 }
 
 /** Loads an address. */
-async function wrk(url: string, load: Load): Promise<WrkResult> {
+export async function wrk(url: string, load: Load): Promise<WrkResult> {
   const { call, connections, seconds, teams = 1, retriesPercent = 0, pauseMs = 0 } = load;
   const { stderr } = await run(
     "wrk",
@@ -94,4 +95,14 @@ export function parseWrk(output: string): WrkResult {
     p99Ms: p99Us / 1000,
     failures: refused + lost,
   };
+}
+
+/** The pause that should lead to a rate, after another one led to what was achieved. */
+export function nextPause(
+  pauseMs: number,
+  connections: number,
+  achieved: number,
+  wanted: number,
+): number {
+  return Math.max(0.5, pauseMs + 1000 * connections * (1 / wanted - 1 / achieved));
 }

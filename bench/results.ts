@@ -5,6 +5,7 @@ import { cellName, type Fsyncs } from "./fsyncs.ts";
 import type { GrowthResult } from "./growth.ts";
 import { EVENTS_PER_BATCH } from "./measure.ts";
 import type { MemoryResult } from "./memory.ts";
+import type { PipelineResult } from "./pipeline.ts";
 import { median } from "./stats.ts";
 import { number, percent, table } from "./table.ts";
 import type { VariantsResult } from "./variants.ts";
@@ -17,6 +18,7 @@ export interface Results {
   variants?: VariantsResult;
   memory?: MemoryResult;
   growing?: GrowingResult;
+  pipeline?: PipelineResult;
   writer?: WriterResults;
   growth?: readonly GrowthResult[];
 }
@@ -57,7 +59,8 @@ function verdict(met: Bar["met"]): string {
 }
 
 function rowsOf(results: Results): string[][] {
-  const { calls = [], fsyncs = null, variants, memory, growing, writer, growth = [] } = results;
+  const { calls = [], fsyncs = null, variants, memory, growing, pipeline, writer, growth = [] } =
+    results;
   return [
     ...calls.map((found) => callRow(found, fsyncs)),
     ...(variants === undefined ? [] : [
@@ -72,6 +75,9 @@ function rowsOf(results: Results): string[][] {
       row(`open, empty file beside ${number(runs)} runs`, 64, emptyFigures),
       row(`open, ${number(runs)} runs stored in ${number(fillSeconds)} s`, 64, figures),
     ]),
+    ...(pipeline === undefined
+      ? []
+      : [row("open, beside 1,000 finishes a second", 64, pipeline.ingest)]),
     ...(growing === undefined ? [] : [
       bare("one run, first 1,000 batches of 10", 4, growing.firstPerSecond),
       bare("one run, last 1,000 batches of 10", 4, growing.lastPerSecond),

@@ -2,13 +2,15 @@
  * The service under load, in a process of its own, over one of these stores:
  *
  * - `ours`: the ledger on disk as it ships;
- * - `alone`: the same with a commit of its own for each write;
+ * - `workless`: the same without the worker behind the requests;
+ * - `alone`: that with a commit of its own for each write;
  * - `queued`: one commit with one queue message for each finish, and a consumer of the queue;
  * - `checked`: one commit with one checked key for each event;
  * - `nothing`: nothing is kept, which shows what everything else costs.
  *
  * Usage: server.ts KIND FILE [TEAMS]; says on stderr where it listens.
  */
+import { startBackground } from "../background.ts";
 import { Deadlines } from "../domain/deadlines.ts";
 import { decideFinish, decideHeartbeat, decideOpen } from "../domain/decide.ts";
 import { decideAppend, EMPTY_LEDGER } from "../domain/events.ts";
@@ -53,7 +55,7 @@ const keepNothing: RunStore = {
 /** The runs are in `file`; the credentials of a baseline are in memory. */
 async function runsOf(kind: SideKind, file: string, store: Store): Promise<RunStore> {
   if (kind === "nothing") return keepNothing;
-  if (kind === "ours" || kind === "alone") return createRunStore(store);
+  if (onDisk) return createRunStore(store, rateCards);
   const kv = await Deno.openKv(file);
   if (kind === "queued") consumeFinished(kv);
   return createBaseline(kv);
@@ -61,26 +63,31 @@ async function runsOf(kind: SideKind, file: string, store: Store): Promise<RunSt
 
 const [name = "ours", file = ":memory:", teams = "1"] = Deno.args;
 const kind = name as SideKind;
-const onDisk = kind === "ours" || kind === "alone";
-const store = await openStore(onDisk ? file : ":memory:", ...(kind === "alone" ? [ALONE] : []));
+const onDisk = kind === "ours" || kind === "workless" || kind === "alone";
+const limits = kind === "alone" ? ALONE : undefined;
+const store = await openStore(onDisk ? file : ":memory:", limits, kind === "ours");
 const environment = {
   now: () => Date.now(),
   random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),
 };
 await createTeams(store, Number(teams));
 const rateCards = createRateCardStore(store, environment);
+const log = createLineLog(Deno.stdout).write;
+const reprices = kind === "ours"
+  ? startBackground(store, rateCards, environment, log).reprices
+  : createRepriceStore(store, rateCards, environment);
 const app = createApp({
   region: "eu",
   runs: await runsOf(kind, file, store),
   credentials: createCredentialStore(store, environment, { region: "eu", refusedSecret: null }),
   rateCards,
   spend: createSpendStore(store),
-  reprices: createRepriceStore(store, rateCards, environment),
+  reprices,
   environment,
   bodyDeadlines: new Deadlines(BODY_DEADLINE_MS, TIMERS),
   ready: () => Promise.resolve(true),
   draining: () => false,
-  log: createLineLog(Deno.stdout).write,
+  log,
 });
 const server = serve(app.fetch, "127.0.0.1", 0);
 Deno.stderr.writeSync(new TextEncoder().encode(`${server.url}\n`));

@@ -3,7 +3,7 @@ import { createCredentialStore, createTeam, ensureFirstTeam } from "../kv/creden
 import type { Store } from "../kv/store.ts";
 
 const REGION = "eu";
-const SPEC = { name: "bench", grant: { kind: "api_key", scopes: ["ingest"] } } as const;
+const SPEC = { name: "bench", grant: { kind: "api_key", scopes: ["ingest", "read"] } } as const;
 
 /** The key of team number `n`. */
 export function keyOf(n: number): string {

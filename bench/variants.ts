@@ -1,6 +1,6 @@
 /** Opens in variants: retries, many teams, half of the top rate. */
 import { type Figures, figuresOf } from "./calls.ts";
-import { type Load, measure, type Measured } from "./measure.ts";
+import { type Load, measure, type Measured, nextPause } from "./measure.ts";
 import { say } from "./say.ts";
 import { type Side, startSide } from "./sides.ts";
 import { median, ratios } from "./stats.ts";
@@ -31,7 +31,7 @@ export async function measureVariants(
   seconds: number,
 ): Promise<VariantsResult> {
   say(`variants: starting a server with ${TEAMS} teams …`);
-  await using side = await startSide("ours", `${folder}/variants.kv`, { teams: TEAMS });
+  await using side = await startSide("workless", `${folder}/variants.kv`, { teams: TEAMS });
   const load: Load = { call: "open", connections: CONNECTIONS, seconds };
   const [plain, retries, teams]: [Measured[], Measured[], Measured[]] = [[], [], []];
   for (let round = 1; round <= rounds; round++) {
@@ -73,14 +73,4 @@ async function measureAt(side: Side, load: Load, rate: number, rounds: number) {
     measured.push(await measure(side, { ...load, pauseMs }));
   }
   return measured;
-}
-
-/** The pause that should lead to a rate, after another one led to what was achieved. */
-export function nextPause(
-  pauseMs: number,
-  connections: number,
-  achieved: number,
-  wanted: number,
-): number {
-  return Math.max(0.5, pauseMs + 1000 * connections * (1 / wanted - 1 / achieved));
 }

@@ -106,6 +106,13 @@ function parseEvent(sent: unknown, payload: RawJson | null, index: number): Pars
   return { ok: true, value: event };
 }
 
+/** Reads again what the totals counted of a stored event's payload. */
+export function storedFacts(type: string, data: RawJson): EventFacts {
+  const sent: unknown = JSON.parse(data);
+  const facts = parseFacts(type, isObject(sent) ? sent : {}, 0);
+  return facts.ok ? facts.value : { error: false };
+}
+
 /** Reads the call out of a stored event's payload, which was checked when it came. */
 export function storedCall(type: string, data: RawJson): LlmCall | undefined {
   if (type !== "llm_call") return undefined;

@@ -52,8 +52,8 @@ export interface DeadStage extends DirtyRun {
 
 /** The store as the worker sees it. Methods reject with `StorageUnavailable` when it fails. */
 export interface PipelineStore {
-  /** Reads the oldest marks of a lane. */
-  takeDirty(lane: DirtyLane, rowsMax: number): Promise<DirtyRows>;
+  /** Reads the oldest marks of a lane, of about so many runs. */
+  takeDirty(lane: DirtyLane, runsMax: number): Promise<DirtyRows>;
   /**
    * Brings the summaries of a team's runs up to date, and the team's roll-ups by the difference.
    * Repeating it changes nothing.

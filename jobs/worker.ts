@@ -38,8 +38,8 @@ export interface WorkerDeps {
   readonly failurePauseMs?: number;
 }
 
-/** Rows of marks taken at once: each names the runs of one commit. */
-const ROWS_PER_TURN = 4;
+/** Runs taken at once. */
+const RUNS_PER_TURN = 200;
 
 /** Stages taken at once. */
 const STAGES_PER_TURN = 20;
@@ -90,7 +90,7 @@ export class Worker {
         if (!await this.#turn()) await this.#sleep();
       } catch (error) {
         this.#tell("The worker goes on after a pause", error);
-        await this.#alarm.pause(this.#deps.failurePauseMs ?? FAILURE_PAUSE_MS);
+        if (!this.#stopped) await this.#alarm.pause(this.#deps.failurePauseMs ?? FAILURE_PAUSE_MS);
       }
     }
   }
@@ -114,7 +114,7 @@ export class Worker {
 
   async #sumUp(): Promise<boolean> {
     for (const lane of DIRTY_LANES) {
-      const rows = await this.#deps.store.takeDirty(lane, ROWS_PER_TURN);
+      const rows = await this.#deps.store.takeDirty(lane, RUNS_PER_TURN);
       if (rows.rows === 0) continue;
       await this.#bringUpToDate(rows);
       return true;

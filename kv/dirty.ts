@@ -12,19 +12,26 @@ import { decodeDirty, parseDirtyName } from "./dirty_mark.ts";
 import { keys } from "./keys.ts";
 import { type Store, unavailable } from "./store.ts";
 
-/** Reads the oldest rows of a lane. */
+/** Rows read at once: each has one to a hundred runs. */
+const ROWS_PER_READ = 100;
+
+/** Reads the oldest rows of a lane, until they name so many runs. */
 export async function readDirty(
   store: Store,
   lane: DirtyLane,
-  rowsMax: number,
+  runsMax: number,
 ): Promise<DirtyRows> {
   const rows: Deno.KvKey[] = [];
   const names = new Set<string>();
   try {
-    const entries = store.reader.list<string>({ prefix: keys.dirtyLane(lane) }, { limit: rowsMax });
+    const entries = store.reader.list<string>({ prefix: keys.dirtyLane(lane) }, {
+      limit: ROWS_PER_READ,
+      batchSize: ROWS_PER_READ,
+    });
     for await (const { key, value } of entries) {
       rows.push(key);
       for (const name of decodeDirty(value)) names.add(name);
+      if (names.size >= runsMax) break;
     }
   } catch (error) {
     throw unavailable("list", error);

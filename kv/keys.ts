@@ -123,6 +123,20 @@ export const keys = {
   teamCredential: (team: TeamId, id: string): Deno.KvKey => ["team_credential", team, id],
   /** A team. */
   team: (team: TeamId): Deno.KvKey => ["team", team],
+  /** Every run of every team. */
+  runs: (): Deno.KvKey => ["run"],
+  /** Every mark of a dirty run, in all lanes. */
+  dirtyMarks: (): Deno.KvKey => ["dirty"],
+  /** The versions of all teams' roll-ups. */
+  rollupVersions: (): Deno.KvKey => ["rollup_version"],
+  /** All roll-ups of a team. */
+  teamRollups: (team: TeamId): Deno.KvKey => ["rollup", team],
+  /** The usage counters of a team. */
+  teamUsage: (team: TeamId): Deno.KvKey => ["usage", team],
+  /** All agents of a team. */
+  teamAgents: (team: TeamId): Deno.KvKey => ["agent", team],
+  /** Where the keys of teams lie whose second part is the team. */
+  ofTeams: (): Deno.KvKey[] => [["team"], ["rollup"], ["usage"], ["agent"]],
   /** The id of the team that the first start created. */
   firstTeam: (): Deno.KvKey => ["first_team"],
 } as const;

@@ -56,6 +56,24 @@ export async function openStore(
   }
 }
 
+/**
+ * Opens a store beside the service that may have it, to look at it and to write a little: without the
+ * lock, and never a file that is not there. Writes wait while the service has the file.
+ *
+ * @throws {StoreRefused} when there is none, or it cannot be opened
+ */
+export async function openBeside(location: string): Promise<OpenStore> {
+  if (location === ":memory:") {
+    throw new StoreRefused("A ledger in memory ends with its process: name a file or a URL");
+  }
+  const found = isUrl(location) || await Deno.stat(location).catch(() => null);
+  if (found === null) {
+    throw new StoreRefused(`There is no ledger at ${location}: name the file of RUNLEDGER_KV`);
+  }
+  const kv = await openKv(location);
+  return openHandles({ kv, reader: null, lock: null }, backEndOf(location), false);
+}
+
 /** A shared KV may be the back end with the smallest limits; nothing tells which it is. */
 function backEndOf(location: string): BackEnd {
   return isFile(location) || location === ":memory:" ? BACK_ENDS.embedded : BACK_ENDS.remote;

@@ -80,6 +80,11 @@ export function openingOf({ opening }: RunParts): Opening {
   return opening;
 }
 
+/** What a heartbeat cost, in dollars; what an open run will cost is not known yet (decision 29). */
+export function heartbeatCost(parts: RunParts): number {
+  return parts.closing === null ? 0 : dollars(reportedCost(parts));
+}
+
 function heartbeatJson({ id, parts }: Settled): RawJson {
   const opening = openingOf(parts);
   const { closing } = parts;
@@ -90,8 +95,7 @@ function heartbeatJson({ id, parts }: Settled): RawJson {
     started_at: formatInstant(opening.startedAt),
     finished_at: closing === null ? null : formatInstant(closing.finishedAt),
     received_at: formatInstant(heartbeatReceivedAt(parts)),
-    // What an open run will have cost is not known yet (decision 29).
-    cost_usd: closing === null ? 0 : dollars(reportedCost(parts)),
+    cost_usd: heartbeatCost(parts),
     duration_ms: durationOf(opening, closing),
   });
 }

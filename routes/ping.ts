@@ -3,11 +3,11 @@ import { agentRefusalOf } from "../domain/credentials.ts";
 import { rawOf } from "../domain/json.ts";
 import { parseHeartbeat } from "../domain/parse.ts";
 import { parseQuery, readPing } from "../domain/ping.ts";
-import { heartbeatWord, statusOf } from "../domain/run.ts";
+import { heartbeatWord, reportedBy, type RunParts, statusOf } from "../domain/run.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answer, answerText, fail, writeHeaders } from "./answer.ts";
 import { type AppDeps, type Handle, parseContext } from "./context.ts";
-import { heartbeatReceivedAt, openingOf, settleHeartbeat } from "./heartbeats.ts";
+import { heartbeatCost, heartbeatReceivedAt, openingOf, settleHeartbeat } from "./heartbeats.ts";
 import { queryOf } from "./query.ts";
 
 export function ping(deps: AppDeps): Handle {
@@ -42,7 +42,14 @@ export function ping(deps: AppDeps): Handle {
       agent: openingOf(parts).agent,
       status: heartbeatWord(statusOf(parts)),
       received_at: formatInstant(heartbeatReceivedAt(parts)),
+      // Only where the ping said anything about it; a plain one stays as short as it is.
+      cost_usd: tellsCost(parts) ? heartbeatCost(parts) : undefined,
     };
     return answer(c, 200, rawOf(json), headers);
   };
+}
+
+function tellsCost(parts: RunParts): boolean {
+  const { cost, model } = reportedBy(parts);
+  return cost !== undefined || model !== undefined;
 }

@@ -2,10 +2,9 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { countSyncs } from "../../bench/fsyncs.ts";
 import { fileSystemOf } from "../../bench/machine.ts";
-import { parseWrk } from "../../bench/measure.ts";
 import { growthOf } from "../../bench/memory.ts";
 import { parseUsage } from "../../bench/process.ts";
-import { nextPause } from "../../bench/variants.ts";
+import { nextPause, parseWrk } from "../../bench/measure.ts";
 
 Deno.test("wrk: refusals are failures and count for no rate", () => {
   const line = '{"requests":1000,"refused":100,"lost":5,"durationUs":2000000,' +

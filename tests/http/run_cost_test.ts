@@ -60,6 +60,7 @@ function sumOf(items: readonly { readonly cost_usd: number }[]): bigint {
 
 /** Checks that everything on all pages adds up; answers the calls of all of them. */
 async function assertAddsUp(h: Harness, limit = 50) {
+  await h.worker.idle();
   const calls: { cost_usd: number; stated: boolean; lines: { cost_usd: number }[] }[] = [];
   let first: Answer["json"] = null;
   let cursor: string | null = null;

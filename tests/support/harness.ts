@@ -12,12 +12,10 @@ import { monthOf } from "../../domain/time.ts";
 import { createCredentialStore, createTeam, ensureFirstTeam } from "../../kv/credentials.ts";
 import { type OpenStore, openStore } from "../../kv/open.ts";
 import { createRateCardStore } from "../../kv/rate_cards.ts";
-import { createRepriceStore } from "../../kv/reprice_jobs.ts";
 import { createSpendStore } from "../../kv/rollups.ts";
 import { createRunStore } from "../../kv/run_store.ts";
-import { STAGE_HANDLERS } from "../../jobs/stage_handlers.ts";
-import { Worker } from "../../jobs/worker.ts";
-import { createPipelineStore } from "../../kv/pipeline_store.ts";
+import { startBackground } from "../../background.ts";
+import type { Worker } from "../../jobs/worker.ts";
 import { isReady } from "../../kv/store.ts";
 import { createApp } from "../../routes/app.ts";
 import type { AppDeps } from "../../routes/context.ts";
@@ -109,14 +107,9 @@ export class Harness implements AsyncDisposable {
     });
     this.team = first.team;
     const rateCards = createRateCardStore(this.store, environment);
-    const reprices = createRepriceStore(this.store, rateCards, environment);
-    this.worker = new Worker({
-      reprices,
-      store: createPipelineStore(this.store, new Set(STAGE_HANDLERS.keys()), environment.now),
-      handlers: STAGE_HANDLERS,
-      now: environment.now,
-      log: (line) => this.log.push(line),
-    });
+    const log = (line: string) => void this.log.push(line);
+    const { worker, reprices } = startBackground(this.store, rateCards, environment, log);
+    this.worker = worker;
     const app = createApp({
       region,
       runs: createRunStore(this.store, rateCards),
@@ -128,12 +121,10 @@ export class Harness implements AsyncDisposable {
       bodyDeadlines: this.#bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS),
       ready: () => isReady(this.store),
       draining: () => this.draining,
-      log: (line) => this.log.push(line),
+      log,
       ...this.#options.deps,
     });
     this.#server = serve(app.fetch, "127.0.0.1", 0);
-    this.store.doorbell.listen(() => this.worker.wake());
-    this.worker.start();
   }
 
   /** Stops the service and starts it again on the same file. */

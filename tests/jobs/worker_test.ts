@@ -1,0 +1,199 @@
+/** The worker over real files: what it does first, what it never loses, how it ends. */
+import { assert, assertEquals } from "@std/assert";
+import type { TeamId } from "../../domain/credentials.ts";
+import { StorageUnavailable } from "../../domain/errors.ts";
+import type { PipelineStore } from "../../domain/pipeline.ts";
+import { createPipelineStore } from "../../kv/pipeline_store.ts";
+import { finish, open, run, TEAM } from "../support/pipeline.ts";
+import { Gate, Workshop } from "../support/workshop.ts";
+
+Deno.test("worker: a finish becomes final without anybody calling anything", async () => {
+  await using shop = await Workshop.open();
+  shop.worker.start();
+  await open(shop.runs, 1);
+  await finish(shop.runs, 1);
+  await shop.worker.idle();
+  const stored = await shop.runs.read(TEAM, run(1), null, 1);
+  assertEquals([stored?.summary?.revision, stored?.processing?.revision], [1, 1]);
+  assertEquals(await shop.temp.keysBelow(["dirty"]), []);
+});
+
+Deno.test("worker: what an earlier process left is taken up at the start", async () => {
+  await using shop = await Workshop.open();
+  await open(shop.runs, 1);
+  await finish(shop.runs, 1);
+  assertEquals((await shop.temp.keysBelow(["dirty"])).length, 2);
+  shop.worker.start();
+  await shop.worker.idle();
+  assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
+});
+
+Deno.test("worker: closed runs go before open ones, also when open ones came first", async () => {
+  const projected: string[] = [];
+  await using shop = await Workshop.open({
+    wrap: (store) => ({
+      ...store,
+      project: (team, runs) => {
+        projected.push(...runs);
+        return store.project(team, runs);
+      },
+    }),
+  });
+  // One commit each, so that they are more rows than one turn takes.
+  for (let n = 0; n < 10; n++) await open(shop.runs, n);
+  for (let n = 20; n < 30; n++) await finish(shop.runs, n);
+  shop.worker.start();
+  await shop.worker.idle();
+  const ids = (from: number) => Array.from({ length: 10 }, (_, i) => run(from + i));
+  assertEquals(projected, [...ids(20), ...ids(0)]);
+});
+
+Deno.test("worker: a ring while it works is not lost", async () => {
+  const gate = new Gate();
+  let looked = 0;
+  await using shop = await Workshop.open({
+    wrap: (store) => ({
+      ...store,
+      // The last question before it goes to sleep: by then it has seen that nothing was dirty.
+      nextDueMs: async () => {
+        if (++looked === 1) await gate.pass();
+        return await store.nextDueMs();
+      },
+    }),
+  });
+  shop.worker.start();
+  await gate.reached();
+  await finish(shop.runs, 1);
+  gate.open();
+  await shop.settled(run(1));
+});
+
+Deno.test("worker: idle waits for what became dirty before it was asked", async () => {
+  await using shop = await Workshop.open();
+  shop.worker.start();
+  for (let n = 0; n < 30; n++) {
+    await finish(shop.runs, n);
+    await shop.worker.idle();
+    assertEquals((await shop.runs.read(TEAM, run(n), null, 1))?.summary?.revision, 1);
+  }
+});
+
+Deno.test("worker: stop waits for what is under way, and nothing begins after it", async () => {
+  const gate = new Gate();
+  let stopped = false;
+  const order: string[] = [];
+  await using shop = await Workshop.open({
+    wrap: (store) => ({
+      ...store,
+      project: async (team, runs) => {
+        await gate.pass();
+        await store.project(team, runs);
+        order.push("projected");
+      },
+    }),
+  });
+  await finish(shop.runs, 1);
+  shop.worker.start();
+  await gate.reached();
+  const stopping = shop.worker.stop().then(() => (stopped = true, order.push("stopped")));
+  await finish(shop.runs, 2);
+  assert(!stopped);
+  gate.open();
+  await stopping;
+  assertEquals(order, ["projected", "stopped"]);
+  assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
+  assertEquals((await shop.runs.read(TEAM, run(2), null, 1))?.summary, null);
+  // What came too late is still marked.
+  assertEquals((await shop.temp.keysBelow(["dirty", "closed"])).length, 1);
+});
+
+Deno.test("worker: stop waits for all teams, also when the store failed for one", async () => {
+  const gate = new Gate();
+  let done = false;
+  const other = { ...TEAM, id: "other" as TeamId };
+  await using shop = await Workshop.open({
+    wrap: (store) => ({
+      ...store,
+      project: async (team, runs) => {
+        if (team === other.id) throw new StorageUnavailable("disk I/O error");
+        await gate.pass();
+        await store.project(team, runs);
+        done = true;
+      },
+    }),
+  });
+  await Promise.all([finish(shop.runs, 1), finish(shop.runs, 1, other)]);
+  shop.worker.start();
+  await gate.reached();
+  const stopping = shop.worker.stop();
+  gate.open();
+  await stopping;
+  assert(done, "it stopped while a team was under way");
+});
+
+Deno.test("worker: a store that fails keeps the marks, and the worker goes on after its pause", async () => {
+  let failures = 3;
+  const fail =
+    <Args extends unknown[], T>(method: (...args: Args) => Promise<T>) =>
+    (...args: Args): Promise<T> =>
+      failures-- > 0 ? Promise.reject(new StorageUnavailable("disk I/O error")) : method(...args);
+  for (const name of ["takeDirty", "project", "dueStages", "nextDueMs"] as const) {
+    failures = 3;
+    await using shop = await Workshop.open({
+      failurePauseMs: 1,
+      wrap: (store): PipelineStore => ({ ...store, [name]: fail(store[name] as never) }),
+    });
+    await finish(shop.runs, 1);
+    const marks = await shop.temp.keysBelow(["dirty"]);
+    shop.worker.start();
+    await shop.worker.idle();
+    assert(failures < 0, name);
+    assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
+    assertEquals([marks.length, (await shop.temp.keysBelow(["dirty"])).length], [1, 0]);
+    assertEquals(shop.log.filter((line) => line.includes("disk I/O error")).length, 3);
+    // It is no fault of the run: that none of its tries were used up.
+    assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
+  }
+});
+
+Deno.test("worker: marks whose forgetting failed are looked at again, and nothing counts twice", async () => {
+  let failures = 2;
+  await using shop = await Workshop.open({
+    failurePauseMs: 1,
+    wrap: (store) => ({
+      ...store,
+      takeDirty: async (lane, max) => {
+        const { settle, ...rows } = await store.takeDirty(lane, max);
+        return {
+          ...rows,
+          settle: () =>
+            rows.rows > 0 && failures-- > 0
+              ? Promise.reject(new StorageUnavailable("disk I/O error"))
+              : settle(),
+        };
+      },
+    }),
+  });
+  await open(shop.runs, 1);
+  await finish(shop.runs, 1);
+  shop.worker.start();
+  await shop.worker.idle();
+  assert(failures < 0);
+  assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
+  assertEquals(await shop.temp.keysBelow(["dirty"]), []);
+});
+
+Deno.test("worker: two at once over one file bring every run up to date once", async () => {
+  await using shop = await Workshop.open();
+  const second = shop.another(createPipelineStore(shop.store, new Set(), shop.now));
+  shop.worker.start();
+  second.start();
+  await Promise.all(Array.from({ length: 200 }, async (_, n) => {
+    await open(shop.runs, n);
+    second.wake();
+    await finish(shop.runs, n);
+  }));
+  await Promise.all([shop.worker.idle(), second.idle()]);
+  await second.stop();
+  assertEquals(await shop.sumsAddUp(), 200);
+});

@@ -1,0 +1,88 @@
+/** `deno task audit`: recomputes every figure of a ledger from the parts of its runs. */
+import { type AuditResult, auditStore, type TeamAudit } from "../kv/audit.ts";
+import { parseOptions } from "./client.ts";
+import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
+import { type Io, processIo, runTool, type Screen } from "./progress.ts";
+
+const HELP = [
+  "deno task audit [--kv=FILE]",
+  "Adds up the events of every run again and compares: ledgers, summaries, roll-ups, usage counters,",
+  "counts of agents, and the index of models. It only reads, also beside a running service.",
+  ...LEDGER_HELP,
+  "Exit codes: 0 exact, 1 something differs, 3 no such ledger, 4 a team was too busy to compare.",
+];
+
+/** What the command exits with. */
+const EXIT = { exact: 0, different: 1, busy: 4 } as const;
+
+/** Runs between two lines of progress, where they cannot be drawn over each other. */
+const RUNS_PER_LINE = { terminal: 100, elsewhere: 10_000 } as const;
+
+/** Runs the command; answers its exit code. */
+export function audit(args: readonly string[], io: Io): Promise<number> {
+  return runTool(io, async () => {
+    const { values } = parseOptions({ args: [...args], options: LEDGER_OPTIONS });
+    if (values.help) {
+      HELP.forEach((line) => io.out(line));
+      return EXIT.exact;
+    }
+    const { result, location } = await withLedger(values.kv, async (store, location) => {
+      using runs = countRuns(io.screen);
+      return { result: await auditStore(store, { onRun: runs.step }), location };
+    });
+    result.teams.map(teamLine).forEach((line) => io.out(line));
+    tellDifferences(result, io);
+    io.out(verdict(result, location));
+    if (result.differenceCount > 0) return EXIT.different;
+    return result.teams.some(({ state }) => state === "busy") ? EXIT.busy : EXIT.exact;
+  });
+}
+
+function teamLine({ team, state, runs, events, differences }: TeamAudit): string {
+  const told = state === "different" ? count(differences, "difference") : state;
+  return `${team}: ${told}, ${count(runs, "run")}, ${count(events, "event")}`;
+}
+
+function tellDifferences({ differences, differenceCount }: AuditResult, io: Io): void {
+  for (const { team, what, expected, found } of differences) {
+    io.out(`  ${team}: ${what}`);
+    io.out(`    the parts give: ${expected}`);
+    io.out(`    stored is:      ${found}`);
+  }
+  const more = differenceCount - differences.length;
+  if (more > 0) io.out(`  and ${count(more, "difference")} more`);
+}
+
+function verdict({ teams, differenceCount }: AuditResult, location: string): string {
+  if (differenceCount > 0) {
+    return `${count(differenceCount, "difference")} in ${location}: keep a copy of the file, ` +
+      "see docs/AUDIT.md";
+  }
+  const busy = teams.filter(({ state }) => state === "busy").length;
+  if (busy > 0) {
+    return `${count(busy, "team")} changed all the time and could not be compared: ` +
+      "audit again at a quieter time, or with the service stopped";
+  }
+  return `${location} is exact: every sum is that of its parts`;
+}
+
+/** Counts runs on the screen: how many there will be is not known. */
+function countRuns(screen: Screen): Disposable & { readonly step: () => void } {
+  let runs = 0;
+  const every = screen.isTerminal ? RUNS_PER_LINE.terminal : RUNS_PER_LINE.elsewhere;
+  return {
+    step() {
+      if (++runs % every !== 0) return;
+      screen.write(screen.isTerminal ? `\r${runs} runs` : `${runs} runs\n`);
+    },
+    [Symbol.dispose]() {
+      if (screen.isTerminal && runs >= every) screen.write("\n");
+    },
+  };
+}
+
+function count(number: number, thing: string): string {
+  return `${number} ${thing}${number === 1 ? "" : "s"}`;
+}
+
+if (import.meta.main) Deno.exit(await audit(Deno.args, processIo()));

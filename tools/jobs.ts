@@ -1,0 +1,91 @@
+/** `deno task jobs`: what waits for the worker, and the stages that were given up. */
+import { type DeadStage, DIRTY_LANES, type PipelineStore } from "../domain/pipeline.ts";
+import { formatInstant } from "../domain/time.ts";
+import { type Backlog, readBacklog, type Waiting } from "../kv/backlog.ts";
+import type { OpenStore } from "../kv/open.ts";
+import { createPipelineStore } from "../kv/pipeline_store.ts";
+import { parseOptions } from "./client.ts";
+import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
+import { type Io, processIo, runTool, ToolFailure, UsageError } from "./progress.ts";
+
+const HELP = [
+  "deno task jobs [--kv=FILE] [--redrive=RUN_ID|all]",
+  "Lists what waits for the worker, and the stages of runs that were given up after 8 tries.",
+  ...LEDGER_HELP,
+  "  --redrive=RUN_ID|all  give the dead stages of a run, or of all, their tries back",
+  "Exit codes: 0 nothing is dead, 1 something is or the run has no dead stage, 3 no such ledger.",
+];
+
+/** Runs the command; answers its exit code. */
+export function jobs(args: readonly string[], io: Io, now = () => Date.now()): Promise<number> {
+  return runTool(io, async () => {
+    const options = { ...LEDGER_OPTIONS, redrive: { type: "string" } } as const;
+    const { values } = parseOptions({ args: [...args], options });
+    if (values.help) {
+      HELP.forEach((line) => io.out(line));
+      return 0;
+    }
+    if (values.redrive === "") throw new UsageError("--redrive takes the id of a run, or all");
+    return await withLedger(values.kv, async (store) => {
+      const pipeline = createPipelineStore(store, new Set(), now);
+      if (values.redrive !== undefined) return await redrive(pipeline, values.redrive, io);
+      return await list(store, pipeline, io);
+    });
+  });
+}
+
+async function list(store: OpenStore, pipeline: PipelineStore, io: Io): Promise<number> {
+  backlogLines(await readBacklog(store)).forEach((line) => io.out(line));
+  let dead = 0;
+  for await (const one of pipeline.deadStages()) {
+    if (dead++ === 0) io.out("Dead stages:");
+    deadLines(one).forEach((line) => io.out(line));
+  }
+  io.out(
+    dead === 0
+      ? "No stage is dead."
+      : `${dead} dead: mend the cause, then deno task jobs --redrive=RUN_ID, or --redrive=all`,
+  );
+  return dead === 0 ? 0 : 1;
+}
+
+function backlogLines({ dirty, stages }: Backlog): string[] {
+  return [
+    ...DIRTY_LANES.map((lane) =>
+      `Changes of ${lane} runs to sum up: ${waitingText(dirty[lane], "since")}`
+    ),
+    `Stages that wait: ${waitingText(stages, "due")}`,
+  ];
+}
+
+function waitingText({ count, oldestMs }: Waiting, word: string): string {
+  return oldestMs === null ? "none" : `${count}, the oldest ${word} ${formatInstant(oldestMs)}`;
+}
+
+function deadLines({ team, run, stage }: DeadStage): string[] {
+  const { attempts, at, error } = stage;
+  return [
+    `  ${run} of ${team}: ${stage.stage}, ${attempts} tries, since ${formatInstant(at)}`,
+    `    ${error ?? "no error was kept"}`,
+  ];
+}
+
+async function redrive(pipeline: PipelineStore, wanted: string, io: Io): Promise<number> {
+  let revived = 0;
+  for await (const one of pipeline.deadStages()) {
+    if (wanted !== "all" && one.run !== wanted) continue;
+    if (!await pipeline.revive(one)) continue;
+    revived++;
+    io.out(`${one.run} of ${one.team}: ${one.stage.stage} is tried again`);
+  }
+  if (revived > 0) {
+    io.out("A running service begins within a minute, a stopped one when it starts.");
+  } else if (wanted === "all") {
+    io.out("No stage is dead: there is nothing to do.");
+  } else {
+    throw new ToolFailure(`${wanted} has no dead stage: deno task jobs lists those that have`);
+  }
+  return 0;
+}
+
+if (import.meta.main) Deno.exit(await jobs(Deno.args, processIo()));

@@ -1,0 +1,51 @@
+/** The ledger that a tool works on: the file of a service that may be running. */
+import { parseConfig } from "../config.ts";
+import { StorageUnavailable } from "../domain/errors.ts";
+import { openBeside, type OpenStore, StoreRefused } from "../kv/open.ts";
+import { ToolFailure, UsageError } from "./progress.ts";
+
+/** Options of every tool that works on a ledger. */
+export const LEDGER_OPTIONS = {
+  kv: { type: "string" },
+  help: { type: "boolean", default: false },
+} as const;
+
+/** Lines of help about {@link LEDGER_OPTIONS}. */
+export const LEDGER_HELP = [
+  "  --kv=FILE    the ledger (default RUNLEDGER_KV, else ./data/runledger.kv)",
+];
+
+/** The ledger cannot be used. */
+class LedgerRefused extends ToolFailure {
+  override readonly name = "LedgerRefused";
+  override readonly exitCode = 3;
+}
+
+/** Opens a ledger for as long as a tool works on it. */
+export async function withLedger<T>(
+  named: string | undefined,
+  work: (store: OpenStore, location: string) => Promise<T>,
+): Promise<T> {
+  const location = locationOf(named ?? Deno.env.get("RUNLEDGER_KV"));
+  try {
+    const store = await openBeside(location);
+    try {
+      return await work(store, location);
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    if (error instanceof StoreRefused) throw new LedgerRefused(error.message);
+    if (error instanceof StorageUnavailable) {
+      throw new LedgerRefused(`${error.message}: is ${location} the ledger? Try again`);
+    }
+    throw error;
+  }
+}
+
+/** The setting as the service reads it. */
+function locationOf(sent: string | undefined): string {
+  const parsed = parseConfig(sent === undefined ? {} : { RUNLEDGER_KV: sent }, []);
+  if (!parsed.ok) throw new UsageError(parsed.problems.join("; "));
+  return parsed.config.kv;
+}
