@@ -52,7 +52,8 @@ const app = createApp({
 });
 const server = listen();
 // Whatever bell was lost: once a minute the worker looks by itself.
-Deno.cron("wake the worker", "* * * * *", () => worker.wake());
+const clock = new AbortController();
+Deno.cron("wake the worker", "* * * * *", { signal: clock.signal }, () => worker.wake());
 const shutdown = stopOnSignals(drain, exit);
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
@@ -73,6 +74,7 @@ function listen(): RunningServer {
 /** Lets requests under way finish and keeps every acknowledged write. */
 async function drain(): Promise<void> {
   await server.drain();
+  clock.abort();
   await worker.stop();
   await store.close();
   bodyDeadlines[Symbol.dispose]();

@@ -11,7 +11,7 @@ import type { PagedEvent, RunPage } from "./ports.ts";
 import { isPriceable } from "./price_events.ts";
 import { type CostLine, costLines } from "./pricing.ts";
 import type { RateMatch } from "./rates.ts";
-import { reportedBy, reportedCall, reportedCost } from "./run.ts";
+import { heartbeatPrice, reportedBy, reportedCall, reportedCost } from "./run.ts";
 import { type CostFlag, costOfRun, type RunHead, usageOfRun } from "./run_cost.ts";
 
 /**
@@ -130,8 +130,8 @@ function explainReported({ parts, repriced }: RunHead): ExplainedCall | null {
   }
   const call = reportedCall(reported);
   if (call === null) return null;
-  const price = repriced ?? reported.price;
-  if (price === undefined) return { ...named, ...NOT_PRICED, unpriced: true, flags: flagsOf(call) };
+  const price = heartbeatPrice(parts, repriced);
+  if (price === null) return { ...named, ...NOT_PRICED, unpriced: true, flags: flagsOf(call) };
   return { ...named, ...explainPrice(price.by, call, cost) };
 }
 

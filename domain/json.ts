@@ -66,8 +66,8 @@ export function walkMembers(
 /** Whether the key that stands at `start` to `end`, quotes included, reads `name`. */
 export function isKey(text: string, start: number, end: number, name: string): boolean {
   const units = end - start - 2;
-  if (units === name.length) return text.startsWith(name, start + 1);
-  // An escape takes more units than the character it stands for.
+  // An escape takes more units than the character it stands for, so a key as long as the name has none.
+  if (units === name.length) return text.startsWith(name, start + 1) && !name.includes("\\");
   return units > name.length && keyText(text, start, end) === name;
 }
 

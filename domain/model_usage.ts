@@ -34,19 +34,37 @@ export const OTHER_MODELS = "(other models)";
  *
  * When there are too many names the smallest stay and the rest is one line. A name among the smallest
  * of all is so from its first sight on, so the lines do not depend on the order calls arrive in, and
- * nothing is ever lost from their sum.
+ * nothing is ever lost from their sum. Once there is a rest, a name behind all that stayed may be in it
+ * already and joins it, also when pricing anew has made room: no name is ever in part in the rest.
  */
 export function addModelUsage(
   lines: readonly ModelUsage[],
   line: ModelUsage,
 ): readonly ModelUsage[] {
+  if (mayBeInRest(lines, line)) return merge(lines, restOf(line));
   const sum = merge(lines, line);
-  const named = sum.filter(({ model }) => model !== OTHER_MODELS);
+  const named = sum.filter((one) => !isRest(one));
   if (named.length <= RUN_MODELS_MAX) return sum;
   const last = named.at(-1);
   if (last === undefined) return sum;
   const kept = sum.filter((one) => one !== last);
-  return merge(kept, { ...last, provider: null, model: OTHER_MODELS });
+  return merge(kept, restOf(last));
+}
+
+/** Whether a line stands for the models that are not named one by one. */
+export function isRest({ provider, model }: Pick<ModelUsage, "provider" | "model">): boolean {
+  return model === OTHER_MODELS && provider === null;
+}
+
+function restOf(line: ModelUsage): ModelUsage {
+  return { ...line, provider: null, model: OTHER_MODELS };
+}
+
+/** Whether calls like these may be in the rest: whatever is there stood behind all names. */
+function mayBeInRest(lines: readonly ModelUsage[], line: ModelUsage): boolean {
+  if (!lines.some(isRest)) return false;
+  const last = lines.findLast((one) => !isRest(one));
+  return last === undefined || sortName(last) < sortName(line);
 }
 
 /** Takes a line back out of the lines of a run that it was added to. */
@@ -55,7 +73,7 @@ export function subtractModelUsage(
   line: ModelUsage,
 ): readonly ModelUsage[] {
   const isNamed = lines.some((known) => isSameModel(known, line) && known.priced === line.priced);
-  const name = isNamed ? line : { ...line, provider: null, model: OTHER_MODELS };
+  const name = isNamed ? line : restOf(line);
   return merge(lines, {
     ...name,
     calls: -line.calls,

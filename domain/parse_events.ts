@@ -115,9 +115,7 @@ export function storedFacts(type: string, data: RawJson): EventFacts {
 
 /** Reads the call out of a stored event's payload, which was checked when it came. */
 export function storedCall(type: string, data: RawJson): LlmCall | undefined {
-  if (type !== "llm_call") return undefined;
-  const facts = parseFacts(type, JSON.parse(data), 0);
-  return facts.ok ? facts.value.call : undefined;
+  return type === "llm_call" ? storedFacts(type, data).call : undefined;
 }
 
 function parseFacts(

@@ -103,9 +103,14 @@ export function repriceBatch(
   const cost = totals.cost + sum.after - sum.before;
   return {
     sum,
-    prices: changed ? { matches, by, costs } : null,
+    prices: changed ? { ...usedOnly(matches, by), costs } : null,
     totals: { ...totals, cost, models },
   };
+}
+
+/** Whether a heartbeat states what its run cost, which nothing prices anew (pricing rule 1). */
+export function isStated(parts: RunParts): boolean {
+  return parts.opening?.kind === "heartbeat" && reportedBy(parts).cost !== undefined;
 }
 
 /** What pricing a heartbeat anew comes to. */
@@ -116,7 +121,7 @@ export interface RepricedHeartbeat {
   readonly price: ReportedPrice | null | undefined;
 }
 
-/** Prices a heartbeat's tokens anew; a stated cost is never touched (pricing rule 1). */
+/** Prices a heartbeat's tokens anew. */
 export function repriceHeartbeat(
   spec: RepriceSpec,
   parts: RunParts,

@@ -11,6 +11,7 @@ import type { Body } from "./parse.ts";
 import type { RepriceSpec } from "./reprice.ts";
 import { isText } from "./rules.ts";
 import type { Schema } from "./schemas.ts";
+import { printable } from "./text.ts";
 import { parseInstant } from "./time.ts";
 
 /** What is asked for. */
@@ -30,6 +31,9 @@ interface RepriceBody {
 }
 
 const NAME = `a name as the calls sent it, of 1 to ${LABEL_CHARS_MAX} characters`;
+/** Characters of an unknown field's name that a message repeats. */
+const FIELD_CHARS_MAX = 64;
+
 const INSTANT = "an ISO 8601 instant in UTC such as 2026-01-31T12:00:00.000Z";
 
 const name = z.string(NAME)
@@ -47,6 +51,12 @@ const repriceBody: Schema<RepriceBody> = z.object({
 
 /** Checks the body. */
 export function parseReprice(body: Body): Parsed<RepriceRequest> {
+  // Unknown fields are ignored (decision 9), but this one, misspelt, would price for real.
+  const misspelt = Object.keys(body.value).find((key) => /^dry/i.test(key) && key !== "dry_run");
+  if (misspelt !== undefined) {
+    const field = printable(misspelt.slice(0, FIELD_CHARS_MAX));
+    return refuse("invalid_field", `Unknown field "${field}": did you mean "dry_run"?`, field);
+  }
   const parsed = check(null, repriceBody, body.value);
   if (!parsed.ok) return parsed;
   const { model, provider = null, from = null, to = null, dry_run: dryRun = false } = parsed.value;

@@ -6,21 +6,28 @@
 import type { Team, TeamId } from "./credentials.ts";
 import type { RunId } from "./ids.ts";
 import { NO_CALLS, type RepriceSpec, type RepriceSum } from "./reprice.ts";
-import type { ModelName } from "./rollup.ts";
 
 /** `waiting` until every call stored before it is summed up, then `running`, then `done`. */
 export type RepriceState = "waiting" | "running" | "done";
 
-/** The place up to which a job has come. */
+/** A run's place among those of a team: they are visited by their start. */
+export interface RunPlace {
+  /** Start of the run, unix milliseconds. */
+  readonly startedAt: number;
+  /** The run. */
+  readonly run: RunId;
+}
+
+/** How far a job has come. */
 export interface RepriceCursor {
-  /** Which of its names. */
-  readonly name: number;
-  /** Start of the last run that it finished, unix milliseconds; null before the first. */
-  readonly startedAt: number | null;
-  /** The last run that it finished. */
-  readonly run: RunId | null;
+  /** The last run that it finished; null before the first. */
+  readonly after: RunPlace | null;
   /** Batches already looked at of the run after that one. */
   readonly batch: number;
+  /** Whether any call of that run was meant so far. */
+  readonly met: boolean;
+  /** Whether any price of that run changed so far, or would. */
+  readonly changed: boolean;
 }
 
 /** A job. */
@@ -39,13 +46,11 @@ export interface RepriceJob {
   readonly createdBy: string;
   /** When it was done, unix milliseconds. */
   readonly finishedAt: number | null;
-  /** The names its calls may be found under; none while it waits. */
-  readonly names: readonly ModelName[];
-  /** First and last instant at which runs that it may meet started, unix milliseconds. */
+  /** Start of the first and of the last run it visits, unix milliseconds; later ones are not old. */
   readonly span: { readonly from: number; readonly to: number };
   /** How far it has come. */
   readonly cursor: RepriceCursor;
-  /** Runs looked at. */
+  /** Runs with calls that were meant. */
   readonly runs: number;
   /** Runs whose cost changed, or would. */
   readonly changed: number;
@@ -58,7 +63,15 @@ export interface RepriceJob {
 }
 
 /** Where every job begins. */
-export const BEGINNING: RepriceCursor = { name: 0, startedAt: null, run: null, batch: 0 };
+export const BEGINNING: RepriceCursor = { after: null, batch: 0, met: false, changed: false };
+
+/** How job ids look; any other text names no job, and may be longer than the store takes. */
+const JOB_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** Whether a text can be the id of a job. */
+export function isJobId(text: string): boolean {
+  return JOB_ID.test(text);
+}
 
 /** A job that has done nothing yet. */
 export function newJob(
@@ -76,7 +89,6 @@ export function newJob(
     createdAt: nowMs,
     createdBy,
     finishedAt: null,
-    names: [],
     span: { from: nowMs, to: nowMs },
     cursor: BEGINNING,
     runs: 0,

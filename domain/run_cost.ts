@@ -4,7 +4,7 @@
  * @module
  */
 import type { EventTotals } from "./event_totals.ts";
-import { addModelUsage, type ModelUsage } from "./model_usage.ts";
+import { addModelUsage, isRest, type ModelUsage } from "./model_usage.ts";
 import type { Picodollars } from "./money.ts";
 import {
   heartbeatPrice,
@@ -61,6 +61,8 @@ export function costOfRun(head: RunHead): CostSum {
     ? totals.models.map((line) => ({ ...line, priced: true, cost: 0n }))
     : totals.models;
   const models = [...ofEvents, ...own === null ? [] : [own]]
+    // The names first: behind a rest a name would join it.
+    .sort((a, b) => Number(isRest(a)) - Number(isRest(b)))
     .reduce<readonly ModelUsage[]>(addModelUsage, []);
   const unpriced = new Set(models.flatMap(({ priced, model }) => priced ? [] : [model]));
   return {

@@ -14,7 +14,11 @@ interface Candidate {
   readonly row: RateRow;
   readonly name: string;
   readonly common: number;
+  /** Whether it is the team's own or its provider makes models: sellers' prices differ. */
+  readonly first: boolean;
 }
+
+const MAKERS = new Set(DEFAULT_RATES.makers);
 
 /** Bedrock's own words before a maker, in its names on the card. */
 const ROUTING = /^(?:regional|global)\./;
@@ -24,8 +28,8 @@ const ROUTING = /^(?:regional|global)\./;
  *
  * Names are compared in whole parts, as {@link nameParts} cuts them, and at least the first must be
  * the same. Rows of the provider are preferred; others count when it has none that is similar. Of
- * equally similar ones the shortest name wins, then the latest row, then the smallest id. Models
- * that cost nothing say nothing about others and are left out.
+ * equally similar ones own rows and those of makers win, then the shortest name, then the latest row,
+ * then the smallest id. Models that cost nothing say nothing about others and are left out.
  *
  * @returns null when no model is similar
  */
@@ -44,7 +48,8 @@ export function nearestPriced(
     const { name, parts: others } = namedParts(row);
     const common = commonParts(parts, others);
     if (common === 0) continue;
-    const candidate = { row, name, common };
+    const first = row.source === "own" || MAKERS.has(row.provider ?? "");
+    const candidate = { row, name, common, first };
     if (isBetter(candidate, best)) best = candidate;
     const isTheirs = wanted !== null && row.provider !== null &&
       ownProvider(row.provider, DEFAULT_RATES) === wanted;
@@ -89,6 +94,7 @@ function commonParts(a: readonly string[], b: readonly string[]): number {
 
 function isBetter(a: Candidate, b: Candidate | null): boolean {
   if (b === null || a.common !== b.common) return b === null || a.common > b.common;
+  if (a.first !== b.first) return a.first;
   if (a.name.length !== b.name.length) return a.name.length < b.name.length;
   const [from, other] = [a.row.from ?? -Infinity, b.row.from ?? -Infinity];
   return from === other ? a.row.id < b.row.id : from > other;

@@ -8,11 +8,13 @@
  */
 import type { TeamId } from "../domain/credentials.ts";
 import { StorageUnavailable } from "../domain/errors.ts";
+import type { RunEvent } from "../domain/event.ts";
 import { addEvents, type EventTotals, NO_EVENTS } from "../domain/event_totals.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../domain/events.ts";
 import type { RunId } from "../domain/ids.ts";
-import { type ModelUsage, OTHER_MODELS } from "../domain/model_usage.ts";
+import { isRest, type ModelUsage } from "../domain/model_usage.ts";
 import { storedFacts } from "../domain/parse_events.ts";
+import type { PagedEvent } from "../domain/ports.ts";
 import type { Contribution } from "../domain/rollup.ts";
 import type { RunParts } from "../domain/run.ts";
 import type { RunHead } from "../domain/run_cost.ts";
@@ -20,12 +22,12 @@ import type { Processing, StageProgress } from "../domain/stages.ts";
 import { type RunSummary, summarize } from "../domain/summary.ts";
 import { monthOf } from "../domain/time.ts";
 import { type Mismatch, mismatch, NONE } from "./audit_words.ts";
-import { decodeBatch, decodePrices } from "./codec.ts";
+import { readBatches } from "./batches.ts";
 import { headKeys, headOf } from "./heads.ts";
 import { keys } from "./keys.ts";
 import { GET_MANY_KEYS_MAX } from "./kv_limits.ts";
 import { keyPart } from "./rollups.ts";
-import { getMany, readBlob, type Store } from "./store.ts";
+import { getMany, type Store } from "./store.ts";
 
 /** Batches held at once: the largest have 50 events of 64 KiB. */
 const BATCHES_PER_READ = 4;
@@ -102,22 +104,14 @@ async function sumEvents(store: Store, team: TeamId, id: RunId, ledger: EventLed
   for (let at = 0; at < ledger.batches; at += BATCHES_PER_READ) {
     const length = Math.min(BATCHES_PER_READ, ledger.batches - at);
     const numbers = Array.from({ length }, (_, i) => at + i);
-    const texts = await readTexts(store, team, id, numbers.map((n) => keys.batch(team, id, n)));
-    const newPrices = ledger.repricings === 0
-      ? []
-      : await readTexts(store, team, id, numbers.map((n) => keys.prices(team, id, n)));
-    for (const [i, text] of texts.entries()) {
-      if (text === null) {
+    const batches = await readBatches(store, team, id, ledger, numbers);
+    for (const [i, { events, prices }] of batches.entries()) {
+      // No batch is stored without an event.
+      if (events.length === 0) {
         mismatches.push({ what: `batch ${at + i} of ${id}`, expected: "stored", found: NONE });
         continue;
       }
-      const { events, prices } = decodeBatch(text);
-      const renewed = newPrices[i] ?? null;
-      const facts = events.map((event) => ({
-        ...event,
-        facts: storedFacts(event.type, event.data),
-      }));
-      totals = addEvents(totals, facts, renewed === null ? prices : decodePrices(renewed));
+      totals = addEvents(totals, events.map(withFacts), prices);
       const month = monthOf(events[0]?.receivedAt ?? 0);
       usage.set(month, (usage.get(month) ?? 0) + events.length);
     }
@@ -130,14 +124,8 @@ async function sumEvents(store: Store, team: TeamId, id: RunId, ledger: EventLed
   return { totals, usage, mismatches };
 }
 
-async function readTexts(
-  store: Store,
-  team: TeamId,
-  id: RunId,
-  wanted: readonly Deno.KvKey[],
-): Promise<(string | null)[]> {
-  const heads = await getMany(store, wanted);
-  return await Promise.all(heads.map(({ value }) => readBlob(store, team, id, value)));
+function withFacts(event: PagedEvent): RunEvent {
+  return { ...event, facts: storedFacts(event.type, event.data) };
 }
 
 /** Adds the calls that stored the opening and the close: one each, or one for both. */
@@ -159,7 +147,7 @@ function countCalls({ opening, closing }: RunParts, events: ReadonlyMap<string, 
  * were priced anew.
  */
 function withLinesOf(totals: EventTotals, ledger: EventTotals): EventTotals {
-  const folded = [...totals.models, ...ledger.models].some(({ model }) => model === OTHER_MODELS);
+  const folded = [...totals.models, ...ledger.models].some(isRest);
   const same = folded && sumOfLines(totals.models) === sumOfLines(ledger.models);
   return same ? { ...totals, models: ledger.models } : totals;
 }

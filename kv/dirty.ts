@@ -15,11 +15,16 @@ import { type Store, unavailable } from "./store.ts";
 /** Rows read at once: each has one to a hundred runs. */
 const ROWS_PER_READ = 100;
 
-/** Reads the oldest rows of a lane, until they name so many runs. */
+/**
+ * Reads the oldest rows of a lane, until they name so many runs.
+ *
+ * @param isKnown whether a run was looked at since it had this version, and need not be again
+ */
 export async function readDirty(
   store: Store,
   lane: DirtyLane,
   runsMax: number,
+  isKnown: (name: string, version: string) => boolean = () => false,
 ): Promise<DirtyRows> {
   const rows: Deno.KvKey[] = [];
   const names = new Set<string>();
@@ -28,9 +33,12 @@ export async function readDirty(
       limit: ROWS_PER_READ,
       batchSize: ROWS_PER_READ,
     });
-    for await (const { key, value } of entries) {
+    for await (const { key, value, versionstamp } of entries) {
       rows.push(key);
-      for (const name of decodeDirty(value)) names.add(name);
+      for (const name of decodeDirty(value)) {
+        // The row is of the very commit that changed the run.
+        if (!isKnown(name, versionstamp)) names.add(name);
+      }
       if (names.size >= runsMax) break;
     }
   } catch (error) {

@@ -36,14 +36,15 @@ export class Doorbell {
     });
   }
 
-  /** Adds a message to a commit that has marks, when one is due. */
-  addTo(operation: Deno.AtomicOperation): void {
-    if (this.#queue === null || this.#outstanding) return;
+  /** Adds a message to a commit that has marks, when one is due; answers whether it did. */
+  addTo(operation: Deno.AtomicOperation): boolean {
+    if (this.#queue === null || this.#outstanding) return false;
     const nowMs = performance.now();
-    if (nowMs - this.#lastMs < BELL_INTERVAL_MS) return;
+    if (nowMs - this.#lastMs < BELL_INTERVAL_MS) return false;
     this.#outstanding = true;
     this.#lastMs = nowMs;
     operation.enqueue(BELL);
+    return true;
   }
 
   /** Tells that a commit with marks is on disk. */
@@ -51,7 +52,7 @@ export class Doorbell {
     this.#wake();
   }
 
-  /** Tells that a commit did not happen: its message, if it had one, does not either. */
+  /** Tells that a commit with a message did not happen. */
   missed(): void {
     this.#outstanding = false;
   }

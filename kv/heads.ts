@@ -6,7 +6,7 @@
 import type { TeamId } from "../domain/credentials.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../domain/events.ts";
 import type { RunId } from "../domain/ids.ts";
-import type { ReportedPrice } from "../domain/run.ts";
+import type { ReportedPrice, RunParts } from "../domain/run.ts";
 import type { RunHead } from "../domain/run_cost.ts";
 import type { RunSummary } from "../domain/summary.ts";
 import { decodeSummary } from "./codec_summary.ts";
@@ -21,6 +21,8 @@ export interface StoredReprice {
   readonly price: ReportedPrice | null;
   /** How often it was priced anew. */
   readonly times: number;
+  /** Whether the run had its close by then, which may report other tokens than its opening. */
+  readonly closed: boolean;
 }
 
 /** A run with the summary that was last made of it. */
@@ -31,6 +33,11 @@ export interface SummarizedHead {
   readonly head: RunHead;
   /** Its summary, of this state or an earlier one. */
   readonly summary: RunSummary | null;
+  /**
+   * The latest version among what was read. All of it is of one moment, so everything that was
+   * committed up to that version is in it.
+   */
+  readonly version: string;
 }
 
 /** Keys that {@link headOf} reads, for each run. */
@@ -64,10 +71,16 @@ export async function headOf(
       totals: ledger.totals,
       batchCount: ledger.batches,
       repricings: ledger.repricings + (repriced?.times ?? 0),
-      repriced: repriced === null ? undefined : repriced.price,
+      repriced: repriced === null || isOutdated(repriced, parts) ? undefined : repriced.price,
     },
+    version: entries.reduce((latest, { versionstamp }) => later(latest, versionstamp), ""),
     summary: summary === null ? null : decodeSummary(summary as Uint8Array),
   };
+}
+
+/** Whether a heartbeat that closed the run since reports what it used, at the price of its time. */
+function isOutdated({ closed }: StoredReprice, { closing }: RunParts): boolean {
+  return !closed && closing?.reported !== undefined;
 }
 
 /** Reads runs of a team. */
@@ -93,4 +106,9 @@ async function readSome(
   return Promise.all(
     ids.map((id, i) => headOf(store, team, id, entries.slice(i * HEAD_KEYS, (i + 1) * HEAD_KEYS))),
   );
+}
+
+/** The later of two versions, which sort as text. */
+function later(a: string, b: string | null): string {
+  return b !== null && b > a ? b : a;
 }

@@ -23,7 +23,7 @@ export function createPipelineStore(
 ): PipelineStore {
   const projector = new Projector(store, handled, now);
   return {
-    takeDirty: (lane, runsMax) => readDirty(store, lane, runsMax),
+    takeDirty: (lane, runsMax) => readDirty(store, lane, runsMax, projector.isKnown),
     project: (team, runs) => projector.project(team, runs),
     projectFailed: (run, error) => costFailed(store, run, error, now()),
     dueStages: (nowMs, max) => dueStages(store, nowMs, max),

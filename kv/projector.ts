@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { LRUCache } from "lru-cache";
 import type { TeamId } from "../domain/credentials.ts";
 import { StorageUnavailable } from "../domain/errors.ts";
 import type { RunId } from "../domain/ids.ts";
@@ -15,6 +16,7 @@ import { addMeasures, differencesOf, groupName, type RollupRow } from "../domain
 import { nextStage, type Stage, stageDueAt, stagesAfterCost } from "../domain/stages.ts";
 import { isCurrent, type RunSummary, summarize } from "../domain/summary.ts";
 import { encodeSummary } from "./codec_summary.ts";
+import { dirtyName } from "./dirty_mark.ts";
 import { costOf } from "./group.ts";
 import { readHeads, type SummarizedHead } from "./heads.ts";
 import { keys } from "./keys.ts";
@@ -28,8 +30,11 @@ import type { Write } from "./writer.ts";
 /** Rows of one commit: fewer than the store takes, so that calls behind it need not wait long. */
 const ROWS_PER_COMMIT_MAX = 500;
 
+/** Runs of which is remembered when they were last looked at; about 200 bytes each. */
+const SEEN_MAX = 50_000;
+
 /** Runs projected at once. */
-const RUNS_PER_COMMIT_MAX = 50;
+const RUNS_PER_COMMIT_MAX = 40;
 
 /** A run whose summary changes. */
 interface Change {
@@ -47,8 +52,18 @@ export class Projector {
   readonly #now: () => number;
   readonly #rollups: RollupCache;
   readonly #turns = new Turns();
+  /** Up to which version runs were last looked at: most marks of a run are seen together. */
+  readonly #seen = new LRUCache<string, string>({ max: SEEN_MAX });
 
-  /** @param handled the stages behind the cost that have work to do */
+  /** Whether a run, by its dirty name, was looked at since something of it had this version. */
+  readonly isKnown = (name: string, version: string): boolean =>
+    version <= (this.#seen.get(name) ?? "");
+
+  /**
+   * Remembers nothing of any team yet.
+   *
+   * @param handled the stages behind the cost that have work to do
+   */
   constructor(store: Store, handled: ReadonlySet<Stage>, now: () => number) {
     this.#store = store;
     this.#handled = handled;
@@ -68,23 +83,32 @@ export class Projector {
     for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
       // The version first: what is read after it is at least as new.
       const known = await this.#rollups.of(team);
-      const changes = (await readHeads(this.#store, team, ids)).flatMap(changeOf);
-      if (changes.length === 0) return;
+      const runs = await readHeads(this.#store, team, ids);
+      const changes = runs.flatMap(changeOf);
+      if (changes.length === 0) return this.#remember(team, runs);
       const differences = sumUp(changes);
       const sets = changes.flatMap((change) => this.#setsOf(team, change));
       const change = await this.#rollups.change(team, known, differences);
       const { checks, sets: rows, deletes } = change.write;
-      const write = { team, checks, deletes, sets: [...rows, ...sets] };
+      const revived = changes.filter(isRevised).map(({ run }) => keys.deadStage(team, run.id));
+      const write = { team, checks, deletes: [...deletes, ...revived], sets: [...rows, ...sets] };
       if (changes.length > 1 && isTooMuch(write)) {
         const half = ids.length >> 1;
         await this.#projectSome(team, ids.slice(0, half));
         return await this.#projectSome(team, ids.slice(half));
       }
       const version = await this.#store.writer.commit(write);
-      if (version !== null) return change.remember(version);
+      if (version !== null) {
+        change.remember(version);
+        return this.#remember(team, runs);
+      }
       this.#rollups.forget(team);
     }
     throw new StorageUnavailable("Cannot project runs: other workers were always first");
+  }
+
+  #remember(team: TeamId, runs: readonly SummarizedHead[]): void {
+    for (const { id, version } of runs) this.#seen.set(dirtyName(team, id), version);
   }
 
   /** The rows of one run: its summary, the models it called, and the stages that are next. */
@@ -114,6 +138,11 @@ function isTooMuch(write: Write): boolean {
   const { mutations, bytes, keyBytes } = costOf(write);
   const { bytesMax, keyBytesMax } = BACK_ENDS.remote;
   return mutations > ROWS_PER_COMMIT_MAX || bytes > bytesMax || keyBytes > keyBytesMax;
+}
+
+/** Whether the stages of a run begin anew, and none of them is dead any more. */
+function isRevised({ before, after }: Change): boolean {
+  return before !== null && before.revision > 0 && after.revision > before.revision;
 }
 
 function changeOf(run: SummarizedHead): Change[] {

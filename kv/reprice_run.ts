@@ -10,9 +10,11 @@ import type { TeamId } from "../domain/credentials.ts";
 import type { EventLedger } from "../domain/events.ts";
 import type { RunId } from "../domain/ids.ts";
 import { storedCall } from "../domain/parse_events.ts";
+import type { Priceable } from "../domain/price_events.ts";
 import type { RateCard } from "../domain/rates.ts";
 import {
   addRepriced,
+  isStated,
   NO_CALLS,
   repriceBatch,
   repriceHeartbeat,
@@ -21,21 +23,25 @@ import {
 } from "../domain/reprice.ts";
 import type { RunHead } from "../domain/run_cost.ts";
 import { readBatches } from "./batches.ts";
-import { encodePrices } from "./codec.ts";
+import { encodePrices, type StoredBatch } from "./codec.ts";
+import { costOf } from "./group.ts";
 import { headKeys, headOf, type StoredReprice } from "./heads.ts";
 import { keys } from "./keys.ts";
 import { GET_MANY_KEYS_MAX } from "./kv_limits.ts";
 import { blobWrite, getMany, type Store } from "./store.ts";
 
-/** Batches looked at before what changed is committed. */
-const BATCHES_PER_STEP = 50;
+/** Batches looked at, and bytes of new prices, after which what changed is to be committed. */
+const STEP = { batchesMax: 50, bytesMax: 200_000 } as const;
+
+/** Values to set. */
+export type Sets = { readonly key: Deno.KvKey; readonly value: unknown }[];
 
 /** What to commit for a run, and what it comes to. */
 export interface RepriceStep {
   /** Versions that the change is made of. */
   readonly checks: readonly Deno.AtomicCheck[];
   /** The change; empty when nothing changes. */
-  readonly sets: readonly { readonly key: Deno.KvKey; readonly value: unknown }[];
+  readonly sets: Readonly<Sets>;
   /** The calls that were meant. */
   readonly sum: RepriceSum;
   /** The batch to go on with; null when the run is done. */
@@ -43,19 +49,27 @@ export interface RepriceStep {
 }
 
 /** A run on its way to new prices. */
-interface Target {
+export interface RepriceTarget {
+  /** Where it is stored. */
   readonly store: Store;
+  /** Whose run. */
   readonly team: TeamId;
+  /** The run. */
   readonly id: RunId;
+  /** Which of its calls. */
   readonly spec: RepriceSpec;
+  /** What prices them. */
   readonly card: RateCard;
 }
 
+const NOTHING: RepriceStep = { checks: [], sets: [], sum: NO_CALLS, nextBatch: null };
+
 /** Prices a run's heartbeat and some of its batches anew, from one of them on. Commits nothing. */
-export async function repriceStep(target: Target, fromBatch: number): Promise<RepriceStep> {
+export async function repriceStep(target: RepriceTarget, fromBatch: number): Promise<RepriceStep> {
   const { store, team, id } = target;
   const entries = await getMany(store, headKeys(team, id));
   const { head } = await headOf(store, team, id, entries);
+  if (isStated(head.parts)) return NOTHING;
   const [, , ledger, price] = entries;
   const own = fromBatch === 0 ? heartbeatStep(target, head, price) : NOTHING;
   const events = await eventsStep(target, ledger, fromBatch);
@@ -67,10 +81,8 @@ export async function repriceStep(target: Target, fromBatch: number): Promise<Re
   };
 }
 
-const NOTHING: RepriceStep = { checks: [], sets: [], sum: NO_CALLS, nextBatch: null };
-
 function heartbeatStep(
-  { team, id, spec, card }: Target,
+  { team, id, spec, card }: RepriceTarget,
   { parts, repriced }: RunHead,
   entry: Deno.KvEntryMaybe<unknown> | undefined,
 ): RepriceStep {
@@ -78,42 +90,57 @@ function heartbeatStep(
   if (price === undefined) return { ...NOTHING, sum };
   const key = keys.price(team, id);
   const times = ((entry?.value as StoredReprice | null)?.times ?? 0) + 1;
-  const value: StoredReprice = { price, times };
+  const value: StoredReprice = { price, times, closed: parts.closing !== null };
   const checks = [{ key, versionstamp: entry?.versionstamp ?? null }];
   return { checks, sets: [{ key, value }], sum, nextBatch: null };
 }
 
 async function eventsStep(
-  target: Target,
+  target: RepriceTarget,
   entry: Deno.KvEntryMaybe<unknown> | undefined,
   fromBatch: number,
 ): Promise<RepriceStep> {
   const ledger = (entry?.value ?? null) as EventLedger | null;
   if (ledger === null) return NOTHING;
-  const { store, team, id, spec, card } = target;
-  const to = Math.min(fromBatch + BATCHES_PER_STEP, ledger.batches);
-  const sets: RepriceStep["sets"][number][] = [];
+  const { team, id, spec, card } = target;
+  const sets: Sets = [];
+  let next = fromBatch;
+  let bytes = 0;
   let { totals } = ledger;
   let sum = NO_CALLS;
-  for (let at = fromBatch; at < to; at += GET_MANY_KEYS_MAX) {
-    const length = Math.min(GET_MANY_KEYS_MAX, to - at);
-    const numbers = Array.from({ length }, (_, i) => at + i);
-    for (const [i, batch] of (await readBatches(store, team, id, ledger, numbers)).entries()) {
-      const events = batch.events.map(({ ts, type, data }) => ({
-        ts,
-        facts: { call: storedCall(type, data) },
-      }));
-      const repriced = repriceBatch(spec, events, batch.prices, totals, card);
-      sum = addRepriced(sum, repriced.sum);
-      totals = repriced.totals;
-      if (repriced.prices === null) continue;
-      const key = keys.prices(team, id, at + i);
-      sets.push(...blobWrite(team, id, key, encodePrices(repriced.prices)).sets);
+  for await (const batch of batchesFrom(target, ledger, fromBatch)) {
+    const repriced = repriceBatch(spec, batch.events.map(toPrice), batch.prices, totals, card);
+    sum = addRepriced(sum, repriced.sum);
+    totals = repriced.totals;
+    if (repriced.prices !== null) {
+      const key = keys.prices(team, id, next);
+      // Prices are small beside the events they are of: they never need to be staged.
+      const blob = blobWrite(team, id, key, encodePrices(repriced.prices));
+      bytes += costOf(blob).bytes;
+      sets.push(...blob.sets);
     }
+    next++;
+    if (next - fromBatch >= STEP.batchesMax || bytes >= STEP.bytesMax) break;
   }
-  const nextBatch = to < ledger.batches ? to : null;
+  const nextBatch = next < ledger.batches ? next : null;
   if (sets.length === 0) return { ...NOTHING, sum, nextBatch };
   const key = keys.ledger(team, id);
   sets.push({ key, value: { ...ledger, totals, repricings: ledger.repricings + 1 } });
   return { checks: [{ key, versionstamp: entry?.versionstamp ?? null }], sets, sum, nextBatch };
+}
+
+async function* batchesFrom(
+  { store, team, id }: RepriceTarget,
+  ledger: EventLedger,
+  fromBatch: number,
+): AsyncGenerator<StoredBatch> {
+  for (let at = fromBatch; at < ledger.batches; at += GET_MANY_KEYS_MAX) {
+    const length = Math.min(GET_MANY_KEYS_MAX, ledger.batches - at);
+    const numbers = Array.from({ length }, (_, i) => at + i);
+    yield* await readBatches(store, team, id, ledger, numbers);
+  }
+}
+
+function toPrice({ ts, type, data }: StoredBatch["events"][number]): Priceable {
+  return { ts, facts: { call: storedCall(type, data) } };
 }

@@ -175,22 +175,16 @@ class GroupWriter implements Writer {
   async #commitGroup(group: Group<Pending>): Promise<void> {
     try {
       const result = await commitUnlocked(this.#kv, group, this.#doorbell);
-      if (group.hasMarks) this.#tellWorker(result.ok);
+      if (result.ok && group.hasMarks) this.#doorbell.ring();
       if (result.ok) {
         for (const pending of group.members) this.#settle(pending, result.versionstamp);
       } else await this.#sortOut(group.members);
     } catch (error) {
       // What happened to the group is unknown, for all of it alike.
-      if (group.hasMarks) this.#tellWorker(false);
       const message = error instanceof Error ? error.message : String(error);
       const failure = new StorageUnavailable(`Cannot commit: ${message}`, { cause: error });
       for (const pending of group.members) this.#fail(pending, failure);
     }
-  }
-
-  #tellWorker(committed: boolean): void {
-    if (committed) this.#doorbell.ring();
-    else this.#doorbell.missed();
   }
 
   /**
@@ -261,13 +255,27 @@ async function commitUnlocked(
 ): Promise<Deno.KvCommitResult | Deno.KvCommitError> {
   for (let attempt = 1;; attempt++) {
     try {
-      const operation = group.build(kv);
-      if (group.hasMarks) doorbell.addTo(operation);
-      return await operation.commit();
+      return await commitOnce(group.build(kv), group.hasMarks ? doorbell : null);
     } catch (error) {
       const locked = error instanceof Error && error.message.includes("database is locked");
       if (!locked || attempt === LOCKED_RETRY.attemptsMax) throw error;
       await new Promise((resolve) => setTimeout(resolve, LOCKED_RETRY.pauseMs));
     }
+  }
+}
+
+async function commitOnce(
+  operation: Deno.AtomicOperation,
+  doorbell: Doorbell | null,
+): Promise<Deno.KvCommitResult | Deno.KvCommitError> {
+  const carriesBell = doorbell?.addTo(operation) ?? false;
+  let stored = false;
+  try {
+    const result = await operation.commit();
+    stored = result.ok;
+    return result;
+  } finally {
+    // A bell that did not go out must not keep the next one back.
+    if (carriesBell && !stored) doorbell?.missed();
   }
 }

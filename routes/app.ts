@@ -26,72 +26,27 @@ import { getSpend, getUnpriced } from "./spend.ts";
 /** Every route, with what it asks of a credential. */
 export function routeTable(deps: AppDeps): Route[] {
   return [
-    { method: "POST", path: "/v1/runs", requires: key("ingest"), handler: openRun(deps) },
-    { method: "GET", path: "/v1/runs/:id", requires: key("read"), handler: getRun(deps) },
-    { method: "GET", path: "/v1/runs/:id/cost", requires: key("read"), handler: getRunCost(deps) },
-    {
-      method: "POST",
-      path: "/v1/runs/:id/events",
-      requires: key("ingest"),
-      handler: appendEvents(deps),
-    },
-    {
-      method: "POST",
-      path: "/v1/runs/:id/finish",
-      requires: key("ingest"),
-      handler: finishRun(deps),
-    },
-    {
-      method: "POST",
-      path: "/v1/heartbeats",
-      requires: KEY_OR_TOKEN,
-      handler: sendHeartbeat(deps),
-    },
-    { method: "GET", path: "/v1/ping", requires: KEY_OR_TOKEN, handler: ping(deps) },
-    { method: "POST", path: "/v1/keys", requires: key("admin"), handler: createKey(deps) },
-    { method: "GET", path: "/v1/keys", requires: key("admin"), handler: listKeys(deps) },
-    { method: "DELETE", path: "/v1/keys/:id", requires: key("admin"), handler: revokeKey(deps) },
-    { method: "GET", path: "/v1/rate-card", requires: key("admin"), handler: listRates(deps) },
-    { method: "PUT", path: "/v1/rate-card", requires: key("admin"), handler: putRate(deps) },
-    {
-      method: "GET",
-      path: "/v1/rate-card/match",
-      requires: key("admin"),
-      handler: matchRate(deps),
-    },
-    {
-      method: "DELETE",
-      path: "/v1/rate-card/:id",
-      requires: key("admin"),
-      handler: deleteRate(deps),
-    },
-    {
-      method: "POST",
-      path: "/v1/rate-card/reprice",
-      requires: key("admin"),
-      handler: startReprice(deps),
-    },
-    {
-      method: "GET",
-      path: "/v1/rate-card/reprice",
-      requires: key("admin"),
-      handler: listReprices(deps),
-    },
-    {
-      method: "GET",
-      path: "/v1/rate-card/reprice/:id",
-      requires: key("admin"),
-      handler: getReprice(deps),
-    },
-    { method: "GET", path: "/v1/spend", requires: key("read"), handler: getSpend(deps) },
-    {
-      method: "GET",
-      path: "/v1/spend/unpriced",
-      requires: key("read"),
-      handler: getUnpriced(deps),
-    },
-    { method: "GET", path: "/healthz", requires: null, handler: healthz() },
-    { method: "GET", path: "/readyz", requires: null, handler: readyz(deps) },
+    route("POST", "/v1/runs", key("ingest"), openRun(deps)),
+    route("GET", "/v1/runs/:id", key("read"), getRun(deps)),
+    route("GET", "/v1/runs/:id/cost", key("read"), getRunCost(deps)),
+    route("POST", "/v1/runs/:id/events", key("ingest"), appendEvents(deps)),
+    route("POST", "/v1/runs/:id/finish", key("ingest"), finishRun(deps)),
+    route("POST", "/v1/heartbeats", KEY_OR_TOKEN, sendHeartbeat(deps)),
+    route("GET", "/v1/ping", KEY_OR_TOKEN, ping(deps)),
+    route("POST", "/v1/keys", key("admin"), createKey(deps)),
+    route("GET", "/v1/keys", key("admin"), listKeys(deps)),
+    route("DELETE", "/v1/keys/:id", key("admin"), revokeKey(deps)),
+    route("GET", "/v1/rate-card", key("admin"), listRates(deps)),
+    route("PUT", "/v1/rate-card", key("admin"), putRate(deps)),
+    route("GET", "/v1/rate-card/match", key("admin"), matchRate(deps)),
+    route("POST", "/v1/rate-card/reprice", key("admin"), startReprice(deps)),
+    route("GET", "/v1/rate-card/reprice", key("admin"), listReprices(deps)),
+    route("GET", "/v1/rate-card/reprice/:id", key("admin"), getReprice(deps)),
+    route("DELETE", "/v1/rate-card/:id", key("admin"), deleteRate(deps)),
+    route("GET", "/v1/spend", key("read"), getSpend(deps)),
+    route("GET", "/v1/spend/unpriced", key("read"), getUnpriced(deps)),
+    route("GET", "/healthz", null, healthz()),
+    route("GET", "/readyz", null, readyz(deps)),
   ];
 }
 
@@ -109,6 +64,15 @@ export function createApp(deps: AppDeps): Hono<Facts> {
 }
 
 const KEY_OR_TOKEN: Requirement = { scope: "ingest", pingTokens: true };
+
+function route(
+  method: Route["method"],
+  path: string,
+  requires: Requirement | null,
+  handler: Handle,
+): Route {
+  return { method, path, requires, handler };
+}
 
 function key(scope: Scope): Requirement {
   return { scope, pingTokens: false };

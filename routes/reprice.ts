@@ -2,7 +2,7 @@
 import { type RawJson, rawOf } from "../domain/json.ts";
 import { dollars } from "../domain/money.ts";
 import { parseReprice } from "../domain/reprice_body.ts";
-import type { RepriceJob } from "../domain/reprice_job.ts";
+import { isJobId, type RepriceJob } from "../domain/reprice_job.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answer, answerWrite, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";
@@ -24,7 +24,8 @@ export function startReprice({ reprices }: AppDeps): Handle {
 
 export function getReprice({ reprices }: AppDeps): Handle {
   return async (c) => {
-    const job = await reprices.get(c.get("principal").team, c.req.param("id") ?? "");
+    const id = c.req.param("id") ?? "";
+    const job = isJobId(id) ? await reprices.get(c.get("principal").team, id) : null;
     if (job === null) {
       return fail(c, { code: "not_found", message: "No such job: list the jobs to see their ids" });
     }

@@ -56,7 +56,7 @@ function tellDifferences({ differences, differenceCount }: AuditResult, io: Io):
 function verdict({ teams, differenceCount }: AuditResult, location: string): string {
   if (differenceCount > 0) {
     return `${count(differenceCount, "difference")} in ${location}: keep a copy of the file, ` +
-      "see docs/AUDIT.md";
+      "see docs/OPERATIONS.md";
   }
   const busy = teams.filter(({ state }) => state === "busy").length;
   if (busy > 0) {

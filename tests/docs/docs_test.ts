@@ -3,7 +3,15 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SETTING_NAMES } from "../../config.ts";
 import { ERRORS } from "../../domain/errors.ts";
 import * as limits from "../../domain/limits.ts";
+import { SPEND_GROUPS_MAX, SPEND_ROWS_MAX } from "../../domain/spend.ts";
+import { SPEND_DAYS_DEFAULT, SPEND_DAYS_MAX } from "../../domain/spend_query.ts";
+import {
+  STAGE_ATTEMPTS_MAX,
+  STAGE_BACKOFF_MS,
+  STAGE_ERROR_CHARS_MAX,
+} from "../../domain/stages.ts";
 import { TIERS } from "../../domain/tiers.ts";
+import { UNPRICED_MODELS_MAX } from "../../domain/unpriced.ts";
 import { routeTable } from "../../routes/app.ts";
 import type { AppDeps } from "../../routes/context.ts";
 
@@ -42,6 +50,20 @@ Deno.test("every limit's number is in the table of limits", () => {
   for (const [name, number] of numbers) {
     assert(new RegExp(`\\b${number}\\b`).test(table), `${name} = ${number} is not documented`);
   }
+  const rows: [string, number][] = [
+    ["days of a question about spend", SPEND_DAYS_DEFAULT],
+    ["days of a question about spend", SPEND_DAYS_MAX],
+    ["groups of its answer", SPEND_GROUPS_MAX],
+    ["roll-ups one such question reads", SPEND_ROWS_MAX],
+    ["unpriced models listed", UNPRICED_MODELS_MAX],
+    ["tries of a stage behind a close", STAGE_ATTEMPTS_MAX],
+    ["tries of a stage behind a close", STAGE_BACKOFF_MS],
+    ["text of a stage's error", STAGE_ERROR_CHARS_MAX],
+  ];
+  for (const [what, number] of rows) {
+    const row = table.split("\n").find((line) => line.startsWith(`| ${what} `)) ?? "";
+    assert(new RegExp(`\\b${number}\\b`).test(row), `${what} is not ${number}`);
+  }
   for (const [tier, { agentsMax, metadataKeysMax }] of Object.entries(TIERS)) {
     for (const max of [agentsMax, metadataKeysMax]) {
       assertStringIncludes(table, `${tier} ${max === Infinity ? "unlimited" : max}`);
@@ -70,3 +92,29 @@ Deno.test("every key family of the store is in the architecture's table", () => 
   assert(families.length > 10);
   for (const family of families) assertStringIncludes(document, `["${family}"`);
 });
+
+Deno.test("every kind of row of a run is in the architecture's table", () => {
+  const rows = [...read("kv/keys.ts").matchAll(/\[\s*"run",\s*run,\s*team,\s*"(\w+)"/g)];
+  const document = read("docs/ARCHITECTURE.md");
+  assert(rows.length > 8);
+  for (const [, name] of rows) assertStringIncludes(document, `["run", id, team, "${name}"`);
+});
+
+Deno.test("every link between the documents leads to a file and a heading that are there", () => {
+  const names = [...Deno.readDirSync(new URL("docs/", root))].map(({ name }) => `docs/${name}`);
+  for (const from of ["README.md", ...names]) {
+    for (const [, target = "", anchor] of read(from).matchAll(/\]\(([\w./-]*)(?:#([\w-]+))?\)/g)) {
+      const to = target === ""
+        ? from
+        : new URL(target, new URL(from, "file:///")).pathname.slice(1);
+      const headings = read(to).split("\n").filter((line) => line.startsWith("#")).map(anchorOf);
+      const found = anchor === undefined || headings.includes(anchor);
+      assert(found, `${from} links to ${to}#${anchor}, which has no such heading`);
+    }
+  }
+});
+
+/** What a heading is linked by: lower case, dashes for spaces, without punctuation. */
+function anchorOf(heading: string): string {
+  return heading.replace(/^#+ /, "").toLowerCase().replace(/[^\w -]/g, "").replaceAll(" ", "-");
+}

@@ -29,7 +29,8 @@ Deno.test("the README's first minute opens, feeds, finishes and reads back a run
   assert(output.includes('{"accepted":1,"duplicates":0}'), output);
   const run = (await h.get("/v1/runs/run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f4a5b")).json;
   assertEquals([run.status, run.duration_ms], ["success", 9_000]);
-  assertEquals([run.usage.input_tokens, run.usage.output_tokens], [1_200, 340]);
+  const { input_tokens, output_tokens } = run.usage;
+  assertEquals([input_tokens, output_tokens, run.cost_usd], [1_200, 340, 0.0064]);
   // Opening, event, finish, and the ping of the cron line.
   assertEquals(await h.usage(), 4);
 });
@@ -49,6 +50,50 @@ Deno.test("every curl example of the API document is accepted", async () => {
     "202 POST /v1/heartbeats",
     "200 GET /v1/ping",
     "200 GET /v1/runs/:id",
+    "200 GET /v1/runs/:id/cost",
+    "200 GET /v1/spend",
+    "202 POST /v1/heartbeats",
+    "200 GET /v1/spend/unpriced",
+    "200 GET /v1/rate-card",
+    "202 PUT /v1/rate-card",
+    "200 GET /v1/rate-card/match",
+    "202 POST /v1/rate-card/reprice",
     "201 POST /v1/keys",
   ]);
 });
+
+Deno.test("every answer that the API document shows is the one its example gets", async () => {
+  await using h = await Harness.open();
+  const text = Deno.readTextFileSync(new URL("docs/API.md", root));
+  const pairs = [...text.matchAll(/```sh\n(.*?)```(?:\s*```json\n(.*?)```)?/gs)];
+  const [setting, ...blocks] = pairs.map(([, block = ""]) => block);
+  let shown = 0;
+  for (const [at, block] of blocks.entries()) {
+    const { output } = await paste(h, [setting ?? "", block]);
+    // What is summed up behind the answers is there for the next example.
+    await h.worker.idle();
+    const sample = pairs[at + 1]?.[2];
+    if (sample === undefined) continue;
+    shown++;
+    const real = output.split(/\n(?=\{)/).at(-1) ?? "";
+    assertShows(JSON.parse(sample), JSON.parse(real.slice(real.indexOf("{"))), block);
+  }
+  assert(shown > 8);
+});
+
+/** Names, and what differs from one day or machine to another. */
+const DIFFERENT = new Set(["id", "created_by", "received_at", "secret"]);
+
+/** Fails unless an answer has the fields and values of a sample; "…" in it leaves out the rest. */
+function assertShows(sample: unknown, real: unknown, where: string): void {
+  if (typeof sample !== "object" || sample === null) return assertEquals(real, sample, where);
+  assert(typeof real === "object" && real !== null, where);
+  const names = Object.keys(sample);
+  if (names.includes("…")) names.splice(names.indexOf("…"), 1);
+  else assertEquals(Object.keys(real), names, where);
+  for (const name of names) {
+    const [shown, got] = [sample, real].map((side) => (side as Record<string, unknown>)[name]);
+    if (DIFFERENT.has(name) && typeof shown === "string") assertEquals(typeof got, "string", where);
+    else assertShows(shown, got, where);
+  }
+}

@@ -6,6 +6,7 @@ const NEAREST: readonly (readonly [provider: string | null, model: string, id: s
   ["openai", "gpt-4o-audio-x", "default/openai/gpt-4o-audio-preview"],
   ["openai", "gpt-4o-x", "default/openai/gpt-4o"],
   [null, "gpt-5.7", "default/openai/gpt-5"],
+  [null, "claude-opus-9", "default/anthropic/claude-opus-5"],
   ["anthropic", "claude-opus-9", "default/anthropic/claude-opus-5"],
   ["anthropic", "claude-opus-9-20300101", "default/anthropic/claude-opus-5"],
   ["openai", "anthropic/claude-opus-4-1", "default/anthropic/claude-opus-4-1"],

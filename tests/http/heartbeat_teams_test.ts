@@ -17,7 +17,7 @@ async function tell(h: Harness, key: string, agent: string): Promise<Answer[]> {
     await h.post(`${path}/finish`, aFinish(), options),
     await h.get(`/v1/ping?agent=${encodeURIComponent(agent)}&id=${runId(1)}`, options),
     await h.get(`/v1/ping?agent=${encodeURIComponent(agent)}&id=${runId(2)}`, options),
-    await h.get(path, options),
+    await h.getSettled(path, options),
     await h.get(`/v1/runs/${runId(9)}`, options),
   ];
 }

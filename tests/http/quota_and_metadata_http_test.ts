@@ -23,6 +23,8 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   ["/v1/rate-card", ["GET", "HEAD", "PUT"]],
   ["/v1/rate-card/match", ["GET", "HEAD"]],
   [`/v1/rate-card/rate_${"0".repeat(26)}`, ["DELETE"]],
+  ["/v1/rate-card/reprice", ["GET", "HEAD", "POST"]],
+  [`/v1/rate-card/reprice/reprice_${"0".repeat(26)}`, ["GET", "HEAD"]],
   ["/v1/spend", ["GET", "HEAD"]],
   ["/v1/spend/unpriced", ["GET", "HEAD"]],
   ["/healthz", ["GET", "HEAD"]],
@@ -30,14 +32,15 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
 ];
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-/** Methods that another path's route takes: `match` may also be read as the id of a row. */
+/** Methods that another path's route takes: a word may also be read as the id of a row. */
 const TAKEN_BY_OTHERS: Readonly<Record<string, readonly string[]>> = {
   "/v1/rate-card/match": ["DELETE"],
+  "/v1/rate-card/reprice": ["DELETE"],
 };
 
 Deno.test("decision 43: the table of routes here is the table of the service", () => {
   const patterns = ROUTES.map(([path]) =>
-    path.replace(/(runs|keys)\/[a-z]+_eu_[0-9a-f]+|(rate-card)\/rate_.+/, "$1$2/:id")
+    path.replace(/(runs|keys)\/[a-z]+_eu_[0-9a-f]+|(rate-card|reprice)\/[a-z]+_.+/, "$1$2/:id")
   );
   // Building the table calls nothing of what the handlers need.
   const served = routeTable({} as AppDeps).map(({ path }) => path);

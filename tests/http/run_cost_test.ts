@@ -2,89 +2,16 @@
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, eventId, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
-import { put } from "../support/rate_cards.ts";
-
-const PATH = `/v1/runs/${runId(1)}/cost`;
-
-/** An own price with a rate for each kind of token. */
-const ATLAS = {
-  model: "atlas",
-  input_usd_per_million: 2.5,
-  output_usd_per_million: 10,
-  cached_input_usd_per_million: 0.25,
-  cache_write_usd_per_million: 3.125,
-};
-
-const TIERED = {
-  ...ATLAS,
-  model: "tiered",
-  effective_from: "2026-01-01T00:00:00.000Z",
-  tiers: [{ above_input_tokens: 100, ...ratesOf(5, 20) }],
-};
-
-function ratesOf(input: number, output: number) {
-  return { input_usd_per_million: input, output_usd_per_million: output };
-}
-
-/** A model call. */
-function aCall(n: number, data: Record<string, unknown>, fields: Record<string, unknown> = {}) {
-  return anEvent(n, { type: "llm_call", data, ...fields });
-}
-
-async function sendEvents(h: Harness, ...events: unknown[]): Promise<void> {
-  assertEquals((await h.post(`/v1/runs/${runId(1)}/events`, { events })).status, 202);
-}
-
-/** Puts a price and answers the id of its row. */
-async function putPrice(h: Harness, fields: Record<string, unknown>): Promise<string> {
-  const answer = await put(h, fields);
-  assert(answer.status < 300, answer.text);
-  return answer.json.id;
-}
-
-/** The only call of a run's cost. */
-async function onlyCall(h: Harness) {
-  const { json } = await h.get(PATH);
-  assertEquals(json.calls.length, 1);
-  return json.calls[0];
-}
-
-/** Dollars as whole picodollars. */
-function picodollars(usd: number): bigint {
-  return BigInt(Math.round(usd * 1e12));
-}
-
-function sumOf(items: readonly { readonly cost_usd: number }[]): bigint {
-  return items.reduce((sum, { cost_usd }) => sum + picodollars(cost_usd), 0n);
-}
-
-/** Checks that everything on all pages adds up; answers the calls of all of them. */
-async function assertAddsUp(h: Harness, limit = 50) {
-  await h.worker.idle();
-  const calls: { cost_usd: number; stated: boolean; lines: { cost_usd: number }[] }[] = [];
-  let first: Answer["json"] = null;
-  let cursor: string | null = null;
-  do {
-    const after: string = cursor === null ? "" : `&events_cursor=${cursor}`;
-    const { json } = await h.get(`${PATH}?events_limit=${limit}${after}`);
-    first ??= json;
-    assertEquals(json.by_model, first.by_model);
-    calls.push(...json.calls);
-    cursor = json.events_cursor;
-  } while (cursor !== null);
-  for (const call of calls) {
-    if (!call.stated) assertEquals(sumOf(call.lines), picodollars(call.cost_usd));
-  }
-  const run = (await h.get(`/v1/runs/${runId(1)}`)).json;
-  assertEquals([first.cost_usd, first.cost], [run.cost_usd, run.cost]);
-  assertEquals(sumOf(calls), picodollars(run.cost_usd));
-  assertEquals(sumOf(first.by_model), picodollars(run.cost_usd));
-  for (const kind of ["input_tokens", "output_tokens", "cached_input_tokens"]) {
-    const sum = first.by_model.reduce((sum: number, line: Answer["json"]) => sum + line[kind], 0);
-    assertEquals(sum, run.usage[kind], kind);
-  }
-  return calls;
-}
+import {
+  aCall,
+  assertAddsUp,
+  ATLAS,
+  onlyCall,
+  PATH,
+  putPrice,
+  sendEvents,
+  TIERED,
+} from "../support/run_cost.ts";
 
 Deno.test("cost of a run: each kind of token is a line at the rate of the row that priced it", async () => {
   await using h = await Harness.open();
@@ -191,6 +118,31 @@ Deno.test("cost of a run: a price that changed since is not what stored calls ar
   assertEquals(before.row.id, row);
 });
 
+Deno.test("cost of a run: calls priced anew are explained by the row they have now", async () => {
+  await using h = await Harness.open();
+  await sendEvents(h, aCall(1, { model: "atlas", input_tokens: 4 }), aCall(2, { model: "x" }));
+  const tokens = { model: "atlas", input_tokens: 6 };
+  await h.post("/v1/heartbeats", aHeartbeat(1, { started_at: at(), ...tokens }));
+  const row = await putPrice(h, ATLAS);
+  await h.post("/v1/rate-card/reprice", { model: "atlas" });
+  const rowsOf = async () =>
+    (await h.get(PATH)).json.calls.map((call: Answer["json"]) => [
+      call.row?.id ?? null,
+      call.cost_usd,
+      call.unpriced,
+    ]);
+  assertEquals(await rowsOf(), [
+    [row, 0.000015, false],
+    [row, 0.00001, false],
+    [null, 0, false],
+  ]);
+  await assertAddsUp(h);
+  await h.request("DELETE", `/v1/rate-card/${row}`);
+  await h.post("/v1/rate-card/reprice", { model: "atlas" });
+  assertEquals(await rowsOf(), [[null, 0, true], [null, 0, true], [null, 0, false]]);
+  await assertAddsUp(h);
+});
+
 Deno.test("cost of a run: unpriced calls are named, calls without model or tokens have nothing to price", async () => {
   await using h = await Harness.open();
   await putPrice(h, ATLAS);
@@ -249,84 +201,6 @@ Deno.test("cost of a run: its pages are those of the run, and their calls add up
   assert(fourth.events_cursor !== null);
   const more = (await h.get(`${PATH}?events_limit=1&events_cursor=${fourth.events_cursor}`)).json;
   assertEquals(more.calls[0].event_id, eventId(4));
-});
-
-Deno.test("cost of a heartbeat: its tokens are a call of their own, on the first page only", async () => {
-  await using h = await Harness.open();
-  const row = await putPrice(h, ATLAS);
-  const tokens = { model: "atlas", input_tokens: 10, output_tokens: 20, cached_input_tokens: 4 };
-  await sendEvents(h, aCall(1, { model: "atlas", input_tokens: 8 }), aCall(2, { model: "x" }));
-  await h.post("/v1/heartbeats", aHeartbeat(1, { started_at: at(-5), ...tokens }));
-  const { json } = await h.get(`${PATH}?events_limit=1`);
-  assertEquals(json.kind, "heartbeat");
-  assertEquals(json.calls.length, 2);
-  const { lines, ...own } = json.calls[0];
-  assertEquals(own, {
-    event_id: null,
-    ts: at(-5),
-    provider: null,
-    model: "atlas",
-    cost_usd: 0.000216,
-    stated: false,
-    match: "exact",
-    row: { id: row, source: "own", effective_from: null },
-    tier_above_input_tokens: null,
-    unpriced: false,
-    flags: [],
-  });
-  assertEquals(lines.map((line: Answer["json"]) => [line.kind, line.tokens]), [
-    ["input", 6],
-    ["cached_input", 4],
-    ["output", 20],
-  ]);
-  assertEquals((await assertAddsUp(h, 1)).length, 3);
-});
-
-Deno.test("cost of a heartbeat: a stated cost stands for everything, also for the run's calls", async () => {
-  await using h = await Harness.open();
-  await putPrice(h, ATLAS);
-  const tokens = { model: "atlas", input_tokens: 1, cached_input_tokens: 2 };
-  await h.post("/v1/heartbeats", aHeartbeat(1, { cost_usd: 1.25, ...tokens }));
-  await sendEvents(h, aCall(1, { model: "atlas", input_tokens: 8 }));
-  const calls = (await h.get(PATH)).json.calls;
-  assertEquals(calls.length, 2);
-  assertEquals(
-    [calls[0].event_id, calls[0].stated, calls[0].cost_usd, calls[0].row, calls[0].lines],
-    [null, true, 1.25, null, []],
-  );
-  assertEquals(calls[0].flags, ["cached_exceeds_input"]);
-  assertEquals(
-    [calls[1].stated, calls[1].cost_usd, calls[1].unpriced, calls[1].flags],
-    [false, 0, false, ["covered_by_stated_cost"]],
-  );
-  await assertAddsUp(h);
-});
-
-Deno.test("cost of a heartbeat: what is stated without a model belongs to none", async () => {
-  await using h = await Harness.open();
-  await h.post("/v1/heartbeats", aHeartbeat(1, { cost_usd: 0.000000000001, input_tokens: 3 }));
-  const { json } = await h.get(PATH);
-  assertEquals(json.by_model, [{
-    provider: null,
-    model: null,
-    priced: null,
-    llm_calls: 0,
-    input_tokens: 3,
-    output_tokens: 0,
-    cached_input_tokens: 0,
-    cost_usd: 0.000000000001,
-  }]);
-  assertEquals([json.calls[0].model, json.calls[0].stated], [null, true]);
-  await assertAddsUp(h);
-});
-
-Deno.test("cost of a heartbeat: a model without a price is unpriced, one without tokens no call", async () => {
-  await using h = await Harness.open();
-  await h.post("/v1/heartbeats", aHeartbeat(1, { model: "nobody-knows", input_tokens: 9 }));
-  const call = await onlyCall(h);
-  assertEquals([call.unpriced, call.cost_usd, call.lines, call.row], [true, 0, [], null]);
-  await h.post("/v1/heartbeats", aHeartbeat(2, { model: "nobody-knows" }));
-  assertEquals((await h.get(`/v1/runs/${runId(2)}/cost`)).json.calls, []);
 });
 
 Deno.test("cost of a run: what a closing heartbeat reports of a full run is not a call", async () => {

@@ -5,7 +5,6 @@ import type { Team, TeamId } from "../../domain/credentials.ts";
 import { Deadlines } from "../../domain/deadlines.ts";
 import type { HeartbeatRequest } from "../../domain/decide.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
-import { AGENT_CHARS_MAX, LABEL_CHARS_MAX, RUN_MODELS_MAX } from "../../domain/limits.ts";
 import type { RunStore } from "../../domain/ports.ts";
 import { TIMERS } from "../../kv/deadline.ts";
 import { keys } from "../../kv/keys.ts";
@@ -186,75 +185,6 @@ Deno.test("roll-ups: a worker that another was faster than reads anew and adds t
   const all = [0, 1, 2, 3, 4, 5].map(run);
   await Promise.all([one.project(TEAM.id, all), other.project(TEAM.id, all.toReversed())]);
   assertEquals(await assertSumsAddUp(store), 3);
-});
-
-/** A name of the most characters, of which each is as large as the store may have to take. */
-function longest(character: string, chars: number, n = 0): string {
-  const end = String(n).padStart(3, "0");
-  return character.repeat(chars - end.length) + end;
-}
-
-for (
-  const [what, character] of [["four bytes", "\u{1f600}"], ["six in JSON", "\u0001"]] as const
-) {
-  Deno.test(`roll-ups: names at their longest, ${what} a character, are summed up`, async () => {
-    await using temp = await TempStore.open();
-    const { store } = temp;
-    const runs = runsOf(store);
-    const long = (n: number) => longest(character, LABEL_CHARS_MAX, n);
-    const count = 20;
-    for (let n = 0; n < count; n++) {
-      // An agent's slug has no control characters.
-      const agent = longest("\u{1f600}", AGENT_CHARS_MAX, n);
-      await open(runs, n, { agent, customerId: long(n), feature: long(n + 50) });
-      const events = Array.from(
-        { length: RUN_MODELS_MAX + 2 },
-        (_, i) => aCall(i + 1, long(100 * n + i), long(i)),
-      );
-      await runs.append(TEAM, run(n), events, NOON);
-    }
-    // All at once, so that they must be cut into commits.
-    const all = Array.from({ length: count }, (_, n) => run(n));
-    await pipelineOf(store).project(TEAM.id, all);
-    for (let n = 0; n < count; n++) await finish(runs, n);
-    await pipelineOf(store).project(TEAM.id, all);
-    assertEquals(await assertSumsAddUp(store), count);
-  });
-}
-
-Deno.test("roll-ups: names that are just short enough to stand in keys are summed up", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const runs = runsOf(store);
-  const count = 20;
-  for (let n = 0; n < count; n++) {
-    await open(runs, n, { agent: longest("字", 30, n), customerId: longest("字", 30, n) });
-    const events = Array.from(
-      { length: RUN_MODELS_MAX },
-      (_, i) => aCall(i + 1, longest("字", 80, 100 * n + i)),
-    );
-    await runs.append(TEAM, run(n), events, NOON);
-    await finish(runs, n);
-  }
-  await pipelineOf(store).project(TEAM.id, Array.from({ length: count }, (_, n) => run(n)));
-  assertEquals(await assertSumsAddUp(store), count);
-});
-
-Deno.test("roll-ups: the runs of one team may need more rows than one commit takes", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const runs = runsOf(store);
-  const count = 60;
-  for (let n = 0; n < count; n++) {
-    await open(runs, n, { agent: `agent-${n}`, customerId: `customer-${n}`, feature: `f-${n}` });
-    const events = Array.from({ length: 10 }, (_, i) => aCall(i + 1, `model-${n}-${i}`));
-    await runs.append(TEAM, run(n), events, NOON);
-    await finish(runs, n);
-  }
-  await pipelineOf(store).project(TEAM.id, Array.from({ length: count }, (_, n) => run(n)));
-  const rows = await temp.keysBelow(["rollup", TEAM.id]);
-  assert(rows.length > BACK_ENDS.embedded.mutationsMax, `only ${rows.length} rows`);
-  assertEquals(await assertSumsAddUp(store), count);
 });
 
 Deno.test("revision: one for each time the worker saw a change of the cost after the close", async () => {

@@ -31,8 +31,17 @@ export interface Tally {
 }
 
 const CLIENTS = 16;
+/** What a process may take to finish what another left; far more than it does. */
+const SETTLED_MS_MAX = 10_000;
 /** The second batch repeats two events of the first. */
 const EVENTS = { first: 10, both: 18 } as const;
+
+/** Every other event is a call of a model, with a price or without. */
+function callOf(n: number): Record<string, unknown> {
+  if (n % 2 > 0) return {};
+  const model = n % 4 > 0 ? "gpt-4o" : "a-model-without-a-price";
+  return { type: "llm_call", data: { model, input_tokens: 100 + n, output_tokens: n } };
+}
 
 function script(n: number): Script {
   const id = runId(n) as RunId;
@@ -43,9 +52,10 @@ function script(n: number): Script {
     state: "unsent",
   });
   const events = (from: number, to: number) => ({
-    events: Array.from({ length: to - from }, (_, i) => anEvent(from + i)),
+    events: Array.from({ length: to - from }, (_, i) => anEvent(from + i, callOf(from + i))),
   });
-  const beat = { id, agent: "nightly", started_at: new Date(0).toISOString() };
+  const usage = { model: "gpt-4o", input_tokens: n, output_tokens: 7 };
+  const beat = { id, agent: "nightly", started_at: new Date(0).toISOString(), ...usage };
   switch (n % 4) {
     case 0:
       return { id, calls: [call("both", "/v1/heartbeats", beat)] };
@@ -110,6 +120,36 @@ export class Load {
         if (call.state === "acknowledged") continue;
         assert(await this.#send(client, url, call), `a retry of ${call.path} was not taken`);
       }
+    }
+  }
+
+  /**
+   * Reads every run whose close was acknowledged until its cost is final, writing nothing. Answers how
+   * many there are.
+   */
+  async settle(url: string): Promise<number> {
+    const closed = this.scripts.filter(({ calls }) =>
+      calls.some(({ stores, state }) =>
+        state === "acknowledged" && (stores === "closing" || stores === "both")
+      )
+    );
+    // Each client takes the next one that nobody has taken.
+    const next = closed.values();
+    await Promise.all(Array.from({ length: CLIENTS }, async () => {
+      using client = Deno.createHttpClient({});
+      for (const { id } of next) await this.#isFinal(client, `${url}/v1/runs/${id}?events_limit=1`);
+    }));
+    return closed.length;
+  }
+
+  async #isFinal(client: Deno.HttpClient, url: string): Promise<void> {
+    const headers = { Authorization: `Bearer ${this.key}` };
+    const startedMs = performance.now();
+    for (;;) {
+      const response = await fetch(url, { client, headers });
+      if ((await response.json()).cost?.state === "final") return;
+      assert(performance.now() - startedMs < SETTLED_MS_MAX, `${url} is still not final`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }
 

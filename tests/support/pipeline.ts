@@ -91,31 +91,45 @@ export async function projectAll(store: Store, pipeline = pipelineOf(store)): Pr
  * the sums of its runs, row by row. Answers how many closed runs there are.
  */
 export async function assertSumsAddUp(store: Store): Promise<number> {
+  let closed = 0;
+  for await (const { id, head, summary } of headsOf(store)) {
+    assert(isCurrent(summary, head), `${id} is not summed up`);
+    assertEquals(summary?.contribution, summarize(head, null).contribution, id);
+    if (head.parts.closing === null) continue;
+    closed++;
+    assert((summary?.revision ?? 0) > 0, `${id} is closed and was never final`);
+  }
+  await assertRollupsAddUp(store);
+  return closed;
+}
+
+/**
+ * Fails unless the roll-ups are exactly the sums of the summaries as they are. That holds at every
+ * moment, also while runs wait to be summed up.
+ */
+export async function assertRollupsAddUp(store: Store): Promise<void> {
+  const sums = new Map<string, Measures>();
+  for await (const { team, summary } of headsOf(store)) {
+    const contribution = summary?.contribution ?? null;
+    for (const row of contribution === null ? [] : contributionsOf(contribution)) {
+      const name = nameOf(team, row);
+      const known = sums.get(name);
+      sums.set(name, known === undefined ? row.measures : addMeasures(known, row.measures));
+    }
+  }
+  assertEquals(await storedRows(store), new Map([...sums].sort(byName)));
+}
+
+/** All runs of all teams. */
+async function* headsOf(store: Store) {
   const runs = new Map<TeamId, Set<RunId>>();
   for await (const { key } of store.reader.list({ prefix: ["run"] })) {
     const team = key[2] as TeamId;
     runs.set(team, (runs.get(team) ?? new Set()).add(key[1] as RunId));
   }
-  const sums = new Map<string, Measures>();
-  let closed = 0;
   for (const [team, ids] of runs) {
-    for (const { id, head, summary } of await readHeads(store, team, [...ids])) {
-      assert(isCurrent(summary, head), `${id} is not summed up`);
-      const { contribution } = summarize(head, null);
-      assertEquals(summary?.contribution, contribution, id);
-      if (head.parts.closing !== null) {
-        closed++;
-        assert((summary?.revision ?? 0) > 0, `${id} is closed and was never final`);
-      }
-      for (const row of contribution === null ? [] : contributionsOf(contribution)) {
-        const name = nameOf(team, row);
-        const known = sums.get(name);
-        sums.set(name, known === undefined ? row.measures : addMeasures(known, row.measures));
-      }
-    }
+    for (const head of await readHeads(store, team, [...ids])) yield { team, ...head };
   }
-  assertEquals(await storedRows(store), new Map([...sums].sort(byName)));
-  return closed;
 }
 
 async function storedRows(store: Store): Promise<Map<string, Measures>> {

@@ -6,7 +6,7 @@ import { audit } from "../../tools/audit.ts";
 import { anEvent, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 import { fill, FILLED } from "../support/ledger_of_everything.ts";
-import { Recorder, runTask } from "./support.ts";
+import { Folder, Recorder, runTask } from "./support.ts";
 
 Deno.test("audit: one line for each team and a verdict, exit code 0 where all is exact", async () => {
   await using h = await Harness.open();
@@ -61,7 +61,8 @@ Deno.test("audit: progress is drawn on a terminal", async () => {
 });
 
 Deno.test("audit: without a ledger it says so, makes none and exits with 3", async () => {
-  const path = `${await Deno.makeTempDir()}/none.kv`;
+  await using folder = await Folder.create();
+  const path = `${folder.path}/none.kv`;
   const io = new Recorder();
   assertEquals(await audit([`--kv=${path}`], io), 3);
   assertEquals(io.failures.length, 1);

@@ -7,7 +7,7 @@ import { keys } from "../../kv/keys.ts";
 import { jobs } from "../../tools/jobs.ts";
 import { aFinish, anEvent, aRun, runId } from "../support/builders.ts";
 import { Harness, NOON } from "../support/harness.ts";
-import { Recorder, runTask } from "./support.ts";
+import { Folder, Recorder, runTask } from "./support.ts";
 
 const FAILURE = new TypeError("the odd one");
 
@@ -116,7 +116,8 @@ Deno.test("jobs: a run without a dead stage cannot be driven again", async () =>
 });
 
 Deno.test("jobs: without a ledger, with a wrong option or without a run it says what to do", async () => {
-  const path = `${await Deno.makeTempDir()}/none.kv`;
+  await using folder = await Folder.create();
+  const path = `${folder.path}/none.kv`;
   const io = new Recorder();
   assertEquals(await jobs([`--kv=${path}`], io), 3);
   assertStringIncludes(io.failures[0] ?? "", path);

@@ -1,0 +1,176 @@
+/** `/v1/rate-card/reprice`: jobs, whose they are, and what a second request meets. */
+import { assert, assertEquals } from "@std/assert";
+import { Harness } from "../support/harness.ts";
+import { keys } from "../../kv/keys.ts";
+import { refusalOf } from "../support/rate_cards.ts";
+import { aClosedRun, ATLAS, daysAgo, putPrice, REPRICE, reprice } from "../support/reprice.ts";
+
+const UNKNOWN = "0".repeat(26);
+
+/** Makes a mark that nobody settles, so that jobs wait; the answer takes it away. */
+async function blocked(h: Harness): Promise<() => Promise<void>> {
+  await h.worker.stop();
+  const key = keys.dirty("open", UNKNOWN);
+  await h.store.writer.commit({ sets: [{ key, value: `${h.team.id} run_eu_${"0".repeat(32)}` }] });
+  return async () => void await h.store.writer.commit({ deletes: [key] });
+}
+
+Deno.test("a job tells what it was asked for, how it stands and what it came to", async () => {
+  await using h = await Harness.open();
+  await aClosedRun(h, 1);
+  await putPrice(h);
+  const { id, created_by, ...job } = await reprice(h, {
+    ...ATLAS,
+    from: daysAgo(1),
+    dry_run: true,
+  });
+  assert(/^[0-9A-Z]{26}$/.test(id));
+  assert(created_by.startsWith("key_eu_"));
+  assertEquals(job, {
+    ...ATLAS,
+    from: daysAgo(1),
+    to: null,
+    dry_run: true,
+    state: "done",
+    progress: 1,
+    runs: 1,
+    runs_changed: 1,
+    runs_failed: 0,
+    llm_calls: 1,
+    old_cost_usd: 0,
+    new_cost_usd: 0.003,
+    difference_usd: 0.003,
+    created_at: daysAgo(0),
+    finished_at: daysAgo(0),
+  });
+  assertEquals((await h.get(`${REPRICE}/${id}`)).json, { id, created_by, ...job });
+});
+
+Deno.test("the same request meets the job that is under way, and a new one once that is done", async () => {
+  await using h = await Harness.open();
+  await aClosedRun(h, 1);
+  await putPrice(h);
+  const unblock = await blocked(h);
+  const body = { model: ATLAS.model };
+  const answers = await Promise.all(Array.from({ length: 8 }, () => h.post(REPRICE, body)));
+  const first = answers.filter(({ status }) => status === 202);
+  assertEquals(first.length, 1);
+  assertEquals(first[0]?.json.state, "waiting");
+  assertEquals(new Set(answers.map(({ json }) => json.id)).size, 1);
+  for (const { status, headers } of answers) {
+    assertEquals(headers.get("Idempotent-Replayed"), status === 202 ? null : "true");
+  }
+  const others = [
+    { ...body, dry_run: true },
+    { ...body, provider: "p" },
+    { ...body, from: daysAgo(1) },
+    { ...body, to: daysAgo(0) },
+    { model: "another" },
+  ];
+  const made = await Promise.all(others.map((other) => h.post(REPRICE, other)));
+  assertEquals(made.map(({ status }) => status), others.map(() => 202));
+  const ids = new Set([first[0], ...made].map((answer) => answer?.json.id));
+  assertEquals(ids.size, 6);
+  await unblock();
+  await h.restart();
+  await h.worker.idle();
+  for (const { state } of (await h.get(REPRICE)).json.jobs) assertEquals(state, "done");
+  const again = await reprice(h);
+  assert(!ids.has(again.id));
+});
+
+Deno.test("a job waits until every run stored before it is summed up, and then has them all", async () => {
+  await using h = await Harness.open();
+  const unblock = await blocked(h);
+  for (let n = 0; n < 30; n++) await aClosedRun(h, n);
+  await putPrice(h);
+  const { json: job } = await h.post(REPRICE, { model: ATLAS.model });
+  assertEquals([job.state, job.progress, job.finished_at], ["waiting", 0, null]);
+  await unblock();
+  await h.restart();
+  await h.worker.idle();
+  const { json } = await h.get(`${REPRICE}/${job.id}`);
+  assertEquals([json.state, json.runs, json.runs_changed, json.new_cost_usd], [
+    "done",
+    30,
+    30,
+    0.09,
+  ]);
+});
+
+Deno.test("an id that is not a job of the team is one and the same 404, whatever it looks like", async () => {
+  await using h = await Harness.open();
+  const other = await h.addTeam("team");
+  const theirs = (await h.post(REPRICE, { model: "m" }, { key: other.key })).json;
+  const unknown = await h.get(`${REPRICE}/${UNKNOWN}`);
+  assertEquals(refusalOf(unknown), [404, "not_found", undefined]);
+  for (const id of [theirs.id, "x", "\u0000", "💩", "r".repeat(3_000), theirs.id.toLowerCase()]) {
+    const answer = await h.get(`${REPRICE}/${encodeURIComponent(id)}`);
+    assertEquals([answer.status, answer.text], [404, unknown.text], id.slice(0, 30));
+  }
+  assertEquals((await h.get(REPRICE)).json, { jobs: [] });
+  assertEquals((await h.get(`${REPRICE}/${theirs.id}`, { key: other.key })).json, theirs);
+});
+
+Deno.test("another team's calls are never priced anew", async () => {
+  await using h = await Harness.open();
+  const other = await h.addTeam("team");
+  await aClosedRun(h, 1);
+  await putPrice(h);
+  const { json } = await h.post(REPRICE, { model: ATLAS.model }, { key: other.key });
+  assertEquals([json.state, json.runs, json.llm_calls], ["done", 0, 0]);
+});
+
+Deno.test("pricing anew needs scope admin; a ping token may not ask for it", async () => {
+  await using h = await Harness.open();
+  const key = await h.addKey({ kind: "api_key", scopes: ["ingest", "read"] });
+  const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
+  const routes = [["GET", REPRICE], ["POST", REPRICE], ["GET", `${REPRICE}/${UNKNOWN}`]] as const;
+  for (const [method, path] of routes) {
+    const body = method === "POST" ? { model: "m" } : undefined;
+    assertEquals((await h.request(method, path, { key: null, body })).status, 401, path);
+    const refused = await h.request(method, path, { key, body });
+    assertEquals(refusalOf(refused), [403, "forbidden", undefined], path);
+    const pinged = await h.request(method, path, { key: token, body });
+    assertEquals(refusalOf(pinged), [401, "scope_violation", undefined], path);
+  }
+  const admin = await h.addKey({ kind: "api_key", scopes: ["admin"] });
+  assertEquals((await h.get(REPRICE, { key: admin })).json, { jobs: [] });
+});
+
+Deno.test("a body that is refused makes no job", async () => {
+  await using h = await Harness.open();
+  for (
+    const [body, field, code] of [
+      [{}, "model", "missing_field"],
+      [{ model: 7 }, "model", "invalid_field"],
+      [{ model: "m", provider: "" }, "provider", "invalid_field"],
+      [{ model: "m", from: "yesterday" }, "from", "invalid_field"],
+      [{ model: "m", from: daysAgo(0), to: daysAgo(1) }, "to", "invalid_field"],
+      [{ model: "m", dry_run: "yes" }, "dry_run", "invalid_field"],
+    ] as const
+  ) {
+    assertEquals(refusalOf(await h.post(REPRICE, body)), [400, code, field], field);
+  }
+  assertEquals((await h.post(REPRICE, "[]")).status, 400);
+  assertEquals((await h.get(REPRICE)).json, { jobs: [] });
+});
+
+Deno.test("jobs are listed newest first, and the latest 100 of those that are done are kept", async () => {
+  await using h = await Harness.open();
+  const ids: string[] = [];
+  for (let n = 0; n < 103; n++) ids.push((await reprice(h, { model: `m${n}` })).id);
+  const { jobs } = (await h.get(REPRICE)).json;
+  const listed = jobs.map(({ id }: { id: string }) => id);
+  assertEquals(listed, ids.slice(3).reverse());
+  assertEquals((await h.get(`${REPRICE}/${ids[0]}`)).status, 404);
+});
+
+Deno.test("pricing anew counts no events", async () => {
+  await using h = await Harness.open();
+  await aClosedRun(h, 1);
+  const before = await h.usage();
+  await putPrice(h);
+  await reprice(h);
+  assertEquals(await h.usage(), before);
+});

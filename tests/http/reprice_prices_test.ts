@@ -1,0 +1,293 @@
+/** `/v1/rate-card/reprice`: which calls get which price, and what follows from it everywhere. */
+import { assert, assertEquals } from "@std/assert";
+import { EVENTS_PER_BATCH_MAX, RUN_MODELS_MAX } from "../../domain/limits.ts";
+import { auditStore } from "../../kv/audit.ts";
+import { aFinish, aHeartbeat, aRun, runId } from "../support/builders.ts";
+import { Harness } from "../support/harness.ts";
+import {
+  aClosedRun,
+  aModelCall,
+  ATLAS,
+  costOf,
+  daysAgo,
+  putPrice,
+  REPRICE,
+  reprice,
+  resultOf,
+  runOf,
+  sendEvents,
+  spent,
+} from "../support/reprice.ts";
+
+/** Whether a line of a dump is a job, or the version of a team's jobs. */
+function isJob(line: string): boolean {
+  return /^\[\s*"reprice"/.test(line);
+}
+
+function isNoJob(line: string): boolean {
+  return !isJob(line);
+}
+
+/** Fails unless everything that was made of the runs is what their parts say. */
+async function assertExact(h: Harness): Promise<void> {
+  await h.worker.idle();
+  assertEquals((await auditStore(h.store)).differences, []);
+}
+
+Deno.test("a dry run changes no key but those of its jobs", async () => {
+  await using h = await Harness.open();
+  for (const n of [1, 2, 3]) await aClosedRun(h, n);
+  await h.post("/v1/heartbeats", aHeartbeat(4, { ...ATLAS, input_tokens: 1_000 }));
+  await putPrice(h);
+  const before = await h.dump();
+  const dry = await reprice(h, { dry_run: true });
+  assertEquals(resultOf(dry), [4, 4, 4, 0, 0.011]);
+  const after = await h.dump();
+  assertEquals(after.filter(isNoJob), before);
+  assert(after.some(isJob));
+});
+
+Deno.test("new prices reach runs, their events, spend by day and model, and the unpriced list", async () => {
+  await using h = await Harness.open();
+  await aClosedRun(h, 1);
+  await aClosedRun(h, 2, [aModelCall(1), aModelCall(2, { model: "other-model" })]);
+  assertEquals(await spent(h), [0, 3]);
+  const row = await putPrice(h);
+  assertEquals(resultOf(await reprice(h)), [2, 2, 2, 0, 0.006]);
+  assertEquals(await costOf(h, 1), [0.003, 2, []]);
+  assertEquals(await costOf(h, 2), [0.003, 2, ["other-model"]]);
+  const [event] = (await runOf(h, 1)).events;
+  assertEquals([event.cost_usd, event.priced_by], [0.003, row]);
+  assertEquals(await spent(h), [0.006, 1]);
+  const byModel = new Map(await spent(h, "model") as [string, number][]);
+  assertEquals([...byModel.values()].sort(), [0, 0.006]);
+  const unpriced = (await h.getSettled("/v1/spend/unpriced?from=2026-11-01&to=2026-11-30")).json;
+  const names = unpriced.models.map(({ model }: { model: string }) => model);
+  assertEquals(names, ["other-model"]);
+  await assertExact(h);
+
+  const before = await h.dump();
+  assertEquals(resultOf(await reprice(h)), [2, 2, 0, 0.006, 0.006]);
+  assertEquals(
+    (await h.dump()).filter((line) => !isJob(line)),
+    before.filter((line) => !isJob(line)),
+  );
+});
+
+Deno.test("heartbeats and pings that are priced by tokens are priced anew, those that state a cost never", async () => {
+  await using h = await Harness.open();
+  const tokens = { ...ATLAS, input_tokens: 1_000, output_tokens: 100 };
+  await h.post("/v1/heartbeats", aHeartbeat(1, tokens));
+  await h.post("/v1/heartbeats", aHeartbeat(2, { ...tokens, cost_usd: 0.5 }));
+  await h.post("/v1/heartbeats", aHeartbeat(3, { ...tokens, cost_usd: 0 }));
+  const query = new URLSearchParams({
+    id: runId(4),
+    agent: "nightly",
+    ...Object.fromEntries(Object.entries(tokens).map(([name, value]) => [name, `${value}`])),
+  });
+  assertEquals((await h.get(`/v1/ping?${query}`)).status < 300, true);
+  // Whatever a run claims of itself, its events are what it costs.
+  await h.post("/v1/runs", { ...aRun(5), ...tokens, cost_usd: 9 });
+  // The calls inside a heartbeat that states its cost are covered by it.
+  await sendEvents(h, 2, aModelCall(1));
+  const stated = await Promise.all([runOf(h, 2), runOf(h, 3), runOf(h, 5)]);
+  await putPrice(h);
+  assertEquals(resultOf(await reprice(h)), [2, 2, 2, 0, 0.006]);
+  assertEquals(await costOf(h, 1), [0.003, 2, []]);
+  assertEquals(await costOf(h, 4), [0.003, 2, []]);
+  assertEquals(await Promise.all([runOf(h, 2), runOf(h, 3), runOf(h, 5)]), stated);
+  assertEquals(await spent(h), [0.506, 0]);
+  await assertExact(h);
+});
+
+Deno.test("tokens that a heartbeat reports when it closes count at their own price, also after its opening was priced anew", async () => {
+  await using h = await Harness.open();
+  const start = aHeartbeat(1, { ...ATLAS, status: "start", input_tokens: 1_000 });
+  await h.post("/v1/heartbeats", start);
+  await putPrice(h);
+  assertEquals(resultOf(await reprice(h)), [1, 1, 1, 0, 0.002]);
+  assertEquals((await runOf(h, 1)).cost_usd, 0.002);
+  await h.post("/v1/heartbeats", aHeartbeat(1, { ...ATLAS, input_tokens: 5_000 }));
+  assertEquals((await runOf(h, 1)).cost_usd, 0.01);
+  await assertExact(h);
+  await putPrice(h, { input_usd_per_million: 1 });
+  assertEquals(resultOf(await reprice(h)), [1, 1, 1, 0.01, 0.005]);
+  assertEquals((await runOf(h, 1)).cost_usd, 0.005);
+  await assertExact(h);
+});
+
+Deno.test("a finish keeps the price that a heartbeat got anew", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/heartbeats", aHeartbeat(1, { ...ATLAS, status: "start", input_tokens: 1_000 }));
+  await putPrice(h);
+  await reprice(h);
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  assertEquals(await costOf(h, 1), [0.002, 1, []]);
+  await assertExact(h);
+});
+
+Deno.test("only runs that started from `from` on and before `to` are priced anew", async () => {
+  await using h = await Harness.open();
+  const starts = [daysAgo(3), daysAgo(2, -1), daysAgo(2), daysAgo(1), daysAgo(0, -1), daysAgo(0)];
+  for (const [n, started_at] of starts.entries()) await aClosedRun(h, n, undefined, { started_at });
+  await putPrice(h);
+  const range = { from: daysAgo(2), to: daysAgo(0) };
+  assertEquals(resultOf(await reprice(h, { ...range, dry_run: true })), [3, 3, 3, 0, 0.009]);
+  assertEquals(resultOf(await reprice(h, range)), [3, 3, 3, 0, 0.009]);
+  const costs = await Promise.all(starts.map(async (_, n) => (await runOf(h, n)).cost_usd));
+  assertEquals(costs, [0, 0, 0.003, 0.003, 0.003, 0]);
+  assertEquals(resultOf(await reprice(h, { to: daysAgo(2) })), [2, 2, 2, 0, 0.006]);
+  assertEquals(resultOf(await reprice(h, { from: daysAgo(0) })), [1, 1, 1, 0, 0.003]);
+  assertEquals(resultOf(await reprice(h, { from: daysAgo(-1) })), [0, 0, 0, 0, 0]);
+  assertEquals(await spent(h), [0.018, 0]);
+  await assertExact(h);
+});
+
+Deno.test("a provider limits which calls are meant; without one each call of a run counts once", async () => {
+  await using h = await Harness.open();
+  const providers = ["in-house", "in-cloud", undefined];
+  await aClosedRun(h, 1, providers.map((provider, n) => aModelCall(n, { provider })));
+  await aClosedRun(h, 2, [aModelCall(1, { provider: "in-cloud" })]);
+  await putPrice(h);
+  const cloud = { provider: "in-cloud" };
+  assertEquals(resultOf(await reprice(h, { ...cloud, dry_run: true })), [2, 2, 2, 0, 0.006]);
+  assertEquals(resultOf(await reprice(h, { dry_run: true })), [4, 2, 2, 0, 0.012]);
+  assertEquals(resultOf(await reprice(h, cloud)), [2, 2, 2, 0, 0.006]);
+  assertEquals(await costOf(h, 1), [0.003, 2, ["atlas-70b"]]);
+  assertEquals(resultOf(await reprice(h)), [4, 2, 1, 0.006, 0.012]);
+  assertEquals(await costOf(h, 1), [0.009, 3, []]);
+  assertEquals(resultOf(await reprice(h, { provider: "nobody" })), [0, 0, 0, 0, 0]);
+  await assertExact(h);
+});
+
+Deno.test("the model is meant exactly as calls named it, and other models of a run keep their price", async () => {
+  await using h = await Harness.open();
+  await putPrice(h, { model: "neighbour" });
+  const names = ["atlas-70b", "ATLAS-70B", "atlas-70b-2026-01-01", "neighbour"];
+  await aClosedRun(h, 1, names.map((model, n) => aModelCall(n, { model })));
+  await putPrice(h);
+  // Another price for the neighbour, which nobody asks to apply.
+  await putPrice(h, { model: "neighbour", input_usd_per_million: 50 });
+  assertEquals(resultOf(await reprice(h)), [1, 1, 1, 0, 0.003]);
+  const { events, cost } = await runOf(h, 1);
+  const costs = events.map(({ cost_usd }: { cost_usd: number }) => cost_usd);
+  assertEquals(costs, [0.003, 0, 0, 0.003]);
+  assertEquals(cost.unpriced_models, ["ATLAS-70B", "atlas-70b-2026-01-01"]);
+  await assertExact(h);
+});
+
+Deno.test("each call is priced by the row in force at its own instant, and by its own tier", async () => {
+  await using h = await Harness.open();
+  const long = aModelCall(3, { input_tokens: 10_000, output_tokens: 0 }, { ts: daysAgo(0) });
+  const before = aModelCall(1, {}, { ts: daysAgo(1, -1) });
+  const from = aModelCall(2, {}, { ts: daysAgo(1) });
+  await aClosedRun(h, 1, [long, before, from]);
+  const tiers = [{
+    above_input_tokens: 9_999,
+    input_usd_per_million: 4,
+    output_usd_per_million: 20,
+  }];
+  await putPrice(h, { effective_from: daysAgo(1), tiers });
+  assertEquals(resultOf(await reprice(h)), [3, 1, 1, 0, 0.043]);
+  const { events, cost, cost_usd } = await runOf(h, 1);
+  const costs = events.map(({ cost_usd }: { cost_usd: number }) => cost_usd);
+  assertEquals(costs, [0, 0.003, 0.04]);
+  assertEquals([cost_usd, cost.unpriced_models], [0.043, ["atlas-70b"]]);
+  assertEquals(await spent(h), [0.043, 1]);
+  await assertExact(h);
+});
+
+Deno.test("without the row that priced them calls are unpriced again and cost nothing", async () => {
+  await using h = await Harness.open();
+  const id = await putPrice(h);
+  await aClosedRun(h, 1);
+  await h.post("/v1/heartbeats", aHeartbeat(2, { ...ATLAS, input_tokens: 1_000 }));
+  assertEquals(await spent(h), [0.005, 0]);
+  await h.request("DELETE", `/v1/rate-card/${id}`);
+  assertEquals(await spent(h), [0.005, 0]);
+  const job = await reprice(h);
+  assertEquals(resultOf(job), [2, 2, 2, 0.005, 0]);
+  assertEquals(job.difference_usd, -0.005);
+  assertEquals(await costOf(h, 1), [0, 2, ["atlas-70b"]]);
+  assertEquals(await costOf(h, 2), [0, 2, ["atlas-70b"]]);
+  const [event] = (await runOf(h, 1)).events;
+  assertEquals([event.cost_usd, event.priced_by], [0, null]);
+  assertEquals(await spent(h), [0, 2]);
+  await assertExact(h);
+});
+
+Deno.test("a run with more models than it names one by one is found, and its sum stays exact", async () => {
+  await using h = await Harness.open();
+  const models = Array.from({ length: RUN_MODELS_MAX + 4 }, (_, n) => `model-${10 + n}`);
+  await aClosedRun(h, 1, models.map((model, n) => aModelCall(n, { model })));
+  let paid = 0;
+  for (const model of [models.at(-1), models[0], models[RUN_MODELS_MAX - 1]]) {
+    await putPrice(h, { model });
+    assertEquals(resultOf(await reprice(h, { model })), [1, 1, 1, 0, 0.003], model);
+    paid = Math.round((paid + 0.003) * 1e6) / 1e6;
+    assertEquals((await runOf(h, 1)).cost_usd, paid);
+    assertEquals(await spent(h), [paid, models.length - Math.round(paid / 0.003)]);
+  }
+  const names = await spent(h, "model") as [{ model: string }, number][];
+  assertEquals(names.length, RUN_MODELS_MAX);
+});
+
+Deno.test("a run of more than 50 batches is one more revision, and every page of it has the new prices", async () => {
+  await using h = await Harness.open();
+  const batches = 120;
+  await h.post("/v1/runs", aRun(1));
+  for (let n = 0; n < batches; n++) await sendEvents(h, 1, aModelCall(n));
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  assertEquals((await runOf(h, 1)).cost.revision, 1);
+  await putPrice(h);
+  const job = await reprice(h);
+  assertEquals(resultOf(job), [batches, 1, 1, 0, 0.36]);
+  const run = await runOf(h, 1);
+  assertEquals([run.cost_usd, run.cost.revision, run.events.length], [0.36, 2, batches]);
+  assert(run.events.every(({ cost_usd }: { cost_usd: number }) => cost_usd === 0.003));
+  await assertExact(h);
+});
+
+Deno.test("a run whose calls are all in its last batches counts as changed", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  for (let n = 0; n < 60; n++) await sendEvents(h, 1, aModelCall(n, { model: "another" }));
+  await sendEvents(
+    h,
+    1,
+    ...Array.from({ length: EVENTS_PER_BATCH_MAX }, (_, n) => aModelCall(n + 60)),
+  );
+  await putPrice(h);
+  assertEquals(resultOf(await reprice(h)), [50, 1, 1, 0, 0.15]);
+});
+
+Deno.test("a batch that comes after it is priced by the new row, and not once more by the next job", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await sendEvents(h, 1, aModelCall(1));
+  await putPrice(h);
+  await reprice(h);
+  await sendEvents(h, 1, aModelCall(2), aModelCall(3));
+  await sendEvents(h, 1, aModelCall(1));
+  assertEquals((await runOf(h, 1)).cost_usd, 0.009);
+  assertEquals(resultOf(await reprice(h)), [3, 1, 0, 0.009, 0.009]);
+  const { cost_usd, events } = await runOf(h, 1);
+  assertEquals([cost_usd, events.length], [0.009, 3]);
+  await assertExact(h);
+});
+
+Deno.test("calls that come while it is under way leave a sum that is exact", async () => {
+  await using h = await Harness.open();
+  const runs = 60;
+  for (let n = 0; n < runs; n++) await aClosedRun(h, n);
+  await putPrice(h);
+  const started = h.post(REPRICE, { model: ATLAS.model });
+  const late = Promise.all(
+    Array.from({ length: runs }, (_, n) => sendEvents(h, n, aModelCall(2))),
+  );
+  await late;
+  const job = (await started).json;
+  assertEquals([job.state, job.runs, job.runs_changed], ["done", runs, runs]);
+  assertEquals(await spent(h), [0.36, 0]);
+  await assertExact(h);
+});
