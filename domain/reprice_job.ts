@@ -123,6 +123,8 @@ export interface RepriceStore {
   settled(team: Team, job: RepriceJob, ms: number): Promise<RepriceJob>;
   /** Goes on with each job that is under way for a little; answers false when there is none. */
   work(): Promise<boolean>;
+  /** Whether the last {@link work} found a job, also one that still waits. */
+  readonly underWay: boolean;
 }
 
 /** A team's id and a job of it. */

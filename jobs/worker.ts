@@ -29,7 +29,7 @@ export interface WorkerDeps {
   readonly store: PipelineStore;
   readonly handlers: StageHandlers;
   /** Jobs that price calls anew. */
-  readonly reprices: Pick<RepriceStore, "work">;
+  readonly reprices: Pick<RepriceStore, "work" | "underWay">;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Takes one line about what went wrong. */
@@ -41,6 +41,13 @@ export interface WorkerDeps {
 /** Runs taken at once. */
 const RUNS_PER_TURN = 200;
 
+/**
+ * Rest after bringing runs of a lane up to date, as a multiple of the time that took, and at most so many
+ * milliseconds. It is taken only while calls come in: they go first, and a rest lets more marks gather,
+ * which then share their commits.
+ */
+const REST = { closed: 1, open: 3, msMax: 200 } as const;
+
 /** Stages taken at once. */
 const STAGES_PER_TURN = 20;
 
@@ -51,6 +58,11 @@ const FAILURE_PAUSE_MS = 1_000;
 export class Worker {
   readonly #deps: WorkerDeps;
   readonly #alarm = new Alarm();
+  /** Ends a rest early; only stopping does. */
+  readonly #endOfRest = new Alarm();
+  /** Rings so far: whether there were any tells whether calls came in. */
+  #rings = 0;
+  #restMs = 0;
   #running: Promise<void> | null = null;
   #stopped = false;
   #asleep: PromiseWithResolvers<void> | null = null;
@@ -67,6 +79,7 @@ export class Worker {
 
   /** Says that there may be something to do. */
   wake(): void {
+    this.#rings++;
     this.#alarm.ring();
   }
 
@@ -81,6 +94,7 @@ export class Worker {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#alarm.ring();
+    this.#endOfRest.ring();
     await this.#running;
   }
 
@@ -88,6 +102,9 @@ export class Worker {
     while (!this.#stopped) {
       try {
         if (!await this.#turn()) await this.#sleep();
+        else if (this.#restMs > 0 && this.#asleep === null) {
+          await this.#endOfRest.wait(this.#restMs);
+        }
       } catch (error) {
         this.#tell("The worker goes on after a pause", error);
         if (!this.#stopped) await this.#alarm.pause(this.#deps.failurePauseMs ?? FAILURE_PAUSE_MS);
@@ -106,9 +123,12 @@ export class Worker {
 
   /** Does some work; answers false when there is none. */
   async #turn(): Promise<boolean> {
+    this.#restMs = 0;
     const summedUp = await this.#sumUp();
     // A step each turn, so that neither keeps the other from coming on.
     const repriced = await this.#deps.reprices.work();
+    // Somebody watches its progress, and it waits for everything that came before it.
+    if (this.#deps.reprices.underWay) this.#restMs = 0;
     return summedUp || repriced || await this.#runStages();
   }
 
@@ -116,7 +136,10 @@ export class Worker {
     for (const lane of DIRTY_LANES) {
       const rows = await this.#deps.store.takeDirty(lane, RUNS_PER_TURN);
       if (rows.rows === 0) continue;
+      const [startMs, rings] = [performance.now(), this.#rings];
       await this.#bringUpToDate(rows);
+      const tookMs = performance.now() - startMs;
+      if (this.#rings > rings) this.#restMs = Math.min(REST.msMax, REST[lane] * tookMs);
       return true;
     }
     return false;

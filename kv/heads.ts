@@ -10,10 +10,10 @@ import type { ReportedPrice, RunParts } from "../domain/run.ts";
 import type { RunHead } from "../domain/run_cost.ts";
 import type { RunSummary } from "../domain/summary.ts";
 import { decodeSummary } from "./codec_summary.ts";
+import { readHeadRows } from "./head_rows.ts";
 import { keys } from "./keys.ts";
-import { GET_MANY_KEYS_MAX } from "./kv_limits.ts";
 import { readParts } from "./runs.ts";
-import { getMany, type Store } from "./store.ts";
+import type { Store } from "./store.ts";
 
 /** What a heartbeat's tokens cost since they were priced anew. */
 export interface StoredReprice {
@@ -42,16 +42,8 @@ export interface SummarizedHead {
 
 /** Keys that {@link headOf} reads, for each run. */
 export function headKeys(team: TeamId, id: RunId): Deno.KvKey[] {
-  return [
-    keys.opening(team, id),
-    keys.closing(team, id),
-    keys.ledger(team, id),
-    keys.price(team, id),
-    keys.summary(team, id),
-  ];
+  return HEAD_PARTS.map((part) => keys[part](team, id));
 }
-
-const HEAD_KEYS = 5;
 
 /** Joins the values at {@link headKeys}. */
 export async function headOf(
@@ -83,30 +75,25 @@ function isOutdated({ closed }: StoredReprice, { closing }: RunParts): boolean {
   return !closed && closing?.reported !== undefined;
 }
 
-/** Reads runs of a team. */
+/** Reads runs of a team, each named once. */
 export async function readHeads(
   store: Store,
   team: TeamId,
   ids: readonly RunId[],
 ): Promise<SummarizedHead[]> {
-  const perRead = Math.floor(GET_MANY_KEYS_MAX / HEAD_KEYS);
-  const reads: Promise<SummarizedHead[]>[] = [];
-  for (let at = 0; at < ids.length; at += perRead) {
-    reads.push(readSome(store, team, ids.slice(at, at + perRead)));
-  }
-  return (await Promise.all(reads)).flat();
-}
-
-async function readSome(
-  store: Store,
-  team: TeamId,
-  ids: readonly RunId[],
-): Promise<SummarizedHead[]> {
-  const entries = await getMany(store, ids.flatMap((id) => headKeys(team, id)));
-  return Promise.all(
-    ids.map((id, i) => headOf(store, team, id, entries.slice(i * HEAD_KEYS, (i + 1) * HEAD_KEYS))),
+  const found = await readHeadRows(store, team, ids);
+  return await Promise.all(
+    ids.map((id) => {
+      const rows = found.get(id);
+      return headOf(store, team, id, HEAD_PARTS.map((part) => rows?.get(part) ?? NO_ROW));
+    }),
   );
 }
+
+/** What {@link headOf} reads of a run, in its order. */
+const HEAD_PARTS = ["opening", "closing", "ledger", "price", "summary"] as const;
+
+const NO_ROW: Deno.KvEntryMaybe<unknown> = { key: [], value: null, versionstamp: null };
 
 /** The later of two versions, which sort as text. */
 function later(a: string, b: string | null): string {

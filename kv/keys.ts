@@ -14,8 +14,14 @@ import type { RollupKind } from "../domain/rollup.ts";
 
 /** Builders of keys; each reads like a path. */
 export const keys = {
-  /** Everything of one run. */
+  /** The head of one run: small rows only, so that many runs are read at once. */
   run: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team],
+  /** The heads of all runs, of whichever team, from one of this team to the last of an id. */
+  runRange: (team: TeamId, first: RunId, last: RunId): Deno.KvListSelector => ({
+    start: ["run", first, team],
+    // `true` is behind every other part of a key.
+    end: ["run", last, true],
+  }),
   /** The opening, written once. */
   opening: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "opening"],
   /** The close, written once. */
@@ -23,12 +29,12 @@ export const keys = {
   /** The head of the event ledger; the one key of a run that changes. */
   ledger: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "ledger"],
   /** All sealed pages of the ledger. */
-  pages: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "page"],
+  pages: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team, "page"],
   /** A sealed page, written once. */
-  page: (team: TeamId, run: RunId, page: number): Deno.KvKey => ["run", run, team, "page", page],
+  page: (team: TeamId, run: RunId, page: number): Deno.KvKey => ["events", run, team, "page", page],
   /** A batch of events, written once. */
   batch: (team: TeamId, run: RunId, batch: number): Deno.KvKey => [
-    "run",
+    "events",
     run,
     team,
     "batch",
@@ -36,7 +42,7 @@ export const keys = {
   ],
   /** What a batch costs since it was priced anew. */
   prices: (team: TeamId, run: RunId, batch: number): Deno.KvKey => [
-    "run",
+    "events",
     run,
     team,
     "prices",
@@ -46,12 +52,13 @@ export const keys = {
   price: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "price"],
   /** What the pipeline made of a run. */
   summary: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "summary"],
+  /** All further pieces of a run's values. */
+  chunks: (team: TeamId, run: RunId): Deno.KvKey => ["chunk", run, team],
   /** A further piece of a value too large for one key. */
   chunk: (team: TeamId, run: RunId, blob: string, chunk: number): Deno.KvKey => [
-    "run",
+    "chunk",
     run,
     team,
-    "chunk",
     blob,
     chunk,
   ],

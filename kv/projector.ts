@@ -21,7 +21,7 @@ import { costOf } from "./group.ts";
 import { readHeads, type SummarizedHead } from "./heads.ts";
 import { keys } from "./keys.ts";
 import { BACK_ENDS, COMMIT_ATTEMPTS_MAX } from "./kv_limits.ts";
-import { RollupCache } from "./rollup_cache.ts";
+import { RollupCache, type RollupChange, type TeamRollups } from "./rollup_cache.ts";
 import { keyPart } from "./rollups.ts";
 import type { Store } from "./store.ts";
 import { Turns } from "./turns.ts";
@@ -72,43 +72,85 @@ export class Projector {
   }
 
   /** Projects runs of one team; its commits take turns, because they share a version. */
-  async project(team: TeamId, ids: readonly RunId[]): Promise<void> {
+  project(team: TeamId, ids: readonly RunId[]): Promise<void> {
+    return this.#turns.take(team, () => this.#projectAll(team, ids));
+  }
+
+  /** Reads the next runs while those before them are on their way to the disk. */
+  async #projectAll(team: TeamId, ids: readonly RunId[]): Promise<void> {
+    // The version first: what is read after it is at least as new, and as long as only our own commits
+    // change the version, nobody else has changed a summary since.
+    let known = await this.#rollups.of(team);
+    let ahead: Promise<readonly SummarizedHead[]> | null = null;
     for (let at = 0; at < ids.length; at += RUNS_PER_COMMIT_MAX) {
       const some = ids.slice(at, at + RUNS_PER_COMMIT_MAX);
-      await this.#turns.take(team, () => this.#projectSome(team, some));
+      const runs = await (ahead ?? readHeads(this.#store, team, some));
+      const next = ids.slice(at + RUNS_PER_COMMIT_MAX, at + 2 * RUNS_PER_COMMIT_MAX);
+      ahead = next.length === 0 ? null : readHeads(this.#store, team, next);
+      // When this commit throws, nobody waits for what was read ahead.
+      ahead?.catch(() => {});
+      const after = await this.#commit(team, known, runs);
+      known = after ?? await this.#projectAgain(team, some);
+      if (after === null) ahead = null;
     }
   }
 
-  async #projectSome(team: TeamId, ids: readonly RunId[]): Promise<void> {
+  /** Projects runs until nobody else is faster. */
+  async #projectAgain(team: TeamId, ids: readonly RunId[]): Promise<TeamRollups> {
     for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
-      // The version first: what is read after it is at least as new.
-      const known = await this.#rollups.of(team);
-      const runs = await readHeads(this.#store, team, ids);
-      const changes = runs.flatMap(changeOf);
-      if (changes.length === 0) return this.#remember(team, runs);
-      const differences = sumUp(changes);
-      const sets = changes.flatMap((change) => this.#setsOf(team, change));
-      const change = await this.#rollups.change(team, known, differences);
-      const { checks, sets: rows, deletes } = change.write;
-      const revived = changes.filter(isRevised).map(({ run }) => keys.deadStage(team, run.id));
-      const write = { team, checks, deletes: [...deletes, ...revived], sets: [...rows, ...sets] };
-      if (changes.length > 1 && isTooMuch(write)) {
-        const half = ids.length >> 1;
-        await this.#projectSome(team, ids.slice(0, half));
-        return await this.#projectSome(team, ids.slice(half));
-      }
-      const version = await this.#store.writer.commit(write);
-      if (version !== null) {
-        change.remember(version);
-        return this.#remember(team, runs);
-      }
       this.#rollups.forget(team);
+      const known = await this.#rollups.of(team);
+      const after = await this.#commit(team, known, await readHeads(this.#store, team, ids));
+      if (after !== null) return after;
     }
     throw new StorageUnavailable("Cannot project runs: other workers were always first");
   }
 
-  #remember(team: TeamId, runs: readonly SummarizedHead[]): void {
+  /**
+   * Commits what runs change as they were read under a version.
+   *
+   * @returns the roll-ups under the new version, or null when somebody else was faster
+   */
+  async #commit(
+    team: TeamId,
+    known: TeamRollups,
+    runs: readonly SummarizedHead[],
+  ): Promise<TeamRollups | null> {
+    const changes = runs.flatMap(changeOf);
+    let after = known;
+    if (changes.length > 0) {
+      const { write, remember } = await this.#writeOf(team, known, changes);
+      if (changes.length > 1 && isTooMuch(write)) {
+        const half = runs.length >> 1;
+        const between = await this.#commit(team, known, runs.slice(0, half));
+        return between && await this.#commit(team, between, runs.slice(half));
+      }
+      const version = await this.#store.writer.commit(write);
+      if (version === null) return null;
+      after = remember(version);
+    }
     for (const { id, version } of runs) this.#seen.set(dirtyName(team, id), version);
+    return after;
+  }
+
+  /** The one write of many changes. */
+  async #writeOf(
+    team: TeamId,
+    known: TeamRollups,
+    changes: readonly Change[],
+  ): Promise<{ readonly write: Write; readonly remember: RollupChange["remember"] }> {
+    const { write, remember } = await this.#rollups.change(team, known, sumUp(changes));
+    const sets = changes.flatMap((change) => this.#setsOf(team, change));
+    const revived = changes.filter(isRevised).map(({ run }) => keys.deadStage(team, run.id));
+    return {
+      write: {
+        team,
+        checks: write.checks,
+        sets: [...write.sets, ...sets],
+        deletes: [...write.deletes, ...revived],
+      },
+      remember,
+    };
   }
 
   /** The rows of one run: its summary, the models it called, and the stages that are next. */

@@ -44,6 +44,9 @@ export function createRepriceStore(
     list: (team) => readJobs(store, team.id),
     get: (team, id) => readJob(store, team.id, id),
     work: () => work.some(),
+    get underWay() {
+      return work.underWay;
+    },
     async create(team, spec, dryRun, by) {
       const newOne = () => newJob(newName(), spec, dryRun, by, environment.now());
       const made = await turns.take(team.id, () => findOrMake(store, team.id, newOne));

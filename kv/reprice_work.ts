@@ -20,7 +20,7 @@ import {
 import { type DirtyMark, dirtyName } from "./dirty_mark.ts";
 import { costOf } from "./group.ts";
 import { keys } from "./keys.ts";
-import { BACK_ENDS } from "./kv_limits.ts";
+import type { BackEnd } from "./kv_limits.ts";
 import { RepriceIndex } from "./reprice_index.ts";
 import { type RepriceStep, repriceStep, type RepriceTarget, type Sets } from "./reprice_run.ts";
 import { getMany, type Store, unavailable } from "./store.ts";
@@ -30,14 +30,15 @@ const JOBS_PER_TURN = 10;
 
 /**
  * What a step holds at most: runs, which are read side by side, and what its commit may have before
- * one more run is added to it. A run adds two checks at most and less than half of what a commit may
- * weigh.
+ * one more run is added to it. A run adds less than half of what a commit may weigh.
  */
 const STEP = {
-  runsMax: 8,
-  checksMax: BACK_ENDS.remote.checksMax - 1,
-  bytesMax: BACK_ENDS.remote.bytesMax / 2,
+  runsMax: 32,
+  bytesMax: 390_000,
 } as const;
+
+/** Checks that a run adds at most: its ledger and its own price. */
+const CHECKS_PER_RUN_MAX = 2;
 
 /** What a step is about to commit. */
 interface Draft {
@@ -54,6 +55,8 @@ export class RepriceWork {
   readonly #now: () => number;
   readonly #onDone: (job: RepriceJob) => void;
   readonly #index: RepriceIndex;
+  /** Whether there was a job to work on the last time. */
+  underWay = false;
   /** Runs of the next step: fewer after one was lost, as it is where runs change all the time. */
   #runsMax: number = STEP.runsMax;
 
@@ -78,7 +81,9 @@ export class RepriceWork {
   /** Takes each job that is under way a step further; answers whether any came further. */
   async some(): Promise<boolean> {
     let moved = false;
-    for (const active of await this.#active()) {
+    const jobs = await this.#active();
+    this.underWay = jobs.length > 0;
+    for (const active of jobs) {
       if (await this.#step(active)) moved = true;
     }
     return moved;
@@ -144,7 +149,7 @@ export class RepriceWork {
     );
     for (const [i, place] of places.entries()) {
       // What does not fit is read again in the next step.
-      if (isFull(draft)) return;
+      if (isFull(draft, this.#store.limits)) return;
       const step = steps[i] ?? null;
       if (step === null) draft.job = { ...draft.job, failed: draft.job.failed + 1 };
       else addStep(draft, step);
@@ -215,6 +220,7 @@ function progressAt({ span: { from, to } }: RepriceJob, { startedAt }: RunPlace)
   return to === from ? 0 : (startedAt - from) / (to - from);
 }
 
-function isFull({ checks, sets }: Draft): boolean {
-  return checks.length >= STEP.checksMax || costOf({ checks, sets }).bytes >= STEP.bytesMax;
+function isFull({ checks, sets }: Draft, { checksMax }: BackEnd): boolean {
+  return checks.length + CHECKS_PER_RUN_MAX > checksMax ||
+    costOf({ checks, sets }).bytes >= STEP.bytesMax;
 }

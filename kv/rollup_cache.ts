@@ -34,8 +34,8 @@ export interface TeamRollups {
 export interface RollupChange {
   /** What the commit checks, sets and deletes. */
   readonly write: Required<Pick<Write, "checks" | "sets" | "deletes">>;
-  /** Remembers the change once it is committed under a version. */
-  readonly remember: (version: string) => void;
+  /** Remembers the change once it is committed under a version, and answers what is then known. */
+  readonly remember: (version: string) => TeamRollups;
 }
 
 /** The roll-ups of live teams. */
@@ -112,9 +112,11 @@ export class RollupCache {
     known: TeamRollups,
     after: ReadonlyMap<string, RollupRow | null>,
     version: string,
-  ): void {
+  ): TeamRollups {
     const rows = known.rows.size + after.size > TEAM_ROWS_MAX ? new Map() : known.rows;
     for (const [name, row] of after) rows.set(name, row);
-    this.#teams.set(team, { version, rows });
+    const now = { version, rows };
+    this.#teams.set(team, now);
+    return now;
   }
 }

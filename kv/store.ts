@@ -23,6 +23,8 @@ export interface Store {
   readonly reader: Deno.Kv;
   /** Writes. */
   readonly writer: Writer;
+  /** What one write may hold. */
+  readonly limits: BackEnd;
   /** How long callers wait. */
   readonly deadlines: Deadlines;
   /** Rings when runs became dirty. */
@@ -38,7 +40,7 @@ export function createStore(
   doorbell: Doorbell = new Doorbell(null),
 ): Store {
   const writer = createWriter(kv, reader, limits, deadlines, doorbell);
-  return { reader, writer, deadlines, doorbell };
+  return { reader, writer, limits, deadlines, doorbell };
 }
 
 /** Reads values of one moment; at most 10 keys. */

@@ -170,7 +170,7 @@ const DAMAGES: Record<string, { says: string; make: (h: Harness) => Promise<Dama
   "a piece of a large value is gone": {
     says: `parts of ${RUN}`,
     async make(h) {
-      const prefix = ["run", RUN, h.team.id, "chunk"];
+      const prefix = keys.chunks(h.team.id, RUN);
       const [chunk] = await Array.fromAsync(h.store.reader.list({ prefix }, { limit: 1 }));
       assert(chunk !== undefined);
       return { deletes: [chunk.key] };

@@ -104,7 +104,7 @@ Deno.test("ledger: pieces staged for a batch whose check was lost are removed", 
   // A writer that has read nothing tries "no ledger yet" first, and loses that check.
   const counts = await createRunStore(temp.store).append(TEAM, ID, large, NOON);
   assertEquals(counts, { accepted: 8, duplicates: 0 });
-  const chunks = await temp.keysBelow([...keys.run(TEAM.id, ID), "chunk"]);
+  const chunks = await temp.keysBelow(keys.chunks(TEAM.id, ID));
   assert(chunks.length > 10, `${chunks.length} pieces are not staged`);
   assertEquals(new Set(chunks.map((key) => key[4])).size, 1, "pieces of a lost commit remain");
   const run = await createRunStore(await temp.reopen()).read(TEAM, ID, null, 50);

@@ -58,7 +58,7 @@ Deno.test("decision 11: a heartbeat with a large output is read back, and replay
   assertEquals((await runs.heartbeat(TEAM, request, NOON)).kind, "replayed");
   const run = await runs.read(TEAM, ID, null, 1);
   assert(run?.parts.closing?.output === output);
-  const chunks = await temp.keysBelow([...keys.run(TEAM.id, ID), "chunk"]);
+  const chunks = await temp.keysBelow(keys.chunks(TEAM.id, ID));
   assert(chunks.length > 5, `${chunks.length} pieces are not staged`);
   assertEquals(new Set(chunks.map((key) => key[4])).size, 1, "pieces of a lost commit remain");
 });

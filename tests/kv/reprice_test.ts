@@ -96,7 +96,7 @@ function expected(batchesOf: readonly number[]) {
 }
 
 /** Many short runs and some long ones. */
-const RUNS = Array.from({ length: 70 }, (_, n) => n % 30 === 7 ? 130 : 1 + n % 3);
+const RUNS = Array.from({ length: 200 }, (_, n) => n % 30 === 7 ? 130 : 1 + n % 3);
 
 Deno.test("a job that is stopped between any two steps goes on and comes to the same", async () => {
   await using temp = await TempStore.open();
