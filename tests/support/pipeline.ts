@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Team, TeamId } from "../../domain/credentials.ts";
 import type { LlmCall, RunEvent } from "../../domain/event.ts";
 import type { EventId, RunId } from "../../domain/ids.ts";
-import type { RawJson } from "../../domain/json.ts";
+import { rawOf } from "../../domain/json.ts";
 import type { RunStore } from "../../domain/ports.ts";
 import type { RateCard } from "../../domain/rates.ts";
 import {
@@ -15,6 +15,7 @@ import {
 } from "../../domain/rollup.ts";
 import { isCurrent, summarize } from "../../domain/summary.ts";
 import { readHeads } from "../../kv/heads.ts";
+import { auditStore } from "../../kv/audit.ts";
 import { createPipelineStore } from "../../kv/pipeline_store.ts";
 import { decodeRollup } from "../../kv/rollups.ts";
 import { createRunStore } from "../../kv/run_store.ts";
@@ -58,7 +59,8 @@ export function aCall(n: number, model = "known", provider: string | null = null
     id: eventId(n) as EventId,
     type: "llm_call",
     ts: NOON + n,
-    data: "{}" as RawJson,
+    // The audit reads the call out of its payload again.
+    data: rawOf({ model, provider, input_tokens: n, output_tokens: 1 }),
     facts: { error: false, call },
   };
 }
@@ -88,7 +90,7 @@ export async function projectAll(store: Store, pipeline = pipelineOf(store)): Pr
 
 /**
  * Fails unless every summary is made of the run's present parts and every team's roll-ups are exactly
- * the sums of its runs, row by row. Answers how many closed runs there are.
+ * the sums of its runs, row by row; the audit must agree. Answers how many closed runs there are.
  */
 export async function assertSumsAddUp(store: Store): Promise<number> {
   let closed = 0;
@@ -100,6 +102,7 @@ export async function assertSumsAddUp(store: Store): Promise<number> {
     assert((summary?.revision ?? 0) > 0, `${id} is closed and was never final`);
   }
   await assertRollupsAddUp(store);
+  assertEquals((await auditStore(store, { pauseMs: 0 })).differences, []);
   return closed;
 }
 
