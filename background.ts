@@ -1,10 +1,10 @@
 /** What works behind the requests, put together: the worker, its stages, its jobs and its doorbell. */
 import type { Environment, RateCards } from "./domain/ports.ts";
-import type { RepriceStore } from "./domain/reprice_job.ts";
+import type { RepriceStore } from "./domain/money/reprice_job.ts";
 import { STAGE_HANDLERS } from "./jobs/stage_handlers.ts";
 import { Worker } from "./jobs/worker.ts";
-import { createPipelineStore } from "./kv/pipeline_store.ts";
-import { createRepriceStore } from "./kv/reprice_jobs.ts";
+import { createPipelineStore } from "./kv/pipeline/pipeline_store.ts";
+import { createRepriceStore } from "./kv/reprice/reprice_jobs.ts";
 import type { Store } from "./kv/store.ts";
 
 export interface Background {

@@ -6,7 +6,7 @@
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { developmentKey, isTeamKey } from "./domain/credentials.ts";
-import { type Region, REGIONS } from "./domain/ids.ts";
+import { type Region, REGIONS } from "./domain/run/ids.ts";
 import { type Tier, TIER_NAMES } from "./domain/tiers.ts";
 
 /** What the process runs with. */

@@ -4,11 +4,11 @@
  * side; values are stored as they are, and large ones are not split.
  */
 import type { Team } from "../domain/credentials.ts";
-import { decideFinish, type FinishRequest } from "../domain/decide.ts";
-import type { RunEvent } from "../domain/event.ts";
-import type { RunId } from "../domain/ids.ts";
+import { decideFinish, type FinishRequest } from "../domain/run/decide.ts";
+import type { RunEvent } from "../domain/run/event.ts";
+import type { RunId } from "../domain/run/ids.ts";
 import type { RunStore } from "../domain/ports.ts";
-import type { Closing } from "../domain/run.ts";
+import type { Closing } from "../domain/run/run.ts";
 import { monthOf } from "../domain/time.ts";
 
 const usageKey = (team: Team, at: number) => ["usage", team.id, monthOf(at)];

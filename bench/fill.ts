@@ -3,11 +3,11 @@
  *
  * Usage: fill.ts FILE FROM TO; stores runs number FROM to TO and prints the seconds it took.
  */
-import type { RunId } from "../domain/ids.ts";
-import { uuid7Hex } from "../domain/ids.ts";
-import { createCredentialStore } from "../kv/credentials.ts";
+import type { RunId } from "../domain/run/ids.ts";
+import { uuid7Hex } from "../domain/run/ids.ts";
+import { createCredentialStore } from "../kv/teams/credentials.ts";
 import { openStore } from "../kv/open.ts";
-import { createRunStore } from "../kv/run_store.ts";
+import { createRunStore } from "../kv/runs/run_store.ts";
 import { print, say } from "./say.ts";
 import { createTeams, keyOf } from "./teams.ts";
 

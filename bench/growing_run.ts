@@ -3,13 +3,13 @@
  *
  * Usage: growing_run.ts FILE BATCHES
  */
-import type { EventId, RunId } from "../domain/ids.ts";
-import { uuid7Hex } from "../domain/ids.ts";
-import type { RunEvent } from "../domain/event.ts";
-import type { RawJson } from "../domain/json.ts";
-import { createTeam } from "../kv/credentials.ts";
+import type { EventId, RunId } from "../domain/run/ids.ts";
+import { uuid7Hex } from "../domain/run/ids.ts";
+import type { RunEvent } from "../domain/run/event.ts";
+import type { RawJson } from "../domain/input/json.ts";
+import { createTeam } from "../kv/teams/credentials.ts";
 import { openStore } from "../kv/open.ts";
-import { createRunStore } from "../kv/run_store.ts";
+import { createRunStore } from "../kv/runs/run_store.ts";
 import { print } from "./say.ts";
 
 const EVENTS = 10;

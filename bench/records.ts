@@ -1,6 +1,6 @@
 /** What an open stores, for the two programs that write it without a service around them. */
 import type { TeamId } from "../domain/credentials.ts";
-import type { RunId } from "../domain/ids.ts";
+import type { RunId } from "../domain/run/ids.ts";
 import { keys } from "../kv/keys.ts";
 
 /** Bytes of the stored opening. */

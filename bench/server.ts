@@ -12,19 +12,19 @@
  */
 import { startBackground } from "../background.ts";
 import { Deadlines } from "../domain/deadlines.ts";
-import { decideFinish, decideHeartbeat, decideOpen } from "../domain/decide.ts";
-import { decideAppend, EMPTY_LEDGER } from "../domain/events.ts";
+import { decideFinish, decideHeartbeat, decideOpen } from "../domain/run/decide.ts";
+import { decideAppend, EMPTY_LEDGER } from "../domain/run/ledger.ts";
 import { BODY_DEADLINE_MS } from "../domain/limits.ts";
 import type { RunStore } from "../domain/ports.ts";
-import { createRateCard } from "../domain/rate_card.ts";
-import { createCredentialStore } from "../kv/credentials.ts";
+import { createRateCard } from "../domain/money/rate_card.ts";
+import { createCredentialStore } from "../kv/teams/credentials.ts";
 import { TIMERS } from "../kv/deadline.ts";
 import type { BackEnd } from "../kv/kv_limits.ts";
 import { openStore } from "../kv/open.ts";
-import { createRateCardStore } from "../kv/rate_cards.ts";
-import { createRepriceStore } from "../kv/reprice_jobs.ts";
-import { createSpendStore } from "../kv/rollups.ts";
-import { createRunStore } from "../kv/run_store.ts";
+import { createRateCardStore } from "../kv/teams/rate_cards.ts";
+import { createRepriceStore } from "../kv/reprice/reprice_jobs.ts";
+import { createSpendStore } from "../kv/pipeline/rollups.ts";
+import { createRunStore } from "../kv/runs/run_store.ts";
 import type { Store } from "../kv/store.ts";
 import { createLineLog } from "../log.ts";
 import { createApp } from "../routes/app.ts";

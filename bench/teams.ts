@@ -1,5 +1,5 @@
 /** Teams with keys that the load generator can work out: team number `n` has the key `n` in hex. */
-import { createCredentialStore, createTeam, ensureFirstTeam } from "../kv/credentials.ts";
+import { createCredentialStore, createTeam, ensureFirstTeam } from "../kv/teams/credentials.ts";
 import type { Store } from "../kv/store.ts";
 
 const REGION = "eu";

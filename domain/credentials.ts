@@ -4,8 +4,8 @@
  * @module
  */
 import { type Parsed, type Problem, refuse } from "./errors.ts";
-import { isRegion, type Region } from "./ids.ts";
-import { show } from "./text.ts";
+import { isRegion, type Region } from "./run/ids.ts";
+import { show } from "./input/text.ts";
 import type { Tier } from "./tiers.ts";
 
 /** What a team key may be allowed to do. */

@@ -3,16 +3,16 @@
  *
  * @module
  */
-import type { FinishRequest, HeartbeatRequest, OpenRequest, Outcome } from "./decide.ts";
+import type { FinishRequest, HeartbeatRequest, OpenRequest, Outcome } from "./run/decide.ts";
 import type { CredentialRecord, Grant, Principal, Team } from "./credentials.ts";
-import type { RunEvent } from "./event.ts";
-import type { Picodollars } from "./money.ts";
-import type { RateSpec } from "./rate_body.ts";
-import type { RateCard, RateMatch, RateRow } from "./rates.ts";
+import type { RunEvent } from "./run/event.ts";
+import type { Picodollars } from "./money/money.ts";
+import type { RateSpec } from "./money/rate_body.ts";
+import type { RateCard, RateMatch, RateRow } from "./money/rates.ts";
 import type { Problem } from "./errors.ts";
-import type { RunId } from "./ids.ts";
-import type { StoredRun } from "./record.ts";
-import type { RollupKind, RollupRow } from "./rollup.ts";
+import type { RunId } from "./run/ids.ts";
+import type { StoredRun } from "./run/record.ts";
+import type { RollupKind, RollupRow } from "./spend/rollup.ts";
 
 /** The outcome of a call that may create an agent. */
 export type CappedOutcome = Outcome | { readonly kind: "refused"; readonly problem: Problem };

@@ -6,16 +6,16 @@
  */
 import type { TeamId } from "../domain/credentials.ts";
 import { StorageUnavailable } from "../domain/errors.ts";
-import type { RunId } from "../domain/ids.ts";
+import type { RunId } from "../domain/run/ids.ts";
 import {
   DIRTY_LANES,
   type DirtyRows,
   type DirtyRun,
   type PipelineStore,
   type StageTask,
-} from "../domain/pipeline.ts";
-import type { RepriceStore } from "../domain/reprice_job.ts";
-import type { Stage } from "../domain/stages.ts";
+} from "../domain/pipeline/pipeline.ts";
+import type { RepriceStore } from "../domain/money/reprice_job.ts";
+import type { Stage } from "../domain/pipeline/stages.ts";
 import { Alarm } from "./alarm.ts";
 
 /** Does the work of a stage for one run. It may be called again for the same run. */

@@ -8,9 +8,9 @@
  * @module
  */
 import type { TeamId } from "../domain/credentials.ts";
-import type { RunId } from "../domain/ids.ts";
-import type { DirtyLane } from "../domain/pipeline.ts";
-import type { RollupKind } from "../domain/rollup.ts";
+import type { RunId } from "../domain/run/ids.ts";
+import type { DirtyLane } from "../domain/pipeline/pipeline.ts";
+import type { RollupKind } from "../domain/spend/rollup.ts";
 
 /** Builders of keys; each reads like a path. */
 export const keys = {

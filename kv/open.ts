@@ -8,7 +8,7 @@ import { dirname } from "node:path";
 import { Deadlines } from "../domain/deadlines.ts";
 import { STORAGE_DEADLINE_MS } from "../domain/limits.ts";
 import { TIMERS } from "./deadline.ts";
-import { Doorbell } from "./doorbell.ts";
+import { Doorbell } from "./writer/doorbell.ts";
 import { BACK_ENDS, type BackEnd } from "./kv_limits.ts";
 import { createStore, type Store } from "./store.ts";
 

@@ -6,14 +6,14 @@
 import type { Deadlines } from "../domain/deadlines.ts";
 import { StorageUnavailable } from "../domain/errors.ts";
 import type { TeamId } from "../domain/credentials.ts";
-import type { RunId } from "../domain/ids.ts";
+import type { RunId } from "../domain/run/ids.ts";
 import { type Blob, chunksOf, packBlob, unpackBlob } from "./blob.ts";
 import { inTime } from "./deadline.ts";
-import { Doorbell } from "./doorbell.ts";
+import { Doorbell } from "./writer/doorbell.ts";
 import { keys } from "./keys.ts";
 import { type BackEnd, COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./kv_limits.ts";
 import { newName } from "./names.ts";
-import { createWriter, type Write, type Writer } from "./writer.ts";
+import { createWriter, type Write, type Writer } from "./writer/writer.ts";
 
 export { newName } from "./names.ts";
 

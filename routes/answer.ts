@@ -1,6 +1,6 @@
 /** The one way to answer: JSON from text, refusals in the envelope, or as a line on ping. */
 import { ERRORS, type Problem } from "../domain/errors.ts";
-import { type RawJson, rawOf } from "../domain/json.ts";
+import { type RawJson, rawOf } from "../domain/input/json.ts";
 import type { RequestContext } from "./context.ts";
 
 /** Path whose errors are plain text (spec, Errors). */

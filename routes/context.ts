@@ -7,12 +7,12 @@ import type {
   RunStore,
   SpendStore,
 } from "../domain/ports.ts";
-import type { RepriceStore } from "../domain/reprice_job.ts";
+import type { RepriceStore } from "../domain/money/reprice_job.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
 import type { Principal, Requirement } from "../domain/credentials.ts";
 import type { ErrorCode } from "../domain/errors.ts";
-import type { Region } from "../domain/ids.ts";
-import type { Body, ParseContext } from "../domain/parse.ts";
+import type { Region } from "../domain/run/ids.ts";
+import type { Body, ParseContext } from "../domain/input/parse.ts";
 import { TIERS } from "../domain/tiers.ts";
 
 /** Facts of one request. Each is set by the guard of its name before the handler runs. */

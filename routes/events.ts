@@ -1,7 +1,7 @@
 /** `POST /v1/runs/{id}/events`. */
-import { rawOf } from "../domain/json.ts";
-import { parseRunId } from "../domain/parse.ts";
-import { parseEvents } from "../domain/parse_events.ts";
+import { rawOf } from "../domain/input/json.ts";
+import { parseRunId } from "../domain/input/parse.ts";
+import { parseEvents } from "../domain/input/parse_events.ts";
 import { answer, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";
 

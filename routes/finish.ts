@@ -1,7 +1,7 @@
 /** `POST /v1/runs/{id}/finish`. */
-import { type RawJson, rawOf, writeObject } from "../domain/json.ts";
-import { parseFinish, parseRunId } from "../domain/parse.ts";
-import type { Closing } from "../domain/run.ts";
+import { type RawJson, rawOf, writeObject } from "../domain/input/json.ts";
+import { parseFinish, parseRunId } from "../domain/input/parse.ts";
+import type { Closing } from "../domain/run/run.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answerWrite, fail } from "./answer.ts";
 import { type AppDeps, type Handle, parseContext } from "./context.ts";

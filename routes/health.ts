@@ -1,5 +1,5 @@
 /** `GET /healthz` and `GET /readyz`, for supervisors and load balancers. */
-import { rawOf } from "../domain/json.ts";
+import { rawOf } from "../domain/input/json.ts";
 import { answer, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";
 

@@ -1,11 +1,11 @@
 /** `POST /v1/heartbeats`, and what a ping shares with it. */
 import { agentRefusalOf } from "../domain/credentials.ts";
-import type { HeartbeatRequest } from "../domain/decide.ts";
+import type { HeartbeatRequest } from "../domain/run/decide.ts";
 import type { Parsed } from "../domain/errors.ts";
-import { type Region, type RunId, uuid7Hex } from "../domain/ids.ts";
-import { type RawJson, rawOf } from "../domain/json.ts";
-import { dollars } from "../domain/money.ts";
-import { type HeartbeatBody, parseHeartbeat } from "../domain/parse.ts";
+import { type Region, type RunId, uuid7Hex } from "../domain/run/ids.ts";
+import { type RawJson, rawOf } from "../domain/input/json.ts";
+import { dollars } from "../domain/money/money.ts";
+import { type HeartbeatBody, parseHeartbeat } from "../domain/input/parse.ts";
 import type { Environment } from "../domain/ports.ts";
 import {
   durationOf,
@@ -14,7 +14,7 @@ import {
   reportedCost,
   type RunParts,
   statusOf,
-} from "../domain/run.ts";
+} from "../domain/run/run.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answerWrite, fail } from "./answer.ts";
 import { type AppDeps, type Handle, parseContext, type RequestContext } from "./context.ts";

@@ -1,9 +1,9 @@
 /** `/v1/keys`: create, list and revoke a team's credentials. */
 import type { CredentialRecord } from "../domain/credentials.ts";
 import type { Problem } from "../domain/errors.ts";
-import { judgeId } from "../domain/ids.ts";
-import { rawOf } from "../domain/json.ts";
-import { parseKey } from "../domain/parse.ts";
+import { judgeId } from "../domain/run/ids.ts";
+import { rawOf } from "../domain/input/json.ts";
+import { parseKey } from "../domain/input/parse.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answer, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";

@@ -1,9 +1,9 @@
 /** `GET|HEAD /v1/ping`: a heartbeat from a shell (decisions, section 3). */
 import { agentRefusalOf } from "../domain/credentials.ts";
-import { rawOf } from "../domain/json.ts";
-import { parseHeartbeat } from "../domain/parse.ts";
-import { parseQuery, readPing } from "../domain/ping.ts";
-import { heartbeatWord, reportedBy, type RunParts, statusOf } from "../domain/run.ts";
+import { rawOf } from "../domain/input/json.ts";
+import { parseHeartbeat } from "../domain/input/parse.ts";
+import { parseQuery, readPing } from "../domain/input/ping.ts";
+import { heartbeatWord, reportedBy, type RunParts, statusOf } from "../domain/run/run.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answer, answerText, fail, writeHeaders } from "./answer.ts";
 import { type AppDeps, type Handle, parseContext } from "./context.ts";

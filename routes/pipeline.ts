@@ -6,7 +6,7 @@
  */
 import type { Principal } from "../domain/credentials.ts";
 import { type ErrorCode, Overloaded, StorageUnavailable } from "../domain/errors.ts";
-import { rawOf } from "../domain/json.ts";
+import { rawOf } from "../domain/input/json.ts";
 import { formatInstant } from "../domain/time.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Guard, Handle, RequestContext } from "./context.ts";

@@ -1,14 +1,14 @@
 /** `/v1/rate-card`: what calls of models cost a team, and the rows it puts over the default ones. */
-import { missing } from "../domain/check.ts";
-import { DEFAULT_RATES, type DefaultRates, findProvider } from "../domain/default_rates.ts";
+import { missing } from "../domain/input/check.ts";
+import { DEFAULT_RATES, type DefaultRates, findProvider } from "../domain/money/default_rates.ts";
 import { type Parsed, type Problem, refuse } from "../domain/errors.ts";
-import { type RawJson, rawOf } from "../domain/json.ts";
+import { type RawJson, rawOf } from "../domain/input/json.ts";
 import { LABEL_CHARS_MAX, RATES_PER_PAGE } from "../domain/limits.ts";
-import { parseQuery } from "../domain/ping.ts";
+import { parseQuery } from "../domain/input/ping.ts";
 import type { OwnRate } from "../domain/ports.ts";
-import { parseRate, usdPerMillion } from "../domain/rate_body.ts";
-import type { RateRow, Rates } from "../domain/rates.ts";
-import { isText } from "../domain/rules.ts";
+import { parseRate, usdPerMillion } from "../domain/money/rate_body.ts";
+import type { RateRow, Rates } from "../domain/money/rates.ts";
+import { isText } from "../domain/input/rules.ts";
 import { formatInstant, parseInstant } from "../domain/time.ts";
 import { answer, answerWrite, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";

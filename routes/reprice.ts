@@ -1,8 +1,8 @@
 /** `/v1/rate-card/reprice`: pricing stored calls anew, after a look at what would change. */
-import { type RawJson, rawOf } from "../domain/json.ts";
-import { dollars } from "../domain/money.ts";
-import { parseReprice } from "../domain/reprice_body.ts";
-import { isJobId, type RepriceJob } from "../domain/reprice_job.ts";
+import { type RawJson, rawOf } from "../domain/input/json.ts";
+import { dollars } from "../domain/money/money.ts";
+import { parseReprice } from "../domain/money/reprice_body.ts";
+import { isJobId, type RepriceJob } from "../domain/money/reprice_job.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answer, answerWrite, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";

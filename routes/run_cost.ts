@@ -4,16 +4,16 @@ import {
   explainCalls,
   type ExplainedCall,
   type ModelCost,
-} from "../domain/explain_cost.ts";
-import type { RunId } from "../domain/ids.ts";
-import { type RawJson, rawOf, writeObject } from "../domain/json.ts";
-import { dollars } from "../domain/money.ts";
-import { parseRunId } from "../domain/parse.ts";
+} from "../domain/money/explain_cost.ts";
+import type { RunId } from "../domain/run/ids.ts";
+import { type RawJson, rawOf, writeObject } from "../domain/input/json.ts";
+import { dollars } from "../domain/money/money.ts";
+import { parseRunId } from "../domain/input/parse.ts";
 import type { RunPage } from "../domain/ports.ts";
-import type { CostLine } from "../domain/pricing.ts";
-import { usdPerMillion } from "../domain/rate_body.ts";
-import type { RateMatch } from "../domain/rates.ts";
-import { assemble } from "../domain/record.ts";
+import type { CostLine } from "../domain/money/pricing.ts";
+import { usdPerMillion } from "../domain/money/rate_body.ts";
+import type { RateMatch } from "../domain/money/rates.ts";
+import { assemble } from "../domain/run/record.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answer, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";

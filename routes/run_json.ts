@@ -1,11 +1,11 @@
 /** The wire form of a full run (decisions, section 6). */
-import { type RawJson, rawOf, writeObject } from "../domain/json.ts";
-import { writeMetadata } from "../domain/metadata.ts";
-import { dollars } from "../domain/money.ts";
+import { type RawJson, rawOf, writeObject } from "../domain/input/json.ts";
+import { writeMetadata } from "../domain/run/metadata.ts";
+import { dollars } from "../domain/money/money.ts";
 import type { EventPosition, PagedEvent, RunPage } from "../domain/ports.ts";
-import { assemble, type RunRecord } from "../domain/record.ts";
-import type { RunId } from "../domain/ids.ts";
-import type { StageProgress } from "../domain/stages.ts";
+import { assemble, type RunRecord } from "../domain/run/record.ts";
+import type { RunId } from "../domain/run/ids.ts";
+import type { StageProgress } from "../domain/pipeline/stages.ts";
 import { formatInstant } from "../domain/time.ts";
 
 /** Writes a run with one page of its events. */

@@ -1,13 +1,13 @@
 /** `POST /v1/runs` and `GET /v1/runs/{id}`. */
-import type { Conflict } from "../domain/decide.ts";
+import type { Conflict } from "../domain/run/decide.ts";
 import type { Parsed, Problem } from "../domain/errors.ts";
 import { refuse } from "../domain/errors.ts";
-import { rawOf } from "../domain/json.ts";
+import { rawOf } from "../domain/input/json.ts";
 import { EVENTS_PER_PAGE } from "../domain/limits.ts";
-import { parseOpen, parseRunId } from "../domain/parse.ts";
-import { parseQuery } from "../domain/ping.ts";
+import { parseOpen, parseRunId } from "../domain/input/parse.ts";
+import { parseQuery } from "../domain/input/ping.ts";
 import type { EventPosition } from "../domain/ports.ts";
-import { statusOf } from "../domain/run.ts";
+import { statusOf } from "../domain/run/run.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answer, answerWrite, fail } from "./answer.ts";
 import { type AppDeps, type Handle, parseContext } from "./context.ts";

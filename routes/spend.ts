@@ -1,9 +1,13 @@
 /** `GET /v1/spend` and `GET /v1/spend/unpriced`. */
-import { DEFAULT_RATES } from "../domain/default_rates.ts";
-import { spendOf } from "../domain/spend.ts";
-import { parseSpendQuery, parseUnpricedQuery, type SpendQuery } from "../domain/spend_query.ts";
-import { nearestPriced } from "../domain/sibling.ts";
-import { unpricedOf } from "../domain/unpriced.ts";
+import { DEFAULT_RATES } from "../domain/money/default_rates.ts";
+import { spendOf } from "../domain/spend/spend.ts";
+import {
+  parseSpendQuery,
+  parseUnpricedQuery,
+  type SpendQuery,
+} from "../domain/spend/spend_query.ts";
+import { nearestPriced } from "../domain/money/sibling.ts";
+import { unpricedOf } from "../domain/spend/unpriced.ts";
 import { answer, fail } from "./answer.ts";
 import type { AppDeps, Handle, RequestContext } from "./context.ts";
 import { queryOf } from "./query.ts";

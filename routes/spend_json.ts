@@ -1,10 +1,10 @@
 /** The wire form of spend (`docs/SPEND.md`). */
-import { type RawJson, rawOf } from "../domain/json.ts";
-import { dollars } from "../domain/money.ts";
-import type { Measures } from "../domain/rollup.ts";
-import type { Spend, SpendGroup } from "../domain/spend.ts";
-import { FILTERS, type SpendQuery, UNATTRIBUTED } from "../domain/spend_query.ts";
-import type { EstimatedModel, Unpriced } from "../domain/unpriced.ts";
+import { type RawJson, rawOf } from "../domain/input/json.ts";
+import { dollars } from "../domain/money/money.ts";
+import type { Measures } from "../domain/spend/rollup.ts";
+import type { Spend, SpendGroup } from "../domain/spend/spend.ts";
+import { FILTERS, type SpendQuery, UNATTRIBUTED } from "../domain/spend/spend_query.ts";
+import type { EstimatedModel, Unpriced } from "../domain/spend/unpriced.ts";
 
 /** Writes spend, with the question it answers. */
 export function spendJson(query: SpendQuery, { totals, groups }: Spend): RawJson {

@@ -5,7 +5,7 @@
  * any seven days in a row hold 200 runs, and two weeks that overlap agree on the days they share.
  */
 import { EVENTS_PER_BATCH_MAX } from "../domain/limits.ts";
-import { type Region, uuid7Hex } from "../domain/ids.ts";
+import { type Region, uuid7Hex } from "../domain/run/ids.ts";
 import { formatInstant } from "../domain/time.ts";
 import type { JsonObject } from "./client.ts";
 import { CUSTOMERS, type Ending, research, triage, type Work } from "./demo_agents.ts";

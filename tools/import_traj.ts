@@ -1,7 +1,7 @@
 /** `deno task import-traj FILE…`: sends SWE-agent trajectory files to a running server. */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { isObject } from "../domain/json.ts";
+import { isObject } from "../domain/input/json.ts";
 import { parseInstant } from "../domain/time.ts";
 import {
   type Answer,

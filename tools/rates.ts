@@ -7,7 +7,7 @@ import { type DatedPrices, datedPrices } from "./rates_prices.ts";
 import { isMaker, orderOf, WELL_KNOWN_ALIASES } from "./rates_providers.ts";
 
 const SPECIFIER = "@pydantic/genai-prices";
-const TARGET = new URL("../domain/default_rates.json", import.meta.url);
+const TARGET = new URL("../domain/money/default_rates.json", import.meta.url);
 const DENO_JSON = new URL("../deno.json", import.meta.url);
 
 /** The rate card as text, and what a person should know about how it came to be. */
@@ -94,7 +94,7 @@ export function writeRates(io: Io): Promise<number> {
     const { text, notes } = await renderRates();
     for (const note of notes) io.fail(note);
     await Deno.writeTextFile(TARGET, text);
-    io.out(`domain/default_rates.json: ${text.length} characters`);
+    io.out(`domain/money/default_rates.json: ${text.length} characters`);
     return 0;
   });
 }

@@ -1,5 +1,5 @@
 /** Reading a SWE-agent trajectory file: what is in it, whichever version wrote it. */
-import { isObject } from "../domain/json.ts";
+import { isObject } from "../domain/input/json.ts";
 import { LABEL_CHARS_MAX } from "../domain/limits.ts";
 import type { JsonObject } from "./client.ts";
 

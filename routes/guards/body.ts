@@ -4,7 +4,7 @@ import { gunzip } from "node:zlib";
 import type { Deadlines } from "../../domain/deadlines.ts";
 import { type Parsed, refuse } from "../../domain/errors.ts";
 import { BODY_BYTES_MAX } from "../../domain/limits.ts";
-import { parseBody } from "../../domain/parse.ts";
+import { parseBody } from "../../domain/input/parse.ts";
 import { fail } from "../answer.ts";
 import type { Guard } from "../context.ts";
 

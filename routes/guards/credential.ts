@@ -6,7 +6,7 @@ import {
   refusalOf,
   type Requirement,
 } from "../../domain/credentials.ts";
-import { keyOf } from "../../domain/ping.ts";
+import { keyOf } from "../../domain/input/ping.ts";
 import { fail, PING_PATH } from "../answer.ts";
 import type { AppDeps, Guard, RequestContext } from "../context.ts";
 import { queryOf } from "../query.ts";

@@ -2,9 +2,9 @@
 import { assertEquals } from "@std/assert";
 import { createBaseline } from "../../bench/baselines.ts";
 import type { Team, TeamId } from "../../domain/credentials.ts";
-import type { RunEvent } from "../../domain/event.ts";
-import type { EventId, RunId } from "../../domain/ids.ts";
-import type { RawJson } from "../../domain/json.ts";
+import type { RunEvent } from "../../domain/run/event.ts";
+import type { EventId, RunId } from "../../domain/run/ids.ts";
+import type { RawJson } from "../../domain/input/json.ts";
 import { eventId, runId } from "../support/builders.ts";
 
 const TEAM: Team = { id: "T" as TeamId, name: "team", tier: "business" };

@@ -3,15 +3,15 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SETTING_NAMES } from "../../config.ts";
 import { ERRORS } from "../../domain/errors.ts";
 import * as limits from "../../domain/limits.ts";
-import { SPEND_GROUPS_MAX, SPEND_ROWS_MAX } from "../../domain/spend.ts";
-import { SPEND_DAYS_DEFAULT, SPEND_DAYS_MAX } from "../../domain/spend_query.ts";
+import { SPEND_GROUPS_MAX, SPEND_ROWS_MAX } from "../../domain/spend/spend.ts";
+import { SPEND_DAYS_DEFAULT, SPEND_DAYS_MAX } from "../../domain/spend/spend_query.ts";
 import {
   STAGE_ATTEMPTS_MAX,
   STAGE_BACKOFF_MS,
   STAGE_ERROR_CHARS_MAX,
-} from "../../domain/stages.ts";
+} from "../../domain/pipeline/stages.ts";
 import { TIERS } from "../../domain/tiers.ts";
-import { UNPRICED_MODELS_MAX } from "../../domain/unpriced.ts";
+import { UNPRICED_MODELS_MAX } from "../../domain/spend/unpriced.ts";
 import { routeTable } from "../../routes/app.ts";
 import type { AppDeps } from "../../routes/context.ts";
 

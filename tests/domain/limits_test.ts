@@ -1,9 +1,9 @@
 /** Limits that must fit each other and the specification's numbers. */
 import { assert, assertEquals } from "@std/assert";
 import { ERRORS } from "../../domain/errors.ts";
-import { PACKED_ID_BYTES, PAGE_IDS_MAX } from "../../domain/events.ts";
+import { PACKED_ID_BYTES, PAGE_IDS_MAX } from "../../domain/run/ledger.ts";
 import * as limits from "../../domain/limits.ts";
-import { heartbeatWord, STATUS_OF_HEARTBEAT } from "../../domain/run.ts";
+import { heartbeatWord, STATUS_OF_HEARTBEAT } from "../../domain/run/run.ts";
 import { TIERS } from "../../domain/tiers.ts";
 import { CHUNK_BYTES_MAX, COMMIT_BYTES_MAX, LOCKED_RETRY } from "../../kv/kv_limits.ts";
 

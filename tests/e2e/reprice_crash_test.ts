@@ -1,7 +1,7 @@
 /** A job that prices calls anew outlives kill -9, while clients go on sending. */
 import { assert, assertEquals } from "@std/assert";
 import { openStore } from "../../kv/open.ts";
-import { auditStore } from "../../kv/audit.ts";
+import { auditStore } from "../../kv/audit/audit.ts";
 import { aFinish, aRun, runId } from "../support/builders.ts";
 import { Process } from "../support/process.ts";
 import { aModelCall, ATLAS, PRICE, REPRICE } from "../support/reprice.ts";

@@ -1,7 +1,7 @@
 /** Who gets in, who does not, and what they are told (decisions 1 and 2). */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { developmentKey, type Scope, SCOPES } from "../../domain/credentials.ts";
-import { createCredentialStore, ensureFirstTeam } from "../../kv/credentials.ts";
+import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { type Answer, Harness, KEY } from "../support/harness.ts";
 

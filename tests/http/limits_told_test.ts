@@ -3,8 +3,8 @@ import { assert, assertEquals } from "@std/assert";
 import * as limits from "../../domain/limits.ts";
 import type { RunStore } from "../../domain/ports.ts";
 import { BACK_ENDS } from "../../kv/kv_limits.ts";
-import { createRunStore } from "../../kv/run_store.ts";
-import { createWriter } from "../../kv/writer.ts";
+import { createRunStore } from "../../kv/runs/run_store.ts";
+import { createWriter } from "../../kv/writer/writer.ts";
 import { aHeartbeat, anEvent, aRun, at, events, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 

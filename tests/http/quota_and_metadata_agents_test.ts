@@ -2,8 +2,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
-import { createRunStore } from "../../kv/run_store.ts";
-import type { RunId } from "../../domain/ids.ts";
+import { createRunStore } from "../../kv/runs/run_store.ts";
+import type { RunId } from "../../domain/run/ids.ts";
 
 const CAPS = { free: 10, starter: 25, team: 50, business: 100 } as const;
 

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { ErrorCode } from "../../domain/errors.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
-import { createRunStore } from "../../kv/run_store.ts";
+import { createRunStore } from "../../kv/runs/run_store.ts";
 import type { RunStore } from "../../domain/ports.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, eventId, runId } from "../support/builders.ts";
 import { Harness, KEY, type RequestOptions } from "../support/harness.ts";

@@ -1,6 +1,6 @@
 /** `/v1/spend/unpriced`: models without a price, over roll-ups as the worker writes them. */
 import { assertEquals } from "@std/assert";
-import type { RateRow } from "../../domain/rates.ts";
+import type { RateRow } from "../../domain/money/rates.ts";
 import type { RateCardStore } from "../../domain/ports.ts";
 import { Harness } from "../support/harness.ts";
 import { aContribution, LINE, storeSpend, TODAY, UNPRICED } from "../support/spend.ts";

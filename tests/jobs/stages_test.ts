@@ -1,9 +1,9 @@
 /** The stages behind a close: their order, their tries, and giving up without holding others up. */
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../domain/errors.ts";
-import type { RunId } from "../../domain/ids.ts";
-import type { PipelineStore } from "../../domain/pipeline.ts";
-import { type Stage, STAGE_ATTEMPTS_MAX, STAGE_BACKOFF_MS } from "../../domain/stages.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import type { PipelineStore } from "../../domain/pipeline/pipeline.ts";
+import { type Stage, STAGE_ATTEMPTS_MAX, STAGE_BACKOFF_MS } from "../../domain/pipeline/stages.ts";
 import type { StageHandlers } from "../../jobs/worker.ts";
 import { NOON } from "../support/harness.ts";
 import { aCall, finish, open, run, TEAM } from "../support/pipeline.ts";

@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
-import type { PipelineStore } from "../../domain/pipeline.ts";
-import { createPipelineStore } from "../../kv/pipeline_store.ts";
+import type { PipelineStore } from "../../domain/pipeline/pipeline.ts";
+import { createPipelineStore } from "../../kv/pipeline/pipeline_store.ts";
 import { finish, open, run, TEAM } from "../support/pipeline.ts";
 import { Gate, Workshop } from "../support/workshop.ts";
 

@@ -1,11 +1,11 @@
 /** No damage to a ledger that the audit does not find. */
 import { assert, assertEquals } from "@std/assert";
-import type { RunId } from "../../domain/ids.ts";
-import { auditStore } from "../../kv/audit.ts";
-import { decodeBatch, encodeBatch, encodePart } from "../../kv/codec.ts";
-import { decodeSummary, encodeSummary } from "../../kv/codec_summary.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import { auditStore } from "../../kv/audit/audit.ts";
+import { decodeBatch, encodeBatch, encodePart } from "../../kv/runs/codec.ts";
+import { decodeSummary, encodeSummary } from "../../kv/runs/codec_summary.ts";
 import { keys } from "../../kv/keys.ts";
-import { readParts } from "../../kv/runs.ts";
+import { readParts } from "../../kv/runs/runs.ts";
 import { blobWrite, readBlob } from "../../kv/store.ts";
 import { runId } from "../support/builders.ts";
 import { aRollup, auditDamaged, type Damage, json, RUN, valueOf } from "../support/damage.ts";

@@ -1,8 +1,8 @@
 /** The audit: exact where all is well, and what it says where it is not. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { TeamId } from "../../domain/credentials.ts";
-import type { RunId } from "../../domain/ids.ts";
-import { auditStore } from "../../kv/audit.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import { auditStore } from "../../kv/audit/audit.ts";
 import { keys } from "../../kv/keys.ts";
 import { openBeside } from "../../kv/open.ts";
 import { newName } from "../../kv/store.ts";

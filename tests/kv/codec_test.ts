@@ -1,13 +1,13 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { RunEvent } from "../../domain/event.ts";
-import { NO_PRICES } from "../../domain/price_events.ts";
+import type { RunEvent } from "../../domain/run/event.ts";
+import { NO_PRICES } from "../../domain/money/price_events.ts";
 import { rateRow } from "../support/cards.ts";
-import type { EventId } from "../../domain/ids.ts";
-import type { RawJson } from "../../domain/json.ts";
-import { FINISH_STATUSES } from "../../domain/run.ts";
-import type { Closing, Opening } from "../../domain/run.ts";
-import { decodeBatch, decodePart, encodeBatch, encodePart } from "../../kv/codec.ts";
+import type { EventId } from "../../domain/run/ids.ts";
+import type { RawJson } from "../../domain/input/json.ts";
+import { FINISH_STATUSES } from "../../domain/run/run.ts";
+import type { Closing, Opening } from "../../domain/run/run.ts";
+import { decodeBatch, decodePart, encodeBatch, encodePart } from "../../kv/runs/codec.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 });
 const instant = fc.nat({ max: 253_402_300_799_999 });

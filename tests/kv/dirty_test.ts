@@ -1,9 +1,9 @@
 /** Marks of changed runs: none is lost, none is deleted before it was looked at. */
 import { assertEquals } from "@std/assert";
 import type { TeamId } from "../../domain/credentials.ts";
-import { DIRTY_LANES, type DirtyLane } from "../../domain/pipeline.ts";
-import { readDirty } from "../../kv/dirty.ts";
-import { decodeDirty, dirtyName, encodeDirty, parseDirtyName } from "../../kv/dirty_mark.ts";
+import { DIRTY_LANES, type DirtyLane } from "../../domain/pipeline/pipeline.ts";
+import { readDirty } from "../../kv/pipeline/dirty.ts";
+import { decodeDirty, dirtyName, encodeDirty, parseDirtyName } from "../../kv/writer/dirty_mark.ts";
 import { NOON } from "../support/harness.ts";
 import { aCall, finish, open, run, runsOf, TEAM } from "../support/pipeline.ts";
 import { TempStore } from "../support/temp_store.ts";

@@ -1,10 +1,10 @@
 /** The doorbell over real queues: at most one message waits, and none where there is no queue. */
 import { assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { Doorbell } from "../../kv/doorbell.ts";
+import { Doorbell } from "../../kv/writer/doorbell.ts";
 import { BACK_ENDS } from "../../kv/kv_limits.ts";
 import { openStore } from "../../kv/open.ts";
-import { createWriter, type Write } from "../../kv/writer.ts";
+import { createWriter, type Write } from "../../kv/writer/writer.ts";
 import { type Fault, faultKv } from "../support/fault_kv.ts";
 import { finish, runsOf } from "../support/pipeline.ts";
 import { monotonicClockAheadBy } from "../support/rate_cards.ts";

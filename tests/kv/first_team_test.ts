@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type CredentialStore } from "../../domain/ports.ts";
-import { createCredentialStore, createTeam, ensureFirstTeam } from "../../kv/credentials.ts";
+import { createCredentialStore, createTeam, ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import type { OpenStore } from "../../kv/open.ts";
 import { TempStore } from "../support/temp_store.ts";
 

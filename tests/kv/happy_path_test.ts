@@ -1,14 +1,14 @@
 /** What the calls of an ordinary run cost the store: commits alone, and a read only where one repeats. */
 import { assertEquals } from "@std/assert";
 import type { Team, TeamId } from "../../domain/credentials.ts";
-import type { FinishRequest, HeartbeatRequest, OpenRequest } from "../../domain/decide.ts";
-import type { RunEvent } from "../../domain/event.ts";
-import type { EventId, RunId } from "../../domain/ids.ts";
-import type { RawJson } from "../../domain/json.ts";
+import type { FinishRequest, HeartbeatRequest, OpenRequest } from "../../domain/run/decide.ts";
+import type { RunEvent } from "../../domain/run/event.ts";
+import type { EventId, RunId } from "../../domain/run/ids.ts";
+import type { RawJson } from "../../domain/input/json.ts";
 import type { RunStore } from "../../domain/ports.ts";
-import { createRateCardStore } from "../../kv/rate_cards.ts";
-import { RecentIds } from "../../kv/recent_ids.ts";
-import { createRunStore } from "../../kv/run_store.ts";
+import { createRateCardStore } from "../../kv/teams/rate_cards.ts";
+import { RecentIds } from "../../kv/runs/recent_ids.ts";
+import { createRunStore } from "../../kv/runs/run_store.ts";
 import { eventId, runId } from "../support/builders.ts";
 import { NOON } from "../support/harness.ts";
 import { TempStore } from "../support/temp_store.ts";

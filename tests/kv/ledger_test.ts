@@ -2,14 +2,14 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Team, TeamId } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
-import type { RunEvent } from "../../domain/event.ts";
-import { PAGE_IDS_MAX } from "../../domain/events.ts";
-import type { EventId, RunId } from "../../domain/ids.ts";
-import type { RawJson } from "../../domain/json.ts";
+import type { RunEvent } from "../../domain/run/event.ts";
+import { PAGE_IDS_MAX } from "../../domain/run/ledger.ts";
+import type { EventId, RunId } from "../../domain/run/ids.ts";
+import type { RawJson } from "../../domain/input/json.ts";
 import { RUN_MODELS_MAX } from "../../domain/limits.ts";
 import type { RunStore } from "../../domain/ports.ts";
 import { keys } from "../../kv/keys.ts";
-import { createRunStore } from "../../kv/run_store.ts";
+import { createRunStore } from "../../kv/runs/run_store.ts";
 import { eventId, runId } from "../support/builders.ts";
 import { NOON } from "../support/harness.ts";
 import { noise, TempStore } from "../support/temp_store.ts";
@@ -106,7 +106,7 @@ Deno.test("ledger: pieces staged for a batch whose check was lost are removed", 
   assertEquals(counts, { accepted: 8, duplicates: 0 });
   const chunks = await temp.keysBelow(keys.chunks(TEAM.id, ID));
   assert(chunks.length > 10, `${chunks.length} pieces are not staged`);
-  assertEquals(new Set(chunks.map((key) => key[4])).size, 1, "pieces of a lost commit remain");
+  assertEquals(new Set(chunks.map((key) => key[3])).size, 1, "pieces of a lost commit remain");
   const run = await createRunStore(await temp.reopen()).read(TEAM, ID, null, 50);
   const texts = run?.events.slice(1).map(({ data }) => JSON.parse(data));
   assertEquals(texts, large.map(({ data }) => JSON.parse(data)));

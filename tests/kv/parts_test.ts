@@ -1,12 +1,12 @@
 /** Openings and closes in the store: large ones, races, and reading one's own writes. */
 import { assert, assertEquals } from "@std/assert";
 import type { Team, TeamId } from "../../domain/credentials.ts";
-import type { FinishRequest, HeartbeatRequest, OpenRequest } from "../../domain/decide.ts";
-import type { RunId } from "../../domain/ids.ts";
-import type { RawJson } from "../../domain/json.ts";
-import type { Metadata } from "../../domain/metadata.ts";
+import type { FinishRequest, HeartbeatRequest, OpenRequest } from "../../domain/run/decide.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import type { RawJson } from "../../domain/input/json.ts";
+import type { Metadata } from "../../domain/run/metadata.ts";
 import { keys } from "../../kv/keys.ts";
-import { createRunStore } from "../../kv/run_store.ts";
+import { createRunStore } from "../../kv/runs/run_store.ts";
 import { runId } from "../support/builders.ts";
 import { NOON } from "../support/harness.ts";
 import { noise, TempStore } from "../support/temp_store.ts";
@@ -60,7 +60,7 @@ Deno.test("decision 11: a heartbeat with a large output is read back, and replay
   assert(run?.parts.closing?.output === output);
   const chunks = await temp.keysBelow(keys.chunks(TEAM.id, ID));
   assert(chunks.length > 5, `${chunks.length} pieces are not staged`);
-  assertEquals(new Set(chunks.map((key) => key[4])).size, 1, "pieces of a lost commit remain");
+  assertEquals(new Set(chunks.map((key) => key[3])).size, 1, "pieces of a lost commit remain");
 });
 
 Deno.test("a call that lost its check reads the winner's parts and answers with them", async () => {

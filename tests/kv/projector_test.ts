@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import type { Team, TeamId } from "../../domain/credentials.ts";
 import { Deadlines } from "../../domain/deadlines.ts";
-import type { HeartbeatRequest } from "../../domain/decide.ts";
+import type { HeartbeatRequest } from "../../domain/run/decide.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
 import type { RunStore } from "../../domain/ports.ts";
 import { TIMERS } from "../../kv/deadline.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../domain/errors.ts";
 import type { Store } from "../../kv/store.ts";
-import type { Write } from "../../kv/writer.ts";
+import type { Write } from "../../kv/writer/writer.ts";
 import { NOON } from "../support/harness.ts";
 import {
   aSpec,

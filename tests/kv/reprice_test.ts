@@ -1,15 +1,15 @@
 /** Jobs that price calls anew, step by step: stopped, doubled, disturbed, and over damaged runs. */
 import { assert, assertEquals } from "@std/assert";
-import type { RunEvent } from "../../domain/event.ts";
-import { rawOf } from "../../domain/json.ts";
+import type { RunEvent } from "../../domain/run/event.ts";
+import { rawOf } from "../../domain/input/json.ts";
 import type { RateCards, RunStore } from "../../domain/ports.ts";
-import type { RepriceJob, RepriceStore } from "../../domain/reprice_job.ts";
+import type { RepriceJob, RepriceStore } from "../../domain/money/reprice_job.ts";
 import { Deadlines } from "../../domain/deadlines.ts";
 import { TIMERS } from "../../kv/deadline.ts";
-import { readHeads } from "../../kv/heads.ts";
+import { readHeads } from "../../kv/runs/heads.ts";
 import { keys } from "../../kv/keys.ts";
 import { BACK_ENDS } from "../../kv/kv_limits.ts";
-import { createRepriceStore } from "../../kv/reprice_jobs.ts";
+import { createRepriceStore } from "../../kv/reprice/reprice_jobs.ts";
 import { createStore, type Store } from "../../kv/store.ts";
 import { eventId } from "../support/builders.ts";
 import { cardOf, rateRow } from "../support/cards.ts";

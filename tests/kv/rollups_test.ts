@@ -8,9 +8,14 @@ import {
   groupName,
   type RollupGroup,
   type RollupRow,
-} from "../../domain/rollup.ts";
-import { createTeam } from "../../kv/credentials.ts";
-import { createSpendStore, decodeRollup, encodeRollup, rollupKey } from "../../kv/rollups.ts";
+} from "../../domain/spend/rollup.ts";
+import { createTeam } from "../../kv/teams/credentials.ts";
+import {
+  createSpendStore,
+  decodeRollup,
+  encodeRollup,
+  rollupKey,
+} from "../../kv/pipeline/rollups.ts";
 import type { Store } from "../../kv/store.ts";
 import { TempStore } from "../support/temp_store.ts";
 

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Overloaded, StorageUnavailable } from "../../domain/errors.ts";
 import { BACK_ENDS, QUEUE } from "../../kv/kv_limits.ts";
-import { createWriter, type Write } from "../../kv/writer.ts";
+import { createWriter, type Write } from "../../kv/writer/writer.ts";
 import { type Fault, faultKv } from "../support/fault_kv.ts";
 
 /** What a caller was told of one write. */

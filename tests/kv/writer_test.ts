@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../domain/errors.ts";
 import { LOCKED_RETRY } from "../../kv/kv_limits.ts";
-import { createWriter } from "../../kv/writer.ts";
+import { createWriter } from "../../kv/writer/writer.ts";
 import { TempStore } from "../support/temp_store.ts";
 
 const KEY = ["value"], COUNTER = ["counter"];

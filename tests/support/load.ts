@@ -1,12 +1,12 @@
 /** Clients that write every kind of call at once, and remember what they sent and were told. */
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../domain/credentials.ts";
-import type { RunId } from "../../domain/ids.ts";
+import type { RunId } from "../../domain/run/ids.ts";
 import { monthOf } from "../../domain/time.ts";
-import { createCredentialStore } from "../../kv/credentials.ts";
+import { createCredentialStore } from "../../kv/teams/credentials.ts";
 import { keys } from "../../kv/keys.ts";
 import { openStore } from "../../kv/open.ts";
-import { createRunStore } from "../../kv/run_store.ts";
+import { createRunStore } from "../../kv/runs/run_store.ts";
 import type { Store } from "../../kv/store.ts";
 import { aFinish, anEvent, aRun, eventId, runId } from "./builders.ts";
 

@@ -1,24 +1,24 @@
 /** Runs written straight to a store, and the proof that the roll-ups are their sum. */
 import { assert, assertEquals } from "@std/assert";
 import type { Team, TeamId } from "../../domain/credentials.ts";
-import type { LlmCall, RunEvent } from "../../domain/event.ts";
-import type { EventId, RunId } from "../../domain/ids.ts";
-import { rawOf } from "../../domain/json.ts";
+import type { LlmCall, RunEvent } from "../../domain/run/event.ts";
+import type { EventId, RunId } from "../../domain/run/ids.ts";
+import { rawOf } from "../../domain/input/json.ts";
 import type { RunStore } from "../../domain/ports.ts";
-import type { RateCard } from "../../domain/rates.ts";
+import type { RateCard } from "../../domain/money/rates.ts";
 import {
   addMeasures,
   contributionsOf,
   groupName,
   type Measures,
   type RollupRow,
-} from "../../domain/rollup.ts";
-import { isCurrent, summarize } from "../../domain/summary.ts";
-import { readHeads } from "../../kv/heads.ts";
-import { auditStore } from "../../kv/audit.ts";
-import { createPipelineStore } from "../../kv/pipeline_store.ts";
-import { decodeRollup } from "../../kv/rollups.ts";
-import { createRunStore } from "../../kv/run_store.ts";
+} from "../../domain/spend/rollup.ts";
+import { isCurrent, summarize } from "../../domain/pipeline/summary.ts";
+import { readHeads } from "../../kv/runs/heads.ts";
+import { auditStore } from "../../kv/audit/audit.ts";
+import { createPipelineStore } from "../../kv/pipeline/pipeline_store.ts";
+import { decodeRollup } from "../../kv/pipeline/rollups.ts";
+import { createRunStore } from "../../kv/runs/run_store.ts";
 import type { Store } from "../../kv/store.ts";
 import { eventId, runId } from "./builders.ts";
 import { cardOf, rateRow } from "./cards.ts";

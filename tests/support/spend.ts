@@ -1,6 +1,6 @@
 /** Runs as roll-ups count them, and a store that holds the roll-ups of some. */
 import type { Team } from "../../domain/credentials.ts";
-import type { ModelUsage } from "../../domain/model_usage.ts";
+import type { ModelUsage } from "../../domain/run/model_usage.ts";
 import {
   addMeasures,
   type Contribution,
@@ -8,8 +8,8 @@ import {
   groupName,
   type RollupRow,
   type RunLabels,
-} from "../../domain/rollup.ts";
-import { encodeRollup, rollupKey } from "../../kv/rollups.ts";
+} from "../../domain/spend/rollup.ts";
+import { encodeRollup, rollupKey } from "../../kv/pipeline/rollups.ts";
 import type { Harness } from "./harness.ts";
 
 /** The UTC day that tests live in. */

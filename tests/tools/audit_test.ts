@@ -1,6 +1,6 @@
 /** `deno task audit`: what it says, and what it exits with. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { RunId } from "../../domain/ids.ts";
+import type { RunId } from "../../domain/run/ids.ts";
 import { keys } from "../../kv/keys.ts";
 import { audit } from "../../tools/audit.ts";
 import { anEvent, runId } from "../support/builders.ts";

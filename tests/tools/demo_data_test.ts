@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { judgeId } from "../../domain/ids.ts";
+import { judgeId } from "../../domain/run/ids.ts";
 import { BODY_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "../../domain/limits.ts";
-import { FINISH_STATUSES } from "../../domain/run.ts";
+import { FINISH_STATUSES } from "../../domain/run/run.ts";
 import { parseInstant } from "../../domain/time.ts";
 import { DAY_MS, type DemoRun, demoRuns } from "../../tools/demo_data.ts";
 import { jsonBytes } from "../../tools/wire.ts";

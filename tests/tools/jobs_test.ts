@@ -1,8 +1,8 @@
 /** `deno task jobs`: what waits, what was given up, and how it is tried again. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { RunId } from "../../domain/ids.ts";
-import { type Processing, STAGE_ATTEMPTS_MAX } from "../../domain/stages.ts";
-import { createPipelineStore } from "../../kv/pipeline_store.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import { type Processing, STAGE_ATTEMPTS_MAX } from "../../domain/pipeline/stages.ts";
+import { createPipelineStore } from "../../kv/pipeline/pipeline_store.ts";
 import { keys } from "../../kv/keys.ts";
 import { jobs } from "../../tools/jobs.ts";
 import { aFinish, anEvent, aRun, runId } from "../support/builders.ts";

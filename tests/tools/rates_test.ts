@@ -4,7 +4,7 @@ import { layOut } from "../../tools/rates_layout.ts";
 import { orderOf } from "../../tools/rates_providers.ts";
 import { datedPrices } from "../../tools/rates_prices.ts";
 
-const CARD = new URL("../../domain/default_rates.json", import.meta.url);
+const CARD = new URL("../../domain/money/default_rates.json", import.meta.url);
 
 Deno.test("rates: made again, the default card is the committed file byte for byte", async () => {
   const { text } = await renderRates();

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { judgeId } from "../../domain/ids.ts";
+import { judgeId } from "../../domain/run/ids.ts";
 import {
   BODY_BYTES_MAX,
   EVENT_BYTES_MAX,

@@ -1,0 +1,157 @@
+/**
+ * Quick checks: they say yes to what is plainly right, and `null` to everything else.
+ *
+ * A body that gets `null` goes to its schema, which decides, and words the refusal. So these hold no
+ * rule of their own: a property test proves that what they accept is what the schema makes of it. They
+ * are here because the schemas take 6 to 8 times as long (`docs/PERFORMANCE.md`).
+ *
+ * @module
+ */
+import type {
+  EventBody,
+  FinishBody,
+  HeartbeatFields,
+  LlmCallData,
+  LogData,
+  OpenBody,
+} from "./bodies.ts";
+import { type EventId, judgeId, type RunId } from "../run/ids.ts";
+import { isObject } from "./json.ts";
+import { AGENT_CHARS_MAX, EVENT_TYPE_CHARS_MAX, LABEL_CHARS_MAX } from "../limits.ts";
+import { picodollars } from "../money/money.ts";
+import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../run/run.ts";
+import { isCost, isCount, isName, isScores, isText } from "./rules.ts";
+import { parseInstant } from "../time.ts";
+
+/** An object as sent. */
+export type Sent = Readonly<Record<string, unknown>>;
+
+/** `POST /v1/runs` without the rarer fields. */
+export function quickOpen(sent: Sent): OpenBody | null {
+  const { id, agent, started_at, customer_id, feature, metadata } = sent;
+  const rare = sent.parent_run_id ?? sent.goal ?? sent.idle_timeout_seconds ??
+    sent.idle_timeout_status;
+  const startedAt = instant(started_at);
+  const right = rare === undefined && judgeId("run", id) === "valid" &&
+    isName(agent, AGENT_CHARS_MAX) && startedAt !== null && isLabel(customer_id) &&
+    isLabel(feature) && isAbsentOrObject(metadata);
+  return !right ? null : {
+    id: id as RunId,
+    agent: agent,
+    started_at: startedAt,
+    customer_id,
+    feature,
+    metadata,
+    parent_run_id: undefined,
+    goal: undefined,
+    idle_timeout_seconds: undefined,
+    idle_timeout_status: undefined,
+  };
+}
+
+/** One event. */
+export function quickEvent(sent: Sent): EventBody | null {
+  const { id, type, data } = sent;
+  const ts = instant(sent.ts);
+  const right = judgeId("evt", id) === "valid" && isType(type) && ts !== null &&
+    isObject(data) && sent.turn === undefined;
+  return right ? { id: id as EventId, type, ts, data, turn: undefined } : null;
+}
+
+/** The payload of an `llm_call`. */
+export function quickLlmCall(sent: Sent): LlmCallData | null {
+  const { provider, model, input_tokens, output_tokens, latency_ms } = sent;
+  const { cached_input_tokens, cache_creation_input_tokens, reasoning_tokens } = sent;
+  const right = isLabel(provider) && isLabel(model) && isAbsentOrCount(input_tokens) &&
+    isAbsentOrCount(output_tokens) && isAbsentOrCount(latency_ms) &&
+    isAbsentOrCount(cached_input_tokens) && isAbsentOrCount(cache_creation_input_tokens) &&
+    isAbsentOrCount(reasoning_tokens);
+  return !right ? null : {
+    provider,
+    model,
+    input_tokens,
+    output_tokens,
+    latency_ms,
+    cached_input_tokens,
+    cache_creation_input_tokens,
+    reasoning_tokens,
+  };
+}
+
+/** The payload of a `log`. */
+export function quickLog(sent: Sent): LogData | null {
+  const { message } = sent;
+  return message === undefined || typeof message === "string" ? { message } : null;
+}
+
+/** `POST /v1/runs/{id}/finish`. */
+export function quickFinish(sent: Sent): FinishBody | null {
+  const { output, scores, metadata } = sent;
+  const status = wordOf(FINISH_STATUSES, sent.status);
+  const finished_at = instant(sent.finished_at);
+  const right = status !== null && finished_at !== null && isAbsentOrObject(output) &&
+    (scores === undefined || isScores(scores)) && isAbsentOrObject(metadata);
+  if (!right) return null;
+  const pairs = scores === undefined ? undefined : Object.entries(scores);
+  return { status, finished_at, output, scores: pairs, metadata };
+}
+
+/** `POST /v1/heartbeats`. */
+export function quickHeartbeat(sent: Sent): HeartbeatFields | null {
+  const { id, agent, cost_usd, model, provider, input_tokens, output_tokens } = sent;
+  const { cached_input_tokens, duration_ms, metadata, customer_id, feature, output } = sent;
+  const status = sent.status === undefined ? "ok" : wordOf(HEARTBEAT_STATUSES, sent.status);
+  const started_at = sent.started_at === undefined ? undefined : instant(sent.started_at);
+  const finished_at = sent.finished_at === undefined ? undefined : instant(sent.finished_at);
+  const right = (id === undefined || judgeId("run", id) === "valid") &&
+    isName(agent, AGENT_CHARS_MAX) && status !== null && started_at !== null &&
+    finished_at !== null && (cost_usd === undefined || isCost(cost_usd)) && isLabel(model) &&
+    isLabel(provider) && isAbsentOrCount(input_tokens) && isAbsentOrCount(output_tokens) &&
+    isAbsentOrCount(cached_input_tokens) && isAbsentOrCount(duration_ms) &&
+    isAbsentOrObject(metadata) && isLabel(customer_id) && isLabel(feature) &&
+    isAbsentOrObject(output);
+  return !right ? null : {
+    id: id as RunId | undefined,
+    agent,
+    status: sent.status === undefined ? undefined : status,
+    started_at,
+    finished_at,
+    cost_usd: cost_usd === undefined ? undefined : picodollars(cost_usd),
+    model,
+    provider,
+    input_tokens,
+    output_tokens,
+    cached_input_tokens,
+    duration_ms,
+    metadata,
+    customer_id,
+    feature,
+    output,
+  };
+}
+
+/** The types that are counted are names; any other is looked at. */
+function isType(value: unknown): value is string {
+  return value === "llm_call" || value === "tool_call" || value === "log" ||
+    isName(value, EVENT_TYPE_CHARS_MAX);
+}
+
+function instant(value: unknown): number | null {
+  return typeof value === "string" ? parseInstant(value) : null;
+}
+
+function wordOf<T extends string>(words: readonly T[], value: unknown): T | null {
+  return words.find((word) => word === value) ?? null;
+}
+
+function isLabel(value: unknown): value is string | undefined {
+  return value === undefined || isText(value, LABEL_CHARS_MAX);
+}
+
+function isAbsentOrCount(value: unknown): value is number | undefined {
+  return value === undefined || isCount(value);
+}
+
+function isAbsentOrObject(value: unknown): value is Record<string, unknown> | undefined {
+  return value === undefined || isObject(value);
+}

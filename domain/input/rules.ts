@@ -1,0 +1,42 @@
+/**
+ * The rules of single fields. The schemas give them their messages, the quick checks their speed.
+ *
+ * @module
+ */
+import { charCount, isObject } from "./json.ts";
+import { COST_USD_MAX, SCORE_NAME_CHARS_MAX, SCORES_MAX } from "../limits.ts";
+
+/** A text that may become part of a storage key, where lone surrogates would collide. */
+export function isText(value: unknown, charsMax: number): value is string {
+  return typeof value === "string" && value.isWellFormed() && !isLonger(value, charsMax);
+}
+
+/** A text that people see and filter by: not empty, no control characters, no outer space. */
+export function isName(value: unknown, charsMax: number): value is string {
+  return isText(value, charsMax) && value !== "" && value.trim() === value &&
+    !/\p{Cc}/u.test(value);
+}
+
+/** A number of tokens or milliseconds (decision 34). */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** An amount of dollars (decision 34). */
+export function isCost(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && value <= COST_USD_MAX;
+}
+
+/** Scores by name. */
+export function isScores(value: unknown): value is Record<string, number | boolean> {
+  return isObject(value) && Object.keys(value).length <= SCORES_MAX &&
+    Object.entries(value).every(([name, score]) =>
+      name !== "" && isText(name, SCORE_NAME_CHARS_MAX) &&
+      (typeof score === "boolean" || Number.isFinite(score))
+    );
+}
+
+/** Units are counted first: there are never fewer of them than characters. */
+function isLonger(value: string, charsMax: number): boolean {
+  return value.length > charsMax && charCount(value) > charsMax;
+}

@@ -1,0 +1,205 @@
+/**
+ * The bodies of the write calls, field by field in the order of the specification's tables.
+ *
+ * A schema's `error` texts complete the sentence "must be …". Unknown fields are ignored
+ * (decision 9) and `null` in an optional field is as absent (decision 8).
+ *
+ * @module
+ */
+import { z } from "zod";
+import type {
+  EventBody,
+  FinishBody,
+  HeartbeatFields,
+  JsonObject,
+  KeyBody,
+  LlmCallData,
+  LogData,
+  OpenBody,
+} from "./bodies.ts";
+import { SCOPES } from "../credentials.ts";
+import { type EventId, judgeId, type RunId } from "../run/ids.ts";
+import { isObject } from "./json.ts";
+import {
+  AGENT_CHARS_MAX,
+  COST_USD_MAX,
+  EVENT_TYPE_CHARS_MAX,
+  GOAL_CHARS_MAX,
+  IDLE_TIMEOUT_SECONDS,
+  KEY_NAME_CHARS_MAX,
+  LABEL_CHARS_MAX,
+  SCORE_NAME_CHARS_MAX,
+  SCORES_MAX,
+} from "../limits.ts";
+import { picodollars } from "../money/money.ts";
+import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../run/run.ts";
+import { isCost, isCount, isName, isScores, isText } from "./rules.ts";
+import { parseInstant } from "../time.ts";
+
+/** What a schema promises; underneath each is a Zod schema. */
+export interface Schema<T> {
+  /** Checks a value, field by field in the order of the tables. */
+  safeParse(value: unknown):
+    | { readonly success: true; readonly data: T }
+    | { readonly success: false; readonly error: { readonly issues: readonly Issue[] } };
+}
+
+/** One thing wrong with a value. */
+export interface Issue {
+  /** Where: the field first. */
+  readonly path: readonly PropertyKey[];
+  /** What it must be. */
+  readonly message: string;
+  /** The prefix an identifier must have, when it is one. */
+  readonly params?: { readonly prefix?: "run" | "evt" } | undefined;
+}
+
+const INSTANT = "an ISO 8601 instant in UTC such as 2026-01-31T12:00:00.000Z";
+const COUNT = `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`;
+
+const runId = id<RunId>("run");
+const agent = name(AGENT_CHARS_MAX, "an agent slug");
+const label = optional(text(LABEL_CHARS_MAX));
+const tokens = optional(count());
+const object = z.custom<JsonObject>(isObject, "an object");
+const instant = z.string(INSTANT).transform((sent, context) => {
+  const ms = parseInstant(sent);
+  if (ms !== null) return ms;
+  context.addIssue({ code: "custom", message: INSTANT });
+  return z.NEVER;
+});
+const finishStatus = oneOf(FINISH_STATUSES);
+
+/** Body of `POST /v1/runs`. */
+export const openBody: Schema<OpenBody> = z.object({
+  id: runId,
+  agent,
+  started_at: instant,
+  customer_id: label,
+  feature: label,
+  metadata: optional(object),
+  parent_run_id: optional(
+    z.custom<RunId>((value) => judgeId("run", value) === "valid", "a run id"),
+  ),
+  goal: optional(text(GOAL_CHARS_MAX)),
+  idle_timeout_seconds: optional(idleTimeout()),
+  idle_timeout_status: optional(finishStatus),
+});
+
+/** One item of the `events` array; `external_id` is put in the place of `id` before. */
+export const eventBody: Schema<EventBody> = z.object({
+  id: id<EventId>("evt"),
+  type: name(EVENT_TYPE_CHARS_MAX, "an event type"),
+  ts: instant,
+  data: object,
+  turn: optional(z.int("an integer from 1").min(1, "an integer from 1")),
+});
+
+/** `data` of an `llm_call`. Everything else in it is kept and not looked at. */
+export const llmCallData: Schema<LlmCallData> = z.object({
+  provider: label,
+  model: label,
+  input_tokens: tokens,
+  output_tokens: tokens,
+  latency_ms: tokens,
+  cached_input_tokens: tokens,
+  cache_creation_input_tokens: tokens,
+  reasoning_tokens: tokens,
+});
+
+/** `data` of a `log`. */
+export const logData: Schema<LogData> = z.object({ message: optional(z.string("a string")) });
+
+/** Body of `POST /v1/runs/{id}/finish`. */
+export const finishBody: Schema<FinishBody> = z.object({
+  status: finishStatus,
+  finished_at: instant,
+  output: optional(object),
+  scores: optional(scores()),
+  metadata: optional(object),
+});
+
+/** Body of `POST /v1/heartbeats`; a ping's query is read into the same fields. */
+export const heartbeatBody: Schema<HeartbeatFields> = z.object({
+  id: optional(runId),
+  agent,
+  status: optional(oneOf(HEARTBEAT_STATUSES)),
+  started_at: optional(instant),
+  finished_at: optional(instant),
+  cost_usd: optional(cost()),
+  model: label,
+  provider: label,
+  input_tokens: tokens,
+  output_tokens: tokens,
+  cached_input_tokens: tokens,
+  duration_ms: tokens,
+  metadata: optional(object),
+  customer_id: label,
+  feature: label,
+  output: optional(object),
+});
+
+/** Body of `POST /v1/keys`: `scopes` is for a key, `agent` for a ping token. */
+export const keyBody: Schema<KeyBody> = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("api_key"),
+    name: name(KEY_NAME_CHARS_MAX, "a name"),
+    scopes: optional(z.array(oneOf(SCOPES), "a list of scopes").min(1, "a list of scopes")),
+  }),
+  z.object({ kind: z.literal("ping_token"), name: name(KEY_NAME_CHARS_MAX, "a name"), agent }),
+], { error: oneOfText(["api_key", "ping_token"]) });
+
+function optional<T extends z.ZodType>(schema: T) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}
+
+/** The verdict on the id (see `judgeId`) is looked up again where the issue becomes a problem. */
+function id<Id extends string>(prefix: "run" | "evt") {
+  const expected = `an id such as ${prefix}_eu_ followed by 32 lowercase hex digits`;
+  return z.custom<Id>((value) => judgeId(prefix, value) === "valid", {
+    error: expected,
+    params: { prefix },
+  });
+}
+
+function oneOf<const T extends readonly [string, ...string[]]>(words: T) {
+  return z.enum(words, { error: oneOfText(words) });
+}
+
+function oneOfText(words: readonly string[]): string {
+  return `one of ${words.map((word) => `"${word}"`).join(", ")}`;
+}
+
+function text(charsMax: number) {
+  const expected = `well-formed text of at most ${charsMax} characters`;
+  return z.string(expected).refine((value) => isText(value, charsMax), expected);
+}
+
+function name(charsMax: number, what: string) {
+  const expected = `${what} of 1 to ${charsMax} characters, ` +
+    "well-formed, without control characters or surrounding white space";
+  return z.string(expected).refine((value) => isName(value, charsMax), expected);
+}
+
+function count() {
+  return z.number(COUNT).refine(isCount, COUNT);
+}
+
+function idleTimeout() {
+  const { min, max } = IDLE_TIMEOUT_SECONDS;
+  const expected = `an integer from ${min} to ${max}`;
+  return z.int(expected).min(min, expected).max(max, expected);
+}
+
+function cost() {
+  const expected = `a number from 0 to ${COST_USD_MAX}`;
+  return z.number(expected).refine(isCost, expected).transform(picodollars);
+}
+
+/** Pairs, so that no name can be mistaken for a member of an object. */
+function scores() {
+  const expected = `an object of at most ${SCORES_MAX} numbers or booleans ` +
+    `whose names have 1 to ${SCORE_NAME_CHARS_MAX} characters`;
+  return z.custom<Record<string, number | boolean>>(isScores, expected)
+    .transform((scores) => Object.entries(scores));
+}

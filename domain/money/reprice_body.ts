@@ -1,0 +1,71 @@
+/**
+ * The body of `POST /v1/rate-card/reprice`, checked.
+ *
+ * @module
+ */
+import { z } from "zod";
+import { check } from "../input/check.ts";
+import { type Parsed, refuse } from "../errors.ts";
+import { LABEL_CHARS_MAX } from "../limits.ts";
+import type { Body } from "../input/parse.ts";
+import type { RepriceSpec } from "./reprice.ts";
+import { isText } from "../input/rules.ts";
+import type { Schema } from "../input/schemas.ts";
+import { printable } from "../input/text.ts";
+import { parseInstant } from "../time.ts";
+
+/** What is asked for. */
+export interface RepriceRequest {
+  /** Which calls. */
+  readonly spec: RepriceSpec;
+  /** Whether only to say what would change. */
+  readonly dryRun: boolean;
+}
+
+interface RepriceBody {
+  readonly model: string;
+  readonly provider: string | undefined;
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+  readonly dry_run: boolean | undefined;
+}
+
+const NAME = `a name as the calls sent it, of 1 to ${LABEL_CHARS_MAX} characters`;
+/** Characters of an unknown field's name that a message repeats. */
+const FIELD_CHARS_MAX = 64;
+
+const INSTANT = "an ISO 8601 instant in UTC such as 2026-01-31T12:00:00.000Z";
+
+const name = z.string(NAME)
+  .refine((value) => value !== "" && isText(value, LABEL_CHARS_MAX), NAME);
+const instant = z.string(INSTANT).refine((value) => parseInstant(value) !== null, INSTANT)
+  .transform((value) => parseInstant(value) ?? 0);
+
+const repriceBody: Schema<RepriceBody> = z.object({
+  model: name,
+  provider: optional(name),
+  from: optional(instant),
+  to: optional(instant),
+  dry_run: optional(z.boolean("true or false")),
+});
+
+/** Checks the body. */
+export function parseReprice(body: Body): Parsed<RepriceRequest> {
+  // Unknown fields are ignored (decision 9), but this one, misspelt, would price for real.
+  const misspelt = Object.keys(body.value).find((key) => /^dry/i.test(key) && key !== "dry_run");
+  if (misspelt !== undefined) {
+    const field = printable(misspelt.slice(0, FIELD_CHARS_MAX));
+    return refuse("invalid_field", `Unknown field "${field}": did you mean "dry_run"?`, field);
+  }
+  const parsed = check(null, repriceBody, body.value);
+  if (!parsed.ok) return parsed;
+  const { model, provider = null, from = null, to = null, dry_run: dryRun = false } = parsed.value;
+  if (from !== null && to !== null && from >= to) {
+    return refuse("invalid_field", 'Field "to" must be later than "from"', "to");
+  }
+  return { ok: true, value: { spec: { model, provider, from, to }, dryRun } };
+}
+
+function optional<T extends z.ZodType>(schema: T) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}

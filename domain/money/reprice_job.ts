@@ -1,0 +1,136 @@
+/**
+ * A job that prices calls anew: where it stands and what it came to so far.
+ *
+ * @module
+ */
+import type { Team, TeamId } from "../credentials.ts";
+import type { RunId } from "../run/ids.ts";
+import { NO_CALLS, type RepriceSpec, type RepriceSum } from "./reprice.ts";
+
+/** `waiting` until every call stored before it is summed up, then `running`, then `done`. */
+export type RepriceState = "waiting" | "running" | "done";
+
+/** A run's place among those of a team: they are visited by their start. */
+export interface RunPlace {
+  /** Start of the run, unix milliseconds. */
+  readonly startedAt: number;
+  /** The run. */
+  readonly run: RunId;
+}
+
+/** How far a job has come. */
+export interface RepriceCursor {
+  /** The last run that it finished; null before the first. */
+  readonly after: RunPlace | null;
+  /** Batches already looked at of the run after that one. */
+  readonly batch: number;
+  /** Whether any call of that run was meant so far. */
+  readonly met: boolean;
+  /** Whether any price of that run changed so far, or would. */
+  readonly changed: boolean;
+}
+
+/** A job. */
+export interface RepriceJob {
+  /** Names it, sortable by when it was made. */
+  readonly id: string;
+  /** Which calls. */
+  readonly spec: RepriceSpec;
+  /** Whether it only says what would change. */
+  readonly dryRun: boolean;
+  /** How it stands. */
+  readonly state: RepriceState;
+  /** When it was made, unix milliseconds. */
+  readonly createdAt: number;
+  /** Credential that asked for it. */
+  readonly createdBy: string;
+  /** When it was done, unix milliseconds. */
+  readonly finishedAt: number | null;
+  /** Start of the first and of the last run it visits, unix milliseconds; later ones are not old. */
+  readonly span: { readonly from: number; readonly to: number };
+  /** How far it has come. */
+  readonly cursor: RepriceCursor;
+  /** Runs with calls that were meant. */
+  readonly runs: number;
+  /** Runs whose cost changed, or would. */
+  readonly changed: number;
+  /** Runs that could not be read; their cost is as it was. */
+  readonly failed: number;
+  /** Its calls and their cost before and after. */
+  readonly sum: RepriceSum;
+  /** Share of the way behind it, 0 to 1. */
+  readonly progress: number;
+}
+
+/** Where every job begins. */
+export const BEGINNING: RepriceCursor = { after: null, batch: 0, met: false, changed: false };
+
+/** How job ids look; any other text names no job, and may be longer than the store takes. */
+const JOB_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** Whether a text can be the id of a job. */
+export function isJobId(text: string): boolean {
+  return JOB_ID.test(text);
+}
+
+/** A job that has done nothing yet. */
+export function newJob(
+  id: string,
+  spec: RepriceSpec,
+  dryRun: boolean,
+  createdBy: string,
+  nowMs: number,
+): RepriceJob {
+  return {
+    id,
+    spec,
+    dryRun,
+    state: "waiting",
+    createdAt: nowMs,
+    createdBy,
+    finishedAt: null,
+    span: { from: nowMs, to: nowMs },
+    cursor: BEGINNING,
+    runs: 0,
+    changed: 0,
+    failed: 0,
+    sum: NO_CALLS,
+    progress: 0,
+  };
+}
+
+/** Whether a job is asked for again while it is at it. */
+export function isSameJob(job: RepriceJob, spec: RepriceSpec, dryRun: boolean): boolean {
+  const { model, provider, from, to } = job.spec;
+  return job.state !== "done" && job.dryRun === dryRun && model === spec.model &&
+    provider === spec.provider && from === spec.from && to === spec.to;
+}
+
+/** The jobs of teams. */
+export interface RepriceStore {
+  /** Makes a job, or answers the same one that is under way. */
+  create(
+    team: Team,
+    spec: RepriceSpec,
+    dryRun: boolean,
+    by: string,
+  ): Promise<{ readonly kind: "stored" | "replayed"; readonly job: RepriceJob }>;
+  /** A job of the team; null when it has none of that id. */
+  get(team: Team, id: string): Promise<RepriceJob | null>;
+  /** The team's jobs, newest first. */
+  list(team: Team): Promise<RepriceJob[]>;
+  /** The job once it is done, or as it is after so many milliseconds. */
+  settled(team: Team, job: RepriceJob, ms: number): Promise<RepriceJob>;
+  /** Goes on with each job that is under way for a little; answers false when there is none. */
+  work(): Promise<boolean>;
+  /** Whether the last {@link work} found a job, also one that still waits. */
+  readonly underWay: boolean;
+}
+
+/** A team's id and a job of it. */
+export interface ActiveJob {
+  /** The team. */
+  readonly team: TeamId;
+  /** The job's id. */
+  readonly id: string;
+}

@@ -1,0 +1,83 @@
+/**
+ * The summary of a run: what the pipeline made of its parts, and what it adds to the roll-ups.
+ *
+ * It follows from the parts alone, so making it again is always safe: late events, a second delivery,
+ * new prices and a crash are one and the same case.
+ *
+ * @module
+ */
+import type { Contribution } from "../spend/rollup.ts";
+import { labelsOf, statusOf } from "../run/run.ts";
+import { costOfRun, type RunHead, usageOfRun } from "../run/run_cost.ts";
+import { dayOf } from "../time.ts";
+
+/** Which state of a run a summary was made of; a later state differs in one of these. */
+export interface Seen {
+  /** Whether it had its opening. */
+  readonly opening: boolean;
+  /** Whether it had its close. */
+  readonly closing: boolean;
+  /** How many batches of events it had. */
+  readonly batches: number;
+  /** How often it had been priced anew. */
+  readonly repricings: number;
+}
+
+/** A run's summary. */
+export interface RunSummary {
+  /** The state it was made of. */
+  readonly seen: Seen;
+  /** How often the cost was made final: 0 while the run is open, one more for each change after. */
+  readonly revision: number;
+  /** What the run adds to the roll-ups; null until its opening says for whom and when. */
+  readonly contribution: Contribution | null;
+}
+
+/** The state of a run that a summary of it would see. */
+export function seenOf({ parts, batchCount, repricings }: RunHead): Seen {
+  return {
+    opening: parts.opening !== null,
+    closing: parts.closing !== null,
+    batches: batchCount,
+    repricings,
+  };
+}
+
+/** Whether a summary was made of the very state that a run is in. */
+export function isCurrent(summary: RunSummary | null, head: RunHead): boolean {
+  if (summary === null) return false;
+  const now = seenOf(head);
+  const { opening, closing, batches, repricings } = summary.seen;
+  return opening === now.opening && closing === now.closing && batches === now.batches &&
+    repricings === now.repricings;
+}
+
+/** Makes the summary of a run, after the one made of an earlier state. */
+export function summarize(head: RunHead, previous: RunSummary | null): RunSummary {
+  const seen = seenOf(head);
+  // An opening after the close changes no cost, but for a heartbeat's, which reports one.
+  const opened = previous?.seen.opening === seen.opening || head.parts.opening?.kind === "run";
+  const same = previous !== null && previous.seen.closing && opened &&
+    previous.seen.batches === seen.batches && previous.seen.repricings === seen.repricings;
+  const revision = !seen.closing ? 0 : (previous?.revision ?? 0) + (same ? 0 : 1);
+  return { seen, revision, contribution: contributionOf(head) };
+}
+
+function contributionOf(head: RunHead): Contribution | null {
+  const { parts } = head;
+  if (parts.opening === null) return null;
+  const { customer, feature } = labelsOf(parts);
+  const { amount, models, calls } = costOfRun(head);
+  const usage = usageOfRun(head);
+  return {
+    day: dayOf(parts.opening.startedAt),
+    labels: { agent: parts.opening.agent, customer, feature, status: statusOf(parts) },
+    events: usage.events,
+    calls,
+    inputTokens: usage.inputTokens,
+    outputTokens: usage.outputTokens,
+    cachedInputTokens: usage.cachedInputTokens,
+    cost: amount,
+    models,
+  };
+}

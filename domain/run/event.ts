@@ -1,0 +1,42 @@
+/**
+ * One event of a run, checked.
+ *
+ * @module
+ */
+import type { EventId } from "./ids.ts";
+import type { RawJson } from "../input/json.ts";
+import type { CallTokens } from "../money/rates.ts";
+
+/** An event as checked and kept: the payload is the very text that was sent. */
+export interface RunEvent {
+  /** Unique within the run. */
+  readonly id: EventId;
+  /** `llm_call`, `log`, `tool_call` or any other name. */
+  readonly type: string;
+  /** Instant by the client's clock, unix milliseconds. */
+  readonly ts: number;
+  /** Which exchange of a conversation, from 1. */
+  readonly turn?: number | undefined;
+  /** The payload as sent. */
+  readonly data: RawJson;
+  /** What the totals need of the payload. */
+  readonly facts: EventFacts;
+}
+
+/** The few facts of a payload that totals are made of. */
+export interface EventFacts {
+  /** Whether the payload reports a failure. */
+  readonly error: boolean;
+  /** Tokens and model of an `llm_call`. */
+  readonly call?: LlmCall | undefined;
+}
+
+/** Usage of one model call. */
+export interface LlmCall extends CallTokens {
+  /** Model as named by the client, if it was. */
+  readonly model: string | null;
+  /** Provider as named by the client, if it was. */
+  readonly provider: string | null;
+  /** Whether any token count was sent: without one there is nothing to price. */
+  readonly counted: boolean;
+}

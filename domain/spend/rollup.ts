@@ -1,0 +1,295 @@
+/**
+ * Roll-ups: what the runs of a UTC day come to, by each thing people group spend by.
+ *
+ * A roll-up only ever changes by the difference between what a run contributed before and what it
+ * contributes now, in the commit that stores the latter. So it is always exactly the sum of its runs.
+ *
+ * @module
+ */
+import type { Picodollars } from "../money/money.ts";
+import type { ModelUsage } from "../run/model_usage.ts";
+import type { RunStatus } from "../run/run.ts";
+
+/** Sums of a roll-up. All are sums over runs, so that differences add up. */
+export interface Measures {
+  /** Runs. */
+  readonly runs: number;
+  /** Runs that ended in `success`. */
+  readonly succeeded: number;
+  /** Events. */
+  readonly events: number;
+  /** Model calls. */
+  readonly calls: number;
+  /** Input tokens. */
+  readonly inputTokens: bigint;
+  /** Output tokens. */
+  readonly outputTokens: bigint;
+  /** Cached input tokens. */
+  readonly cachedInputTokens: bigint;
+  /** Cost. */
+  readonly cost: Picodollars;
+  /** Of the calls, those to models without a price. */
+  readonly unpricedCalls: number;
+  /** Their input tokens. */
+  readonly unpricedInputTokens: bigint;
+  /** Their output tokens. */
+  readonly unpricedOutputTokens: bigint;
+  /** Their cached input tokens. */
+  readonly unpricedCachedInputTokens: bigint;
+}
+
+/** What a run is grouped by. A null agent, customer or feature is `(unattributed)`. */
+export interface RunLabels {
+  /** Agent's slug; null until the opening arrives. */
+  readonly agent: string | null;
+  /** Whom the cost is attributed to. */
+  readonly customer: string | null;
+  /** What the run was for. */
+  readonly feature: string | null;
+  /** How it stands. */
+  readonly status: RunStatus;
+}
+
+/** A model as its calls named it. */
+export interface ModelName {
+  /** Provider, if named. */
+  readonly provider: string | null;
+  /** Model. */
+  readonly model: string;
+}
+
+/**
+ * What a roll-up is of.
+ *
+ * `total` to `model` have one row a day and value. `cell` has one a day and combination of the four
+ * labels, `model_cell` one a day, combination and model: they answer questions with filters.
+ */
+export type RollupGroup =
+  | { readonly kind: "total" }
+  | { readonly kind: "agent" | "customer" | "feature"; readonly value: string | null }
+  | { readonly kind: "status"; readonly value: RunStatus }
+  | { readonly kind: "model"; readonly value: ModelName }
+  | { readonly kind: "cell"; readonly labels: RunLabels }
+  | { readonly kind: "model_cell"; readonly labels: RunLabels; readonly value: ModelName };
+
+/** The kinds of roll-ups. */
+export type RollupKind = RollupGroup["kind"];
+
+/** One row: a group's sums of one UTC day. */
+export interface RollupRow {
+  /** UTC day of the runs' `started_at`, `YYYY-MM-DD`. */
+  readonly day: string;
+  /** What it is of. */
+  readonly group: RollupGroup;
+  /** The sums. */
+  readonly measures: Measures;
+}
+
+/** What one run adds to the roll-ups of its day. */
+export interface Contribution {
+  /** UTC day of its `started_at`, `YYYY-MM-DD`. */
+  readonly day: string;
+  /** What it is grouped by. */
+  readonly labels: RunLabels;
+  /** Its events. */
+  readonly events: number;
+  /** Its model calls. */
+  readonly calls: number;
+  /** Its input tokens. */
+  readonly inputTokens: bigint;
+  /** Its output tokens. */
+  readonly outputTokens: bigint;
+  /** Its cached input tokens. */
+  readonly cachedInputTokens: bigint;
+  /** Its cost: that of its models, or what a heartbeat stated. */
+  readonly cost: Picodollars;
+  /** Its calls with tokens, by model. */
+  readonly models: readonly ModelUsage[];
+}
+
+/** Nothing: what sums begin with. */
+export const EMPTY_MEASURES: Measures = {
+  runs: 0,
+  succeeded: 0,
+  events: 0,
+  calls: 0,
+  inputTokens: 0n,
+  outputTokens: 0n,
+  cachedInputTokens: 0n,
+  cost: 0n,
+  unpricedCalls: 0,
+  unpricedInputTokens: 0n,
+  unpricedOutputTokens: 0n,
+  unpricedCachedInputTokens: 0n,
+};
+
+/** Adds sums, measure by measure. */
+export function addMeasures(a: Measures, b: Measures): Measures {
+  return {
+    runs: a.runs + b.runs,
+    succeeded: a.succeeded + b.succeeded,
+    events: a.events + b.events,
+    calls: a.calls + b.calls,
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
+    cost: a.cost + b.cost,
+    unpricedCalls: a.unpricedCalls + b.unpricedCalls,
+    unpricedInputTokens: a.unpricedInputTokens + b.unpricedInputTokens,
+    unpricedOutputTokens: a.unpricedOutputTokens + b.unpricedOutputTokens,
+    unpricedCachedInputTokens: a.unpricedCachedInputTokens + b.unpricedCachedInputTokens,
+  };
+}
+
+/** Takes `b` from `a`, measure by measure; what it answers may be negative. */
+export function subtractMeasures(a: Measures, b: Measures): Measures {
+  return {
+    runs: a.runs - b.runs,
+    succeeded: a.succeeded - b.succeeded,
+    events: a.events - b.events,
+    calls: a.calls - b.calls,
+    inputTokens: a.inputTokens - b.inputTokens,
+    outputTokens: a.outputTokens - b.outputTokens,
+    cachedInputTokens: a.cachedInputTokens - b.cachedInputTokens,
+    cost: a.cost - b.cost,
+    unpricedCalls: a.unpricedCalls - b.unpricedCalls,
+    unpricedInputTokens: a.unpricedInputTokens - b.unpricedInputTokens,
+    unpricedOutputTokens: a.unpricedOutputTokens - b.unpricedOutputTokens,
+    unpricedCachedInputTokens: a.unpricedCachedInputTokens - b.unpricedCachedInputTokens,
+  };
+}
+
+/** Whether every measure is 0: such a row says nothing and need not be kept. */
+export function isEmpty(measures: Measures): boolean {
+  return Object.values(measures).every((measure) => measure === 0 || measure === 0n);
+}
+
+/** A group as a text that no other group has. */
+export function groupName(group: RollupGroup): string {
+  switch (group.kind) {
+    case "total":
+      return JSON.stringify([group.kind]);
+    case "agent":
+    case "customer":
+    case "feature":
+    case "status":
+      return JSON.stringify([group.kind, group.value]);
+    case "model":
+      return JSON.stringify([group.kind, ...modelParts(group.value)]);
+    case "cell":
+      return JSON.stringify([group.kind, ...labelParts(group.labels)]);
+    case "model_cell": {
+      const { kind, labels, value } = group;
+      return JSON.stringify([kind, ...labelParts(labels), ...modelParts(value)]);
+    }
+    default:
+      return group satisfies never;
+  }
+}
+
+function labelParts({ agent, customer, feature, status }: RunLabels) {
+  return [agent, customer, feature, status];
+}
+
+function modelParts({ provider, model }: ModelName) {
+  return [provider, model];
+}
+
+/**
+ * The rows one run adds, at most one for each group.
+ *
+ * A row of a model counts the run once, however many of its lines name the model, and only the calls
+ * to it as events. So a run counts in as many models as it used.
+ */
+export function contributionsOf(run: Contribution): RollupRow[] {
+  const { day, labels } = run;
+  const { agent, customer, feature, status } = labels;
+  const models = measuresByModel(run);
+  const measures = measuresOf(run, models);
+  return [
+    { day, group: { kind: "total" }, measures },
+    { day, group: { kind: "agent", value: agent }, measures },
+    { day, group: { kind: "customer", value: customer }, measures },
+    { day, group: { kind: "feature", value: feature }, measures },
+    { day, group: { kind: "status", value: status }, measures },
+    { day, group: { kind: "cell", labels }, measures },
+    ...models.flatMap(([value, measures]): RollupRow[] => [
+      { day, group: { kind: "model", value }, measures },
+      { day, group: { kind: "model_cell", labels, value }, measures },
+    ]),
+  ];
+}
+
+/** Sums of a whole run. What has no price is known by model only. */
+function measuresOf(run: Contribution, models: readonly ModelMeasures[]): Measures {
+  const sum = models.reduce((total, [, each]) => addMeasures(total, each), EMPTY_MEASURES);
+  return {
+    ...sum,
+    ...runCounts(run),
+    events: run.events,
+    calls: run.calls,
+    inputTokens: run.inputTokens,
+    outputTokens: run.outputTokens,
+    cachedInputTokens: run.cachedInputTokens,
+    cost: run.cost,
+  };
+}
+
+type ModelMeasures = readonly [ModelName, Measures];
+
+/** Sums of each model of a run, its lines with and without a price together. */
+function measuresByModel(run: Contribution): ModelMeasures[] {
+  const byName = new Map<string, ModelMeasures>();
+  for (const line of run.models) {
+    const value: ModelName = { provider: line.provider, model: line.model };
+    const name = JSON.stringify(modelParts(value));
+    const known = byName.get(name)?.[1] ?? EMPTY_MEASURES;
+    byName.set(name, [value, { ...addMeasures(known, lineMeasures(line)), ...runCounts(run) }]);
+  }
+  return [...byName.values()];
+}
+
+function runCounts({ labels }: Contribution): Pick<Measures, "runs" | "succeeded"> {
+  return { runs: 1, succeeded: labels.status === "success" ? 1 : 0 };
+}
+
+function lineMeasures(line: ModelUsage): Measures {
+  const { priced, calls, inputTokens, outputTokens, cachedInputTokens, cost } = line;
+  const sums = { events: calls, calls, inputTokens, outputTokens, cachedInputTokens, cost };
+  if (priced) return { ...EMPTY_MEASURES, ...sums };
+  return {
+    ...EMPTY_MEASURES,
+    ...sums,
+    unpricedCalls: calls,
+    unpricedInputTokens: inputTokens,
+    unpricedOutputTokens: outputTokens,
+    unpricedCachedInputTokens: cachedInputTokens,
+  };
+}
+
+/**
+ * What to add to the roll-ups so that they hold a run as it is now in place of what it was.
+ *
+ * Rows that would change nothing are left out; a run that moved to another day, label or model takes
+ * from the old group, so measures may be negative.
+ *
+ * @param before what the run contributes so far; null when nothing
+ * @param after what it contributes from now on; null when nothing
+ */
+export function differencesOf(
+  before: Contribution | null,
+  after: Contribution | null,
+): RollupRow[] {
+  const rows = new Map<string, RollupRow>();
+  for (const row of after === null ? [] : contributionsOf(after)) rows.set(rowName(row), row);
+  for (const old of before === null ? [] : contributionsOf(before)) {
+    const name = rowName(old);
+    const measures = subtractMeasures(rows.get(name)?.measures ?? EMPTY_MEASURES, old.measures);
+    rows.set(name, { ...old, measures });
+  }
+  return [...rows.values()].filter(({ measures }) => !isEmpty(measures));
+}
+
+function rowName({ day, group }: RollupRow): string {
+  return day + groupName(group);
+}

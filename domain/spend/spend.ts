@@ -1,0 +1,229 @@
+/**
+ * Spend: roll-ups summed into the groups somebody asks for, which always add up to their totals.
+ *
+ * @module
+ */
+import type { Parsed, Problem } from "../errors.ts";
+import {
+  addMeasures,
+  EMPTY_MEASURES,
+  isEmpty,
+  type Measures,
+  type ModelName,
+  type RollupKind,
+  type RollupRow,
+  subtractMeasures,
+} from "./rollup.ts";
+import {
+  daysOf,
+  type Grouping,
+  labelOf,
+  matches,
+  modelOf,
+  planOf,
+  type SpendFilters,
+  type SpendQuery,
+  UNATTRIBUTED,
+} from "./spend_query.ts";
+
+/** Groups of one answer; the smallest ones beyond are one last group. */
+export const SPEND_GROUPS_MAX = 1_000;
+
+/** Rows one question may read: about 10 seconds of the store's time. */
+export const SPEND_ROWS_MAX = 1_000_000;
+
+/** What the groups beyond {@link SPEND_GROUPS_MAX} are called. */
+export const OTHER_GROUPS = "(other)";
+
+/** Readings of roll-ups that change meanwhile, before the answer is made of what was read. */
+const READINGS_MAX = 3;
+
+/** One group of an answer. */
+export interface SpendGroup {
+  /** What it is called. */
+  readonly key: string;
+  /** The model it is of, when it is of one. */
+  readonly model: ModelName | null;
+  /** How many groups it stands for, when it is the rest; else null. */
+  readonly folded: number | null;
+  /** Its sums. */
+  readonly measures: Measures;
+  /** Whether it is known how many runs it has: what belongs to no model is only what is left. */
+  readonly runsKnown: boolean;
+}
+
+/** The answer to a question about spend. */
+export interface Spend {
+  /** Sums of everything asked for. */
+  readonly totals: Measures;
+  /** The groups, which add up to it. By model, runs do not: one run may use many. */
+  readonly groups: readonly SpendGroup[];
+}
+
+/** Reads the rows of a kind, for the days of a question. */
+export type ReadRows = (kind: RollupKind) => AsyncIterable<RollupRow>;
+
+/** Answers a question about spend, or says that it takes too much to answer. */
+export async function spendOf(query: SpendQuery, read: ReadRows): Promise<Parsed<Spend>> {
+  const { groupBy, filters } = query;
+  const reader = new RowReader(read, filters);
+  const plan = planOf(query);
+  if (plan.whole !== null) return await spendByModel(reader, plan.groups, plan.whole);
+  const groups = await reader.groups(plan.groups, groupBy);
+  if (groups === null) return TOO_MANY_ROWS;
+  const totals = sumOf(groups);
+  const all = groupBy === "day" ? withAllDays(groups, query) : bySize(groups);
+  return { ok: true, value: { totals, groups: all } };
+}
+
+/** The refusal of a question whose answer would occupy the store for too long. */
+export const TOO_MANY_ROWS = {
+  ok: false,
+  problem: {
+    code: "invalid_field",
+    message: `This takes more than ${SPEND_ROWS_MAX} rows of roll-ups: ask for fewer days`,
+    field: "from",
+  } satisfies Problem,
+} as const;
+
+/**
+ * Spend by model, and what belongs to none: the whole runs less their models.
+ *
+ * The two are read one after the other. When the runs changed meanwhile they are read again; on a
+ * service that never rests the answer is then made of the models first and the runs right after,
+ * so that what just came in may count as belonging to no model.
+ */
+async function spendByModel(
+  reader: RowReader,
+  kind: RollupKind,
+  whole: RollupKind,
+): Promise<Parsed<Spend>> {
+  let before = await reader.total(whole);
+  for (let reading = 1;; reading++) {
+    const models = await reader.groups(kind, "model");
+    const after = await reader.total(whole);
+    if (before === null || models === null || after === null) return TOO_MANY_ROWS;
+    if (reading === READINGS_MAX || isEmpty(subtractMeasures(after, before))) {
+      return { ok: true, value: withUnattributed(models, after) };
+    }
+    before = after;
+  }
+}
+
+function withUnattributed(models: readonly SpendGroup[], whole: Measures): Spend {
+  const attributed = sumOf(models);
+  const { runs, succeeded } = whole;
+  const rest = { ...atLeastNothing(subtractMeasures(whole, attributed)), runs: 0, succeeded: 0 };
+  const totals = { ...addMeasures(attributed, rest), runs, succeeded };
+  if (isEmpty(rest)) return { totals, groups: bySize(models) };
+  const group = {
+    key: UNATTRIBUTED,
+    model: null,
+    folded: null,
+    measures: rest,
+    runsKnown: false,
+  };
+  return { totals, groups: bySize([...models, group]) };
+}
+
+/** Measures of which none is negative, as runs that shrank between two readings could make them. */
+function atLeastNothing(measures: Measures): Measures {
+  const pairs = Object.entries(measures).map(([name, measure]) => [
+    name,
+    measure < 0 ? EMPTY_MEASURES[name as keyof Measures] : measure,
+  ]);
+  return Object.fromEntries(pairs);
+}
+
+/** Adds up rows as they are read; it never holds more than the groups. */
+class RowReader {
+  #left = SPEND_ROWS_MAX;
+  readonly #read: ReadRows;
+  readonly #filters: SpendFilters;
+
+  constructor(read: ReadRows, filters: SpendFilters) {
+    this.#read = read;
+    this.#filters = filters;
+  }
+
+  /** The groups of a kind's rows in no order; null when there are too many rows. */
+  async groups(kind: RollupKind, groupBy: Grouping | null): Promise<SpendGroup[] | null> {
+    const groups = new Map<string, SpendGroup>();
+    for await (const row of this.#read(kind)) {
+      if (this.#left-- <= 0) return null;
+      if (!matches(row, this.#filters)) continue;
+      const id = groupId(row, groupBy);
+      const known = groups.get(id) ?? emptyGroup(row, groupBy);
+      groups.set(id, { ...known, measures: addMeasures(known.measures, row.measures) });
+    }
+    return [...groups.values()].filter(({ measures }) => !isEmpty(measures));
+  }
+
+  /** The sum of a kind's rows; null when there are too many. */
+  async total(kind: RollupKind): Promise<Measures | null> {
+    const groups = await this.groups(kind, null);
+    return groups && sumOf(groups);
+  }
+}
+
+/** A text that tells a row's group from others; `null` puts all rows in one. */
+function groupId({ day, group }: RollupRow, groupBy: Grouping | null): string {
+  switch (groupBy) {
+    case null:
+      return "";
+    case "day":
+      return day;
+    case "model": {
+      const model = modelOf(group);
+      return JSON.stringify([model?.provider, model?.model]);
+    }
+    case "agent":
+    case "customer":
+    case "feature":
+    case "status":
+      return labelOf(group, groupBy) ?? UNATTRIBUTED;
+    default:
+      return groupBy satisfies never;
+  }
+}
+
+function emptyGroup(row: RollupRow, groupBy: Grouping | null): SpendGroup {
+  const model = groupBy === "model" ? modelOf(row.group) : null;
+  const key = model === null ? groupId(row, groupBy) : modelKey(model);
+  return { key, model, folded: null, measures: EMPTY_MEASURES, runsKnown: true };
+}
+
+/** A model as one text, for people: `provider/model`, or the model alone. */
+export function modelKey({ provider, model }: ModelName): string {
+  return provider === null ? model : `${provider}/${model}`;
+}
+
+function sumOf(groups: readonly SpendGroup[]): Measures {
+  return groups.reduce((sum, { measures }) => addMeasures(sum, measures), EMPTY_MEASURES);
+}
+
+function withAllDays(groups: readonly SpendGroup[], query: SpendQuery): SpendGroup[] {
+  const byDay = new Map(groups.map((group) => [group.key, group]));
+  const none = { model: null, folded: null, measures: EMPTY_MEASURES, runsKnown: true };
+  return daysOf(query).map((key) => byDay.get(key) ?? { key, ...none });
+}
+
+/** The groups by falling cost; when they are too many, the last one is the rest. */
+function bySize(groups: readonly SpendGroup[]): SpendGroup[] {
+  const sorted = groups.toSorted((a, b) =>
+    compare(b.measures.cost, a.measures.cost) || compare(a.key, b.key)
+  );
+  if (sorted.length <= SPEND_GROUPS_MAX) return sorted;
+  const rest = sorted.splice(SPEND_GROUPS_MAX - 1);
+  return [...sorted, {
+    key: OTHER_GROUPS,
+    model: null,
+    folded: rest.length,
+    measures: sumOf(rest),
+    runsKnown: rest.every(({ runsKnown }) => runsKnown),
+  }];
+}
+
+function compare<T extends bigint | string>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,245 @@
+/**
+ * What a question about spend asks for, and which roll-ups answer it (`docs/SPEND.md`).
+ *
+ * @module
+ */
+import { type Parsed, refuse } from "../errors.ts";
+import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../limits.ts";
+import { parseQuery } from "../input/ping.ts";
+import type { ModelName, RollupGroup, RollupKind, RollupRow, RunLabels } from "./rollup.ts";
+import { FINISH_STATUSES, type RunStatus } from "../run/run.ts";
+import { isText } from "../input/rules.ts";
+import { show } from "../input/text.ts";
+import { formatInstant, parseInstant } from "../time.ts";
+
+/** Days one question may span: as long as any plan keeps runs. */
+export const SPEND_DAYS_MAX = 400;
+
+/** Days of a question that does not say from when, today among them. */
+export const SPEND_DAYS_DEFAULT = 30;
+
+/** What stands for a label that a run does not have, in filters and in answers. */
+export const UNATTRIBUTED = "(unattributed)";
+
+/** What spend can be grouped by. */
+export const GROUPINGS = ["day", "agent", "customer", "feature", "model", "status"] as const;
+
+/** One of {@link GROUPINGS}. */
+export type Grouping = typeof GROUPINGS[number];
+
+/** A label of a run. */
+export type Label = keyof RunLabels;
+
+/** What to look at alone; null is what has no such label, absent is everything. */
+export interface SpendFilters {
+  /** Agent's slug. */
+  readonly agent?: string | null;
+  /** Customer. */
+  readonly customer?: string | null;
+  /** Feature. */
+  readonly feature?: string | null;
+  /** Status. */
+  readonly status?: RunStatus;
+  /** Provider of the model. */
+  readonly provider?: string | null;
+  /** Model. */
+  readonly model?: string;
+}
+
+/** A question about spend. */
+export interface SpendQuery {
+  /** First UTC day, `YYYY-MM-DD`. */
+  readonly from: string;
+  /** Last UTC day, inclusive. */
+  readonly to: string;
+  /** What to group by. */
+  readonly groupBy: Grouping;
+  /** What to look at alone. */
+  readonly filters: SpendFilters;
+}
+
+const DAY_MS = 86_400_000;
+const LABELS: readonly Label[] = ["agent", "customer", "feature", "status"];
+const STATUSES: readonly RunStatus[] = ["running", ...FINISH_STATUSES];
+
+/**
+ * Reads the query of a question about spend.
+ *
+ * @param text the query without its question mark
+ * @param nowMs unix milliseconds: questions that do not say so end today
+ */
+export function parseSpendQuery(text: string, nowMs: number): Parsed<SpendQuery> {
+  const parameters = parseQuery(text);
+  if (!parameters.ok) return parameters;
+  const range = parseRange(parameters.value, nowMs);
+  if (!range.ok) return range;
+  const sent = parameters.value.get("group_by") ?? "day";
+  const groupBy = GROUPINGS.find((grouping) => grouping === sent);
+  if (groupBy === undefined) return refuseWord("group_by", GROUPINGS, sent);
+  const filters = parseFilters(parameters.value, FILTERS);
+  return filters.ok
+    ? { ok: true, value: { ...range.value, groupBy, filters: filters.value } }
+    : filters;
+}
+
+/** Reads the query of a question about models without a price; it knows fewer filters. */
+export function parseUnpricedQuery(text: string, nowMs: number): Parsed<SpendQuery> {
+  const parameters = parseQuery(text);
+  if (!parameters.ok) return parameters;
+  const range = parseRange(parameters.value, nowMs);
+  if (!range.ok) return range;
+  const ofModels = FILTERS.filter(({ filter }) => filter === "model" || filter === "provider");
+  const filters = parseFilters(parameters.value, ofModels);
+  return filters.ok
+    ? { ok: true, value: { ...range.value, groupBy: "model", filters: filters.value } }
+    : filters;
+}
+
+/** The filters by the names of their parameters, in the order they are checked. */
+export const FILTERS = [
+  { parameter: "agent", filter: "agent" },
+  { parameter: "customer_id", filter: "customer" },
+  { parameter: "feature", filter: "feature" },
+  { parameter: "model", filter: "model" },
+  { parameter: "provider", filter: "provider" },
+  { parameter: "status", filter: "status" },
+] as const satisfies readonly { parameter: string; filter: keyof SpendFilters }[];
+
+function parseFilters(
+  parameters: ReadonlyMap<string, string>,
+  known: readonly (typeof FILTERS[number])[],
+): Parsed<SpendFilters> {
+  const filters: Partial<Record<keyof SpendFilters, string | null>> = {};
+  for (const { parameter, filter } of known) {
+    const sent = parameters.get(parameter);
+    if (sent === undefined) continue;
+    if (filter === "status" && !STATUSES.some((status) => status === sent)) {
+      return refuseWord(parameter, STATUSES, sent);
+    }
+    const charsMax = filter === "agent" ? AGENT_CHARS_MAX : LABEL_CHARS_MAX;
+    if (!isText(sent, charsMax)) {
+      const message = `Parameter "${parameter}" must have at most ${charsMax} characters`;
+      return refuse("invalid_field", message, parameter);
+    }
+    if (filter === "model" && sent === UNATTRIBUTED) {
+      const message = `Parameter "model" must be a model's name: what belongs to no model is ` +
+        `the group "${UNATTRIBUTED}" of group_by=model`;
+      return refuse("invalid_field", message, parameter);
+    }
+    filters[filter] = labelOrNull(sent);
+  }
+  // The status was looked up above; the record cannot say so.
+  return { ok: true, value: filters as SpendFilters };
+}
+
+/** A label sent as the very text that stands for none is none: readers could not tell them apart. */
+function labelOrNull(label: string | null): string | null {
+  return label === UNATTRIBUTED ? null : label;
+}
+
+function parseRange(
+  parameters: ReadonlyMap<string, string>,
+  nowMs: number,
+): Parsed<Pick<SpendQuery, "from" | "to">> {
+  const to = parseDay(parameters, "to", nowMs);
+  const from = parseDay(parameters, "from", (to ?? 0) - (SPEND_DAYS_DEFAULT - 1) * DAY_MS);
+  if (from === null) return refuseDay("from", parameters);
+  if (to === null) return refuseDay("to", parameters);
+  const days = (to - from) / DAY_MS + 1;
+  if (days < 1) {
+    return refuse("invalid_field", 'Parameter "from" must not be after "to"', "from");
+  }
+  if (days > SPEND_DAYS_MAX) {
+    const message = `"from" to "to" may be ${SPEND_DAYS_MAX} days at most: got ${days}`;
+    return refuse("invalid_field", message, "from");
+  }
+  return { ok: true, value: { from: dayText(from), to: dayText(to) } };
+}
+
+function refuseDay<T>(name: string, parameters: ReadonlyMap<string, string>): Parsed<T> {
+  const message = `Parameter "${name}" must be a UTC day such as 2026-01-31, or an instant ` +
+    `on it: got ${show(parameters.get(name))}`;
+  return refuse("invalid_field", message, name);
+}
+
+/** Midnight of a day that is sent as such or by an instant on it; null when it is neither. */
+function parseDay(
+  parameters: ReadonlyMap<string, string>,
+  name: string,
+  absentMs: number,
+): number | null {
+  const sent = parameters.get(name);
+  const ms = sent === undefined
+    ? absentMs
+    : parseInstant(sent.includes("T") ? sent : `${sent}T00:00:00Z`);
+  return ms === null ? null : Math.floor(ms / DAY_MS) * DAY_MS;
+}
+
+function dayText(ms: number): string {
+  return formatInstant(ms).slice(0, 10);
+}
+
+/** All days of a question, in order. */
+export function daysOf({ from, to }: Pick<SpendQuery, "from" | "to">): string[] {
+  const days: string[] = [];
+  const last = Date.parse(to);
+  for (let ms = Date.parse(from); ms <= last; ms += DAY_MS) days.push(dayText(ms));
+  return days;
+}
+
+function refuseWord<T>(name: string, words: readonly string[], sent: string): Parsed<T> {
+  const known = words.map((word) => `"${word}"`).join(", ");
+  const message = `Parameter "${name}" must be one of ${known}: got ${show(sent)}`;
+  return refuse("invalid_field", message, name);
+}
+
+/** The roll-ups that answer a question with the fewest rows. */
+export interface SpendPlan {
+  /** Rows to group. */
+  readonly groups: RollupKind;
+  /** Rows of the whole runs, of which models are a part; null when the groups are all there is. */
+  readonly whole: RollupKind | null;
+}
+
+/** Chooses roll-ups. */
+export function planOf({ groupBy, filters }: SpendQuery): SpendPlan {
+  const filtered = LABELS.filter((label) => filters[label] !== undefined);
+  const ofModels = filters.model !== undefined || filters.provider !== undefined;
+  const grouped = LABELS.find((label) => label === groupBy);
+  const needed = new Set(grouped === undefined ? filtered : [...filtered, grouped]);
+  if (groupBy !== "model" && !ofModels) return { groups: kindWith(needed), whole: null };
+  const groups = needed.size === 0 ? "model" : "model_cell";
+  return { groups, whole: ofModels ? null : kindWith(needed) };
+}
+
+/** The kind of whole runs that has these labels in the fewest rows. */
+function kindWith(labels: ReadonlySet<Label>): RollupKind {
+  const [first] = labels;
+  return first === undefined ? "total" : labels.size === 1 ? first : "cell";
+}
+
+/** Whether a row is among what is looked at. Filters on what the row does not tell are not asked. */
+export function matches({ group }: RollupRow, filters: SpendFilters): boolean {
+  for (const label of LABELS) {
+    const wanted = filters[label];
+    if (wanted !== undefined && labelOf(group, label) !== wanted) return false;
+  }
+  const model = modelOf(group);
+  if (model === null) return true;
+  return (filters.model === undefined || model.model === filters.model) &&
+    (filters.provider === undefined || model.provider === filters.provider);
+}
+
+/** A label of a row's group, null when its runs have none. Only for labels that the kind has. */
+export function labelOf(group: RollupGroup, label: Label): string | null {
+  if (group.kind === "cell" || group.kind === "model_cell") {
+    return labelOrNull(group.labels[label]);
+  }
+  return group.kind === label ? labelOrNull(group.value) : null;
+}
+
+/** The model of a row's group, if its kind has one. */
+export function modelOf(group: RollupGroup): ModelName | null {
+  if (group.kind !== "model" && group.kind !== "model_cell") return null;
+  return { provider: labelOrNull(group.value.provider), model: group.value.model };
+}

@@ -1,0 +1,118 @@
+/**
+ * Models that were called and have no price, and what their calls might have cost.
+ *
+ * @module
+ */
+import type { Parsed } from "../errors.ts";
+import { OTHER_MODELS } from "../run/model_usage.ts";
+import type { Picodollars } from "../money/money.ts";
+import type { RateRow } from "../money/rates.ts";
+import type { ModelName } from "./rollup.ts";
+import { modelKey, type ReadRows, SPEND_ROWS_MAX, TOO_MANY_ROWS } from "./spend.ts";
+import { matches, modelOf, type SpendQuery } from "./spend_query.ts";
+
+/** Models one answer lists, those with the most tokens. */
+export const UNPRICED_MODELS_MAX = 1_000;
+
+/** Calls to one model that cost 0 because the model has no price. */
+export interface UnpricedModel {
+  /** The model. */
+  readonly name: ModelName;
+  /** Calls. */
+  readonly calls: number;
+  /** Input tokens. */
+  readonly inputTokens: bigint;
+  /** Output tokens. */
+  readonly outputTokens: bigint;
+  /** Cached input tokens. */
+  readonly cachedInputTokens: bigint;
+  /** First UTC day of the question with such a call. */
+  readonly firstSeen: string;
+  /** Last such day. */
+  readonly lastSeen: string;
+}
+
+/** An unpriced model with a guess at its cost. */
+export interface EstimatedModel extends UnpricedModel {
+  /** What it would cost at the rates of the nearest priced row; null when none is near. */
+  readonly estimate: { readonly cost: Picodollars; readonly row: RateRow } | null;
+}
+
+/** The models without a price. */
+export interface Unpriced {
+  /** By falling tokens, {@link UNPRICED_MODELS_MAX} at most. */
+  readonly models: readonly EstimatedModel[];
+  /** How many more there are. */
+  readonly leftOut: number;
+  /** Sum of the estimates. */
+  readonly estimateTotal: Picodollars;
+}
+
+/**
+ * Answers which models have no price.
+ *
+ * @param nearest finds the priced row to estimate with
+ */
+export async function unpricedOf(
+  query: SpendQuery,
+  read: ReadRows,
+  nearest: (name: ModelName) => RateRow | null,
+): Promise<Parsed<Unpriced>> {
+  const all = await readUnpriced(query, read);
+  if (all === null) return TOO_MANY_ROWS;
+  const listed = all.toSorted(byTokens).slice(0, UNPRICED_MODELS_MAX);
+  const models: EstimatedModel[] = [];
+  for (const model of listed) {
+    // What stands for many models has no price of its own to be near to.
+    const row = model.name.model === OTHER_MODELS ? null : nearest(model.name);
+    models.push({ ...model, estimate: row && { cost: estimateOf(model, row), row } });
+  }
+  const estimateTotal = models.reduce((sum, { estimate }) => sum + (estimate?.cost ?? 0n), 0n);
+  return { ok: true, value: { models, leftOut: all.length - models.length, estimateTotal } };
+}
+
+/** All models with unpriced calls; null when there are too many rows. */
+async function readUnpriced(query: SpendQuery, read: ReadRows): Promise<UnpricedModel[] | null> {
+  const models = new Map<string, UnpricedModel>();
+  let rows = 0;
+  for await (const row of read("model")) {
+    if (++rows > SPEND_ROWS_MAX) return null;
+    const name = modelOf(row.group);
+    const { day, measures } = row;
+    if (name === null || measures.unpricedCalls === 0 || !matches(row, query.filters)) continue;
+    const id = JSON.stringify([name.provider, name.model]);
+    const known = models.get(id);
+    models.set(id, {
+      name,
+      calls: (known?.calls ?? 0) + measures.unpricedCalls,
+      inputTokens: (known?.inputTokens ?? 0n) + measures.unpricedInputTokens,
+      outputTokens: (known?.outputTokens ?? 0n) + measures.unpricedOutputTokens,
+      cachedInputTokens: (known?.cachedInputTokens ?? 0n) + measures.unpricedCachedInputTokens,
+      // Rows come by day.
+      firstSeen: known?.firstSeen ?? day,
+      lastSeen: day,
+    });
+  }
+  return [...models.values()];
+}
+
+function byTokens(a: UnpricedModel, b: UnpricedModel): number {
+  const [aTokens, bTokens] = [tokensOf(a), tokensOf(b)];
+  if (aTokens !== bTokens) return aTokens > bTokens ? -1 : 1;
+  return modelKey(a.name) < modelKey(b.name) ? -1 : 1;
+}
+
+function tokensOf({ inputTokens, outputTokens }: UnpricedModel): bigint {
+  return inputTokens + outputTokens;
+}
+
+/**
+ * Sums of tokens at a row's base rates. Tiers are by call, and single calls are not known here; more
+ * cached tokens than input tokens means that they were reported apart (decisions, section 5).
+ */
+function estimateOf(sums: UnpricedModel, { rates }: RateRow): Picodollars {
+  const { inputTokens, outputTokens, cachedInputTokens: cached } = sums;
+  const uncached = cached > inputTokens ? inputTokens : inputTokens - cached;
+  return uncached * BigInt(rates.input) + cached * BigInt(rates.cachedInput ?? rates.input) +
+    outputTokens * BigInt(rates.output);
+}

@@ -1,0 +1,208 @@
+/**
+ * The audit of one run: what its parts come to, against what was made of them.
+ *
+ * Only the opening, the close and the batches of events count as true. The ledger's totals, the summary
+ * and the index of models are made of them and must agree.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import { StorageUnavailable } from "../../domain/errors.ts";
+import type { RunEvent } from "../../domain/run/event.ts";
+import { addEvents, type EventTotals, NO_EVENTS } from "../../domain/run/event_totals.ts";
+import { EMPTY_LEDGER, type EventLedger } from "../../domain/run/ledger.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import { isRest, type ModelUsage } from "../../domain/run/model_usage.ts";
+import { storedFacts } from "../../domain/input/parse_events.ts";
+import type { PagedEvent } from "../../domain/ports.ts";
+import type { Contribution } from "../../domain/spend/rollup.ts";
+import type { RunParts } from "../../domain/run/run.ts";
+import type { RunHead } from "../../domain/run/run_cost.ts";
+import type { Processing, StageProgress } from "../../domain/pipeline/stages.ts";
+import { type RunSummary, summarize } from "../../domain/pipeline/summary.ts";
+import { monthOf } from "../../domain/time.ts";
+import { type Mismatch, mismatch, NONE } from "./audit_words.ts";
+import { readBatches } from "../runs/batches.ts";
+import { headKeys, headOf } from "../runs/heads.ts";
+import { keys } from "../keys.ts";
+import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
+import { keyPart } from "../pipeline/rollups.ts";
+import { getMany, type Store } from "../store.ts";
+
+/** Batches held at once: the largest have 50 events of 64 KiB. */
+const BATCHES_PER_READ = 4;
+
+/** What an audited run comes to. */
+export interface AuditedRun {
+  /** What roll-ups must hold of it; null for nothing. */
+  readonly contribution: Contribution | null;
+  /** What it adds to the usage counters, by month. */
+  readonly usage: ReadonlyMap<string, number>;
+  /** How many events are stored of it. */
+  readonly events: number;
+  /** Where what was made of its parts differs from them. */
+  readonly mismatches: readonly Mismatch[];
+}
+
+/** Where the ledger and the stages stand among what is read of a run. */
+const LEDGER = 2, PROCESSING = 5;
+
+/** Audits a run. A part that cannot be read is a mismatch, not an error. */
+export async function auditRun(store: Store, team: TeamId, id: RunId): Promise<AuditedRun> {
+  try {
+    return await auditReadable(store, team, id);
+  } catch (error) {
+    if (error instanceof StorageUnavailable) throw error;
+    const found = error instanceof Error ? error.message : String(error);
+    const unreadable = { what: `parts of ${id}`, expected: "readable", found };
+    return { contribution: null, usage: new Map(), events: 0, mismatches: [unreadable] };
+  }
+}
+
+async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<AuditedRun> {
+  const wanted = [...headKeys(team, id), keys.processing(team, id)];
+  const entries = await getMany(store, wanted);
+  const { head, summary } = await headOf(store, team, id, entries);
+  const ledger = (entries[LEDGER]?.value ?? EMPTY_LEDGER) as EventLedger;
+  const cost = (entries[PROCESSING]?.value as Processing | null)?.stages[0] ?? null;
+  const events = await sumEvents(store, team, id, ledger);
+  const usage = countCalls(head.parts, events.usage);
+  const totals = withLinesOf(events.totals, ledger.totals);
+  const mismatches = [
+    ...events.mismatches,
+    ...mismatch(`event totals of ${id}`, { ...totals }, { ...ledger.totals }),
+  ];
+  const found = { usage, events: totals.events };
+  // What could not be summed up yet is told once, and roll-ups hold what was summed up before.
+  const waiting = waitingCost(id, cost);
+  if (waiting !== null) {
+    const contribution = summary?.contribution ?? null;
+    return { ...found, contribution, mismatches: [...mismatches, waiting] };
+  }
+  const wantedSummary = isStored(head) ? summarize({ ...head, totals }, null) : null;
+  const contribution = wantedSummary?.contribution ?? null;
+  mismatches.push(...compareSummaries(id, wantedSummary, summary));
+  mismatches.push(...await unindexed(store, team, id, head.parts, contribution));
+  return { ...found, contribution, mismatches };
+}
+
+function isStored({ parts, batchCount }: RunHead): boolean {
+  return parts.opening !== null || parts.closing !== null || batchCount > 0;
+}
+
+function waitingCost(id: RunId, cost: StageProgress | null): Mismatch | null {
+  if (cost === null || cost.state === "done") return null;
+  const found = `${cost.state} after ${cost.attempts} tries: ${cost.error ?? "not tried yet"}`;
+  return { what: `cost of ${id}`, expected: "summed up", found };
+}
+
+/** Adds up the events of a run, batch by batch, at the prices stored with them. */
+async function sumEvents(store: Store, team: TeamId, id: RunId, ledger: EventLedger) {
+  let totals = NO_EVENTS;
+  const usage = new Map<string, number>();
+  const mismatches: Mismatch[] = [];
+  for (let at = 0; at < ledger.batches; at += BATCHES_PER_READ) {
+    const length = Math.min(BATCHES_PER_READ, ledger.batches - at);
+    const numbers = Array.from({ length }, (_, i) => at + i);
+    const batches = await readBatches(store, team, id, ledger, numbers);
+    for (const [i, { events, prices }] of batches.entries()) {
+      // No batch is stored without an event.
+      if (events.length === 0) {
+        mismatches.push({ what: `batch ${at + i} of ${id}`, expected: "stored", found: NONE });
+        continue;
+      }
+      totals = addEvents(totals, events.map(withFacts), prices);
+      const month = monthOf(events[0]?.receivedAt ?? 0);
+      usage.set(month, (usage.get(month) ?? 0) + events.length);
+    }
+  }
+  const [beyond] = await getMany(store, [keys.batch(team, id, ledger.batches)]);
+  if (beyond !== undefined && beyond.versionstamp !== null) {
+    const what = `batch ${ledger.batches} of ${id}`;
+    mismatches.push({ what, expected: "counted by the ledger", found: "not counted" });
+  }
+  return { totals, usage, mismatches };
+}
+
+function withFacts(event: PagedEvent): RunEvent {
+  return { ...event, facts: storedFacts(event.type, event.data) };
+}
+
+/** Adds the calls that stored the opening and the close: one each, or one for both. */
+function countCalls({ opening, closing }: RunParts, events: ReadonlyMap<string, number>) {
+  const usage = new Map(events);
+  const count = (ms: number) => usage.set(monthOf(ms), (usage.get(monthOf(ms)) ?? 0) + 1);
+  // A heartbeat that opens a run without ending it keeps what it reports; one that does both keeps
+  // that with the close, and is one call.
+  const isOneCall = opening?.kind === "heartbeat" && opening.reported === undefined;
+  if (opening !== null && !(isOneCall && closing !== null)) count(opening.receivedAt);
+  if (closing !== null) count(closing.receivedAt);
+  return usage;
+}
+
+/**
+ * Takes over the ledger's lines by model where they agree in sum with those of the events.
+ *
+ * Only for a run with more models than are named: which of them are depends on what it was when they
+ * were priced anew.
+ */
+function withLinesOf(totals: EventTotals, ledger: EventTotals): EventTotals {
+  const folded = [...totals.models, ...ledger.models].some(isRest);
+  const same = folded && sumOfLines(totals.models) === sumOfLines(ledger.models);
+  return same ? { ...totals, models: ledger.models } : totals;
+}
+
+function sumOfLines(lines: readonly ModelUsage[]): string {
+  const sums = [0n, 0n, 0n, 0n, 0n];
+  for (const { calls, inputTokens, outputTokens, cachedInputTokens, cost } of lines) {
+    const line = [BigInt(calls), inputTokens, outputTokens, cachedInputTokens, cost];
+    line.forEach((value, i) => sums[i] = (sums[i] ?? 0n) + value);
+  }
+  return sums.join();
+}
+
+function compareSummaries(
+  id: RunId,
+  wanted: RunSummary | null,
+  found: RunSummary | null,
+): Mismatch[] {
+  const what = `summary of ${id}`;
+  if (wanted === null || found === null) {
+    const word = (summary: RunSummary | null) => summary === null ? NONE : "stored";
+    return wanted === found ? [] : [{ what, expected: word(wanted), found: word(found) }];
+  }
+  return mismatch(what, flat(wanted), flat(found));
+}
+
+/** A summary without its history: how often it was made final is known to nobody else. */
+function flat({ seen, revision, contribution }: RunSummary): Record<string, unknown> {
+  if (contribution === null) return { ...seen, final: revision > 0, contribution };
+  const { labels, ...sums } = contribution;
+  return { ...seen, final: revision > 0, ...sums, ...labels };
+}
+
+/** The models of a run that the index of runs by model does not name it under. */
+async function unindexed(
+  store: Store,
+  team: TeamId,
+  id: RunId,
+  { opening }: RunParts,
+  contribution: Contribution | null,
+): Promise<Mismatch[]> {
+  if (opening === null) return [];
+  const names = new Set(
+    contribution?.models.map(({ provider, model }) =>
+      keyPart({ kind: "model", value: { provider, model } })
+    ),
+  );
+  const wanted = [...names].map((name) => keys.modelRun(team, name, opening.startedAt, id));
+  const missing: Mismatch[] = [];
+  for (let at = 0; at < wanted.length; at += GET_MANY_KEYS_MAX) {
+    for (const entry of await getMany(store, wanted.slice(at, at + GET_MANY_KEYS_MAX))) {
+      if (entry.versionstamp !== null) continue;
+      const what = `index of ${String(entry.key[2])} for ${id}`;
+      missing.push({ what, expected: "stored", found: NONE });
+    }
+  }
+  return missing;
+}

@@ -1,0 +1,128 @@
+/**
+ * The audit of a team: the sums of its runs, against its roll-ups and counters.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import { addMeasures, contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
+import type { AuditedRun } from "./audit_run.ts";
+import { type Mismatch, mismatch, NONE } from "./audit_words.ts";
+import { keyText } from "../writer/group.ts";
+import { keys } from "../keys.ts";
+import { decodeRollup, rollupKey } from "../pipeline/rollups.ts";
+import { getMany, type Store, unavailable } from "../store.ts";
+
+/** Mismatches kept of a team; all are counted. */
+export const MISMATCHES_MAX = 100;
+
+/** Where day and name stand in the key of a roll-up, and the month in that of a usage counter. */
+const DAY = 3, MONTH = 2;
+
+/** What the runs of a team come to. It holds a row for each roll-up, and no run. */
+export class TeamSums {
+  /** How many runs. */
+  runs = 0;
+  /** How many events. */
+  events = 0;
+  /** How many mismatches. */
+  count = 0;
+  /** The first of them. */
+  readonly mismatches: Mismatch[] = [];
+  readonly #rows = new Map<string, RollupRow>();
+  readonly #usage = new Map<string, number>();
+  readonly #team: TeamId;
+
+  /** Sums of no runs. */
+  constructor(team: TeamId) {
+    this.#team = team;
+  }
+
+  /** Counts a run in. */
+  add(run: AuditedRun): void {
+    this.runs++;
+    this.events += run.events;
+    this.#note(run.mismatches);
+    for (const [month, by] of run.usage) {
+      this.#usage.set(month, (this.#usage.get(month) ?? 0) + by);
+    }
+    for (const row of run.contribution === null ? [] : contributionsOf(run.contribution)) {
+      const name = keyText(rollupKey(this.#team, row));
+      const known = this.#rows.get(name)?.measures;
+      const measures = known === undefined ? row.measures : addMeasures(known, row.measures);
+      this.#rows.set(name, { ...row, measures });
+    }
+  }
+
+  /** Compares the sums with what is stored of the team. Call it once, after the last run. */
+  async compare(store: Store): Promise<void> {
+    await this.#compareRollups(store);
+    await this.#compareUsage(store);
+    await this.#compareAgents(store);
+  }
+
+  async #compareRollups(store: Store): Promise<void> {
+    for await (const { key, value } of listed(store, keys.teamRollups(this.#team))) {
+      const name = keyText(key);
+      const wanted = this.#rows.get(name);
+      this.#rows.delete(name);
+      const what = `roll-up ${key.slice(2).join(" ")}`;
+      if (wanted === undefined) this.#note([{ what, expected: NONE, found: "stored" }]);
+      else this.#note(compareRow(what, wanted, key, value));
+    }
+    for (const row of this.#rows.values()) {
+      const what = `roll-up ${rollupKey(this.#team, row).slice(2).join(" ")}`;
+      this.#note([{ what, expected: `runs ${row.measures.runs}`, found: NONE }]);
+    }
+  }
+
+  async #compareUsage(store: Store): Promise<void> {
+    const stored: Record<string, unknown> = {};
+    for await (const { key, value } of listed(store, keys.teamUsage(this.#team))) {
+      stored[String(key[MONTH])] = value instanceof Deno.KvU64 ? Number(value.value) : value;
+    }
+    for (const month of new Set([...this.#usage.keys(), ...Object.keys(stored)])) {
+      const wanted = this.#usage.get(month) ?? 0;
+      const what = `usage of ${month}`;
+      this.#note(mismatch(what, { calls: wanted }, { calls: stored[month] ?? 0 }));
+    }
+  }
+
+  async #compareAgents(store: Store): Promise<void> {
+    let agents = 0;
+    for await (const _ of listed(store, keys.teamAgents(this.#team))) agents++;
+    const [count] = await getMany(store, [keys.agentCount(this.#team)]);
+    this.#note(mismatch("count of agents", { agents }, { agents: count?.value ?? 0 }));
+  }
+
+  #note(mismatches: readonly Mismatch[]): void {
+    this.count += mismatches.length;
+    const room = MISMATCHES_MAX - this.mismatches.length;
+    this.mismatches.push(...mismatches.slice(0, room));
+  }
+}
+
+function compareRow(
+  what: string,
+  wanted: RollupRow,
+  key: Deno.KvKey,
+  value: unknown,
+): Mismatch[] {
+  try {
+    const { group, measures } = decodeRollup(String(key[DAY]), value as Uint8Array);
+    return mismatch(what, { ...wanted.measures, group: wanted.group }, { ...measures, group });
+  } catch (error) {
+    return [{ what, expected: "readable", found: String(error) }];
+  }
+}
+
+/** Reads everything below a prefix, in key order. */
+export async function* listed(
+  store: Store,
+  prefix: Deno.KvKey,
+): AsyncGenerator<Deno.KvEntry<unknown>> {
+  try {
+    yield* store.reader.list({ prefix }, { batchSize: 500 });
+  } catch (error) {
+    throw unavailable("list", error);
+  }
+}

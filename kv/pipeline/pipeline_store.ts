@@ -1,0 +1,35 @@
+/**
+ * The store as the worker behind the ingest sees it.
+ *
+ * @module
+ */
+import type { PipelineStore } from "../../domain/pipeline/pipeline.ts";
+import type { Stage } from "../../domain/pipeline/stages.ts";
+import { readDirty } from "./dirty.ts";
+import { Projector } from "./projector.ts";
+import { costFailed, deadStages, dueStages, nextDueMs, revive, settleStage } from "./stages.ts";
+import type { Store } from "../store.ts";
+
+/**
+ * Creates the worker's store.
+ *
+ * @param handled the stages behind the cost that have work to do
+ * @param now unix milliseconds
+ */
+export function createPipelineStore(
+  store: Store,
+  handled: ReadonlySet<Stage>,
+  now: () => number,
+): PipelineStore {
+  const projector = new Projector(store, handled, now);
+  return {
+    takeDirty: (lane, runsMax) => readDirty(store, lane, runsMax, projector.isKnown),
+    project: (team, runs) => projector.project(team, runs),
+    projectFailed: (run, error) => costFailed(store, run, error, now()),
+    dueStages: (nowMs, max) => dueStages(store, nowMs, max),
+    nextDueMs: () => nextDueMs(store),
+    settleStage: (task, error) => settleStage(store, task, error, now()),
+    deadStages: () => deadStages(store),
+    revive: (run) => revive(store, run, now()),
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * The roll-ups of live teams in memory, so that adding to them need not read them first.
+ *
+ * One version stands for all of a team's roll-ups: whoever changes any of them changes it in the same
+ * commit. As long as the version is the one that is remembered, so is every row.
+ *
+ * @module
+ */
+import { LRUCache } from "lru-cache";
+import type { TeamId } from "../../domain/credentials.ts";
+import { addMeasures, isEmpty, type RollupRow } from "../../domain/spend/rollup.ts";
+import { keyText } from "../writer/group.ts";
+import { keys } from "../keys.ts";
+import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
+import { decodeRollup, encodeRollup, rollupKey } from "./rollups.ts";
+import { getMany, type Store } from "../store.ts";
+import type { Write } from "../writer/writer.ts";
+
+/** Teams remembered. */
+const TEAMS_MAX = 2_000;
+
+/** Rows remembered of one team; more are forgotten all at once. About 500 bytes each. */
+const TEAM_ROWS_MAX = 20_000;
+
+/** What is remembered of a team. */
+export interface TeamRollups {
+  /** Version of all of them; null when the team has none yet. */
+  readonly version: string | null;
+  /** Rows as they are under that version, by the text of their key; null for none. */
+  readonly rows: Map<string, RollupRow | null>;
+}
+
+/** A change of roll-ups, ready to commit. */
+export interface RollupChange {
+  /** What the commit checks, sets and deletes. */
+  readonly write: Required<Pick<Write, "checks" | "sets" | "deletes">>;
+  /** Remembers the change once it is committed under a version, and answers what is then known. */
+  readonly remember: (version: string) => TeamRollups;
+}
+
+/** The roll-ups of live teams. */
+export class RollupCache {
+  readonly #store: Store;
+  readonly #teams = new LRUCache<TeamId, TeamRollups>({ max: TEAMS_MAX });
+
+  /** Remembers nothing yet. */
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** The team's roll-ups under one version. Take it before reading what is to be added. */
+  async of(team: TeamId): Promise<TeamRollups> {
+    const known = this.#teams.get(team);
+    if (known !== undefined) return known;
+    const [entry] = await getMany(this.#store, [keys.rollupVersion(team)]);
+    const loaded: TeamRollups = { version: entry?.versionstamp ?? null, rows: new Map() };
+    this.#teams.set(team, loaded);
+    return loaded;
+  }
+
+  /** Forgets a team, after a commit found that somebody else changed its roll-ups. */
+  forget(team: TeamId): void {
+    this.#teams.delete(team);
+  }
+
+  /** Adds differences to a team's roll-ups; rows that come to nothing are deleted. */
+  async change(
+    team: TeamId,
+    known: TeamRollups,
+    differences: readonly RollupRow[],
+  ): Promise<RollupChange> {
+    const keyed = differences.map((row) => {
+      const key = rollupKey(team, row);
+      return { key, name: keyText(key), row };
+    });
+    await this.#load(known, keyed);
+    const versionKey = keys.rollupVersion(team);
+    const sets: { key: Deno.KvKey; value: unknown }[] = [{ key: versionKey, value: true }];
+    const deletes: Deno.KvKey[] = [];
+    const after = new Map<string, RollupRow | null>();
+    for (const { key, name, row } of keyed) {
+      const before = known.rows.get(name)?.measures;
+      const measures = before === undefined ? row.measures : addMeasures(before, row.measures);
+      const empty = isEmpty(measures);
+      if (empty) deletes.push(key);
+      else sets.push({ key, value: encodeRollup({ ...row, measures }) });
+      after.set(name, empty ? null : { ...row, measures });
+    }
+    return {
+      write: { checks: [{ key: versionKey, versionstamp: known.version }], sets, deletes },
+      remember: (version) => this.#remember(team, known, after, version),
+    };
+  }
+
+  async #load(
+    known: TeamRollups,
+    wanted: readonly { readonly key: Deno.KvKey; readonly name: string; readonly row: RollupRow }[],
+  ): Promise<void> {
+    const missing = wanted.filter(({ name }) => !known.rows.has(name));
+    for (let at = 0; at < missing.length; at += GET_MANY_KEYS_MAX) {
+      const some = missing.slice(at, at + GET_MANY_KEYS_MAX);
+      const entries = await getMany(this.#store, some.map(({ key }) => key));
+      for (const [i, { name, row }] of some.entries()) {
+        const value = entries[i]?.value as Uint8Array | null | undefined;
+        known.rows.set(name, value ? decodeRollup(row.day, value) : null);
+      }
+    }
+  }
+
+  #remember(
+    team: TeamId,
+    known: TeamRollups,
+    after: ReadonlyMap<string, RollupRow | null>,
+    version: string,
+  ): TeamRollups {
+    const rows = known.rows.size + after.size > TEAM_ROWS_MAX ? new Map() : known.rows;
+    for (const [name, row] of after) rows.set(name, row);
+    const now = { version, rows };
+    this.#teams.set(team, now);
+    return now;
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Roll-ups in the store: one key a day and group, read by ranges of days.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import type { Team, TeamId } from "../../domain/credentials.ts";
+import { StorageUnavailable } from "../../domain/errors.ts";
+import type { SpendStore } from "../../domain/ports.ts";
+import {
+  groupName,
+  type Measures,
+  type RollupGroup,
+  type RollupKind,
+  type RollupRow,
+} from "../../domain/spend/rollup.ts";
+import { inTime } from "../deadline.ts";
+import { keys } from "../keys.ts";
+import type { Store } from "../store.ts";
+
+/** Rows read at once: the most one batch of the runtime holds. */
+const ROWS_PER_READ = 500;
+
+/** Characters of a group's name that stands in its key; with 3 bytes each they are far from 2,048. */
+const NAME_CHARS_MAX = 200;
+
+/** Where the day stands in a key. */
+const DAY_AT = 3;
+
+/** A row as stored: what its key does not hold, bigints as decimal text. */
+type StoredRollup = Pick<RollupRow, "group"> & {
+  readonly measures: { readonly [Name in keyof Measures]: Measures[Name] | string };
+};
+
+/** The key of a row. */
+export function rollupKey(team: TeamId, { day, group }: RollupRow): Deno.KvKey {
+  return keys.rollup(team, group.kind, day, keyPart(group));
+}
+
+/** A group as the part of a key; a name too long for one stands there as its SHA-256. */
+export function keyPart(group: RollupGroup): string {
+  const name = groupName(group);
+  // A name is a JSON array, so no name begins as a hash does.
+  return name.length <= NAME_CHARS_MAX
+    ? name
+    : `#${createHash("sha256").update(name).digest("base64url")}`;
+}
+
+/** Writes a row's group and sums; its day is in the key. */
+export function encodeRollup({ group, measures }: RollupRow): Uint8Array {
+  const text = JSON.stringify(
+    { group, measures },
+    (_, value) => typeof value === "bigint" ? value.toString() : value,
+  );
+  return new TextEncoder().encode(text);
+}
+
+/** Reads what {@link encodeRollup} wrote. */
+export function decodeRollup(day: string, value: Uint8Array): RollupRow {
+  const { group, measures }: StoredRollup = JSON.parse(new TextDecoder().decode(value));
+  return {
+    day,
+    group,
+    measures: {
+      runs: Number(measures.runs),
+      succeeded: Number(measures.succeeded),
+      events: Number(measures.events),
+      calls: Number(measures.calls),
+      inputTokens: BigInt(measures.inputTokens),
+      outputTokens: BigInt(measures.outputTokens),
+      cachedInputTokens: BigInt(measures.cachedInputTokens),
+      cost: BigInt(measures.cost),
+      unpricedCalls: Number(measures.unpricedCalls),
+      unpricedInputTokens: BigInt(measures.unpricedInputTokens),
+      unpricedOutputTokens: BigInt(measures.unpricedOutputTokens),
+      unpricedCachedInputTokens: BigInt(measures.unpricedCachedInputTokens),
+    },
+  };
+}
+
+/** Creates the store that spend is read from. */
+export function createSpendStore(store: Store): SpendStore {
+  async function* rows(
+    team: Team,
+    kind: RollupKind,
+    fromDay: string,
+    toDay: string,
+  ): AsyncGenerator<RollupRow> {
+    const range = keys.rollups(team.id, kind, fromDay, toDay);
+    let cursor = "";
+    while (true) {
+      // The deadline is for one batch: a long range may take longer than any one read should.
+      const read = await inTime(readBatch(store, range, cursor), store.deadlines);
+      for (const { key, value } of read.entries) yield decodeRollup(String(key[DAY_AT]), value);
+      if (read.entries.length < ROWS_PER_READ) return;
+      cursor = read.cursor;
+    }
+  }
+  return { rows };
+}
+
+async function readBatch(store: Store, range: ReturnType<typeof keys.rollups>, cursor: string) {
+  try {
+    const options = { limit: ROWS_PER_READ, batchSize: ROWS_PER_READ };
+    const list = store.reader.list<Uint8Array>(
+      range,
+      cursor === "" ? options : { ...options, cursor },
+    );
+    const entries = await Array.fromAsync(list);
+    return { entries, cursor: list.cursor };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new StorageUnavailable(`Cannot list roll-ups: ${message}`, { cause: error });
+  }
+}

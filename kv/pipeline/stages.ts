@@ -1,0 +1,179 @@
+/**
+ * The stages behind a close in the store: when each is due, how it stands, and which were given up.
+ *
+ * A due row says when to look at a run; what is to be done then is said by the run's own stages. So a
+ * row too many does no harm.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import { StorageUnavailable } from "../../domain/errors.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import type { DeadStage, DirtyRun, StageTask } from "../../domain/pipeline/pipeline.ts";
+import {
+  nextStage,
+  type Processing,
+  type Stage,
+  stageDone,
+  stageDueAt,
+  stageFailed,
+  stageRevived,
+  STAGES,
+} from "../../domain/pipeline/stages.ts";
+import { keyText } from "../writer/group.ts";
+import { keys } from "../keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+import { getMany, type Store, unavailable } from "../store.ts";
+
+/** The stages that are due by then, oldest first. */
+export async function dueStages(store: Store, nowMs: number, max: number): Promise<StageTask[]> {
+  const rows = await dueRows(store, max);
+  const due = rows.filter(({ dueMs }) => dueMs <= nowMs);
+  return await Promise.all(due.map(async (row) => {
+    const { processing } = await readProcessing(store, row);
+    const next = processing === null ? null : nextStage(processing);
+    // A stage that failed since waits for its own row.
+    const stage = next !== null && stageDueAt(next) <= nowMs ? next : null;
+    return { ...row, revision: processing?.revision ?? 0, stage };
+  }));
+}
+
+/** When the next stage is due. */
+export async function nextDueMs(store: Store): Promise<number | null> {
+  const [row] = await dueRows(store, 1);
+  return row?.dueMs ?? null;
+}
+
+/** Notes what came of a task, and when the run is to be looked at next. */
+export async function settleStage(
+  store: Store,
+  task: StageTask,
+  error: unknown,
+  nowMs: number,
+): Promise<void> {
+  const { team, run, dueMs, revision, stage } = task;
+  const deletes = [keys.dueStage(dueMs, team, run)];
+  if (stage === null) return void await store.writer.commit({ deletes });
+  await change(store, task, deletes, (processing) => {
+    // The stages were begun anew while this one ran: it says nothing about them.
+    const other = processing.revision !== revision || nextStage(processing)?.stage !== stage.stage;
+    if (other) return processing;
+    if (error !== null) return stageFailed(processing, stage.stage, error, nowMs);
+    // A cost summed up without a revision is that of an open run: the rest waits for its close.
+    const open = stage.stage === "cost" && revision === 0;
+    return open ? null : stageDone(processing, stage.stage, nowMs);
+  });
+}
+
+/** Notes that the cost of a run could not be summed up. */
+export async function costFailed(
+  store: Store,
+  run: DirtyRun,
+  error: unknown,
+  nowMs: number,
+): Promise<void> {
+  await change(
+    store,
+    run,
+    [],
+    (processing) => stageFailed(reopened(processing), "cost", error, nowMs),
+  );
+}
+
+/** Gives a dead stage its tries back. */
+export async function revive(store: Store, run: DirtyRun, nowMs: number): Promise<boolean> {
+  const { processing } = await readProcessing(store, run);
+  if (processing === null || deadOf(processing) === null) return false;
+  await change(store, run, [keys.deadStage(run.team, run.run)], (known) => {
+    const dead = deadOf(known);
+    return dead === null ? known : stageRevived(known, dead.stage, nowMs);
+  });
+  return true;
+}
+
+/** The stages that were given up. */
+export async function* deadStages(store: Store): AsyncGenerator<DeadStage> {
+  for await (const { key } of store.reader.list({ prefix: keys.deadStages() })) {
+    const run = { team: key[1] as TeamId, run: key[2] as RunId };
+    const { processing } = await readProcessing(store, run);
+    const dead = processing === null ? null : deadOf(processing);
+    if (dead !== null) yield { ...run, stage: dead };
+  }
+}
+
+/** The stages of a run whose cost has to be summed up again. */
+function reopened(processing: Processing): Processing {
+  const [cost] = processing.stages;
+  if (cost?.state !== "done") return processing;
+  const stages = processing.stages.map((known) =>
+    known.stage === "cost" ? { ...known, state: "pending" as const, attempts: 0 } : known
+  );
+  return { ...processing, stages };
+}
+
+function deadOf({ stages }: Processing) {
+  return stages.find(({ state }) => state === "dead") ?? null;
+}
+
+async function dueRows(
+  store: Store,
+  max: number,
+): Promise<(DirtyRun & { readonly dueMs: number })[]> {
+  try {
+    const rows = store.reader.list({ prefix: keys.dueStages() }, { limit: max });
+    return await Array.fromAsync(rows, ({ key }) => ({
+      dueMs: Number(key[1]),
+      team: key[2] as TeamId,
+      run: key[3] as RunId,
+    }));
+  } catch (error) {
+    throw unavailable("list", error);
+  }
+}
+
+async function readProcessing(
+  store: Store,
+  { team, run }: DirtyRun,
+): Promise<{ readonly processing: Processing | null; readonly version: string | null }> {
+  const [entry] = await getMany(store, [keys.processing(team, run)]);
+  return {
+    processing: (entry?.value ?? null) as Processing | null,
+    version: entry?.versionstamp ?? null,
+  };
+}
+
+/**
+ * Changes a run's stages and writes what follows: when it is due next, or that a stage is dead. Where
+ * they come to null they are forgotten.
+ */
+async function change(
+  store: Store,
+  { team, run }: DirtyRun,
+  deletes: readonly Deno.KvKey[],
+  to: (processing: Processing) => Processing | null,
+): Promise<void> {
+  const key = keys.processing(team, run);
+  for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+    const { processing, version } = await readProcessing(store, { team, run });
+    const checks = [{ key, versionstamp: version }];
+    const after = to(processing ?? NOT_BEGUN);
+    if (after === null) {
+      if (await store.writer.commit({ team, checks, deletes: [...deletes, key] }) !== null) return;
+      continue;
+    }
+    const sets: { key: Deno.KvKey; value: unknown }[] = [{ key, value: after }];
+    const next = nextStage(after);
+    if (next !== null) sets.push({ key: keys.dueStage(stageDueAt(next), team, run), value: true });
+    if (deadOf(after) !== null) sets.push({ key: keys.deadStage(team, run), value: true });
+    // A row that is written again is not to be deleted.
+    const written = new Set(sets.map((set) => keyText(set.key)));
+    const gone = deletes.filter((old) => !written.has(keyText(old)));
+    if (await store.writer.commit({ team, checks, sets, deletes: gone }) !== null) return;
+  }
+  throw new StorageUnavailable("Cannot settle a stage: other workers were always first");
+}
+
+const NOT_BEGUN: Processing = {
+  revision: 0,
+  stages: STAGES.map((stage: Stage) => ({ stage, state: "pending", attempts: 0, at: 0 })),
+};

@@ -1,0 +1,105 @@
+/**
+ * Jobs that price calls anew.
+ *
+ * Each step of a job is one commit: the new prices of some runs together with how far the job has come
+ * and what it came to. So a job goes on where a killed process left it, and counts every call once.
+ *
+ * @module
+ */
+import type { Team, TeamId } from "../../domain/credentials.ts";
+import { StorageUnavailable } from "../../domain/errors.ts";
+import {
+  isSameJob,
+  newJob,
+  type RepriceJob,
+  type RepriceStore,
+} from "../../domain/money/reprice_job.ts";
+import type { Environment, RateCards } from "../../domain/ports.ts";
+import { keys } from "../keys.ts";
+import { newName } from "../names.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+import { RepriceWaiters } from "./reprice_waiters.ts";
+import { RepriceWork } from "./reprice_work.ts";
+import { getMany, listAll, type Store } from "../store.ts";
+import { Turns } from "../turns.ts";
+
+/** Jobs of a team that are kept when all are done. */
+const DONE_JOBS_MAX = 100;
+
+/** Creates the store of jobs. */
+export function createRepriceStore(
+  store: Store,
+  cards: RateCards,
+  environment: Pick<Environment, "now">,
+): RepriceStore {
+  const waiters = new RepriceWaiters();
+  const work = new RepriceWork(store, cards, environment.now, (job) => waiters.tell(job));
+  const turns = new Turns();
+
+  async function settled(team: Team, job: RepriceJob, ms: number): Promise<RepriceJob> {
+    using waiter = waiters.waitFor(job.id, ms);
+    // It may have been done before anybody waited.
+    const now = await readJob(store, team.id, job.id);
+    if (now === null || now.state === "done") return now ?? job;
+    return await waiter.done ?? await readJob(store, team.id, job.id) ?? job;
+  }
+
+  return {
+    settled,
+    list: (team) => readJobs(store, team.id),
+    get: (team, id) => readJob(store, team.id, id),
+    work: () => work.some(),
+    get underWay() {
+      return work.underWay;
+    },
+    async create(team, spec, dryRun, by) {
+      const newOne = () => newJob(newName(), spec, dryRun, by, environment.now());
+      const made = await turns.take(team.id, () => findOrMake(store, team.id, newOne));
+      store.doorbell.ring();
+      return made;
+    },
+  };
+}
+
+/**
+ * Finds the same job under way, or makes one. Each new job changes one version, so that of two same
+ * requests at once the later finds the job of the earlier.
+ */
+async function findOrMake(
+  store: Store,
+  team: TeamId,
+  newOne: () => RepriceJob,
+): ReturnType<RepriceStore["create"]> {
+  const versionKey = keys.repriceJobs(team);
+  for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+    const [version] = await getMany(store, [versionKey]);
+    const jobs = await readJobs(store, team);
+    const job = newOne();
+    const same = jobs.find((known) => isSameJob(known, job.spec, job.dryRun));
+    if (same !== undefined) return { kind: "replayed", job: same };
+    const old = jobs.filter(({ state }) => state === "done").slice(DONE_JOBS_MAX - 1);
+    const committed = await store.writer.commit({
+      team,
+      checks: [{ key: versionKey, versionstamp: version?.versionstamp ?? null }],
+      sets: [
+        { key: versionKey, value: true },
+        { key: keys.repriceJob(team, job.id), value: job },
+        { key: keys.activeReprice(team, job.id), value: true },
+      ],
+      deletes: old.map(({ id }) => keys.repriceJob(team, id)),
+    });
+    if (committed !== null) return { kind: "stored", job };
+  }
+  throw new StorageUnavailable("Cannot make a job: other writers were always first");
+}
+
+/** A team's jobs, newest first. */
+async function readJobs(store: Store, team: TeamId): Promise<RepriceJob[]> {
+  const entries = await listAll(store, keys.repriceJobs(team));
+  return entries.map(({ value }) => value as RepriceJob).reverse();
+}
+
+async function readJob(store: Store, team: TeamId, id: string): Promise<RepriceJob | null> {
+  const [entry] = await getMany(store, [keys.repriceJob(team, id)]);
+  return (entry?.value ?? null) as RepriceJob | null;
+}

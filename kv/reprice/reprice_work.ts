@@ -1,0 +1,226 @@
+/**
+ * The work of jobs that price calls anew, step by step.
+ *
+ * A step is one commit: the new prices of some runs together with how far the job has come and what it
+ * came to. It checks the job's version, so of two workers at one step one loses, and counts nothing.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import { StorageUnavailable } from "../../domain/errors.ts";
+import { DIRTY_LANES } from "../../domain/pipeline/pipeline.ts";
+import type { RateCards } from "../../domain/ports.ts";
+import { addRepriced } from "../../domain/money/reprice.ts";
+import {
+  type ActiveJob,
+  BEGINNING,
+  type RepriceJob,
+  type RunPlace,
+} from "../../domain/money/reprice_job.ts";
+import { type DirtyMark, dirtyName } from "../writer/dirty_mark.ts";
+import { costOf } from "../writer/group.ts";
+import { keys } from "../keys.ts";
+import type { BackEnd } from "../kv_limits.ts";
+import { RepriceIndex } from "./reprice_index.ts";
+import { type RepriceStep, repriceStep, type RepriceTarget, type Sets } from "./reprice_run.ts";
+import { getMany, type Store, unavailable } from "../store.ts";
+
+/** Jobs that go on side by side, a step each in turn. */
+const JOBS_PER_TURN = 10;
+
+/**
+ * What a step holds at most: runs, which are read side by side, and what its commit may have before
+ * one more run is added to it. A run adds less than half of what a commit may weigh.
+ */
+const STEP = {
+  runsMax: 32,
+  bytesMax: 390_000,
+} as const;
+
+/** Checks that a run adds at most: its ledger and its own price. */
+const CHECKS_PER_RUN_MAX = 2;
+
+/** What a step is about to commit. */
+interface Draft {
+  job: RepriceJob;
+  readonly checks: Deno.AtomicCheck[];
+  readonly sets: Sets;
+  readonly dirty: DirtyMark[];
+}
+
+/** Works on jobs. */
+export class RepriceWork {
+  readonly #store: Store;
+  readonly #cards: RateCards;
+  readonly #now: () => number;
+  readonly #onDone: (job: RepriceJob) => void;
+  readonly #index: RepriceIndex;
+  /** Whether there was a job to work on the last time. */
+  underWay = false;
+  /** Runs of the next step: fewer after one was lost, as it is where runs change all the time. */
+  #runsMax: number = STEP.runsMax;
+
+  /**
+   * Works on nothing yet.
+   *
+   * @param onDone is told of each job that is brought to its end here
+   */
+  constructor(
+    store: Store,
+    cards: RateCards,
+    now: () => number,
+    onDone: (job: RepriceJob) => void,
+  ) {
+    this.#store = store;
+    this.#cards = cards;
+    this.#now = now;
+    this.#onDone = onDone;
+    this.#index = new RepriceIndex(store);
+  }
+
+  /** Takes each job that is under way a step further; answers whether any came further. */
+  async some(): Promise<boolean> {
+    let moved = false;
+    const jobs = await this.#active();
+    this.underWay = jobs.length > 0;
+    for (const active of jobs) {
+      if (await this.#step(active)) moved = true;
+    }
+    return moved;
+  }
+
+  async #active(): Promise<ActiveJob[]> {
+    const rows = await this.#list(keys.activeReprices(), JOBS_PER_TURN);
+    return rows.map(({ key }) => ({ team: key[1] as TeamId, id: String(key[2]) }));
+  }
+
+  async #step({ team, id }: ActiveJob): Promise<boolean> {
+    const [key, activeKey] = [keys.repriceJob(team, id), keys.activeReprice(team, id)];
+    const [entry] = await getMany(this.#store, [key]);
+    const job = (entry?.value ?? null) as RepriceJob | null;
+    if (job === null || job.state === "done") {
+      await this.#store.writer.commit({ deletes: [activeKey] });
+      return true;
+    }
+    if (job.state === "waiting" && !await this.#isSummedUp(job)) return false;
+    const checks = [{ key, versionstamp: entry?.versionstamp ?? null }];
+    const draft: Draft = { job, checks, sets: [], dirty: [] };
+    if (job.state === "waiting") await this.#begin(team, draft);
+    else await this.#goOn(team, draft);
+    const after = draft.job;
+    const committed = await this.#store.writer.commit({
+      team,
+      checks,
+      sets: [...draft.sets, { key, value: after }],
+      deletes: after.state === "done" ? [activeKey] : [],
+      dirty: draft.dirty,
+    });
+    // A lost check: a run changed, or another process took the step. The next one reads anew.
+    this.#runsMax = committed === null
+      ? Math.max(1, this.#runsMax >> 1)
+      : Math.min(STEP.runsMax, this.#runsMax * 2);
+    if (committed !== null && after.state === "done") this.#onDone(after);
+    return true;
+  }
+
+  /** Whether every mark set before the job is gone: before that, the index may lack some run. */
+  async #isSummedUp({ id }: RepriceJob): Promise<boolean> {
+    for (const lane of DIRTY_LANES) {
+      const [oldest] = await this.#list(keys.dirtyLane(lane), 1);
+      if (oldest !== undefined && String(oldest.key.at(-1)) < id) return false;
+    }
+    return true;
+  }
+
+  async #begin(team: TeamId, draft: Draft): Promise<void> {
+    const span = await this.#index.span(team, draft.job);
+    draft.job = span === null ? this.#done(draft.job) : { ...draft.job, state: "running", span };
+  }
+
+  async #goOn(team: TeamId, draft: Draft): Promise<void> {
+    const runsMax = this.#runsMax;
+    const places = await this.#index.next(team, draft.job, runsMax);
+    const card = await this.#cards.card({ id: team });
+    const { spec, cursor } = draft.job;
+    const steps = await Promise.all(
+      places.map(({ run }, i) =>
+        stepOrFailure({ store: this.#store, team, id: run, spec, card }, i === 0 ? cursor.batch : 0)
+      ),
+    );
+    for (const [i, place] of places.entries()) {
+      // What does not fit is read again in the next step.
+      if (isFull(draft, this.#store.limits)) return;
+      const step = steps[i] ?? null;
+      if (step === null) draft.job = { ...draft.job, failed: draft.job.failed + 1 };
+      else addStep(draft, step);
+      if (step !== null && step.nextBatch !== null) return;
+      leave(team, draft, place);
+    }
+    if (places.length < runsMax) draft.job = this.#done(draft.job);
+  }
+
+  #done(job: RepriceJob): RepriceJob {
+    return { ...job, state: "done", finishedAt: this.#now(), progress: 1 };
+  }
+
+  async #list(prefix: Deno.KvKey, limit: number): Promise<Deno.KvEntry<unknown>[]> {
+    try {
+      return await Array.fromAsync(this.#store.reader.list({ prefix }, { limit }));
+    } catch (error) {
+      throw unavailable("list", error);
+    }
+  }
+}
+
+/** Prices some batches of a run anew; null for a run that cannot be read: it is left as it is. */
+async function stepOrFailure(target: RepriceTarget, batch: number): Promise<RepriceStep | null> {
+  try {
+    return await repriceStep(target, batch);
+  } catch (error) {
+    if (error instanceof StorageUnavailable) throw error;
+    return null;
+  }
+}
+
+/** Adds what some batches of a run come to. */
+function addStep(draft: Draft, { checks, sets, sum, nextBatch }: RepriceStep): void {
+  const { job } = draft;
+  const changes = sets.length > 0;
+  if (changes && !job.dryRun) {
+    draft.checks.push(...checks);
+    draft.sets.push(...sets);
+  }
+  const cursor = {
+    ...job.cursor,
+    batch: nextBatch ?? 0,
+    met: job.cursor.met || sum.calls > 0,
+    changed: job.cursor.changed || changes,
+  };
+  draft.job = { ...job, cursor, sum: addRepriced(job.sum, sum) };
+}
+
+/** Counts a run and goes on behind it. It is summed up once, however many steps it took. */
+function leave(team: TeamId, draft: Draft, place: RunPlace): void {
+  const { job } = draft;
+  const { met, changed } = job.cursor;
+  if (changed && !job.dryRun) {
+    draft.dirty.push({ lane: "closed", name: dirtyName(team, place.run) });
+  }
+  draft.job = {
+    ...job,
+    cursor: { ...BEGINNING, after: place },
+    runs: job.runs + (met ? 1 : 0),
+    changed: job.changed + (changed ? 1 : 0),
+    progress: progressAt(job, place),
+  };
+}
+
+/** How much of the way is behind a job at a run, by the time it covers. */
+function progressAt({ span: { from, to } }: RepriceJob, { startedAt }: RunPlace): number {
+  return to === from ? 0 : (startedAt - from) / (to - from);
+}
+
+function isFull({ checks, sets }: Draft, { checksMax }: BackEnd): boolean {
+  return checks.length + CHECKS_PER_RUN_MAX > checksMax ||
+    costOf({ checks, sets }).bytes >= STEP.bytesMax;
+}

@@ -1,0 +1,28 @@
+/**
+ * The ledger of runs over Deno KV, each call within its deadline.
+ *
+ * @module
+ */
+import type { RateCards, RunStore } from "../../domain/ports.ts";
+import { inTime } from "../deadline.ts";
+import { createEvents } from "./events.ts";
+import { createRateCardStore } from "../teams/rate_cards.ts";
+import { createReader } from "./read.ts";
+import { createRuns } from "./runs.ts";
+import type { Store } from "../store.ts";
+
+/** Creates the store of runs. */
+export function createRunStore(
+  store: Store,
+  cards: RateCards = createRateCardStore(store, { now: () => Date.now() }),
+): RunStore {
+  const { append } = createEvents(store, cards);
+  const { read } = createReader(store);
+  return {
+    // These mind the deadline themselves: their first try is one commit, which the writer watches; a
+    // second try, by what is stored, has as long again.
+    ...createRuns(store, cards),
+    append: (...args) => inTime(append(...args), store.deadlines),
+    read: (...args) => inTime(read(...args), store.deadlines),
+  };
+}

@@ -1,0 +1,301 @@
+/**
+ * Openings and closes in the store: decide, commit under the check that the decision still holds,
+ * and decide again where it does not.
+ *
+ * @module
+ */
+import { LRUCache } from "lru-cache";
+import { agentCapRefusal } from "../../domain/run/agents.ts";
+import type { Team, TeamId } from "../../domain/credentials.ts";
+import {
+  decideFinish,
+  decideHeartbeat,
+  decideOpen,
+  type Decision,
+} from "../../domain/run/decide.ts";
+import { type Problem, StorageUnavailable } from "../../domain/errors.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import type { CappedOutcome, RateCards, RunStore } from "../../domain/ports.ts";
+import type { RateCard } from "../../domain/money/rates.ts";
+import type { Closing, Opening, RunParts } from "../../domain/run/run.ts";
+import { monthOf } from "../../domain/time.ts";
+import { decodePart, encodePart } from "./codec.ts";
+import { inTime } from "../deadline.ts";
+import { dirtyName } from "../writer/dirty_mark.ts";
+import { keys } from "../keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+import { RecentIds } from "./recent_ids.ts";
+import {
+  type BlobWrite,
+  blobWrite,
+  getMany,
+  readBlob,
+  stage,
+  type Store,
+  unstage,
+} from "../store.ts";
+import { Turns } from "../turns.ts";
+import type { Write } from "../writer/writer.ts";
+
+/** Agents remembered as existing, so that the happy path reads nothing. */
+const KNOWN_AGENTS_MAX = 100_000;
+
+/** Runs lately begun by a heartbeat, by number and by characters. */
+const BEGUN = { max: 20_000, maxSize: 16_777_216 } as const;
+
+/** Characters of an opening without its texts. */
+const OPENING_CHARS = 400;
+
+/** Characters of one metadata label at most. */
+const LABEL_CHARS = 80;
+
+/** What is stored about a run, or assumed before anything is read. */
+interface Snapshot {
+  readonly parts: RunParts;
+  readonly agent: AgentSnapshot | null;
+}
+
+/** Whether an agent exists and how many its team has. */
+interface AgentSnapshot {
+  readonly exists: boolean;
+  readonly count: number;
+  readonly countVersion: string | null;
+}
+
+const NO_PARTS: RunParts = { opening: null, closing: null };
+
+/** A call on its way. */
+interface Call {
+  readonly team: Team;
+  readonly id: RunId;
+  readonly receivedAt: number;
+  /** The agent it names; a finish names none. */
+  readonly agent: string | null;
+  readonly decide: (parts: RunParts) => Decision;
+}
+
+/** The part of {@link RunStore} that opens and closes runs. */
+export function createRuns(
+  store: Store,
+  cards: RateCards,
+): Pick<RunStore, "open" | "finish" | "heartbeat"> {
+  const settler = new Settler(store);
+  return {
+    open(team, request, receivedAt) {
+      const decide = (parts: RunParts) => decideOpen(parts, request, receivedAt);
+      return settler.settle({ team, id: request.id, receivedAt, agent: request.agent, decide });
+    },
+    heartbeat(team, request, receivedAt) {
+      const settle = (card: RateCard) => {
+        const decide = (parts: RunParts) => decideHeartbeat(parts, request, receivedAt, card);
+        const call = { team, id: request.id, receivedAt, agent: request.agent, decide };
+        return settler.settle(call, settler.begun(call));
+      };
+      const card = cards.card(team);
+      return card instanceof Promise ? inTime(card, store.deadlines).then(settle) : settle(card);
+    },
+    async finish(team, id, request, receivedAt) {
+      const decide = (parts: RunParts) => decideFinish(parts, request, receivedAt);
+      const outcome = await settler.settle({ team, id, receivedAt, agent: null, decide });
+      // Only an agent can be refused, and a finish names none.
+      if (outcome.kind === "refused") throw new TypeError("A finish cannot reach the agent cap");
+      return outcome;
+    },
+  };
+}
+
+/** Settles calls: at once where nothing is stored of the run yet, else by what is. */
+class Settler {
+  readonly #store: Store;
+  readonly #knownAgents = new LRUCache<string, true>({ max: KNOWN_AGENTS_MAX });
+  /** Ids whose opening, or whose close, was written lately: a repeated call reads before it writes. */
+  readonly #opened = new RecentIds();
+  readonly #closed = new RecentIds();
+  /** Openings of runs that a heartbeat began, so that the one that ends them need not read. */
+  readonly #begun = new LRUCache<string, Opening>({ ...BEGUN, sizeCalculation: charsOf });
+  readonly #turns = new Turns();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /**
+   * Settles a call. The first try assumes that nothing is stored of the run, which is true of nearly
+   * every call and costs no read; a lost check reads and decides again.
+   */
+  settle(call: Call, assumed: RunParts = NO_PARTS): Promise<CappedOutcome> {
+    if (!this.#isKnown(call)) return inTime(this.#settleNewAgent(call), this.#store.deadlines);
+    const decision = call.decide(assumed);
+    const { opening, closing, outcome } = decision;
+    // An assumption may only lead to a commit, whose checks prove it; a replay needs a read.
+    const repeated = (opening === undefined && closing === undefined) ||
+      (opening !== undefined && this.#opened.has(call.id)) ||
+      (closing !== undefined && this.#closed.has(call.id));
+    if (repeated) return this.#settleStored(call);
+    const { write, staged } = partsWrite(call, decision);
+    if (staged.length > 0) return this.#settleStored(call);
+    return this.#store.writer.commit(write).then((version) => {
+      if (version === null) return this.#settleStored(call);
+      this.#remember(call, decision);
+      return outcome;
+    });
+  }
+
+  /** What to assume of the run of a heartbeat: that it is as the heartbeat that began it left it. */
+  begun(call: Call): RunParts {
+    const opening = this.#begun.size === 0 ? undefined : this.#begun.get(nameOf(call));
+    return opening === undefined ? NO_PARTS : { opening, closing: null };
+  }
+
+  /** Settles a call by what is stored, for the few whose first try would not do. */
+  #settleStored(call: Call): Promise<CappedOutcome> {
+    return inTime(this.#settleReading(call, null), this.#store.deadlines);
+  }
+
+  /**
+   * First sights of agents take turns by team: they all write the count. Whoever finds its agent known
+   * when its turn comes goes on without it, together with all others.
+   */
+  async #settleNewAgent(call: Call): Promise<CappedOutcome> {
+    const settled = await this.#turns.take(
+      call.team.id,
+      () => this.#isKnown(call) ? Promise.resolve(null) : this.#settleReading(call, call.agent),
+    );
+    return settled ?? await this.settle(call);
+  }
+
+  /** Reads, decides and commits until the decision holds; `newAgent` is added with it. */
+  async #settleReading(call: Call, newAgent: string | null): Promise<CappedOutcome> {
+    const { team, receivedAt } = call;
+    for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+      const { parts, agent } = await readSnapshot(this.#store, team, call.id, newAgent);
+      const decision = call.decide(parts);
+      // A replay or a conflict goes before the agent cap.
+      if (!decision.opening && !decision.closing) return decision.outcome;
+      const added = agent === null || newAgent === null || agent.exists
+        ? {}
+        : addAgent(team, newAgent, agent, receivedAt);
+      if ("code" in added) return { kind: "refused", problem: added };
+      const { write, staged } = partsWrite(call, decision);
+      await stage(this.#store, team.id, staged);
+      if (await this.#store.writer.commit(merge(write, added)) !== null) {
+        this.#remember(call, decision);
+        return decision.outcome;
+      }
+      await unstage(this.#store, team.id, staged);
+    }
+    throw new StorageUnavailable("Cannot settle a run: other writers were always first");
+  }
+
+  #isKnown({ team, agent }: Call): boolean {
+    return agent === null || this.#knownAgents.has(`${team.id} ${agent}`);
+  }
+
+  /** Remembers what was just written. It never is an answer: it only chooses what to try first. */
+  #remember(call: Call, { opening, closing }: Decision): void {
+    const { team, id, agent } = call;
+    if (agent !== null && !this.#isKnown(call)) {
+      this.#knownAgents.set(`${team.id} ${agent}`, true);
+    }
+    if (opening !== undefined) this.#opened.add(id);
+    if (closing !== undefined) this.#closed.add(id);
+    if (opening?.kind === "heartbeat" && closing === undefined) {
+      this.#begun.set(nameOf(call), opening);
+    }
+  }
+}
+
+/** Names a run among those of all teams. */
+function nameOf({ team, id }: Call): string {
+  return dirtyName(team.id, id);
+}
+
+/** Reads a run's opening and close from the values at their keys. */
+export async function readParts(
+  store: Store,
+  team: TeamId,
+  id: RunId,
+  opening: unknown,
+  closing: unknown,
+): Promise<RunParts> {
+  const [opened, closed] = await Promise.all([
+    readBlob(store, team, id, opening),
+    readBlob(store, team, id, closing),
+  ]);
+  return {
+    opening: opened === null ? null : decodePart<Opening>(opened),
+    closing: closed === null ? null : decodePart<Closing>(closed),
+  };
+}
+
+async function readSnapshot(
+  store: Store,
+  team: Team,
+  id: RunId,
+  agent: string | null,
+): Promise<Snapshot> {
+  const wanted = [keys.opening(team.id, id), keys.closing(team.id, id)];
+  if (agent !== null) wanted.push(keys.agent(team.id, agent), keys.agentCount(team.id));
+  const [opening, closing, known, count] = await getMany(store, wanted);
+  return {
+    parts: await readParts(store, team.id, id, opening?.value, closing?.value),
+    agent: agent === null ? null : {
+      exists: known?.versionstamp !== null,
+      count: Number(count?.value ?? 0),
+      countVersion: count?.versionstamp ?? null,
+    },
+  };
+}
+
+/** What remembering an opening costs. */
+function charsOf({ output, metadata }: Opening): number {
+  return OPENING_CHARS + (output?.length ?? 0) + LABEL_CHARS * (metadata?.length ?? 0);
+}
+
+/** Inserts the decided parts where none are, and counts the call in the same commit. */
+function partsWrite(
+  { team, id, receivedAt }: Call,
+  { opening, closing }: Decision,
+): { readonly write: Write; readonly staged: BlobWrite["staged"] } {
+  const checks: Deno.AtomicCheck[] = [];
+  const sets: BlobWrite["sets"][number][] = [];
+  const staged: BlobWrite["staged"][number][] = [];
+  function insert(key: Deno.KvKey, part: Opening | Closing): void {
+    const blob = blobWrite(team.id, id, key, encodePart(part));
+    checks.push({ key, versionstamp: null });
+    sets.push(...blob.sets);
+    staged.push(...blob.staged);
+  }
+  if (opening !== undefined) insert(keys.opening(team.id, id), opening);
+  if (closing !== undefined) insert(keys.closing(team.id, id), closing);
+  const sums = [{ key: keys.usage(team.id, monthOf(receivedAt)), by: 1n }];
+  const lane = closing === undefined ? "open" : "closed";
+  const dirty = [{ lane, name: dirtyName(team.id, id) }] as const;
+  return { write: { team: team.id, checks, sums, sets, dirty }, staged };
+}
+
+/** Adds an agent, or says why the plan has no room for it. */
+function addAgent(
+  team: Team,
+  agent: string,
+  snapshot: AgentSnapshot,
+  nowMs: number,
+): Write | Problem {
+  const refusal = agentCapRefusal(team.tier, snapshot.count);
+  if (refusal !== null) return refusal;
+  const key = keys.agent(team.id, agent);
+  const count = keys.agentCount(team.id);
+  return {
+    checks: [{ key, versionstamp: null }, { key: count, versionstamp: snapshot.countVersion }],
+    sets: [{ key, value: { created_at: nowMs } }, { key: count, value: snapshot.count + 1 }],
+  };
+}
+
+function merge(a: Write, b: Write): Write {
+  return {
+    ...a,
+    checks: [...a.checks ?? [], ...b.checks ?? []],
+    sums: [...a.sums ?? [], ...b.sums ?? []],
+    sets: [...b.sets ?? [], ...a.sets ?? []],
+  };
+}

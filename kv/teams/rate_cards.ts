@@ -1,0 +1,237 @@
+/**
+ * The rate cards of teams: their own rows in the store, whole cards in memory.
+ *
+ * Every call of a model is priced on the way in, so a card that is in memory answers without waiting.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import type { Team, TeamId } from "../../domain/credentials.ts";
+import { StorageUnavailable } from "../../domain/errors.ts";
+import type { Environment, OwnRate, PutRateOutcome, RateCardStore } from "../../domain/ports.ts";
+import { isSameRate, rateCapRefusal, type RateSpec } from "../../domain/money/rate_body.ts";
+import { createRateCard } from "../../domain/money/rate_card.ts";
+import type { RateCard, RateRow } from "../../domain/money/rates.ts";
+import { inTime } from "../deadline.ts";
+import { keys } from "../keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+import { getMany, listAll, newName, type Store } from "../store.ts";
+import { Turns } from "../turns.ts";
+
+/**
+ * Cards remembered, by number and by rows, and for how long they are not looked at again: half of
+ * what another process may take to notice a change.
+ */
+const CACHE = {
+  max: 10_000,
+  maxSize: 200_000,
+  ttl: 5_000,
+  ttlResolution: 0,
+  // What is stale has a version still: mostly nothing has changed, and it need not be read again.
+  noDeleteOnStaleGet: true,
+} as const;
+
+/** What a card with own rows takes besides them, in rows: it remembers names it was asked for. */
+const CARD_ROWS = 100;
+
+/** A team's card, and the version of the rows it was made of. */
+interface Loaded {
+  readonly card: RateCard;
+  readonly version: string | null;
+  readonly rows: number;
+}
+
+/** A team's own rows at one version; null before the first. */
+interface OwnRates {
+  readonly rates: readonly OwnRate[];
+  readonly version: string | null;
+}
+
+/** Creates the store of rate cards. */
+export function createRateCardStore(
+  store: Store,
+  environment: Pick<Environment, "now">,
+): RateCardStore {
+  const writer = new RateWriter(store, environment);
+  const cards = new LRUCache<TeamId, Loaded>({ ...CACHE, sizeCalculation: sizeOf });
+  /** Reads under way, which everybody who asks meanwhile shares. */
+  const loading = new Map<TeamId, Promise<RateCard>>();
+  // Nearly all teams have no rows, and for them there is one card.
+  const unchanged = createRateCard([]);
+
+  function load(team: Pick<Team, "id">): Promise<RateCard> {
+    const known = cards.peek(team.id, { allowStale: true }) ?? null;
+    const read: Promise<RateCard> = inTime(readCard(store, team, known, unchanged), store.deadlines)
+      .then((loaded) => {
+        // A read that a change overtook is not remembered.
+        if (loading.get(team.id) === read) cards.set(team.id, loaded);
+        return loaded.card;
+      })
+      .finally(() => {
+        if (loading.get(team.id) === read) loading.delete(team.id);
+      });
+    loading.set(team.id, read);
+    return read;
+  }
+
+  /** Does what may change a card; whoever asks afterwards gets the card as it then is. */
+  async function changing<T>(team: Team, change: () => Promise<T>): Promise<T> {
+    try {
+      return await inTime(change(), store.deadlines);
+    } finally {
+      // Also after a failure: what became of the write is unknown.
+      loading.delete(team.id);
+      cards.delete(team.id);
+    }
+  }
+
+  return {
+    card: (team) => cards.get(team.id)?.card ?? loading.get(team.id) ?? load(team),
+    rows: async (team) => (await inTime(readRates(store, team.id), store.deadlines)).rates,
+    put: (team, spec, by) => changing(team, () => writer.put(team.id, spec, by)),
+    delete: (team, id) => changing(team, () => writer.delete(team.id, id)),
+  };
+}
+
+/**
+ * Changes a team's own rows. Each change checks the version of the whole card, so that of two at once
+ * the later decides by what the earlier left.
+ */
+class RateWriter {
+  readonly #store: Store;
+  readonly #environment: Pick<Environment, "now">;
+  readonly #turns = new Turns();
+
+  constructor(store: Store, environment: Pick<Environment, "now">) {
+    this.#store = store;
+    this.#environment = environment;
+  }
+
+  /** See {@link RateCardStore.put}. */
+  put(team: TeamId, spec: RateSpec, by: string): Promise<PutRateOutcome> {
+    return this.#untilSettled(team, async () => {
+      const key = keys.rate(team, nameOf(spec));
+      const [stored, head] = await getMany(this.#store, [key, keys.rates(team)]);
+      const known = (stored?.value ?? null) as OwnRate | null;
+      if (known !== null && isSameRate(specOf(known), spec)) return replayed(known);
+      const count = Number(head?.value ?? 0);
+      const refusal = known === null ? rateCapRefusal(count) : null;
+      if (refusal !== null) return { kind: "refused", problem: refusal };
+      const rate = newRate(spec, by, this.#environment.now());
+      const committed = await this.#store.writer.commit({
+        team,
+        checks: [{ key: keys.rates(team), versionstamp: head?.versionstamp ?? null }],
+        sets: [
+          { key, value: rate },
+          { key: keys.rates(team), value: known === null ? count + 1 : count },
+        ],
+      });
+      return committed === null ? LOST : { kind: "stored", rate };
+    });
+  }
+
+  /** See {@link RateCardStore.delete}. */
+  delete(team: TeamId, id: string): Promise<OwnRate | null> {
+    return this.#untilSettled(team, async () => {
+      const { rates, version } = await readRates(this.#store, team);
+      const rate = rates.find(({ row }) => row.id === id);
+      if (rate === undefined) return null;
+      const committed = await this.#store.writer.commit({
+        team,
+        checks: [{ key: keys.rates(team), versionstamp: version }],
+        sets: [{ key: keys.rates(team), value: rates.length - 1 }],
+        deletes: [keys.rate(team, nameOf(rate.row))],
+      });
+      return committed === null ? LOST : rate;
+    });
+  }
+
+  /** Reads, decides and commits until the decision holds. */
+  #untilSettled<T>(team: TeamId, attempt: () => Promise<T | typeof LOST>): Promise<T> {
+    return this.#turns.take(team, async () => {
+      for (let tries = 1; tries <= COMMIT_ATTEMPTS_MAX; tries++) {
+        const outcome = await attempt();
+        if (outcome !== LOST) return outcome;
+      }
+      throw new StorageUnavailable("Cannot change a rate card: other writers were always first");
+    });
+  }
+}
+
+/** What an attempt answers whose check was lost. */
+const LOST = Symbol("lost");
+
+function replayed(rate: OwnRate): PutRateOutcome {
+  return { kind: "replayed", rate };
+}
+
+function newRate({ note, ...spec }: RateSpec, by: string, nowMs: number): OwnRate {
+  const { provider, model, from, rates, tiers } = spec;
+  const id = `rate_${newName()}`;
+  const row: RateRow = { id, source: "own", provider, model, from, rates, tiers };
+  return { row, createdAt: nowMs, createdBy: by, ...(note === undefined ? {} : { note }) };
+}
+
+function specOf({ row, note }: OwnRate): RateSpec {
+  return { ...row, note };
+}
+
+/** Reads a team's card; the known one if nothing has changed since. */
+async function readCard(
+  store: Store,
+  team: Pick<Team, "id">,
+  known: Loaded | null,
+  unchanged: RateCard,
+): Promise<Loaded> {
+  if (known !== null && await versionOf(store, team.id) === known.version) return known;
+  const { rates, version } = await readRates(store, team.id);
+  const card = rates.length === 0 ? unchanged : createRateCard(rates.map(({ row }) => row));
+  return { card, version, rows: rates.length };
+}
+
+/**
+ * Reads all own rows of one version. A list is read in several steps between which rows may change,
+ * and it counts only if they have not.
+ */
+async function readRates(store: Store, team: TeamId): Promise<OwnRates> {
+  let version = await versionOf(store, team);
+  for (let tries = 1; tries <= COMMIT_ATTEMPTS_MAX; tries++) {
+    if (version === null) return { rates: [], version };
+    const entries = await listAll(store, keys.rates(team));
+    const after = await versionOf(store, team);
+    if (after === version) {
+      return { rates: entries.map(({ value }) => value as OwnRate).sort(byName), version };
+    }
+    version = after;
+  }
+  throw new StorageUnavailable("Cannot read a rate card: it changed all the time");
+}
+
+async function versionOf(store: Store, team: TeamId): Promise<string | null> {
+  const [head] = await getMany(store, [keys.rates(team)]);
+  return head?.versionstamp ?? null;
+}
+
+function sizeOf({ rows }: Loaded): number {
+  return rows === 0 ? 1 : CARD_ROWS + rows;
+}
+
+/** The order rows are listed in: by model, provider and date. */
+function byName({ row: a }: OwnRate, { row: b }: OwnRate): number {
+  return compare(a.model, b.model) || compare(a.provider ?? "", b.provider ?? "") ||
+    compare(a.from ?? -1, b.from ?? -1);
+}
+
+function compare<T extends string | number>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/**
+ * What names a row in its key. Names are matched whatever their case, so case makes no other row; they
+ * are hashed because two of the longest would not fit a key.
+ */
+function nameOf({ provider, model, from }: Pick<RateRow, "provider" | "model" | "from">) {
+  const name = JSON.stringify([provider?.toLowerCase() ?? null, model.toLowerCase(), from]);
+  return new Uint8Array(createHash("sha256").update(name).digest());
+}

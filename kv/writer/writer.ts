@@ -1,0 +1,281 @@
+/**
+ * The one way anything is written: group commit.
+ *
+ * The embedded store gives every atomic operation its own transaction and its own sync to disk. The
+ * writer merges the writes that wait while a commit is under way into the next one, so that the price
+ * of a sync is shared, and still answers each caller only after its data is on disk. Nothing ever
+ * waits for company: a write that arrives while fewer than two commits are under way leaves at once.
+ *
+ * Nothing else in the program calls `atomic()`.
+ *
+ * @module
+ */
+import type { Deadlines, Wait } from "../../domain/deadlines.ts";
+import { Overloaded, StorageUnavailable } from "../../domain/errors.ts";
+import type { DirtyMark } from "./dirty_mark.ts";
+import { Doorbell } from "./doorbell.ts";
+import { type Cost, costOf, Group, keyText } from "./group.ts";
+import {
+  BACK_ENDS,
+  type BackEnd,
+  COMMIT_ATTEMPTS_MAX,
+  COMMITS_IN_FLIGHT_MAX,
+  GET_MANY_KEYS_MAX,
+  LOCKED_RETRY,
+  QUEUE,
+} from "../kv_limits.ts";
+import { Lanes } from "./lanes.ts";
+
+/** What one caller wants written: all of it is stored, or none. */
+export interface Write {
+  /** Whose turn it uses; writes of no team share one. */
+  readonly team?: string;
+  /** Keys that must still have these versions; `null` means must not exist. Never a counter. */
+  readonly checks?: readonly Deno.AtomicCheck[];
+  /** Amounts to add to counters, which only ever hold sums. */
+  readonly sums?: readonly { readonly key: Deno.KvKey; readonly by: bigint }[];
+  /** Values to set. A key that is checked is also set: that is what its check protects. */
+  readonly sets?: readonly { readonly key: Deno.KvKey; readonly value: unknown }[];
+  /** Keys to remove. */
+  readonly deletes?: readonly Deno.KvKey[];
+  /** The runs it changes. */
+  readonly dirty?: readonly DirtyMark[];
+}
+
+/** Commits writes. */
+export interface Writer {
+  /**
+   * Commits one write.
+   *
+   * @returns the version the keys now have, or `null` when a check was lost and nothing is stored
+   * @throws {StorageUnavailable} when the store failed; whether the write happened is unknown
+   * @throws {Overloaded} when too much waits; nothing is stored
+   */
+  commit(write: Write): Promise<string | null>;
+  /** Resolves once nothing waits and no commit is under way. */
+  idle(): Promise<void>;
+}
+
+/** A write on its way. */
+interface Pending {
+  readonly write: Write;
+  readonly cost: Cost;
+  /** Its checked keys, as text. */
+  readonly keys: readonly string[];
+  /** Writes that check one of its keys and wait for its end. */
+  readonly waiters: Pending[];
+  readonly resolve: (version: string | null) => void;
+  readonly reject: (error: Error) => void;
+  /** Its deadline. */
+  readonly wait: Wait | undefined;
+  /** Commits it was part of that lost a check. */
+  lost: number;
+}
+
+/**
+ * Creates the writer of a store. `reader` must see what `kv` has committed; without deadlines callers
+ * wait as long as it takes.
+ */
+export function createWriter(
+  kv: Deno.Kv,
+  reader: Deno.Kv = kv,
+  limits: BackEnd = BACK_ENDS.embedded,
+  deadlines?: Deadlines,
+  doorbell: Doorbell = new Doorbell(null),
+): Writer {
+  return new GroupWriter(kv, reader, limits, deadlines, doorbell);
+}
+
+class GroupWriter implements Writer {
+  readonly #kv: Deno.Kv;
+  readonly #reader: Deno.Kv;
+  readonly #limits: BackEnd;
+  readonly #deadlines: Deadlines | undefined;
+  readonly #doorbell: Doorbell;
+  readonly #queue = new Lanes<Pending>();
+  /** Who holds a checked key: two writes on one key never share a commit, or fly side by side. */
+  readonly #holders = new Map<string, Pending>();
+  #queuedBytes = 0;
+  #underWay = 0;
+  #inFlight = 0;
+  #cutting = false;
+  #idle: PromiseWithResolvers<void> | null = null;
+
+  constructor(
+    kv: Deno.Kv,
+    reader: Deno.Kv,
+    limits: BackEnd,
+    deadlines: Deadlines | undefined,
+    doorbell: Doorbell,
+  ) {
+    this.#kv = kv;
+    this.#reader = reader;
+    this.#limits = limits;
+    this.#deadlines = deadlines;
+    this.#doorbell = doorbell;
+  }
+
+  commit(write: Write): Promise<string | null> {
+    const cost = costOf(write);
+    const full = this.#underWay >= QUEUE.writesMax ||
+      this.#queue.sizeOf(write.team ?? "") >= QUEUE.teamWritesMax ||
+      this.#queuedBytes + cost.bytes > QUEUE.bytesMax;
+    if (full) return Promise.reject(new Overloaded("Too many writes wait for the disk"));
+    const { promise, resolve, reject } = Promise.withResolvers<string | null>();
+    const keys = (write.checks ?? []).map(({ key }) => keyText(key));
+    // Whoever is told that it took too long may still be written: the retry then finds it.
+    const wait = this.#deadlines?.watch(() =>
+      reject(new StorageUnavailable("The store did not answer in time"))
+    );
+    this.#underWay++;
+    this.#queuedBytes += cost.bytes;
+    this.#enter({ write, cost, keys, waiters: [], resolve, reject, wait, lost: 0 });
+    return promise;
+  }
+
+  idle(): Promise<void> {
+    if (this.#underWay === 0) return Promise.resolve();
+    this.#idle ??= Promise.withResolvers<void>();
+    return this.#idle.promise;
+  }
+
+  /** Takes a write's keys and queues it, or lines it up behind whoever has one of them. */
+  #enter(pending: Pending): void {
+    for (const key of pending.keys) {
+      const holder = this.#holders.get(key);
+      if (holder !== undefined) return void holder.waiters.push(pending);
+    }
+    for (const key of pending.keys) this.#holders.set(key, pending);
+    this.#queue.push(pending.write.team ?? "", pending);
+    this.#scheduleCut();
+  }
+
+  /** Cuts once everything that arrived in this turn of the event loop has queued up. */
+  #scheduleCut(): void {
+    if (this.#cutting || this.#inFlight >= COMMITS_IN_FLIGHT_MAX) return;
+    this.#cutting = true;
+    queueMicrotask(() => {
+      this.#cutting = false;
+      this.#cut();
+    });
+  }
+
+  #cut(): void {
+    while (this.#inFlight < COMMITS_IN_FLIGHT_MAX && this.#queue.size > 0) {
+      const group = new Group<Pending>(this.#limits);
+      this.#queue.take((pending) => group.add(pending));
+      this.#inFlight++;
+      this.#commitGroup(group).finally(() => {
+        this.#inFlight--;
+        this.#cut();
+      });
+    }
+  }
+
+  async #commitGroup(group: Group<Pending>): Promise<void> {
+    try {
+      const result = await commitUnlocked(this.#kv, group, this.#doorbell);
+      if (result.ok && group.hasMarks) this.#doorbell.ring();
+      if (result.ok) {
+        for (const pending of group.members) this.#settle(pending, result.versionstamp);
+      } else await this.#sortOut(group.members);
+    } catch (error) {
+      // What happened to the group is unknown, for all of it alike.
+      const message = error instanceof Error ? error.message : String(error);
+      const failure = new StorageUnavailable(`Cannot commit: ${message}`, { cause: error });
+      for (const pending of group.members) this.#fail(pending, failure);
+    }
+  }
+
+  /**
+   * Finds out who lost: a commit does not say which check failed. The stale writes are told, the rest
+   * go first into the next commit; nothing is committed one by one.
+   */
+  async #sortOut(members: readonly Pending[]): Promise<void> {
+    const versions = await this.#versionsOf(members);
+    for (const pending of members.toReversed()) {
+      const stale = pending.write.checks?.some(({ versionstamp }, i) =>
+        versions.get(pending.keys[i] ?? "") !== versionstamp
+      );
+      if (stale) this.#settle(pending, null);
+      else if (++pending.lost >= COMMIT_ATTEMPTS_MAX) {
+        this.#fail(
+          pending,
+          new StorageUnavailable("Cannot commit: other writers were always first"),
+        );
+      } else this.#queue.push(pending.write.team ?? "", pending, "front");
+    }
+  }
+
+  async #versionsOf(members: readonly Pending[]): Promise<Map<string, string | null>> {
+    const keys = members.flatMap(({ write }) => (write.checks ?? []).map(({ key }) => key));
+    const reads: Promise<Deno.KvEntryMaybe<unknown>[]>[] = [];
+    for (let at = 0; at < keys.length; at += GET_MANY_KEYS_MAX) {
+      reads.push(this.#reader.getMany(keys.slice(at, at + GET_MANY_KEYS_MAX)));
+    }
+    const entries = (await Promise.all(reads)).flat();
+    return new Map(entries.map(({ key, versionstamp }) => [keyText(key), versionstamp]));
+  }
+
+  #settle(pending: Pending, version: string | null): void {
+    this.#leave(pending);
+    pending.resolve(version);
+    for (const waiter of pending.waiters) {
+      // The keys just changed under a waiter that expects an older version: it lost without a commit.
+      const stale = version !== null && waiter.keys.some((key) => pending.keys.includes(key));
+      if (stale) this.#settle(waiter, null);
+      else this.#enter(waiter);
+    }
+  }
+
+  #fail(pending: Pending, error: Error): void {
+    this.#leave(pending);
+    pending.reject(error);
+    for (const waiter of pending.waiters) this.#enter(waiter);
+  }
+
+  #leave(pending: Pending): void {
+    for (const key of pending.keys) {
+      if (this.#holders.get(key) === pending) this.#holders.delete(key);
+    }
+    if (pending.wait !== undefined) this.#deadlines?.done(pending.wait);
+    this.#underWay--;
+    this.#queuedBytes -= pending.cost.bytes;
+    if (this.#underWay > 0) return;
+    this.#idle?.resolve();
+    this.#idle = null;
+  }
+}
+
+/** Another process's lock on the file passes; nothing was written and the commit can be repeated. */
+async function commitUnlocked(
+  kv: Deno.Kv,
+  group: Group<Pending>,
+  doorbell: Doorbell,
+): Promise<Deno.KvCommitResult | Deno.KvCommitError> {
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await commitOnce(group.build(kv), group.hasMarks ? doorbell : null);
+    } catch (error) {
+      const locked = error instanceof Error && error.message.includes("database is locked");
+      if (!locked || attempt === LOCKED_RETRY.attemptsMax) throw error;
+      await new Promise((resolve) => setTimeout(resolve, LOCKED_RETRY.pauseMs));
+    }
+  }
+}
+
+async function commitOnce(
+  operation: Deno.AtomicOperation,
+  doorbell: Doorbell | null,
+): Promise<Deno.KvCommitResult | Deno.KvCommitError> {
+  const carriesBell = doorbell?.addTo(operation) ?? false;
+  let stored = false;
+  try {
+    const result = await operation.commit();
+    stored = result.ok;
+    return result;
+  } finally {
+    // A bell that did not go out must not keep the next one back.
+    if (carriesBell && !stored) doorbell?.missed();
+  }
+}

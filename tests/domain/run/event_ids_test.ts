@@ -1,0 +1,44 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { addToPage, packEventIds, unpackEventIds } from "../../../domain/run/event_ids.ts";
+import type { EventId } from "../../../domain/run/ids.ts";
+
+/** Few different ids, and ids that differ in one place only: the first hex digits, or the last. */
+const id = fc.tuple(
+  fc.constantFrom("eu", "us"),
+  fc.oneof(
+    fc.nat({ max: 60 }).map((n) => n.toString(16).padStart(32, "0")),
+    fc.nat({ max: 60 }).map((n) => n.toString(16).padEnd(32, "0")),
+    fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => bytes.toHex()),
+  ),
+).map(([region, hex]) => `evt_${region}_${hex}` as EventId);
+
+function merge(page: readonly EventId[], sent: readonly EventId[]): EventId[] {
+  const before = new Set(page);
+  return [...new Set(sent)].filter((each) => !before.has(each));
+}
+
+Deno.test("a page takes each id once, the first event of it, in sent order", () => {
+  const sent = fc.tuple(fc.uniqueArray(id, { maxLength: 60 }), fc.array(id, { maxLength: 60 }));
+  fc.assert(fc.property(sent, ([stored, batch]) => {
+    const before = packEventIds(stored);
+    const { page, fresh } = addToPage(before, batch.map((id, place) => ({ id, place })));
+    const expected = merge(stored, batch);
+    assertEquals(fresh.map(({ id }) => id), expected);
+    assertEquals(fresh.map(({ place }) => place), expected.map((each) => batch.indexOf(each)));
+    assertEquals(unpackEventIds(page), [...stored, ...expected]);
+    assertEquals(page.buffer.byteLength, page.length, "nothing else is stored with it");
+    assertEquals(unpackEventIds(before), stored);
+  }));
+});
+
+Deno.test("more ids than any page holds are told apart just as well", () => {
+  const all = Array.from(
+    { length: 3_000 },
+    (_, n) => ({ id: `evt_eu_${(n % 2_000).toString(16).padStart(32, "0")}` as EventId }),
+  );
+  const first = addToPage(new Uint8Array(), all.slice(0, 700));
+  const { page, fresh } = addToPage(first.page, all);
+  assertEquals(fresh, all.slice(700, 2_000));
+  assertEquals(page.length, 2_000 * 17);
+});
