@@ -12,6 +12,7 @@ import { isText } from "../domain/input/rules.ts";
 import { formatInstant, parseInstant } from "../domain/time.ts";
 import { answer, answerWrite, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { queryOf } from "./query.ts";
 
 export function listRates({ rateCards }: AppDeps): Handle {
@@ -27,7 +28,7 @@ export function listRates({ rateCards }: AppDeps): Handle {
     const json = rawOf({
       own: own.filter(({ row }) => accepts(row)).map(ownFields),
       default: page.map(rowFields),
-      cursor: last === undefined ? null : cursorText(last.id),
+      cursor: last === undefined ? null : encodeCursor(last.id),
       default_source: defaultSource(DEFAULT_RATES),
     });
     return answer(c, 200, json);
@@ -141,7 +142,7 @@ function parseListQuery(query: string): Parsed<ListQuery> {
     return refuse("invalid_field", message, "limit");
   }
   const cursor = sent.get("cursor");
-  const after = cursor === undefined ? "" : parseCursor(cursor);
+  const after = cursor === undefined ? "" : decodeCursor(cursor);
   if (after === null) {
     return refuse("invalid_field", '"cursor" must be the "cursor" of the page before', "cursor");
   }
@@ -161,21 +162,6 @@ function filterOf(provider: string | undefined, model: string | undefined) {
 
 function providerOf(name: string): string {
   return findProvider(DEFAULT_RATES, name) ?? name.toLowerCase();
-}
-
-/** The id of a page's last row as the opaque text of `cursor`. */
-function cursorText(id: string): string {
-  return new TextEncoder().encode(id).toBase64({ alphabet: "base64url", omitPadding: true });
-}
-
-/** Reads what {@link cursorText} wrote, or answers null. */
-function parseCursor(text: string): string | null {
-  try {
-    const bytes = Uint8Array.fromBase64(text, { alphabet: "base64url" });
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return null;
-  }
 }
 
 /** The call whose price is asked for. */

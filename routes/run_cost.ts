@@ -8,30 +8,21 @@ import {
 import type { RunId } from "../domain/run/ids.ts";
 import { type RawJson, rawOf, writeObject } from "../domain/input/json.ts";
 import { dollars } from "../domain/money/money.ts";
-import { parseRunId } from "../domain/input/parse.ts";
 import type { RunPage } from "../domain/ports.ts";
 import type { CostLine } from "../domain/money/pricing.ts";
 import { usdPerMillion } from "../domain/money/rate_body.ts";
 import type { RateMatch } from "../domain/money/rates.ts";
 import { assemble } from "../domain/run/record.ts";
 import { formatInstant } from "../domain/time.ts";
-import { answer, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";
-import { queryOf } from "./query.ts";
 import { costJson, cursorText } from "./run_json.ts";
-import { NO_SUCH_RUN, parsePage } from "./runs.ts";
+import { answerPage } from "./runs.ts";
 
-export function getRunCost({ runs }: AppDeps): Handle {
-  return async (c) => {
-    const page = parsePage(queryOf(c));
-    const id = parseRunId(c.req.param("id") ?? "");
-    if (!id.ok) return fail(c, id.problem);
-    if (!page.ok) return fail(c, page.problem);
-    const { after, limit } = page.value;
-    const run = await runs.read(c.get("principal").team, id.value, after, limit);
-    if (run === null) return fail(c, NO_SUCH_RUN);
-    return answer(c, 200, runCostJson(id.value, run, explainCalls(run, after === null)));
-  };
+export function getRunCost(deps: AppDeps): Handle {
+  return answerPage(
+    deps,
+    (id, run, isFirst) => runCostJson(id, run, explainCalls(run, isFirst)),
+  );
 }
 
 function runCostJson(id: RunId, run: RunPage, calls: readonly ExplainedCall[]): RawJson {

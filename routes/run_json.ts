@@ -6,6 +6,7 @@ import type { EventPosition, PagedEvent, RunPage } from "../domain/ports.ts";
 import { assemble, type RunRecord } from "../domain/run/record.ts";
 import type { RunId } from "../domain/run/ids.ts";
 import type { StageProgress } from "../domain/pipeline/stages.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { formatInstant } from "../domain/time.ts";
 
 /** Writes a run with one page of its events. */
@@ -83,18 +84,12 @@ function instant(ms: number | null): RawJson {
 
 /** A position as the opaque text of `events_cursor`. */
 export function cursorText({ ts, batch, index }: EventPosition): string {
-  return new TextEncoder().encode(`${ts}.${batch}.${index}`).toBase64({ alphabet: "base64url" });
+  return encodeCursor(`${ts}.${batch}.${index}`);
 }
 
 /** Reads what {@link cursorText} wrote, or answers null. */
 export function parseCursor(text: string): EventPosition | null {
-  let plain: string;
-  try {
-    plain = new TextDecoder().decode(Uint8Array.fromBase64(text, { alphabet: "base64url" }));
-  } catch {
-    return null;
-  }
-  const match = /^(\d{1,16})\.(\d{1,9})\.(\d{1,2})$/.exec(plain);
+  const match = /^(\d{1,16})\.(\d{1,9})\.(\d{1,2})$/.exec(decodeCursor(text) ?? "");
   if (match === null) return null;
   return { ts: Number(match[1]), batch: Number(match[2]), index: Number(match[3]) };
 }

@@ -2,11 +2,12 @@
 import type { Conflict } from "../domain/run/decide.ts";
 import type { Parsed, Problem } from "../domain/errors.ts";
 import { refuse } from "../domain/errors.ts";
-import { rawOf } from "../domain/input/json.ts";
+import { type RawJson, rawOf } from "../domain/input/json.ts";
 import { EVENTS_PER_PAGE } from "../domain/limits.ts";
 import { parseOpen, parseRunId } from "../domain/input/parse.ts";
 import { parseQuery } from "../domain/input/ping.ts";
-import type { EventPosition } from "../domain/ports.ts";
+import type { EventPosition, RunPage } from "../domain/ports.ts";
+import type { RunId } from "../domain/run/ids.ts";
 import { statusOf } from "../domain/run/run.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answer, answerWrite, fail } from "./answer.ts";
@@ -44,7 +45,18 @@ export function conflictProblem(id: string, { field }: Conflict): Problem {
   return { code: "id_conflict", message, field };
 }
 
-export function getRun({ runs }: AppDeps): Handle {
+export function getRun(deps: AppDeps): Handle {
+  return answerPage(
+    deps,
+    (id, run) => runJson(id, run, run.next === null ? null : cursorText(run.next)),
+  );
+}
+
+/** Answers with what `json` makes of a run and the page of its events that a query asks for. */
+export function answerPage(
+  { runs }: AppDeps,
+  json: (id: RunId, run: RunPage, isFirst: boolean) => RawJson,
+): Handle {
   return async (c) => {
     const page = parsePage(queryOf(c));
     const id = parseRunId(c.req.param("id") ?? "");
@@ -53,15 +65,15 @@ export function getRun({ runs }: AppDeps): Handle {
     const { after, limit } = page.value;
     const run = await runs.read(c.get("principal").team, id.value, after, limit);
     if (run === null) return fail(c, NO_SUCH_RUN);
-    return answer(c, 200, runJson(id.value, run, run.next === null ? null : cursorText(run.next)));
+    return answer(c, 200, json(id.value, run, after === null));
   };
 }
 
 /** The same bytes for an id that never was and one of another team (decision 32). */
-export const NO_SUCH_RUN: Problem = { code: "not_found", message: "No such run: check its id" };
+const NO_SUCH_RUN: Problem = { code: "not_found", message: "No such run: check its id" };
 
 /** Reads which page of events a query asks for. */
-export function parsePage(query: string): Parsed<{ after: EventPosition | null; limit: number }> {
+function parsePage(query: string): Parsed<{ after: EventPosition | null; limit: number }> {
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;
   const sent = parameters.value.get("events_limit") ?? String(EVENTS_PER_PAGE.default);

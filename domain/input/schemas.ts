@@ -33,8 +33,8 @@ import {
 } from "../limits.ts";
 import { picodollars } from "../money/money.ts";
 import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../run/run.ts";
-import { isCost, isCount, isName, isScores, isText } from "./rules.ts";
-import { parseInstant } from "../time.ts";
+import { instant, name, optional, text } from "./fields.ts";
+import { isCost, isCount, isScores } from "./rules.ts";
 
 /** What a schema promises; underneath each is a Zod schema. */
 export interface Schema<T> {
@@ -54,7 +54,6 @@ export interface Issue {
   readonly params?: { readonly prefix?: "run" | "evt" } | undefined;
 }
 
-const INSTANT = "an ISO 8601 instant in UTC such as 2026-01-31T12:00:00.000Z";
 const COUNT = `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`;
 
 const runId = id<RunId>("run");
@@ -62,12 +61,6 @@ const agent = name(AGENT_CHARS_MAX, "an agent slug");
 const label = optional(text(LABEL_CHARS_MAX));
 const tokens = optional(count());
 const object = z.custom<JsonObject>(isObject, "an object");
-const instant = z.string(INSTANT).transform((sent, context) => {
-  const ms = parseInstant(sent);
-  if (ms !== null) return ms;
-  context.addIssue({ code: "custom", message: INSTANT });
-  return z.NEVER;
-});
 const finishStatus = oneOf(FINISH_STATUSES);
 
 /** Body of `POST /v1/runs`. */
@@ -149,10 +142,6 @@ export const keyBody: Schema<KeyBody> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("ping_token"), name: name(KEY_NAME_CHARS_MAX, "a name"), agent }),
 ], { error: oneOfText(["api_key", "ping_token"]) });
 
-function optional<T extends z.ZodType>(schema: T) {
-  return schema.nullish().transform((value) => value ?? undefined);
-}
-
 /** The verdict on the id (see `judgeId`) is looked up again where the issue becomes a problem. */
 function id<Id extends string>(prefix: "run" | "evt") {
   const expected = `an id such as ${prefix}_eu_ followed by 32 lowercase hex digits`;
@@ -168,17 +157,6 @@ function oneOf<const T extends readonly [string, ...string[]]>(words: T) {
 
 function oneOfText(words: readonly string[]): string {
   return `one of ${words.map((word) => `"${word}"`).join(", ")}`;
-}
-
-function text(charsMax: number) {
-  const expected = `well-formed text of at most ${charsMax} characters`;
-  return z.string(expected).refine((value) => isText(value, charsMax), expected);
-}
-
-function name(charsMax: number, what: string) {
-  const expected = `${what} of 1 to ${charsMax} characters, ` +
-    "well-formed, without control characters or surrounding white space";
-  return z.string(expected).refine((value) => isName(value, charsMax), expected);
 }
 
 function count() {

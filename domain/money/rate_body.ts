@@ -19,10 +19,10 @@ import {
 import { isObject } from "../input/json.ts";
 import type { Body } from "../input/parse.ts";
 import type { Rates, RateTier } from "./rates.ts";
-import { isCount, isName, isText } from "../input/rules.ts";
+import { instant, name, optional, text } from "../input/fields.ts";
+import { isCount } from "../input/rules.ts";
 import type { Schema } from "../input/schemas.ts";
 import { printable, show } from "../input/text.ts";
-import { parseInstant } from "../time.ts";
 
 /** What a team says a model costs. Provider, model and date name it; the rest may be replaced. */
 export interface RateSpec {
@@ -67,18 +67,12 @@ const RATE_DECIMALS_MAX = 6;
 
 const RATE = `a number of dollars per million tokens from 0 to ${RATE_USD_PER_MILLION_MAX} ` +
   `with at most ${RATE_DECIMALS_MAX} decimals`;
-const NAME = `a name of 1 to ${LABEL_CHARS_MAX} characters, ` +
-  "well-formed, without control characters or surrounding white space";
-const INSTANT = "an ISO 8601 instant in UTC such as 2026-01-31T12:00:00.000Z";
-const NOTE = `well-formed text of at most ${RATE_NOTE_CHARS_MAX} characters`;
 const THRESHOLD = `an integer from 1 to ${Number.MAX_SAFE_INTEGER}`;
 const TIERS = `a list of at most ${RATE_TIERS_MAX} objects`;
 
-const name = z.string(NAME).refine((value) => isName(value, LABEL_CHARS_MAX), NAME);
+const label = name(LABEL_CHARS_MAX, "a name");
 const rate = z.number(RATE).refine((value) => ratePerToken(value) !== null, RATE)
   .transform((value) => ratePerToken(value) ?? 0);
-const instant = z.string(INSTANT).refine((value) => parseInstant(value) !== null, INSTANT)
-  .transform((value) => parseInstant(value) ?? 0);
 
 const rateFields = {
   input_usd_per_million: rate,
@@ -92,13 +86,11 @@ const tierFields = {
   ...rateFields,
 };
 const bodyFields = {
-  provider: optional(name),
-  model: name,
+  provider: optional(label),
+  model: label,
   effective_from: optional(instant),
   ...rateFields,
-  note: optional(
-    z.string(NOTE).refine((value) => isText(value, RATE_NOTE_CHARS_MAX), NOTE),
-  ),
+  note: optional(text(RATE_NOTE_CHARS_MAX)),
   tiers: optional(
     z.custom<readonly Readonly<Record<string, unknown>>[]>(isTierList, TIERS),
   ),
@@ -236,8 +228,4 @@ function speaksOfMoney(name: string): boolean {
 
 function isTierList(value: unknown): boolean {
   return Array.isArray(value) && value.length <= RATE_TIERS_MAX && value.every(isObject);
-}
-
-function optional<T extends z.ZodType>(schema: T) {
-  return schema.nullish().transform((value) => value ?? undefined);
 }

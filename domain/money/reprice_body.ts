@@ -9,10 +9,10 @@ import { type Parsed, refuse } from "../errors.ts";
 import { LABEL_CHARS_MAX } from "../limits.ts";
 import type { Body } from "../input/parse.ts";
 import type { RepriceSpec } from "./reprice.ts";
+import { instant, optional } from "../input/fields.ts";
 import { isText } from "../input/rules.ts";
 import type { Schema } from "../input/schemas.ts";
 import { printable } from "../input/text.ts";
-import { parseInstant } from "../time.ts";
 
 /** What is asked for. */
 export interface RepriceRequest {
@@ -34,16 +34,12 @@ const NAME = `a name as the calls sent it, of 1 to ${LABEL_CHARS_MAX} characters
 /** Characters of an unknown field's name that a message repeats. */
 const FIELD_CHARS_MAX = 64;
 
-const INSTANT = "an ISO 8601 instant in UTC such as 2026-01-31T12:00:00.000Z";
-
-const name = z.string(NAME)
+const label = z.string(NAME)
   .refine((value) => value !== "" && isText(value, LABEL_CHARS_MAX), NAME);
-const instant = z.string(INSTANT).refine((value) => parseInstant(value) !== null, INSTANT)
-  .transform((value) => parseInstant(value) ?? 0);
 
 const repriceBody: Schema<RepriceBody> = z.object({
-  model: name,
-  provider: optional(name),
+  model: label,
+  provider: optional(label),
   from: optional(instant),
   to: optional(instant),
   dry_run: optional(z.boolean("true or false")),
@@ -64,8 +60,4 @@ export function parseReprice(body: Body): Parsed<RepriceRequest> {
     return refuse("invalid_field", 'Field "to" must be later than "from"', "to");
   }
   return { ok: true, value: { spec: { model, provider, from, to }, dryRun } };
-}
-
-function optional<T extends z.ZodType>(schema: T) {
-  return schema.nullish().transform((value) => value ?? undefined);
 }
