@@ -7,7 +7,8 @@ import { parseArgs } from "node:util";
 import { z } from "zod";
 import { developmentKey, isTeamKey } from "./domain/credentials.ts";
 import { type Region, REGIONS } from "./domain/run/ids.ts";
-import { type Tier, TIER_NAMES } from "./domain/tiers.ts";
+import { type Tier, TIER_NAMES } from "./domain/plan/tiers.ts";
+import { parseMailServer } from "./mail.ts";
 
 /** What the process runs with. */
 export interface Config {
@@ -20,6 +21,10 @@ export interface Config {
   readonly key: string | null;
   /** Plan of the first team, or null to leave it as it is. */
   readonly tier: Tier | null;
+  /** Address of the first team's owner, or null to leave it as it is. */
+  readonly ownerEmail: string | null;
+  /** URL of the mail server, with its password; null for none. */
+  readonly smtpUrl: string | null;
   /** Whether the worker is also woken by messages of the store's queue. */
   readonly queue: boolean;
   /** Whether this is `deno task dev`. */
@@ -38,6 +43,10 @@ const PORT = "a port from 0 to 65535";
 const KEY = "apk_<region>_<32 lowercase hex digits>";
 const KV = "a path, :memory: or an http(s) URL";
 
+const EMAIL = "an e-mail address";
+/** Never the value itself: it may hold a password. */
+const SMTP = "smtp://[user:password@]host[:port] or smtps://…, special characters as %XX";
+
 const ON_OFF = ["on", "off"] as const;
 
 const settings = z.object({
@@ -50,6 +59,8 @@ const settings = z.object({
     .default("./data/runledger.kv"),
   RUNLEDGER_KEY: z.string().regex(/^apk_[a-z]{2}_[0-9a-f]{32}$/, KEY).optional(),
   RUNLEDGER_QUEUE: z.enum(ON_OFF, `one of ${ON_OFF.join(", ")}`).default("on"),
+  RUNLEDGER_OWNER_EMAIL: z.email(EMAIL).optional(),
+  RUNLEDGER_SMTP_URL: z.string().refine((text) => parseMailServer(text) !== null, SMTP).optional(),
   RUNLEDGER_TIER: z.enum(TIER_NAMES, `one of ${TIER_NAMES.join(", ")}`).optional(),
 });
 
@@ -110,6 +121,8 @@ function toConfig(values: z.infer<typeof settings>, dev: boolean): Config {
     kv: values.RUNLEDGER_KV,
     key: values.RUNLEDGER_KEY ?? (dev ? shared : null),
     tier: values.RUNLEDGER_TIER ?? null,
+    ownerEmail: values.RUNLEDGER_OWNER_EMAIL ?? null,
+    smtpUrl: values.RUNLEDGER_SMTP_URL ?? null,
     queue: values.RUNLEDGER_QUEUE === "on",
     dev,
     refusedKey: isLoopback(values.HOST) ? null : shared,

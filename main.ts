@@ -3,14 +3,18 @@ import { startBackground } from "./background.ts";
 import { parseConfig } from "./config.ts";
 import { Deadlines } from "./domain/deadlines.ts";
 import { BODY_DEADLINE_MS } from "./domain/limits.ts";
+import { createRequestLimits } from "./domain/plan/rate_limit.ts";
 import type { Environment } from "./domain/ports.ts";
 import { createCredentialStore, ensureFirstTeam } from "./kv/teams/credentials.ts";
 import { openStore, StoreRefused } from "./kv/open.ts";
+import { createAgentStore } from "./kv/teams/agents.ts";
 import { createRateCardStore } from "./kv/teams/rate_cards.ts";
+import { createUsageStore } from "./kv/teams/usage.ts";
 import { createSpendStore } from "./kv/pipeline/rollups.ts";
 import { createRunStore } from "./kv/runs/run_store.ts";
 import { isReady } from "./kv/store.ts";
 import { createLineLog } from "./log.ts";
+import { createMailer } from "./mail.ts";
 import { createApp } from "./routes/app.ts";
 import { type RunningServer, serve } from "./routes/serve.ts";
 import { TIMERS } from "./kv/deadline.ts";
@@ -36,15 +40,24 @@ const first = await ensureFirstTeam(store, credentials, environment, config);
 const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS);
 const log = createLineLog(Deno.stdout);
 const rateCards = createRateCardStore(store, environment);
-const { worker, reprices } = startBackground(store, rateCards, environment, log.write);
+const { worker, reprices } = startBackground(
+  store,
+  rateCards,
+  environment,
+  log.write,
+  config.smtpUrl === null ? null : createMailer(config.smtpUrl),
+);
 const app = createApp({
   region,
   runs: createRunStore(store, rateCards),
   credentials,
   spend: createSpendStore(store),
+  usage: createUsageStore(store),
+  agents: createAgentStore(store),
   rateCards,
   reprices,
   environment,
+  limits: createRequestLimits(() => performance.now()),
   bodyDeadlines,
   ready: () => isReady(store),
   draining: () => shutdown.begun(),

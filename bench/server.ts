@@ -15,17 +15,20 @@ import { Deadlines } from "../domain/deadlines.ts";
 import { decideFinish, decideHeartbeat, decideOpen } from "../domain/run/decide.ts";
 import { decideAppend, EMPTY_LEDGER } from "../domain/run/ledger.ts";
 import { BODY_DEADLINE_MS } from "../domain/limits.ts";
+import { createRequestLimits } from "../domain/plan/rate_limit.ts";
 import type { RunStore } from "../domain/ports.ts";
 import { createRateCard } from "../domain/money/rate_card.ts";
 import { createCredentialStore } from "../kv/teams/credentials.ts";
 import { TIMERS } from "../kv/deadline.ts";
 import type { BackEnd } from "../kv/kv_limits.ts";
 import { openStore } from "../kv/open.ts";
+import { createAgentStore } from "../kv/teams/agents.ts";
 import { createRateCardStore } from "../kv/teams/rate_cards.ts";
 import { createRepriceStore } from "../kv/reprice/reprice_jobs.ts";
 import { createSpendStore } from "../kv/pipeline/rollups.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import type { Store } from "../kv/store.ts";
+import { createUsageStore } from "../kv/teams/usage.ts";
 import { createLineLog } from "../log.ts";
 import { createApp } from "../routes/app.ts";
 import { serve } from "../routes/serve.ts";
@@ -82,8 +85,11 @@ const app = createApp({
   credentials: createCredentialStore(store, environment, { region: "eu", refusedSecret: null }),
   rateCards,
   spend: createSpendStore(store),
+  usage: createUsageStore(store),
+  agents: createAgentStore(store),
   reprices,
   environment,
+  limits: createRequestLimits(() => performance.now()),
   bodyDeadlines: new Deadlines(BODY_DEADLINE_MS, TIMERS),
   ready: () => Promise.resolve(true),
   draining: () => false,

@@ -14,7 +14,7 @@ function hexOf(n: number): string {
   return n.toString(16).padStart(32, "0");
 }
 
-/** Creates teams 1 to `count`; on a file that has them, `count` must be 1. */
+/** Creates teams 1 to `count`, none with a request rate; on a file that has them, `count` must be 1. */
 export async function createTeams(store: Store, count: number): Promise<void> {
   let secret: Uint8Array | null = null;
   const environment = {
@@ -25,10 +25,10 @@ export async function createTeams(store: Store, count: number): Promise<void> {
   };
   const options = { region: REGION, refusedSecret: null } as const;
   const credentials = createCredentialStore(store, environment, options);
-  const first = { region: REGION, key: keyOf(1), tier: "business" } as const;
+  const first = { region: REGION, key: keyOf(1), tier: "enterprise" } as const;
   await ensureFirstTeam(store, credentials, environment, first);
   for (let n = 2; n <= count; n++) {
-    const team = await createTeam(store, "business");
+    const team = await createTeam(store, "enterprise");
     secret = Uint8Array.fromHex(hexOf(n));
     const created = await credentials.create(team, SPEC);
     if (created.secret !== keyOf(n)) throw new Error(`Team ${n} got another key than is sent`);

@@ -6,7 +6,8 @@
 import { type Parsed, type Problem, refuse } from "./errors.ts";
 import { isRegion, type Region } from "./run/ids.ts";
 import { show } from "./input/text.ts";
-import type { Tier } from "./tiers.ts";
+import type { Rate } from "./plan/token_bucket.ts";
+import type { Tier } from "./plan/tiers.ts";
 
 /** What a team key may be allowed to do. */
 export const SCOPES = ["ingest", "read", "admin"] as const;
@@ -25,6 +26,10 @@ export interface Team {
   readonly name: string;
   /** Plan. */
   readonly tier: Tier;
+  /** Where notices are sent; absent when nobody is to get them. */
+  readonly ownerEmail?: string;
+  /** Request rate in place of the plan's (decision 36). */
+  readonly rate?: Rate;
 }
 
 /** Who makes a request: a team by one of its credentials. */

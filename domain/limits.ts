@@ -96,3 +96,15 @@ export const RATE_ROWS_MAX = 1_000;
 
 /** Default rows on one page of the rate card. */
 export const RATES_PER_PAGE = { default: 200, max: 1_000 } as const;
+
+/** How much faster and larger the control API's bucket is than the plan's (decision 36). */
+export const CONTROL_RATE_FACTOR = 2;
+
+/**
+ * Teams that a rate is surely remembered for. So many others take longer to ask than a bucket of any
+ * plan takes to fill, so that who is forgotten would be full again.
+ */
+export const RATE_TEAMS_MAX = 20_000;
+
+/** Credentials that may fail from one address in a while, and how many addresses are remembered. */
+export const FAILED_TRIES = { max: 30, windowMs: 60_000, addressesMax: 10_000 } as const;

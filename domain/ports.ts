@@ -4,15 +4,17 @@
  * @module
  */
 import type { FinishRequest, HeartbeatRequest, OpenRequest, Outcome } from "./run/decide.ts";
-import type { CredentialRecord, Grant, Principal, Team } from "./credentials.ts";
+import type { CredentialRecord, Grant, Principal, Team, TeamId } from "./credentials.ts";
 import type { RunEvent } from "./run/event.ts";
 import type { Picodollars } from "./money/money.ts";
 import type { RateSpec } from "./money/rate_body.ts";
 import type { RateCard, RateMatch, RateRow } from "./money/rates.ts";
-import type { Problem } from "./errors.ts";
+import type { Parsed, Problem } from "./errors.ts";
+import type { AgentPage, AgentRecord, AgentsQuery } from "./run/agents.ts";
 import type { RunId } from "./run/ids.ts";
 import type { StoredRun } from "./run/record.ts";
 import type { RollupKind, RollupRow } from "./spend/rollup.ts";
+import type { Notice, NoticeName, SendOutcome } from "./plan/notice.ts";
 
 /** The outcome of a call that may create an agent. */
 export type CappedOutcome = Outcome | { readonly kind: "refused"; readonly problem: Problem };
@@ -124,6 +126,14 @@ export interface SpendStore {
   rows(team: Team, kind: RollupKind, fromDay: string, toDay: string): AsyncIterable<RollupRow>;
 }
 
+/** The agents of all teams, and what their runs come to. */
+export interface AgentStore {
+  /** Reads one; null when the team has none of that slug. */
+  read(team: Team, slug: string): Promise<AgentRecord | null>;
+  /** Lists a page, or says why not in this order. */
+  list(team: Team, query: AgentsQuery): Promise<Parsed<AgentPage>>;
+}
+
 /** What a new credential is. */
 export interface CredentialSpec {
   /** Name for people. */
@@ -153,4 +163,72 @@ export interface Environment {
   now(): number;
   /** Fresh random bytes. */
   random(bytes: number): Uint8Array;
+}
+
+/** Events of one month. */
+export interface MonthUse {
+  /** The month, `YYYY-MM` in UTC. */
+  readonly month: string;
+  /** Events counted. */
+  readonly used: number;
+}
+
+/** What teams use. Methods reject with `StorageUnavailable` when the store fails. */
+export interface UsageStore {
+  /** Events counted in a month, `YYYY-MM`. */
+  used(team: TeamId, month: string): Promise<number>;
+  /** The last months with usage, latest first. */
+  months(team: TeamId, max: number): Promise<readonly MonthUse[]>;
+  /** The notices of a month, by percent. */
+  notices(team: TeamId, month: string): Promise<readonly Notice[]>;
+}
+
+/** A notice with the version it was read in. */
+export interface ReadNotice {
+  /** The notice. */
+  readonly notice: Notice;
+  /** Changes with it. */
+  readonly version: string;
+}
+
+/** The notices about quotas as the job sees them. Methods reject with `StorageUnavailable`. */
+export interface NoticeStore {
+  /** All teams. */
+  teams(): AsyncIterable<TeamId>;
+  /** A team as it is now; null when there is none. */
+  team(id: TeamId): Promise<Team | null>;
+  /** Events counted in a month, `YYYY-MM`. */
+  used(team: TeamId, month: string): Promise<number>;
+  /** Whether there is such a notice. */
+  has(name: NoticeName): Promise<boolean>;
+  /** Stores a new notice; answers false when there is one of that name. */
+  add(notice: Notice): Promise<boolean>;
+  /** The notices about which something is still to be done. */
+  open(): Promise<readonly ReadNotice[]>;
+  /** Changes a notice; answers null when somebody else did since it was read. */
+  change(known: ReadNotice, to: Notice): Promise<ReadNotice | null>;
+}
+
+/** An e-mail in plain text. */
+export interface Mail {
+  /** Address of the recipient. */
+  readonly to: string;
+  /** One line. */
+  readonly subject: string;
+  /** The text. */
+  readonly text: string;
+  /** The same for each try of one message, without its angle brackets: no space, at most 200 characters. */
+  readonly messageId: string;
+}
+
+/** Sends e-mails. */
+export interface Mailer {
+  /**
+   * Sends one. It never rejects.
+   *
+   * @param given called once the mail server is ready for the text and before it gets any; when it
+   * rejects, the server does not get it
+   * @param signal ends the try early
+   */
+  send(mail: Mail, given: () => Promise<void>, signal: AbortSignal): Promise<SendOutcome>;
 }

@@ -24,12 +24,21 @@ export type StageHandler = (run: DirtyRun) => Promise<void>;
 /** The stages behind the cost that have work to do. */
 export type StageHandlers = ReadonlyMap<Stage, StageHandler>;
 
+/** Work beside the worker's own, which goes on as long as it does. */
+export interface Companion {
+  start(): void;
+  /** Tells it that runs of a team were brought up to date. */
+  projected(team: TeamId): void;
+  stop(): Promise<void>;
+}
+
 /** What the worker is built from. */
 export interface WorkerDeps {
   readonly store: PipelineStore;
   readonly handlers: StageHandlers;
   /** Jobs that price calls anew. */
   readonly reprices: Pick<RepriceStore, "work" | "underWay">;
+  readonly companion?: Companion;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Takes one line about what went wrong. */
@@ -75,6 +84,7 @@ export class Worker {
   /** Begins to work, with what an earlier process left. */
   start(): void {
     this.#running ??= this.#run();
+    this.#deps.companion?.start();
   }
 
   /** Says that there may be something to do. */
@@ -95,7 +105,7 @@ export class Worker {
     this.#stopped = true;
     this.#alarm.ring();
     this.#endOfRest.ring();
-    await this.#running;
+    await Promise.all([this.#running, this.#deps.companion?.stop()]);
   }
 
   async #run(): Promise<void> {
@@ -165,6 +175,7 @@ export class Worker {
     const { store } = this.#deps;
     try {
       await store.project(team, runs);
+      this.#deps.companion?.projected(team);
     } catch (error) {
       if (error instanceof StorageUnavailable) throw error;
       if (runs.length > 1) {

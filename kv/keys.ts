@@ -98,6 +98,24 @@ export const keys = {
   modelRuns: (team: TeamId, model: string): Deno.KvKey => ["model_run", team, model],
   /** Events counted in a month, `YYYY-MM`. Only ever a sum: never check it. */
   usage: (team: TeamId, month: string): Deno.KvKey => ["usage", team, month],
+  /** The notices about a month. */
+  notices: (team: TeamId, month: string): Deno.KvKey => ["notice", team, month],
+  /** A notice about a month; there is one for each percent, ever. */
+  notice: (team: TeamId, month: string, percent: number): Deno.KvKey => [
+    "notice",
+    team,
+    month,
+    percent,
+  ],
+  /** All notices that are not told yet. */
+  openNotices: (): Deno.KvKey => ["open_notice"],
+  /** A notice that is not told yet. */
+  openNotice: (team: TeamId, month: string, percent: number): Deno.KvKey => [
+    "open_notice",
+    team,
+    month,
+    percent,
+  ],
   /** The roll-ups of a kind, from one day to another inclusive: `true` is behind every name. */
   rollups: (team: TeamId, kind: RollupKind, fromDay: string, toDay: string) => ({
     start: ["rollup", team, kind, fromDay] as Deno.KvKey,
@@ -113,6 +131,21 @@ export const keys = {
   ],
   /** An agent, written once. */
   agent: (team: TeamId, slug: string): Deno.KvKey => ["agent", team, slug],
+  /** A team's agents behind a slug, by slug; from the first when there is none. */
+  agentsAfter: (team: TeamId, slug: string | null): Deno.KvListSelector => ({
+    // `true` is behind every other part of a key.
+    start: slug === null ? ["agent", team] : ["agent", team, slug, true],
+    end: ["agent", team, true],
+  }),
+  /** What the runs of all agents of a team come to. */
+  agentActivities: (team: TeamId): Deno.KvKey => ["agent_activity", team],
+  /** The same of agents from one slug to another inclusive. */
+  agentActivityRange: (team: TeamId, first: string, last: string): Deno.KvListSelector => ({
+    start: ["agent_activity", team, first],
+    end: ["agent_activity", team, last, true],
+  }),
+  /** What the runs of an agent come to. */
+  agentActivity: (team: TeamId, slug: string): Deno.KvKey => ["agent_activity", team, slug],
   /** How many agents a team has; checked by every write that adds one. */
   agentCount: (team: TeamId): Deno.KvKey => ["agent_count", team],
   /**
@@ -128,6 +161,8 @@ export const keys = {
   teamCredentials: (team: TeamId): Deno.KvKey => ["team_credential", team],
   /** The hash of one of a team's credentials. */
   teamCredential: (team: TeamId, id: string): Deno.KvKey => ["team_credential", team, id],
+  /** All teams. */
+  teams: (): Deno.KvKey => ["team"],
   /** A team. */
   team: (team: TeamId): Deno.KvKey => ["team", team],
   /** Every run of every team. */

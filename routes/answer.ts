@@ -30,7 +30,11 @@ export function answerText(
   type = "text/plain; charset=UTF-8",
   headers?: Headers,
 ): Response {
-  const all = { "Content-Type": type, "X-Request-Id": c.get("requestId"), ...headers };
+  const own = { "Content-Type": type, "X-Request-Id": c.get("requestId") };
+  const rate = c.get("rate");
+  const all = rate === undefined
+    ? { ...own, ...headers }
+    : { ...own, "RateLimit-Policy": c.get("ratePolicy") ?? "", "RateLimit": rate, ...headers };
   return new Response(text, { status, headers: all });
 }
 

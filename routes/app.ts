@@ -1,20 +1,23 @@
 /**
  * The application: the table of routes, and the order in which a request is checked
- * (decisions, section 2): host, route, shutting down, credential, body, then the handler.
+ * (decisions, section 2): host, route, shutting down, too busy, credential, rate, scope, body, the handler.
  */
 import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import type { Requirement, Scope } from "../domain/credentials.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Facts, Guard, Handle, Route } from "./context.ts";
+import { getAgent, listAgents } from "./agents.ts";
 import { appendEvents } from "./events.ts";
 import { finishRun } from "./finish.ts";
 import { healthz, readyz, SHUTTING_DOWN } from "./health.ts";
 import { sendHeartbeat } from "./heartbeats.ts";
 import { createKey, listKeys, revokeKey } from "./keys.ts";
 import { readJsonBody } from "./guards/body.ts";
-import { requireCredential } from "./guards/credential.ts";
+import { requireCredential, requireScope } from "./guards/credential.ts";
 import { requireHost } from "./guards/host.ts";
+import { limitRate } from "./guards/rate.ts";
+import { Room } from "./guards/room.ts";
 import { ping } from "./ping.ts";
 import { createPipeline } from "./pipeline.ts";
 import { deleteRate, listRates, matchRate, putRate } from "./rate_card.ts";
@@ -22,6 +25,7 @@ import { getRunCost } from "./run_cost.ts";
 import { getReprice, listReprices, startReprice } from "./reprice.ts";
 import { getRun, openRun } from "./runs.ts";
 import { getSpend, getUnpriced } from "./spend.ts";
+import { getUsage } from "./usage.ts";
 
 /** Every route, with what it asks of a credential. */
 export function routeTable(deps: AppDeps): Route[] {
@@ -43,8 +47,11 @@ export function routeTable(deps: AppDeps): Route[] {
     route("GET", "/v1/rate-card/reprice", key("admin"), listReprices(deps)),
     route("GET", "/v1/rate-card/reprice/:id", key("admin"), getReprice(deps)),
     route("DELETE", "/v1/rate-card/:id", key("admin"), deleteRate(deps)),
+    route("GET", "/v1/agents", key("read"), listAgents(deps)),
+    route("GET", "/v1/agents/:slug", key("read"), getAgent(deps)),
     route("GET", "/v1/spend", key("read"), getSpend(deps)),
     route("GET", "/v1/spend/unpriced", key("read"), getUnpriced(deps)),
+    route("GET", "/v1/usage", key("read"), getUsage(deps)),
     route("GET", "/healthz", null, healthz()),
     route("GET", "/readyz", null, readyz(deps)),
   ];
@@ -53,11 +60,12 @@ export function routeTable(deps: AppDeps): Route[] {
 /** Builds the application. It opens nothing and keeps no state of its own. */
 export function createApp(deps: AppDeps): Hono<Facts> {
   const app = new Hono<Facts>();
-  const pipeline = createPipeline(deps);
+  const room = new Room();
+  const pipeline = createPipeline(deps, room);
   const table = routeTable(deps);
   for (const route of table) {
     const name = `${route.method} ${route.path}`;
-    app.on(route.method, [route.path], pipeline(name, guards(deps, route), route.handler));
+    app.on(route.method, [route.path], pipeline(name, guards(deps, room, route), route.handler));
   }
   app.notFound(pipeline(null, [requireHost], refuseUnknown(table)));
   return app;
@@ -79,11 +87,17 @@ function key(scope: Scope): Requirement {
 }
 
 /** What a route's requests must pass, in the order of decision 2. */
-function guards(deps: AppDeps, { method, requires }: Route): Guard[] {
+function guards(deps: AppDeps, room: Room, { method, requires }: Route): Guard[] {
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   return [
     requireHost,
-    ...(requires === null ? [] : [whileServing, requireCredential(deps, requires)]),
+    ...(requires === null ? [] : [
+      whileServing,
+      room.require,
+      requireCredential(deps, requires),
+      limitRate(deps, requires.scope === "ingest" ? "ingest" : "control"),
+      requireScope(requires),
+    ]),
     ...(method === "POST" || method === "PUT" ? [readJsonBody(deps.bodyDeadlines)] : []),
   ];
 }

@@ -1,11 +1,13 @@
 /** What a request carries from its guards to its handler. */
 import type { Context } from "hono";
 import type {
+  AgentStore,
   CredentialStore,
   Environment,
   RateCardStore,
   RunStore,
   SpendStore,
+  UsageStore,
 } from "../domain/ports.ts";
 import type { RepriceStore } from "../domain/money/reprice_job.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
@@ -13,15 +15,21 @@ import type { Principal, Requirement } from "../domain/credentials.ts";
 import type { ErrorCode } from "../domain/errors.ts";
 import type { Region } from "../domain/run/ids.ts";
 import type { Body, ParseContext } from "../domain/input/parse.ts";
-import { TIERS } from "../domain/tiers.ts";
+import type { RequestLimits } from "../domain/plan/rate_limit.ts";
+import { TIERS } from "../domain/plan/tiers.ts";
 
 /** Facts of one request. Each is set by the guard of its name before the handler runs. */
 export interface Facts {
+  /** What the server knows of the connection. */
+  Bindings: { readonly remoteAddr: Deno.Addr };
   Variables: {
     requestId: string;
     /** Method and pattern, such as `POST /v1/runs/:id/finish`; never a path with ids. */
     route: string;
     principal: Principal;
+    /** What is left of the team's rate, and what it is, as header values; absent without a limit. */
+    rate: string | undefined;
+    ratePolicy: string | undefined;
     body: Body;
     /** Code of the refusal, for the log. */
     error: ErrorCode;
@@ -42,9 +50,13 @@ export interface AppDeps {
   readonly runs: RunStore;
   readonly credentials: CredentialStore;
   readonly spend: SpendStore;
+  readonly usage: UsageStore;
+  readonly agents: AgentStore;
   readonly rateCards: RateCardStore;
   readonly reprices: RepriceStore;
   readonly environment: Environment;
+  /** What requests are counted by. */
+  readonly limits: RequestLimits;
   /** How long clients may take to send a body. */
   readonly bodyDeadlines: Deadlines;
   /** Whether the store answers. */

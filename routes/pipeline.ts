@@ -10,6 +10,7 @@ import { rawOf } from "../domain/input/json.ts";
 import { formatInstant } from "../domain/time.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Guard, Handle, RequestContext } from "./context.ts";
+import { OVERLOADED, type Room } from "./guards/room.ts";
 
 /** Makes the handler of a route; `route` names it in the log, `null` where a path names none. */
 export type Pipeline = (
@@ -19,7 +20,7 @@ export type Pipeline = (
 ) => (c: RequestContext) => Promise<Response>;
 
 /** Creates the pipeline that all routes of an application share. */
-export function createPipeline(deps: AppDeps): Pipeline {
+export function createPipeline(deps: AppDeps, room: Room): Pipeline {
   // Unique across restarts by the prefix, within the process by the number.
   const prefix = deps.environment.random(6).toHex();
   let requests = 0;
@@ -29,11 +30,13 @@ export function createPipeline(deps: AppDeps): Pipeline {
     c.set("requestId", `${prefix}-${++requests}`);
     if (route !== null) c.set("route", route);
     let response: Response;
+    room.enter();
     try {
       response = await pass(c, guards) ?? await handle(c);
     } catch (error) {
       response = failure(deps, c, error);
     }
+    room.leave();
     deps.log(logLine(c, response.status, deps.environment.now(), performance.now() - startedMs));
     return response;
   };
@@ -64,8 +67,6 @@ function failure(deps: AppDeps, c: RequestContext, error: unknown): Response {
     ? fail(c, { code: "storage_unavailable", message: "The store did not confirm: retry" })
     : fail(c, { code: "internal_error", message: "This is our fault: retry, then report it" });
 }
-
-const OVERLOADED = { code: "overloaded", message: "Too much is waiting: retry" } as const;
 
 /** One JSON line a request: never a body, a credential, an id from a path, or a query. */
 function logLine(c: RequestContext, status: number, nowMs: number, tookMs: number): string {

@@ -20,16 +20,16 @@ interface Cohort {
 
 /** Serves an application. */
 export function serve(
-  fetch: (request: Request) => Response | Promise<Response>,
+  fetch: (request: Request, connection: Deno.ServeHandlerInfo) => Response | Promise<Response>,
   hostname: string,
   port: number,
 ): RunningServer {
   let cohort: Cohort = { count: 0, done: Promise.withResolvers() };
-  const server = Deno.serve({ hostname, port, onListen() {} }, async (request) => {
+  const server = Deno.serve({ hostname, port, onListen() {} }, async (request, connection) => {
     const mine = cohort;
     mine.count++;
     try {
-      return await fetch(request);
+      return await fetch(request, connection);
     } finally {
       if (--mine.count === 0 && mine !== cohort) mine.done.resolve();
     }

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type Config, parseConfig, SETTING_NAMES } from "../config.ts";
 import { developmentKey } from "../domain/credentials.ts";
+import { parseMailServer } from "../mail.ts";
 
 const OWN_KEY = `apk_eu_${"ab".repeat(16)}`;
 
@@ -23,6 +24,8 @@ Deno.test("settings: without any the service is private to this machine and mint
     kv: "./data/runledger.kv",
     key: null,
     tier: null,
+    ownerEmail: null,
+    smtpUrl: null,
     queue: true,
     dev: false,
     refusedKey: null,
@@ -38,6 +41,8 @@ Deno.test("settings: each is read under its own name, others of the environment 
     RUNLEDGER_KEY: OWN_KEY.replace("eu", "us"),
     RUNLEDGER_TIER: "free",
     RUNLEDGER_QUEUE: "off",
+    RUNLEDGER_OWNER_EMAIL: "owner@example.org",
+    RUNLEDGER_SMTP_URL: "smtps://owner%40example.org:p%40ss@mail.example.org:2465",
     PATH: "/bin",
     runledger_key: "x",
   };
@@ -48,6 +53,8 @@ Deno.test("settings: each is read under its own name, others of the environment 
     kv: "https://kv.example/db",
     key: OWN_KEY.replace("eu", "us"),
     tier: "free",
+    ownerEmail: "owner@example.org",
+    smtpUrl: "smtps://owner%40example.org:p%40ss@mail.example.org:2465",
     queue: false,
     dev: false,
     refusedKey: developmentKey("us"),
@@ -93,6 +100,22 @@ const WRONG: Record<string, readonly string[]> = {
   RUNLEDGER_REGION: ["fr", "EU", "eu "],
   RUNLEDGER_KV: ["ftp://x/y", "postgres://x"],
   RUNLEDGER_KEY: ["x", OWN_KEY.slice(1), `${OWN_KEY}0`, OWN_KEY.toUpperCase()],
+  RUNLEDGER_OWNER_EMAIL: [
+    "owner",
+    "a@b",
+    "a b@example.org",
+    "x <x@example.org>",
+    "a@example.org,b",
+  ],
+  RUNLEDGER_SMTP_URL: [
+    "mail.example.org",
+    "http://mail.example.org",
+    "smtp://",
+    "smtp://mail.example.org/path",
+    "smtp://mail.example.org?pool=true",
+    "smtp://mail.example.org:99999",
+    "smtp://u:100%@mail.example.org",
+  ],
   RUNLEDGER_TIER: ["Free", "gold"],
 };
 
@@ -142,4 +165,26 @@ Deno.test("settings: no problem repeats the key, which is a secret", () => {
   assert(!found.includes("5ec5"));
   const foreign = secret.slice(0, -1).replace("eu", "us");
   assert(!problems({ RUNLEDGER_KEY: foreign }).join().includes("5ec5"));
+});
+
+Deno.test("settings: no problem repeats the mail server's URL, which holds a password", () => {
+  const found = problems({ RUNLEDGER_SMTP_URL: "smtp://me:5ec5ec@mail.example.org/x" });
+  assertEquals(found.length, 1);
+  assert(!found.join().includes("5ec5"), found.join());
+});
+
+Deno.test("settings: a mail server's port follows from its scheme, names may be addresses", () => {
+  const login = { user: "a@b", pass: "p:%" };
+  assertEquals(parseMailServer("smtp://mail"), {
+    host: "mail",
+    port: 587,
+    secure: false,
+    login: null,
+  });
+  assertEquals(parseMailServer("smtps://a%40b:p:%25@[::1]/"), {
+    host: "::1",
+    port: 465,
+    secure: true,
+    login,
+  });
 });

@@ -1,6 +1,8 @@
 /**
  * Kinds of fields that several bodies have. An `error` text completes the sentence "must be …".
  *
+ * They are parts of schemas, internal because their types are Zod's; see `Schema` for what a schema is.
+ *
  * @module
  */
 import { z } from "zod";
@@ -9,28 +11,46 @@ import { isName, isText } from "./rules.ts";
 
 const INSTANT = "an ISO 8601 instant in UTC such as 2026-01-31T12:00:00.000Z";
 
-/** An instant, as unix milliseconds (decision 12). */
-export const instant: z.ZodType<number, unknown> = z.string(INSTANT).transform((sent, context) => {
-  const ms = parseInstant(sent);
-  if (ms !== null) return ms;
-  context.addIssue({ code: "custom", message: INSTANT });
-  return z.NEVER;
-});
+/**
+ * An instant, as unix milliseconds (decision 12).
+ *
+ * @internal
+ */
+export function instant(): z.ZodType<number, unknown> {
+  return z.string(INSTANT).transform((sent, context) => {
+    const ms = parseInstant(sent);
+    if (ms !== null) return ms;
+    context.addIssue({ code: "custom", message: INSTANT });
+    return z.NEVER;
+  });
+}
 
-/** A field that may be absent; `null` is as absent (decision 8). */
+/**
+ * A field that may be absent; `null` is as absent (decision 8).
+ *
+ * @internal
+ */
 export function optional<T extends z.ZodType>(
   schema: T,
 ): z.ZodType<z.output<T> | undefined, unknown> {
   return schema.nullish().transform((value) => value ?? undefined);
 }
 
-/** Any well-formed text. */
+/**
+ * Any well-formed text.
+ *
+ * @internal
+ */
 export function text(charsMax: number): z.ZodType<string, unknown> {
   const expected = `well-formed text of at most ${charsMax} characters`;
   return z.string(expected).refine((value) => isText(value, charsMax), expected);
 }
 
-/** A text that people see and filter by. */
+/**
+ * A text that people see and filter by.
+ *
+ * @internal
+ */
 export function name(charsMax: number, what: string): z.ZodType<string, unknown> {
   const expected = `${what} of 1 to ${charsMax} characters, ` +
     "well-formed, without control characters or surrounding white space";

@@ -67,7 +67,7 @@ const finishStatus = oneOf(FINISH_STATUSES);
 export const openBody: Schema<OpenBody> = z.object({
   id: runId,
   agent,
-  started_at: instant,
+  started_at: instant(),
   customer_id: label,
   feature: label,
   metadata: optional(object),
@@ -83,7 +83,7 @@ export const openBody: Schema<OpenBody> = z.object({
 export const eventBody: Schema<EventBody> = z.object({
   id: id<EventId>("evt"),
   type: name(EVENT_TYPE_CHARS_MAX, "an event type"),
-  ts: instant,
+  ts: instant(),
   data: object,
   turn: optional(z.int("an integer from 1").min(1, "an integer from 1")),
 });
@@ -106,7 +106,7 @@ export const logData: Schema<LogData> = z.object({ message: optional(z.string("a
 /** Body of `POST /v1/runs/{id}/finish`. */
 export const finishBody: Schema<FinishBody> = z.object({
   status: finishStatus,
-  finished_at: instant,
+  finished_at: instant(),
   output: optional(object),
   scores: optional(scores()),
   metadata: optional(object),
@@ -117,8 +117,8 @@ export const heartbeatBody: Schema<HeartbeatFields> = z.object({
   id: optional(runId),
   agent,
   status: optional(oneOf(HEARTBEAT_STATUSES)),
-  started_at: optional(instant),
-  finished_at: optional(instant),
+  started_at: optional(instant()),
+  finished_at: optional(instant()),
   cost_usd: optional(cost()),
   model: label,
   provider: label,

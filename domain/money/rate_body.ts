@@ -88,7 +88,7 @@ const tierFields = {
 const bodyFields = {
   provider: optional(label),
   model: label,
-  effective_from: optional(instant),
+  effective_from: optional(instant()),
   ...rateFields,
   note: optional(text(RATE_NOTE_CHARS_MAX)),
   tiers: optional(

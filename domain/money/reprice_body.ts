@@ -40,8 +40,8 @@ const label = z.string(NAME)
 const repriceBody: Schema<RepriceBody> = z.object({
   model: label,
   provider: optional(label),
-  from: optional(instant),
-  to: optional(instant),
+  from: optional(instant()),
+  to: optional(instant()),
   dry_run: optional(z.boolean("true or false")),
 });
 

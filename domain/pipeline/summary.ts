@@ -23,6 +23,14 @@ export interface Seen {
   readonly repricings: number;
 }
 
+/** When a run began and was last heard of, by its opening and its close. */
+export interface RunTimes {
+  /** Start by the client's clock, unix milliseconds. */
+  readonly startedAt: number;
+  /** Arrival of the later of opening and close, unix milliseconds. */
+  readonly receivedAt: number;
+}
+
 /** A run's summary. */
 export interface RunSummary {
   /** The state it was made of. */
@@ -31,6 +39,8 @@ export interface RunSummary {
   readonly revision: number;
   /** What the run adds to the roll-ups; null until its opening says for whom and when. */
   readonly contribution: Contribution | null;
+  /** When it was; null until its opening has arrived. */
+  readonly times: RunTimes | null;
 }
 
 /** The state of a run that a summary of it would see. */
@@ -60,7 +70,13 @@ export function summarize(head: RunHead, previous: RunSummary | null): RunSummar
   const same = previous !== null && previous.seen.closing && opened &&
     previous.seen.batches === seen.batches && previous.seen.repricings === seen.repricings;
   const revision = !seen.closing ? 0 : (previous?.revision ?? 0) + (same ? 0 : 1);
-  return { seen, revision, contribution: contributionOf(head) };
+  return { seen, revision, contribution: contributionOf(head), times: timesOf(head) };
+}
+
+function timesOf({ parts: { opening, closing } }: RunHead): RunTimes | null {
+  if (opening === null) return null;
+  const receivedAt = Math.max(opening.receivedAt, closing?.receivedAt ?? 0);
+  return { startedAt: opening.startedAt, receivedAt };
 }
 
 function contributionOf(head: RunHead): Contribution | null {

@@ -1,10 +1,16 @@
 /**
- * Agents: created by the first run that names them, up to the plan's cap (decision 39).
+ * Agents: created by the first run that names them, up to the plan's cap (decision 39), and what their
+ * runs come to.
  *
  * @module
  */
-import type { Problem } from "../errors.ts";
-import { type Tier, TIERS } from "../tiers.ts";
+import { type Parsed, type Problem, refuse } from "../errors.ts";
+import { parseQuery } from "../input/ping.ts";
+import { show } from "../input/text.ts";
+import type { RunSummary } from "../pipeline/summary.ts";
+import { type Tier, TIERS } from "../plan/tiers.ts";
+import type { RunId } from "./ids.ts";
+import type { RunStatus } from "./run.ts";
 
 /** Why a team may not have one more agent; null when it may. */
 export function agentCapRefusal(tier: Tier, agents: number): Problem | null {
@@ -15,4 +21,200 @@ export function agentCapRefusal(tier: Tier, agents: number): Problem | null {
       "use an existing agent or change the plan",
     field: "agent",
   };
+}
+
+/** What a run says of its agent. */
+export interface AgentRun {
+  /** The agent's slug. */
+  readonly agent: string;
+  /** The run. */
+  readonly id: RunId;
+  /** Its status. */
+  readonly status: RunStatus;
+  /** Start by the client's clock, unix milliseconds. */
+  readonly startedAt: number;
+  /** Arrival of the later of opening and close, unix milliseconds. */
+  readonly receivedAt: number;
+}
+
+/** What the runs of an agent come to. */
+export interface AgentActivity {
+  /** How many runs, however they ended. */
+  readonly runs: number;
+  /** How many of them are `success`. */
+  readonly succeeded: number;
+  /** How many of them are `failed`. */
+  readonly failed: number;
+  /** How many of them are `running`. */
+  readonly running: number;
+  /** Latest arrival of an opening or a close, unix milliseconds. */
+  readonly lastSeen: number;
+  /** The run that started last; of several at one instant the one with the greatest id. */
+  readonly lastRun: Pick<AgentRun, "id" | "status" | "startedAt">;
+}
+
+/** A run as its agent counts it; null until its opening says which agent that is. */
+export function agentRunOf(id: RunId, summary: RunSummary | null): AgentRun | null {
+  if (!summary?.contribution || !summary.times) return null;
+  const { agent, status } = summary.contribution.labels;
+  return agent === null ? null : { agent, id, status, ...summary.times };
+}
+
+/**
+ * Counts a run in, or what changed of one that is counted already.
+ *
+ * Counts change by differences, and the rest are maxima of what never gets less: the order in which
+ * runs and their states come cannot matter.
+ *
+ * @param known what the agent's runs came to so far
+ * @param before the run as it is counted in `known`; null when it is not
+ */
+export function addAgentRun(
+  known: AgentActivity | null,
+  before: AgentRun | null,
+  after: AgentRun,
+): AgentActivity {
+  const change = (status: RunStatus) =>
+    Number(after.status === status) - Number(before?.status === status);
+  const { id, status, startedAt } = after;
+  const isLast = known === null || compareStarts(after, known.lastRun) >= 0;
+  return {
+    runs: (known?.runs ?? 0) + (before === null ? 1 : 0),
+    succeeded: (known?.succeeded ?? 0) + change("success"),
+    failed: (known?.failed ?? 0) + change("failed"),
+    running: (known?.running ?? 0) + change("running"),
+    lastSeen: Math.max(known?.lastSeen ?? 0, after.receivedAt),
+    lastRun: isLast ? { id, status, startedAt } : known.lastRun,
+  };
+}
+
+type Start = Pick<AgentRun, "id" | "startedAt">;
+
+function compareStarts(a: Start, b: Start): number {
+  return a.startedAt - b.startedAt || compareTexts(a.id, b.id);
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** An agent as it is read back. */
+export interface AgentRecord {
+  /** Its slug. */
+  readonly agent: string;
+  /** When its first run arrived, unix milliseconds. */
+  readonly firstSeen: number;
+  /** What its runs come to; null until the first is summed up. */
+  readonly activity: AgentActivity | null;
+}
+
+/** Agents on one page of the list. */
+export const AGENTS_PER_PAGE = { default: 100, max: 1_000 } as const;
+
+/** Agents of a team that are sorted in memory; more are listed by slug alone. */
+export const AGENTS_SORTED_MAX = 10_000;
+
+/** What agents can be sorted by: when they were last seen, the latest first, or by slug. */
+export const AGENT_SORTS = ["last_seen", "agent"] as const;
+
+/** One of {@link AGENT_SORTS}. */
+export type AgentSort = typeof AGENT_SORTS[number];
+
+/** Where a page of agents ends. */
+export interface AgentPosition {
+  /** Slug of the last agent. */
+  readonly agent: string;
+  /** When it had been seen last; null for one without a run that is summed up. */
+  readonly lastSeen: number | null;
+}
+
+/** Which agents to list. */
+export interface AgentsQuery {
+  /** Their order. */
+  readonly sort: AgentSort;
+  /** How many at most. */
+  readonly limit: number;
+  /** Behind whom; null for from the first. */
+  readonly after: AgentPosition | null;
+}
+
+/** A page of agents. */
+export interface AgentPage {
+  /** The agents in order. */
+  readonly agents: readonly AgentRecord[];
+  /** Where the next page starts after, or null at the end. */
+  readonly next: AgentPosition | null;
+}
+
+/**
+ * Reads the query of a list of agents.
+ *
+ * @param text the query without its question mark
+ * @param positionOf reads a cursor; null when it is none of this order
+ */
+export function parseAgentsQuery(
+  text: string,
+  positionOf: (cursor: string, sort: AgentSort) => AgentPosition | null,
+): Parsed<AgentsQuery> {
+  const parameters = parseQuery(text);
+  if (!parameters.ok) return parameters;
+  const sent = parameters.value;
+  const wanted = sent.get("sort") ?? AGENT_SORTS[0];
+  const sort = AGENT_SORTS.find((each) => each === wanted);
+  if (sort === undefined) {
+    const known = AGENT_SORTS.map((each) => `"${each}"`).join(", ");
+    const message = `Parameter "sort" must be one of ${known}: got ${show(wanted)}`;
+    return refuse("invalid_field", message, "sort");
+  }
+  const digits = sent.get("limit") ?? String(AGENTS_PER_PAGE.default);
+  const limit = /^\d{1,4}$/.test(digits) ? Number(digits) : 0;
+  if (limit < 1 || limit > AGENTS_PER_PAGE.max) {
+    const message = `"limit" must be an integer from 1 to ${AGENTS_PER_PAGE.max}`;
+    return refuse("invalid_field", message, "limit");
+  }
+  const cursor = sent.get("cursor");
+  const after = cursor === undefined ? null : positionOf(cursor, sort);
+  if (cursor !== undefined && after === null) {
+    const message = '"cursor" must be the "cursor" of the page before, in the same order';
+    return refuse("invalid_field", message, "cursor");
+  }
+  return { ok: true, value: { sort, limit, after } };
+}
+
+/** Where an agent stands. */
+export function agentPosition({ agent, activity }: AgentRecord): AgentPosition {
+  return { agent, lastSeen: activity?.lastSeen ?? null };
+}
+
+/** Takes the page that was asked for out of all agents of a team, the last seen first. */
+export function pageByLastSeen(
+  all: readonly AgentRecord[],
+  { limit, after }: Pick<AgentsQuery, "limit" | "after">,
+): AgentPage {
+  const ahead = all
+    .map((record) => ({ record, position: agentPosition(record) }))
+    .filter(({ position }) => after === null || compareLastSeen(position, after) > 0)
+    .sort((a, b) => compareLastSeen(a.position, b.position));
+  return pageOf(ahead.slice(0, limit + 1).map(({ record }) => record), limit);
+}
+
+/** A page of agents that are in order, of which one more than fits was looked for. */
+export function pageOf(ahead: readonly AgentRecord[], limit: number): AgentPage {
+  const agents = ahead.slice(0, limit);
+  const last = ahead.length > limit ? agents.at(-1) : undefined;
+  return { agents, next: last === undefined ? null : agentPosition(last) };
+}
+
+/** Why a team's agents are not sorted by when they were seen; null when they are. */
+export function sortRefusal(agents: number): Problem | null {
+  return agents <= AGENTS_SORTED_MAX ? null : {
+    code: "invalid_field",
+    message: `More than ${AGENTS_SORTED_MAX} agents are listed by slug alone: use "sort=agent"`,
+    field: "sort",
+  };
+}
+
+/** The latest first, those never seen last; by slug where that is the same. */
+function compareLastSeen(a: AgentPosition, b: AgentPosition): number {
+  return (b.lastSeen ?? -1) - (a.lastSeen ?? -1) || compareTexts(a.agent, b.agent);
 }

@@ -16,6 +16,7 @@ import { isRest, type ModelUsage } from "../../domain/run/model_usage.ts";
 import { storedFacts } from "../../domain/input/parse_events.ts";
 import type { PagedEvent } from "../../domain/ports.ts";
 import type { Contribution } from "../../domain/spend/rollup.ts";
+import { type AgentRun, agentRunOf } from "../../domain/run/agents.ts";
 import type { RunParts } from "../../domain/run/run.ts";
 import type { RunHead } from "../../domain/run/run_cost.ts";
 import type { Processing, StageProgress } from "../../domain/pipeline/stages.ts";
@@ -36,6 +37,8 @@ const BATCHES_PER_READ = 4;
 export interface AuditedRun {
   /** What roll-ups must hold of it; null for nothing. */
   readonly contribution: Contribution | null;
+  /** What its agent's row must hold of it; null for nothing. */
+  readonly agentRun: AgentRun | null;
   /** What it adds to the usage counters, by month. */
   readonly usage: ReadonlyMap<string, number>;
   /** How many events are stored of it. */
@@ -55,7 +58,8 @@ export async function auditRun(store: Store, team: TeamId, id: RunId): Promise<A
     if (error instanceof StorageUnavailable) throw error;
     const found = error instanceof Error ? error.message : String(error);
     const unreadable = { what: `parts of ${id}`, expected: "readable", found };
-    return { contribution: null, usage: new Map(), events: 0, mismatches: [unreadable] };
+    const nothing = { contribution: null, agentRun: null, usage: new Map(), events: 0 };
+    return { ...nothing, mismatches: [unreadable] };
   }
 }
 
@@ -77,13 +81,14 @@ async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<Aud
   const waiting = waitingCost(id, cost);
   if (waiting !== null) {
     const contribution = summary?.contribution ?? null;
-    return { ...found, contribution, mismatches: [...mismatches, waiting] };
+    const agentRun = agentRunOf(id, summary);
+    return { ...found, contribution, agentRun, mismatches: [...mismatches, waiting] };
   }
   const wantedSummary = isStored(head) ? summarize({ ...head, totals }, null) : null;
   const contribution = wantedSummary?.contribution ?? null;
   mismatches.push(...compareSummaries(id, wantedSummary, summary));
   mismatches.push(...await unindexed(store, team, id, head.parts, contribution));
-  return { ...found, contribution, mismatches };
+  return { ...found, contribution, agentRun: agentRunOf(id, wantedSummary), mismatches };
 }
 
 function isStored({ parts, batchCount }: RunHead): boolean {
@@ -175,10 +180,11 @@ function compareSummaries(
 }
 
 /** A summary without its history: how often it was made final is known to nobody else. */
-function flat({ seen, revision, contribution }: RunSummary): Record<string, unknown> {
-  if (contribution === null) return { ...seen, final: revision > 0, contribution };
+function flat({ seen, revision, contribution, times }: RunSummary): Record<string, unknown> {
+  const state = { ...seen, ...times, final: revision > 0 };
+  if (contribution === null) return { ...state, contribution };
   const { labels, ...sums } = contribution;
-  return { ...seen, final: revision > 0, ...sums, ...labels };
+  return { ...state, ...sums, ...labels };
 }
 
 /** The models of a run that the index of runs by model does not name it under. */

@@ -4,6 +4,7 @@
  * @module
  */
 import type { TeamId } from "../../domain/credentials.ts";
+import { addAgentRun, type AgentActivity } from "../../domain/run/agents.ts";
 import { addMeasures, contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import type { AuditedRun } from "./audit_run.ts";
 import { type Mismatch, mismatch, NONE } from "./audit_words.ts";
@@ -15,10 +16,10 @@ import { getMany, type Store, unavailable } from "../store.ts";
 /** Mismatches kept of a team; all are counted. */
 export const MISMATCHES_MAX = 100;
 
-/** Where day and name stand in the key of a roll-up, and the month in that of a usage counter. */
-const DAY = 3, MONTH = 2;
+/** Where the day stands in the key of a roll-up, the month in that of usage, the slug in an agent's. */
+const DAY = 3, MONTH = 2, SLUG = 2;
 
-/** What the runs of a team come to. It holds a row for each roll-up, and no run. */
+/** What the runs of a team come to. It holds a row for each roll-up and each agent, and no run. */
 export class TeamSums {
   /** How many runs. */
   runs = 0;
@@ -30,6 +31,7 @@ export class TeamSums {
   readonly mismatches: Mismatch[] = [];
   readonly #rows = new Map<string, RollupRow>();
   readonly #usage = new Map<string, number>();
+  readonly #agents = new Map<string, AgentActivity>();
   readonly #team: TeamId;
 
   /** Sums of no runs. */
@@ -44,6 +46,10 @@ export class TeamSums {
     this.#note(run.mismatches);
     for (const [month, by] of run.usage) {
       this.#usage.set(month, (this.#usage.get(month) ?? 0) + by);
+    }
+    if (run.agentRun !== null) {
+      const { agent } = run.agentRun;
+      this.#agents.set(agent, addAgentRun(this.#agents.get(agent) ?? null, null, run.agentRun));
     }
     for (const row of run.contribution === null ? [] : contributionsOf(run.contribution)) {
       const name = keyText(rollupKey(this.#team, row));
@@ -88,10 +94,32 @@ export class TeamSums {
   }
 
   async #compareAgents(store: Store): Promise<void> {
-    let agents = 0;
-    for await (const _ of listed(store, keys.teamAgents(this.#team))) agents++;
+    const slugs = new Set<string>();
+    for await (const { key } of listed(store, keys.teamAgents(this.#team))) {
+      slugs.add(String(key[SLUG]));
+    }
     const [count] = await getMany(store, [keys.agentCount(this.#team)]);
-    this.#note(mismatch("count of agents", { agents }, { agents: count?.value ?? 0 }));
+    this.#note(mismatch("count of agents", { agents: slugs.size }, { agents: count?.value ?? 0 }));
+    for (const slug of this.#agents.keys()) {
+      if (slugs.has(slug)) continue;
+      this.#note([{ what: `agent ${slug}`, expected: "stored", found: NONE }]);
+    }
+    await this.#compareActivities(store);
+  }
+
+  async #compareActivities(store: Store): Promise<void> {
+    for await (const { key, value } of listed(store, keys.agentActivities(this.#team))) {
+      const slug = String(key[SLUG]);
+      const wanted = this.#agents.get(slug);
+      this.#agents.delete(slug);
+      const what = `activity of agent ${slug}`;
+      if (wanted === undefined) this.#note([{ what, expected: NONE, found: "stored" }]);
+      else this.#note(mismatch(what, { ...wanted }, { ...value as AgentActivity }));
+    }
+    for (const [slug, { runs }] of this.#agents) {
+      const what = `activity of agent ${slug}`;
+      this.#note([{ what, expected: `runs ${runs}`, found: NONE }]);
+    }
   }
 
   #note(mismatches: readonly Mismatch[]): void {

@@ -2,7 +2,7 @@
  * Bringing summaries and roll-ups up to date with the parts of runs.
  *
  * A team's runs are projected together: one commit holds their summaries, the difference they make to
- * the team's roll-ups, and what the stages behind a close need. Its one check is the version of the
+ * the team's roll-ups and agents, and what the stages behind a close need. Its one check is the version of the
  * team's roll-ups, which every such commit changes, so two workers can never add one difference twice.
  *
  * @module
@@ -25,6 +25,7 @@ import {
   stagesAfterCost,
 } from "../../domain/pipeline/stages.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/pipeline/summary.ts";
+import { agentRunOf } from "../../domain/run/agents.ts";
 import { encodeSummary } from "../runs/codec_summary.ts";
 import { dirtyName } from "../writer/dirty_mark.ts";
 import { costOf } from "../writer/group.ts";
@@ -34,6 +35,7 @@ import { BACK_ENDS, COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
 import { RollupCache, type RollupChange, type TeamRollups } from "./rollup_cache.ts";
 import { keyPart } from "./rollups.ts";
 import type { Store } from "../store.ts";
+import { ActivityCache, type AgentChange } from "../teams/agents.ts";
 import { Turns } from "../turns.ts";
 import type { Write } from "../writer/writer.ts";
 
@@ -61,6 +63,7 @@ export class Projector {
   readonly #handled: ReadonlySet<Stage>;
   readonly #now: () => number;
   readonly #rollups: RollupCache;
+  readonly #agents: ActivityCache;
   readonly #turns = new Turns();
   /** Up to which version runs were last looked at: most marks of a run are seen together. */
   readonly #seen = new LRUCache<string, string>({ max: SEEN_MAX });
@@ -79,6 +82,7 @@ export class Projector {
     this.#handled = handled;
     this.#now = now;
     this.#rollups = new RollupCache(store);
+    this.#agents = new ActivityCache(store);
   }
 
   /** Projects runs of one team; its commits take turns, because they share a version. */
@@ -150,16 +154,21 @@ export class Projector {
     changes: readonly Change[],
   ): Promise<{ readonly write: Write; readonly remember: RollupChange["remember"] }> {
     const { write, remember } = await this.#rollups.change(team, known, sumUp(changes));
+    const agentChanges = changes.flatMap(agentChangeOf);
+    const agents = await this.#agents.change(team, known.version, agentChanges);
     const sets = changes.flatMap((change) => this.#setsOf(team, change));
     const revived = changes.filter(isRevised).map(({ run }) => keys.deadStage(team, run.id));
     return {
       write: {
         team,
         checks: write.checks,
-        sets: [...write.sets, ...sets],
+        sets: [...write.sets, ...agents.sets, ...sets],
         deletes: [...write.deletes, ...revived],
       },
-      remember,
+      remember(version) {
+        agents.remember(version);
+        return remember(version);
+      },
     };
   }
 
@@ -203,6 +212,12 @@ function changeOf(run: SummarizedHead): Change[] {
   const isStored = opening !== null || closing !== null || head.batchCount > 0;
   if (!isStored || isCurrent(summary, head)) return [];
   return [{ run, before: summary, after: summarize(head, summary) }];
+}
+
+/** What a change is to the run's agent; nothing until its opening says which that is. */
+function agentChangeOf({ run: { id }, before, after }: Change): AgentChange[] {
+  const now = agentRunOf(id, after);
+  return now === null ? [] : [{ before: agentRunOf(id, before), after: now }];
 }
 
 /** The differences of all changes, one row for each group. */

@@ -43,11 +43,8 @@ const KNOWN_AGENTS_MAX = 100_000;
 /** Runs lately begun by a heartbeat, by number and by characters. */
 const BEGUN = { max: 20_000, maxSize: 16_777_216 } as const;
 
-/** Characters of an opening without its texts. */
-const OPENING_CHARS = 400;
-
-/** Characters of one metadata label at most. */
-const LABEL_CHARS = 80;
+/** Characters of an opening without its texts, and of one metadata label at most. */
+const OPENING_CHARS = 400, LABEL_CHARS = 80;
 
 /** What is stored about a run, or assumed before anything is read. */
 interface Snapshot {

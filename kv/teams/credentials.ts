@@ -16,7 +16,8 @@ import {
 import { StorageUnavailable } from "../../domain/errors.ts";
 import { type Region, uuid7Hex } from "../../domain/run/ids.ts";
 import type { CredentialSpec, CredentialStore, Environment } from "../../domain/ports.ts";
-import type { Tier } from "../../domain/tiers.ts";
+import type { Rate } from "../../domain/plan/token_bucket.ts";
+import type { Tier } from "../../domain/plan/tiers.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
@@ -118,6 +119,18 @@ export interface FirstTeam {
   readonly createdKey: string | null;
 }
 
+/** What is known of the first team at a start. */
+export interface FirstTeamOptions {
+  /** Region of its first key. */
+  readonly region: Region;
+  /** A key that is to work for it; null to mint one where it has none. */
+  readonly key: string | null;
+  /** Its plan; null to leave it as it is. */
+  readonly tier: Tier | null;
+  /** Where its notices are sent; null or absent to leave that as it is. */
+  readonly ownerEmail?: string | null;
+}
+
 /**
  * Makes sure that there is a team to begin with and that the given key, if any, works for it.
  *
@@ -129,13 +142,13 @@ export async function ensureFirstTeam(
   store: Store,
   credentials: CredentialStore,
   environment: Environment,
-  options: { readonly region: Region; readonly key: string | null; readonly tier: Tier | null },
+  options: FirstTeamOptions,
 ): Promise<FirstTeam> {
-  const { region, key, tier } = options;
+  const { region, key } = options;
   const [pointer] = await getMany(store, [keys.firstTeam()]);
   const team = pointer?.versionstamp
-    ? await withTier(store, await readTeam(store, pointer.value as TeamId), tier)
-    : await createFirstTeam(store, tier ?? FIRST_TIER);
+    ? await withOptions(store, await readTeam(store, pointer.value as TeamId), options)
+    : await withOptions(store, await createFirstTeam(store, options.tier ?? FIRST_TIER), options);
   if (key === null) {
     if ((await credentials.list(team)).length > 0) return { team, createdKey: null };
     const { secret } = await credentials.create(team, FIRST_KEY);
@@ -169,12 +182,22 @@ export async function createTeam(store: Store, tier: Tier, name = "team"): Promi
   return team;
 }
 
-/** Moves a team to a plan, if one is given. */
-async function withTier(store: Store, team: Team, tier: Tier | null): Promise<Team> {
-  if (tier === null || tier === team.tier) return team;
-  const moved = { ...team, tier };
+/** Moves a team to a plan and gives it an owner's address, where they are given. */
+async function withOptions(store: Store, team: Team, options: FirstTeamOptions): Promise<Team> {
+  const { tier, ownerEmail } = options;
+  const email = ownerEmail ?? team.ownerEmail;
+  const moved = { ...team, tier: tier ?? team.tier, ...(email ? { ownerEmail: email } : {}) };
+  if (moved.tier === team.tier && moved.ownerEmail === team.ownerEmail) return team;
   await store.writer.commit({ team: team.id, sets: [{ key: keys.team(team.id), value: moved }] });
   return moved;
+}
+
+/** Gives a team a request rate of its own, or with `null` its plan's again (decision 36). */
+export async function setTeamRate(store: Store, id: TeamId, rate: Rate | null): Promise<Team> {
+  const { rate: _, ...rest } = await readTeam(store, id);
+  const team: Team = rate === null ? rest : { ...rest, rate };
+  await store.writer.commit({ team: id, sets: [{ key: keys.team(id), value: team }] });
+  return team;
 }
 
 /** Creates the team `default` and remembers it, unless another process was faster. */

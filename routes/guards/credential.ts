@@ -7,30 +7,42 @@ import {
   type Requirement,
 } from "../../domain/credentials.ts";
 import { keyOf } from "../../domain/input/ping.ts";
+import { ERRORS } from "../../domain/errors.ts";
 import { fail, PING_PATH } from "../answer.ts";
 import type { AppDeps, Guard, RequestContext } from "../context.ts";
 import { queryOf } from "../query.ts";
+import { refuseCredential } from "./rate.ts";
 
-/** Lets a request through when its credential meets the route's requirement. */
-export function requireCredential(
-  { region, credentials }: AppDeps,
-  requirement: Requirement,
-): Guard {
+/** Lets a request through when its credential works and is of a kind that the route takes. */
+export function requireCredential(deps: AppDeps, requirement: Requirement): Guard {
+  const { region, credentials } = deps;
+
   function admit(c: RequestContext, principal: Principal | null): Response | null {
-    if (principal === null) return fail(c, INVALID_CREDENTIAL);
+    if (principal === null) return refuseCredential(deps, c, INVALID_CREDENTIAL);
     c.set("principal", principal);
     const refused = refusalOf(principal, requirement);
-    return refused === null ? null : fail(c, refused);
+    return refused !== null && ERRORS[refused.code].status === 401 ? fail(c, refused) : null;
   }
 
   return (c) => {
     const secret = parseSecret(secretOf(c), region);
-    if (!secret.ok) return fail(c, secret.problem);
+    if (!secret.ok) return refuseCredential(deps, c, secret.problem);
     const found = credentials.find(secret.value);
     // Known credentials are answered from memory, and then nothing needs to be awaited.
     return found instanceof Promise
       ? found.then((principal) => admit(c, principal))
       : admit(c, found);
+  };
+}
+
+/**
+ * Lets a request through when its key has the scope that the route needs. Asked after the rate: a 403
+ * is the answer to an authenticated request, which spends a token.
+ */
+export function requireScope(requirement: Requirement): Guard {
+  return (c) => {
+    const refused = refusalOf(c.get("principal"), requirement);
+    return refused === null ? null : fail(c, refused);
   };
 }
 

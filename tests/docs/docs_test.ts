@@ -10,7 +10,7 @@ import {
   STAGE_BACKOFF_MS,
   STAGE_ERROR_CHARS_MAX,
 } from "../../domain/pipeline/stages.ts";
-import { TIERS } from "../../domain/tiers.ts";
+import { TIERS } from "../../domain/plan/tiers.ts";
 import { UNPRICED_MODELS_MAX } from "../../domain/spend/unpriced.ts";
 import { routeTable } from "../../routes/app.ts";
 import type { AppDeps } from "../../routes/context.ts";
@@ -74,7 +74,7 @@ Deno.test("every limit's number is in the table of limits", () => {
 Deno.test("every route has its section in the API document", () => {
   const sections = read("docs/API.md").split("\n").filter((line) => line.startsWith("## "));
   for (const { method, path } of routeTable({} as AppDeps)) {
-    const title = `## ${method} ${path.replace(":id", "{id}")}`;
+    const title = `## ${method} ${path.replace(/:(\w+)/, "{$1}")}`;
     assert(sections.includes(title), `"${title}" is missing`);
   }
 });

@@ -4,7 +4,7 @@ import { ERRORS } from "../../domain/errors.ts";
 import { PACKED_ID_BYTES, PAGE_IDS_MAX } from "../../domain/run/ledger.ts";
 import * as limits from "../../domain/limits.ts";
 import { heartbeatWord, STATUS_OF_HEARTBEAT } from "../../domain/run/run.ts";
-import { TIERS } from "../../domain/tiers.ts";
+import { TIERS } from "../../domain/plan/tiers.ts";
 import { CHUNK_BYTES_MAX, COMMIT_BYTES_MAX, LOCKED_RETRY } from "../../kv/kv_limits.ts";
 
 /** What the store takes in one value, and in one commit. */

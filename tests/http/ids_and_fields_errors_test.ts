@@ -64,7 +64,7 @@ const PROVOCATIONS: Record<ErrorCode, Provocation | string> = {
   unsupported_encoding: {
     act: (h) => h.post("/v1/runs", aRun(1), { headers: { "Content-Encoding": "br" } }),
   },
-  rate_limit: "no rate is enforced yet",
+  rate_limit: "takes as many requests as a burst holds",
   internal_error: {
     options: storeThatFails(new Error("a bug")),
     act: post("/v1/runs", aRun(1)),

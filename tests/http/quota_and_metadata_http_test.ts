@@ -25,8 +25,11 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   [`/v1/rate-card/rate_${"0".repeat(26)}`, ["DELETE"]],
   ["/v1/rate-card/reprice", ["GET", "HEAD", "POST"]],
   [`/v1/rate-card/reprice/reprice_${"0".repeat(26)}`, ["GET", "HEAD"]],
+  ["/v1/agents", ["GET", "HEAD"]],
+  ["/v1/agents/nightly", ["GET", "HEAD"]],
   ["/v1/spend", ["GET", "HEAD"]],
   ["/v1/spend/unpriced", ["GET", "HEAD"]],
+  ["/v1/usage", ["GET", "HEAD"]],
   ["/healthz", ["GET", "HEAD"]],
   ["/readyz", ["GET", "HEAD"]],
 ];
@@ -41,6 +44,7 @@ const TAKEN_BY_OTHERS: Readonly<Record<string, readonly string[]>> = {
 Deno.test("decision 43: the table of routes here is the table of the service", () => {
   const patterns = ROUTES.map(([path]) =>
     path.replace(/(runs|keys)\/[a-z]+_eu_[0-9a-f]+|(rate-card|reprice)\/[a-z]+_.+/, "$1$2/:id")
+      .replace("agents/nightly", "agents/:slug")
   );
   // Building the table calls nothing of what the handlers need.
   const served = routeTable({} as AppDeps).map(({ path }) => path);

@@ -5,14 +5,18 @@
 import type { Grant, Team } from "../../domain/credentials.ts";
 import { Deadlines } from "../../domain/deadlines.ts";
 import { BODY_DEADLINE_MS } from "../../domain/limits.ts";
+import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
 import { TIMERS } from "../../kv/deadline.ts";
 import type { Region } from "../../domain/run/ids.ts";
-import type { Tier } from "../../domain/tiers.ts";
+import type { Mailer } from "../../domain/ports.ts";
+import type { Tier } from "../../domain/plan/tiers.ts";
 import { monthOf } from "../../domain/time.ts";
 import { createCredentialStore, createTeam, ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import { type OpenStore, openStore } from "../../kv/open.ts";
+import { createAgentStore } from "../../kv/teams/agents.ts";
 import { createRateCardStore } from "../../kv/teams/rate_cards.ts";
 import { createSpendStore } from "../../kv/pipeline/rollups.ts";
+import { createUsageStore } from "../../kv/teams/usage.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import { startBackground } from "../../background.ts";
 import type { Worker } from "../../jobs/worker.ts";
@@ -55,6 +59,8 @@ export interface HarnessOptions {
   readonly region?: Region;
   /** Replaces parts of what the routes get, for faults. */
   readonly deps?: Partial<AppDeps>;
+  /** Sends notices about quotas. */
+  readonly mailer?: Mailer;
   /** A secret that must not work. */
   readonly refusedSecret?: string;
 }
@@ -71,6 +77,7 @@ export class Harness implements AsyncDisposable {
   store!: OpenStore;
   worker!: Worker;
   team!: Team;
+  #minutes = 0;
   #server!: RunningServer;
   #bodyDeadlines!: Deadlines;
   #client = Deno.createHttpClient({});
@@ -108,16 +115,26 @@ export class Harness implements AsyncDisposable {
     this.team = first.team;
     const rateCards = createRateCardStore(this.store, environment);
     const log = (line: string) => void this.log.push(line);
-    const { worker, reprices } = startBackground(this.store, rateCards, environment, log);
+    const { worker, reprices } = startBackground(
+      this.store,
+      rateCards,
+      environment,
+      log,
+      this.#options.mailer,
+    );
     this.worker = worker;
     const app = createApp({
       region,
       runs: createRunStore(this.store, rateCards),
       credentials,
       spend: createSpendStore(this.store),
+      usage: createUsageStore(this.store),
+      agents: createAgentStore(this.store),
       rateCards,
       reprices,
       environment,
+      // A minute passes before each request: only tests of the limits meet them.
+      limits: createRequestLimits(() => 60_000 * this.#minutes++),
       bodyDeadlines: this.#bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS),
       ready: () => isReady(this.store),
       draining: () => this.draining,

@@ -1,0 +1,144 @@
+/**
+ * Far more load than the service can take, for a minute: what it does with it, and how soon it is well
+ * again.
+ *
+ * Usage: deno task overload [SECONDS]
+ */
+import { uuid7Hex } from "../domain/run/ids.ts";
+import { keys } from "../kv/keys.ts";
+import { openBeside } from "../kv/open.ts";
+import { endAll, isInstalled } from "./children.ts";
+import { measure, wrk } from "./measure.ts";
+import { usageOf } from "./process.ts";
+import { print, say } from "./say.ts";
+import { type Side, startSide } from "./sides.ts";
+import { number } from "./table.ts";
+import { keyOf } from "./teams.ts";
+
+/** Ten times as many connections as are enough for the top rate. */
+const CONNECTIONS = { enough: 256, many: 2_560 } as const;
+const BARS = { rssMb: 512, p99Ms: 250, normalMs: 5_000, normalP99Ms: 50 } as const;
+const PROBE_PAUSE_MS = 100;
+
+/** What one probe found. */
+interface Probe {
+  readonly status: number;
+  readonly ms: number;
+  /** Whether a refusal was one of the two that are allowed, in its envelope, and said when to retry. */
+  readonly proper: boolean;
+}
+
+/** Opens one run and looks at the answer. */
+async function probe(side: Side): Promise<Probe> {
+  const id = `run_eu_${uuid7Hex(Date.now(), crypto.getRandomValues(new Uint8Array(10)))}`;
+  const startMs = performance.now();
+  const response = await fetch(`${side.url}/v1/runs`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${keyOf(1)}` },
+    body: JSON.stringify({ id, agent: "probe", started_at: new Date() }),
+  });
+  const { error } = await response.json();
+  const { status, headers } = response;
+  const refused = (status === 429 || status === 503) && typeof error === "string" &&
+    (status === 429 || headers.has("retry-after"));
+  return { status, ms: performance.now() - startMs, proper: status === 202 || refused };
+}
+
+async function probeFor(side: Side, ms: number): Promise<Probe[]> {
+  const endMs = performance.now() + ms;
+  const probes: Probe[] = [];
+  while (performance.now() < endMs) {
+    probes.push(await probe(side));
+    await new Promise((resolve) => setTimeout(resolve, PROBE_PAUSE_MS));
+  }
+  return probes;
+}
+
+/** Milliseconds that 99 of 100 accepted probes took at most. */
+function p99Of(probes: readonly Probe[]): number {
+  const accepted = probes.filter(({ status }) => status === 202).map(({ ms }) => ms);
+  accepted.sort((a, b) => a - b);
+  return accepted[Math.ceil(accepted.length * 0.99) - 1] ?? NaN;
+}
+
+async function watchMemory(side: Side, until: Promise<unknown>): Promise<number> {
+  let most = 0;
+  let over = false;
+  until.finally(() => over = true);
+  while (!over) {
+    most = Math.max(most, (await usageOf(side.pid))?.rssMb ?? 0);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  return most;
+}
+
+async function countRuns(file: string): Promise<number> {
+  const store = await openBeside(file);
+  let count = 0;
+  for await (const { key } of store.reader.list({ prefix: keys.runs() })) {
+    if (key[3] === "opening") count++;
+  }
+  await store.close();
+  return count;
+}
+
+async function main(folder: string, seconds: number): Promise<boolean> {
+  const file = `${folder}/overload.kv`;
+  const found = await (async () => {
+    await using side = await startSide("ours", file);
+    say("the top rate …");
+    const top = await measure(side, { call: "open", connections: CONNECTIONS.enough, seconds: 5 });
+    say(`${CONNECTIONS.many} connections for ${seconds} s …`);
+    const load = wrk(side.url, { call: "open", connections: CONNECTIONS.many, seconds });
+    const [loaded, probes, rssMb] = await Promise.all([
+      load,
+      probeFor(side, seconds * 1000),
+      watchMemory(side, load),
+    ]);
+    say("afterwards …");
+    await new Promise((resolve) => setTimeout(resolve, BARS.normalMs));
+    return { top, loaded, probes, rssMb, after: await probeFor(side, 3_000) };
+  })();
+  const { top, loaded, probes, rssMb, after } = found;
+  const stored = await countRuns(file);
+  const improper = probes.filter(({ proper }) => !proper).length;
+  const checks: [name: string, measured: string, met: boolean][] = [
+    ["memory", `${number(rssMb)} MB at most`, rssMb < BARS.rssMb],
+    ["refusals are 429 or 503 in their envelope", `${improper} were not`, improper === 0],
+    ["accepted p99", `${number(p99Of(probes))} ms`, p99Of(probes) < BARS.p99Ms],
+    [
+      "acknowledged and stored",
+      `${number(loaded.answered)} acknowledged under load, ${number(stored)} stored in all`,
+      stored >= loaded.answered + top.answered,
+    ],
+    [
+      `p99 ${BARS.normalMs / 1000} s later`,
+      `${number(p99Of(after), 1)} ms`,
+      p99Of(after) < BARS.normalP99Ms,
+    ],
+  ];
+  print(
+    `top rate ${number(top.requestsPerSecond)} a second; under load ` +
+      `${number(loaded.requestsPerSecond)} accepted a second, ${
+        number(loaded.failures)
+      } refused or lost`,
+  );
+  for (const [name, measured, met] of checks) {
+    print(`${met ? "met   " : "MISSED"} ${name}: ${measured}`);
+  }
+  return checks.every(([, , met]) => met);
+}
+
+if (!await isInstalled("wrk", "--version")) {
+  say("wrk is not installed and makes the load: apt install wrk, or brew install wrk");
+  Deno.exit(2);
+}
+const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
+let met = false;
+try {
+  met = await main(folder, Number(Deno.args[0] ?? 60));
+} finally {
+  await endAll();
+  await Deno.remove(folder, { recursive: true });
+}
+Deno.exit(met ? 0 : 1);

@@ -1,0 +1,71 @@
+/**
+ * What the request rate costs a request: prints the median microseconds of its parts.
+ *
+ * Usage: rate_limit.ts [TEAMS]
+ */
+import type { Team, TeamId } from "../domain/credentials.ts";
+import { createRequestLimits, RateLimiter } from "../domain/plan/rate_limit.ts";
+import { TIER_NAMES } from "../domain/plan/tiers.ts";
+import type { RequestContext } from "../routes/context.ts";
+import { answerText } from "../routes/answer.ts";
+import { limitRate } from "../routes/guards/rate.ts";
+import { print } from "./say.ts";
+import { median } from "./stats.ts";
+
+const CALLS = 50_000;
+const ROUNDS = 15;
+
+const [teamCount = "1000"] = Deno.args;
+const teams = Array.from({ length: Number(teamCount) }, (_, n): Team => {
+  const tier = TIER_NAMES[n % 4] ?? "free";
+  return { id: `01J${String(n).padStart(23, "0")}` as TeamId, name: "bench", tier };
+});
+
+/** As much of a context as the guard asks for, at what it costs in the real one: a map. */
+function contextOf(team: Team): RequestContext {
+  const facts = new Map<string, unknown>([["principal", { team }]]);
+  const context = {
+    get: (name: string) => facts.get(name),
+    set: (name: string, value: unknown) => void facts.set(name, value),
+  };
+  return context as unknown as RequestContext;
+}
+
+const contexts = teams.map(contextOf);
+const limiter = new RateLimiter();
+/** Requests as fast as they come would be refused: a clock that gives every team its tokens. */
+let fakeMs = 0;
+const guard = limitRate({ limits: createRequestLimits(() => fakeMs += 20) }, "ingest");
+/** What calls add to, so that none is without an effect. */
+let admitted = 0;
+
+/** Prints the median over the rounds, in microseconds a call; the first round only warms up. */
+function measure(what: string, call: (n: number) => void): void {
+  const rounds = Array.from({ length: ROUNDS + 1 }, () => {
+    const startedMs = performance.now();
+    for (let n = 0; n < CALLS; n++) call(n);
+    return (performance.now() - startedMs) * 1_000 / CALLS;
+  });
+  print(`${what.padEnd(38)} ${median(rounds.slice(1)).toFixed(3)} µs`);
+}
+
+measure("an empty call", (n) => void (admitted += n & 1));
+measure("reading the clock", () => void (admitted += performance.now() & 1));
+measure("finding a bucket and taking a token", (n) => {
+  const nowMs = fakeMs += 20;
+  const team = teams[n % teams.length];
+  if (team !== undefined && limiter.bucketOf(team, nowMs)?.take(nowMs)) admitted++;
+});
+measure("an admitted request, headers built", (n) => {
+  const context = contexts[n % contexts.length];
+  if (context !== undefined && guard(context) === null) admitted++;
+});
+const [plain, limited] = [new Map(), new Map(Object.entries({ rate: '"ingest";r=199;t=1' }))]
+  .map((facts) => facts.set("requestId", "bench-1").set("ratePolicy", '"ingest";q=200;w=2'))
+  .map((facts) => ({ get: (name: string) => facts.get(name) }) as unknown as RequestContext);
+if (plain === undefined || limited === undefined) throw new Error("A context is missing");
+measure(
+  "an answer without the headers",
+  () => void (admitted += answerText(plain, 202, "").status),
+);
+measure("an answer with the headers", () => void (admitted += answerText(limited, 202, "").status));

@@ -1,0 +1,78 @@
+/**
+ * What each plan includes (spec, Limits; decisions 36 and 38 to 40).
+ *
+ * @module
+ */
+
+/** What one plan includes; `Infinity` is no limit. */
+export interface TierLimits {
+  /** Requests a second a team may send for ever (spec, Request rate per team). */
+  readonly requestsPerSecond: number;
+  /** Requests it may send at once after a rest. */
+  readonly burst: number;
+  /** Events of a month the price includes; beyond them nothing is refused (decision 41). */
+  readonly eventsPerMonth: number;
+  /** Metadata keys kept of a request (decision 38). */
+  readonly metadataKeysMax: number;
+  /** Agents a team may have (decision 39). */
+  readonly agentsMax: number;
+  /** Days that events, outputs and metadata are kept (decision 40). */
+  readonly payloadDays: number;
+  /** Days that a run's record is kept (decision 40). */
+  readonly recordDays: number;
+}
+
+/** The plans. This table is where their numbers are written; `Team.rate` overrides its rate. */
+export const TIERS = {
+  free: {
+    requestsPerSecond: 100,
+    burst: 200,
+    eventsPerMonth: 100_000,
+    metadataKeysMax: 0,
+    agentsMax: 10,
+    payloadDays: 7,
+    recordDays: 30,
+  },
+  starter: {
+    requestsPerSecond: 100,
+    burst: 200,
+    eventsPerMonth: 2_000_000,
+    metadataKeysMax: 0,
+    agentsMax: 25,
+    payloadDays: 14,
+    recordDays: 90,
+  },
+  team: {
+    requestsPerSecond: 500,
+    burst: 1_000,
+    eventsPerMonth: 10_000_000,
+    metadataKeysMax: 3,
+    agentsMax: 50,
+    payloadDays: 30,
+    recordDays: 180,
+  },
+  business: {
+    requestsPerSecond: 2_000,
+    burst: 5_000,
+    eventsPerMonth: 25_000_000,
+    metadataKeysMax: 10,
+    agentsMax: 100,
+    payloadDays: 90,
+    recordDays: 400,
+  },
+  enterprise: {
+    requestsPerSecond: Infinity,
+    burst: Infinity,
+    eventsPerMonth: Infinity,
+    metadataKeysMax: Infinity,
+    agentsMax: Infinity,
+    payloadDays: Infinity,
+    recordDays: Infinity,
+  },
+} as const satisfies Record<string, TierLimits>;
+
+/** The name of a plan. */
+export type Tier = keyof typeof TIERS;
+
+/** All plans' names. */
+export const TIER_NAMES = Object.keys(TIERS) as [Tier, ...Tier[]];

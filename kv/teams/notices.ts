@@ -1,0 +1,72 @@
+/**
+ * Notices about quotas in the store: one of each, with an index of those that are not told yet.
+ *
+ * @module
+ */
+import type { Team, TeamId } from "../../domain/credentials.ts";
+import { isOpen, type Notice, type NoticeName } from "../../domain/plan/notice.ts";
+import type { NoticeStore, ReadNotice } from "../../domain/ports.ts";
+import { keys } from "../keys.ts";
+import { getMany, listAll, type Store, unavailable } from "../store.ts";
+import { readUse } from "./usage.ts";
+
+/** Creates the store of notices. */
+export function createNoticeStore(store: Store): NoticeStore {
+  return {
+    teams: () => teamsOf(store),
+    team: async (id) => {
+      const [entry] = await getMany(store, [keys.team(id)]);
+      return (entry?.value ?? null) as Team | null;
+    },
+    used: (team, month) => readUse(store, team, month),
+    has: async (name) => (await read(store, name)) !== null,
+    add: async (notice) => await write(store, notice, null) !== null,
+    open: () => openNotices(store),
+    change: ({ version }, to) => write(store, to, version),
+  };
+}
+
+async function* teamsOf(store: Store): AsyncGenerator<TeamId> {
+  try {
+    for await (const { key } of store.reader.list({ prefix: keys.teams() })) yield key[1] as TeamId;
+  } catch (error) {
+    throw unavailable("list", error);
+  }
+}
+
+async function openNotices(store: Store): Promise<ReadNotice[]> {
+  const found: ReadNotice[] = [];
+  for (const { key } of await listAll(store, keys.openNotices())) {
+    const name = { team: key[1], month: key[2], percent: key[3] } as NoticeName;
+    const known = await read(store, name);
+    if (known !== null && isOpen(known.notice)) found.push(known);
+  }
+  return found;
+}
+
+async function read(
+  store: Store,
+  { team, month, percent }: NoticeName,
+): Promise<ReadNotice | null> {
+  const [entry] = await getMany(store, [keys.notice(team, month, percent)]);
+  if (!entry?.versionstamp) return null;
+  return { notice: entry.value as Notice, version: entry.versionstamp };
+}
+
+/** Writes a notice with its place in the index; null when it is not as expected any more. */
+async function write(
+  store: Store,
+  notice: Notice,
+  expected: string | null,
+): Promise<ReadNotice | null> {
+  const { team, month, percent } = notice;
+  const key = keys.notice(team, month, percent);
+  const index = keys.openNotice(team, month, percent);
+  const version = await store.writer.commit({
+    team,
+    checks: [{ key, versionstamp: expected }],
+    sets: [{ key, value: notice }, ...(isOpen(notice) ? [{ key: index, value: true }] : [])],
+    deletes: isOpen(notice) ? [] : [index],
+  });
+  return version === null ? null : { notice, version };
+}

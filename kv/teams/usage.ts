@@ -1,0 +1,47 @@
+/**
+ * What teams use, for people to see.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import type { Notice } from "../../domain/plan/notice.ts";
+import type { MonthUse, UsageStore } from "../../domain/ports.ts";
+import { inTime } from "../deadline.ts";
+import { keys } from "../keys.ts";
+import { getMany, listAll, type Store, unavailable } from "../store.ts";
+
+/** Creates the store of usage. */
+export function createUsageStore(store: Store): UsageStore {
+  return {
+    used: (team, month) => inTime(readUse(store, team, month), store.deadlines),
+    months: (team, max) => inTime(readMonths(store, team, max), store.deadlines),
+    notices: (team, month) => inTime(readNotices(store, team, month), store.deadlines),
+  };
+}
+
+/** Events counted for a team in a month, `YYYY-MM`. */
+export async function readUse(store: Store, team: TeamId, month: string): Promise<number> {
+  const [entry] = await getMany(store, [keys.usage(team, month)]);
+  return countOf(entry?.value);
+}
+
+async function readMonths(store: Store, team: TeamId, max: number): Promise<MonthUse[]> {
+  try {
+    const rows = store.reader.list({ prefix: keys.teamUsage(team) }, { limit: max, reverse: true });
+    return await Array.fromAsync(rows, ({ key, value }) => ({
+      month: String(key[2]),
+      used: countOf(value),
+    }));
+  } catch (error) {
+    throw unavailable("list", error);
+  }
+}
+
+async function readNotices(store: Store, team: TeamId, month: string): Promise<Notice[]> {
+  const rows = await listAll(store, keys.notices(team, month));
+  return rows.map(({ value }) => value as Notice);
+}
+
+function countOf(value: unknown): number {
+  return value instanceof Deno.KvU64 ? Number(value.value) : 0;
+}

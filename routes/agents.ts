@@ -1,0 +1,83 @@
+/** `GET /v1/agents` and `GET /v1/agents/{slug}`. */
+import type { Problem } from "../domain/errors.ts";
+import { rawOf } from "../domain/input/json.ts";
+import { isName } from "../domain/input/rules.ts";
+import { AGENT_CHARS_MAX } from "../domain/limits.ts";
+import {
+  type AgentPosition,
+  type AgentRecord,
+  type AgentSort,
+  parseAgentsQuery,
+} from "../domain/run/agents.ts";
+import { formatInstant } from "../domain/time.ts";
+import { answer, fail } from "./answer.ts";
+import type { AppDeps, Handle, RequestContext } from "./context.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { queryOf } from "./query.ts";
+
+export function listAgents({ agents }: AppDeps): Handle {
+  return async (c) => {
+    const query = parseAgentsQuery(queryOf(c), parsePosition);
+    if (!query.ok) return fail(c, query.problem);
+    const page = await agents.list(c.get("principal").team, query.value);
+    if (!page.ok) return fail(c, page.problem);
+    const { next } = page.value;
+    const cursor = next === null ? null : positionText(next, query.value.sort);
+    return answer(c, 200, rawOf({ agents: page.value.agents.map(agentFields), cursor }));
+  };
+}
+
+export function getAgent({ agents }: AppDeps): Handle {
+  return async (c) => {
+    const slug = slugOf(c);
+    // Any other text names no agent, and may be longer than the store takes.
+    const record = isName(slug, AGENT_CHARS_MAX)
+      ? await agents.read(c.get("principal").team, slug)
+      : null;
+    return record === null ? fail(c, NO_SUCH_AGENT) : answer(c, 200, rawOf(agentFields(record)));
+  };
+}
+
+/** The same bytes for a slug that never was and one of another team (decision 32). */
+const NO_SUCH_AGENT: Problem = {
+  code: "not_found",
+  message: "No such agent: list them to see slugs",
+};
+
+/** The last part of the path as it was sent, decoded once; Hono would decode it leniently. */
+function slugOf(c: RequestContext): string | null {
+  const [path = ""] = c.req.url.split("?", 1);
+  try {
+    return decodeURIComponent(path.slice(path.lastIndexOf("/") + 1));
+  } catch {
+    return null;
+  }
+}
+
+function agentFields({ agent, firstSeen, activity }: AgentRecord) {
+  return {
+    agent,
+    first_seen: formatInstant(firstSeen),
+    last_seen: activity === null ? null : formatInstant(activity.lastSeen),
+    runs: activity?.runs ?? 0,
+    succeeded: activity?.succeeded ?? 0,
+    failed: activity?.failed ?? 0,
+    running: activity?.running ?? 0,
+    last_run_id: activity?.lastRun.id ?? null,
+    last_status: activity?.lastRun.status ?? null,
+    last_started_at: activity === null ? null : formatInstant(activity.lastRun.startedAt),
+  };
+}
+
+/** A place in an order: when the agent was seen, nothing where that says nothing, and its slug. */
+function positionText({ agent, lastSeen }: AgentPosition, sort: AgentSort): string {
+  return encodeCursor(`${sort} ${sort === "agent" ? "" : lastSeen ?? ""} ${agent}`);
+}
+
+/** Reads what {@link positionText} wrote for the same order, or answers null. */
+function parsePosition(cursor: string, sort: AgentSort): AgentPosition | null {
+  const match = /^(last_seen|agent) (\d{0,16}) (.+)$/su.exec(decodeCursor(cursor) ?? "");
+  const [, order, lastSeen = "", agent] = match ?? [];
+  if (order !== sort || !isName(agent, AGENT_CHARS_MAX)) return null;
+  return { agent, lastSeen: lastSeen === "" ? null : Number(lastSeen) };
+}

@@ -1,0 +1,293 @@
+/** Agents read back, their order, and who may see them; what is told of dropped metadata. */
+import { assert, assertEquals } from "@std/assert";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
+import { type Answer, Harness } from "../support/harness.ts";
+import { put } from "../support/rate_cards.ts";
+
+/** An agent as it is read once everything is summed up. */
+async function agentOf(h: Harness, slug: string) {
+  const { status, json } = await h.getSettled(`/v1/agents/${encodeURIComponent(slug)}`);
+  assertEquals(status, 200, slug);
+  return json;
+}
+
+/** The slugs of a list, page by page. */
+async function pagesOf(h: Harness, query: string): Promise<string[][]> {
+  const pages: string[][] = [];
+  let cursor: string | null = null;
+  do {
+    const more = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+    const { status, json, text } = await h.getSettled(`/v1/agents?${query}${more}`);
+    assertEquals(status, 200, text);
+    pages.push(json.agents.map(({ agent }: { agent: string }) => agent));
+    cursor = json.cursor;
+  } while (cursor !== null);
+  return pages;
+}
+
+/** Everything of an answer but the names of this one exchange. */
+function seen({ status, headers, text }: Answer): unknown {
+  const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
+  return { status, text, headers: kept };
+}
+
+Deno.test("agents: every status counts where it belongs, and one that ends counts there instead", async () => {
+  await using h = await Harness.open();
+  const send = (n: number, fields: Record<string, unknown>) =>
+    h.post("/v1/heartbeats", aHeartbeat(n, fields));
+  for (const [i, status] of ["ok", "ok", "ok", "fail", "fail", "timeout", "start"].entries()) {
+    await send(i + 1, { status });
+  }
+  await h.post("/v1/runs", aRun(8, { agent: "nightly" }));
+  await h.post(`/v1/runs/${runId(8)}/finish`, aFinish({ status: "cancelled" }));
+  const { runs, succeeded, failed, running } = await agentOf(h, "nightly");
+  assertEquals({ runs, succeeded, failed, running }, {
+    runs: 8,
+    succeeded: 3,
+    failed: 2,
+    running: 1,
+  });
+  await send(7, { status: "fail" });
+  const after = await agentOf(h, "nightly");
+  assertEquals([after.runs, after.failed, after.running], [8, 3, 0]);
+});
+
+Deno.test("agents: late events, new prices, retries and late labels count no run twice", async () => {
+  await using h = await Harness.open();
+  const path = `/v1/runs/${runId(1)}`;
+  const call = (n: number) => {
+    const data = { provider: "acme", model: "atlas", input_tokens: 10, output_tokens: n };
+    return anEvent(n, { type: "llm_call", data });
+  };
+  await h.post("/v1/runs", aRun(1));
+  await h.worker.idle();
+  await h.post(`${path}/finish`, aFinish());
+  const counted = await agentOf(h, "researcher");
+  assertEquals([counted.runs, counted.succeeded, counted.running], [1, 1, 0]);
+  await h.post(`${path}/events`, { events: [call(1), call(2)] });
+  assertEquals(await agentOf(h, "researcher"), counted);
+  await put(h, { model: "atlas" });
+  const repriced = await h.post("/v1/rate-card/reprice", {
+    model: "atlas",
+    provider: "acme",
+    from: at(-86_400_000),
+    to: at(86_400_000),
+  });
+  assert(repriced.status < 300, repriced.text);
+  await h.worker.idle();
+  assert((await h.get(path)).json.cost.revision > 2, "nothing was priced anew");
+  await h.post("/v1/runs", aRun(1));
+  await h.post(`${path}/finish`, aFinish({ status: "failed" }));
+  assertEquals(await agentOf(h, "researcher"), counted);
+});
+
+Deno.test("agents: the last run is the one that started last, then the one with the greatest id", async () => {
+  await using h = await Harness.open();
+  const last = async () => {
+    const { last_run_id, last_status, last_started_at } = await agentOf(h, "nightly");
+    return [last_run_id, last_status, last_started_at];
+  };
+  const send = (n: number, started_at: string, status = "ok") =>
+    h.post("/v1/heartbeats", aHeartbeat(n, { started_at, status, finished_at: started_at }));
+  await send(5, at(0), "start");
+  assertEquals(await last(), [runId(5), "running", at(0)]);
+  await send(9, at(-1), "fail");
+  await send(4, at(0), "fail");
+  assertEquals(await last(), [runId(5), "running", at(0)]);
+  await send(6, at(0), "timeout");
+  assertEquals(await last(), [runId(6), "timeout", at(0)]);
+  await send(1, at(1));
+  assertEquals(await last(), [runId(1), "success", at(1)]);
+  await send(5, at(0));
+  assertEquals(await last(), [runId(1), "success", at(1)]);
+});
+
+Deno.test("agents: first seen is the first arrival, last seen the latest of an opening or a close", async () => {
+  await using h = await Harness.open();
+  const times = async () => {
+    const { first_seen, last_seen } = await agentOf(h, "researcher");
+    return [first_seen, last_seen];
+  };
+  // Whatever the client's clock says.
+  await h.post("/v1/runs", aRun(1, { started_at: "2001-01-01T00:00:00Z" }));
+  assertEquals(await times(), [at(), at()]);
+  h.nowMs += 1_000;
+  await h.post("/v1/runs", aRun(2, { started_at: "2000-01-01T00:00:00Z" }));
+  assertEquals(await times(), [at(), at(1_000)]);
+  h.nowMs += 1_000;
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  assertEquals(await times(), [at(), at(2_000)]);
+  h.nowMs += 1_000;
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  assertEquals(await times(), [at(), at(2_000)]);
+});
+
+Deno.test("agents: any slug can be asked for by its percent-encoded UTF-8", async () => {
+  await using h = await Harness.open();
+  const slugs = ["a/b", "a b", "a+b", "a%2Fb", "a%b", "100%", "naïve 🦉", "?#&=", "/", "A", "a"];
+  slugs.push("%41", "...", "a.", "__proto__", "字".repeat(128), "🦉".repeat(128), ":slug", "*");
+  for (const agent of slugs) assertEquals((await h.post("/v1/heartbeats", { agent })).status, 202);
+  for (const agent of slugs) {
+    const { agent: found, runs } = await agentOf(h, agent);
+    assertEquals([found, runs], [agent, 1]);
+  }
+  assertEquals((await h.get("/v1/agents/a%2fb")).json.agent, "a/b");
+  assertEquals((await h.get("/v1/agents/%61%2Fb?x=/y")).json.agent, "a/b");
+  assertEquals((await h.get("/v1/agents/a+b")).json.agent, "a+b");
+  assertEquals((await h.get("/v1/agents/a/b")).json.message, "No such path: see the API's docs");
+  assertEquals((await pagesOf(h, "limit=1000"))[0]?.toSorted(), slugs.toSorted());
+});
+
+Deno.test("agents: unknown, foreign and impossible slugs are 404 in the same bytes", async () => {
+  await using h = await Harness.open();
+  const other = await h.addTeam("business");
+  await h.post("/v1/heartbeats", { agent: "theirs" }, other);
+  await h.worker.idle();
+  const bad = ["%ff", "%", "%zz", "%00", "%20a", "a%20", "%ed%a0%80", "x".repeat(129)];
+  for (const method of ["GET", "HEAD"]) {
+    const foreign = await h.request(method, "/v1/agents/theirs");
+    assertEquals(foreign.status, 404);
+    for (const slug of ["unknown", ...bad]) {
+      assertEquals(seen(await h.request(method, `/v1/agents/${slug}`)), seen(foreign), slug);
+    }
+  }
+  const { json } = await h.get("/v1/agents/theirs");
+  assertEquals([json.error, Object.keys(json)], ["not_found", ["error", "message"]]);
+  assertEquals((await h.get("/v1/agents/theirs", other)).status, 200);
+});
+
+Deno.test("agents: each team has its own, also under one slug, and after a restart", async () => {
+  await using h = await Harness.open();
+  const other = await h.addTeam("free");
+  for (const n of [1, 2]) await h.post("/v1/heartbeats", aHeartbeat(n));
+  h.nowMs += 5;
+  await h.post("/v1/heartbeats", aHeartbeat(1, { status: "fail" }), other);
+  await h.worker.idle();
+  const read = () =>
+    Promise.all([
+      h.get("/v1/agents"),
+      h.get("/v1/agents", other),
+      h.get("/v1/agents/nightly"),
+      h.get("/v1/agents/nightly", other),
+    ]);
+  const before = (await read()).map(({ text }) => text);
+  const counts = before.slice(2).map((text) => JSON.parse(text)).map((one) => [
+    one.runs,
+    one.failed,
+    one.first_seen,
+  ]);
+  assertEquals(counts, [[2, 0, at()], [1, 1, at(5)]]);
+  await h.restart();
+  assertEquals((await read()).map(({ text }) => text), before);
+  await h.post("/v1/heartbeats", aHeartbeat(3));
+  assertEquals((await agentOf(h, "nightly")).runs, 3);
+});
+
+Deno.test("agents: reading needs the scope read", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/heartbeats", { agent: "nightly" });
+  const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest", "admin"] });
+  const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
+  const read = await h.addKey({ kind: "api_key", scopes: ["read"] });
+  for (const path of ["/v1/agents", "/v1/agents/nightly", "/v1/agents/unknown"]) {
+    const asked = [ingest, token, null].map((key) => h.get(path, { key }));
+    const refused = (await Promise.all(asked)).map(({ status, json }) => [status, json.error]);
+    assertEquals(refused, [
+      [403, "forbidden"],
+      [401, "scope_violation"],
+      [401, "invalid_credential"],
+    ]);
+  }
+  assertEquals((await h.get("/v1/agents/nightly", { key: read })).status, 200);
+  assertEquals((await h.get("/v1/agents", { key: read })).status, 200);
+});
+
+Deno.test("agents: the last seen come first, or all by slug, and pages of any size hold each once", async () => {
+  await using h = await Harness.open();
+  assertEquals(await pagesOf(h, ""), [[]]);
+  // Two are seen at one moment: the slug decides. By slug means by its bytes, as keys sort.
+  const arrivals: [string, number][] = [["b", 30], ["é", 10], ["a b", 20], ["a", 30], ["Z", 40]];
+  arrivals.push(["🦉", 25], ["\uff5e", 26]);
+  const noon = h.nowMs;
+  for (const [agent, ms] of arrivals) {
+    h.nowMs = noon + ms;
+    await h.post("/v1/heartbeats", { agent });
+  }
+  const orders = {
+    last_seen: ["Z", "a", "b", "\uff5e", "🦉", "a b", "é"],
+    agent: ["Z", "a", "a b", "b", "é", "\uff5e", "🦉"],
+  };
+  assertEquals(await pagesOf(h, ""), [orders.last_seen]);
+  for (const [sort, order] of Object.entries(orders)) {
+    for (let limit = 1; limit <= order.length + 1; limit++) {
+      const pages = await pagesOf(h, `sort=${sort}&limit=${limit}`);
+      assertEquals(pages.flat(), order);
+      assert(pages.slice(0, -1).every((page) => page.length === limit));
+      assertEquals(pages.length, Math.ceil(order.length / limit));
+    }
+  }
+});
+
+Deno.test("agents: each bad parameter is refused by its name, also a cursor of the other order", async () => {
+  await using h = await Harness.open();
+  for (const agent of ["a", "b"]) await h.post("/v1/heartbeats", { agent });
+  const cursorOf = async (sort: string): Promise<string> =>
+    (await h.getSettled(`/v1/agents?limit=1&sort=${sort}`)).json.cursor;
+  const [bySlug, bySeen] = [await cursorOf("agent"), await cursorOf("last_seen")];
+  const cases: [string, string][] = [
+    ["sort=runs", "sort"],
+    ["sort=AGENT", "sort"],
+    ...["0", "1001", "-1", "1.5", "x", "1e2", "00001"].map((limit): [string, string] => [
+      `limit=${limit}`,
+      "limit",
+    ]),
+    ["cursor=x", "cursor"],
+    [`cursor=${btoa("agent  ")}`, "cursor"],
+    [`cursor=${bySlug}`, "cursor"],
+    [`sort=agent&cursor=${bySeen}`, "cursor"],
+    ["limit=%ff", "limit"],
+  ];
+  for (const [query, field] of cases) {
+    const { status, json } = await h.get(`/v1/agents?${query}`);
+    assertEquals([status, json.error, json.field], [400, "invalid_field", field], query);
+  }
+  for (const query of ["limit=1000", "limit=1", "limit=", `cursor=${bySeen}`, "other=1"]) {
+    assertEquals((await h.get(`/v1/agents?${query}`)).status, 200, query);
+  }
+});
+
+Deno.test("decision 38: every call that takes metadata tells what it drops, also when it is repeated", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  const metadata = { a: 1, b: 2 };
+  const note = "/v1/ping?agent=nightly&metadata=note&id=";
+  const calls: [method: string, path: string, body?: Record<string, unknown>][] = [
+    ["POST", "/v1/runs", aRun(1, { metadata })],
+    ["POST", `/v1/runs/${runId(1)}/finish`, aFinish({ metadata })],
+    ["POST", "/v1/heartbeats", aHeartbeat(2, { metadata })],
+    ["POST", "/v1/heartbeats", aHeartbeat(3, { metadata, status: "start" })],
+    ["POST", "/v1/heartbeats", aHeartbeat(3, { metadata })],
+    ["GET", note + runId(4)],
+    ["HEAD", note + runId(5)],
+  ];
+  for (const [method, path, body] of calls) {
+    for (const replayed of [null, "true"]) {
+      const { headers } = await h.request(method, path, { body });
+      const told = ["idempotent-replayed", "runledger-dropped"].map((name) => headers.get(name));
+      assertEquals(told, [replayed, `metadata=${body ? 2 : 1}`], `${method} ${path}`);
+    }
+  }
+});
+
+Deno.test("decision 38: a refused call and one that takes no metadata tell of none", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  const metadata = { a: 1 };
+  await h.post("/v1/runs", aRun(1));
+  const sent = [
+    await h.post(`/v1/runs/${runId(1)}/events`, { metadata, events: [anEvent(1, { metadata })] }),
+    await h.post("/v1/runs", aRun(1, { agent: "another", metadata })),
+    await h.post("/v1/heartbeats", aHeartbeat(2, { status: "no such", metadata })),
+    await h.get("/v1/ping?metadata=x"),
+  ];
+  assertEquals(sent.map(({ status }) => status), [202, 409, 400, 400]);
+  assertEquals(sent.map(({ headers }) => headers.get("runledger-dropped")), Array(4).fill(null));
+});

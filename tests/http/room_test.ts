@@ -1,0 +1,33 @@
+/** Too many requests at once: refused before anything of them is read (decision 2, decision 42). */
+import { assert, assertEquals } from "@std/assert";
+import type { RunStore } from "../../domain/ports.ts";
+import { aRun } from "../support/builders.ts";
+import { Harness } from "../support/harness.ts";
+
+const REQUESTS_MAX = 2_000;
+
+Deno.test("beyond 2,000 requests under way the next is 503 at once, and fits again when they are done", async () => {
+  const gate = Promise.withResolvers<void>();
+  const full = Promise.withResolvers<void>();
+  let waiting = 0;
+  const runs: Partial<RunStore> = {
+    async open(_, request) {
+      if (++waiting === REQUESTS_MAX) full.resolve();
+      await gate.promise;
+      return { kind: "conflict", field: request.agent === "" ? "agent" : "started_at" };
+    },
+  };
+  await using h = await Harness.open({ tier: "enterprise", deps: { runs: runs as RunStore } });
+  const under = Array.from({ length: REQUESTS_MAX }, (_, n) => h.post("/v1/runs", aRun(n)));
+  await full.promise;
+  const refused = await h.post("/v1/runs", "a body that nobody looks at", { key: "none" });
+  assertEquals([refused.status, refused.json.error], [503, "overloaded"]);
+  const seconds = Number(refused.headers.get("retry-after"));
+  assert(seconds >= 1 && seconds <= 5);
+  // Whether the process lives is told all the same.
+  assertEquals((await h.get("/healthz", { key: null })).status, 200);
+  gate.resolve();
+  const statuses = new Set((await Promise.all(under)).map(({ status }) => status));
+  assertEquals(statuses, new Set([409]));
+  assertEquals((await h.post("/v1/runs", "no body", { key: "none" })).status, 401);
+});

@@ -1,0 +1,186 @@
+/** `GET /v1/usage`, and that a quota never stands in the way. */
+import { assert, assertEquals } from "@std/assert";
+import { StorageUnavailable } from "../../domain/errors.ts";
+import type { Team } from "../../domain/credentials.ts";
+import { newNotice, type NoticeState } from "../../domain/plan/notice.ts";
+import { createNoticeStore } from "../../kv/teams/notices.ts";
+import { keys } from "../../kv/keys.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
+import { Harness } from "../support/harness.ts";
+
+/** Counts events for a team, as the calls of a month do. */
+async function count(h: Harness, month: string, by: number, team: Team = h.team): Promise<void> {
+  const sums = [{ key: keys.usage(team.id, month), by: BigInt(by) }];
+  await h.store.writer.commit({ team: team.id, sums });
+}
+
+Deno.test("GET /v1/usage: an unused month has every field", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  const answer = await h.get("/v1/usage");
+  assertEquals([answer.status, answer.headers.get("content-type")], [200, "application/json"]);
+  assertEquals(answer.json, {
+    month: "2026-11",
+    used: 0,
+    included: 100_000,
+    ratio: 0,
+    state: "normal",
+    projected: 0,
+    resets_at: "2026-12-01T00:00:00.000Z",
+    notices: [],
+    months: [],
+  });
+});
+
+Deno.test("GET /v1/usage: the state changes at exactly 80 % and 100 %, and the pace is told", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  h.nowMs = Date.UTC(2026, 10, 16);
+  for (
+    const [by, used, state, ratio] of [
+      [79_999, 79_999, "normal", 0.79999],
+      [1, 80_000, "heads_up", 0.8],
+      [19_999, 99_999, "heads_up", 0.99999],
+      [1, 100_000, "over", 1],
+      [50_000, 150_000, "over", 1.5],
+    ] as const
+  ) {
+    await count(h, "2026-11", by);
+    const { json } = await h.get("/v1/usage");
+    assertEquals([json.used, json.state, json.ratio], [used, state, ratio]);
+    assertEquals(json.projected, 2 * used);
+    assertEquals(json.months, [{ month: "2026-11", used, state }]);
+  }
+});
+
+Deno.test("GET /v1/usage: each plan includes its own number, Enterprise has none to reach", async () => {
+  await using h = await Harness.open();
+  const plans = {
+    free: 100_000,
+    starter: 2_000_000,
+    team: 10_000_000,
+    business: 25_000_000,
+    enterprise: null,
+  };
+  for (const [tier, included] of Object.entries(plans)) {
+    const { team, key } = await h.addTeam(tier as keyof typeof plans);
+    await count(h, "2026-11", 25_000_000, team);
+    const { json } = await h.get("/v1/usage", { key });
+    assertEquals([json.included, json.state], [included, included === null ? "normal" : "over"]);
+    assertEquals(json.ratio, included === null ? null : 25_000_000 / included);
+  }
+});
+
+Deno.test("GET /v1/usage: counting begins anew with the month, in leap years and at new year", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  let n = 0;
+  for (
+    const [lastMs, month, next, resets] of [
+      [Date.UTC(2024, 2, 1) - 1, "2024-02", "2024-03", "2024-03-01T00:00:00.000Z"],
+      [Date.UTC(2026, 2, 1) - 1, "2026-02", "2026-03", "2026-03-01T00:00:00.000Z"],
+      [Date.UTC(2027, 0, 1) - 1, "2026-12", "2027-01", "2027-01-01T00:00:00.000Z"],
+    ] as const
+  ) {
+    h.nowMs = lastMs;
+    assertEquals((await h.post("/v1/heartbeats", aHeartbeat(n++))).status, 202);
+    await count(h, month, 99_999);
+    const before = (await h.get("/v1/usage")).json;
+    assertEquals([before.month, before.used, before.state], [month, 100_000, "over"]);
+    assertEquals([before.resets_at, before.projected], [resets, 100_000]);
+    h.nowMs++;
+    const after = (await h.get("/v1/usage")).json;
+    assertEquals([after.month, after.used, after.state], [next, 0, "normal"]);
+    const past = (await h.get(`/v1/usage?month=${month}`)).json;
+    assertEquals([past.month, past.used, past.state], [month, 100_000, "over"]);
+    assertEquals([past.resets_at, past.projected], [resets, 100_000]);
+  }
+});
+
+Deno.test("GET /v1/usage: the last twelve months with usage are listed, latest first", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  const months = Array.from({ length: 14 }, (_, n) =>
+    `${2025 + Math.floor((n + 8) / 12)}-` +
+    `${(n + 8) % 12 + 1}`.padStart(2, "0"));
+  for (const [n, month] of months.entries()) await count(h, month, 90_000 - 2_000 * n);
+  const { json } = await h.get("/v1/usage?month=2026-01");
+  assertEquals(
+    json.months.map(({ month }: { month: string }) => month),
+    months.toReversed().slice(0, 12),
+  );
+  assertEquals(json.months.at(-1), { month: "2025-11", used: 86_000, state: "heads_up" });
+  assertEquals(json.months[0], { month: "2026-10", used: 64_000, state: "normal" });
+});
+
+Deno.test("GET /v1/usage: a month that is none, or is still to come, is refused by its name", async () => {
+  await using h = await Harness.open();
+  for (const month of ["2026-12", "2026-13", "2026-0", "november", "2026-11-01", "9999-01"]) {
+    const { status, json } = await h.get(`/v1/usage?month=${month}`);
+    assertEquals([status, json.error, json.field], [400, "invalid_field", "month"], month);
+  }
+});
+
+Deno.test("GET /v1/usage: only keys with the scope read may ask, and see their own team alone", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  await count(h, "2026-11", 5);
+  const other = await h.addTeam("free");
+  const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest", "admin"] });
+  const read = await h.addKey({ kind: "api_key", scopes: ["read"] });
+  const token = await h.addKey({ kind: "ping_token", agent: "a" });
+  assertEquals((await h.get("/v1/usage", { key: null })).status, 401);
+  assertEquals((await h.get("/v1/usage", { key: token })).json.error, "scope_violation");
+  assertEquals((await h.get("/v1/usage", { key: ingest })).json.error, "forbidden");
+  assertEquals((await h.get("/v1/usage", { key: read })).json.used, 5);
+  const theirs = (await h.get("/v1/usage", { key: other.key })).json;
+  assertEquals([theirs.used, theirs.months], [0, []]);
+});
+
+Deno.test("GET /v1/usage: notices are listed with when they were sent, if they were", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  const notices = createNoticeStore(h.store);
+  const name = { team: h.team.id, month: "2026-11" } as const;
+  const facts = { teamName: "t", month: "2026-11", used: 1, included: 1 };
+  const states: [80 | 100, NoticeState, number | null][] = [
+    [100, "unknown", null],
+    [80, "sent", h.nowMs],
+  ];
+  for (const [percent, state, sentAt] of states) {
+    const notice = newNotice({ ...name, percent }, { ...facts, percent }, true, h.nowMs);
+    assert(await notices.add({ ...notice, state, sentAt }));
+  }
+  assertEquals((await h.get("/v1/usage")).json.notices, [
+    { threshold: 0.8, sent_at: "2026-11-21T12:00:00.000Z" },
+    { threshold: 1, sent_at: null },
+  ]);
+  assertEquals((await h.get("/v1/usage?month=2026-10")).json.notices, []);
+});
+
+Deno.test("GET /v1/usage: a store that fails is 503, and tells nothing of it", async () => {
+  const fails = () => Promise.reject(new StorageUnavailable("Cannot read: secret detail"));
+  await using h = await Harness.open({
+    deps: { usage: { used: fails, months: fails, notices: fails } },
+  });
+  const answer = await h.get("/v1/usage");
+  assertEquals([answer.status, answer.json.error], [503, "storage_unavailable"]);
+  assert(!answer.text.includes("secret"));
+});
+
+Deno.test("quota: calls are answered alike below 80 %, above it and far beyond 100 %", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  const answers: unknown[] = [];
+  for (const [n, by] of [0, 80_000, 900_000].entries()) {
+    await count(h, "2026-11", by);
+    const id = runId(n);
+    const calls = [
+      await h.post("/v1/runs", aRun(n)),
+      await h.post(`/v1/runs/${id}/events`, { events: [anEvent(1)] }),
+      await h.post(`/v1/runs/${id}/finish`, aFinish()),
+      await h.get("/v1/ping?agent=a"),
+    ];
+    answers.push(calls.map(({ status, headers, text }) => [
+      status,
+      [...headers.keys()].filter((name) => name !== "date"),
+      text.replaceAll(/(run|evt)_\w+/g, "$1").replaceAll(id, ""),
+    ]));
+  }
+  assertEquals(answers[1], answers[0]);
+  assertEquals(answers[2], answers[0]);
+  assertEquals((await h.get("/v1/usage")).json.used, 980_012);
+});

@@ -1,0 +1,132 @@
+/** A real mail server in this process, which keeps what it gets or behaves badly. */
+import PostalMime from "postal-mime";
+import { SMTPServer } from "smtp-server";
+
+/** A message as it was taken. */
+export interface Received {
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly messageId: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string | undefined;
+}
+
+/** What a server does: take, refuse a recipient or a whole text, or fall silent at some point. */
+export type Behaviour =
+  | "accept"
+  | "refuse recipient"
+  | "refuse text"
+  | "silent greeting"
+  | "silent recipient"
+  | "silent text";
+
+export interface SmtpOptions {
+  readonly login?: { readonly user: string; readonly pass: string };
+}
+
+/** A mail server. Always `await using`. */
+export class SmtpSink implements AsyncDisposable {
+  behaviour: Behaviour = "accept";
+  /** Messages taken whole, answered or not. */
+  readonly received: Received[] = [];
+  /** Connections so far. */
+  connections = 0;
+  /** Recipients named so far. */
+  recipients = 0;
+  #waiting: (() => void)[] = [];
+  readonly #server: SMTPServer;
+  readonly #options: SmtpOptions;
+
+  private constructor(options: SmtpOptions) {
+    this.#options = options;
+    this.#server = this.#create();
+    // A client that is killed breaks its connection: that is what is tested.
+    this.#server.on("error", () => {});
+  }
+
+  static async start(options: SmtpOptions = {}): Promise<SmtpSink> {
+    const sink = new SmtpSink(options);
+    await new Promise<void>((resolve) => sink.#server.listen(0, "127.0.0.1", resolve));
+    return sink;
+  }
+
+  get url(): string {
+    const address = this.#server.server.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    const { login } = this.#options;
+    const who = login === undefined ? "" : `${login.user}:${encodeURIComponent(login.pass)}@`;
+    return `smtp://${who}127.0.0.1:${port}`;
+  }
+
+  #create(): SMTPServer {
+    const { login } = this.#options;
+    return new SMTPServer({
+      name: "sink.test",
+      disabledCommands: login === undefined ? ["STARTTLS", "AUTH"] : ["STARTTLS"],
+      authOptional: login === undefined,
+      allowInsecureAuth: true,
+      disableReverseLookup: true,
+      closeTimeout: 10,
+      onConnect: (_, done) => {
+        this.connections++;
+        this.#tell();
+        if (this.behaviour !== "silent greeting") done();
+      },
+      onAuth: ({ username, password }, _, done) => {
+        if (username === login?.user && password === login?.pass) {
+          return done(null, { user: username });
+        }
+        done(new Error(`Wrong password ${password}`));
+      },
+      onRcptTo: (_, __, done) => {
+        this.recipients++;
+        this.#tell();
+        if (this.behaviour === "silent recipient") return;
+        done(this.behaviour === "refuse recipient" ? new Error("Nobody of that name") : null);
+      },
+      onData: async (stream, session, done) => {
+        const raw = await whole(stream);
+        // The client left in the middle: nothing was handed in.
+        if (raw === null) return;
+        const { mailFrom, rcptTo } = session.envelope;
+        const { messageId = "", subject = "", text = "", html } = await PostalMime.parse(raw);
+        const refused = this.behaviour === "refuse text";
+        if (!refused) {
+          this.received.push({
+            from: mailFrom === false ? "" : mailFrom.address,
+            to: rcptTo.map(({ address }) => address),
+            messageId,
+            subject,
+            text,
+            html,
+          });
+        }
+        this.#tell();
+        if (this.behaviour !== "silent text") done(refused ? new Error("Not today") : null);
+      },
+    });
+  }
+
+  #tell(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  /** Resolves once something is so. */
+  async until(wanted: (sink: SmtpSink) => boolean): Promise<void> {
+    while (!wanted(this)) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+}
+
+/** All of a stream; null when it breaks off. */
+async function whole(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array | null> {
+  try {
+    return new Uint8Array(await new Response(ReadableStream.from(stream)).arrayBuffer());
+  } catch {
+    return null;
+  }
+}
