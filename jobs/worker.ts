@@ -47,15 +47,15 @@ export interface WorkerDeps {
   readonly failurePauseMs?: number;
 }
 
-/** Runs taken at once. */
-const RUNS_PER_TURN = 200;
+/** Runs taken at once: of open ones fewer, because a close that comes meanwhile waits for them. */
+const RUNS_PER_TURN = { closed: 200, open: 80 } as const;
 
 /**
  * Rest after bringing runs of a lane up to date, as a multiple of the time that took, and at most so many
  * milliseconds. It is taken only while calls come in: they go first, and a rest lets more marks gather,
  * which then share their commits.
  */
-const REST = { closed: 1, open: 3, msMax: 200 } as const;
+const REST = { closed: 1, open: 6, msMax: 200 } as const;
 
 /** Stages taken at once. */
 const STAGES_PER_TURN = 20;
@@ -144,7 +144,7 @@ export class Worker {
 
   async #sumUp(): Promise<boolean> {
     for (const lane of DIRTY_LANES) {
-      const rows = await this.#deps.store.takeDirty(lane, RUNS_PER_TURN);
+      const rows = await this.#deps.store.takeDirty(lane, RUNS_PER_TURN[lane]);
       if (rows.rows === 0) continue;
       const [startMs, rings] = [performance.now(), this.#rings];
       await this.#bringUpToDate(rows);

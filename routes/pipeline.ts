@@ -30,13 +30,11 @@ export function createPipeline(deps: AppDeps, room: Room): Pipeline {
     c.set("requestId", `${prefix}-${++requests}`);
     if (route !== null) c.set("route", route);
     let response: Response;
-    room.enter();
     try {
-      response = await pass(c, guards) ?? await handle(c);
+      response = await pass(c, guards) ?? await room.with(c, handle);
     } catch (error) {
       response = failure(deps, c, error);
     }
-    room.leave();
     deps.log(logLine(c, response.status, deps.environment.now(), performance.now() - startedMs));
     return response;
   };

@@ -1,29 +1,29 @@
-/** Refuses requests while too many are under way, before anything of them is read or looked up. */
+/** Refuses requests while too many are being worked on, before anything of them is read or looked up. */
 import { fail } from "../answer.ts";
-import type { Guard } from "../context.ts";
+import type { Guard, Handle, RequestContext } from "../context.ts";
 
 /**
- * Requests under way at once. At the service's top rate so many wait about a tenth of a second; more
+ * Requests worked on at once. At the service's top rate so many wait about a tenth of a second; more
  * would wait longer than a client that comes back later.
  */
-const REQUESTS_MAX = 2_000;
+const REQUESTS_MAX = 1_000;
 
-/** How many requests are under way. */
+/** How many requests are worked on. Those whose bodies are still on their way are not: they may never come. */
 export class Room {
   #inside = 0;
 
-  /** Counts a request in. */
-  enter(): void {
+  /** Has a request worked on, counted in and out. */
+  async with(c: RequestContext, handle: Handle): Promise<Response> {
     this.#inside++;
-  }
-
-  /** Counts it out. */
-  leave(): void {
-    this.#inside--;
+    try {
+      return await handle(c);
+    } finally {
+      this.#inside--;
+    }
   }
 
   /** Lets a request through when there is room for it. */
-  readonly require: Guard = (c) => this.#inside > REQUESTS_MAX ? fail(c, OVERLOADED) : null;
+  readonly require: Guard = (c) => this.#inside >= REQUESTS_MAX ? fail(c, OVERLOADED) : null;
 }
 
 /** What anybody is told while too much is waiting. */
