@@ -65,13 +65,36 @@ export async function isReady(store: Store): Promise<boolean> {
   }
 }
 
-/** Reads all values below a prefix, in key order. */
-export async function listAll(store: Store, prefix: Deno.KvKey): Promise<Deno.KvEntry<unknown>[]> {
+/** Rows the runtime reads at once, all of one moment: the most it takes. */
+const ROWS_PER_READ_MAX = 500;
+
+/** Reads the rows of a range, in key order; up to 500 of them are of one moment. */
+export async function listRows<T = unknown>(
+  store: Store,
+  range: Deno.KvListSelector,
+  options: Pick<Deno.KvListOptions, "limit" | "reverse"> = {},
+): Promise<Deno.KvEntry<T>[]> {
   try {
-    return await Array.fromAsync(store.reader.list({ prefix }));
+    return await Array.fromAsync(store.reader.list<T>(range, batched(options)));
   } catch (error) {
     throw unavailable("list", error);
   }
+}
+
+/** Reads the rows of a range one by one, for ranges that may hold more than fits into memory. */
+export async function* eachRow<T = unknown>(
+  store: Store,
+  range: Deno.KvListSelector,
+): AsyncGenerator<Deno.KvEntry<T>> {
+  try {
+    yield* store.reader.list<T>(range, batched({}));
+  } catch (error) {
+    throw unavailable("list", error);
+  }
+}
+
+function batched(options: Deno.KvListOptions): Deno.KvListOptions {
+  return { ...options, batchSize: Math.min(options.limit ?? Infinity, ROWS_PER_READ_MAX) };
 }
 
 /** A text as blob, and the writes that put it at a key. */

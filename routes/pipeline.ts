@@ -29,12 +29,19 @@ export function createPipeline(deps: AppDeps, room: Room): Pipeline {
     const startedMs = performance.now();
     c.set("requestId", `${prefix}-${++requests}`);
     if (route !== null) c.set("route", route);
-    let response: Response;
+    let response: Response | null;
+    let entered = false;
     try {
-      response = await pass(c, guards) ?? await room.with(c, handle);
+      response = await pass(c, guards);
+      if (response === null) {
+        entered = true;
+        room.enter();
+        response = await handle(c);
+      }
     } catch (error) {
       response = failure(deps, c, error);
     }
+    if (entered) room.leave();
     deps.log(logLine(c, response.status, deps.environment.now(), performance.now() - startedMs));
     return response;
   };

@@ -85,24 +85,16 @@ export interface RollupRow {
   readonly measures: Measures;
 }
 
-/** What one run adds to the roll-ups of its day. */
-export interface Contribution {
+/** What one run adds to the roll-ups of its day: its own sums, of which the cost may be stated. */
+export interface Contribution extends
+  Pick<
+    Measures,
+    "events" | "calls" | "inputTokens" | "outputTokens" | "cachedInputTokens" | "cost"
+  > {
   /** UTC day of its `started_at`, `YYYY-MM-DD`. */
   readonly day: string;
   /** What it is grouped by. */
   readonly labels: RunLabels;
-  /** Its events. */
-  readonly events: number;
-  /** Its model calls. */
-  readonly calls: number;
-  /** Its input tokens. */
-  readonly inputTokens: bigint;
-  /** Its output tokens. */
-  readonly outputTokens: bigint;
-  /** Its cached input tokens. */
-  readonly cachedInputTokens: bigint;
-  /** Its cost: that of its models, or what a heartbeat stated. */
-  readonly cost: Picodollars;
   /** Its calls with tokens, by model. */
   readonly models: readonly ModelUsage[];
 }

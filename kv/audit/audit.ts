@@ -9,11 +9,11 @@
 import type { TeamId } from "../../domain/credentials.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import { auditRun } from "./audit_run.ts";
-import { listed, MISMATCHES_MAX, TeamSums } from "./audit_team.ts";
+import { MISMATCHES_MAX, TeamSums } from "./audit_team.ts";
 import type { Mismatch } from "./audit_words.ts";
 import { decodeDirty, parseDirtyName } from "../writer/dirty_mark.ts";
 import { keys } from "../keys.ts";
-import { type Store, unavailable } from "../store.ts";
+import { eachRow, listRows, type Store } from "../store.ts";
 
 /** Runs looked at at once. */
 const RUNS_AT_ONCE = 16;
@@ -122,11 +122,11 @@ interface State {
 async function readState(store: Store): Promise<State> {
   // Marks before versions: a run between the two has its mark or a newer version than before.
   const dirty = new Set<TeamId>();
-  for await (const { value } of listed(store, keys.dirtyMarks())) {
+  for await (const { value } of eachRow(store, { prefix: keys.dirtyMarks() })) {
     for (const name of decodeDirty(String(value))) dirty.add(parseDirtyName(name).team);
   }
   const versions = new Map<TeamId, string>();
-  for await (const { key, versionstamp } of listed(store, keys.rollupVersions())) {
+  for await (const { key, versionstamp } of eachRow(store, { prefix: keys.rollupVersions() })) {
     versions.set(key[1] as TeamId, versionstamp);
   }
   return { versions, dirty };
@@ -185,12 +185,7 @@ async function* namesBelow(
   const end = [...prefix, true];
   let start: Deno.KvKey = prefix;
   while (true) {
-    let first: Deno.KvEntry<unknown> | undefined;
-    try {
-      [first] = await Array.fromAsync(store.reader.list({ start, end }, { limit: 1 }));
-    } catch (error) {
-      throw unavailable("list", error);
-    }
+    const [first] = await listRows(store, { start, end }, { limit: 1 });
     if (first === undefined) return;
     const name = first.key.slice(0, prefix.length + parts);
     yield name;

@@ -11,7 +11,7 @@ import { type Mismatch, mismatch, NONE } from "./audit_words.ts";
 import { keyText } from "../writer/group.ts";
 import { keys } from "../keys.ts";
 import { decodeRollup, rollupKey } from "../pipeline/rollups.ts";
-import { getMany, type Store, unavailable } from "../store.ts";
+import { eachRow, getMany, type Store } from "../store.ts";
 
 /** Mismatches kept of a team; all are counted. */
 export const MISMATCHES_MAX = 100;
@@ -67,7 +67,7 @@ export class TeamSums {
   }
 
   async #compareRollups(store: Store): Promise<void> {
-    for await (const { key, value } of listed(store, keys.teamRollups(this.#team))) {
+    for await (const { key, value } of eachRow(store, { prefix: keys.teamRollups(this.#team) })) {
       const name = keyText(key);
       const wanted = this.#rows.get(name);
       this.#rows.delete(name);
@@ -83,7 +83,7 @@ export class TeamSums {
 
   async #compareUsage(store: Store): Promise<void> {
     const stored: Record<string, unknown> = {};
-    for await (const { key, value } of listed(store, keys.teamUsage(this.#team))) {
+    for await (const { key, value } of eachRow(store, { prefix: keys.teamUsage(this.#team) })) {
       stored[String(key[MONTH])] = value instanceof Deno.KvU64 ? Number(value.value) : value;
     }
     for (const month of new Set([...this.#usage.keys(), ...Object.keys(stored)])) {
@@ -95,7 +95,7 @@ export class TeamSums {
 
   async #compareAgents(store: Store): Promise<void> {
     const slugs = new Set<string>();
-    for await (const { key } of listed(store, keys.teamAgents(this.#team))) {
+    for await (const { key } of eachRow(store, { prefix: keys.teamAgents(this.#team) })) {
       slugs.add(String(key[SLUG]));
     }
     const [count] = await getMany(store, [keys.agentCount(this.#team)]);
@@ -108,7 +108,9 @@ export class TeamSums {
   }
 
   async #compareActivities(store: Store): Promise<void> {
-    for await (const { key, value } of listed(store, keys.agentActivities(this.#team))) {
+    for await (
+      const { key, value } of eachRow(store, { prefix: keys.agentActivities(this.#team) })
+    ) {
       const slug = String(key[SLUG]);
       const wanted = this.#agents.get(slug);
       this.#agents.delete(slug);
@@ -140,17 +142,5 @@ function compareRow(
     return mismatch(what, { ...wanted.measures, group: wanted.group }, { ...measures, group });
   } catch (error) {
     return [{ what, expected: "readable", found: String(error) }];
-  }
-}
-
-/** Reads everything below a prefix, in key order. */
-export async function* listed(
-  store: Store,
-  prefix: Deno.KvKey,
-): AsyncGenerator<Deno.KvEntry<unknown>> {
-  try {
-    yield* store.reader.list({ prefix }, { batchSize: 500 });
-  } catch (error) {
-    throw unavailable("list", error);
   }
 }

@@ -5,10 +5,9 @@
  */
 import { decodeTime } from "@std/ulid";
 import { DIRTY_LANES, type DirtyLane } from "../../domain/pipeline/pipeline.ts";
-import { listed } from "../audit/audit_team.ts";
 import { decodeDirty } from "../writer/dirty_mark.ts";
 import { keys } from "../keys.ts";
-import type { Store } from "../store.ts";
+import { eachRow, type Store } from "../store.ts";
 
 /** Something that waits. */
 export interface Waiting {
@@ -35,7 +34,7 @@ export async function readBacklog(store: Store): Promise<Backlog> {
   for (const lane of DIRTY_LANES) dirty[lane] = await readLane(store, lane);
   const { closed = NOTHING, open = NOTHING } = dirty;
   let stages = NOTHING;
-  for await (const { key } of listed(store, keys.dueStages())) {
+  for await (const { key } of eachRow(store, { prefix: keys.dueStages() })) {
     stages = { count: stages.count + 1, oldestMs: stages.oldestMs ?? Number(key[DUE]) };
   }
   return { dirty: { closed, open }, stages };
@@ -45,7 +44,7 @@ const NOTHING: Waiting = { count: 0, oldestMs: null };
 
 async function readLane(store: Store, lane: DirtyLane): Promise<Waiting> {
   let waiting = NOTHING;
-  for await (const { key, value } of listed(store, keys.dirtyLane(lane))) {
+  for await (const { key, value } of eachRow(store, { prefix: keys.dirtyLane(lane) })) {
     const count = waiting.count + decodeDirty(String(value)).length;
     // The names of marks begin with the time they were made.
     waiting = { count, oldestMs: waiting.oldestMs ?? decodeTime(String(key[NAME])) };

@@ -10,7 +10,7 @@
 import type { DirtyLane, DirtyRows } from "../../domain/pipeline/pipeline.ts";
 import { decodeDirty, parseDirtyName } from "../writer/dirty_mark.ts";
 import { keys } from "../keys.ts";
-import { type Store, unavailable } from "../store.ts";
+import { listRows, type Store } from "../store.ts";
 
 /** Rows read at once: each has one to a hundred runs. */
 const ROWS_PER_READ = 100;
@@ -28,21 +28,15 @@ export async function readDirty(
 ): Promise<DirtyRows> {
   const rows: Deno.KvKey[] = [];
   const names = new Set<string>();
-  try {
-    const entries = store.reader.list<string>({ prefix: keys.dirtyLane(lane) }, {
-      limit: ROWS_PER_READ,
-      batchSize: ROWS_PER_READ,
-    });
-    for await (const { key, value, versionstamp } of entries) {
-      rows.push(key);
-      for (const name of decodeDirty(value)) {
-        // The row is of the very commit that changed the run.
-        if (!isKnown(name, versionstamp)) names.add(name);
-      }
-      if (names.size >= runsMax) break;
+  const options = { limit: ROWS_PER_READ };
+  const oldest = await listRows<string>(store, { prefix: keys.dirtyLane(lane) }, options);
+  for (const { key, value, versionstamp } of oldest) {
+    rows.push(key);
+    for (const name of decodeDirty(value)) {
+      // The row is of the very commit that changed the run.
+      if (!isKnown(name, versionstamp)) names.add(name);
     }
-  } catch (error) {
-    throw unavailable("list", error);
+    if (names.size >= runsMax) break;
   }
   return {
     rows: rows.length,

@@ -2,8 +2,9 @@
  * Bringing summaries and roll-ups up to date with the parts of runs.
  *
  * A team's runs are projected together: one commit holds their summaries, the difference they make to
- * the team's roll-ups and agents, and what the stages behind a close need. Its one check is the version of the
- * team's roll-ups, which every such commit changes, so two workers can never add one difference twice.
+ * the team's roll-ups and agents, and what the stages behind a close need. Its one check is the version
+ * of the team's roll-ups, which every such commit changes, so two workers can never add one difference
+ * twice.
  *
  * @module
  */

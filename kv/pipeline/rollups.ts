@@ -5,7 +5,6 @@
  */
 import { createHash } from "node:crypto";
 import type { Team, TeamId } from "../../domain/credentials.ts";
-import { StorageUnavailable } from "../../domain/errors.ts";
 import type { SpendStore } from "../../domain/ports.ts";
 import {
   groupName,
@@ -16,7 +15,7 @@ import {
 } from "../../domain/spend/rollup.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
-import type { Store } from "../store.ts";
+import { type Store, unavailable } from "../store.ts";
 
 /** Rows read at once: the most one batch of the runtime holds. */
 const ROWS_PER_READ = 500;
@@ -109,7 +108,6 @@ async function readBatch(store: Store, range: ReturnType<typeof keys.rollups>, c
     const entries = await Array.fromAsync(list);
     return { entries, cursor: list.cursor };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new StorageUnavailable(`Cannot list roll-ups: ${message}`, { cause: error });
+    throw unavailable("list", error);
   }
 }

@@ -23,7 +23,7 @@ import {
 import { keyText } from "../writer/group.ts";
 import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
-import { getMany, type Store, unavailable } from "../store.ts";
+import { eachRow, getMany, listRows, type Store } from "../store.ts";
 
 /** The stages that are due by then, oldest first. */
 export async function dueStages(store: Store, nowMs: number, max: number): Promise<StageTask[]> {
@@ -93,7 +93,7 @@ export async function revive(store: Store, run: DirtyRun, nowMs: number): Promis
 
 /** The stages that were given up. */
 export async function* deadStages(store: Store): AsyncGenerator<DeadStage> {
-  for await (const { key } of store.reader.list({ prefix: keys.deadStages() })) {
+  for await (const { key } of eachRow(store, { prefix: keys.deadStages() })) {
     const run = { team: key[1] as TeamId, run: key[2] as RunId };
     const { processing } = await readProcessing(store, run);
     const dead = processing === null ? null : deadOf(processing);
@@ -119,16 +119,12 @@ async function dueRows(
   store: Store,
   max: number,
 ): Promise<(DirtyRun & { readonly dueMs: number })[]> {
-  try {
-    const rows = store.reader.list({ prefix: keys.dueStages() }, { limit: max });
-    return await Array.fromAsync(rows, ({ key }) => ({
-      dueMs: Number(key[1]),
-      team: key[2] as TeamId,
-      run: key[3] as RunId,
-    }));
-  } catch (error) {
-    throw unavailable("list", error);
-  }
+  const rows = await listRows(store, { prefix: keys.dueStages() }, { limit: max });
+  return rows.map(({ key }) => ({
+    dueMs: Number(key[1]),
+    team: key[2] as TeamId,
+    run: key[3] as RunId,
+  }));
 }
 
 async function readProcessing(

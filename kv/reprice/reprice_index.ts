@@ -15,7 +15,7 @@ import type { RepriceJob, RunPlace } from "../../domain/money/reprice_job.ts";
 import { dayOf } from "../../domain/time.ts";
 import { keys } from "../keys.ts";
 import { decodeRollup, keyPart } from "../pipeline/rollups.ts";
-import { type Store, unavailable } from "../store.ts";
+import { eachRow, listRows, type Store } from "../store.ts";
 
 /** Jobs whose names are remembered. */
 const JOBS_MAX = 1_000;
@@ -82,35 +82,23 @@ export class RepriceIndex {
   async #findNames(team: TeamId, spec: RepriceSpec): Promise<string[]> {
     const [firstDay, lastDay] = [dayOf(spec.from ?? FIRST_MS), dayOf((spec.to ?? END_MS) - 1)];
     const names = new Set<string>();
-    try {
-      const rows = this.#store.reader.list<Uint8Array>(
-        keys.rollups(team, "model", firstDay, lastDay),
-      );
-      for await (const { key, value } of rows) {
-        const { group } = decodeRollup(String(key[DAY_AT]), value);
-        if (group.kind !== "model") continue;
-        const { provider, model } = group.value;
-        // A run with too many models sums up some of them under a name for all.
-        if (isMeant(spec, provider, model) || isRest(group.value)) names.add(keyPart(group));
-      }
-    } catch (error) {
-      throw unavailable("list", error);
+    const range = keys.rollups(team, "model", firstDay, lastDay);
+    for await (const { key, value } of eachRow<Uint8Array>(this.#store, range)) {
+      const { group } = decodeRollup(String(key[DAY_AT]), value);
+      if (group.kind !== "model") continue;
+      const { provider, model } = group.value;
+      // A run with too many models sums up some of them under a name for all.
+      if (isMeant(spec, provider, model) || isRest(group.value)) names.add(keyPart(group));
     }
     return [...names];
   }
 
   async #places(
     range: { readonly start: Deno.KvKey; readonly end: Deno.KvKey },
-    options: Deno.KvListOptions,
+    options: Pick<Deno.KvListOptions, "limit" | "reverse">,
   ): Promise<RunPlace[]> {
-    try {
-      return await Array.fromAsync(
-        this.#store.reader.list(range, options),
-        ({ key }) => ({ startedAt: Number(key.at(-2)), run: key.at(-1) as RunId }),
-      );
-    } catch (error) {
-      throw unavailable("list", error);
-    }
+    const rows = await listRows(this.#store, range, options);
+    return rows.map(({ key }) => ({ startedAt: Number(key.at(-2)), run: key.at(-1) as RunId }));
   }
 }
 

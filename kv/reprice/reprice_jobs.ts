@@ -20,7 +20,7 @@ import { newName } from "../names.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
 import { RepriceWaiters } from "./reprice_waiters.ts";
 import { RepriceWork } from "./reprice_work.ts";
-import { getMany, listAll, type Store } from "../store.ts";
+import { getMany, listRows, type Store } from "../store.ts";
 import { Turns } from "../turns.ts";
 
 /** Jobs of a team that are kept when all are done. */
@@ -95,7 +95,7 @@ async function findOrMake(
 
 /** A team's jobs, newest first. */
 async function readJobs(store: Store, team: TeamId): Promise<RepriceJob[]> {
-  const entries = await listAll(store, keys.repriceJobs(team));
+  const entries = await listRows(store, { prefix: keys.repriceJobs(team) });
   return entries.map(({ value }) => value as RepriceJob).reverse();
 }
 

@@ -23,7 +23,7 @@ import { keys } from "../keys.ts";
 import type { BackEnd } from "../kv_limits.ts";
 import { RepriceIndex } from "./reprice_index.ts";
 import { type RepriceStep, repriceStep, type RepriceTarget, type Sets } from "./reprice_run.ts";
-import { getMany, type Store, unavailable } from "../store.ts";
+import { getMany, listRows, type Store } from "../store.ts";
 
 /** Jobs that go on side by side, a step each in turn. */
 const JOBS_PER_TURN = 10;
@@ -90,7 +90,9 @@ export class RepriceWork {
   }
 
   async #active(): Promise<ActiveJob[]> {
-    const rows = await this.#list(keys.activeReprices(), JOBS_PER_TURN);
+    const rows = await listRows(this.#store, { prefix: keys.activeReprices() }, {
+      limit: JOBS_PER_TURN,
+    });
     return rows.map(({ key }) => ({ team: key[1] as TeamId, id: String(key[2]) }));
   }
 
@@ -126,7 +128,7 @@ export class RepriceWork {
   /** Whether every mark set before the job is gone: before that, the index may lack some run. */
   async #isSummedUp({ id }: RepriceJob): Promise<boolean> {
     for (const lane of DIRTY_LANES) {
-      const [oldest] = await this.#list(keys.dirtyLane(lane), 1);
+      const [oldest] = await listRows(this.#store, { prefix: keys.dirtyLane(lane) }, { limit: 1 });
       if (oldest !== undefined && String(oldest.key.at(-1)) < id) return false;
     }
     return true;
@@ -161,14 +163,6 @@ export class RepriceWork {
 
   #done(job: RepriceJob): RepriceJob {
     return { ...job, state: "done", finishedAt: this.#now(), progress: 1 };
-  }
-
-  async #list(prefix: Deno.KvKey, limit: number): Promise<Deno.KvEntry<unknown>[]> {
-    try {
-      return await Array.fromAsync(this.#store.reader.list({ prefix }, { limit }));
-    } catch (error) {
-      throw unavailable("list", error);
-    }
   }
 }
 

@@ -22,7 +22,7 @@ import { encodeBatch } from "./codec.ts";
 import { dirtyName } from "../writer/dirty_mark.ts";
 import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
-import { blobWrite, getMany, listAll, stage, type Store, unstage } from "../store.ts";
+import { blobWrite, getMany, listRows, stage, type Store, unstage } from "../store.ts";
 import { Turns } from "../turns.ts";
 
 /** Event ids held in memory over all live ledgers; about 100 bytes each. */
@@ -96,7 +96,9 @@ export async function readPages(
   id: RunId,
   ledger: EventLedger,
 ): Promise<LedgerPage[]> {
-  const sealed = ledger.sealed === 0 ? [] : await listAll(store, keys.pages(team.id, id));
+  const sealed = ledger.sealed === 0
+    ? []
+    : await listRows(store, { prefix: keys.pages(team.id, id) });
   // A page sealed after the ledger was read belongs to a later state than the one being answered.
   const known = sealed.slice(0, ledger.sealed).map(({ value }) => value as LedgerPage);
   return [...known, ledger.tail];

@@ -10,7 +10,7 @@
 import type { TeamId } from "../../domain/credentials.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import { keys } from "../keys.ts";
-import { type Store, unavailable } from "../store.ts";
+import { listRows, type Store } from "../store.ts";
 
 /** Rows of one read: more than one run has, and at most what one batch of the runtime holds. */
 const ROWS_PER_READ = { min: 16, max: 500 } as const;
@@ -35,7 +35,7 @@ export async function readHeadRows(
   let at = 0;
   while (at < wanted.length) {
     const [first, last] = [wanted[at] as RunId, wanted.at(-1) as RunId];
-    const rows = await listRows(store, keys.runRange(team, first, last), limit);
+    const rows = await listRows(store, keys.runRange(team, first, last), { limit });
     const isEnd = rows.length < limit;
     // The rest of the last run may be behind the end of the read.
     const whole = isEnd ? rows : withoutLastRun(rows);
@@ -79,16 +79,4 @@ function firstAfter(wanted: readonly RunId[], team: TeamId, row: Row | undefined
   const [, id, owner] = (row?.key ?? []) as [string, RunId, TeamId];
   const next = wanted.findIndex((each) => each > id || (each === id && team > owner));
   return next < 0 ? wanted.length : next;
-}
-
-async function listRows(
-  store: Store,
-  range: Deno.KvListSelector,
-  limit: number,
-): Promise<readonly Row[]> {
-  try {
-    return await Array.fromAsync(store.reader.list(range, { limit, batchSize: limit }));
-  } catch (error) {
-    throw unavailable("list", error);
-  }
 }

@@ -21,11 +21,8 @@ import {
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
-import { getMany, type Store, unavailable } from "../store.ts";
+import { getMany, listRows, type Store } from "../store.ts";
 import type { Write } from "../writer/writer.ts";
-
-/** Rows read at once: the most one batch of the runtime holds. */
-const ROWS_PER_READ = 500;
 
 /** Teams remembered. */
 const TEAMS_MAX = 2_000;
@@ -74,18 +71,20 @@ async function listBySlug(
   team: Team,
   { after, limit }: AgentsQuery,
 ): Promise<AgentPage> {
-  const rows = await readRange(store, keys.agentsAfter(team.id, after?.agent ?? null), limit + 1);
+  const rows = await listRows(store, keys.agentsAfter(team.id, after?.agent ?? null), {
+    limit: limit + 1,
+  });
   const slugs = rows.map(({ key }) => String(key[SLUG]));
   const [first, last] = [slugs[0], slugs.at(-1)];
   if (first === undefined || last === undefined) return pageOf([], limit);
   const range = keys.agentActivityRange(team.id, first, last);
-  return pageOf(join(rows, await readRange(store, range)), limit);
+  return pageOf(join(rows, await listRows(store, range)), limit);
 }
 
 async function listAgents(store: Store, team: Team): Promise<AgentRecord[]> {
   const [agents, activities] = await Promise.all([
-    readRange(store, { prefix: keys.teamAgents(team.id) }),
-    readRange(store, { prefix: keys.agentActivities(team.id) }),
+    listRows(store, { prefix: keys.teamAgents(team.id) }),
+    listRows(store, { prefix: keys.agentActivities(team.id) }),
   ]);
   return join(agents, activities);
 }
@@ -102,16 +101,6 @@ function join(agents: Rows, activities: Rows): AgentRecord[] {
 
 function recordOf(agent: string, value: unknown, activity: AgentActivity | null): AgentRecord {
   return { agent, firstSeen: (value as StoredAgent).created_at, activity };
-}
-
-async function readRange(store: Store, range: Deno.KvListSelector, limit?: number): Promise<Rows> {
-  const batchSize = Math.min(limit ?? ROWS_PER_READ, ROWS_PER_READ);
-  const options = limit === undefined ? { batchSize } : { limit, batchSize };
-  try {
-    return await Array.fromAsync(store.reader.list(range, options));
-  } catch (error) {
-    throw unavailable("list agents", error);
-  }
 }
 
 /** A run whose state changed, as its agent counted it before and counts it now. */

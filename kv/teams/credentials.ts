@@ -21,7 +21,7 @@ import type { Tier } from "../../domain/plan/tiers.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
-import { getMany, listAll, newName, type Store } from "../store.ts";
+import { getMany, listRows, newName, type Store } from "../store.ts";
 
 /** Credentials remembered, and for how long: half of what another process may take to notice. */
 const CACHE = { max: 10_000, ttl: 5_000, ttlResolution: 0 } as const;
@@ -91,7 +91,7 @@ export function createCredentialStore(
   }
 
   async function list(team: Team): Promise<CredentialRecord[]> {
-    const hashes = await listAll(store, keys.teamCredentials(team.id));
+    const hashes = await listRows(store, { prefix: keys.teamCredentials(team.id) });
     const records: CredentialRecord[] = [];
     for (let at = 0; at < hashes.length; at += GET_MANY_KEYS_MAX) {
       const wanted = hashes.slice(at, at + GET_MANY_KEYS_MAX)

@@ -7,7 +7,7 @@ import type { Team, TeamId } from "../../domain/credentials.ts";
 import { isOpen, type Notice, type NoticeName } from "../../domain/plan/notice.ts";
 import type { NoticeStore, ReadNotice } from "../../domain/ports.ts";
 import { keys } from "../keys.ts";
-import { getMany, listAll, type Store, unavailable } from "../store.ts";
+import { eachRow, getMany, listRows, type Store } from "../store.ts";
 import { readUse } from "./usage.ts";
 
 /** Creates the store of notices. */
@@ -27,16 +27,12 @@ export function createNoticeStore(store: Store): NoticeStore {
 }
 
 async function* teamsOf(store: Store): AsyncGenerator<TeamId> {
-  try {
-    for await (const { key } of store.reader.list({ prefix: keys.teams() })) yield key[1] as TeamId;
-  } catch (error) {
-    throw unavailable("list", error);
-  }
+  for await (const { key } of eachRow(store, { prefix: keys.teams() })) yield key[1] as TeamId;
 }
 
 async function openNotices(store: Store): Promise<ReadNotice[]> {
   const found: ReadNotice[] = [];
-  for (const { key } of await listAll(store, keys.openNotices())) {
+  for (const { key } of await listRows(store, { prefix: keys.openNotices() })) {
     const name = { team: key[1], month: key[2], percent: key[3] } as NoticeName;
     const known = await read(store, name);
     if (known !== null && isOpen(known.notice)) found.push(known);

@@ -16,7 +16,7 @@ import type { RateCard, RateRow } from "../../domain/money/rates.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
-import { getMany, listAll, newName, type Store } from "../store.ts";
+import { getMany, listRows, newName, type Store } from "../store.ts";
 import { Turns } from "../turns.ts";
 
 /**
@@ -198,7 +198,7 @@ async function readRates(store: Store, team: TeamId): Promise<OwnRates> {
   let version = await versionOf(store, team);
   for (let tries = 1; tries <= COMMIT_ATTEMPTS_MAX; tries++) {
     if (version === null) return { rates: [], version };
-    const entries = await listAll(store, keys.rates(team));
+    const entries = await listRows(store, { prefix: keys.rates(team) });
     const after = await versionOf(store, team);
     if (after === version) {
       return { rates: entries.map(({ value }) => value as OwnRate).sort(byName), version };

@@ -8,7 +8,7 @@ import type { Notice } from "../../domain/plan/notice.ts";
 import type { MonthUse, UsageStore } from "../../domain/ports.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
-import { getMany, listAll, type Store, unavailable } from "../store.ts";
+import { getMany, listRows, type Store } from "../store.ts";
 
 /** Creates the store of usage. */
 export function createUsageStore(store: Store): UsageStore {
@@ -26,19 +26,13 @@ export async function readUse(store: Store, team: TeamId, month: string): Promis
 }
 
 async function readMonths(store: Store, team: TeamId, max: number): Promise<MonthUse[]> {
-  try {
-    const rows = store.reader.list({ prefix: keys.teamUsage(team) }, { limit: max, reverse: true });
-    return await Array.fromAsync(rows, ({ key, value }) => ({
-      month: String(key[2]),
-      used: countOf(value),
-    }));
-  } catch (error) {
-    throw unavailable("list", error);
-  }
+  const options = { limit: max, reverse: true };
+  const rows = await listRows(store, { prefix: keys.teamUsage(team) }, options);
+  return rows.map(({ key, value }) => ({ month: String(key[2]), used: countOf(value) }));
 }
 
 async function readNotices(store: Store, team: TeamId, month: string): Promise<Notice[]> {
-  const rows = await listAll(store, keys.notices(team, month));
+  const rows = await listRows(store, { prefix: keys.notices(team, month) });
   return rows.map(({ value }) => value as Notice);
 }
 

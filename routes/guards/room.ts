@@ -1,6 +1,6 @@
-/** Refuses requests while too many are being worked on, before anything of them is read or looked up. */
+/** Refuses requests while too many are worked on, before anything of them is read or looked up. */
 import { fail } from "../answer.ts";
-import type { Guard, Handle, RequestContext } from "../context.ts";
+import type { Guard } from "../context.ts";
 
 /**
  * Requests worked on at once. At the service's top rate so many wait about a tenth of a second; more
@@ -8,18 +8,18 @@ import type { Guard, Handle, RequestContext } from "../context.ts";
  */
 const REQUESTS_MAX = 1_000;
 
-/** How many requests are worked on. Those whose bodies are still on their way are not: they may never come. */
+/** How many requests are worked on. One whose body is still on its way is not: that may never come. */
 export class Room {
   #inside = 0;
 
-  /** Has a request worked on, counted in and out. */
-  async with(c: RequestContext, handle: Handle): Promise<Response> {
+  /** Counts a request in, once all of it is there. */
+  enter(): void {
     this.#inside++;
-    try {
-      return await handle(c);
-    } finally {
-      this.#inside--;
-    }
+  }
+
+  /** Counts it out. */
+  leave(): void {
+    this.#inside--;
   }
 
   /** Lets a request through when there is room for it. */
