@@ -40,7 +40,7 @@ const first = await ensureFirstTeam(store, credentials, environment, config);
 const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS);
 const log = createLineLog(Deno.stdout);
 const rateCards = createRateCardStore(store, environment);
-const { worker, reprices } = startBackground(
+const { worker, sweep, reprices, deletions } = startBackground(
   store,
   rateCards,
   environment,
@@ -56,6 +56,7 @@ const app = createApp({
   agents: createAgentStore(store),
   rateCards,
   reprices,
+  deletions,
   environment,
   limits: createRequestLimits(() => performance.now()),
   bodyDeadlines,
@@ -66,6 +67,7 @@ const app = createApp({
 const server = listen();
 // Whatever bell was lost: once a minute the worker looks by itself.
 const clock = new AbortController();
+sweep.start();
 Deno.cron("wake the worker", "* * * * *", { signal: clock.signal }, () => worker.wake());
 const shutdown = stopOnSignals(drain, exit);
 globalThis.addEventListener("unhandledrejection", (event) => {
@@ -88,7 +90,7 @@ function listen(): RunningServer {
 async function drain(): Promise<void> {
   await server.drain();
   clock.abort();
-  await worker.stop();
+  await Promise.all([worker.stop(), sweep.stop()]);
   await store.close();
   bodyDeadlines[Symbol.dispose]();
   log.flush();

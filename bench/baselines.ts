@@ -74,7 +74,8 @@ async function append(
     const known = await knownOf(kv, fresh.map(keyOf));
     fresh = fresh.filter((_, i) => !known[i]);
   }
-  return { accepted: fresh.length, duplicates: batch.length - fresh.length };
+  const duplicates = batch.length - fresh.length;
+  return { kind: "stored" as const, accepted: fresh.length, duplicates };
 }
 
 async function knownOf(kv: Deno.Kv, keys: readonly Deno.KvKey[]): Promise<boolean[]> {

@@ -24,7 +24,9 @@ import type { BackEnd } from "../kv/kv_limits.ts";
 import { openStore } from "../kv/open.ts";
 import { createAgentStore } from "../kv/teams/agents.ts";
 import { createRateCardStore } from "../kv/teams/rate_cards.ts";
+import { TeamCommits } from "../kv/pipeline/team_commits.ts";
 import { createRepriceStore } from "../kv/reprice/reprice_jobs.ts";
+import { createDeletionStore } from "../kv/retention/deletions.ts";
 import { createSpendStore } from "../kv/pipeline/rollups.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import type { Store } from "../kv/store.ts";
@@ -50,7 +52,7 @@ const keepNothing: RunStore = {
     Promise.resolve(decideHeartbeat(NO_PARTS, request, at, CARD).outcome),
   append(_, __, events, at) {
     const { fresh, duplicates } = decideAppend(EMPTY_LEDGER, new Set(), events, at, CARD);
-    return Promise.resolve({ accepted: fresh.length, duplicates });
+    return Promise.resolve({ kind: "stored", accepted: fresh.length, duplicates });
   },
   read: () => Promise.resolve(null),
 };
@@ -76,9 +78,12 @@ const environment = {
 await createTeams(store, Number(teams));
 const rateCards = createRateCardStore(store, environment);
 const log = createLineLog(Deno.stdout).write;
-const reprices = kind === "ours"
-  ? startBackground(store, rateCards, environment, log).reprices
-  : createRepriceStore(store, rateCards, environment);
+const { reprices, deletions } = kind === "ours"
+  ? startBackground(store, rateCards, environment, log)
+  : {
+    reprices: createRepriceStore(store, rateCards, environment),
+    deletions: createDeletionStore(store, new TeamCommits(store), environment.now),
+  };
 const app = createApp({
   region: "eu",
   runs: await runsOf(kind, file, store),
@@ -88,6 +93,7 @@ const app = createApp({
   usage: createUsageStore(store),
   agents: createAgentStore(store),
   reprices,
+  deletions,
   environment,
   limits: createRequestLimits(() => performance.now()),
   bodyDeadlines: new Deadlines(BODY_DEADLINE_MS, TIMERS),

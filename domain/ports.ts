@@ -3,7 +3,13 @@
  *
  * @module
  */
-import type { FinishRequest, HeartbeatRequest, OpenRequest, Outcome } from "./run/decide.ts";
+import type {
+  Conflict,
+  FinishRequest,
+  HeartbeatRequest,
+  OpenRequest,
+  Outcome,
+} from "./run/decide.ts";
 import type { CredentialRecord, Grant, Principal, Team, TeamId } from "./credentials.ts";
 import type { RunEvent } from "./run/event.ts";
 import type { Picodollars } from "./money/money.ts";
@@ -18,6 +24,11 @@ import type { Notice, NoticeName, SendOutcome } from "./plan/notice.ts";
 
 /** The outcome of a call that may create an agent. */
 export type CappedOutcome = Outcome | { readonly kind: "refused"; readonly problem: Problem };
+
+/** The outcome of a batch of events (decision 20). */
+export type AppendOutcome =
+  | { readonly kind: "stored"; readonly accepted: number; readonly duplicates: number }
+  | Conflict;
 
 /** An event as a page of a run shows it. */
 export interface PagedEvent extends Omit<RunEvent, "facts"> {
@@ -60,7 +71,7 @@ export interface RunStore {
     id: RunId,
     events: readonly RunEvent[],
     receivedAt: number,
-  ): Promise<{ readonly accepted: number; readonly duplicates: number }>;
+  ): Promise<AppendOutcome>;
   /** Closes a run; it need not be open yet. */
   finish(team: Team, id: RunId, request: FinishRequest, receivedAt: number): Promise<Outcome>;
   /** Opens and closes a run in one call. */

@@ -14,7 +14,6 @@ import {
   type PipelineStore,
   type StageTask,
 } from "../domain/pipeline/pipeline.ts";
-import type { RepriceStore } from "../domain/money/reprice_job.ts";
 import type { Stage } from "../domain/pipeline/stages.ts";
 import { Alarm } from "./alarm.ts";
 
@@ -23,6 +22,14 @@ export type StageHandler = (run: DirtyRun) => Promise<void>;
 
 /** The stages behind the cost that have work to do. */
 export type StageHandlers = ReadonlyMap<Stage, StageHandler>;
+
+/** Long work in the store that goes on step by step, until it is done. */
+export interface Job {
+  /** Goes a step further; answers false when there was nothing to do. */
+  work(): Promise<boolean>;
+  /** Whether the last step found something, also what still waits for runs to be summed up. */
+  readonly underWay: boolean;
+}
 
 /** Work beside the worker's own, which goes on as long as it does. */
 export interface Companion {
@@ -36,8 +43,8 @@ export interface Companion {
 export interface WorkerDeps {
   readonly store: PipelineStore;
   readonly handlers: StageHandlers;
-  /** Jobs that price calls anew. */
-  readonly reprices: Pick<RepriceStore, "work" | "underWay">;
+  /** Jobs that somebody asked for: they go on a step each turn. */
+  readonly jobs: readonly Job[];
   readonly companion?: Companion;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -135,11 +142,14 @@ export class Worker {
   async #turn(): Promise<boolean> {
     this.#restMs = 0;
     const summedUp = await this.#sumUp();
-    // A step each turn, so that neither keeps the other from coming on.
-    const repriced = await this.#deps.reprices.work();
-    // Somebody watches its progress, and it waits for everything that came before it.
-    if (this.#deps.reprices.underWay) this.#restMs = 0;
-    return summedUp || repriced || await this.#runStages();
+    let moved = summedUp;
+    // A step each turn, so that none keeps the others from coming on.
+    for (const job of this.#deps.jobs) {
+      if (await job.work()) moved = true;
+      // Somebody watches its progress, and it waits for everything that came before it.
+      if (job.underWay) this.#restMs = 0;
+    }
+    return moved || await this.#runStages();
   }
 
   async #sumUp(): Promise<boolean> {

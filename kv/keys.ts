@@ -11,6 +11,10 @@ import type { TeamId } from "../domain/credentials.ts";
 import type { RunId } from "../domain/run/ids.ts";
 import type { DirtyLane } from "../domain/pipeline/pipeline.ts";
 import type { RollupKind } from "../domain/spend/rollup.ts";
+import type { Filing, Horizon } from "../domain/retention/retention.ts";
+
+/** What runs are found by. */
+export type RunIndexKind = "agent" | "customer" | "model";
 
 /** Builders of keys; each reads like a path. */
 export const keys = {
@@ -48,6 +52,8 @@ export const keys = {
     "prices",
     batch,
   ],
+  /** What the removed batches of a run had come to. */
+  removedTotals: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team, "removed"],
   /** What a heartbeat costs since it was priced anew. */
   price: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "price"],
   /** What the pipeline made of a run. */
@@ -78,14 +84,88 @@ export const keys = {
   deadStage: (team: TeamId, run: RunId): Deno.KvKey => ["dead_stage", team, run],
   /** The stages of a run. */
   processing: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "processing"],
-  /** A run that called a model, by its start. */
-  modelRun: (team: TeamId, model: string, startedAt: number, run: RunId): Deno.KvKey => [
-    "model_run",
+  /** All runs of one agent, customer or model, by their start. */
+  runsBy: (team: TeamId, kind: RunIndexKind, name: string): Deno.KvKey => [
+    "run_by",
     team,
-    model,
-    startedAt,
+    kind,
+    name,
+  ],
+  /** A run of an agent, customer or model, by its start. */
+  runBy: (
+    team: TeamId,
+    kind: RunIndexKind,
+    name: string,
+    startedAt: number,
+    run: RunId,
+  ): Deno.KvKey => ["run_by", team, kind, name, startedAt, run],
+  /** Runs that are due for a look before an instant, oldest first; behind `after` if it is given. */
+  expiries: (
+    team: TeamId,
+    horizon: Horizon,
+    beforeMs: number,
+    after: Deno.KvKey | null,
+  ): Deno.KvListSelector => ({
+    // `true` is behind every other part of a key.
+    start: after === null ? ["expiry", team, horizon] : [...after, true],
+    end: ["expiry", team, horizon, beforeMs],
+  }),
+  /** Where a run is filed, by the arrival of the part that decides. */
+  expiry: (team: TeamId, { horizon, since }: Filing, run: RunId): Deno.KvKey => [
+    "expiry",
+    team,
+    horizon,
+    since,
     run,
   ],
+  /** What runs that are gone had come to, by roll-up. */
+  removedRollup: (team: TeamId, kind: RollupKind, day: string, name: string): Deno.KvKey => [
+    "removed_rollup",
+    team,
+    kind,
+    day,
+    name,
+  ],
+  /** The same of all roll-ups of a team, or of one kind. */
+  removedRollups: (team: TeamId, kind?: RollupKind): Deno.KvKey =>
+    kind === undefined ? ["removed_rollup", team] : ["removed_rollup", team, kind],
+  /** What runs of an agent that are gone had come to. */
+  removedAgent: (team: TeamId, slug: string): Deno.KvKey => ["removed_agent", team, slug],
+  /** The same of all agents of a team. */
+  removedAgents: (team: TeamId): Deno.KvKey => ["removed_agent", team],
+  /** Events of a month, `YYYY-MM`, that were counted and are gone. Only ever a sum. */
+  removedUsage: (team: TeamId, month: string): Deno.KvKey => ["removed_usage", team, month],
+  /** The same of all months of a team. */
+  removedUsages: (team: TeamId): Deno.KvKey => ["removed_usage", team],
+  /** All runs whose events are being removed after the run itself. */
+  purges: (): Deno.KvKey => ["purge"],
+  /** A run whose events are being removed after the run itself. */
+  purge: (team: TeamId, run: RunId): Deno.KvKey => ["purge", team, run],
+  /** The same of one team. */
+  purgesOf: (team: TeamId): Deno.KvKey => ["purge", team],
+  /** Changes with every new job of a team that deletes a customer; all such jobs are below it. */
+  deletions: (team: TeamId): Deno.KvKey => ["deletion", team],
+  /** A job that deletes a customer. */
+  deletion: (team: TeamId, id: string): Deno.KvKey => ["deletion", team, id],
+  /** All such jobs that are under way. */
+  activeDeletions: (): Deno.KvKey => ["active_deletion"],
+  /** The same of one team. */
+  activeDeletionsOf: (team: TeamId): Deno.KvKey => ["active_deletion", team],
+  /** Such a job that is under way. */
+  activeDeletion: (team: TeamId, id: string): Deno.KvKey => ["active_deletion", team, id],
+  /** What such a job deleted so far. Only ever a sum. */
+  deletionCount: (team: TeamId, id: string, what: string): Deno.KvKey => [
+    "deletion_count",
+    team,
+    id,
+    what,
+  ],
+  /** All that is stored of a run's events. */
+  events: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team],
+  /** All reports of sweeps, by the night they are of. */
+  sweeps: (): Deno.KvKey => ["sweep"],
+  /** The report of a night's sweep, `YYYY-MM-DD`. */
+  sweep: (night: string): Deno.KvKey => ["sweep", night],
   /** All jobs of a team that price calls anew. */
   repriceJobs: (team: TeamId): Deno.KvKey => ["reprice", team],
   /** A job that prices calls anew. */
@@ -94,8 +174,6 @@ export const keys = {
   activeReprices: (): Deno.KvKey => ["active_reprice"],
   /** Such a job that is under way. */
   activeReprice: (team: TeamId, id: string): Deno.KvKey => ["active_reprice", team, id],
-  /** All runs that called a model, by their start. */
-  modelRuns: (team: TeamId, model: string): Deno.KvKey => ["model_run", team, model],
   /** Events counted in a month, `YYYY-MM`. Only ever a sum: never check it. */
   usage: (team: TeamId, month: string): Deno.KvKey => ["usage", team, month],
   /** The notices about a month. */

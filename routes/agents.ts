@@ -11,9 +11,9 @@ import {
 } from "../domain/run/agents.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answer, fail } from "./answer.ts";
-import type { AppDeps, Handle, RequestContext } from "./context.ts";
+import type { AppDeps, Handle } from "./context.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
-import { queryOf } from "./query.ts";
+import { lastPartOf, queryOf } from "./query.ts";
 
 export function listAgents({ agents }: AppDeps): Handle {
   return async (c) => {
@@ -29,7 +29,7 @@ export function listAgents({ agents }: AppDeps): Handle {
 
 export function getAgent({ agents }: AppDeps): Handle {
   return async (c) => {
-    const slug = slugOf(c);
+    const slug = lastPartOf(c);
     // Any other text names no agent, and may be longer than the store takes.
     const record = isName(slug, AGENT_CHARS_MAX)
       ? await agents.read(c.get("principal").team, slug)
@@ -44,17 +44,8 @@ const NO_SUCH_AGENT: Problem = {
   message: "No such agent: list them to see slugs",
 };
 
-/** The last part of the path as it was sent, decoded once; Hono would decode it leniently. */
-function slugOf(c: RequestContext): string | null {
-  const [path = ""] = c.req.url.split("?", 1);
-  try {
-    return decodeURIComponent(path.slice(path.lastIndexOf("/") + 1));
-  } catch {
-    return null;
-  }
-}
-
 function agentFields({ agent, firstSeen, activity }: AgentRecord) {
+  const last = activity?.lastRun ?? null;
   return {
     agent,
     first_seen: formatInstant(firstSeen),
@@ -63,9 +54,9 @@ function agentFields({ agent, firstSeen, activity }: AgentRecord) {
     succeeded: activity?.succeeded ?? 0,
     failed: activity?.failed ?? 0,
     running: activity?.running ?? 0,
-    last_run_id: activity?.lastRun.id ?? null,
-    last_status: activity?.lastRun.status ?? null,
-    last_started_at: activity === null ? null : formatInstant(activity.lastRun.startedAt),
+    last_run_id: last?.id ?? null,
+    last_status: last?.status ?? null,
+    last_started_at: last === null ? null : formatInstant(last.startedAt),
   };
 }
 

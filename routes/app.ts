@@ -8,6 +8,7 @@ import type { Requirement, Scope } from "../domain/credentials.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Facts, Guard, Handle, Route } from "./context.ts";
 import { getAgent, listAgents } from "./agents.ts";
+import { deleteCustomer, deleteRun, getDeletion } from "./deletions.ts";
 import { appendEvents } from "./events.ts";
 import { finishRun } from "./finish.ts";
 import { healthz, readyz, SHUTTING_DOWN } from "./health.ts";
@@ -32,6 +33,7 @@ export function routeTable(deps: AppDeps): Route[] {
   return [
     route("POST", "/v1/runs", key("ingest"), openRun(deps)),
     route("GET", "/v1/runs/:id", key("read"), getRun(deps)),
+    route("DELETE", "/v1/runs/:id", key("admin"), deleteRun(deps)),
     route("GET", "/v1/runs/:id/cost", key("read"), getRunCost(deps)),
     route("POST", "/v1/runs/:id/events", key("ingest"), appendEvents(deps)),
     route("POST", "/v1/runs/:id/finish", key("ingest"), finishRun(deps)),
@@ -47,6 +49,8 @@ export function routeTable(deps: AppDeps): Route[] {
     route("GET", "/v1/rate-card/reprice", key("admin"), listReprices(deps)),
     route("GET", "/v1/rate-card/reprice/:id", key("admin"), getReprice(deps)),
     route("DELETE", "/v1/rate-card/:id", key("admin"), deleteRate(deps)),
+    route("DELETE", "/v1/customers/:customer_id", key("admin"), deleteCustomer(deps)),
+    route("GET", "/v1/deletions/:id", key("admin"), getDeletion(deps)),
     route("GET", "/v1/agents", key("read"), listAgents(deps)),
     route("GET", "/v1/agents/:slug", key("read"), getAgent(deps)),
     route("GET", "/v1/spend", key("read"), getSpend(deps)),

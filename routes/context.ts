@@ -10,6 +10,7 @@ import type {
   UsageStore,
 } from "../domain/ports.ts";
 import type { RepriceStore } from "../domain/money/reprice_job.ts";
+import type { DeletionStore } from "../domain/retention/deletion.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
 import type { Principal, Requirement } from "../domain/credentials.ts";
 import type { ErrorCode } from "../domain/errors.ts";
@@ -54,6 +55,7 @@ export interface AppDeps {
   readonly agents: AgentStore;
   readonly rateCards: RateCardStore;
   readonly reprices: RepriceStore;
+  readonly deletions: DeletionStore;
   readonly environment: Environment;
   /** What requests are counted by. */
   readonly limits: RequestLimits;

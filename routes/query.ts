@@ -1,4 +1,4 @@
-/** The query of a request as it was sent: Hono would decode it leniently. */
+/** The path and the query of a request as they were sent: Hono would decode them leniently. */
 import type { RequestContext } from "./context.ts";
 
 /** The text behind the question mark, or the empty text. */
@@ -6,4 +6,14 @@ export function queryOf(c: RequestContext): string {
   const { url } = c.req;
   const mark = url.indexOf("?");
   return mark < 0 ? "" : url.slice(mark + 1);
+}
+
+/** The last part of the path, decoded once; null where it cannot be. */
+export function lastPartOf(c: RequestContext): string | null {
+  const [path = ""] = c.req.url.split("?", 1);
+  try {
+    return decodeURIComponent(path.slice(path.lastIndexOf("/") + 1));
+  } catch {
+    return null;
+  }
 }

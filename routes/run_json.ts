@@ -30,6 +30,7 @@ export function runJson(id: RunId, page: RunPage, eventsCursor: string | null): 
     ["goal", rawOf(run.goal)],
     ["output", run.output ?? "null"],
     ["note", rawOf(run.note)],
+    ["payload", run.payload === "whole" ? undefined : rawOf(run.payload)],
     ["cost_usd", rawOf(dollars(run.cost.amount))],
     ["cost", costJson(run.cost)],
     ["usage", usageJson(run.usage)],

@@ -8,6 +8,7 @@ import { parseOpen, parseRunId } from "../domain/input/parse.ts";
 import { parseQuery } from "../domain/input/ping.ts";
 import type { EventPosition, RunPage } from "../domain/ports.ts";
 import type { RunId } from "../domain/run/ids.ts";
+import { TOMBSTONE_DAYS } from "../domain/retention/retention.ts";
 import { statusOf } from "../domain/run/run.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answer, answerWrite, fail } from "./answer.ts";
@@ -39,8 +40,13 @@ export function openRun({ runs, environment }: AppDeps): Handle {
   };
 }
 
-/** The stored run differs in a field that makes it another run. */
+/** The stored run differs in a field that makes it another run, or is deleted. */
 export function conflictProblem(id: string, { field }: Conflict): Problem {
+  if (field === "id") {
+    const message = `Run ${id} was deleted, and its id is refused for ${TOMBSTONE_DAYS} days: ` +
+      "use a new id for a new run";
+    return { code: "id_conflict", message, field };
+  }
   const message = `Run ${id} is stored with another "${field}": use a new id for a new run`;
   return { code: "id_conflict", message, field };
 }
@@ -70,7 +76,7 @@ export function answerPage(
 }
 
 /** The same bytes for an id that never was and one of another team (decision 32). */
-const NO_SUCH_RUN: Problem = { code: "not_found", message: "No such run: check its id" };
+export const NO_SUCH_RUN: Problem = { code: "not_found", message: "No such run: check its id" };
 
 /** Reads which page of events a query asks for. */
 function parsePage(query: string): Parsed<{ after: EventPosition | null; limit: number }> {

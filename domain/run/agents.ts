@@ -49,9 +49,15 @@ export interface AgentActivity {
   readonly running: number;
   /** Latest arrival of an opening or a close, unix milliseconds. */
   readonly lastSeen: number;
-  /** The run that started last; of several at one instant the one with the greatest id. */
-  readonly lastRun: Pick<AgentRun, "id" | "status" | "startedAt">;
+  /**
+   * The run that started last; of several at one instant the one with the greatest id. Null when it was
+   * deleted and no other is left.
+   */
+  readonly lastRun: LastRun | null;
 }
+
+/** The run of an agent that started last. */
+export type LastRun = Pick<AgentRun, "id" | "status" | "startedAt">;
 
 /** A run as its agent counts it; null until its opening says which agent that is. */
 export function agentRunOf(id: RunId, summary: RunSummary | null): AgentRun | null {
@@ -77,15 +83,55 @@ export function addAgentRun(
   const change = (status: RunStatus) =>
     Number(after.status === status) - Number(before?.status === status);
   const { id, status, startedAt } = after;
-  const isLast = known === null || compareStarts(after, known.lastRun) >= 0;
+  const last = known?.lastRun ?? null;
   return {
     runs: (known?.runs ?? 0) + (before === null ? 1 : 0),
     succeeded: (known?.succeeded ?? 0) + change("success"),
     failed: (known?.failed ?? 0) + change("failed"),
     running: (known?.running ?? 0) + change("running"),
     lastSeen: Math.max(known?.lastSeen ?? 0, after.receivedAt),
-    lastRun: isLast ? { id, status, startedAt } : known.lastRun,
+    lastRun: laterRun(last, { id, status, startedAt }),
   };
+}
+
+/**
+ * Counts a run out that is deleted. When the agent was last seen stays; which run was its last has to be
+ * found out anew when it was this one, so there is none then.
+ */
+export function takeAgentRun(known: AgentActivity, { id, status }: AgentRun): AgentActivity {
+  const change = (of: RunStatus) => Number(status === of);
+  return {
+    runs: known.runs - 1,
+    succeeded: known.succeeded - change("success"),
+    failed: known.failed - change("failed"),
+    running: known.running - change("running"),
+    lastSeen: known.lastSeen,
+    lastRun: known.lastRun?.id === id ? null : known.lastRun,
+  };
+}
+
+/** The later of two runs; a run that is told again is as told last. */
+export function laterRun(a: LastRun | null, b: LastRun | null): LastRun | null {
+  if (a === null || b === null) return a ?? b;
+  return compareStarts(b, a) >= 0 ? b : a;
+}
+
+/** What two sets of runs come to together. */
+export function joinActivities(a: AgentActivity, b: AgentActivity): AgentActivity {
+  return {
+    runs: a.runs + b.runs,
+    succeeded: a.succeeded + b.succeeded,
+    failed: a.failed + b.failed,
+    running: a.running + b.running,
+    lastSeen: Math.max(a.lastSeen, b.lastSeen),
+    lastRun: laterRun(a.lastRun, b.lastRun),
+  };
+}
+
+/** Notes that an agent was seen, without a run to count. */
+export function seenLater(known: AgentActivity | null, atMs: number): AgentActivity {
+  const none = { runs: 0, succeeded: 0, failed: 0, running: 0, lastSeen: 0, lastRun: null };
+  return { ...known ?? none, lastSeen: Math.max(known?.lastSeen ?? 0, atMs) };
 }
 
 type Start = Pick<AgentRun, "id" | "startedAt">;

@@ -69,13 +69,16 @@ export interface HeartbeatRequest {
   readonly note?: string | undefined;
 }
 
-/** The stored run differs from the request in a field that may never differ. */
+/** The stored run differs from the request in a field that may never differ, or is deleted. */
 export interface Conflict {
   /** Tells the outcomes apart. */
   readonly kind: "conflict";
-  /** The first field that differs, in the order of decision 14. */
-  readonly field: "agent" | "started_at";
+  /** The first field that differs, in the order of decision 14; `id` for a run that is deleted. */
+  readonly field: "id" | "agent" | "started_at";
 }
+
+/** The run was deleted, and its id is refused for a while. */
+export const DELETED: Conflict = { kind: "conflict", field: "id" };
 
 /** What a call came to. `stored` answers 202 and counts one event, `replayed` answers 200. */
 export type Outcome =

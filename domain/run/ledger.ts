@@ -44,6 +44,12 @@ export interface EventLedger {
   readonly totals: EventTotals;
   /** How often events of it were priced anew; 0 says that no batch has prices of its own. */
   readonly repricings: number;
+  /** How many batches, from the first on, were removed because they got too old. */
+  readonly removed: number;
+  /** Arrival of the oldest batch that is not removed, unix milliseconds; null when there is none. */
+  readonly oldestAt: number | null;
+  /** Arrival of the latest batch, unix milliseconds; null when there is none. */
+  readonly latestAt: number | null;
 }
 
 /** Ids a page holds before it is sealed: small, because each batch rewrites the open page. */
@@ -56,6 +62,9 @@ export const EMPTY_LEDGER: EventLedger = {
   tail: { ids: new Uint8Array(), batches: [] },
   totals: NO_EVENTS,
   repricings: 0,
+  removed: 0,
+  oldestAt: null,
+  latestAt: null,
 };
 
 /** What a batch comes to. */
@@ -102,6 +111,9 @@ export function decideAppend(
     batches: ledger.batches + 1,
     tail: full ? EMPTY_LEDGER.tail : page,
     totals: addEvents(ledger.totals, fresh, prices),
+    oldestAt: ledger.oldestAt ?? receivedAt,
+    // A clock that was set back makes nothing younger.
+    latestAt: Math.max(ledger.latestAt ?? 0, receivedAt),
   };
   return { fresh, duplicates, prices, ledger: next, sealedPage: full ? page : null };
 }

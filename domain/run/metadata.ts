@@ -6,8 +6,8 @@
 import { METADATA_KEY_CHARS_MAX, METADATA_VALUE_CHARS_MAX } from "../limits.ts";
 import { charCount, type RawJson, rawMembers, rawOf, writeObject } from "../input/json.ts";
 
-/** One stored label. Numbers and booleans stay typed. */
-export type MetadataEntry = readonly [key: string, value: string | number | boolean];
+/** One stored label. Numbers and booleans stay typed; null once its value is no longer kept. */
+export type MetadataEntry = readonly [key: string, value: string | number | boolean | null];
 
 /** Labels in the order they were sent. */
 export type Metadata = readonly MetadataEntry[];

@@ -17,6 +17,7 @@ import {
   statusOf,
 } from "./run.ts";
 import { costOfRun, type CostSum, type RunHead, type RunUsage, usageOfRun } from "./run_cost.ts";
+import type { PayloadState } from "../retention/retention.ts";
 import { type Processing, type StageProgress, STAGES } from "../pipeline/stages.ts";
 import { isCurrent, type RunSummary } from "../pipeline/summary.ts";
 
@@ -24,6 +25,8 @@ import { isCurrent, type RunSummary } from "../pipeline/summary.ts";
 export interface StoredRun extends RunHead {
   /** All batches in order of arrival. */
   readonly batches: readonly BatchEntry[];
+  /** How much of its payload is still there. */
+  readonly payload: PayloadState;
   /** What the pipeline made of it so far. */
   readonly summary: RunSummary | null;
   /** How the stages behind its close stand. */
@@ -73,6 +76,8 @@ export interface RunRecord {
   readonly output: RawJson | null;
   /** Note of a ping. */
   readonly note: string | null;
+  /** How much of events, output, goal, note and metadata is still there (decision 40). */
+  readonly payload: PayloadState;
   /** What it cost. */
   readonly cost: RunCost;
   /** What it used. */
@@ -122,6 +127,7 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     goal: opening?.goal ?? null,
     output: closing?.output ?? opening?.output ?? null,
     note: closing?.note ?? opening?.note ?? null,
+    payload: stored.payload,
     cost: costOf(stored),
     usage: usageOfRun(stored),
     scores: closing?.scores ?? [],

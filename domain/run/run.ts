@@ -107,6 +107,8 @@ export interface Opening {
   readonly note?: string | undefined;
   /** Result a `start` heartbeat carried. */
   readonly output?: RawJson | undefined;
+  /** Whether its payload was removed because it got too old. */
+  readonly payloadRemoved?: true | undefined;
 }
 
 /** The part a run ends with: from `/finish` or a closing heartbeat; the first one wins. */
@@ -133,6 +135,8 @@ export interface Closing {
   readonly customerId?: string | undefined;
   /** Label to filter by, when a closing heartbeat says so. */
   readonly feature?: string | undefined;
+  /** Whether its payload was removed because it got too old. */
+  readonly payloadRemoved?: true | undefined;
 }
 
 /** A self-reported score. */
@@ -149,6 +153,20 @@ export interface RunParts {
 /** Status of a run by its parts. */
 export function statusOf(parts: RunParts): RunStatus {
   return parts.closing?.status ?? "running";
+}
+
+/**
+ * When the calls that stored a run's parts arrived, unix milliseconds: one for each part, or one for both
+ * (decision 35 counts calls).
+ */
+export function callsOf({ opening, closing }: RunParts): readonly number[] {
+  // A heartbeat that opens a run without ending it keeps what it reports; one that does both keeps
+  // that with the close, and is one call.
+  const isOneCall = opening?.kind === "heartbeat" && opening.reported === undefined;
+  return [
+    ...opening !== null && !(isOneCall && closing !== null) ? [opening.receivedAt] : [],
+    ...closing === null ? [] : [closing.receivedAt],
+  ];
 }
 
 /** Whom and what a run is for: what its close says wins. */

@@ -282,6 +282,18 @@ export function differencesOf(
   return [...rows.values()].filter(({ measures }) => !isEmpty(measures));
 }
 
+/** Adds up rows: one for each day and group. */
+export function mergeRows(rows: readonly RollupRow[]): RollupRow[] {
+  const sums = new Map<string, RollupRow>();
+  for (const row of rows) {
+    const name = rowName(row);
+    const known = sums.get(name)?.measures;
+    const measures = known === undefined ? row.measures : addMeasures(known, row.measures);
+    sums.set(name, { ...row, measures });
+  }
+  return [...sums.values()];
+}
+
 function rowName({ day, group }: RollupRow): string {
   return day + groupName(group);
 }

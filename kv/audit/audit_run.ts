@@ -8,26 +8,26 @@
  */
 import type { TeamId } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
-import type { RunEvent } from "../../domain/run/event.ts";
-import { addEvents, type EventTotals, NO_EVENTS } from "../../domain/run/event_totals.ts";
-import { EMPTY_LEDGER, type EventLedger } from "../../domain/run/ledger.ts";
+import { addEvents, type EventTotals } from "../../domain/run/event_totals.ts";
+import type { EventLedger } from "../../domain/run/ledger.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import { isRest, type ModelUsage } from "../../domain/run/model_usage.ts";
-import { storedFacts } from "../../domain/input/parse_events.ts";
-import type { PagedEvent } from "../../domain/ports.ts";
 import type { Contribution } from "../../domain/spend/rollup.ts";
 import { type AgentRun, agentRunOf } from "../../domain/run/agents.ts";
-import type { RunParts } from "../../domain/run/run.ts";
-import type { RunHead } from "../../domain/run/run_cost.ts";
+import { callsOf, type RunParts } from "../../domain/run/run.ts";
 import type { Processing, StageProgress } from "../../domain/pipeline/stages.ts";
 import { type RunSummary, summarize } from "../../domain/pipeline/summary.ts";
+import type { RunDeletion } from "../../domain/retention/deletion.ts";
+import { filingOf } from "../../domain/retention/retention.ts";
 import { monthOf } from "../../domain/time.ts";
 import { type Mismatch, mismatch, NONE } from "./audit_words.ts";
-import { readBatches } from "../runs/batches.ts";
-import { headKeys, headOf } from "../runs/heads.ts";
+import { readBatches, withFacts } from "../runs/batches.ts";
+import { headKeys, headOf, isStored, type SummarizedHead } from "../runs/heads.ts";
 import { keys } from "../keys.ts";
+import { tombstoneOf } from "../runs/tombstone.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
-import { keyPart } from "../pipeline/rollups.ts";
+import { readRemovedTotals } from "../retention/old_batches.ts";
+import { indexRows } from "../pipeline/run_index.ts";
 import { getMany, type Store } from "../store.ts";
 
 /** Batches held at once: the largest have 50 events of 64 KiB. */
@@ -47,8 +47,8 @@ export interface AuditedRun {
   readonly mismatches: readonly Mismatch[];
 }
 
-/** Where the ledger and the stages stand among what is read of a run. */
-const LEDGER = 2, PROCESSING = 5;
+/** Where the stages stand among what is read of a run. */
+const PROCESSING = 5;
 
 /** Audits a run. A part that cannot be read is a mismatch, not an error. */
 export async function auditRun(store: Store, team: TeamId, id: RunId): Promise<AuditedRun> {
@@ -66,8 +66,10 @@ export async function auditRun(store: Store, team: TeamId, id: RunId): Promise<A
 async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<AuditedRun> {
   const wanted = [...headKeys(team, id), keys.processing(team, id)];
   const entries = await getMany(store, wanted);
-  const { head, summary } = await headOf(store, team, id, entries);
-  const ledger = (entries[LEDGER]?.value ?? EMPTY_LEDGER) as EventLedger;
+  const deleted = tombstoneOf(entries.map(({ value }) => value));
+  if (deleted !== null) return await auditTombstone(store, team, id, deleted);
+  const read = await headOf(store, team, id, entries);
+  const { head, summary, ledger } = read;
   const cost = (entries[PROCESSING]?.value as Processing | null)?.stages[0] ?? null;
   const events = await sumEvents(store, team, id, ledger);
   const usage = countCalls(head.parts, events.usage);
@@ -87,12 +89,22 @@ async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<Aud
   const wantedSummary = isStored(head) ? summarize({ ...head, totals }, null) : null;
   const contribution = wantedSummary?.contribution ?? null;
   mismatches.push(...compareSummaries(id, wantedSummary, summary));
-  mismatches.push(...await unindexed(store, team, id, head.parts, contribution));
+  mismatches.push(...await unfound(store, team, read, wantedSummary));
   return { ...found, contribution, agentRun: agentRunOf(id, wantedSummary), mismatches };
 }
 
-function isStored({ parts, batchCount }: RunHead): boolean {
-  return parts.opening !== null || parts.closing !== null || batchCount > 0;
+/** A deleted run counts for nothing, and is filed so that its id is free again one day. */
+async function auditTombstone(
+  store: Store,
+  team: TeamId,
+  id: RunId,
+  { deletedAt }: RunDeletion,
+): Promise<AuditedRun> {
+  const filing = { horizon: "tombstone", since: deletedAt } as const;
+  const [filed] = await getMany(store, [keys.expiry(team, filing, id)]);
+  const lost = { what: `index of deleted ${id}`, expected: "stored", found: NONE };
+  const mismatches = filed?.versionstamp ? [] : [lost];
+  return { contribution: null, agentRun: null, usage: new Map(), events: 0, mismatches };
 }
 
 function waitingCost(id: RunId, cost: StageProgress | null): Mismatch | null {
@@ -103,10 +115,10 @@ function waitingCost(id: RunId, cost: StageProgress | null): Mismatch | null {
 
 /** Adds up the events of a run, batch by batch, at the prices stored with them. */
 async function sumEvents(store: Store, team: TeamId, id: RunId, ledger: EventLedger) {
-  let totals = NO_EVENTS;
+  let totals = await readRemovedTotals({ store, team, id }, ledger);
   const usage = new Map<string, number>();
   const mismatches: Mismatch[] = [];
-  for (let at = 0; at < ledger.batches; at += BATCHES_PER_READ) {
+  for (let at = ledger.removed; at < ledger.batches; at += BATCHES_PER_READ) {
     const length = Math.min(BATCHES_PER_READ, ledger.batches - at);
     const numbers = Array.from({ length }, (_, i) => at + i);
     const batches = await readBatches(store, team, id, ledger, numbers);
@@ -129,19 +141,10 @@ async function sumEvents(store: Store, team: TeamId, id: RunId, ledger: EventLed
   return { totals, usage, mismatches };
 }
 
-function withFacts(event: PagedEvent): RunEvent {
-  return { ...event, facts: storedFacts(event.type, event.data) };
-}
-
-/** Adds the calls that stored the opening and the close: one each, or one for both. */
-function countCalls({ opening, closing }: RunParts, events: ReadonlyMap<string, number>) {
+/** Adds the calls that stored the opening and the close. */
+function countCalls(parts: RunParts, events: ReadonlyMap<string, number>) {
   const usage = new Map(events);
-  const count = (ms: number) => usage.set(monthOf(ms), (usage.get(monthOf(ms)) ?? 0) + 1);
-  // A heartbeat that opens a run without ending it keeps what it reports; one that does both keeps
-  // that with the close, and is one call.
-  const isOneCall = opening?.kind === "heartbeat" && opening.reported === undefined;
-  if (opening !== null && !(isOneCall && closing !== null)) count(opening.receivedAt);
-  if (closing !== null) count(closing.receivedAt);
+  for (const at of callsOf(parts)) usage.set(monthOf(at), (usage.get(monthOf(at)) ?? 0) + 1);
   return usage;
 }
 
@@ -187,26 +190,20 @@ function flat({ seen, revision, contribution, times }: RunSummary): Record<strin
   return { ...state, ...sums, ...labels };
 }
 
-/** The models of a run that the index of runs by model does not name it under. */
-async function unindexed(
+/** Rows by which a run is found, by what it came to and by its age, that are not there. */
+async function unfound(
   store: Store,
   team: TeamId,
-  id: RunId,
-  { opening }: RunParts,
-  contribution: Contribution | null,
+  { id, head, ledger }: SummarizedHead,
+  summary: RunSummary | null,
 ): Promise<Mismatch[]> {
-  if (opening === null) return [];
-  const names = new Set(
-    contribution?.models.map(({ provider, model }) =>
-      keyPart({ kind: "model", value: { provider, model } })
-    ),
-  );
-  const wanted = [...names].map((name) => keys.modelRun(team, name, opening.startedAt, id));
+  const filed = isStored(head) ? [keys.expiry(team, filingOf(head.parts, ledger), id)] : [];
+  const wanted = [...indexRows(team, id, summary).values(), ...filed];
   const missing: Mismatch[] = [];
   for (let at = 0; at < wanted.length; at += GET_MANY_KEYS_MAX) {
     for (const entry of await getMany(store, wanted.slice(at, at + GET_MANY_KEYS_MAX))) {
       if (entry.versionstamp !== null) continue;
-      const what = `index of ${String(entry.key[2])} for ${id}`;
+      const what = `index ${entry.key.slice(2, -1).join(" ")} for ${id}`;
       missing.push({ what, expected: "stored", found: NONE });
     }
   }

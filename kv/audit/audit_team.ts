@@ -4,7 +4,7 @@
  * @module
  */
 import type { TeamId } from "../../domain/credentials.ts";
-import { addAgentRun, type AgentActivity } from "../../domain/run/agents.ts";
+import { addAgentRun, type AgentActivity, joinActivities } from "../../domain/run/agents.ts";
 import { addMeasures, contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import type { AuditedRun } from "./audit_run.ts";
 import { type Mismatch, mismatch, NONE } from "./audit_words.ts";
@@ -44,26 +44,49 @@ export class TeamSums {
     this.runs++;
     this.events += run.events;
     this.#note(run.mismatches);
-    for (const [month, by] of run.usage) {
-      this.#usage.set(month, (this.#usage.get(month) ?? 0) + by);
-    }
+    for (const [month, by] of run.usage) this.#addUsage(month, by);
     if (run.agentRun !== null) {
       const { agent } = run.agentRun;
       this.#agents.set(agent, addAgentRun(this.#agents.get(agent) ?? null, null, run.agentRun));
     }
     for (const row of run.contribution === null ? [] : contributionsOf(run.contribution)) {
-      const name = keyText(rollupKey(this.#team, row));
-      const known = this.#rows.get(name)?.measures;
-      const measures = known === undefined ? row.measures : addMeasures(known, row.measures);
-      this.#rows.set(name, { ...row, measures });
+      this.#addRow(row);
     }
   }
 
   /** Compares the sums with what is stored of the team. Call it once, after the last run. */
   async compare(store: Store): Promise<void> {
+    await this.#addRemoved(store);
     await this.#compareRollups(store);
     await this.#compareUsage(store);
     await this.#compareAgents(store);
+  }
+
+  /** Counts in what runs that are gone had come to. */
+  async #addRemoved(store: Store): Promise<void> {
+    const team = this.#team;
+    for await (const { key, value } of eachRow(store, { prefix: keys.removedRollups(team) })) {
+      this.#addRow(decodeRollup(String(key[DAY]), value as Uint8Array));
+    }
+    for await (const { key, value } of eachRow(store, { prefix: keys.removedUsages(team) })) {
+      this.#addUsage(String(key[MONTH]), Number((value as Deno.KvU64).value));
+    }
+    for await (const { key, value } of eachRow(store, { prefix: keys.removedAgents(team) })) {
+      const [slug, gone] = [String(key[SLUG]), value as AgentActivity];
+      const known = this.#agents.get(slug);
+      this.#agents.set(slug, known === undefined ? gone : joinActivities(gone, known));
+    }
+  }
+
+  #addRow(row: RollupRow): void {
+    const name = keyText(rollupKey(this.#team, row));
+    const known = this.#rows.get(name)?.measures;
+    const measures = known === undefined ? row.measures : addMeasures(known, row.measures);
+    this.#rows.set(name, { ...row, measures });
+  }
+
+  #addUsage(month: string, by: number): void {
+    this.#usage.set(month, (this.#usage.get(month) ?? 0) + by);
   }
 
   async #compareRollups(store: Store): Promise<void> {

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { DirtyLane, DirtyRows } from "../../domain/pipeline/pipeline.ts";
+import { DIRTY_LANES, type DirtyLane, type DirtyRows } from "../../domain/pipeline/pipeline.ts";
 import { decodeDirty, parseDirtyName } from "../writer/dirty_mark.ts";
 import { keys } from "../keys.ts";
 import { listRows, type Store } from "../store.ts";
@@ -45,4 +45,17 @@ export async function readDirty(
       if (rows.length > 0) await store.writer.commit({ deletes: rows });
     },
   };
+}
+
+/**
+ * Whether every mark set before a moment is gone, so that indexes lack no run stored until then.
+ *
+ * @param name of something made at that moment; marks are named by the same clock
+ */
+export async function isSummedUp(store: Store, name: string): Promise<boolean> {
+  for (const lane of DIRTY_LANES) {
+    const [oldest] = await listRows(store, { prefix: keys.dirtyLane(lane) }, { limit: 1 });
+    if (oldest !== undefined && String(oldest.key.at(-1)) < name) return false;
+  }
+  return true;
 }

@@ -31,9 +31,7 @@ export interface TeamRollups {
 }
 
 /** A change of roll-ups, ready to commit. */
-export interface RollupChange {
-  /** What the commit checks, sets and deletes. */
-  readonly write: Required<Pick<Write, "checks" | "sets" | "deletes">>;
+export interface RollupChange extends Required<Pick<Write, "checks" | "sets" | "deletes">> {
   /** Remembers the change once it is committed under a version, and answers what is then known. */
   readonly remember: (version: string) => TeamRollups;
 }
@@ -87,7 +85,9 @@ export class RollupCache {
       after.set(name, empty ? null : { ...row, measures });
     }
     return {
-      write: { checks: [{ key: versionKey, versionstamp: known.version }], sets, deletes },
+      checks: [{ key: versionKey, versionstamp: known.version }],
+      sets,
+      deletes,
       remember: (version) => this.#remember(team, known, after, version),
     };
   }

@@ -75,7 +75,7 @@ export class RepriceIndex {
   ): Promise<RunPlace[]> {
     const names = this.#names.get(job.id) ?? await this.#findNames(team, job.spec);
     this.#names.set(job.id, names);
-    return (await Promise.all(names.map((name) => read(keys.modelRuns(team, name))))).flat();
+    return (await Promise.all(names.map((name) => read(keys.runsBy(team, "model", name))))).flat();
   }
 
   /** The names that the calls may stand under, as the roll-ups of the range's days know them. */

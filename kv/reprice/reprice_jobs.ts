@@ -15,10 +15,10 @@ import {
   type RepriceStore,
 } from "../../domain/money/reprice_job.ts";
 import type { Environment, RateCards } from "../../domain/ports.ts";
+import { JobWaiters } from "../job_waiters.ts";
 import { keys } from "../keys.ts";
 import { newName } from "../names.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
-import { RepriceWaiters } from "./reprice_waiters.ts";
 import { RepriceWork } from "./reprice_work.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { Turns } from "../turns.ts";
@@ -32,7 +32,7 @@ export function createRepriceStore(
   cards: RateCards,
   environment: Pick<Environment, "now">,
 ): RepriceStore {
-  const waiters = new RepriceWaiters();
+  const waiters = new JobWaiters<RepriceJob>();
   const work = new RepriceWork(store, cards, environment.now, (job) => waiters.tell(job));
   const turns = new Turns();
 

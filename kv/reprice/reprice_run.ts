@@ -26,6 +26,7 @@ import { readBatches } from "../runs/batches.ts";
 import { encodePrices, type StoredBatch } from "../runs/codec.ts";
 import { costOf } from "../writer/group.ts";
 import { headKeys, headOf, type StoredReprice } from "../runs/heads.ts";
+import { ledgerOf } from "../runs/tombstone.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { blobWrite, getMany, type Store } from "../store.ts";
@@ -100,15 +101,17 @@ async function eventsStep(
   entry: Deno.KvEntryMaybe<unknown> | undefined,
   fromBatch: number,
 ): Promise<RepriceStep> {
-  const ledger = (entry?.value ?? null) as EventLedger | null;
-  if (ledger === null) return NOTHING;
+  const ledger = ledgerOf(entry?.value);
+  // What is removed keeps the price it had.
+  const firstBatch = Math.max(fromBatch, ledger.removed);
+  if (firstBatch >= ledger.batches) return NOTHING;
   const { team, id, spec, card } = target;
   const sets: Sets = [];
-  let next = fromBatch;
+  let next = firstBatch;
   let bytes = 0;
   let { totals } = ledger;
   let sum = NO_CALLS;
-  for await (const batch of batchesFrom(target, ledger, fromBatch)) {
+  for await (const batch of batchesFrom(target, ledger, firstBatch)) {
     const repriced = repriceBatch(spec, batch.events.map(toPrice), batch.prices, totals, card);
     sum = addRepriced(sum, repriced.sum);
     totals = repriced.totals;
@@ -120,7 +123,7 @@ async function eventsStep(
       sets.push(...blob.sets);
     }
     next++;
-    if (next - fromBatch >= STEP.batchesMax || bytes >= STEP.bytesMax) break;
+    if (next - firstBatch >= STEP.batchesMax || bytes >= STEP.bytesMax) break;
   }
   const nextBatch = next < ledger.batches ? next : null;
   if (sets.length === 0) return { ...NOTHING, sum, nextBatch };

@@ -8,7 +8,6 @@
  */
 import type { TeamId } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
-import { DIRTY_LANES } from "../../domain/pipeline/pipeline.ts";
 import type { RateCards } from "../../domain/ports.ts";
 import { addRepriced } from "../../domain/money/reprice.ts";
 import {
@@ -21,6 +20,7 @@ import { type DirtyMark, dirtyName } from "../writer/dirty_mark.ts";
 import { costOf } from "../writer/group.ts";
 import { keys } from "../keys.ts";
 import type { BackEnd } from "../kv_limits.ts";
+import { isSummedUp } from "../pipeline/dirty.ts";
 import { RepriceIndex } from "./reprice_index.ts";
 import { type RepriceStep, repriceStep, type RepriceTarget, type Sets } from "./reprice_run.ts";
 import { getMany, listRows, type Store } from "../store.ts";
@@ -104,7 +104,7 @@ export class RepriceWork {
       await this.#store.writer.commit({ deletes: [activeKey] });
       return true;
     }
-    if (job.state === "waiting" && !await this.#isSummedUp(job)) return false;
+    if (job.state === "waiting" && !await isSummedUp(this.#store, job.id)) return false;
     const checks = [{ key, versionstamp: entry?.versionstamp ?? null }];
     const draft: Draft = { job, checks, sets: [], dirty: [] };
     if (job.state === "waiting") await this.#begin(team, draft);
@@ -122,15 +122,6 @@ export class RepriceWork {
       ? Math.max(1, this.#runsMax >> 1)
       : Math.min(STEP.runsMax, this.#runsMax * 2);
     if (committed !== null && after.state === "done") this.#onDone(after);
-    return true;
-  }
-
-  /** Whether every mark set before the job is gone: before that, the index may lack some run. */
-  async #isSummedUp({ id }: RepriceJob): Promise<boolean> {
-    for (const lane of DIRTY_LANES) {
-      const [oldest] = await listRows(this.#store, { prefix: keys.dirtyLane(lane) }, { limit: 1 });
-      if (oldest !== undefined && String(oldest.key.at(-1)) < id) return false;
-    }
     return true;
   }
 

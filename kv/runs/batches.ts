@@ -4,6 +4,9 @@
  * @module
  */
 import type { TeamId } from "../../domain/credentials.ts";
+import { storedFacts } from "../../domain/input/parse_events.ts";
+import type { PagedEvent } from "../../domain/ports.ts";
+import type { RunEvent } from "../../domain/run/event.ts";
 import type { EventLedger } from "../../domain/run/ledger.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import { decodeBatch, decodePrices, type StoredBatch } from "./codec.ts";
@@ -30,4 +33,9 @@ export async function readBatches(
     const prices = repriced[i] ?? null;
     return decodeBatch(text ?? "{}", prices === null ? undefined : decodePrices(prices));
   });
+}
+
+/** A stored event with the facts that sums are made of. */
+export function withFacts(event: PagedEvent): RunEvent {
+  return { ...event, facts: storedFacts(event.type, event.data) };
 }

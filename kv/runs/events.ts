@@ -4,7 +4,7 @@
  * @module
  */
 import { LRUCache } from "lru-cache";
-import type { Team } from "../../domain/credentials.ts";
+import type { Team, TeamId } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
 import {
   type AppendDecision,
@@ -14,9 +14,10 @@ import {
   type LedgerPage,
   unpackEventIds,
 } from "../../domain/run/ledger.ts";
+import { DELETED } from "../../domain/run/decide.ts";
 import type { RunEvent } from "../../domain/run/event.ts";
 import type { RunId } from "../../domain/run/ids.ts";
-import type { RateCards, RunStore } from "../../domain/ports.ts";
+import type { AppendOutcome, RateCards, RunStore } from "../../domain/ports.ts";
 import { monthOf } from "../../domain/time.ts";
 import { encodeBatch } from "./codec.ts";
 import { dirtyName } from "../writer/dirty_mark.ts";
@@ -24,6 +25,7 @@ import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
 import { blobWrite, getMany, listRows, stage, type Store, unstage } from "../store.ts";
 import { Turns } from "../turns.ts";
+import { tombstoneOf } from "./tombstone.ts";
 
 /** Event ids held in memory over all live ledgers; about 100 bytes each. */
 const CACHED_IDS_MAX = 200_000;
@@ -59,23 +61,29 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
     id: RunId,
     batch: readonly RunEvent[],
     receivedAt: number,
-  ): Promise<{ accepted: number; duplicates: number }> {
+  ): Promise<AppendOutcome> {
     const loaded = cards.card(team);
     const card = loaded instanceof Promise ? await loaded : loaded;
     let current = live.get(name) ?? noEvents();
     for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
       const decision = decideAppend(current.ledger, current.sealed, batch, receivedAt, card);
       const { fresh, duplicates, ledger, sealedPage } = decision;
-      if (fresh.length === 0) return { accepted: 0, duplicates };
-      const version = await commitBatch(store, team, id, current.version, decision, receivedAt);
+      if (fresh.length === 0 && await isUnchanged(store, team, id, current)) {
+        return { kind: "stored", accepted: 0, duplicates };
+      }
+      const version = fresh.length === 0
+        ? null
+        : await commitBatch(store, team, id, current.version, decision, receivedAt);
       if (version !== null) {
         const { sealed } = current;
         if (sealedPage !== null) addIds(sealed, sealedPage);
         // An object of its own: the cache takes the size of one that it holds already as unchanged.
         live.set(name, { version, ledger, sealed });
-        return { accepted: fresh.length, duplicates };
+        return { kind: "stored", accepted: fresh.length, duplicates };
       }
-      current = await readLedger(store, team, id);
+      const stored = await readLedger(store, team, id);
+      if (stored === null) return DELETED;
+      current = stored;
       live.set(name, current);
     }
     throw new StorageUnavailable("Cannot append events: other writers were always first");
@@ -92,23 +100,34 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
 /** The ledger's pages in order, the open one last. */
 export async function readPages(
   store: Store,
-  team: Team,
+  team: TeamId,
   id: RunId,
   ledger: EventLedger,
 ): Promise<LedgerPage[]> {
-  const sealed = ledger.sealed === 0
-    ? []
-    : await listRows(store, { prefix: keys.pages(team.id, id) });
+  const sealed = ledger.sealed === 0 ? [] : await listRows(store, { prefix: keys.pages(team, id) });
   // A page sealed after the ledger was read belongs to a later state than the one being answered.
   const known = sealed.slice(0, ledger.sealed).map(({ value }) => value as LedgerPage);
   return [...known, ledger.tail];
 }
 
-async function readLedger(store: Store, team: Team, id: RunId): Promise<LiveLedger> {
+/** Whether a ledger in memory is what is stored: a batch without a fresh event is no commit to tell. */
+async function isUnchanged(
+  store: Store,
+  team: Team,
+  id: RunId,
+  { version }: LiveLedger,
+): Promise<boolean> {
+  const [entry] = await getMany(store, [keys.ledger(team.id, id)]);
+  return entry?.versionstamp === version;
+}
+
+/** Reads the ledger as it is; null for that of a deleted run. */
+async function readLedger(store: Store, team: Team, id: RunId): Promise<LiveLedger | null> {
   const [entry] = await getMany(store, [keys.ledger(team.id, id)]);
   if (entry === undefined || entry.versionstamp === null) return noEvents();
+  if (tombstoneOf([entry.value]) !== null) return null;
   const ledger = entry.value as EventLedger;
-  const pages = await readPages(store, team, id, ledger);
+  const pages = await readPages(store, team.id, id, ledger);
   const sealed = new Set<string>();
   for (const page of pages.slice(0, -1)) addIds(sealed, page);
   return { version: entry.versionstamp, ledger, sealed };

@@ -4,15 +4,16 @@
  * @module
  */
 import type { TeamId } from "../../domain/credentials.ts";
-import { EMPTY_LEDGER, type EventLedger } from "../../domain/run/ledger.ts";
+import type { EventLedger } from "../../domain/run/ledger.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import type { ReportedPrice, RunParts } from "../../domain/run/run.ts";
 import type { RunHead } from "../../domain/run/run_cost.ts";
 import type { RunSummary } from "../../domain/pipeline/summary.ts";
-import { decodeSummary } from "./codec_summary.ts";
+import { decodeSums } from "./codec_sums.ts";
 import { readHeadRows } from "./head_rows.ts";
 import { keys } from "../keys.ts";
-import { readParts } from "./runs.ts";
+import { readParts } from "./parts.ts";
+import { ledgerOf } from "./tombstone.ts";
 import type { Store } from "../store.ts";
 
 /** What a heartbeat's tokens cost since they were priced anew. */
@@ -33,11 +34,20 @@ export interface SummarizedHead {
   readonly head: RunHead;
   /** Its summary, of this state or an earlier one. */
   readonly summary: RunSummary | null;
+  /** Its ledger; an empty one where there are no events. */
+  readonly ledger: EventLedger;
+  /** Versions of what calls write, to be checked by whoever removes any of it; null for nothing. */
+  readonly versions: Readonly<Record<"opening" | "closing" | "ledger", string | null>>;
   /**
    * The latest version among what was read. All of it is of one moment, so everything that was
    * committed up to that version is in it.
    */
   readonly version: string;
+}
+
+/** Whether anything is stored of a run. */
+export function isStored({ parts, batchCount }: RunHead): boolean {
+  return parts.opening !== null || parts.closing !== null || batchCount > 0;
 }
 
 /** Keys that {@link headOf} reads, for each run. */
@@ -54,7 +64,7 @@ export async function headOf(
 ): Promise<SummarizedHead> {
   const [opening, closing, ledgerEntry, price, summary] = entries.map(({ value }) => value);
   const parts = await readParts(store, team, id, opening, closing);
-  const ledger = (ledgerEntry ?? EMPTY_LEDGER) as EventLedger;
+  const ledger = ledgerOf(ledgerEntry);
   const repriced = price as StoredReprice | null;
   return {
     id,
@@ -65,8 +75,14 @@ export async function headOf(
       repricings: ledger.repricings + (repriced?.times ?? 0),
       repriced: repriced === null || isOutdated(repriced, parts) ? undefined : repriced.price,
     },
+    ledger,
+    versions: {
+      opening: entries[0]?.versionstamp ?? null,
+      closing: entries[1]?.versionstamp ?? null,
+      ledger: entries[2]?.versionstamp ?? null,
+    },
     version: entries.reduce((latest, { versionstamp }) => later(latest, versionstamp), ""),
-    summary: summary === null ? null : decodeSummary(summary as Uint8Array),
+    summary: summary === null ? null : decodeSums<RunSummary>(summary as Uint8Array),
   };
 }
 

@@ -4,14 +4,15 @@
  * @module
  */
 import type { Team } from "../../domain/credentials.ts";
-import { type BatchEntry, EMPTY_LEDGER, type EventLedger } from "../../domain/run/ledger.ts";
+import type { BatchEntry, EventLedger } from "../../domain/run/ledger.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import { EVENTS_PAGE_CHARS_MAX } from "../../domain/limits.ts";
 import type { EventPosition, PagedEvent, RunPage, RunStore } from "../../domain/ports.ts";
+import { payloadState } from "../../domain/retention/retention.ts";
 import type { Processing } from "../../domain/pipeline/stages.ts";
 import { readBatches } from "./batches.ts";
 import { readPages } from "./events.ts";
-import { headKeys, headOf } from "./heads.ts";
+import { headKeys, headOf, isStored } from "./heads.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { getMany, type Store } from "../store.ts";
@@ -22,21 +23,20 @@ export function createReader(store: Store): Pick<RunStore, "read"> {
     async read(team, id, after, limit): Promise<RunPage | null> {
       const wanted = [...headKeys(team.id, id), keys.processing(team.id, id)];
       const entries = await getMany(store, wanted);
-      const { head, summary } = await headOf(store, team.id, id, entries);
-      const ledger = entries[LEDGER]?.value as EventLedger | null;
-      const { opening, closing } = head.parts;
-      if (opening === null && closing === null && ledger === null) return null;
+      const { head, summary, ledger } = await headOf(store, team.id, id, entries);
+      if (!isStored(head)) return null;
       const processing = entries[PROCESSING]?.value as Processing | null;
-      const pages = await readPages(store, team, id, ledger ?? EMPTY_LEDGER);
+      const pages = await readPages(store, team.id, id, ledger);
       const batches = pages.flatMap((page) => page.batches);
-      const page = await readEvents(store, team, id, ledger ?? EMPTY_LEDGER, batches, after, limit);
-      return { ...head, batches, summary, processing, ...page };
+      const page = await readEvents(store, team, id, ledger, batches, after, limit);
+      const payload = payloadState(head.parts, ledger);
+      return { ...head, batches, payload, summary, processing, ...page };
     },
   };
 }
 
-/** Where the ledger and the stages stand among what is read. */
-const LEDGER = 2, PROCESSING = 5;
+/** Where the stages stand among what is read. */
+const PROCESSING = 5;
 
 type Placed = { readonly event: PagedEvent; readonly position: EventPosition };
 
@@ -57,6 +57,7 @@ async function readEvents(
 ): Promise<Pick<RunPage, "events" | "next">> {
   const ahead = batches
     .map((entry, batch) => ({ ...entry, batch }))
+    .slice(ledger.removed)
     .filter((entry) => after === null || entry.tsMax >= after.ts)
     .sort((a, b) => a.tsMin - b.tsMin || a.batch - b.batch);
   const found: Placed[] = [];

@@ -6,12 +6,13 @@
  */
 import { LRUCache } from "lru-cache";
 import { agentCapRefusal } from "../../domain/run/agents.ts";
-import type { Team, TeamId } from "../../domain/credentials.ts";
+import type { Team } from "../../domain/credentials.ts";
 import {
   decideFinish,
   decideHeartbeat,
   decideOpen,
   type Decision,
+  DELETED,
 } from "../../domain/run/decide.ts";
 import { type Problem, StorageUnavailable } from "../../domain/errors.ts";
 import type { RunId } from "../../domain/run/ids.ts";
@@ -19,22 +20,16 @@ import type { CappedOutcome, RateCards, RunStore } from "../../domain/ports.ts";
 import type { RateCard } from "../../domain/money/rates.ts";
 import type { Closing, Opening, RunParts } from "../../domain/run/run.ts";
 import { monthOf } from "../../domain/time.ts";
-import { decodePart, encodePart } from "./codec.ts";
+import { encodePart } from "./codec.ts";
+import { readParts } from "./parts.ts";
 import { inTime } from "../deadline.ts";
 import { dirtyName } from "../writer/dirty_mark.ts";
 import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
 import { RecentIds } from "./recent_ids.ts";
-import {
-  type BlobWrite,
-  blobWrite,
-  getMany,
-  readBlob,
-  stage,
-  type Store,
-  unstage,
-} from "../store.ts";
+import { type BlobWrite, blobWrite, getMany, stage, type Store, unstage } from "../store.ts";
 import { Turns } from "../turns.ts";
+import { tombstoneOf } from "./tombstone.ts";
 import type { Write } from "../writer/writer.ts";
 
 /** Agents remembered as existing, so that the happy path reads nothing. */
@@ -42,6 +37,9 @@ const KNOWN_AGENTS_MAX = 100_000;
 
 /** Runs lately begun by a heartbeat, by number and by characters. */
 const BEGUN = { max: 20_000, maxSize: 16_777_216 } as const;
+
+/** Milliseconds for which such a run is surely there; by age none goes before a week. */
+const BEGUN_MS_MAX = 86_400_000;
 
 /** Characters of an opening without its texts, and of one metadata label at most. */
 const OPENING_CHARS = 400, LABEL_CHARS = 80;
@@ -141,7 +139,9 @@ class Settler {
   /** What to assume of the run of a heartbeat: that it is as the heartbeat that began it left it. */
   begun(call: Call): RunParts {
     const opening = this.#begun.size === 0 ? undefined : this.#begun.get(nameOf(call));
-    return opening === undefined ? NO_PARTS : { opening, closing: null };
+    // One of long ago may be gone by now, with nothing left that a check would find.
+    const isSure = opening !== undefined && call.receivedAt - opening.receivedAt < BEGUN_MS_MAX;
+    return isSure ? { opening, closing: null } : NO_PARTS;
   }
 
   /** Settles a call by what is stored, for the few whose first try would not do. */
@@ -165,7 +165,9 @@ class Settler {
   async #settleReading(call: Call, newAgent: string | null): Promise<CappedOutcome> {
     const { team, receivedAt } = call;
     for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
-      const { parts, agent } = await readSnapshot(this.#store, team, call.id, newAgent);
+      const snapshot = await readSnapshot(this.#store, team, call.id, newAgent);
+      if (snapshot === null) return DELETED;
+      const { parts, agent } = snapshot;
       const decision = call.decide(parts);
       // A replay or a conflict goes before the agent cap.
       if (!decision.opening && !decision.closing) return decision.outcome;
@@ -207,33 +209,17 @@ function nameOf({ team, id }: Call): string {
   return dirtyName(team.id, id);
 }
 
-/** Reads a run's opening and close from the values at their keys. */
-export async function readParts(
-  store: Store,
-  team: TeamId,
-  id: RunId,
-  opening: unknown,
-  closing: unknown,
-): Promise<RunParts> {
-  const [opened, closed] = await Promise.all([
-    readBlob(store, team, id, opening),
-    readBlob(store, team, id, closing),
-  ]);
-  return {
-    opening: opened === null ? null : decodePart<Opening>(opened),
-    closing: closed === null ? null : decodePart<Closing>(closed),
-  };
-}
-
+/** Reads what a call depends on; null where the run is deleted. */
 async function readSnapshot(
   store: Store,
   team: Team,
   id: RunId,
   agent: string | null,
-): Promise<Snapshot> {
+): Promise<Snapshot | null> {
   const wanted = [keys.opening(team.id, id), keys.closing(team.id, id)];
   if (agent !== null) wanted.push(keys.agent(team.id, agent), keys.agentCount(team.id));
   const [opening, closing, known, count] = await getMany(store, wanted);
+  if (tombstoneOf([opening?.value, closing?.value]) !== null) return null;
   return {
     parts: await readParts(store, team.id, id, opening?.value, closing?.value),
     agent: agent === null ? null : {

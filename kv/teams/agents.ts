@@ -17,9 +17,11 @@ import {
   pageByLastSeen,
   pageOf,
   sortRefusal,
+  takeAgentRun,
 } from "../../domain/run/agents.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
+import { lastRunOf } from "./last_run.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import type { Write } from "../writer/writer.ts";
@@ -103,12 +105,12 @@ function recordOf(agent: string, value: unknown, activity: AgentActivity | null)
   return { agent, firstSeen: (value as StoredAgent).created_at, activity };
 }
 
-/** A run whose state changed, as its agent counted it before and counts it now. */
+/** A run whose state changed, as its agent counted it before and counts it now; one of them is there. */
 export interface AgentChange {
   /** Null when it was not counted. */
   readonly before: AgentRun | null;
-  /** The run now. */
-  readonly after: AgentRun;
+  /** The run now; null when it is deleted. */
+  readonly after: AgentRun | null;
 }
 
 /** A change of what agents' runs come to, ready to commit. */
@@ -152,17 +154,33 @@ export class ActivityCache {
     changes: readonly AgentChange[],
   ): Promise<ActivityChange> {
     const rows = this.#rowsUnder(team, version);
-    await this.#load(team, rows, new Set(changes.map(({ after }) => after.agent)));
+    await this.#load(team, rows, new Set(changes.map(agentOf)));
     const changed = new Map<string, AgentActivity>();
-    for (const { before, after } of changes) {
-      const known = changed.get(after.agent) ?? rows.get(after.agent) ?? null;
-      changed.set(after.agent, addAgentRun(known, before, after));
+    for (const change of changes) {
+      const known = changed.get(agentOf(change)) ?? rows.get(agentOf(change)) ?? null;
+      changed.set(agentOf(change), count(known, change));
     }
+    await this.#findLastRuns(team, changed, changes);
     const sets = Array.from(
       changed,
       ([slug, value]) => ({ key: keys.agentActivity(team, slug), value }),
     );
     return { sets, remember: (now) => this.#remember(team, now, rows, changed) };
+  }
+
+  /** Finds the last runs of agents whose own was deleted. */
+  async #findLastRuns(
+    team: TeamId,
+    changed: Map<string, AgentActivity>,
+    changes: readonly AgentChange[],
+  ): Promise<void> {
+    for (const [slug, activity] of changed) {
+      if (activity.lastRun !== null) continue;
+      const of = changes.filter((change) => agentOf(change) === slug);
+      const gone = of.flatMap(({ before, after }) => after === null && before ? [before.id] : []);
+      const lastRun = await lastRunOf(this.#store, team, slug, new Set(gone));
+      changed.set(slug, { ...activity, lastRun });
+    }
   }
 
   #rowsUnder(team: TeamId, version: string | null): TeamActivities["rows"] {
@@ -198,4 +216,14 @@ export class ActivityCache {
     for (const [slug, activity] of changed) rows.set(slug, activity);
     this.#teams.set(team, { version, rows });
   }
+}
+
+function agentOf({ before, after }: AgentChange): string {
+  return (after ?? before)?.agent ?? "";
+}
+
+function count(known: AgentActivity | null, { before, after }: AgentChange): AgentActivity {
+  if (after !== null) return addAgentRun(known, before, after);
+  if (known === null || before === null) throw new TypeError("A run is taken that nobody counted");
+  return takeAgentRun(known, before);
 }

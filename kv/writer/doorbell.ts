@@ -21,6 +21,7 @@ export class Doorbell {
   #wake: () => void = () => {};
   #outstanding = false;
   #lastMs = -Infinity;
+  #rings = 0;
 
   /** A doorbell; without a queue it only rings in this process. */
   constructor(queue: Deno.Kv | null) {
@@ -47,8 +48,14 @@ export class Doorbell {
     return true;
   }
 
+  /** How often it rang: it tells whether calls come in. */
+  get rings(): number {
+    return this.#rings;
+  }
+
   /** Tells that a commit with marks is on disk. */
   ring(): void {
+    this.#rings++;
     this.#wake();
   }
 

@@ -24,9 +24,17 @@ Deno.test("baseline: each event is a key of its own and counts once", async () =
   using kv = await Deno.openKv(":memory:");
   const runs = createBaseline(kv);
   const batch = Array.from({ length: 30 }, (_, n) => event(n));
-  assertEquals(await runs.append(TEAM, RUN, batch, AT), { accepted: 30, duplicates: 0 });
+  assertEquals(await runs.append(TEAM, RUN, batch, AT), {
+    kind: "stored",
+    accepted: 30,
+    duplicates: 0,
+  });
   const overlapping = [...batch.slice(5), event(30), event(30)];
-  assertEquals(await runs.append(TEAM, RUN, overlapping, AT), { accepted: 1, duplicates: 26 });
+  assertEquals(await runs.append(TEAM, RUN, overlapping, AT), {
+    kind: "stored",
+    accepted: 1,
+    duplicates: 26,
+  });
   assertEquals(await usageIn(kv), 31n);
   const stored = await Array.fromAsync(kv.list<string>({ prefix: ["run", RUN, TEAM.id, "event"] }));
   assertEquals(stored.length, 31);

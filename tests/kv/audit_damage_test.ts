@@ -1,11 +1,12 @@
 /** No damage to a ledger that the audit does not find. */
 import { assert, assertEquals } from "@std/assert";
 import type { RunId } from "../../domain/run/ids.ts";
+import type { RunSummary } from "../../domain/pipeline/summary.ts";
 import { auditStore } from "../../kv/audit/audit.ts";
 import { decodeBatch, encodeBatch, encodePart } from "../../kv/runs/codec.ts";
-import { decodeSummary, encodeSummary } from "../../kv/runs/codec_summary.ts";
+import { decodeSums, encodeSums } from "../../kv/runs/codec_sums.ts";
 import { keys } from "../../kv/keys.ts";
-import { readParts } from "../../kv/runs/runs.ts";
+import { readParts } from "../../kv/runs/parts.ts";
 import { blobWrite, readBlob } from "../../kv/store.ts";
 import { runId } from "../support/builders.ts";
 import { aRollup, auditDamaged, type Damage, json, RUN, valueOf } from "../support/damage.ts";
@@ -66,11 +67,11 @@ const DAMAGES: Record<string, { says: string; make: (h: Harness) => Promise<Dama
     says: `summary of ${RUN}`,
     async make(h) {
       const key = keys.summary(h.team.id, RUN);
-      const summary = decodeSummary(await valueOf(h, key) as Uint8Array);
+      const summary = decodeSums<RunSummary>(await valueOf(h, key) as Uint8Array);
       const { contribution } = summary;
       assert(contribution !== null);
       const labels = { ...contribution.labels, customer: "other" };
-      const value = encodeSummary({ ...summary, contribution: { ...contribution, labels } });
+      const value = encodeSums({ ...summary, contribution: { ...contribution, labels } });
       return { sets: [{ key, value }] };
     },
   },
@@ -183,7 +184,7 @@ const DAMAGES: Record<string, { says: string; make: (h: Harness) => Promise<Dama
   "the index of models lacks a run": {
     says: `for ${RUN}`,
     async make(h) {
-      const prefix = ["model_run", h.team.id];
+      const prefix = ["run_by", h.team.id];
       const rows = await Array.fromAsync(h.store.reader.list({ prefix }), ({ key }) => key);
       const own = rows.find((key) => key.at(-1) === RUN);
       assert(own !== undefined);

@@ -7,7 +7,7 @@ import { PAGE_IDS_MAX } from "../../domain/run/ledger.ts";
 import type { EventId, RunId } from "../../domain/run/ids.ts";
 import type { RawJson } from "../../domain/input/json.ts";
 import { RUN_MODELS_MAX } from "../../domain/limits.ts";
-import type { RunStore } from "../../domain/ports.ts";
+import type { AppendOutcome, RunStore } from "../../domain/ports.ts";
 import { keys } from "../../kv/keys.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import { eventId, runId } from "../support/builders.ts";
@@ -37,6 +37,13 @@ async function readAll(runs: RunStore): Promise<string[]> {
   }
 }
 
+const ONE_STORED = { kind: "stored", accepted: 1, duplicates: 0 } as const;
+
+function storedCounts(outcome: AppendOutcome) {
+  assert(outcome.kind === "stored");
+  return outcome;
+}
+
 async function usage(temp: TempStore): Promise<number> {
   const key = keys.usage(TEAM.id, new Date(NOON).toISOString().slice(0, 7));
   const entry = await temp.store.reader.get<Deno.KvU64>(key);
@@ -52,7 +59,7 @@ Deno.test("ledger: over 2,000 events each is stored once, through pages and rest
     // Half of each batch was sent before: just now, or long ago on a sealed page.
     const repeated = [...range(Math.max(0, from - 3), Math.min(from, 3)), ...range(from >> 1, 2)];
     const sent = [...range(from, 43), ...repeated];
-    const counts = await runs.append(TEAM, ID, sent, NOON);
+    const counts = storedCounts(await runs.append(TEAM, ID, sent, NOON));
     assertEquals(counts.accepted + counts.duplicates, sent.length);
     accepted += counts.accepted;
     duplicates += counts.duplicates;
@@ -74,7 +81,7 @@ Deno.test("ledger: after a restart every stored event is a duplicate, on whichev
   const before = await Array.fromAsync(temp.store.reader.list({ prefix: [] }));
   for (const from of [950, 0, 500, 270]) {
     const counts = await cold.append(TEAM, ID, range(from, 50), NOON);
-    assertEquals(counts, { accepted: 0, duplicates: 50 });
+    assertEquals(counts, { kind: "stored", accepted: 0, duplicates: 50 });
   }
   assertEquals(await Array.fromAsync(temp.store.reader.list({ prefix: [] })), before);
 });
@@ -87,7 +94,7 @@ Deno.test("ledger: two writers with their own caches never store an event twice"
     const counts = await Promise.all(
       writers.map((runs, i) => runs.append(TEAM, ID, range(round * 20 + i * 10, 30), NOON)),
     );
-    accepted += counts.reduce((sum, count) => sum + count.accepted, 0);
+    accepted += counts.reduce((sum, count) => sum + storedCounts(count).accepted, 0);
   }
   // Rounds overlap: the last one ends at 19 × 20 + 10 + 30.
   const distinct = 420;
@@ -103,7 +110,7 @@ Deno.test("ledger: pieces staged for a batch whose check was lost are removed", 
   await createRunStore(temp.store).append(TEAM, ID, [event(1)], NOON);
   // A writer that has read nothing tries "no ledger yet" first, and loses that check.
   const counts = await createRunStore(temp.store).append(TEAM, ID, large, NOON);
-  assertEquals(counts, { accepted: 8, duplicates: 0 });
+  assertEquals(counts, { kind: "stored", accepted: 8, duplicates: 0 });
   const chunks = await temp.keysBelow(keys.chunks(TEAM.id, ID));
   assert(chunks.length > 10, `${chunks.length} pieces are not staged`);
   assertEquals(new Set(chunks.map((key) => key[3])).size, 1, "pieces of a lost commit remain");
@@ -120,7 +127,7 @@ Deno.test("ledger: a duplicate of a large batch sent by a cold writer leaves no 
   await createRunStore(temp.store).append(TEAM, ID, large, NOON);
   const before = await Array.fromAsync(temp.store.reader.list({ prefix: [] }), ({ key }) => key);
   const counts = await createRunStore(temp.store).append(TEAM, ID, large, NOON);
-  assertEquals(counts, { accepted: 0, duplicates: 8 });
+  assertEquals(counts, { kind: "stored", accepted: 0, duplicates: 8 });
   const after = await Array.fromAsync(temp.store.reader.list({ prefix: [] }), ({ key }) => key);
   assertEquals(after, before);
 });
@@ -143,7 +150,7 @@ Deno.test("decision 11: as many unpriced models of the longest names as are kept
     const facts = { error: true, call };
     const sent = event(n, "{}", { type: "llm_call", ts: NOON + n, facts });
     // One event a batch: no other way makes an open page larger.
-    assertEquals(await runs.append(TEAM, ID, [sent], NOON), { accepted: 1, duplicates: 0 });
+    assertEquals(await runs.append(TEAM, ID, [sent], NOON), ONE_STORED);
   }
   const totals = (await runs.read(TEAM, ID, null, 1))?.totals;
   assertEquals([totals?.events, totals?.models.length], [total, RUN_MODELS_MAX + 1]);
@@ -172,7 +179,8 @@ Deno.test("ledger: after a commit of unknown outcome a retry counts each event o
     const accepted = fault === "after" ? 0 : batch.length;
     fault = "none";
     const counts = await runs.append(TEAM, ID, batch, NOON);
-    assertEquals(counts, { accepted, duplicates: batch.length - accepted });
+    const duplicates = batch.length - accepted;
+    assertEquals(counts, { kind: "stored", accepted, duplicates });
   }
   assertEquals((await readAll(runs)).length, sent);
   assertEquals(await usage(temp), sent);
@@ -184,7 +192,7 @@ Deno.test("ledger: two runs and two teams never share an event id", async () => 
   const other: Team = { ...TEAM, id: "other" as TeamId };
   const places = [[TEAM, ID], [TEAM, runId(2) as RunId], [other, ID]] as const;
   for (const [team, id] of places) {
-    assertEquals(await runs.append(team, id, [event(1)], NOON), { accepted: 1, duplicates: 0 });
+    assertEquals(await runs.append(team, id, [event(1)], NOON), ONE_STORED);
   }
   for (const [team, id] of places) {
     assertEquals((await runs.read(team, id, null, 9))?.events.length, 1);

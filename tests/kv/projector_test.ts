@@ -218,14 +218,14 @@ Deno.test("models: a run is found under each model it called, by its start", asy
   const runs = runsOf(store);
   await runs.append(TEAM, run(1), [aCall(1)], NOON);
   await projectAll(store);
-  assertEquals(await temp.keysBelow(["model_run"]), []);
+  assertEquals(await temp.keysBelow(keys.runsBy(TEAM.id, "model", "").slice(0, 3)), []);
   await open(runs, 1);
   await projectAll(store);
   await runs.append(TEAM, run(1), [aCall(2), aCall(3, "new", "p")], NOON);
   await projectAll(store);
   const names = ['["model",null,"known"]', '["model","p","new"]'];
   assertEquals(
-    (await temp.keysBelow(["model_run"])).toSorted(),
-    names.map((name) => keys.modelRun(TEAM.id, name, NOON, run(1))).toSorted(),
+    (await temp.keysBelow(keys.runsBy(TEAM.id, "model", "").slice(0, 3))).toSorted(),
+    names.map((name) => keys.runBy(TEAM.id, "model", name, NOON, run(1))).toSorted(),
   );
 });

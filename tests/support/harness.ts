@@ -19,6 +19,7 @@ import { createSpendStore } from "../../kv/pipeline/rollups.ts";
 import { createUsageStore } from "../../kv/teams/usage.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import { startBackground } from "../../background.ts";
+import type { SweepJob } from "../../jobs/sweep.ts";
 import type { Worker } from "../../jobs/worker.ts";
 import { isReady } from "../../kv/store.ts";
 import { createApp } from "../../routes/app.ts";
@@ -76,6 +77,8 @@ export class Harness implements AsyncDisposable {
   readonly path: string;
   store!: OpenStore;
   worker!: Worker;
+  /** The nightly sweep; it does not begin by itself here. */
+  sweep!: SweepJob;
   team!: Team;
   #minutes = 0;
   #server!: RunningServer;
@@ -115,7 +118,7 @@ export class Harness implements AsyncDisposable {
     this.team = first.team;
     const rateCards = createRateCardStore(this.store, environment);
     const log = (line: string) => void this.log.push(line);
-    const { worker, reprices } = startBackground(
+    const { worker, sweep, reprices, deletions } = startBackground(
       this.store,
       rateCards,
       environment,
@@ -123,6 +126,7 @@ export class Harness implements AsyncDisposable {
       this.#options.mailer,
     );
     this.worker = worker;
+    this.sweep = sweep;
     const app = createApp({
       region,
       runs: createRunStore(this.store, rateCards),
@@ -132,6 +136,7 @@ export class Harness implements AsyncDisposable {
       agents: createAgentStore(this.store),
       rateCards,
       reprices,
+      deletions,
       environment,
       // A minute passes before each request: only tests of the limits meet them.
       limits: createRequestLimits(() => 60_000 * this.#minutes++),

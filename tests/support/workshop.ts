@@ -55,7 +55,7 @@ export class Workshop implements AsyncDisposable {
     return new Worker({
       store,
       handlers,
-      reprices: { work: () => Promise.resolve(false), underWay: false },
+      jobs: [],
       now: this.now,
       log: (line) => this.log.push(line),
       ...(failurePauseMs === undefined ? {} : { failurePauseMs }),

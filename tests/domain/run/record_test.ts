@@ -27,7 +27,7 @@ function record(parts: Partial<StoredRun["parts"]>, more: Partial<StoredRun> = {
   };
   // As the pipeline leaves it once it has seen everything.
   const summary = summarize(head, null);
-  return assemble(ID, { batches: [], summary, processing: null, ...head });
+  return assemble(ID, { batches: [], payload: "whole", summary, processing: null, ...head });
 }
 
 function batch(receivedAt: number) {
@@ -119,7 +119,7 @@ Deno.test("decision 17: the cost is final once the close and everything else is 
   });
   const cost = (now: ReturnType<typeof head>, summary: RunSummary | null) => {
     const { state, revision } =
-      assemble(ID, { ...now, batches: [], summary, processing: null }).cost;
+      assemble(ID, { ...now, batches: [], payload: "whole", summary, processing: null }).cost;
     return [state, revision];
   };
   const open = summarize(head(1, false), null);

@@ -3,21 +3,20 @@
  *
  * @module
  */
-import type { RepriceJob } from "../../domain/money/reprice_job.ts";
 
 /** One caller's wait. Always `using`. */
-export interface Waiter extends Disposable {
+export interface Waiter<Job> extends Disposable {
   /** Resolves to the job once it is done, or to null when the time is over. */
-  readonly done: Promise<RepriceJob | null>;
+  readonly done: Promise<Job | null>;
 }
 
-/** Everybody who waits. */
-export class RepriceWaiters {
-  readonly #waiting = new Map<string, Set<(job: RepriceJob) => void>>();
+/** Everybody who waits for a job of one kind. */
+export class JobWaiters<Job extends { readonly id: string }> {
+  readonly #waiting = new Map<string, Set<(job: Job) => void>>();
 
   /** Waits for a job from now on, at most so many milliseconds. */
-  waitFor(id: string, ms: number): Waiter {
-    const { promise, resolve } = Promise.withResolvers<RepriceJob | null>();
+  waitFor(id: string, ms: number): Waiter<Job> {
+    const { promise, resolve } = Promise.withResolvers<Job | null>();
     const timer = setTimeout(resolve, ms, null);
     const all = this.#waiting.get(id) ?? new Set();
     this.#waiting.set(id, all.add(resolve));
@@ -32,7 +31,7 @@ export class RepriceWaiters {
   }
 
   /** Tells that a job is done. */
-  tell(job: RepriceJob): void {
+  tell(job: Job): void {
     for (const resolve of this.#waiting.get(job.id) ?? []) resolve(job);
   }
 }

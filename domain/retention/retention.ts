@@ -1,0 +1,126 @@
+/**
+ * Retention: what of a run goes when (decisions 18 and 40).
+ *
+ * Payloads go part by part: each batch, opening and close has its own arrival. The record goes as a
+ * whole, once nothing of it is younger than its horizon. Everything here follows from the parts.
+ *
+ * @module
+ */
+import type { Metadata } from "../run/metadata.ts";
+import type { EventLedger } from "../run/ledger.ts";
+import type { Closing, Opening, RunParts } from "../run/run.ts";
+import { type Tier, TIERS } from "../plan/tiers.ts";
+
+/** Days that parts without an opening are kept (decision 18). */
+export const ORPHAN_DAYS = 7;
+
+/** Days that a deleted run's id stays refused, and its receipt readable. */
+export const TOMBSTONE_DAYS = 30;
+
+/**
+ * What a run is next looked at for: to lift the tombstone of a deleted one, to remove parts that have
+ * no opening, payloads, or the record.
+ */
+export const HORIZONS = ["tombstone", "orphan", "payload", "record"] as const;
+
+/** One of {@link HORIZONS}. */
+export type Horizon = typeof HORIZONS[number];
+
+/** Where a run is filed: it is due so many days after `since`. */
+export interface Filing {
+  /** What it will be looked at for. */
+  readonly horizon: Horizon;
+  /** Arrival of the part that decides, unix milliseconds. */
+  readonly since: number;
+}
+
+/** What of a run's ledger matters here. */
+export type LedgerAges = Pick<EventLedger, "oldestAt" | "latestAt">;
+
+const DAY_MS = 86_400_000;
+
+/** Days that a plan keeps something; `Infinity` for ever. */
+export function daysKept(tier: Tier, horizon: Horizon): number {
+  const { payloadDays, recordDays } = TIERS[tier];
+  switch (horizon) {
+    case "tombstone":
+      return TOMBSTONE_DAYS;
+    case "orphan":
+      return Math.min(ORPHAN_DAYS, recordDays);
+    case "payload":
+      return payloadDays;
+    case "record":
+      return recordDays;
+    default:
+      return horizon satisfies never;
+  }
+}
+
+/** The instant before which something is due, unix milliseconds; `-Infinity` when nothing ever is. */
+export function cutoffOf(tier: Tier, horizon: Horizon, nowMs: number): number {
+  return nowMs - daysKept(tier, horizon) * DAY_MS;
+}
+
+/**
+ * Where a run belongs now. Its oldest payload comes first; without any, what is left goes once its
+ * latest part is too old.
+ */
+export function filingOf({ opening, closing }: RunParts, ledger: LedgerAges): Filing {
+  const payloads = [
+    ...[opening, closing].flatMap((part) => hasPayload(part) ? [part?.receivedAt ?? 0] : []),
+    ...ledger.oldestAt === null ? [] : [ledger.oldestAt],
+  ];
+  const arrivals = [opening?.receivedAt, closing?.receivedAt, ledger.latestAt];
+  const since = payloads.length > 0
+    ? Math.min(...payloads)
+    : Math.max(...arrivals.map((at) => at ?? 0));
+  if (opening === null) return { horizon: "orphan", since };
+  return { horizon: payloads.length > 0 ? "payload" : "record", since };
+}
+
+/** Whether two runs, or two states of one, are filed alike. */
+export function isSameFiling(a: Filing | null, b: Filing | null): boolean {
+  return a?.horizon === b?.horizon && a?.since === b?.since;
+}
+
+/** Whether a part holds texts that the payload horizon is about. */
+export function hasPayload(part: Opening | Closing | null): boolean {
+  if (part === null) return false;
+  const goal = "goal" in part ? part.goal : undefined;
+  return (part.output ?? part.note ?? goal) !== undefined ||
+    (part.metadata?.some(([, value]) => value !== null) ?? false);
+}
+
+/**
+ * A part without its payload: output, goal and note are gone, and metadata keeps its keys alone. What
+ * the run cost, and for whom, stays.
+ */
+export function withoutPayload<Part extends Opening | Closing>(part: Part): Part {
+  const { metadata } = part;
+  return {
+    ...part,
+    output: undefined,
+    note: undefined,
+    ...("goal" in part ? { goal: undefined } : {}),
+    ...(metadata === undefined ? {} : { metadata: keysOnly(metadata) }),
+    payloadRemoved: true,
+  };
+}
+
+function keysOnly(metadata: Metadata): Metadata {
+  return metadata.map(([key]) => [key, null]);
+}
+
+/** How much of a run's payload is still there. */
+export type PayloadState = "whole" | "partly_removed" | "removed";
+
+/** How much of a run's payload is still there, by its parts and its ledger. */
+export function payloadState(
+  parts: RunParts,
+  ledger: Pick<EventLedger, "removed" | "oldestAt">,
+): PayloadState {
+  const both = [parts.opening, parts.closing];
+  const removed = ledger.removed > 0 || both.some((part) => part?.payloadRemoved === true);
+  if (!removed) return "whole";
+  return ledger.oldestAt !== null || both.some(hasPayload) ? "partly_removed" : "removed";
+}

@@ -1,0 +1,131 @@
+/**
+ * The nightly sweep: when it is due, what it did, and what it needs of the store (decision 40).
+ *
+ * @module
+ */
+import type { Team } from "../credentials.ts";
+import { dayOf } from "../time.ts";
+import type { Horizon } from "./retention.ts";
+
+/** Hour of the day, in UTC, from which a night is swept (decision 40). */
+export const SWEEP_HOUR = 2;
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Milliseconds without a word after which a sweep counts as broken off, and another takes it up. */
+export const SWEEP_SILENCE_MS = 60_000;
+
+/** What a sweep removed. */
+export interface SweepCounts {
+  /** Runs whose payload went, or some of it. */
+  readonly payloads: number;
+  /** Events that went. */
+  readonly events: number;
+  /** Runs whose record went. */
+  readonly records: number;
+  /** Parts without an opening that went, by run. */
+  readonly orphans: number;
+  /** Ids of deleted runs that are free again. */
+  readonly released: number;
+  /** Runs that could not be read; they are as they were. */
+  readonly failed: number;
+}
+
+/** Nothing. */
+export const NOTHING_SWEPT: SweepCounts = {
+  payloads: 0,
+  events: 0,
+  records: 0,
+  orphans: 0,
+  released: 0,
+  failed: 0,
+};
+
+/** Adds what was swept. */
+export function addSwept(a: SweepCounts, b: SweepCounts): SweepCounts {
+  return {
+    payloads: a.payloads + b.payloads,
+    events: a.events + b.events,
+    records: a.records + b.records,
+    orphans: a.orphans + b.orphans,
+    released: a.released + b.released,
+    failed: a.failed + b.failed,
+  };
+}
+
+/** The report of one night's sweep. */
+export interface SweepReport {
+  /** The night, by the UTC day of its 02:00, `YYYY-MM-DD`. */
+  readonly night: string;
+  /** When it began, unix milliseconds. */
+  readonly startedAt: number;
+  /** When it last said how far it is, unix milliseconds. */
+  readonly toldAt: number;
+  /** When it was done, unix milliseconds; null while it is not. */
+  readonly finishedAt: number | null;
+  /** Teams it is done with. */
+  readonly teams: number;
+  /** What it removed. */
+  readonly counts: SweepCounts;
+}
+
+/** The night that an instant is in: the last one that began. */
+export function nightOf(nowMs: number): string {
+  return dayOf(nowMs - SWEEP_HOUR * HOUR_MS);
+}
+
+/** Milliseconds until the next night begins. */
+export function untilNextNight(nowMs: number): number {
+  const sinceStart = (nowMs - SWEEP_HOUR * HOUR_MS) % DAY_MS;
+  return DAY_MS - sinceStart;
+}
+
+/** Whether a night is still to be swept, by what is known of it: nobody began, or who did fell silent. */
+export function isSweepDue(report: SweepReport | null, nowMs: number): boolean {
+  if (report === null) return true;
+  return report.finishedAt === null && nowMs - report.toldAt > SWEEP_SILENCE_MS;
+}
+
+/** A report with the version it was read or written in. */
+export interface ReadReport {
+  /** The report. */
+  readonly report: SweepReport;
+  /** Changes with it. */
+  readonly version: string;
+}
+
+/** A step of a sweep. */
+export interface SweepStep {
+  /** What it removed, or would. */
+  readonly counts: SweepCounts;
+  /** Where to go on, for the store alone to read; null when nothing more is due. */
+  readonly next: object | null;
+}
+
+/** The store as a sweep sees it. Methods reject with `StorageUnavailable` when it fails. */
+export interface SweepStore {
+  /** All teams. */
+  teams(): AsyncIterable<Team>;
+  /** Finishes removals that a killed process broke off. */
+  resume(): Promise<void>;
+  /**
+   * Looks at the next runs of a team that are due, and removes what is too old of them.
+   *
+   * @param from `next` of the step before; null for the first
+   * @param dryRun whether to count only
+   */
+  step(
+    team: Team,
+    horizon: Horizon,
+    nowMs: number,
+    from: object | null,
+    dryRun: boolean,
+  ): Promise<SweepStep>;
+  /** The report of a night; null when nobody has begun it. */
+  report(night: string): Promise<ReadReport | null>;
+  /** The last reports, latest first. */
+  reports(max: number): Promise<readonly SweepReport[]>;
+  /** Stores a report in the place of a known one, or the first; null when somebody else was faster. */
+  tell(known: ReadReport | null, report: SweepReport): Promise<ReadReport | null>;
+}

@@ -1,0 +1,133 @@
+/**
+ * Deleting runs on demand, and the jobs that delete everything of a customer.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import { StorageUnavailable } from "../../domain/errors.ts";
+import type {
+  CustomerDeletion,
+  DeletionStore,
+  RunDeletion,
+} from "../../domain/retention/deletion.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import { inTime } from "../deadline.ts";
+import { JobWaiters } from "../job_waiters.ts";
+import { keys } from "../keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+import { newName } from "../names.ts";
+import type { TeamCommits } from "../pipeline/team_commits.ts";
+import { isStored } from "../runs/heads.ts";
+import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
+import { getMany, listRows, type Store } from "../store.ts";
+import { Turns } from "../turns.ts";
+import { CustomerWork } from "./customer_work.ts";
+import { purge } from "./purge.ts";
+import { deleteRun } from "./removal.ts";
+
+/** Creates the store; `commits` is shared with whoever else changes runs in this process. */
+export function createDeletionStore(
+  store: Store,
+  commits: TeamCommits,
+  now: () => number,
+): DeletionStore {
+  const waiters = new JobWaiters<CustomerDeletion>();
+  const work = new CustomerWork(store, commits, now, (job) => waiters.tell(job));
+  const turns = new Turns();
+  return {
+    deleteRun: (team, id, by) =>
+      inTime(deleteOne(store, commits, team.id, id, by, now()), store.deadlines),
+    async deleteCustomer(team, customer, by) {
+      const newOne = () => newJob(customer, by, now());
+      const made = await turns.take(team.id, () => findOrMake(store, team.id, newOne));
+      store.doorbell.ring();
+      return made;
+    },
+    get: (team, id) => readJob(store, team.id, id),
+    async settled(team, job, ms) {
+      using waiter = waiters.waitFor(job.id, ms);
+      // It may have been done before anybody waited.
+      const known = await readJob(store, team.id, job.id);
+      if (known === null || known.state === "done") return known ?? job;
+      return await waiter.done ?? await readJob(store, team.id, job.id) ?? job;
+    },
+    work: () => work.some(),
+    get underWay() {
+      return work.underWay;
+    },
+  };
+}
+
+async function deleteOne(
+  store: Store,
+  commits: TeamCommits,
+  team: TeamId,
+  id: RunId,
+  by: string,
+  nowMs: number,
+): ReturnType<DeletionStore["deleteRun"]> {
+  let made: RunDeletion[] = [];
+  await commits.change(team, [id], async (run) => {
+    made = [];
+    if (!isStored(run.head)) return null;
+    const receipt = { run: id, deletedAt: nowMs, by, events: run.ledger.totals.events };
+    made = [receipt];
+    return (await deleteRun(store, team, run, receipt)).change;
+  });
+  const [receipt] = made;
+  const [mark, ...inserted] = await getMany(store, [
+    keys.purge(team, id),
+    ...insertedKeys(team, id),
+  ]);
+  if (mark !== undefined && mark.versionstamp !== null) await purge(store, team, id);
+  if (receipt !== undefined) return { kind: "stored", receipt };
+  const known = tombstoneOf(inserted.map(({ value }) => value));
+  return known === null || known.by === null ? null : { kind: "replayed", receipt: known };
+}
+
+function newJob(customer: string, createdBy: string, nowMs: number): CustomerDeletion {
+  return {
+    id: newName(),
+    customer,
+    state: "waiting",
+    createdAt: nowMs,
+    createdBy,
+    finishedAt: null,
+    runs: 0,
+    events: 0,
+    days: 0,
+  };
+}
+
+/** Finds the job of a customer under way, or makes one: of two requests at once one makes it. */
+async function findOrMake(
+  store: Store,
+  team: TeamId,
+  newOne: () => CustomerDeletion,
+): ReturnType<DeletionStore["deleteCustomer"]> {
+  const versionKey = keys.deletions(team);
+  for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+    const [version] = await getMany(store, [versionKey]);
+    const job = newOne();
+    const active = await listRows(store, { prefix: keys.activeDeletionsOf(team) });
+    const jobs = await Promise.all(active.map(({ key }) => readJob(store, team, String(key[2]))));
+    const same = jobs.find((known) => known?.customer === job.customer && known.state !== "done");
+    if (same) return { kind: "replayed", job: same };
+    const committed = await store.writer.commit({
+      team,
+      checks: [{ key: versionKey, versionstamp: version?.versionstamp ?? null }],
+      sets: [
+        { key: versionKey, value: true },
+        { key: keys.deletion(team, job.id), value: job },
+        { key: keys.activeDeletion(team, job.id), value: true },
+      ],
+    });
+    if (committed !== null) return { kind: "stored", job };
+  }
+  throw new StorageUnavailable("Cannot make a job: other writers were always first");
+}
+
+async function readJob(store: Store, team: TeamId, id: string): Promise<CustomerDeletion | null> {
+  const [entry] = await getMany(store, [keys.deletion(team, id)]);
+  return (entry?.value ?? null) as CustomerDeletion | null;
+}

@@ -1,0 +1,168 @@
+/**
+ * Taking the oldest batches of events off a run's ledger.
+ *
+ * Their ids stay on its pages, so that a retry is still known, and what they came to stays in its totals.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import { addEvents, type EventTotals, NO_EVENTS } from "../../domain/run/event_totals.ts";
+import type { BatchEntry, EventLedger } from "../../domain/run/ledger.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import { monthOf } from "../../domain/time.ts";
+import { chunksOf } from "../blob.ts";
+import { keys } from "../keys.ts";
+import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
+import { readBatches, withFacts } from "../runs/batches.ts";
+import { decodeSums, encodeSums } from "../runs/codec_sums.ts";
+import { readPages } from "../runs/events.ts";
+import { getMany, listRows, type Store } from "../store.ts";
+import type { Write } from "../writer/writer.ts";
+
+/** Rows of one run after which the rest is left to the next look. */
+const ROWS_MAX = 300;
+
+/** What removing batches comes to. */
+export interface OldBatches {
+  /** The ledger without them. */
+  readonly ledger: EventLedger;
+  /** What they came to, with those removed before. */
+  readonly sets: NonNullable<Write["sets"]>;
+  /** Their rows. */
+  readonly deletes: readonly Deno.KvKey[];
+  /** Their events, which stay counted. */
+  readonly sums: NonNullable<Write["sums"]>;
+  /** How many events. */
+  readonly events: number;
+}
+
+/** Where a run is. */
+export interface RunAt {
+  /** Where it is stored. */
+  readonly store: Store;
+  /** Whose it is. */
+  readonly team: TeamId;
+  /** The run. */
+  readonly id: RunId;
+}
+
+/**
+ * Takes off the batches that arrived before an instant, from the oldest on; of a run with very many only
+ * some. Null when there are none.
+ */
+export async function takeOldBatches(
+  run: RunAt,
+  ledger: EventLedger,
+  beforeMs: number,
+): Promise<OldBatches | null> {
+  if (ledger.oldestAt === null || ledger.oldestAt >= beforeMs) return null;
+  const { store, team, id } = run;
+  const entries = (await readPages(store, team, id, ledger)).flatMap(({ batches }) => batches);
+  const young = entries.findIndex(({ receivedAt }, i) =>
+    i >= ledger.removed && receivedAt >= beforeMs
+  );
+  const old = young < 0 ? ledger.batches : young;
+  const { deletes, end } = await rowsOf(run, ledger, old);
+  const { before, totals, months } = await countEvents(run, ledger, entries, end);
+  return {
+    ledger: { ...ledger, removed: end, oldestAt: entries[end]?.receivedAt ?? null },
+    sets: [{ key: keys.removedTotals(team, id), value: encodeSums(totals) }],
+    deletes,
+    sums: Array.from(months, ([month, by]) => ({
+      key: keys.removedUsage(team, month),
+      by: BigInt(by),
+    })),
+    events: totals.events - before.events,
+  };
+}
+
+/** The rows of batches up to one that is not meant, and which one that became. */
+async function rowsOf({ store, team, id }: RunAt, ledger: EventLedger, old: number) {
+  const [anyChunk] = await listRows(store, { prefix: keys.chunks(team, id) }, { limit: 1 });
+  const deletes: Deno.KvKey[] = [];
+  let end = ledger.removed;
+  while (end < old && deletes.length < ROWS_MAX) {
+    const length = Math.min(GET_MANY_KEYS_MAX, old - end);
+    const numbers = Array.from({ length }, (_, i) => end + i);
+    const batches = numbers.map((batch) => keys.batch(team, id, batch));
+    const prices = ledger.repricings === 0
+      ? []
+      : numbers.map((batch) => keys.prices(team, id, batch));
+    deletes.push(...batches, ...prices);
+    if (anyChunk !== undefined) {
+      deletes.push(...await chunkKeys({ store, team, id }, batches));
+      deletes.push(...await chunkKeys({ store, team, id }, prices));
+    }
+    end += length;
+  }
+  return { deletes, end };
+}
+
+/** The keys of the further pieces of values, at most 10. */
+export async function chunkKeys(
+  { store, team, id }: RunAt,
+  heads: readonly Deno.KvKey[],
+): Promise<Deno.KvKey[]> {
+  const entries = await getMany(store, heads);
+  return entries.flatMap(({ value }) => {
+    if (!(value instanceof Uint8Array)) return [];
+    const { name, count } = chunksOf(value);
+    return Array.from({ length: count }, (_, i) => keys.chunk(team, id, name, i));
+  });
+}
+
+/** What events come to. */
+export interface CountedEvents {
+  /** Those removed before. */
+  readonly before: EventTotals;
+  /** Those and the ones counted. */
+  readonly totals: EventTotals;
+  /** How many were counted, by month. */
+  readonly months: Map<string, number>;
+}
+
+/**
+ * Counts the events that are not removed yet of the batches up to `end`. They are read only where the
+ * ledger cannot tell.
+ */
+export async function countEvents(
+  run: RunAt,
+  ledger: EventLedger,
+  entries: readonly BatchEntry[],
+  end: number,
+): Promise<CountedEvents> {
+  const before = await readRemovedTotals(run, ledger);
+  const of = entries.slice(ledger.removed, end).map(({ receivedAt }) => monthOf(receivedAt));
+  const isAll = end === ledger.batches;
+  if (isAll && new Set(of).size <= 1) {
+    const events = ledger.totals.events - before.events;
+    return {
+      before,
+      totals: ledger.totals,
+      months: new Map(of.slice(0, 1).map((m) => [m, events])),
+    };
+  }
+  const months = new Map<string, number>();
+  let totals = before;
+  for (let at = ledger.removed; at < end; at += GET_MANY_KEYS_MAX) {
+    const length = Math.min(GET_MANY_KEYS_MAX, end - at);
+    const numbers = Array.from({ length }, (_, i) => at + i);
+    const batches = await readBatches(run.store, run.team, run.id, ledger, numbers);
+    for (const [i, { events, prices }] of batches.entries()) {
+      totals = addEvents(totals, events.map(withFacts), prices);
+      const month = of[at + i - ledger.removed] ?? "";
+      months.set(month, (months.get(month) ?? 0) + events.length);
+    }
+  }
+  return { before, totals: isAll ? ledger.totals : totals, months };
+}
+
+/** What the removed batches of a run had come to. */
+export async function readRemovedTotals(
+  { store, team, id }: RunAt,
+  ledger: EventLedger,
+): Promise<EventTotals> {
+  if (ledger.removed === 0) return NO_EVENTS;
+  const [entry] = await getMany(store, [keys.removedTotals(team, id)]);
+  return entry?.value instanceof Uint8Array ? decodeSums<EventTotals>(entry.value) : NO_EVENTS;
+}

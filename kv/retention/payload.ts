@@ -1,0 +1,71 @@
+/**
+ * Removing what is too old of a run's payload: events, output, goal, note and values of metadata.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import {
+  filingOf,
+  hasPayload,
+  isSameFiling,
+  withoutPayload,
+} from "../../domain/retention/retention.ts";
+import type { Closing, Opening, RunParts } from "../../domain/run/run.ts";
+import { keys } from "../keys.ts";
+import { encodePart } from "../runs/codec.ts";
+import type { SummarizedHead } from "../runs/heads.ts";
+import { blobWrite, type Store } from "../store.ts";
+import type { Write } from "../writer/writer.ts";
+import { chunkKeys, takeOldBatches } from "./old_batches.ts";
+import type { Removal } from "./removal.ts";
+
+/** Removes the payload that arrived before an instant; the record stays and is filed anew. */
+export async function removePayload(
+  store: Store,
+  team: TeamId,
+  run: SummarizedHead,
+  beforeMs: number,
+): Promise<Removal> {
+  const { id, head, summary, versions } = run;
+  const at = { store, team, id };
+  const old = await takeOldBatches(at, run.ledger, beforeMs);
+  const ledgerKey = keys.ledger(team, id);
+  const stripped: Write["sets"] & unknown[] = [];
+  const strip = <Part extends Opening | Closing>(part: Part | null, key: Deno.KvKey) => {
+    if (part === null || !hasPayload(part) || part.receivedAt >= beforeMs) return part;
+    const without = withoutPayload(part);
+    // Without its payload a part always fits one value.
+    stripped.push(...blobWrite(team, id, key, encodePart(without)).sets);
+    return without;
+  };
+  const parts: RunParts = {
+    opening: strip(head.parts.opening, keys.opening(team, id)),
+    closing: strip(head.parts.closing, keys.closing(team, id)),
+  };
+  const pieces = await chunkKeys(at, stripped.map(({ key }) => key));
+  const [was, is] = [filingOf(head.parts, run.ledger), filingOf(parts, old?.ledger ?? run.ledger)];
+  return {
+    change: {
+      run,
+      before: summary,
+      after: summary,
+      rows: {
+        // An opening and a close change nowhere else, but a batch may be on its way.
+        checks: old === null ? [] : [{ key: ledgerKey, versionstamp: versions.ledger }],
+        sums: old?.sums ?? [],
+        sets: [
+          ...stripped,
+          ...old === null ? [] : [...old.sets, { key: ledgerKey, value: old.ledger }],
+          { key: keys.expiry(team, is, id), value: true },
+        ],
+        deletes: [
+          ...old?.deletes ?? [],
+          ...pieces,
+          ...isSameFiling(was, is) ? [] : [keys.expiry(team, was, id)],
+        ],
+      },
+    },
+    events: old?.events ?? 0,
+    isPurged: false,
+  };
+}

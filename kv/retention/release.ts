@@ -1,0 +1,61 @@
+/**
+ * Freeing the ids of runs that were deleted long ago.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import { keys } from "../keys.ts";
+import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
+import { getMany, listRows, type Store } from "../store.ts";
+import { purge } from "./purge.ts";
+
+/** Receipts looked at in one night, the oldest first. */
+const RECEIPTS_AT_ONCE = 300;
+
+/**
+ * Lifts the tombstones of runs; answers how many.
+ *
+ * @param due the rows that each was found under
+ */
+export async function releaseIds(
+  store: Store,
+  team: TeamId,
+  due: ReadonlyMap<RunId, readonly Deno.KvKey[]>,
+): Promise<number> {
+  const released = await Promise.all(
+    Array.from(due, ([run, rows]) => release(store, team, run, rows)),
+  );
+  return released.filter((each) => each).length;
+}
+
+/** Deletes the receipts of customers' deletions that were done before an instant. */
+export async function forgetReceipts(
+  store: Store,
+  team: TeamId,
+  beforeMs: number,
+): Promise<void> {
+  const rows = await listRows<CustomerDeletion>(store, { prefix: keys.deletions(team) }, {
+    limit: RECEIPTS_AT_ONCE,
+  });
+  const old = rows.filter(({ value: { finishedAt } }) => (finishedAt ?? Infinity) < beforeMs);
+  if (old.length > 0) await store.writer.commit({ team, deletes: old.map(({ key }) => key) });
+}
+
+async function release(
+  store: Store,
+  team: TeamId,
+  run: RunId,
+  rows: readonly Deno.KvKey[],
+): Promise<boolean> {
+  const [mark] = await getMany(store, [keys.purge(team, run)]);
+  // Nobody may use the id before its rows are gone.
+  if (mark !== undefined && mark.versionstamp !== null) await purge(store, team, run);
+  const inserted = insertedKeys(team, run);
+  const entries = await getMany(store, inserted);
+  const isDeleted = tombstoneOf(entries.map(({ value }) => value)) !== null;
+  const checks = entries.map(({ key, versionstamp }) => ({ key, versionstamp }));
+  const deletes = [...rows, ...isDeleted ? inserted : []];
+  return await store.writer.commit({ team, checks, deletes }) !== null && isDeleted;
+}

@@ -1,0 +1,140 @@
+/**
+ * Removing all of a run.
+ *
+ * The commit that does it takes away whatever says that the run exists. The events of a large run follow
+ * in commits of their own; a tombstone keeps the id from being used again before they are gone.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import { isCurrent, type RunSummary, summarize } from "../../domain/pipeline/summary.ts";
+import type { RunDeletion } from "../../domain/retention/deletion.ts";
+import { filingOf } from "../../domain/retention/retention.ts";
+import { callsOf } from "../../domain/run/run.ts";
+import { monthOf } from "../../domain/time.ts";
+import { keys } from "../keys.ts";
+import type { Change } from "../pipeline/team_commits.ts";
+import { readPages } from "../runs/events.ts";
+import type { SummarizedHead } from "../runs/heads.ts";
+import { insertedKeys } from "../runs/tombstone.ts";
+import { listRows, type Store } from "../store.ts";
+import type { Write } from "../writer/writer.ts";
+import { countEvents } from "./old_batches.ts";
+
+/** Rows of a run's events that go in one commit with it; of more all are purged behind it. */
+const ROWS_MAX = 300;
+
+/** What of a run goes. */
+export interface Removal {
+  /** To be committed. */
+  readonly change: Change;
+  /** Events that go with it. */
+  readonly events: number;
+  /** Whether its rows are still to be purged. */
+  readonly isPurged: boolean;
+}
+
+/**
+ * Removes a run because it is deleted: it counts for nothing any more, but for the quota.
+ *
+ * @param receipt stands in its place
+ */
+export function deleteRun(
+  store: Store,
+  team: TeamId,
+  run: SummarizedHead,
+  receipt: RunDeletion,
+): Promise<Removal> {
+  return removeRun(store, team, run, receipt, null);
+}
+
+/** Removes a run because of its age: what it came to stays, and its id is free again. */
+export function expireRun(store: Store, team: TeamId, run: SummarizedHead): Promise<Removal> {
+  const { head, summary } = run;
+  const remains = isCurrent(summary, head) ? summary : summarize(head, summary);
+  return removeRun(store, team, run, null, remains);
+}
+
+async function removeRun(
+  store: Store,
+  team: TeamId,
+  run: SummarizedHead,
+  receipt: RunDeletion | null,
+  remains: RunSummary | null,
+): Promise<Removal> {
+  const { id, head, ledger, summary, versions } = run;
+  const rows = await rowsOfEvents(store, team, run);
+  const isPurged = rows.length > ROWS_MAX;
+  const tombstone = receipt ?? (isPurged ? goneByAge(run) : null);
+  const [opening, closing, ledgerKey] = insertedKeys(team, id) as [Key, Key, Key];
+  const inserted = [opening, closing, ledgerKey];
+  const change: Change = {
+    run,
+    before: summary,
+    after: null,
+    remains,
+    rows: {
+      checks: [
+        { key: opening, versionstamp: versions.opening },
+        { key: closing, versionstamp: versions.closing },
+        { key: ledgerKey, versionstamp: versions.ledger },
+      ],
+      sums: await callsToKeep(store, team, run),
+      sets: [
+        ...tombstone === null ? [] : inserted.map((key) => ({ key, value: tombstone })),
+        ...receipt === null ? [] : [{ key: tombstoneRow(team, receipt), value: true }],
+        ...isPurged ? [{ key: keys.purge(team, id), value: true }] : [],
+      ],
+      deletes: [
+        ...tombstone === null ? inserted : [],
+        keys.summary(team, id),
+        keys.price(team, id),
+        keys.processing(team, id),
+        keys.deadStage(team, id),
+        keys.expiry(team, filingOf(head.parts, ledger), id),
+        ...isPurged ? [] : rows,
+      ],
+    },
+  };
+  return { change, events: ledger.totals.events, isPurged };
+}
+
+type Key = Deno.KvKey;
+
+/** Where a deleted run is filed. */
+export function tombstoneRow(team: TeamId, { run, deletedAt }: RunDeletion): Deno.KvKey {
+  return keys.expiry(team, { horizon: "tombstone", since: deletedAt }, run);
+}
+
+/** Holds an id until the rows of its run are gone. */
+function goneByAge({ id, ledger }: SummarizedHead): RunDeletion {
+  return { run: id, deletedAt: 0, by: null, events: ledger.totals.events };
+}
+
+/** Events and further pieces of a run, one more than go in one commit at most. */
+async function rowsOfEvents(store: Store, team: TeamId, run: SummarizedHead): Promise<Key[]> {
+  const found: Key[] = [];
+  for (const prefix of [keys.chunks(team, run.id), keys.events(team, run.id)]) {
+    const limit = ROWS_MAX + 1 - found.length;
+    if (limit > 0) {
+      found.push(...(await listRows(store, { prefix }, { limit })).map(({ key }) => key));
+    }
+  }
+  return found;
+}
+
+/** What was counted of a run stays counted: its calls, by month. */
+async function callsToKeep(
+  store: Store,
+  team: TeamId,
+  { id, head, ledger }: SummarizedHead,
+): Promise<NonNullable<Write["sums"]>> {
+  const pages = await readPages(store, team, id, ledger);
+  const entries = pages.flatMap(({ batches }) => batches);
+  const { months } = await countEvents({ store, team, id }, ledger, entries, ledger.batches);
+  for (const at of callsOf(head.parts)) months.set(monthOf(at), (months.get(monthOf(at)) ?? 0) + 1);
+  return Array.from(months, ([month, by]) => ({
+    key: keys.removedUsage(team, month),
+    by: BigInt(by),
+  }));
+}

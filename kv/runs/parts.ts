@@ -1,0 +1,28 @@
+/**
+ * The parts of a run as read from the store.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import type { Closing, Opening, RunParts } from "../../domain/run/run.ts";
+import { readBlob, type Store } from "../store.ts";
+import { decodePart } from "./codec.ts";
+
+/** Reads a run's opening and close from the values at their keys. */
+export async function readParts(
+  store: Store,
+  team: TeamId,
+  id: RunId,
+  opening: unknown,
+  closing: unknown,
+): Promise<RunParts> {
+  const [opened, closed] = await Promise.all([
+    readBlob(store, team, id, opening),
+    readBlob(store, team, id, closing),
+  ]);
+  return {
+    opening: opened === null ? null : decodePart<Opening>(opened),
+    closing: closed === null ? null : decodePart<Closing>(closed),
+  };
+}

@@ -1,0 +1,39 @@
+/**
+ * Finding an agent's last run again after it was deleted.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import { type AgentActivity, agentRunOf, type LastRun, laterRun } from "../../domain/run/agents.ts";
+import type { RunSummary } from "../../domain/pipeline/summary.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import { keys } from "../keys.ts";
+import { agentPart } from "../pipeline/run_index.ts";
+import { decodeSums } from "../runs/codec_sums.ts";
+import { getMany, listRows, type Store } from "../store.ts";
+
+/**
+ * The run of an agent that started last, of those stored and those that went by age; null for none.
+ *
+ * @param gone runs that are just being deleted
+ */
+export async function lastRunOf(
+  store: Store,
+  team: TeamId,
+  slug: string,
+  gone: ReadonlySet<RunId>,
+): Promise<LastRun | null> {
+  const [removed] = await getMany(store, [keys.removedAgent(team, slug)]);
+  const swept = (removed?.value as AgentActivity | null | undefined)?.lastRun ?? null;
+  const range = { prefix: keys.runsBy(team, "agent", agentPart(slug)) };
+  const rows = await listRows(store, range, { limit: gone.size + 1, reverse: true });
+  const id = rows.map(({ key }) => key.at(-1) as RunId).find((each) => !gone.has(each));
+  return laterRun(swept, id === undefined ? null : await startOf(store, team, id));
+}
+
+async function startOf(store: Store, team: TeamId, id: RunId): Promise<LastRun | null> {
+  const [entry] = await getMany(store, [keys.summary(team, id)]);
+  const summary = entry?.value instanceof Uint8Array ? decodeSums<RunSummary>(entry.value) : null;
+  const run = agentRunOf(id, summary);
+  return run === null ? null : { id, status: run.status, startedAt: run.startedAt };
+}
