@@ -102,7 +102,7 @@ function guards(deps: AppDeps, room: Room, { method, requires }: Route): Guard[]
       limitRate(deps, requires.scope === "ingest" ? "ingest" : "control"),
       requireScope(requires),
     ]),
-    ...(method === "POST" || method === "PUT" ? [readJsonBody(deps.bodyDeadlines)] : []),
+    ...(method === "POST" || method === "PUT" ? [readJsonBody(deps.bodyDeadlines, room)] : []),
   ];
 }
 

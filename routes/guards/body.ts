@@ -7,22 +7,37 @@ import { BODY_BYTES_MAX } from "../../domain/limits.ts";
 import { parseBody } from "../../domain/input/parse.ts";
 import { fail } from "../answer.ts";
 import type { Guard } from "../context.ts";
+import { OVERLOADED, type Room } from "./room.ts";
 
 const inflate = promisify(gunzip);
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Reads the body as a JSON object, whatever its Content-Type says. */
-export function readJsonBody(deadlines: Deadlines): Guard {
+export function readJsonBody(deadlines: Deadlines, room: Room): Guard {
   const late = () =>
     refuse<string>("body_timeout", `The body took over ${deadlines.ms} ms: send it again`);
   return async (c) => {
-    const text = await deadlines.within(readText(c.req.raw), late);
+    const team = c.get("principal").team.id;
+    const bytes = bytesAnnounced(c.req.raw);
+    if (!room.takeBytes(team, bytes)) return fail(c, OVERLOADED);
+    let text: Parsed<string>;
+    try {
+      text = await deadlines.within(readText(c.req.raw), late);
+    } finally {
+      room.giveBytes(team, bytes);
+    }
     if (!text.ok) return fail(c, text.problem);
     const parsed = parseBody(text.value);
     if (!parsed.ok) return fail(c, parsed.problem);
     c.set("body", parsed.value);
     return null;
   };
+}
+
+/** Most bytes a body can take: one that announces more is refused as too large, not for want of room. */
+function bytesAnnounced({ headers }: Request): number {
+  const announced = Number(headers.get("content-length") ?? BODY_BYTES_MAX);
+  return Math.min(announced, BODY_BYTES_MAX);
 }
 
 async function readText(request: Request): Promise<Parsed<string>> {
