@@ -1,13 +1,15 @@
 /** Bodies that lie about their length, break off, are too large or never end. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Hono } from "hono";
+import type { Team, TeamId } from "../../domain/credentials.ts";
 import { BODY_BYTES_MAX } from "../../domain/limits.ts";
 import { Deadlines } from "../../domain/deadlines.ts";
 import { TIMERS } from "../../kv/deadline.ts";
 import type { Facts } from "../../routes/context.ts";
 import { readJsonBody } from "../../routes/guards/body.ts";
+import { Room } from "../../routes/guards/room.ts";
 import { serve } from "../../routes/serve.ts";
-import { Harness } from "../support/harness.ts";
+import { ALL_SCOPES, Harness } from "../support/harness.ts";
 import {
   ask,
   AUTH,
@@ -115,8 +117,12 @@ Deno.test("decision 11: a chunked body is 413 once it is over the limit, whateve
 async function withDeadline(ms: number, run: (url: string) => Promise<void>): Promise<void> {
   const app = new Hono<Facts>();
   using deadlines = new Deadlines(ms, TIMERS);
-  const guard = readJsonBody(deadlines);
-  app.post("/", async (c) => await guard(c) ?? c.json(c.var.body.value));
+  const guard = readJsonBody(deadlines, new Room());
+  const team: Team = { id: "team" as TeamId, name: "team", tier: "team" };
+  app.post("/", async (c) => {
+    c.set("principal", { team, credentialId: "key", grant: ALL_SCOPES });
+    return await guard(c) ?? c.json(c.var.body.value);
+  });
   const server = serve(app.fetch, "127.0.0.1", 0);
   await run(server.url);
   await server.drain();
