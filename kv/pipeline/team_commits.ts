@@ -71,8 +71,8 @@ export interface Adjustment {
 /** Says what is to become of a run; null when nothing. It commits nothing itself. */
 export type Plan = (run: SummarizedHead) => Change | null | Promise<Change | null>;
 
-/** What is known once some runs were committed. */
-type Committed = (runs: readonly SummarizedHead[]) => void;
+/** Is told which runs a commit was about. */
+export type Committed = (runs: readonly SummarizedHead[]) => void;
 
 /** Changes runs of teams. All who do so in one process share it. */
 export class TeamCommits {

@@ -8,7 +8,6 @@
  */
 import type { TeamId } from "../../domain/credentials.ts";
 import { addAgentRun, type AgentActivity, agentRunOf, seenLater } from "../../domain/run/agents.ts";
-import type { RunSummary } from "../../domain/pipeline/summary.ts";
 import {
   addMeasures,
   contributionsOf,
@@ -19,17 +18,9 @@ import { keyText } from "../writer/group.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { decodeRollup, encodeRollup, keyPart } from "../pipeline/rollups.ts";
+import type { Change } from "../pipeline/team_commits.ts";
 import { getMany, type Store } from "../store.ts";
-import type { SummarizedHead } from "../runs/heads.ts";
 import type { Write } from "../writer/writer.ts";
-
-/** A run of which something may go. */
-interface Gone {
-  readonly run: Pick<SummarizedHead, "id">;
-  readonly before: RunSummary | null;
-  readonly after: RunSummary | null;
-  readonly remains?: RunSummary | null;
-}
 
 /** Keeps what gone runs came to; its rows change under the version of the team's roll-ups. */
 export class RemovedSums {
@@ -43,7 +34,7 @@ export class RemovedSums {
   /** What to set when these runs change; nothing for those that stay. */
   async change(
     team: TeamId,
-    changes: readonly Gone[],
+    changes: readonly Change[],
   ): Promise<{ readonly sets: NonNullable<Write["sets"]> }> {
     const gone = changes.filter(({ after }) => after === null);
     if (gone.length === 0) return { sets: [] };
@@ -67,7 +58,7 @@ export class RemovedSums {
     };
   }
 
-  async #rollups(team: TeamId, gone: readonly Gone[]): Promise<NonNullable<Write["sets"]>> {
+  async #rollups(team: TeamId, gone: readonly Change[]): Promise<NonNullable<Write["sets"]>> {
     const sums = new Map<string, Sum>();
     for (const { remains } of gone) {
       const rows = remains?.contribution ? contributionsOf(remains.contribution) : [];
@@ -77,7 +68,7 @@ export class RemovedSums {
     return [...sums.values()].map(({ key, row }) => ({ key, value: encodeRollup(row) }));
   }
 
-  async #agents(team: TeamId, gone: readonly Gone[]): Promise<NonNullable<Write["sets"]>> {
+  async #agents(team: TeamId, gone: readonly Change[]): Promise<NonNullable<Write["sets"]>> {
     const runs = gone.flatMap(({ run: { id }, before, remains }) => {
       const kept = agentRunOf(id, remains ?? null);
       const run = kept ?? agentRunOf(id, before);
