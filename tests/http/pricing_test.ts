@@ -90,6 +90,22 @@ Deno.test("decisions, section 5: an event is priced by the row in force at its t
   assertEquals(costs, [2.5, 1, 2]);
 });
 
+Deno.test("decisions, section 5: a heartbeat is priced by the row in force at its start", async () => {
+  await using h = await Harness.open();
+  for (const [effective_from, usd] of [[at(0), 1], [at(10), 2]] as const) {
+    const rates = { input_usd_per_million: usd, output_usd_per_million: usd };
+    await h.request("PUT", "/v1/rate-card", { body: { ...GPT, effective_from, ...rates } });
+  }
+  // All of them arrive after both rows have come into force.
+  h.nowMs += 60_000;
+  const costs: number[] = [];
+  for (const [n, started_at] of [at(-1), at(9), at(10)].entries()) {
+    const sent = aHeartbeat(n, { ...GPT, input_tokens: 1_000_000, output_tokens: 0, started_at });
+    costs.push((await h.post("/v1/heartbeats", sent)).json.cost_usd);
+  }
+  assertEquals(costs, [2.5, 1, 2]);
+});
+
 Deno.test("a changed card prices what comes after it, and nothing that is stored", async () => {
   await using h = await Harness.open();
   const send = (n: number) => h.post(`/v1/runs/${runId(1)}/events`, { events: [aCall(n, TOKENS)] });
