@@ -1,14 +1,36 @@
-/** A KV that fails on purpose, by a seeded plan, and otherwise does what the real one does. */
+/** A KV that fails on purpose, by a plan of the test, and otherwise does what the real one does. */
 
 /** What happens to one commit. */
-export type Fault = "none" | "throw" | "commit then throw" | "locked" | "slow" | "lost";
+export const FAULTS = [
+  "none",
+  "throw",
+  "commit then throw",
+  "lost",
+  "locked",
+  "full",
+  "slow",
+  "stall",
+  "stall then throw",
+] as const;
+export type Fault = typeof FAULTS[number];
 
-/** Wraps a KV; `next` says what happens to each commit in turn. */
-export function faultKv(kv: Deno.Kv, next: () => Fault): Deno.Kv {
+const SLOW_MS = 3;
+
+/**
+ * Wraps a KV.
+ *
+ * @param next says what happens to each commit in turn
+ * @param stalled is waited for by a commit that stalls
+ */
+export function faultKv(
+  kv: Deno.Kv,
+  next: () => Fault,
+  stalled: () => Promise<void> = () => Promise.resolve(),
+): Deno.Kv {
   const wrap = (operation: Deno.AtomicOperation): Deno.AtomicOperation =>
     new Proxy(operation, {
       get(target, name) {
-        if (name === "commit") return () => commit(target, next());
+        if (name === "commit") return () => commit(target, next(), stalled);
         const method = Reflect.get(target, name).bind(target);
         return (...args: unknown[]) => wrap(method(...args));
       },
@@ -19,7 +41,11 @@ export function faultKv(kv: Deno.Kv, next: () => Fault): Deno.Kv {
   });
 }
 
-async function commit(operation: Deno.AtomicOperation, fault: Fault) {
+async function commit(
+  operation: Deno.AtomicOperation,
+  fault: Fault,
+  stalled: () => Promise<void>,
+): Promise<Deno.KvCommitResult | Deno.KvCommitError> {
   switch (fault) {
     case "throw":
       throw new TypeError("disk I/O error");
@@ -28,12 +54,20 @@ async function commit(operation: Deno.AtomicOperation, fault: Fault) {
       throw new TypeError("the answer was lost");
     case "locked":
       throw new TypeError("database is locked");
+    case "full":
+      throw new TypeError("database or disk is full");
     case "lost":
       // What another process could cause between a read and this commit, without changing a key.
-      return { ok: false } as const;
+      return { ok: false };
     case "slow":
-      await new Promise((resolve) => setTimeout(resolve, 3));
+      await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
       return await operation.commit();
+    case "stall":
+      await stalled();
+      return await operation.commit();
+    case "stall then throw":
+      await stalled();
+      throw new TypeError("disk I/O error");
     case "none":
       return await operation.commit();
     default:

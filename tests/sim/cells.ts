@@ -1,0 +1,118 @@
+/** Which of the contract's cells - a run's state, and what came to it - were ever reached. */
+import type { Answer, Request, Run, State } from "./shape.ts";
+
+/** States of a run by which of its parts are stored. */
+const STATES = [
+  "nothing",
+  "events only",
+  "finish only",
+  "running",
+  "started",
+  "ended run",
+  "ended heartbeat",
+] as const;
+type StateName = typeof STATES[number];
+
+/** What can come to a run; refusals by why. */
+const TRIGGERS = [
+  "open",
+  "events, some new",
+  "events, none new",
+  "finish",
+  "heartbeat ends",
+  "heartbeat starts",
+  "ping ends",
+  "ping starts",
+  "malformed",
+  "restart",
+  "agent cap",
+  "open, other agent",
+  "open, other started_at",
+  "heartbeat, other agent",
+  "heartbeat, other started_at",
+  "ping, other agent",
+  "ping, other started_at",
+] as const;
+type Trigger = typeof TRIGGERS[number];
+
+/** Only an opening that is stored can differ, and only one that is not can need a new agent. */
+function isPossible(state: StateName, trigger: Trigger): boolean {
+  const hasOpening = !["nothing", "events only", "finish only"].includes(state);
+  if (trigger === "agent cap") return !hasOpening;
+  return hasOpening || !/other/.test(trigger);
+}
+
+function stateOf({ opening, closing, events }: Run): StateName {
+  if (opening === undefined) {
+    if (closing !== undefined) return "finish only";
+    return events.length > 0 ? "events only" : "nothing";
+  }
+  const isRun = opening.kind === "run";
+  if (closing !== undefined) return isRun ? "ended run" : "ended heartbeat";
+  return isRun ? "running" : "started";
+}
+
+function triggerOf(run: Run, { call, fields }: Request, { status, body }: Answer): Trigger {
+  if (status === 400) return "malformed";
+  if (status === 403) return "agent cap";
+  if (call === "events") return Number(body.accepted) > 0 ? "events, some new" : "events, none new";
+  if (call === "finish") return "finish";
+  if (status === 409) {
+    return `${call}, other ${fields.agent === run.opening?.agent ? "started_at" : "agent"}`;
+  }
+  if (call === "open") return "open";
+  return `${call} ${fields.status === "start" ? "starts" : "ends"}`;
+}
+
+function runOf({ runs }: State, id: string): Run {
+  return runs[id] ?? { events: [] };
+}
+
+/** Counts of all cells. */
+export class Cells {
+  readonly #counts = new Map<string, number>();
+
+  /** Counts a call to the run it names. */
+  call(state: State, request: Request, answer: Answer): void {
+    const run = runOf(state, request.id ?? String(request.fields.id));
+    this.#count(run, triggerOf(run, request, answer));
+  }
+
+  /** Counts a restart while runs were in some state. */
+  restart(state: State, ids: readonly string[]): void {
+    for (const id of ids) this.#count(runOf(state, id), "restart");
+  }
+
+  #count(run: Run, trigger: Trigger): void {
+    const name = `${stateOf(run)}: ${trigger}`;
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  }
+
+  /** The cells that were reached less often than so many times. */
+  below(times: number): string[] {
+    return STATES.flatMap((state) =>
+      TRIGGERS.filter((trigger) => isPossible(state, trigger))
+        .map((trigger) => `${state}: ${trigger}`)
+        .filter((name) => (this.#counts.get(name) ?? 0) < times)
+    );
+  }
+
+  /** The counts as lines of a table. */
+  lines(): string[] {
+    const rows = [
+      ["", ...STATES],
+      ...TRIGGERS.map((trigger) => [
+        trigger,
+        ...STATES.map((state) =>
+          isPossible(state, trigger) ? `${this.#counts.get(`${state}: ${trigger}`) ?? 0}` : "-"
+        ),
+      ]),
+    ];
+    const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0))) ??
+      [];
+    return rows.map((row) =>
+      row.map((cell, i) => i === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[i] ?? 0))
+        .join("  ")
+    );
+  }
+}

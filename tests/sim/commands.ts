@@ -1,0 +1,117 @@
+/** The commands of a sequence: a call, one of the calls before it again, a restart, a look at everything. */
+import { assert } from "@std/assert";
+import fc from "fast-check";
+import type { Cells } from "./cells.ts";
+import { checkAll, checkAnswer, checkMinted, Revisions } from "./check.ts";
+import { step } from "./model.ts";
+import { anyRequest, type Change, changed, changes, RUN_IDS } from "./requests.ts";
+import type { Request, State } from "./shape.ts";
+import { send } from "./wire.ts";
+import type { World } from "./world.ts";
+
+/** The model's side of a sequence under way. */
+export interface Play {
+  state: State;
+  /** Every call so far, the answer did not matter. */
+  readonly history: Request[];
+  readonly revisions: Revisions;
+  readonly cells: Cells;
+  /** What was done, for whoever must understand a failure. */
+  readonly told: string[];
+}
+
+/** One thing that is done to both. */
+export type Command = fc.AsyncCommand<Play, World>;
+
+/** Sends a call to the service and to the model, and compares their answers. */
+export async function call(play: Play, world: World, request: Request): Promise<void> {
+  const told = await send(world, request);
+  assert(told !== null, "an answer 503 without a reason");
+  const isMinted = told.status < 400 && request.id === undefined &&
+    (request.fields.id ?? null) === null;
+  const known = isMinted
+    ? { ...request, minted: checkMinted(told.id, play.state, world.nowMs) }
+    : request;
+  const [next, answer] = step(play.state, known, world.nowMs);
+  play.cells.call(play.state, known, answer);
+  checkAnswer(known, told, answer);
+  play.state = next;
+  play.history.push(request);
+}
+
+/** A call that is made when its turn comes, after the clock has moved on. */
+class Call implements Command {
+  constructor(
+    readonly what: string,
+    readonly afterMs: number,
+    readonly make: (history: readonly Request[]) => Request | undefined,
+  ) {}
+
+  check({ history }: Readonly<Play>): boolean {
+    return this.make(history) !== undefined;
+  }
+
+  async run(play: Play, world: World): Promise<void> {
+    const request = this.make(play.history);
+    assert(request !== undefined);
+    play.told.push(`${this} ${JSON.stringify(request)}`);
+    world.nowMs += this.afterMs;
+    await call(play, world, request);
+  }
+
+  toString(): string {
+    return `${this.what} after ${this.afterMs} ms`;
+  }
+}
+
+const RESTART: Command = {
+  check: () => true,
+  async run(play, world) {
+    play.told.push("restart");
+    play.cells.restart(play.state, RUN_IDS);
+    await world.restart();
+    // The next process sums up what the last one left.
+    play.revisions.see(play.state);
+  },
+  toString: () => "restart",
+};
+
+const LOOK: Command = {
+  check: () => true,
+  async run(play, world) {
+    play.told.push("look at everything");
+    await checkAll(world, play.state, play.revisions);
+  },
+  toString: () => "look",
+};
+
+const afterMs = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(0, 0, 1, 1_000) },
+  { weight: 2, arbitrary: fc.constantFrom(61_000, 6 * 3_600_000) },
+  { weight: 1, arbitrary: fc.constant(10 * 86_400_000) },
+);
+
+const fresh = fc.tuple(afterMs, anyRequest)
+  .map(([ms, request]): Command => new Call("call", ms, () => request));
+const again = fc.tuple(afterMs, fc.nat(1_000))
+  .map(([ms, n]): Command => new Call("again", ms, (history) => history[n % history.length]));
+const mutated = fc.tuple(afterMs, fc.nat(1_000), changes).map(([ms, n, change]): Command => {
+  const make = (history: readonly Request[]) => mutate(history[n % history.length], change);
+  return new Call(`changed (${change.what})`, ms, make);
+});
+
+function mutate(request: Request | undefined, change: Change): Request | undefined {
+  return request && changed(request, change);
+}
+
+/** The commands of a sequence; it is as often shorter than half of that as longer. */
+export function sequences(commandsMax: number) {
+  const command = fc.oneof(
+    { weight: 60, arbitrary: fresh },
+    { weight: 10, arbitrary: again },
+    { weight: 20, arbitrary: mutated },
+    { weight: 1, arbitrary: fc.constant(RESTART) },
+    { weight: 1, arbitrary: fc.constant(LOOK) },
+  );
+  return fc.commands([command], { maxCommands: commandsMax, size: "max" });
+}

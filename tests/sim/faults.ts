@@ -1,0 +1,64 @@
+/** One fault at one commit of a world, whichever that is. */
+import { STORAGE_DEADLINE_MS } from "../../domain/limits.ts";
+import { LOCKED_RETRY } from "../../kv/kv_limits.ts";
+import { type Fault, faultKv } from "../support/fault_kv.ts";
+import { World, type WorldOptions } from "./world.ts";
+
+/** Milliseconds for which a commit goes on to stall after its caller was told that it is late. */
+const STALL_MS = 4;
+
+/** Ways in which a commit fails; the last one goes on until the service gives up. */
+export const KINDS = [
+  "throw",
+  "commit then throw",
+  "lost",
+  "stall",
+  "stall then throw",
+  "full",
+  "locked",
+  "locked for good",
+] as const;
+export type Kind = typeof KINDS[number];
+
+/** What happens at the commits of a run: one kind of fault at one of them. */
+export class Plan {
+  /** Commits since it was started. */
+  commits = 0;
+  #isUnderWay = false;
+
+  constructor(readonly kind: Kind | "none", readonly at: number) {}
+
+  /** Begins with the next commit. */
+  start(): void {
+    this.#isUnderWay = true;
+  }
+
+  next(): Fault {
+    if (!this.#isUnderWay) return "none";
+    const since = this.commits++ - this.at;
+    if (this.kind === "locked for good") {
+      return since >= 0 && since < LOCKED_RETRY.attemptsMax ? "locked" : "none";
+    }
+    return since === 0 ? this.kind : "none";
+  }
+}
+
+/** Timers end at once: what waits for a lock or a job does not wait here. */
+export function hurriedTimers(): Disposable {
+  const original = globalThis.setTimeout;
+  globalThis.setTimeout = ((callback: () => void) => original(callback, 0)) as typeof setTimeout;
+  return { [Symbol.dispose]: () => void (globalThis.setTimeout = original) };
+}
+
+/** A world whose commits meet a plan once that is started. */
+export async function openFaulty(plan: Plan, options: WorldOptions): Promise<World> {
+  const { setTimeout } = globalThis;
+  const stalled = async () => {
+    // The caller is told, and comes back while the commit is still under way.
+    world.timers.advance(STORAGE_DEADLINE_MS);
+    await new Promise((resolve) => setTimeout(resolve, STALL_MS));
+  };
+  const wrap = (kv: Deno.Kv) => faultKv(kv, () => plan.next(), stalled);
+  const world: World = await World.open({ ...options, wrap });
+  return world;
+}

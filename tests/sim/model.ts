@@ -1,0 +1,182 @@
+/**
+ * The contract as one pure function: what a call answers, and what is stored after it.
+ *
+ * It is written from the specification ("States and transitions") and decisions 11 to 38 and imports
+ * nothing of the service: where the two differ, one of them is wrong.
+ */
+import { charsOf, parseInstant, problemOf } from "./rules.ts";
+import { type Answer, type Closing, type Fields, instant, type Labels } from "./shape.ts";
+import { pick, type Request, type Run, type State, TIERS } from "./shape.ts";
+import { durationOf, REPORTED, reportedCost } from "./values.ts";
+
+/** Heartbeats' words for a run's status; `cancelled` has none and stays itself (decision 28). */
+const RUN_WORDS: Readonly<Record<string, string>> = {
+  ok: "success",
+  fail: "failed",
+  timeout: "timeout",
+  start: "running",
+};
+
+const NOTHING: Run = { events: [] };
+
+/** Takes one call at an instant of the server's clock. */
+export function step(state: State, request: Request, now: number): [State, Answer] {
+  const [next, answer] = decide(state, request, now);
+  if (request.call !== "ping") return [next, answer];
+  const { error, ...body } = answer.body;
+  // A ping is refused in one line of text, which names no field.
+  return [next, { ...answer, body: error ? { error } : request.isPlain ? {} : body }];
+}
+
+function decide(state: State, request: Request, now: number): [State, Answer] {
+  const problem = problemOf(request);
+  if (problem !== null) return [state, refused(400, problem.error, problem.field)];
+  const { call, fields } = request;
+  const id = request.id ?? request.minted ?? String(fields.id);
+  const run = state.runs[id] ?? NOTHING;
+  if (call === "events") return append(state, id, run, fields.events as Fields[], now);
+  const other = call === "finish" ? null : mismatch(run, fields);
+  if (other !== null) return [state, refused(409, "id_conflict", other)];
+  const [labels, dropped] = keptLabels(request, TIERS[state.tier].labels);
+  const [parts, body] = DECIDE[call](id, run, { ...fields, metadata: undefined, ...labels }, now);
+  if (parts === null) return [state, { status: 200, body, replayed: true, dropped }];
+  const next = store(state, id, { ...run, ...parts }, 1, now);
+  if (next === null) return [state, refused(403, "agent_cap_reached", "agent")];
+  return [next, { status: call === "ping" ? 200 : 202, body, replayed: false, dropped }];
+}
+
+/** Parts to write, or null where nothing is to be, and the body of the answer. */
+type Decide = (id: string, run: Run, sent: Fields, now: number) => [Partial<Run> | null, Fields];
+
+const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
+  open(id, run, sent, now) {
+    const labels = pick(sent, "customer_id", "feature", "goal", "metadata");
+    const opening = run.opening ?? { kind: "run" as const, ...startOf(sent, now), ...labels };
+    const { agent, started_at, received_at } = opening;
+    const times = { started_at: instant(started_at), received_at: instant(received_at) };
+    // A first opening says `running`, also when its finish came before it (decisions 15 and 16).
+    const status = run.opening && run.closing ? run.closing.status : "running";
+    return [run.opening ? null : { opening }, { id, agent, ...times, status }];
+  },
+  finish(id, run, sent, now) {
+    const told = pick(sent, "output", "scores", "metadata");
+    const closing = run.closing ?? { ...endOf(String(sent.status), sent, now), ...told };
+    const times = {
+      finished_at: instant(closing.finished_at),
+      received_at: instant(closing.received_at),
+    };
+    const { status, output = null, scores = null } = closing as Fields;
+    return [run.closing ? null : { closing }, { id, status, ...times, output, scores }];
+  },
+  heartbeat(id, run, sent, now) {
+    const status = RUN_WORDS[String(sent.status ?? "ok")] ?? "";
+    const told = pick(sent, ...REPORTED, "customer_id", "feature", "metadata", "output", "note");
+    const start = run.opening ? null : { kind: "heartbeat" as const, ...startOf(sent, now) };
+    if (status !== "running" && !run.closing) {
+      const closing = { ...endOf(status, sent, now), ...pick(sent, "duration_ms"), ...told };
+      const parts = start === null ? { closing } : { opening: start, closing };
+      return [parts, heartbeatBody(id, { ...run, ...parts })];
+    }
+    if (start === null) return [null, heartbeatBody(id, run)];
+    const opening = { ...start, ...told };
+    // What answers a `start` tells of the start alone (decision 29).
+    const shown = status === "running" ? { ...NOTHING, opening } : { ...run, opening };
+    return [{ opening }, heartbeatBody(id, shown)];
+  },
+  ping(id, run, sent, now) {
+    const exit = String(sent.exit_code ?? "0");
+    const word = Number(exit) === 0 ? "ok" : exit === "124" ? "timeout" : "fail";
+    const heartbeat = { ...sent, status: sent.status ?? word };
+    const [parts, body] = DECIDE.heartbeat(id, run, heartbeat, now);
+    return [parts, pick(body, "id", "agent", "status", "received_at", "cost_usd")];
+  },
+};
+
+/** Each event once; what is known is counted and dropped, whatever else it says (decisions 20, 21). */
+function append(state: State, id: string, run: Run, sent: readonly Fields[], now: number) {
+  const events = new Map(run.events.map((event) => [event.id, event]));
+  for (const { id, external_id, type, ts, data, turn } of sent) {
+    const name = String(id ?? external_id);
+    const fields = {
+      id: name,
+      type: String(type),
+      data: data as Fields,
+      ...pick({ turn }, "turn"),
+    };
+    const event = { ...fields, ts: parseInstant(ts) ?? 0, received_at: now };
+    if (!events.has(name)) events.set(name, event);
+  }
+  const accepted = events.size - run.events.length;
+  const body = { accepted, duplicates: sent.length - accepted };
+  const answer: Answer = { status: 202, body, replayed: false, dropped: 0 };
+  const stored = { ...run, events: [...events.values()] };
+  const next = accepted === 0 ? state : store(state, id, stored, accepted, now) ?? state;
+  return [next, answer] satisfies [State, Answer];
+}
+
+/** Stores a run and counts it in the month of the server's clock; null when the cap is reached. */
+function store(state: State, id: string, run: Run, count: number, now: number): State | null {
+  const month = instant(now).slice(0, 7);
+  const usage = { ...state.usage, [month]: (state.usage[month] ?? 0) + count };
+  const runs = { ...state.runs, [id]: run };
+  const agent = run.opening?.agent ?? null;
+  if (agent === null || agent in state.agents) return { ...state, runs, usage };
+  if (Object.keys(state.agents).length >= TIERS[state.tier].agents) return null;
+  return { ...state, runs, usage, agents: { ...state.agents, [agent]: now } };
+}
+
+/** The first field that may never differ and does; only what was sent is compared. */
+function mismatch({ opening }: Run, { agent, started_at = null }: Fields): string | null {
+  if (opening === undefined) return null;
+  if (agent !== opening.agent) return "agent";
+  return started_at === null || parseInstant(started_at) === opening.started_at
+    ? null
+    : "started_at";
+}
+
+/** What the plan keeps of metadata, and how much it drops; a ping's is one note (decision 38). */
+function keptLabels({ call, fields: { metadata = null } }: Request, max: number): [Fields, number] {
+  if (metadata === null) return [{}, 0];
+  if (call === "ping") {
+    const isKept = max > 0 && charsOf(String(metadata)) <= 256;
+    return isKept ? [{ note: metadata }, 0] : [{}, 1];
+  }
+  const sent = metadata as Labels;
+  const kept = sent.filter(([key, value]) => charsOf(key) <= 20 && isLabel(value)).slice(0, max);
+  return [{ metadata: kept }, sent.length - kept.length];
+}
+
+function isLabel(value: unknown): boolean {
+  if (value === null || typeof value === "object") return false;
+  return charsOf(String(value)) <= 50;
+}
+
+function refused(status: number, error: string, field: string): Answer {
+  return { status, body: { error, field }, replayed: false, dropped: 0 };
+}
+
+function startOf(sent: Fields, now: number) {
+  const started_at = parseInstant(sent.started_at) ?? now;
+  return { agent: String(sent.agent), started_at, received_at: now };
+}
+
+function endOf(status: string, sent: Fields, now: number): Closing {
+  return { status, finished_at: parseInstant(sent.finished_at) ?? now, received_at: now };
+}
+
+/** A run in the words of heartbeats (decisions 28 to 30). */
+function heartbeatBody(id: string, run: Run): Fields {
+  const { opening, closing } = run;
+  if (opening === undefined) throw new TypeError("A settled heartbeat has no opening");
+  const word = Object.keys(RUN_WORDS).find((word) => RUN_WORDS[word] === closing?.status);
+  return {
+    id,
+    agent: opening.agent,
+    status: closing === undefined ? "start" : word ?? closing.status,
+    started_at: instant(opening.started_at),
+    finished_at: closing === undefined ? null : instant(closing.finished_at),
+    received_at: instant((closing ?? opening).received_at),
+    cost_usd: closing === undefined ? 0 : reportedCost(run) / 1e12,
+    duration_ms: durationOf(run),
+  };
+}

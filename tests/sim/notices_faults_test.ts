@@ -1,0 +1,78 @@
+/** A store that fails at any one commit of a notice: no owner gets an e-mail twice, or none in silence. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { StorageUnavailable } from "../../domain/errors.ts";
+import type { Mail, Mailer } from "../../domain/ports.ts";
+import { keys } from "../../kv/keys.ts";
+import { createNoticeStore } from "../../kv/teams/notices.ts";
+import { createUsageStore } from "../../kv/teams/usage.ts";
+import { hurriedTimers, KINDS, openFaulty, Plan } from "./faults.ts";
+
+const MONTH = "2026-11";
+
+/** Milliseconds between two looks: longer than the wait for any other try. */
+const LOOK_MS = 3_600_000;
+
+/** A mail server that takes everything. */
+class Post implements Mailer {
+  readonly taken: Mail[] = [];
+
+  async send(mail: Mail, given: () => Promise<void>) {
+    try {
+      await given();
+    } catch (error) {
+      return { kind: "failed", error: String(error) } as const;
+    }
+    this.taken.push(mail);
+    return { kind: "sent" } as const;
+  }
+}
+
+/** Has the owner of a team told that 80 % and 100 % are passed; answers what became of the notices. */
+async function tellOwner(plan: Plan, restarts: boolean) {
+  const post = new Post();
+  await using world = await openFaulty(plan, { tier: "free", mailer: post });
+  const team = { ...world.team, ownerEmail: "owner@example.org" };
+  await world.store.writer.commit({
+    sums: [{ key: keys.usage(team.id, MONTH), by: 100_000n }],
+    sets: [{ key: keys.team(team.id), value: team }],
+  });
+  plan.start();
+  for (let looks = 0, isDone = false; !isDone; looks++) {
+    assert(looks < 8, "never told");
+    world.nowMs += LOOK_MS;
+    try {
+      await world.notices.round();
+      isDone = (await createNoticeStore(world.store).open()).length === 0;
+    } catch (error) {
+      assert(error instanceof StorageUnavailable, String(error));
+      if (restarts) await world.restart();
+    }
+  }
+  const notices = await createUsageStore(world.store).notices(team.id, MONTH);
+  return { notices, taken: post.taken, log: world.log.join("\n") };
+}
+
+Deno.test("faults: at whichever commit the store fails, each notice is one e-mail, or told as unknown", async (t) => {
+  using _ = hurriedTimers();
+  const counted = new Plan("none", 0);
+  assertEquals((await tellOwner(counted, false)).taken.length, 2);
+  assert(counted.commits >= 8, `only ${counted.commits} commits`);
+  for (const kind of KINDS) {
+    await t.step(`${kind}, at each of ${counted.commits} commits`, async () => {
+      for (let at = 0; at < counted.commits; at++) {
+        const { notices, taken, log } = await tellOwner(new Plan(kind, at), at % 2 === 1);
+        const what = `${kind} at commit ${at}`;
+        assertEquals(notices.map(({ percent }) => percent), [80, 100], what);
+        assertEquals(new Set(taken.map(({ messageId }) => messageId)).size, taken.length, what);
+        for (const { percent, state } of notices) {
+          const mails = taken.filter(({ messageId }) => messageId.startsWith(`${percent}.`)).length;
+          if (state === "sent") assertEquals(mails, 1, what);
+          else assertEquals(state, "unknown", what);
+          if (state === "unknown") assertStringIncludes(log, '"state":"unknown"');
+        }
+        // What passes by itself leaves nothing unknown.
+        if (kind === "lost" || kind === "locked") assertEquals(taken.length, 2, what);
+      }
+    });
+  }
+});

@@ -1,0 +1,201 @@
+/** What the control API must show of a state that is summed up (decisions, section 6; API document). */
+import { type Event, type Fields, instant, type Labels, type Run, type State } from "./shape.ts";
+import { type Call, callOf, durationOf, eventCall, priceOf } from "./values.ts";
+import { reportedCost, reportedOf } from "./values.ts";
+
+/** `GET /v1/runs/{id}` with all events, less what tells of the order of arrival alone. */
+export function recordOf(id: string, run: Run): Fields {
+  const { opening = null, closing = null, events } = run;
+  const parts = [opening, closing, ...events].filter((part) => part !== null);
+  const arrivals = parts.map(({ received_at }) => received_at);
+  const of = (name: string) => closing?.[name] ?? opening?.[name] ?? null;
+  return {
+    id,
+    kind: opening?.kind ?? "run",
+    agent: opening?.agent ?? null,
+    status: closing?.status ?? "running",
+    started_at: opening && instant(opening.started_at),
+    finished_at: closing && instant(closing.finished_at),
+    received_at: instant(opening?.received_at ?? Math.min(...arrivals)),
+    updated_at: instant(Math.max(...arrivals)),
+    duration_ms: durationOf(run),
+    flags: flagsOf(run),
+    customer_id: of("customer_id"),
+    feature: of("feature"),
+    metadata: labelsOf(run),
+    goal: of("goal"),
+    output: of("output"),
+    note: of("note"),
+    cost_usd: costOf(run) / 1e12,
+    cost: {
+      state: closing === null ? "pending" : "final",
+      unpriced_models: [...new Set(unpricedOf(run).map(({ model }) => model))].sort(),
+      flags: cachedExceedsInput(run) ? ["cached_exceeds_input"] : [],
+    },
+    usage: usageOf(run),
+    scores: Object.entries((closing?.scores ?? {}) as Fields)
+      .map(([name, value]) => ({ name, value, source: "self" })),
+    // A stable sort: events of one instant stay in the order of their arrival.
+    events: events.toSorted((a, b) => a.ts - b.ts).map(eventJson),
+    events_cursor: null,
+    checks: [],
+    judge_results: [],
+    links: { parent: null, children: [] },
+    processing: closing === null
+      ? []
+      : ["cost done", "checks skipped", "alerts skipped", "judge skipped"],
+  };
+}
+
+function eventJson(event: Event): Fields {
+  const { received_at, ts, ...rest } = event;
+  const call = eventCall(event);
+  const price = call && priceOf(call);
+  const cost = call === null ? {} : { cost_usd: (price ?? 0) / 1e12, is_priced: price !== null };
+  return { ...rest, ts: instant(ts), received_at: instant(received_at), ...cost };
+}
+
+function flagsOf({ opening, closing }: Run): string[] {
+  if (opening === undefined) return ["no_opening"];
+  const isBackwards = closing !== undefined && closing.finished_at < opening.started_at;
+  return isBackwards ? ["negative_duration"] : [];
+}
+
+/** Each key keeps its place, and what the close says wins. */
+function labelsOf({ opening, closing }: Run): Fields | null {
+  const [opened = null, closed = null] = [opening?.metadata, closing?.metadata] as Labels[];
+  if (opened === null && closed === null) return null;
+  return Object.fromEntries([...opened ?? [], ...closed ?? []]);
+}
+
+/** A heartbeat's own call, when it names a model and what that used or cost. */
+function ownCall(run: Run): Call | null {
+  const reported = reportedOf(run);
+  const call = callOf(reported);
+  const tells = call.isCounted || reported.cost_usd !== undefined;
+  return call.model !== null && tells ? call : null;
+}
+
+function eventCalls({ events }: Run): Call[] {
+  return events.map(eventCall).filter((call) => call !== null);
+}
+
+/** A cost that was stated stays the cost, whatever events join it. */
+function costOf(run: Run): number {
+  const ofEvents = reportedOf(run).cost_usd === undefined ? eventCalls(run) : [];
+  return ofEvents.reduce((sum, call) => sum + (priceOf(call) ?? 0), reportedCost(run));
+}
+
+/** Calls that should have a price and have none. */
+function unpricedOf(run: Run): Call[] {
+  if (reportedOf(run).cost_usd !== undefined) return [];
+  const own = ownCall(run);
+  return [...eventCalls(run), ...own === null ? [] : [own]]
+    .filter((call) => call.model !== null && call.isCounted && priceOf(call) === null);
+}
+
+function cachedExceedsInput(run: Run): boolean {
+  return [...eventCalls(run), callOf(reportedOf(run))].some(({ cached, input }) => cached > input);
+}
+
+function usageOf(run: Run) {
+  const { events } = run;
+  const count = (wanted: string) => events.filter(({ type }) => type === wanted).length;
+  const failed = ({ type, data: { status, error = null } }: Event) =>
+    type === "error" || status === "error" || !(error === null || error === false || error === "");
+  return {
+    events: events.length,
+    llm_calls: count("llm_call"),
+    tool_calls: count("tool_call"),
+    logs: count("log"),
+    errors: events.filter(failed).length,
+    ...tokensOf([...eventCalls(run), callOf(reportedOf(run))]),
+  };
+}
+
+function tokensOf(calls: readonly Call[]) {
+  const sum = (kind: "input" | "output" | "cached") => calls.reduce((n, call) => n + call[kind], 0);
+  return {
+    input_tokens: sum("input"),
+    output_tokens: sum("output"),
+    cached_input_tokens: sum("cached"),
+  };
+}
+
+/** What a group of runs comes to in `GET /v1/spend`. */
+function measuresOf(runs: readonly Run[]) {
+  const calls = runs.flatMap((run) => [...eventCalls(run), callOf(reportedOf(run))]);
+  const unpriced = runs.flatMap(unpricedOf);
+  const cost = runs.reduce((sum, run) => sum + costOf(run), 0);
+  const succeeded = runs.filter(({ closing }) => closing?.status === "success").length;
+  const callCount = runs.reduce(
+    (sum, run) => sum + usageOf(run).llm_calls + (ownCall(run) === null ? 0 : 1),
+    0,
+  );
+  return {
+    runs: runs.length,
+    successful_runs: succeeded,
+    cost_usd: cost / 1e12,
+    cost_per_successful_run: succeeded === 0 ? null : Math.round(cost / succeeded) / 1e12,
+    events: runs.reduce((sum, { events }) => sum + events.length, 0),
+    llm_calls: callCount,
+    ...tokensOf(calls),
+    unpriced: { llm_calls: unpriced.length, ...tokensOf(unpriced) },
+  };
+}
+
+/** The totals of `GET /v1/spend` and its groups by key; only runs with an opening are in it. */
+export function spendOf(state: State, groupBy: "agent" | "status" | "customer") {
+  const runs = Object.values(state.runs).filter(({ opening }) => opening !== undefined);
+  const keyOf = (run: Run): string => {
+    const { opening, closing } = run;
+    if (groupBy === "agent") return String(opening?.agent);
+    if (groupBy === "status") return closing?.status ?? "running";
+    return String(closing?.customer_id ?? opening?.customer_id ?? "(unattributed)");
+  };
+  const groups = Map.groupBy(runs, keyOf);
+  const sums = [...groups].map(([key, some]) => ({ key, ...measuresOf(some) }));
+  return {
+    totals: measuresOf(runs),
+    groups: sums.sort((a, b) => b.cost_usd - a.cost_usd || (a.key < b.key ? -1 : 1)),
+  };
+}
+
+/** The items of `GET /v1/agents`: the last seen first. */
+export function agentsOf(state: State) {
+  const items = Object.entries(state.agents).map(([agent, first]) => {
+    const runs = Object.entries(state.runs).filter(([, { opening }]) => opening?.agent === agent);
+    const count = (status: string) =>
+      runs.filter(([, { closing }]) => (closing?.status ?? "running") === status).length;
+    const seen = runs.flatMap(([, { opening, closing }]) =>
+      [opening, closing].map((part) => part?.received_at ?? 0)
+    );
+    // Ids sort as text, and of runs that started at one instant the greatest is the last.
+    const [last, run] = runs.toSorted(([a, x], [b, y]) =>
+      (x.opening?.started_at ?? 0) - (y.opening?.started_at ?? 0) || (a < b ? -1 : 1)
+    ).at(-1) ?? ["", { events: [] }];
+    return {
+      agent,
+      first_seen: instant(first),
+      last_seen: instant(Math.max(...seen)),
+      runs: runs.length,
+      succeeded: count("success"),
+      failed: count("failed"),
+      running: count("running"),
+      last_run_id: last,
+      last_status: run.closing?.status ?? "running",
+      last_started_at: instant(run.opening?.started_at ?? 0),
+    };
+  });
+  return items.sort((a, b) =>
+    a.last_seen === b.last_seen
+      ? (a.agent < b.agent ? -1 : 1)
+      : (a.last_seen < b.last_seen ? 1 : -1)
+  );
+}
+
+/** The months of `GET /v1/usage`, the latest first. */
+export function monthsOf({ usage }: State) {
+  const months = Object.entries(usage).sort(([a], [b]) => a < b ? 1 : -1);
+  return months.map(([month, used]) => ({ month, used, state: "normal" }));
+}

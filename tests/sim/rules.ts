@@ -1,0 +1,154 @@
+/**
+ * What makes a call malformed, written from the specification: the tables of "Resources and their
+ * fields", decisions 5 to 8, 12, 13 and 34. It imports nothing of the service.
+ */
+import type { Fields, Request } from "./shape.ts";
+
+/** Why a call is refused: its code, and the field it is about. */
+export interface Problem {
+  readonly error: string;
+  readonly field: string;
+}
+
+/** A field in the order of its table; `judge` answers a code, or null for what is right. */
+type Rule = readonly [field: string, judge: (sent: unknown) => string | null, required?: true];
+
+const EVENTS_MAX = 50;
+
+/** Unix milliseconds of an instant as it is sent (decision 12); null for what is none. */
+export function parseInstant(sent: unknown): number | null {
+  const form = /^((\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|[+-]00:00)$/;
+  const [, seconds, year, fraction = ""] = form.exec(String(sent)) ?? [];
+  if (typeof sent !== "string" || seconds === undefined || Number(year) < 1970) return null;
+  const ms = Date.parse(`${seconds}.${fraction.slice(0, 3).padEnd(3, "0")}Z`);
+  // The 30th of February reads as a day of March.
+  const exists = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(seconds);
+  return exists ? ms : null;
+}
+
+/** Length in characters: an emoji is one. */
+export const charsOf = (text: string): number => [...text].length;
+
+const when = (fits: (sent: unknown) => boolean) => (sent: unknown) =>
+  fits(sent) ? null : "invalid_field";
+const text = (max: number) =>
+  when((sent) => typeof sent === "string" && sent.isWellFormed() && charsOf(sent) <= max);
+const name = (max: number) =>
+  when((sent) =>
+    text(max)(sent) === null && sent !== "" && sent === String(sent).trim() &&
+    !/\p{Cc}/u.test(String(sent))
+  );
+const oneOf = (...words: readonly unknown[]) => when((sent) => words.includes(sent));
+const whole = (min: number) => when((sent) => Number.isSafeInteger(sent) && Number(sent) >= min);
+const object = when((sent) => typeof sent === "object" && !Array.isArray(sent));
+/** Metadata is written as pairs here, because its order counts. */
+const labels = when(Array.isArray);
+const moment = when((sent) => parseInstant(sent) !== null);
+const dollars = when((sent) => typeof sent === "number" && sent >= 0 && sent <= 1e6);
+const scores = when((sent) =>
+  object(sent) === null &&
+  Object.values(sent as Fields).every((score) =>
+    typeof score === "boolean" || Number.isFinite(score)
+  )
+);
+
+/** The pattern goes before the region (decision 5). */
+function id(prefix: string) {
+  return (sent: unknown) => {
+    const [, region] = /^[a-z]+_([a-z]{2})_[0-9a-f]{32}$/.exec(String(sent)) ?? [];
+    if (region === undefined || !String(sent).startsWith(`${prefix}_`)) return "invalid_id";
+    return region === "eu" || region === "us" ? null : "unknown_region";
+  };
+}
+
+const AGENT: Rule = ["agent", name(128), true];
+const CUSTOMER: readonly Rule[] = [["customer_id", text(256)], ["feature", text(256)]];
+const METADATA: Rule = ["metadata", labels];
+const MODEL: readonly Rule[] = [["model", text(256)], ["provider", text(256)]];
+const TOKENS: readonly Rule[] = ["input_tokens", "output_tokens", "cached_input_tokens"]
+  .map((field) => [field, whole(0)]);
+
+const OPEN: readonly Rule[] = [
+  ["id", id("run"), true],
+  AGENT,
+  ["started_at", moment, true],
+  ...CUSTOMER,
+  METADATA,
+  ["goal", text(16_384)],
+];
+const EVENT: readonly Rule[] = [
+  ["id", id("evt"), true],
+  ["type", name(128), true],
+  ["ts", moment, true],
+  ["data", object, true],
+  ["turn", whole(1)],
+];
+/** Fields of `data` that are looked at, by type. */
+const DATA: Readonly<Record<string, readonly Rule[]>> = {
+  llm_call: [...MODEL, ...TOKENS],
+  log: [["message", when((sent) => typeof sent === "string")]],
+};
+const FINISH: readonly Rule[] = [
+  ["status", oneOf("success", "failed", "timeout", "cancelled"), true],
+  ["finished_at", moment, true],
+  ["output", object],
+  ["scores", scores],
+  METADATA,
+];
+const HEARTBEAT: readonly Rule[] = [
+  ["id", id("run")],
+  AGENT,
+  ["status", oneOf("ok", "fail", "start", "timeout")],
+  ["started_at", moment],
+  ["finished_at", moment],
+  ["cost_usd", dollars],
+  ...MODEL,
+  ...TOKENS,
+  ["duration_ms", whole(0)],
+];
+
+/** The first thing wrong with a call, or null. */
+export function problemOf({ call, id: path, fields }: Request): Problem | null {
+  const misplaced = path === undefined ? null : check([["id", id("run")]], { id: path });
+  if (misplaced !== null) return misplaced;
+  switch (call) {
+    case "open":
+      return check(OPEN, fields);
+    case "finish":
+      return check(FINISH, fields);
+    case "heartbeat":
+      return check([...HEARTBEAT, METADATA, ...CUSTOMER, ["output", object]], fields);
+    case "ping": {
+      const exit: Rule = ["exit_code", when((sent) => /^-?\d+$/.test(String(sent)))];
+      return check(fields.status === undefined ? [exit, ...HEARTBEAT] : HEARTBEAT, fields);
+    }
+    case "events":
+      return batchProblem(fields.events ?? null);
+    default:
+      return call satisfies never;
+  }
+}
+
+/** One bad event refuses the batch (decision 20). */
+function batchProblem(events: unknown): Problem | null {
+  if (events === null) return { error: "missing_field", field: "events" };
+  if (!Array.isArray(events)) return { error: "invalid_field", field: "events" };
+  if (events.length > EVENTS_MAX) return { error: "batch_too_large", field: "events" };
+  for (const event of events as Fields[]) {
+    const problem = check(EVENT, { ...event, id: event.id ?? event.external_id });
+    if (problem !== null) return problem;
+    const wrong = check(DATA[String(event.type)] ?? [], event.data as Fields);
+    if (wrong !== null) return wrong;
+  }
+  return null;
+}
+
+function check(rules: readonly Rule[], fields: Fields): Problem | null {
+  for (const [field, judge, required] of rules) {
+    const sent = fields[field] ?? null;
+    if (sent === null && required) return { error: "missing_field", field };
+    const error = sent === null ? null : judge(sent);
+    if (error !== null) return { error, field };
+  }
+  return null;
+}

@@ -1,0 +1,79 @@
+/** Calls of the model as HTTP requests, and answers over HTTP as the model writes them. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { Answer, Fields, Labels, Request } from "./shape.ts";
+import type { Sent, World } from "./world.ts";
+
+/** An answer, and what the server called the run. */
+export interface Told extends Answer {
+  readonly id: string | null;
+}
+
+/** Sends a call over HTTP; `null` when the service says that it does not know what became of it. */
+export async function send(world: World, request: Request): Promise<Told | null> {
+  const response = request.call === "ping"
+    ? await world.send("GET", `/v1/ping?${queryText(request.fields)}`, undefined, acceptOf(request))
+    : await world.send("POST", pathOf(request), bodyText(request.fields));
+  if (response.status === 503) return null;
+  assert(response.status < 500, `${response.status} ${response.text}`);
+  return toldOf(request, response);
+}
+
+function pathOf({ call, id }: Request): string {
+  if (call === "open") return "/v1/runs";
+  return call === "heartbeat" ? "/v1/heartbeats" : `/v1/runs/${id}/${call}`;
+}
+
+function acceptOf({ isPlain }: Request): Record<string, string> {
+  return isPlain ? {} : { Accept: "application/json" };
+}
+
+/** A body as text; metadata stays in the order it is listed in. */
+export function bodyText(fields: Fields): string {
+  const members = Object.entries(fields).filter(([, value]) => value !== undefined);
+  const text = (name: string, value: unknown) =>
+    name === "metadata" && Array.isArray(value) ? labelsText(value) : JSON.stringify(value);
+  return `{${members.map(([name, value]) => `"${name}":${text(name, value)}`).join()}}`;
+}
+
+function labelsText(labels: Labels): string {
+  return `{${labels.map((label) => label.map((part) => JSON.stringify(part)).join(":")).join()}}`;
+}
+
+function queryText(fields: Fields): string {
+  const sent = Object.entries(fields).filter(([, value]) => (value ?? null) !== null);
+  return sent.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&");
+}
+
+function toldOf(request: Request, { status, headers, text }: Sent): Told {
+  const { call, isPlain = false } = request;
+  const replayed = headers.get("Idempotent-Replayed");
+  assert(replayed === null || replayed === "true");
+  const [, dropped = "0"] = /^metadata=(\d+)$/.exec(headers.get("Runledger-Dropped") ?? "") ?? [];
+  assertEquals(headers.has("Runledger-Dropped"), dropped !== "0");
+  const facts = { status, replayed: replayed === "true", dropped: Number(dropped) };
+  const isText = call === "ping" && (status >= 400 || isPlain);
+  const type = isText ? "text/plain; charset=UTF-8" : "application/json";
+  assertEquals(headers.get("Content-Type"), type);
+  if (status >= 400) return { ...facts, body: refusalOf(call, headers, text), id: null };
+  if (call !== "ping") {
+    const body = JSON.parse(text);
+    return { ...facts, body, id: body.id ?? null };
+  }
+  const id = headers.get("X-Run-Id");
+  if (isPlain) assertEquals(text, "OK\n");
+  else assertEquals(JSON.parse(text).id, id);
+  return { ...facts, body: isPlain ? {} : JSON.parse(text), id };
+}
+
+/** The code of a refusal and its field; a ping's one line has no field. */
+function refusalOf(call: Request["call"], headers: Headers, text: string): Fields {
+  if (call === "ping") {
+    const [error = ""] = text.split(" ");
+    assertMatch(text, /^\w+ .+\n$/);
+    assertEquals(headers.get("X-Error-Code"), error);
+    return { error };
+  }
+  const { message, ...body } = JSON.parse(text);
+  assert(typeof message === "string" && message !== "");
+  return body;
+}

@@ -1,0 +1,224 @@
+/**
+ * The service with everything around it in the test's hands: clock, timers, randomness, mail, network
+ * and the KV handle it writes through. Requests go straight to its fetch function, and the worker does
+ * nothing until it is told to, so one sequence of calls is one sequence of commits.
+ */
+import type { Team } from "../../domain/credentials.ts";
+import { Deadlines, type Timers } from "../../domain/deadlines.ts";
+import { BODY_DEADLINE_MS, STORAGE_DEADLINE_MS } from "../../domain/limits.ts";
+import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
+import type { Environment, Mailer } from "../../domain/ports.ts";
+import { NoticeJob } from "../../jobs/notices.ts";
+import { STAGE_HANDLERS } from "../../jobs/stage_handlers.ts";
+import { Worker } from "../../jobs/worker.ts";
+import { BACK_ENDS } from "../../kv/kv_limits.ts";
+import { createPipelineStore } from "../../kv/pipeline/pipeline_store.ts";
+import { createSpendStore } from "../../kv/pipeline/rollups.ts";
+import { createRepriceStore } from "../../kv/reprice/reprice_jobs.ts";
+import { createRunStore } from "../../kv/runs/run_store.ts";
+import { createStore, isReady, type Store } from "../../kv/store.ts";
+import { createAgentStore } from "../../kv/teams/agents.ts";
+import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
+import { createNoticeStore } from "../../kv/teams/notices.ts";
+import { createRateCardStore } from "../../kv/teams/rate_cards.ts";
+import { createUsageStore } from "../../kv/teams/usage.ts";
+import { createApp } from "../../routes/app.ts";
+import { Random } from "../../tools/random.ts";
+import { KEY, NOON } from "../support/harness.ts";
+import { RATES, type State } from "./shape.ts";
+
+/** Where files cost no sync to a disk, on machines that have it. */
+const MEMORY_DISK = "/dev/shm";
+
+export interface WorldOptions {
+  readonly tier: State["tier"];
+  /** Stands between the service and the handle it writes through. */
+  readonly wrap?: (kv: Deno.Kv) => Deno.Kv;
+  readonly mailer?: Mailer;
+}
+
+/** Timers of a clock that only {@link VirtualTimers.advance} moves. */
+export class VirtualTimers implements Timers {
+  #nowMs = 0;
+  readonly #waiting = new Set<{ readonly dueMs: number; readonly callback: () => void }>();
+
+  readonly now = (): number => this.#nowMs;
+
+  readonly after = (ms: number, callback: () => void) => {
+    const timer = { dueMs: this.#nowMs + ms, callback };
+    this.#waiting.add(timer);
+    return () => void this.#waiting.delete(timer);
+  };
+
+  advance(ms: number): void {
+    this.#nowMs += ms;
+    for (const timer of this.#waiting) {
+      if (timer.dueMs > this.#nowMs) continue;
+      this.#waiting.delete(timer);
+      timer.callback();
+    }
+  }
+}
+
+/** An answer, its body already read. */
+export type Sent = Pick<Response, "status" | "headers"> & { readonly text: string };
+
+/** What one process holds; a restart ends it and begins another. */
+interface Process {
+  readonly store: Store;
+  readonly worker: Worker;
+  readonly notices: NoticeJob;
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+  stop(): Promise<void>;
+}
+
+/** One service over one file. Always `await using`. */
+export class World implements AsyncDisposable {
+  /** The server's clock. */
+  nowMs = NOON;
+  team!: Team;
+  /** Lines of the log. */
+  readonly log: string[] = [];
+  /** All answers so far, as text. */
+  readonly answers: string[] = [];
+  readonly timers = new VirtualTimers();
+  #process!: Process;
+  /** Names the row that prices `atlas`. */
+  readonly #random = new Random("world");
+  readonly #folder: string;
+  readonly #options: WorldOptions;
+
+  private constructor(folder: string, options: WorldOptions) {
+    this.#folder = folder;
+    this.#options = options;
+  }
+
+  /** A service on a new file, with the rate card of the model. */
+  static async open(options: WorldOptions): Promise<World> {
+    const dir = await isFolder(MEMORY_DISK) ? MEMORY_DISK : undefined;
+    const folder = await Deno.makeTempDir({ prefix: "runledger-", ...(dir && { dir }) });
+    const world = new World(folder, options);
+    await world.#start();
+    return world;
+  }
+
+  get store(): Store {
+    return this.#process.store;
+  }
+
+  get notices(): NoticeJob {
+    return this.#process.notices;
+  }
+
+  /** Ends the process and starts another one on the same file. */
+  async restart(): Promise<void> {
+    await this.#process.stop();
+    await this.#start();
+  }
+
+  /** Has the worker do everything there is to do. */
+  async settle(): Promise<void> {
+    await this.#process.worker.idle();
+  }
+
+  /** Sends a request to the fetch function. */
+  async send(method: string, path: string, body?: string, headers = {}): Promise<Sent> {
+    const all = { Host: "ledger.test", Authorization: `Bearer ${KEY}`, ...headers };
+    const url = `http://ledger.test${path}`;
+    const sent = body === undefined ? {} : { body };
+    const response = await this.#process.fetch(new Request(url, { method, headers: all, ...sent }));
+    const text = await response.text();
+    const told = [...response.headers].join("; ");
+    this.answers.push(`${method} ${path} ${response.status} ${told} ${text}`);
+    return { status: response.status, headers: response.headers, text };
+  }
+
+  /** Puts the model's rates on the card, in dollars per million tokens. */
+  async putRates(factor = 1): Promise<void> {
+    for (const [model, { input, cached, output }] of Object.entries(RATES)) {
+      const body = {
+        model,
+        input_usd_per_million: factor * input / 1e6,
+        cached_input_usd_per_million: factor * cached / 1e6,
+        output_usd_per_million: factor * output / 1e6,
+      };
+      const { status } = await this.send("PUT", "/v1/rate-card", JSON.stringify(body));
+      if (status >= 500) return await this.putRates(factor);
+    }
+  }
+
+  async #start(): Promise<void> {
+    const { tier, wrap = (kv) => kv, mailer = null } = this.#options;
+    const environment: Environment = {
+      now: () => this.nowMs,
+      random: (bytes) => this.#random.bytes(bytes),
+    };
+    const path = `${this.#folder}/world.kv`;
+    const [kv, reader] = [await Deno.openKv(path), await Deno.openKv(path)];
+    const deadlines = new Deadlines(STORAGE_DEADLINE_MS, this.timers);
+    const store = createStore(wrap(kv), reader, BACK_ENDS.embedded, deadlines);
+    const credentials = createCredentialStore(store, environment, {
+      region: "eu",
+      refusedSecret: null,
+    });
+    const first = { region: "eu", key: KEY, tier } as const;
+    this.team = (await ensureFirstTeam(store, credentials, environment, first)).team;
+    const rateCards = createRateCardStore(store, environment);
+    const reprices = createRepriceStore(store, rateCards, environment);
+    const log = (line: string) => void this.log.push(line);
+    const worker = new Worker({
+      store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), environment.now),
+      handlers: STAGE_HANDLERS,
+      reprices,
+      now: environment.now,
+      log,
+      failurePauseMs: 1,
+    });
+    const notices = new NoticeJob({
+      store: createNoticeStore(store),
+      mailer,
+      now: environment.now,
+      log,
+    });
+    const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, this.timers);
+    let minutes = 0;
+    const app = createApp({
+      region: "eu",
+      runs: createRunStore(store, rateCards),
+      credentials,
+      spend: createSpendStore(store),
+      usage: createUsageStore(store),
+      agents: createAgentStore(store),
+      rateCards,
+      reprices,
+      environment,
+      // A minute passes before each request: the rate limit is not what is looked at here.
+      limits: createRequestLimits(() => 60_000 * minutes++),
+      bodyDeadlines,
+      ready: () => isReady(store),
+      draining: () => false,
+      log,
+    });
+    const stop = async () => {
+      await worker.stop();
+      await store.writer.idle();
+      deadlines[Symbol.dispose]();
+      bodyDeadlines[Symbol.dispose]();
+      reader.close();
+      kv.close();
+    };
+    this.#process = { store, worker, notices, fetch: (request) => app.fetch(request), stop };
+    worker.start();
+    // What an earlier process left is done before the first call, not at some time beside it.
+    await worker.idle();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#process.stop();
+    await Deno.remove(this.#folder, { recursive: true });
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await Deno.stat(path).catch(() => null))?.isDirectory ?? false;
+}
