@@ -3,11 +3,17 @@
  * contract names, it comes at once, and no byte of the store changes.
  */
 import { assert, assertEquals } from "@std/assert";
+import { routeTable } from "../../routes/app.ts";
+import type { AppDeps } from "../../routes/context.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
+import { CARD, PRICE } from "../support/rate_cards.ts";
+import { REPRICE } from "../support/reprice.ts";
 import { bodyOf, type CredentialName, readRows, type Row } from "./bad_requests/rows.ts";
 
 const ROWS_MIN = 300;
+/** Bad requests of each route that asks for a credential. */
+const ROWS_OF_ROUTE_MIN = 7;
 const ANSWER_MS_MAX = 1_000;
 /** Agents of the plan `free` (decision 39). */
 const FREE_AGENTS_MAX = 10;
@@ -120,12 +126,23 @@ async function deviations(h: Harness, secrets: Secrets, rows: readonly Row[]): P
   return found;
 }
 
+/** Routes that the log tells of fewer refusals of than there should be. */
+function neglected({ log }: Harness): string[] {
+  const refused = Map.groupBy(log.map((line) => JSON.parse(line)), ({ route }) => route);
+  return routeTable({} as AppDeps)
+    .filter(({ requires }) => requires !== null)
+    .map(({ method, path }) => `${method} ${path}`)
+    .filter((route) => (refused.get(route)?.length ?? 0) < ROWS_OF_ROUTE_MIN);
+}
+
 Deno.test("decisions, section 2: every bad request is refused as named and changes no byte of the store", async (t) => {
   await using h = await Harness.open();
   const secrets = await seed(h);
+  h.log.length = 0;
   for (const [file, rows] of readRows()) {
     await t.step(file, async () => assertEquals(await deviations(h, secrets, rows), []));
   }
+  await t.step("no route is left out", () => assertEquals(neglected(h), []));
   await t.step("the same service takes good requests after all that", async () => {
     assertEquals((await h.post("/v1/runs", aRun(1))).status, 200);
     assertEquals((await h.post("/v1/runs", aRun(100))).status, 202);
@@ -150,4 +167,11 @@ Deno.test("a row differs from a good request by what its name says: the good one
     ["/v1/heartbeats", aHeartbeat(101)],
   ];
   for (const [path, body] of good) assertEquals((await h.post(path, body)).status, 202, path);
+  assertEquals((await h.request("PUT", CARD, { body: PRICE })).status, 202);
+  const dryRun = { model: PRICE.model, dry_run: true };
+  assertEquals((await h.post(REPRICE, dryRun)).status, 202);
+  const reads = `${CARD}?limit=1&source=default ${CARD}/match?model=gpt-4o /v1/usage?month=2026-11
+    /v1/spend?from=2025-10-18&to=2026-11-21&group_by=agent&status=success /v1/spend/unpriced
+    /v1/agents?sort=agent&limit=1 /v1/agents/nightly /v1/runs/${runId(1)}/cost?events_limit=1`;
+  for (const path of reads.split(/\s+/)) assertEquals((await h.get(path)).status, 200, path);
 });
