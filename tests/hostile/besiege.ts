@@ -1,0 +1,99 @@
+/** Rounds of hostile requests: what is refused is sent once more, and must leave no trace at all. */
+import { auditStore } from "../../kv/audit/audit.ts";
+import { usageOf } from "../../bench/process.ts";
+import { median } from "../../bench/stats.ts";
+import { Random } from "../../tools/random.ts";
+import { malformed, oversized } from "./malformed.ts";
+import { damagedBody, oddRequest } from "./requests.ts";
+import { changed, type Service } from "./service.ts";
+import type { Shot } from "./shot.ts";
+import { fire, Tally } from "./siege.ts";
+import { disguised, misled } from "./targets.ts";
+
+/** Requests drawn for a round; nearly as many are sent again. */
+const ROUND = 5_000;
+
+/** How often memory is looked at, and how much more of it there may be in the end. */
+const LOOK_MS = 250, GROWTH_MAX = 1.1;
+
+/** Looks that are enough to tell growth from a start. */
+const LOOKS_MIN = 300;
+
+/** What a siege came to. */
+export interface Outcome {
+  readonly tally: Tally;
+  readonly seconds: number;
+  /** Megabytes over time. */
+  readonly rssMb: readonly number[];
+}
+
+/** Sends at least so many requests to a service, the same ones for the same seed. */
+export async function besiege(
+  service: Service,
+  count: number,
+  seed: string,
+  onRound: (outcome: Outcome) => void = () => {},
+): Promise<Outcome> {
+  const random = new Random(seed);
+  const tally = new Tally();
+  const startMs = performance.now();
+  const memory = watchMemory(service.pid);
+  const outcome = () => ({
+    tally,
+    seconds: (performance.now() - startMs) / 1000,
+    rssMb: memory.mb,
+  });
+  while (tally.requests < count) {
+    const shots = Array.from({ length: Math.min(ROUND, count) }, () => draw(random));
+    const refused = await fire(service.url, shots, random, tally);
+    const before = await service.settled();
+    await fire(service.url, refused.map(onceMore), random, tally);
+    const traces = changed(before, await service.settled());
+    if (traces.length > 0) tally.blame(`Refused requests changed ${traces.slice(0, 5)}`);
+    onRound(outcome());
+  }
+  memory[Symbol.dispose]();
+  await judgeEnd(service, outcome());
+  return outcome();
+}
+
+/** What was refused must be refused again, unless it asks for what may have come to be meanwhile. */
+function onceMore(shot: Shot): Shot {
+  return { ...shot, mustRefuse: !shot.isRead };
+}
+
+function draw(random: Random): Shot {
+  const kind = random.int(1, 1_000);
+  if (kind <= 600) return oddRequest(random);
+  if (kind <= 750) return damagedBody(random);
+  if (kind <= 830) return disguised(random);
+  if (kind <= 890) return misled(random);
+  return kind <= 997 ? malformed(random) : oversized(random);
+}
+
+/** What must hold once all is sent. */
+async function judgeEnd(service: Service, { tally, rssMb }: Outcome): Promise<void> {
+  for (const line of service.failures) tally.blame(`The log says ${line}`);
+  const { differences } = await auditStore(service.store);
+  for (const difference of differences) tally.blame(`The audit says ${JSON.stringify(difference)}`);
+  const growth = growthOf(rssMb);
+  if (growth !== null && growth > GROWTH_MAX) {
+    tally.blame(`Memory grew to ${growth.toFixed(2)} times of what it was`);
+  }
+}
+
+/** The last third over the first; null when it was too short to tell. */
+export function growthOf(rssMb: readonly number[]): number | null {
+  if (rssMb.length < LOOKS_MIN) return null;
+  const third = Math.floor(rssMb.length / 3);
+  return median(rssMb.slice(-third)) / median(rssMb.slice(0, third));
+}
+
+function watchMemory(pid: number): Disposable & { readonly mb: number[] } {
+  const mb: number[] = [];
+  const timer = setInterval(async () => {
+    const usage = await usageOf(pid);
+    if (usage !== null) mb.push(usage.rssMb);
+  }, LOOK_MS);
+  return { mb, [Symbol.dispose]: () => clearInterval(timer) };
+}
