@@ -1,6 +1,5 @@
 /** Rounds of hostile requests: what is refused is sent once more, and must leave no trace at all. */
 import { auditStore } from "../../kv/audit/audit.ts";
-import { usageOf } from "../../bench/process.ts";
 import { median } from "../../bench/stats.ts";
 import { Random } from "../../tools/random.ts";
 import { malformed, oversized } from "./malformed.ts";
@@ -9,12 +8,13 @@ import { changed, type Service } from "./service.ts";
 import type { Shot } from "./shot.ts";
 import { fire, Tally } from "./siege.ts";
 import { disguised, misled } from "./targets.ts";
+import { Watch } from "./watch.ts";
 
 /** Requests drawn for a round; nearly as many are sent again. */
 const ROUND = 5_000;
 
-/** How often memory is looked at, and how much more of it there may be in the end. */
-const LOOK_MS = 250, GROWTH_MAX = 1.1;
+/** How much more memory there may be in the end. */
+const GROWTH_MAX = 1.1;
 
 /** Looks that are enough to tell growth from a start. */
 const LOOKS_MIN = 300;
@@ -35,14 +35,13 @@ export async function besiege(
   onRound: (outcome: Outcome) => void = () => {},
 ): Promise<Outcome> {
   const random = new Random(seed);
-  const tally = new Tally();
+  using watch = new Watch(service.pid);
+  const tally = new Tally(watch);
   const startMs = performance.now();
-  const memory = watchMemory(service.pid);
-  const outcome = () => ({
-    tally,
-    seconds: (performance.now() - startMs) / 1000,
-    rssMb: memory.mb,
-  });
+  const outcome = (): Outcome => {
+    const seconds = (performance.now() - startMs) / 1000;
+    return { tally, seconds, rssMb: watch.rssMb };
+  };
   while (tally.requests < count) {
     const shots = Array.from({ length: Math.min(ROUND, count) }, () => draw(random));
     const refused = await fire(service.url, shots, random, tally);
@@ -52,7 +51,6 @@ export async function besiege(
     if (traces.length > 0) tally.blame(`Refused requests changed ${traces.slice(0, 5)}`);
     onRound(outcome());
   }
-  memory[Symbol.dispose]();
   await judgeEnd(service, outcome());
   return outcome();
 }
@@ -87,13 +85,4 @@ export function growthOf(rssMb: readonly number[]): number | null {
   if (rssMb.length < LOOKS_MIN) return null;
   const third = Math.floor(rssMb.length / 3);
   return median(rssMb.slice(-third)) / median(rssMb.slice(0, third));
-}
-
-function watchMemory(pid: number): Disposable & { readonly mb: number[] } {
-  const mb: number[] = [];
-  const timer = setInterval(async () => {
-    const usage = await usageOf(pid);
-    if (usage !== null) mb.push(usage.rssMb);
-  }, LOOK_MS);
-  return { mb, [Symbol.dispose]: () => clearInterval(timer) };
 }

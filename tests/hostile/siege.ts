@@ -3,6 +3,7 @@ import { ERRORS } from "../../domain/errors.ts";
 import type { Random } from "../../tools/random.ts";
 import { type RawAnswer, RawSocket } from "../support/raw_socket.ts";
 import { joined, type Shot, showShot } from "./shot.ts";
+import type { Watch } from "./watch.ts";
 
 /** Connections at once, and requests one of them may send before it reads. */
 const LANES = 8, PIPELINED_MAX = 16;
@@ -21,6 +22,7 @@ const BROKEN_MAX = 20;
 
 /** What all that was sent came to. */
 export class Tally {
+  readonly #watch: Watch;
   requests = 0;
   worstMs = 0;
   brokenCount = 0;
@@ -28,6 +30,20 @@ export class Tally {
   readonly broken: string[] = [];
   /** Answers by kind of shot, then by status; `closed` where there was none. */
   readonly statuses = new Map<string, Map<string, number>>();
+
+  constructor(watch: Watch) {
+    this.#watch = watch;
+  }
+
+  /** Judges how long an answer took, or the end of a connection. */
+  time(shot: Shot, startMs: number): void {
+    const ms = performance.now() - startMs;
+    if (!shot.patient) this.worstMs = Math.max(this.worstMs, ms);
+    const max = shot.patient ? PATIENT_MS_MAX : ANSWER_MS_MAX;
+    if (ms > max && ms - this.#watch.keptWaitingMs(startMs) > max) {
+      this.blame(`${Math.round(ms)} ms`, shot);
+    }
+  }
 
   /** Counts an answer. */
   count({ kind }: Shot, status: string): void {
@@ -114,7 +130,7 @@ class Lane implements Disposable {
     for (const [place, shot] of shots.entries()) {
       const answer = await finalAnswer(socket, shot).catch(closedByReset);
       const isClosed = answer === null || answer.headers.get("connection") === "close";
-      if (answer !== null) this.#judge(shot, answer, performance.now() - startMs);
+      if (answer !== null) this.#judge(shot, answer, startMs);
       else if (place === 0 && isFresh) this.#closedAtOnce(shot);
       if (answer !== null && answer.status >= 400) this.refused.push(shot);
       if (!isClosed) continue;
@@ -152,13 +168,13 @@ class Lane implements Disposable {
     });
     let answer = finalAnswer(socket, shot).catch(closedByReset);
     for (let heard = await answer; heard !== null; heard = await answer) {
-      this.#judge(shot, heard, performance.now() - startMs);
+      this.#judge(shot, heard, startMs);
       // A refusal after the end may be one for ending.
       statuses.push(ended && !shot.mustRefuse ? NaN : heard.status);
       answer = finalAnswer(socket, shot).catch(closedByReset);
     }
     if (statuses.length === 0) this.tally.count(shot, "closed");
-    this.#judgeTime(shot, performance.now() - startMs);
+    this.tally.time(shot, startMs);
     await end;
     return statuses;
   }
@@ -168,21 +184,14 @@ class Lane implements Disposable {
     this.tally.blame("Closed without an answer", shot);
   }
 
-  #judge(shot: Shot, answer: RawAnswer, ms: number): void {
+  #judge(shot: Shot, answer: RawAnswer, startMs: number): void {
     const { status } = answer;
     this.tally.count(shot, String(status));
-    this.#judgeTime(shot, ms);
+    this.tally.time(shot, startMs);
     if (!(status >= 200 && status < 500)) this.tally.blame(`Status ${status}`, shot);
     if (shot.mustRefuse && status < 400) this.tally.blame(`Taken with ${status}`, shot);
     const problem = status >= 400 ? problemOf(shot, answer) : null;
     if (problem !== null) this.tally.blame(problem, shot);
-  }
-
-  #judgeTime(shot: Shot, ms: number): void {
-    if (!shot.patient) this.tally.worstMs = Math.max(this.tally.worstMs, ms);
-    if (ms > (shot.patient ? PATIENT_MS_MAX : ANSWER_MS_MAX)) {
-      this.tally.blame(`${Math.round(ms)} ms`, shot);
-    }
   }
 }
 

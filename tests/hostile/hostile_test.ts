@@ -1,0 +1,21 @@
+/** A short siege on each push: once the same as ever, once as nobody has seen it before. */
+import { assertEquals } from "@std/assert";
+import { withFolder } from "../support/temp_store.ts";
+import { besiege } from "./besiege.ts";
+import { Service } from "./service.ts";
+
+/** Requests of each siege; the next million is `deno task hostile`. */
+const COUNT = 6_000;
+
+const SEEDS = ["1", String(crypto.getRandomValues(new Uint32Array(1))[0])];
+
+for (const seed of SEEDS) {
+  Deno.test(`hostile input, seed ${seed}: no 5xx, no hang, and nothing stored of what is refused`, async () => {
+    await withFolder(async (folder) => {
+      await using service = await Service.start(folder);
+      const { tally } = await besiege(service, COUNT, seed);
+      assertEquals(tally.broken, []);
+      assertEquals(await service.stop(), 0);
+    });
+  });
+}
