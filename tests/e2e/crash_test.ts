@@ -1,33 +1,29 @@
-/** What a client was told is on disk, however the process ended. */
-import { assertEquals } from "@std/assert";
-import { Load, verify } from "../support/load.ts";
-import { Process } from "../support/process.ts";
+/** What a client was told is on disk, however the process ended; what was left undone is finished. */
+import { assert, assertEquals } from "@std/assert";
+import { Rounds } from "../crash/rounds.ts";
 import { withFolder } from "../support/temp_store.ts";
 
-const KEY = `apk_eu_${"c4".repeat(16)}`;
-
 /** Acknowledged calls of each round before the process is killed: early, late, and in between. */
-const ROUNDS = [1, 20, 60, 150, 250, 400, 550, 700];
+const ROUNDS = { on: [1, 150, 20, 600], off: [60, 250] };
 
-Deno.test("decisions, section 1: after kill -9 under load every acknowledged call is stored once", async () => {
-  await withFolder(async (folder) => {
-    const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
-    const loads: Load[] = [];
-    for (const [round, acknowledged] of ROUNDS.entries()) {
-      await using process = await Process.start(settings);
-      const load = new Load(KEY, round * 1_000_000);
-      loads.push(load);
-      const running = load.run(process.url);
-      await load.reached(acknowledged);
-      assertEquals((await process.stop("SIGKILL")).signal, "SIGKILL");
-      await running;
-      await verify(settings.RUNLEDGER_KV, loads);
-    }
-
-    await using process = await Process.start(settings);
-    for (const load of loads) await load.resend(process.url);
-    assertEquals((await process.stop("SIGTERM")).code, 0);
-    // Now nothing is in doubt: acknowledged, sent and stored are one number.
-    await verify(settings.RUNLEDGER_KV, loads);
+for (const queue of ["on", "off"] as const) {
+  Deno.test(`decisions, section 1: after kill -9 under load every acknowledged call is stored once and summed up, queue ${queue}`, async () => {
+    await withFolder(async (folder) => {
+      await using rounds = new Rounds(folder, { RUNLEDGER_QUEUE: queue });
+      let unfinished = 0;
+      for (const [round, acknowledged] of ROUNDS[queue].entries()) {
+        await rounds.start();
+        const load = rounds.load();
+        await load.reached(acknowledged / 2);
+        const repricing = round % 2 > 0 ? rounds.price.ask(rounds.access) : null;
+        assertEquals((await rounds.end("SIGKILL", acknowledged)).signal, "SIGKILL");
+        await repricing;
+        unfinished += await rounds.lookAt();
+      }
+      assert(unfinished > 0, "no kill found the worker with something left to do");
+      await rounds.start();
+      await rounds.audit();
+      await rounds.verifyAll();
+    });
   });
-});
+}

@@ -1,8 +1,8 @@
 /** The way down: what is acknowledged stays, and nobody can hold it up. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DRAIN_MS_MAX } from "../../domain/limits.ts";
+import { Rounds } from "../crash/rounds.ts";
 import { aRun, runId } from "../support/builders.ts";
-import { Load, verify } from "../support/load.ts";
 import { Process } from "../support/process.ts";
 import { withFolder } from "../support/temp_store.ts";
 
@@ -13,22 +13,14 @@ const SLACK_MS = 1_000;
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   Deno.test(`shutdown: ${signal} under load ends with 0, in time, and every answered call stays`, async () => {
     await withFolder(async (folder) => {
-      const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
-      const load = new Load(KEY, 0);
-      await using process = await Process.start(settings);
-      const running = load.run(process.url);
-      await load.reached(300);
-      const { code, ms, stderr } = await process.stop(signal);
-      await running;
+      await using rounds = new Rounds(folder);
+      await rounds.start();
+      rounds.load();
+      const { code, ms, stderr } = await rounds.end(signal, 300);
       assertEquals(code, 0);
       assert(ms < DRAIN_MS_MAX, `${ms} ms`);
       assert(!stderr.includes("Unhandled"), stderr);
-      await verify(settings.RUNLEDGER_KV, [load]);
-
-      await using again = await Process.start(settings);
-      await load.resend(again.url);
-      await again.stop();
-      await verify(settings.RUNLEDGER_KV, [load]);
+      await rounds.start();
     });
   });
 }
