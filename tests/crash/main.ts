@@ -15,6 +15,9 @@ const DEEP_EVERY = 10;
 /** Acknowledged calls of a round: from the first to about a second's worth. */
 const ACKNOWLEDGED_MAX = 1_500;
 
+/** Part of the rounds in which a model gets its price, and its calls are priced anew. */
+const REPRICED = 0.2;
+
 /** What the service may take until it is ready again. */
 const READY_MS_MAX = 1_000;
 
@@ -27,15 +30,15 @@ interface Found {
 async function killRound(rounds: Rounds, random: Random, deep: boolean, found: Found) {
   await rounds.start();
   if (deep) await rounds.audit();
-  const load = rounds.load();
+  rounds.load();
   const acknowledged = random.int(1, ACKNOWLEDGED_MAX);
-  // In the middle of the rounds that share a model, its price comes in the middle of the load.
-  if (random.chance(1 / 5)) {
-    await load.reached(random.int(0, acknowledged));
-    const repricing = rounds.price.ask(rounds.access);
-    await rounds.end("SIGKILL", acknowledged);
-    await repricing;
-  } else await rounds.end("SIGKILL", acknowledged);
+  let repricing: Promise<void> | undefined;
+  if (random.chance(REPRICED)) {
+    await rounds.reached(random.int(0, acknowledged));
+    repricing = rounds.price.ask(rounds.access);
+  }
+  await rounds.end("SIGKILL", acknowledged);
+  await repricing;
   if (deep) found.marks += await rounds.lookAt();
 }
 

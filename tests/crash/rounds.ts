@@ -88,16 +88,22 @@ export class Rounds implements AsyncDisposable {
   }
 
   /** Lets clients write until the end of the service. */
-  load(): Load {
+  load(): void {
     const load = this.#newLoad();
     this.#load = { load, running: load.run(this.access) };
-    return load;
+  }
+
+  /** Resolves once so many calls of the load are acknowledged, or its clients have given up. */
+  async reached(acknowledged: number): Promise<void> {
+    assert(this.#load !== null);
+    await Promise.race([this.#load.load.reached(acknowledged), this.#load.running]);
   }
 
   /** Lets clients write so many runs, all of them acknowledged. */
   async fill(runs: number): Promise<void> {
     const load = this.#newLoad();
     await load.run(this.access, runs);
+    await load.resend(this.access);
     this.#settle(load);
   }
 
@@ -105,7 +111,7 @@ export class Rounds implements AsyncDisposable {
   async end(signal: Deno.Signal, acknowledged = 0): Promise<Ended> {
     assert(this.#process !== null && this.#load !== null);
     const { load, running } = this.#load;
-    await Promise.race([load.reached(acknowledged), running]);
+    await this.reached(acknowledged);
     const ended = await this.#process.stop(signal);
     this.#process = null;
     await running;

@@ -13,8 +13,8 @@ for (const queue of ["on", "off"] as const) {
       let unfinished = 0;
       for (const [round, acknowledged] of ROUNDS[queue].entries()) {
         await rounds.start();
-        const load = rounds.load();
-        await load.reached(acknowledged / 2);
+        rounds.load();
+        await rounds.reached(acknowledged / 2);
         const repricing = round % 2 > 0 ? rounds.price.ask(rounds.access) : null;
         assertEquals((await rounds.end("SIGKILL", acknowledged)).signal, "SIGKILL");
         await repricing;
