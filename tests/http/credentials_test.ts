@@ -41,6 +41,9 @@ const ROUTES: readonly {
   },
   { method: "GET", path: "/v1/keys", scope: "admin" },
   { method: "DELETE", path: `/v1/keys/key_eu_${HEX}`, scope: "admin" },
+  { method: "GET", path: `/v1/deletions/${"0".repeat(26)}`, scope: "admin" },
+  { method: "DELETE", path: "/v1/customers/acme", scope: "admin" },
+  { method: "DELETE", path: `/v1/runs/${runId(1)}`, scope: "admin" },
 ];
 
 /** Status, machine code - in either of its two forms - and the challenge of a refusal. */

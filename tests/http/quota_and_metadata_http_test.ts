@@ -12,7 +12,7 @@ const ID = runId(1);
 /** Every route of the specification: its path and the methods it has. */
 const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] = [
   ["/v1/runs", ["POST"]],
-  [`/v1/runs/${ID}`, ["GET", "HEAD"]],
+  [`/v1/runs/${ID}`, ["GET", "HEAD", "DELETE"]],
   [`/v1/runs/${ID}/cost`, ["GET", "HEAD"]],
   [`/v1/runs/${ID}/events`, ["POST"]],
   [`/v1/runs/${ID}/finish`, ["POST"]],
@@ -25,6 +25,8 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   [`/v1/rate-card/rate_${"0".repeat(26)}`, ["DELETE"]],
   ["/v1/rate-card/reprice", ["GET", "HEAD", "POST"]],
   [`/v1/rate-card/reprice/reprice_${"0".repeat(26)}`, ["GET", "HEAD"]],
+  ["/v1/customers/acme", ["DELETE"]],
+  [`/v1/deletions/${"0".repeat(26)}`, ["GET", "HEAD"]],
   ["/v1/agents", ["GET", "HEAD"]],
   ["/v1/agents/nightly", ["GET", "HEAD"]],
   ["/v1/spend", ["GET", "HEAD"]],
@@ -45,6 +47,8 @@ Deno.test("decision 43: the table of routes here is the table of the service", (
   const patterns = ROUTES.map(([path]) =>
     path.replace(/(runs|keys)\/[a-z]+_eu_[0-9a-f]+|(rate-card|reprice)\/[a-z]+_.+/, "$1$2/:id")
       .replace("agents/nightly", "agents/:slug")
+      .replace("customers/acme", "customers/:customer_id")
+      .replace(/deletions\/0+/, "deletions/:id")
   );
   // Building the table calls nothing of what the handlers need.
   const served = routeTable({} as AppDeps).map(({ path }) => path);
