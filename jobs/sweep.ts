@@ -4,8 +4,9 @@
  * How far it is stands in the store with a version, so of several processes one sweeps, and what a killed
  * one left is taken up again. It has a loop of its own, and rests while calls come in.
  */
+import type { Team } from "../domain/credentials.ts";
 import { StorageUnavailable } from "../domain/errors.ts";
-import { HORIZONS } from "../domain/retention/retention.ts";
+import { type Horizon, HORIZONS } from "../domain/retention/retention.ts";
 import {
   addSwept,
   isSweepDue,
@@ -28,6 +29,32 @@ export interface SweepDeps {
   readonly calls: () => number;
   /** Takes one line about how far it is. */
   readonly log: (line: string) => void;
+  /** Told of each step that is done. */
+  readonly onStep?: (step: SweptStep) => void;
+}
+
+/** What one step of a sweep removed, or would. */
+export interface SweptStep {
+  readonly team: Team;
+  readonly horizon: Horizon;
+  readonly counts: SweepCounts;
+}
+
+/** Goes through all that is due of a team, a step each time it is asked for one. */
+export async function* sweepTeam(
+  store: Pick<SweepStore, "step">,
+  team: Team,
+  nowMs: number,
+  dryRun: boolean,
+): AsyncGenerator<SweptStep> {
+  for (const horizon of HORIZONS) {
+    let from: object | null = null;
+    do {
+      const { counts, next } = await store.step(team, horizon, nowMs, from, dryRun);
+      yield { team, horizon, counts };
+      from = next;
+    } while (from !== null);
+  }
 }
 
 /** Rest after a step while calls come in, as a multiple of the time it took: a tenth of it is work. */
@@ -67,12 +94,21 @@ export class SweepJob {
   }
 
   /** Sweeps the present night, unless it is swept; answers its report when this call finished it. */
-  async sweepIfDue(): Promise<SweepReport | null> {
+  sweepIfDue(): Promise<SweepReport | null> {
+    return this.#begin(isSweepDue);
+  }
+
+  /** Sweeps also a night that is swept, or that another process is at, which stops then. */
+  sweepNow(): Promise<SweepReport | null> {
+    return this.#begin(() => true);
+  }
+
+  async #begin(isWanted: typeof isSweepDue): Promise<SweepReport | null> {
     const { store, now } = this.#deps;
     const startedAt = now();
     const night = nightOf(startedAt);
     const known = await store.report(night);
-    if (!isSweepDue(known?.report ?? null, startedAt)) return null;
+    if (!isWanted(known?.report ?? null, startedAt)) return null;
     const counts = known?.report.counts ?? NOTHING_SWEPT;
     const report = { night, startedAt, toldAt: startedAt, finishedAt: null, teams: 0, counts };
     const begun = await store.tell(known, report);
@@ -120,21 +156,17 @@ export class SweepJob {
   }
 
   /** Sweeps a team step by step, with rests; ends early when the job stops. */
-  async *#steps(
-    team: Parameters<SweepStore["step"]>[0],
-    nowMs: number,
-  ): AsyncGenerator<SweepCounts> {
-    for (const horizon of HORIZONS) {
-      let from: object | null = null;
-      do {
-        if (this.#stopped) return;
-        const [startMs, calls] = [performance.now(), this.#deps.calls()];
-        const { counts, next } = await this.#deps.store.step(team, horizon, nowMs, from, false);
-        yield counts;
-        from = next;
-        if (this.#deps.calls() === calls) continue;
+  async *#steps(team: Team, nowMs: number): AsyncGenerator<SweepCounts> {
+    if (this.#stopped) return;
+    let [startMs, calls] = [performance.now(), this.#deps.calls()];
+    for await (const step of sweepTeam(this.#deps.store, team, nowMs, false)) {
+      this.#deps.onStep?.(step);
+      yield step.counts;
+      if (this.#deps.calls() !== calls) {
         await this.#alarm.wait(REST * (performance.now() - startMs));
-      } while (from !== null);
+      }
+      if (this.#stopped) return;
+      [startMs, calls] = [performance.now(), this.#deps.calls()];
     }
   }
 

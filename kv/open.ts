@@ -15,7 +15,28 @@ import { createStore, type Store } from "./store.ts";
 /** The store cannot be used; the message says why and what to do, in one line. */
 export class StoreRefused extends Error {
   /** Tells this error from others in logs. */
-  override readonly name = "StoreRefused";
+  override readonly name: string = "StoreRefused";
+}
+
+/** Another process has the file. */
+export class StoreInUse extends StoreRefused {
+  /** Tells this error from others in logs. */
+  override readonly name = "StoreInUse";
+
+  /**
+   * Says which.
+   *
+   * @param location the file
+   * @param owner id of the process
+   * @param advice what to do
+   */
+  constructor(
+    location: string,
+    readonly owner: string,
+    advice = "stop it, or set RUNLEDGER_KV to another file",
+  ) {
+    super(`${location} is in use by process ${owner}: ${advice}`);
+  }
 }
 
 /** A store that can be closed. */
@@ -63,6 +84,23 @@ export async function openStore(
  * @throws {StoreRefused} when there is none, or it cannot be opened
  */
 export async function openBeside(location: string): Promise<OpenStore> {
+  await requireLedger(location);
+  const kv = await openKv(location);
+  return openHandles({ kv, reader: null, lock: null }, backEndOf(location), false);
+}
+
+/**
+ * Opens a store that is there as its owner, with the lock.
+ *
+ * @throws {StoreInUse} when another process has it
+ * @throws {StoreRefused} when there is none, or it cannot be opened
+ */
+export async function openOwned(location: string): Promise<OpenStore> {
+  await requireLedger(location);
+  return await openStore(location);
+}
+
+async function requireLedger(location: string): Promise<void> {
   if (location === ":memory:") {
     throw new StoreRefused("A ledger in memory ends with its process: name a file or a URL");
   }
@@ -70,8 +108,6 @@ export async function openBeside(location: string): Promise<OpenStore> {
   if (found === null) {
     throw new StoreRefused(`There is no ledger at ${location}: name the file of RUNLEDGER_KV`);
   }
-  const kv = await openKv(location);
-  return openHandles({ kv, reader: null, lock: null }, backEndOf(location), false);
 }
 
 /** A shared KV may be the back end with the smallest limits; nothing tells which it is. */
@@ -126,9 +162,7 @@ async function lockFile(location: string): Promise<Deno.FsFile> {
   if (!await file.tryLock(true)) {
     file.close();
     const owner = (await Deno.readTextFile(path)).trim();
-    throw new StoreRefused(
-      `${location} is in use by process ${owner}: stop it, or set RUNLEDGER_KV to another file`,
-    );
+    throw new StoreInUse(location, owner);
   }
   await file.truncate();
   await file.write(new TextEncoder().encode(`${Deno.pid}\n`));

@@ -2,7 +2,7 @@
 import { type AuditResult, auditStore, type TeamAudit } from "../kv/audit/audit.ts";
 import { parseOptions } from "./client.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
-import { type Io, processIo, runTool, type Screen } from "./progress.ts";
+import { countText, createCounter, type Io, processIo, runTool } from "./progress.ts";
 
 const HELP = [
   "deno task audit [--kv=FILE]",
@@ -15,9 +15,6 @@ const HELP = [
 /** What the command exits with. */
 const EXIT = { exact: 0, different: 1, busy: 4 } as const;
 
-/** Runs between two lines of progress, where they cannot be drawn over each other. */
-const RUNS_PER_LINE = { terminal: 100, elsewhere: 10_000 } as const;
-
 /** Runs the command; answers its exit code. */
 export function audit(args: readonly string[], io: Io): Promise<number> {
   return runTool(io, async () => {
@@ -27,8 +24,8 @@ export function audit(args: readonly string[], io: Io): Promise<number> {
       return EXIT.exact;
     }
     const { result, location } = await withLedger(values.kv, async (store, location) => {
-      using runs = countRuns(io.screen);
-      return { result: await auditStore(store, { onRun: runs.step }), location };
+      using runs = createCounter(io.screen, "runs");
+      return { result: await auditStore(store, { onRun: () => runs.add(1) }), location };
     });
     result.teams.map(teamLine).forEach((line) => io.out(line));
     tellDifferences(result, io);
@@ -39,8 +36,8 @@ export function audit(args: readonly string[], io: Io): Promise<number> {
 }
 
 function teamLine({ team, state, runs, events, differences }: TeamAudit): string {
-  const told = state === "different" ? count(differences, "difference") : state;
-  return `${team}: ${told}, ${count(runs, "run")}, ${count(events, "event")}`;
+  const told = state === "different" ? countText(differences, "difference") : state;
+  return `${team}: ${told}, ${countText(runs, "run")}, ${countText(events, "event")}`;
 }
 
 function tellDifferences({ differences, differenceCount }: AuditResult, io: Io): void {
@@ -50,39 +47,20 @@ function tellDifferences({ differences, differenceCount }: AuditResult, io: Io):
     io.out(`    stored is:      ${found}`);
   }
   const more = differenceCount - differences.length;
-  if (more > 0) io.out(`  and ${count(more, "difference")} more`);
+  if (more > 0) io.out(`  and ${countText(more, "difference")} more`);
 }
 
 function verdict({ teams, differenceCount }: AuditResult, location: string): string {
   if (differenceCount > 0) {
-    return `${count(differenceCount, "difference")} in ${location}: keep a copy of the file, ` +
+    return `${countText(differenceCount, "difference")} in ${location}: keep a copy of the file, ` +
       "see docs/OPERATIONS.md";
   }
   const busy = teams.filter(({ state }) => state === "busy").length;
   if (busy > 0) {
-    return `${count(busy, "team")} changed all the time and could not be compared: ` +
+    return `${countText(busy, "team")} changed all the time and could not be compared: ` +
       "audit again at a quieter time, or with the service stopped";
   }
   return `${location} is exact: every sum is that of its parts`;
-}
-
-/** Counts runs on the screen: how many there will be is not known. */
-function countRuns(screen: Screen): Disposable & { readonly step: () => void } {
-  let runs = 0;
-  const every = screen.isTerminal ? RUNS_PER_LINE.terminal : RUNS_PER_LINE.elsewhere;
-  return {
-    step() {
-      if (++runs % every !== 0) return;
-      screen.write(screen.isTerminal ? `\r${runs} runs` : `${runs} runs\n`);
-    },
-    [Symbol.dispose]() {
-      if (screen.isTerminal && runs >= every) screen.write("\n");
-    },
-  };
-}
-
-function count(number: number, thing: string): string {
-  return `${number} ${thing}${number === 1 ? "" : "s"}`;
 }
 
 if (import.meta.main) Deno.exit(await audit(Deno.args, processIo()));

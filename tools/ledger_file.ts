@@ -1,7 +1,7 @@
 /** The ledger that a tool works on: the file of a service that may be running. */
 import { parseConfig } from "../config.ts";
 import { StorageUnavailable } from "../domain/errors.ts";
-import { openBeside, type OpenStore, StoreRefused } from "../kv/open.ts";
+import { openBeside, openOwned, type OpenStore, StoreInUse, StoreRefused } from "../kv/open.ts";
 import { ToolFailure, UsageError } from "./progress.ts";
 
 /** Options of every tool that works on a ledger. */
@@ -21,14 +21,15 @@ class LedgerRefused extends ToolFailure {
   override readonly exitCode = 3;
 }
 
-/** Opens a ledger for as long as a tool works on it. */
+/** Opens a ledger for as long as a tool works on it, also beside a running service. */
 export async function withLedger<T>(
   named: string | undefined,
   work: (store: OpenStore, location: string) => Promise<T>,
+  open: (location: string) => Promise<OpenStore> = openBeside,
 ): Promise<T> {
   const location = locationOf(named ?? Deno.env.get("RUNLEDGER_KV"));
   try {
-    const store = await openBeside(location);
+    const store = await open(location);
     try {
       return await work(store, location);
     } finally {
@@ -41,6 +42,25 @@ export async function withLedger<T>(
     }
     throw error;
   }
+}
+
+/**
+ * The same for a tool that must be alone on the file.
+ *
+ * @param advice what to do where a service has it
+ */
+export function withOwnLedger<T>(
+  named: string | undefined,
+  advice: string,
+  work: (store: OpenStore, location: string) => Promise<T>,
+): Promise<T> {
+  return withLedger(named, work, async (location) => {
+    try {
+      return await openOwned(location);
+    } catch (error) {
+      throw error instanceof StoreInUse ? new StoreInUse(location, error.owner, advice) : error;
+    }
+  });
 }
 
 /** The setting as the service reads it. */

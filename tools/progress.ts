@@ -69,6 +69,38 @@ export function progressLine(what: string, done: number, total: number): string 
   return `${what} ${bar} ${percent} % (${`${done}`.padStart(`${total}`.length)}/${total})`;
 }
 
+/** Counts what nobody knows the number of. Dispose it before anything else is written. */
+export interface Counter extends Disposable {
+  /** So many more are done. */
+  add(count: number): void;
+}
+
+/** Things between two counts shown, where they cannot be drawn over each other. */
+const THINGS_PER_LINE = { terminal: 100, elsewhere: 10_000 } as const;
+
+/** Shows a count: one line redrawn on a terminal, a line now and then elsewhere. */
+export function createCounter(screen: Screen, things: string): Counter {
+  const every = screen.isTerminal ? THINGS_PER_LINE.terminal : THINGS_PER_LINE.elsewhere;
+  let [done, drawn] = [0, 0];
+  return {
+    add(count) {
+      done += count;
+      const mark = Math.floor(done / every);
+      if (mark === drawn) return;
+      drawn = mark;
+      screen.write(screen.isTerminal ? `\r${done} ${things}` : `${done} ${things}\n`);
+    },
+    [Symbol.dispose]() {
+      if (screen.isTerminal && drawn > 0) screen.write("\n");
+    },
+  };
+}
+
+/** A number of things in words. */
+export function countText(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
+}
+
 /** Runs a tool and answers its exit code; a failure becomes one line. */
 export async function runTool(io: Io, tool: () => Promise<number>): Promise<number> {
   try {

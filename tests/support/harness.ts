@@ -149,9 +149,10 @@ export class Harness implements AsyncDisposable {
     this.#server = serve(app.fetch, "127.0.0.1", 0);
   }
 
-  /** Stops the service and starts it again on the same file. */
-  async restart(): Promise<void> {
+  /** Stops the service and starts it again on the same file, after what is done to it meanwhile. */
+  async restart(meanwhile: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     await this.#stop();
+    await meanwhile();
     await this.#start();
   }
 

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import {
+  createCounter,
   createProgress,
   progressLine,
   runTool,
@@ -33,6 +34,21 @@ Deno.test("fewer steps than tenths give a line each", () => {
   const recorder = new Recorder(false);
   stepTo(recorder, 3);
   assertEquals(recorder.drawn.map((text) => /(\d+) %/.exec(text)?.[1]), ["33", "66", "100"]);
+});
+
+Deno.test("a count without an end is redrawn each hundred, elsewhere a line for ten thousand", () => {
+  const drawn = (isTerminal: boolean, ...counts: number[]) => {
+    const recorder = new Recorder(isTerminal);
+    {
+      using counter = createCounter(recorder.screen, "runs");
+      counts.forEach((count) => counter.add(count));
+    }
+    return recorder.drawn;
+  };
+  assertEquals(drawn(true, 99), []);
+  assertEquals(drawn(true, 99, 40, 40, 40), ["\r139 runs", "\r219 runs", "\n"]);
+  assertEquals(drawn(false, 9_999), []);
+  assertEquals(drawn(false, 9_999, 41, 40, 10_000), ["10040 runs\n", "20080 runs\n"]);
 });
 
 Deno.test("a failure is one line and its exit code; a bug is thrown on", async () => {
