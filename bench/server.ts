@@ -2,7 +2,8 @@
  * The service under load, in a process of its own, over one of these stores:
  *
  * - `ours`: the ledger on disk as it ships;
- * - `workless`: the same without the worker behind the requests;
+ * - `sweeping`: the same with the nightly sweep at work;
+ * - `workless`: the first without the worker behind the requests;
  * - `alone`: that with a commit of its own for each write;
  * - `queued`: one commit with one queue message for each finish, and a consumer of the queue;
  * - `checked`: one commit with one checked key for each event;
@@ -68,9 +69,10 @@ async function runsOf(kind: SideKind, file: string, store: Store): Promise<RunSt
 
 const [name = "ours", file = ":memory:", teams = "1"] = Deno.args;
 const kind = name as SideKind;
-const onDisk = kind === "ours" || kind === "workless" || kind === "alone";
+const whole = kind === "ours" || kind === "sweeping";
+const onDisk = whole || kind === "workless" || kind === "alone";
 const limits = kind === "alone" ? ALONE : undefined;
-const store = await openStore(onDisk ? file : ":memory:", limits, kind === "ours");
+const store = await openStore(onDisk ? file : ":memory:", limits, whole);
 const environment = {
   now: () => Date.now(),
   random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),
@@ -78,12 +80,14 @@ const environment = {
 await createTeams(store, Number(teams));
 const rateCards = createRateCardStore(store, environment);
 const log = createLineLog(Deno.stdout).write;
-const { reprices, deletions } = kind === "ours"
+const { reprices, deletions, sweep } = whole
   ? startBackground(store, rateCards, environment, log)
   : {
     reprices: createRepriceStore(store, rateCards, environment),
     deletions: createDeletionStore(store, new TeamCommits(store), environment.now),
+    sweep: null,
   };
+if (kind === "sweeping") sweep?.start();
 const app = createApp({
   region: "eu",
   runs: await runsOf(kind, file, store),

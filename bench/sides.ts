@@ -2,7 +2,14 @@
 import { end, scriptArguments, spawn } from "./children.ts";
 
 /** What a server keeps its runs in; `server.ts` says what each is. */
-export type SideKind = "ours" | "workless" | "alone" | "queued" | "checked" | "nothing";
+export type SideKind =
+  | "ours"
+  | "sweeping"
+  | "workless"
+  | "alone"
+  | "queued"
+  | "checked"
+  | "nothing";
 
 /** A running server. Always `await using`. */
 export interface Side extends AsyncDisposable {

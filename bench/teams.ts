@@ -1,6 +1,7 @@
 /** Teams with keys that the load generator can work out: team number `n` has the key `n` in hex. */
 import { createCredentialStore, createTeam, ensureFirstTeam } from "../kv/teams/credentials.ts";
-import type { Store } from "../kv/store.ts";
+import { keys } from "../kv/keys.ts";
+import { getMany, type Store } from "../kv/store.ts";
 
 const REGION = "eu";
 const SPEC = { name: "bench", grant: { kind: "api_key", scopes: ["ingest", "read"] } } as const;
@@ -14,7 +15,10 @@ function hexOf(n: number): string {
   return n.toString(16).padStart(32, "0");
 }
 
-/** Creates teams 1 to `count`, none with a request rate; on a file that has them, `count` must be 1. */
+/**
+ * Creates teams 1 to `count`, none with a request rate. On a file that has them, `count` must be 1, and
+ * the team stays on its plan.
+ */
 export async function createTeams(store: Store, count: number): Promise<void> {
   let secret: Uint8Array | null = null;
   const environment = {
@@ -25,7 +29,9 @@ export async function createTeams(store: Store, count: number): Promise<void> {
   };
   const options = { region: REGION, refusedSecret: null } as const;
   const credentials = createCredentialStore(store, environment, options);
-  const first = { region: REGION, key: keyOf(1), tier: "enterprise" } as const;
+  const [known] = await getMany(store, [keys.firstTeam()]);
+  const tier = known?.versionstamp ? null : "enterprise";
+  const first = { region: REGION, key: keyOf(1), tier } as const;
   await ensureFirstTeam(store, credentials, environment, first);
   for (let n = 2; n <= count; n++) {
     const team = await createTeam(store, "enterprise");
