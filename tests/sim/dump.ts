@@ -16,7 +16,8 @@ const ELSE = new Set([
   "rate",
   "rollup",
   "rollup_version",
-  "model_run",
+  "run_by",
+  "expiry",
   "agent_activity",
 ]);
 

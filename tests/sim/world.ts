@@ -14,6 +14,8 @@ import { Worker } from "../../jobs/worker.ts";
 import { BACK_ENDS } from "../../kv/kv_limits.ts";
 import { createPipelineStore } from "../../kv/pipeline/pipeline_store.ts";
 import { createSpendStore } from "../../kv/pipeline/rollups.ts";
+import { TeamCommits } from "../../kv/pipeline/team_commits.ts";
+import { createDeletionStore } from "../../kv/retention/deletions.ts";
 import { createRepriceStore } from "../../kv/reprice/reprice_jobs.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import { createStore, isReady, type Store } from "../../kv/store.ts";
@@ -164,12 +166,14 @@ export class World implements AsyncDisposable {
     const first = { region: "eu", key: KEY, tier } as const;
     this.team = (await ensureFirstTeam(store, credentials, environment, first)).team;
     const rateCards = createRateCardStore(store, environment);
+    const commits = new TeamCommits(store);
     const reprices = createRepriceStore(store, rateCards, environment);
+    const deletions = createDeletionStore(store, commits, environment.now);
     const log = (line: string) => void this.log.push(line);
     const worker = new Worker({
-      store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), environment.now),
+      store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), environment.now, commits),
       handlers: STAGE_HANDLERS,
-      reprices,
+      jobs: [reprices, deletions],
       now: environment.now,
       log,
       failurePauseMs: 1,
@@ -191,6 +195,7 @@ export class World implements AsyncDisposable {
       agents: createAgentStore(store),
       rateCards,
       reprices,
+      deletions,
       environment,
       // A minute passes before each request: the rate limit is not what is looked at here.
       limits: createRequestLimits(() => 60_000 * minutes++),
