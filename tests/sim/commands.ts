@@ -16,27 +16,40 @@ export interface Play {
   readonly history: Request[];
   readonly revisions: Revisions;
   readonly cells: Cells;
+  /** Whether commits of it meet faults. */
+  readonly isFaulty: boolean;
   /** What was done, for whoever must understand a failure. */
   readonly told: string[];
 }
 
+/** Tries of one call: more than there are faults in a sequence. */
+const ATTEMPTS_MAX = 100;
+
 /** One thing that is done to both. */
 export type Command = fc.AsyncCommand<Play, World>;
 
-/** Sends a call to the service and to the model, and compares their answers. */
+/** Sends a call to the service, again until it is acknowledged, and to the model; compares answers. */
 export async function call(play: Play, world: World, request: Request): Promise<void> {
-  const told = await send(world, request);
-  assert(told !== null, "an answer 503 without a reason");
-  const isMinted = told.status < 400 && request.id === undefined &&
-    (request.fields.id ?? null) === null;
+  let told = await send(world, request);
+  const isRepeated = told === null;
+  for (let attempt = 2; told === null; attempt++) {
+    assert(play.isFaulty && attempt < ATTEMPTS_MAX, "never acknowledged");
+    told = await send(world, request);
+  }
+  const isMinted = told.status < 400 && isUnnamed(request);
   const known = isMinted
     ? { ...request, minted: checkMinted(told.id, play.state, world.nowMs) }
     : request;
   const [next, answer] = step(play.state, known, world.nowMs);
   play.cells.call(play.state, known, answer);
-  checkAnswer(known, told, answer);
+  checkAnswer(known, told, answer, isRepeated ? [step(next, known, world.nowMs)[1]] : []);
   play.state = next;
   play.history.push(request);
+}
+
+/** A heartbeat without an id is another run each time it is sent. */
+function isUnnamed({ call, fields }: Request): boolean {
+  return (call === "heartbeat" || call === "ping") && (fields.id ?? null) === null;
 }
 
 /** A call that is made when its turn comes, after the clock has moved on. */
@@ -47,8 +60,10 @@ class Call implements Command {
     readonly make: (history: readonly Request[]) => Request | undefined,
   ) {}
 
-  check({ history }: Readonly<Play>): boolean {
-    return this.make(history) !== undefined;
+  check({ history, isFaulty }: Readonly<Play>): boolean {
+    const request = this.make(history);
+    // Nobody could tell whether one without an id was stored when its answer was lost.
+    return request !== undefined && !(isFaulty && isUnnamed(request));
   }
 
   async run(play: Play, world: World): Promise<void> {

@@ -20,8 +20,13 @@ export const KINDS = [
 ] as const;
 export type Kind = typeof KINDS[number];
 
-/** What happens at the commits of a run: one kind of fault at one of them. */
-export class Plan {
+/** What happens to each commit in turn. */
+export interface Plan {
+  next(): Fault;
+}
+
+/** One kind of fault at one commit. */
+export class OneFault implements Plan {
   /** Commits since it was started. */
   commits = 0;
   #isUnderWay = false;

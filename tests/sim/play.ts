@@ -2,12 +2,17 @@
 import fc from "fast-check";
 import { Cells } from "./cells.ts";
 import { checkAll, Revisions } from "./check.ts";
-import { call, type Command, type Play, sequences } from "./commands.ts";
+import { call, type Play, sequences } from "./commands.ts";
 import { instant, type State, TIERS } from "./shape.ts";
-import { World } from "./world.ts";
+import { hurriedTimers, openFaulty } from "./faults.ts";
+import { type Fault, FAULTS } from "../support/fault_kv.ts";
+import type { World } from "./world.ts";
 
 /** Commands of the longest sequence; on average they have half of that. */
 const COMMANDS_MAX = 120;
+
+/** Commits of a sequence that may meet faults. */
+const FAULTS_MAX = 90;
 
 /** Milliseconds a failing sequence is made smaller for. */
 const SHRINK_MS = 30_000;
@@ -23,11 +28,27 @@ const tiers = fc.constantFrom<State["tier"][]>(
   "business",
   "enterprise",
 );
-const plays = fc.tuple(tiers, sequences(COMMANDS_MAX));
+
+/** What happens to the first commits of a sequence; to most sequences nothing. */
+const faults = fc.oneof(
+  { weight: 2, arbitrary: fc.constant<Fault[]>([]) },
+  {
+    weight: 1,
+    arbitrary: fc.array(
+      fc.oneof(
+        { weight: 4, arbitrary: fc.constant<Fault>("none") },
+        { weight: 1, arbitrary: fc.constantFrom(...FAULTS) },
+      ),
+      { maxLength: FAULTS_MAX, size: "max" },
+    ),
+  },
+);
+const plays = fc.tuple(tiers, faults, sequences(COMMANDS_MAX));
+type Played = typeof plays extends fc.Arbitrary<infer T> ? T : never;
 
 /** Plays the sequence of a seed; answers what went wrong with the smallest one that still fails. */
 export async function playSeed(seed: number, cells: Cells): Promise<string | null> {
-  const property = fc.asyncProperty(plays, ([tier, commands]) => playOne(tier, commands, cells));
+  const property = fc.asyncProperty(plays, (played) => playOne(played, cells));
   const options = { seed, numRuns: 1, interruptAfterTimeLimit: SHRINK_MS };
   const { failed, errorInstance } = await fc.check(property, options);
   if (!failed) return null;
@@ -36,22 +57,26 @@ export async function playSeed(seed: number, cells: Cells): Promise<string | nul
 }
 
 async function playOne(
-  tier: State["tier"],
-  commands: Iterable<Command>,
+  [tier, faults, commands]: Played,
   cells: Cells,
   atEnd: (world: World) => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
-  const play = begin(tier, cells);
+  const play = begin(tier, cells, faults.length > 0);
+  using _ = hurriedTimers();
   try {
-    await using world = await World.open({ tier });
+    let commits = -Infinity;
+    const plan = { next: () => faults[commits++] ?? "none" };
+    await using world = await openFaulty(plan, { tier });
     await world.putRates();
     if (tier === "free") await fill(play, world);
+    commits = 0;
     await fc.asyncModelRun(() => ({ model: play, real: world }), commands);
     await checkAll(world, play.state, play.revisions);
     await atEnd(world);
   } catch (error) {
     const why = error instanceof Error ? error.stack : String(error);
-    throw new Error(`${tier}\n${play.told.join("\n")}\n${why}`, { cause: error });
+    const what = [`${tier} team`, `faults: ${faults.join(", ") || "none"}`, ...play.told, why];
+    throw new Error(what.join("\n"), { cause: error });
   }
 }
 
@@ -59,9 +84,8 @@ async function playOne(
 export async function replay(seed: number): Promise<string[]> {
   const [played] = fc.sample(plays, { seed, numRuns: 1 });
   if (played === undefined) throw new TypeError("A seed makes one sequence");
-  const [tier, commands] = played;
   const lines: string[] = [];
-  await playOne(tier, commands, new Cells(), async (world) => {
+  await playOne(played, new Cells(), async (world) => {
     lines.push(...world.answers, ...await dump(world));
   });
   return withoutNames(lines);
@@ -91,9 +115,9 @@ function withoutNames(lines: readonly string[]): string[] {
 }
 
 /** A play at its beginning. */
-export function begin(tier: State["tier"], cells = new Cells()): Play {
+export function begin(tier: State["tier"], cells = new Cells(), isFaulty = false): Play {
   const state: State = { tier, runs: {}, agents: {}, usage: {} };
-  return { state, history: [], revisions: new Revisions(), cells, told: [] };
+  return { state, history: [], revisions: new Revisions(), cells, isFaulty, told: [] };
 }
 
 async function fill(play: Play, world: World): Promise<void> {

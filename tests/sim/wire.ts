@@ -13,7 +13,11 @@ export async function send(world: World, request: Request): Promise<Told | null>
   const response = request.call === "ping"
     ? await world.send("GET", `/v1/ping?${queryText(request.fields)}`, undefined, acceptOf(request))
     : await world.send("POST", pathOf(request), bodyText(request.fields));
-  if (response.status === 503) return null;
+  if (response.status === 503) {
+    assertMatch(response.headers.get("Retry-After") ?? "", /^[1-5]$/);
+    assertMatch(response.text, /\bstorage_unavailable\b/);
+    return null;
+  }
   assert(response.status < 500, `${response.status} ${response.text}`);
   return toldOf(request, response);
 }

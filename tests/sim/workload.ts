@@ -4,7 +4,7 @@ import { RUN_IDS } from "./requests.ts";
 import { type Fields, instant, type Request } from "./shape.ts";
 
 /** Calls that are sent at once, or something else that is done. */
-export type Step = readonly Request[] | "sum up" | "double rates" | "rates" | "reprice";
+export type Step = readonly Request[] | "sum up" | "double rates" | "rates" | "dry run" | "reprice";
 
 const runId = (n: number) => RUN_IDS[0]?.replace(/.$/, `${n}`) ?? "";
 
@@ -49,6 +49,8 @@ export const WORKLOAD: readonly Step[] = [
   "sum up",
   [events(3, log(5), log(5)), open(3)],
   "rates",
+  "dry run",
+  "sum up",
   "reprice",
   "sum up",
   [heartbeat(4, { output_tokens: 9, feature: "search" })],
