@@ -19,6 +19,7 @@ import { requireCredential, requireScope } from "./guards/credential.ts";
 import { requireHost } from "./guards/host.ts";
 import { limitRate } from "./guards/rate.ts";
 import { Room } from "./guards/room.ts";
+import { pathOf } from "./path.ts";
 import { ping } from "./ping.ts";
 import { createPipeline } from "./pipeline.ts";
 import { deleteRate, listRates, matchRate, putRate } from "./rate_card.ts";
@@ -63,7 +64,7 @@ export function routeTable(deps: AppDeps): Route[] {
 
 /** Builds the application. It opens nothing and keeps no state of its own. */
 export function createApp(deps: AppDeps): Hono<Facts> {
-  const app = new Hono<Facts>();
+  const app = new Hono<Facts>({ getPath: pathOf });
   const room = new Room();
   const pipeline = createPipeline(deps, room);
   const table = routeTable(deps);

@@ -29,10 +29,28 @@ export function requireCredential(deps: AppDeps, requirement: Requirement): Guar
     if (!secret.ok) return refuseCredential(deps, c, secret.problem);
     const found = credentials.find(secret.value);
     // Known credentials are answered from memory, and then nothing needs to be awaited.
-    return found instanceof Promise
-      ? found.then((principal) => admit(c, principal))
-      : admit(c, found);
+    if (found !== null && !(found instanceof Promise)) return admit(c, found);
+    return atFixedTime(found).then((principal) => admit(c, principal));
   };
+}
+
+/** Milliseconds after which a credential that is looked for in vain is refused: far more than it takes. */
+export const REFUSED_AFTER_MS = 5;
+
+/**
+ * Waits for a credential. That there is none is known at a fixed time, so that it does not tell a
+ * revoked one, which takes longer to find, from one that never was.
+ */
+async function atFixedTime(found: Promise<Principal | null> | null): Promise<Principal | null> {
+  const { promise: due, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, REFUSED_AFTER_MS);
+  try {
+    const principal = await found;
+    if (principal === null) await due;
+    return principal;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /**

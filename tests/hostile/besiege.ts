@@ -1,4 +1,4 @@
-/** Rounds of hostile requests: what is refused is sent once more, and must leave no trace at all. */
+/** Rounds of hostile requests: what is refused is sent once more, and must leave no trace. */
 import { auditStore } from "../../kv/audit/audit.ts";
 import { median } from "../../bench/stats.ts";
 import { Random } from "../../tools/random.ts";
@@ -55,7 +55,7 @@ export async function besiege(
   return outcome();
 }
 
-/** What was refused must be refused again, unless it asks for what may have come to be meanwhile. */
+/** What was refused must be refused again, unless it reads what may have come to be meanwhile. */
 function onceMore(shot: Shot): Shot {
   return { ...shot, mustRefuse: !shot.isRead };
 }

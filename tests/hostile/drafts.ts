@@ -161,10 +161,10 @@ export class Drafts {
     return membersOf({ provider: "openai", model, effective_from: null, ...rates, tiers });
   }
 
-  /** Never a good one: each would be a credential more to list. */
+  /** Never a good one, whatever else is spoilt: each would be a credential more to list. */
   #badKey(): string {
-    const body = membersOf({ kind: "api_key", name: "x", scopes: ["ingest"] });
-    return this.#object([...body, ["kind", this.#random.pick(['"opk"', "null", "[]", '""'])]]);
+    const kind = this.#random.pick(["opk", "", "API_KEY"]);
+    return this.#object(membersOf({ kind, name: "", scopes: ["ingest", "root"] }));
   }
 
   #object(members: Members, chance = 1): string {

@@ -1,6 +1,6 @@
 /**
- * Hostile input for as long as wanted: no 5xx, no answer later than a second, nothing stored of what is
- * refused, and no more memory in the end than in the beginning.
+ * Hostile input for as long as wanted: no 5xx, no answer later than a second, nothing stored of what
+ * is refused, and no more memory in the end than in the beginning.
  *
  * Usage: deno task hostile [COUNT] [SEED]
  */

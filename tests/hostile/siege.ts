@@ -134,7 +134,7 @@ class Lane implements Disposable {
       else if (place === 0 && isFresh) this.#closedAtOnce(shot);
       if (answer !== null && answer.status >= 400) this.refused.push(shot);
       if (!isClosed) continue;
-      // A body that is refused unread takes its connection with it, and nothing behind it was heard.
+      // A body that is refused unread takes its connection with it: nothing behind it was heard.
       this[Symbol.dispose]();
       await sent;
       return shots.slice(answer === null && !(place === 0 && isFresh) ? place : place + 1);

@@ -51,7 +51,7 @@ function withPath(random: Random): Draft {
 /** Where somebody might want to get to. */
 const ELSEWHERE = ["/healthz", "/readyz", "/v1/keys", "/v1/usage", "/v1/agents"] as const;
 
-/** A request for a path that is not there, with another path wherever a server might look for one. */
+/** A request for what is not there, with a path wherever a server might look for one. */
 export function misled(random: Random): Shot {
   const there = random.pick(ELSEWHERE);
   const nowhere = random.pick(["/nope", "/v1", "/v1/nope", "/"]);
@@ -80,6 +80,8 @@ export function misled(random: Random): Shot {
     `${nowhere}#${there}`,
     `${nowhere}?#${there}`,
     `http://x${nowhere}`,
+    `http://x?${there}`,
+    `http://x#${there}`,
     `http://x${there}/..${nowhere}`,
     `http://x${there}:80${nowhere}`,
     `http://user:pw@x${nowhere}?${there}`,

@@ -1,4 +1,4 @@
-/** Ids, instants, JSON values and texts that look right and are not, with some among them that are. */
+/** Ids, instants, JSON values and texts that look right and are not, and some that are. */
 import type { Random } from "../../tools/random.ts";
 
 const long = (unit: string, count: number) => JSON.stringify(unit.repeat(count));

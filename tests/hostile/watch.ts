@@ -1,4 +1,4 @@
-/** What the system tells of processes while they work: their memory, and how long they were kept waiting. */
+/** What the system tells of a process: its memory, and how long it was kept waiting. */
 import { parseUsage } from "../../bench/process.ts";
 
 const LOOK_MS = 250;
@@ -25,7 +25,7 @@ export class Watch implements Disposable {
 
   /**
    * Milliseconds since a moment in which the service, or this process, was ready to run while the
-   * machine was busy with something else. An answer that is late by them says nothing of the service.
+   * machine was busy with something else: being late by them says nothing of the service.
    */
   keptWaitingMs(sinceMs: number): number {
     const before = this.#looks.findLast(({ atMs }) => atMs <= sinceMs) ?? this.#looks[0];

@@ -67,6 +67,14 @@ export class RawSocket implements Disposable {
     return { status, headers, body: empty ? "" : await this.#body(headers) };
   }
 
+  /** Everything the server says until it ends the connection, byte for byte a character. */
+  async rest(): Promise<string> {
+    while (await this.#more());
+    const text = new TextDecoder("latin1").decode(this.#received);
+    this.#received = new Uint8Array();
+    return text;
+  }
+
   /** Whether the server ends the connection and has nothing more to say. */
   async ended(): Promise<boolean> {
     return this.#received.length === 0 && !await this.#more();

@@ -1,0 +1,126 @@
+/** Nothing but the path of the target chooses the route, however else a path is named or written. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { aRun, runId } from "../support/builders.ts";
+import { Harness } from "../support/harness.ts";
+import { ask, AUTH, BODY, get, head, LENGTH, unharmed } from "../support/raw_socket.ts";
+
+/** Headers by which proxies and frameworks let themselves be told another path, host or method. */
+const MISLEADING = [
+  "X-Forwarded-Host: other",
+  "X-Forwarded-Host: x/v1/keys?",
+  "X-Forwarded-Proto: https",
+  "X-Forwarded-Port: 1",
+  "X-Forwarded-Prefix: /v1/keys",
+  "X-Forwarded-Path: /v1/keys",
+  "X-Forwarded-Uri: /v1/keys",
+  "X-Forwarded-Server: x/v1/keys?",
+  'Forwarded: host="x/v1/keys?";proto=https',
+  "X-Original-URL: /v1/keys",
+  "X-Original-URI: /v1/keys",
+  "X-Rewrite-URL: /v1/keys",
+  "X-Host: x/v1/keys?",
+  "X-HTTP-Host-Override: x/v1/keys?",
+  "X-HTTP-Method: DELETE",
+  "X-HTTP-Method-Override: DELETE",
+  "X-Method-Override: PUT",
+  "Content-Location: /v1/keys",
+  "Referer: http://x/v1/keys",
+];
+
+Deno.test("decisions, section 2: no header but Host has a say in the route, and Host only refuses", async () => {
+  await using h = await Harness.open();
+  await unharmed(h, async () => {
+    for (const header of MISLEADING) {
+      const nowhere = await ask(h.url, get("/nope", "Host: x", AUTH, header));
+      assertEquals(nowhere?.status, 404, header);
+      const health = await ask(h.url, get("/healthz", "Host: x", header));
+      assertEquals([health?.status, health?.body], [200, '{"status":"ok"}\n'], header);
+      const usage = await ask(h.url, get("/v1/usage", "Host: x", AUTH, header));
+      assertStringIncludes(usage?.body ?? "", '"month"', header);
+    }
+  });
+});
+
+/** Other ways to write a path of the API; each is the path of nothing. */
+function disguises(path: string): string[] {
+  const [, version = "", rest = ""] = path.split(/^\/(v1)\//);
+  return [
+    `/${path}`,
+    `//x${path}`,
+    `/.${path}`,
+    `/x/..${path}`,
+    `/%2e${path}`,
+    `/%2E%2E${path}`,
+    `/..;${path}`,
+    `/${version}/./${rest}`,
+    `/${version}//${rest}`,
+    `/${version}/x/../${rest}`,
+    `/${version}/%2e%2e/${version}/${rest}`,
+    `/${version}%2F${rest}`,
+    `/${version}%2f${rest}`,
+    `/${version}%5C${rest}`,
+    `/${version}\\${rest}`,
+    `/${version};x=1/${rest}`,
+    `/${version}/${rest};x=1`,
+    `/${version}/${rest}/`,
+    `/${version}/${rest}//`,
+    `/${version}/${rest}%20`,
+    `/${version}/${rest}%00`,
+    `/${version}/${rest}.json`,
+    `/${version}/${rest}%3Fa=b`,
+    `/${version}/${rest}%23`,
+    `/${version}/${rest}&a=b`,
+    `/V1/${rest}`,
+    `/${version}/${rest.toUpperCase()}`,
+    `/%2576%31/${rest}`,
+    `http://x/${path}`,
+    `http://x/y/..${path}`,
+    `http://x/V1/${rest}`,
+    `http://x?${path}`,
+    `http://x#${path}`,
+  ];
+}
+
+Deno.test("decisions, section 2: a path written in another way is not that path", async () => {
+  await using h = await Harness.open();
+  const whole = (target: string) =>
+    head(`POST ${target} HTTP/1.1`, "Host: x", AUTH, LENGTH, "Connection: close") + BODY;
+  await unharmed(h, async () => {
+    for (const path of ["/v1/runs", "/v1/heartbeats"]) {
+      for (const target of disguises(path)) {
+        assertEquals((await ask(h.url, whole(target)))?.status, 404, target);
+      }
+    }
+    for (const path of ["/v1/usage", "/v1/agents", "/v1/spend/unpriced"]) {
+      for (const target of disguises(path)) {
+        assertEquals((await ask(h.url, get(target, "Host: x", AUTH)))?.status, 404, target);
+      }
+    }
+  });
+});
+
+Deno.test("a target that names the path in full is that path, whoever the authority and whatever the query", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const path = `/v1/runs/${runId(1)}`;
+  const targets = [
+    path,
+    `${path}?`,
+    `${path}?/healthz`,
+    `${path}?x=/../../healthz`,
+    `${path}?a=b?c=d`,
+    `http://other${path}`,
+    `http://other:1${path}`,
+    `http://user:pw@other${path}`,
+    `https://other${path}?x`,
+    `HTTP://OTHER${path}`,
+    path.replace("/v1/", "/%76%31/"),
+  ];
+  await unharmed(h, async () => {
+    for (const target of targets) {
+      const answer = await ask(h.url, get(target, "Host: x", AUTH));
+      assertEquals(answer?.status, 200, target);
+      assertStringIncludes(answer?.body ?? "", runId(1), target);
+    }
+  });
+});
