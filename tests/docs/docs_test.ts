@@ -1,5 +1,5 @@
 /** The documents say what the code does: nothing that users meet is missing from them. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { SETTING_NAMES } from "../../config.ts";
 import { ERRORS } from "../../domain/errors.ts";
 import * as limits from "../../domain/limits.ts";
@@ -11,12 +11,15 @@ import {
   STAGE_ERROR_CHARS_MAX,
 } from "../../domain/pipeline/stages.ts";
 import { TIERS } from "../../domain/plan/tiers.ts";
+import { ORPHAN_DAYS, TOMBSTONE_DAYS } from "../../domain/retention/retention.ts";
 import { UNPRICED_MODELS_MAX } from "../../domain/spend/unpriced.ts";
 import { routeTable } from "../../routes/app.ts";
 import type { AppDeps } from "../../routes/context.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (path: string) => Deno.readTextFileSync(new URL(path, root));
+
+const tiers = Object.entries(TIERS);
 
 /** Lines of a document with table padding and digit separators taken out. */
 const plain = (text: string) => text.replace(/(?<=\d),(?=\d{3})/g, "");
@@ -59,15 +62,31 @@ Deno.test("every limit's number is in the table of limits", () => {
     ["tries of a stage behind a close", STAGE_ATTEMPTS_MAX],
     ["tries of a stage behind a close", STAGE_BACKOFF_MS],
     ["text of a stage's error", STAGE_ERROR_CHARS_MAX],
+    ["parts without an opening are kept", ORPHAN_DAYS],
+    ["id of a deleted run is refused", TOMBSTONE_DAYS],
   ];
+  const rowOf = (what: string) =>
+    table.split("\n").find((line) => line.startsWith(`| ${what} `)) ?? "";
   for (const [what, number] of rows) {
-    const row = table.split("\n").find((line) => line.startsWith(`| ${what} `)) ?? "";
-    assert(new RegExp(`\\b${number}\\b`).test(row), `${what} is not ${number}`);
+    assert(new RegExp(`\\b${number}\\b`).test(rowOf(what)), `${what} is not ${number}`);
   }
-  for (const [tier, { agentsMax, metadataKeysMax }] of Object.entries(TIERS)) {
+  for (const [tier, { agentsMax, metadataKeysMax, payloadDays, recordDays }] of tiers) {
     for (const max of [agentsMax, metadataKeysMax]) {
       assertStringIncludes(table, `${tier} ${max === Infinity ? "unlimited" : max}`);
     }
+    for (const [what, days] of [["payload is", payloadDays], ["a run's record is", recordDays]]) {
+      const row = rowOf(`${what} kept`);
+      assertStringIncludes(row, `${tier} ${days === Infinity ? "unlimited" : days}`);
+    }
+  }
+});
+
+Deno.test("how long each plan keeps things is in the README", () => {
+  for (const [tier, { payloadDays, recordDays }] of tiers) {
+    const [payload, record] = [payloadDays, recordDays].map((days) =>
+      days === Infinity ? "for ever" : `${days} days`
+    );
+    assertMatch(read("README.md"), new RegExp(`\\| ${tier} +\\| ${payload} +\\| ${record} +\\|`));
   }
 });
 
