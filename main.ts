@@ -6,8 +6,9 @@ import { BODY_DEADLINE_MS } from "./domain/limits.ts";
 import { createRequestLimits } from "./domain/plan/rate_limit.ts";
 import type { Environment } from "./domain/ports.ts";
 import { createCredentialStore, ensureFirstTeam } from "./kv/teams/credentials.ts";
-import { openStore, StoreRefused } from "./kv/open.ts";
+import { isShared, openStore, StoreRefused } from "./kv/open.ts";
 import { createAgentStore } from "./kv/teams/agents.ts";
+import { RateSlices } from "./kv/teams/rate_slices.ts";
 import { createRateCardStore } from "./kv/teams/rate_cards.ts";
 import { createUsageStore } from "./kv/teams/usage.ts";
 import { createSpendStore } from "./kv/pipeline/rollups.ts";
@@ -37,6 +38,8 @@ const { region, refusedKey: refusedSecret } = config;
 const credentials = createCredentialStore(store, environment, { region, refusedSecret });
 const first = await ensureFirstTeam(store, credentials, environment, config);
 
+// Who has its ledger alone keeps its buckets in memory.
+const slices = isShared(config.kv) ? new RateSlices(store) : null;
 const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS);
 const log = createLineLog(Deno.stdout);
 const rateCards = createRateCardStore(store, environment);
@@ -58,7 +61,7 @@ const app = createApp({
   reprices,
   deletions,
   environment,
-  limits: createRequestLimits(() => performance.now()),
+  limits: createRequestLimits(TIMERS.now, (api) => slices?.bucketsFor(api)),
   bodyDeadlines,
   ready: () => isReady(store),
   draining: () => shutdown.begun(),
@@ -90,7 +93,7 @@ function listen(): RunningServer {
 async function drain(): Promise<void> {
   await server.drain();
   clock.abort();
-  await Promise.all([worker.stop(), sweep.stop()]);
+  await Promise.all([worker.stop(), sweep.stop(), slices?.stop()]);
   await store.close();
   bodyDeadlines[Symbol.dispose]();
   log.flush();

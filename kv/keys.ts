@@ -8,6 +8,7 @@
  * @module
  */
 import type { TeamId } from "../domain/credentials.ts";
+import type { Api } from "../domain/plan/rate_limit.ts";
 import type { RunId } from "../domain/run/ids.ts";
 import type { DirtyLane } from "../domain/pipeline/pipeline.ts";
 import type { RollupKind } from "../domain/spend/rollup.ts";
@@ -233,6 +234,8 @@ export const keys = {
   rates: (team: TeamId): Deno.KvKey => ["rate", team],
   /** An own row of the rate card, by the hash of what names it. */
   rate: (team: TeamId, name: Uint8Array): Deno.KvKey => ["rate", team, name],
+  /** A team's request-rate bucket that instances lease slices of. */
+  rateBucket: (team: TeamId, api: Api): Deno.KvKey => ["rate_bucket", team, api],
   /** A credential by the SHA-256 of its secret: the one key found before the team is known. */
   credential: (hash: Uint8Array): Deno.KvKey => ["credential", hash],
   /** The hashes of a team's credentials. */

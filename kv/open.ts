@@ -64,7 +64,7 @@ export async function openStore(
   // A second handle on ":memory:" would be a second database, one on a URL a second connection.
   if (!isFile(location)) {
     const kv = await openKv(location);
-    return openHandles({ kv, reader: null, lock: null }, limits, queue && !isUrl(location));
+    return openHandles({ kv, reader: null, lock: null }, limits, queue && !isShared(location));
   }
   const lock = await lockFile(location);
   try {
@@ -104,7 +104,7 @@ async function requireLedger(location: string): Promise<void> {
   if (location === ":memory:") {
     throw new StoreRefused("A ledger in memory ends with its process: name a file or a URL");
   }
-  const found = isUrl(location) || await Deno.stat(location).catch(() => null);
+  const found = isShared(location) || await Deno.stat(location).catch(() => null);
   if (found === null) {
     throw new StoreRefused(`There is no ledger at ${location}: name the file of RUNLEDGER_KV`);
   }
@@ -117,10 +117,11 @@ function backEndOf(location: string): BackEnd {
 
 /** Whether a location is a file of this machine. */
 function isFile(location: string): boolean {
-  return location !== ":memory:" && !isUrl(location);
+  return location !== ":memory:" && !isShared(location);
 }
 
-function isUrl(location: string): boolean {
+/** Whether other instances may use the same store. */
+export function isShared(location: string): boolean {
   return /^https?:\/\//.test(location);
 }
 

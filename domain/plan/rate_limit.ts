@@ -16,10 +16,17 @@ function rateOfTier(tier: Tier, factor: number): Rate | null {
   return sustained === Infinity ? null : { sustained: sustained * factor, burst: burst * factor };
 }
 
+/** The parts of the API that have buckets of their own. */
+export type Api = "ingest" | "control";
+
+/** Makes the bucket of a team that has not asked yet. */
+export type NewBucket = (team: TeamId, rate: Rate, nowMs: number) => TokenBucket;
+
 /** The buckets of all teams for one part of the API. */
 export class RateLimiter {
   readonly #factor: number;
   readonly #teamsMax: number;
+  readonly #newBucket: NewBucket;
   readonly #tiers: Readonly<Record<Tier, Rate | null>>;
   // Two generations: whoever is asked for moves into the young one, and the old one goes when that
   // is full. One look-up a request, which is cheaper than an order by last use.
@@ -31,10 +38,16 @@ export class RateLimiter {
    *
    * @param factor what the rates of the plans and of teams are multiplied with
    * @param teamsMax teams that a bucket is surely remembered for; a forgotten one is full again
+   * @param newBucket buckets that are shared with other instances; by default nobody else has them
    */
-  constructor(factor = 1, teamsMax = RATE_TEAMS_MAX) {
+  constructor(
+    factor = 1,
+    teamsMax = RATE_TEAMS_MAX,
+    newBucket: NewBucket = (_, rate, nowMs) => new TokenBucket(rate, nowMs),
+  ) {
     this.#factor = factor;
     this.#teamsMax = teamsMax;
+    this.#newBucket = newBucket;
     const rates = TIER_NAMES.map((tier) => [tier, rateOfTier(tier, factor)]);
     this.#tiers = Object.fromEntries(rates);
   }
@@ -55,7 +68,7 @@ export class RateLimiter {
 
   /** Makes a team young: with the bucket it had, or with a full one. */
   #admit(id: TeamId, rate: Rate, nowMs: number): TokenBucket {
-    const bucket = this.#old.get(id) ?? new TokenBucket(rate, nowMs);
+    const bucket = this.#old.get(id) ?? this.#newBucket(id, rate, nowMs);
     if (this.#young.size >= this.#teamsMax) {
       this.#old = this.#young;
       this.#young = new Map();
@@ -65,7 +78,7 @@ export class RateLimiter {
   }
 }
 
-/** Everything requests are counted by. In memory: a process knows what came to it. */
+/** Everything requests are counted by. In memory, where no other instance shares the buckets. */
 export interface RequestLimits {
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
@@ -77,12 +90,19 @@ export interface RequestLimits {
   readonly failures: FailedTries;
 }
 
-/** Creates limits that nobody has used yet. */
-export function createRequestLimits(now: () => number): RequestLimits {
+/**
+ * Creates limits that nobody has used yet.
+ *
+ * @param newBucketFor makes the buckets of a part of the API that are shared with other instances
+ */
+export function createRequestLimits(
+  now: () => number,
+  newBucketFor: (api: Api) => NewBucket | undefined = () => undefined,
+): RequestLimits {
   return {
     now,
-    ingest: new RateLimiter(),
-    control: new RateLimiter(CONTROL_RATE_FACTOR),
+    ingest: new RateLimiter(1, RATE_TEAMS_MAX, newBucketFor("ingest")),
+    control: new RateLimiter(CONTROL_RATE_FACTOR, RATE_TEAMS_MAX, newBucketFor("control")),
     failures: new FailedTries(),
   };
 }

@@ -15,8 +15,8 @@ export interface Rate {
   readonly burst: number;
 }
 
-/** A token a second is a unit a microsecond. */
-const UNITS_PER_TOKEN = 1_000_000;
+/** Units of a token. A token a second is a unit a microsecond. */
+export const UNITS_PER_TOKEN = 1_000_000;
 const US_PER_SECOND = 1_000_000;
 
 /** Seconds that the mean rate is taken over (decision 37). */
@@ -57,14 +57,28 @@ export class TokenBucket {
     return true;
   }
 
+  /** Counts a request that is refused whatever is in the bucket. */
+  refuse(nowMs: number): false {
+    this.#refill(nowMs);
+    this.#countRequest();
+    return false;
+  }
+
+  /** Lowers the level to so many units where it is above; below 0 is a debt that the refill pays. */
+  lowerTo(units: number, nowMs: number): void {
+    this.#refill(nowMs);
+    this.#units = Math.min(this.#units, units);
+  }
+
   /** Whole tokens left when the last request had been judged. */
   get remaining(): number {
-    return Math.floor(this.#units / UNITS_PER_TOKEN);
+    return Math.max(0, Math.floor(this.#units / UNITS_PER_TOKEN));
   }
 
   /** Whole seconds, at least 1, from the last request until there is one token more. */
   get moreAfterSeconds(): number {
-    const missing = UNITS_PER_TOKEN - this.#units % UNITS_PER_TOKEN;
+    const part = this.#units < 0 ? this.#units : this.#units % UNITS_PER_TOKEN;
+    const missing = UNITS_PER_TOKEN - part;
     return Math.max(1, Math.ceil(missing / this.#rate.sustained / US_PER_SECOND));
   }
 

@@ -1,11 +1,9 @@
 /** How fast a team may ask, and what every answer tells about it (decisions 36 and 37). */
 import type { Problem } from "../../domain/errors.ts";
+import type { Api } from "../../domain/plan/rate_limit.ts";
 import type { Rate, TokenBucket } from "../../domain/plan/token_bucket.ts";
 import { fail } from "../answer.ts";
 import type { AppDeps, Guard, RequestContext } from "../context.ts";
-
-/** The parts of the API that have buckets of their own. */
-export type Api = "ingest" | "control";
 
 /** Lets a request through when its team's bucket has a token; without a limit nothing is told. */
 export function limitRate({ limits }: Pick<AppDeps, "limits">, api: Api): Guard {

@@ -1,0 +1,81 @@
+/** What a team is told where several instances share its request-rate bucket (decisions 36, 37). */
+import { assertEquals, assertMatch } from "@std/assert";
+import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
+import { openStore } from "../../kv/open.ts";
+import { RateSlices } from "../../kv/teams/rate_slices.ts";
+import { FakeTimers } from "../support/fake_timers.ts";
+import { Harness, NOON } from "../support/harness.ts";
+import { Process } from "../support/process.ts";
+import { withFolder } from "../support/temp_store.ts";
+
+/** A service of a free team, and another instance that shares its buckets. */
+async function open() {
+  const shared = await openStore(":memory:");
+  const timers = new FakeTimers();
+  const [here, there] = [0, 1].map(() => new RateSlices(shared, timers, NOON));
+  if (here === undefined || there === undefined) throw new Error("An instance is missing");
+  const [limits, others] = [here, there]
+    .map((slices) => createRequestLimits(timers.now, (api) => slices.bucketsFor(api)));
+  const h = await Harness.open({ tier: "free", deps: { limits: limits! } });
+  const settle = () => Promise.all([here.idle(), there.idle()]);
+  return {
+    h,
+    timers,
+    settle,
+    /** Requests at the other instance, until so many are through. */
+    async askThere(count: number) {
+      for (let n = 0; n < count; n++) {
+        const taken = others!.ingest.bucketOf(h.team, timers.nowMs)?.take(timers.nowMs);
+        assertEquals(taken, true);
+        await settle();
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await h[Symbol.asyncDispose]();
+      for (const slices of [here, there]) await slices.stop();
+      await shared.close();
+    },
+  };
+}
+
+Deno.test("shared: the fields tell what this instance knows, and a refusal when to come back", async () => {
+  await using t = await open();
+  const ask = async () => {
+    const { status, headers, text } = await t.h.get("/v1/ping?agent=a");
+    await t.settle();
+    const told = [headers.get("ratelimit-policy"), headers.get("ratelimit")];
+    return { status, told, wait: headers.get("retry-after"), text };
+  };
+  const policy = '"ingest";q=200;w=2';
+  await t.askThere(180);
+  // Nothing is leased yet, and nobody waits for it.
+  assertEquals((await ask()).told, [policy, '"ingest";r=199;t=1']);
+  for (let n = 0; n < 9; n++) assertEquals((await ask()).status, 200);
+  assertEquals((await ask()).told, [policy, '"ingest";r=9;t=1']);
+  for (let n = 0; n < 9; n++) assertEquals((await ask()).status, 200);
+  const refused = await ask();
+  assertEquals([refused.status, refused.wait, refused.told[1]], [429, "1", '"ingest";r=0;t=1']);
+  assertMatch(refused.text, /100 requests\/s with bursts of 200: retry after 1 s\n$/);
+  t.timers.advance(1_000);
+  assertEquals((await ask()).status, 200);
+});
+
+Deno.test("one process over a file keeps its buckets in memory", async () => {
+  await withFolder(async (folder) => {
+    const settings = {
+      RUNLEDGER_KV: `${folder}/test.kv`,
+      RUNLEDGER_KEY: `apk_eu_${"5e".repeat(16)}`,
+      RUNLEDGER_TIER: "free",
+    };
+    await using process = await Process.start(settings);
+    const headers = { Authorization: `Bearer ${settings.RUNLEDGER_KEY}` };
+    for (const path of ["/v1/ping?agent=a", "/v1/keys"]) {
+      for (let n = 0; n < 60; n++) await (await fetch(process.url + path, { headers })).text();
+    }
+    await process.stop();
+    const store = await openStore(settings.RUNLEDGER_KV);
+    const rows = await Array.fromAsync(store.reader.list({ prefix: [] }), ({ key }) => key[0]);
+    await store.close();
+    assertEquals([rows.includes("agent"), rows.includes("rate_bucket")], [true, false]);
+  });
+});
