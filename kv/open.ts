@@ -8,6 +8,8 @@ import { dirname } from "node:path";
 import { Deadlines } from "../domain/deadlines.ts";
 import { STORAGE_DEADLINE_MS } from "../domain/limits.ts";
 import { TIMERS } from "./deadline.ts";
+import { watchFiles } from "./files.ts";
+import { keys } from "./keys.ts";
 import { Doorbell } from "./writer/doorbell.ts";
 import { BACK_ENDS, type BackEnd } from "./kv_limits.ts";
 import { createStore, type Store } from "./store.ts";
@@ -48,6 +50,9 @@ export interface OpenStore extends Store {
 /** Bytes of a file that is checked in full at start; a larger one would delay it by seconds. */
 const QUICK_CHECK_BYTES_MAX = 268_435_456;
 
+/** Milliseconds that a store just opened may take to answer. */
+const ANSWER_MS_MAX = 10_000;
+
 /**
  * Opens a store.
  *
@@ -64,13 +69,15 @@ export async function openStore(
   // A second handle on ":memory:" would be a second database, one on a URL a second connection.
   if (!isFile(location)) {
     const kv = await openKv(location);
-    return openHandles({ kv, reader: null, lock: null }, limits, queue && !isShared(location));
+    return openHandles({ kv, ...ALONE }, limits, queue && !isShared(location));
   }
   const lock = await lockFile(location);
   try {
     await inspect(location);
     const kv = await openKv(location);
-    return openHandles({ kv, reader: await openKv(location), lock }, limits, queue);
+    const reader = await openKv(location);
+    await answers(location, reader);
+    return openHandles({ kv, reader, lock, inPlace: watchFiles(location) }, limits, queue);
   } catch (error) {
     lock.close();
     throw error;
@@ -86,7 +93,8 @@ export async function openStore(
 export async function openBeside(location: string): Promise<OpenStore> {
   await requireLedger(location);
   const kv = await openKv(location);
-  return openHandles({ kv, reader: null, lock: null }, backEndOf(location), false);
+  if (isFile(location)) await answers(location, kv);
+  return openHandles({ kv, ...ALONE }, backEndOf(location), false);
 }
 
 /**
@@ -129,12 +137,21 @@ interface Handles {
   readonly kv: Deno.Kv;
   readonly reader: Deno.Kv | null;
   readonly lock: Deno.FsFile | null;
+  /** Whether the files that were opened are still the ledger's. */
+  readonly inPlace: () => boolean;
 }
 
-function openHandles({ kv, reader, lock }: Handles, limits: BackEnd, queue: boolean): OpenStore {
+/** What goes with a single handle. */
+const ALONE = { reader: null, lock: null, inPlace: () => true } as const;
+
+function openHandles(
+  { kv, reader, lock, inPlace }: Handles,
+  limits: BackEnd,
+  queue: boolean,
+): OpenStore {
   const deadlines = new Deadlines(STORAGE_DEADLINE_MS, TIMERS);
   const doorbell = new Doorbell(queue ? kv : null);
-  const store = createStore(kv, reader ?? kv, limits, deadlines, doorbell);
+  const store = createStore(kv, reader ?? kv, limits, deadlines, doorbell, inPlace);
   return {
     ...store,
     async close() {
@@ -165,8 +182,13 @@ async function lockFile(location: string): Promise<Deno.FsFile> {
     const owner = (await Deno.readTextFile(path)).trim();
     throw new StoreInUse(location, owner);
   }
-  await file.truncate();
-  await file.write(new TextEncoder().encode(`${Deno.pid}\n`));
+  try {
+    await file.truncate();
+    await file.write(new TextEncoder().encode(`${Deno.pid}\n`));
+  } catch (error) {
+    file.close();
+    throw refusal(location, error);
+  }
   return file;
 }
 
@@ -188,18 +210,18 @@ async function inspect(location: string): Promise<void> {
     throw new StoreRefused(`${location} is read-only: make it writable or use another file`);
   }
   if (found.size === 0 || found.size > QUICK_CHECK_BYTES_MAX) return;
-  const damage = quickCheck(location);
-  if (damage !== null) throw damaged(location, damage);
+  const verdict = quickCheck(location);
+  if (verdict !== "ok") throw damaged(location, verdict);
 }
 
-function quickCheck(location: string): string | null {
+function quickCheck(location: string): string {
   try {
     using database = new DatabaseSync(location, { readOnly: true });
     const row = database.prepare("PRAGMA quick_check(1)").get();
-    const verdict = oneLine(String(Object.values(row ?? {})[0]));
-    return verdict === "ok" ? null : verdict;
+    return oneLine(String(Object.values(row ?? {})[0]));
   } catch (error) {
-    return messageOf(error);
+    // A disk that is full or fails says nothing about the file.
+    throw refusal(location, error);
   }
 }
 
@@ -211,10 +233,23 @@ async function openKv(location: string): Promise<Deno.Kv> {
   }
 }
 
+/** Waits for a first answer: behind somebody else's lock it never comes, and the runtime says nothing. */
+async function answers(location: string, kv: Deno.Kv): Promise<void> {
+  using patience = new Deadlines(ANSWER_MS_MAX, TIMERS);
+  try {
+    await patience.within(kv.get(keys.firstTeam()), () => {
+      const seconds = ANSWER_MS_MAX / 1_000;
+      throw new Error(`no answer in ${seconds} s, as if another program held it`);
+    });
+  } catch (error) {
+    throw refusal(location, error);
+  }
+}
+
 function refusal(location: string, error: unknown): StoreRefused {
   const message = messageOf(error);
   if (/not a database|malformed/.test(message)) return damaged(location, message);
-  return new StoreRefused(`Cannot open ${location}: ${message}: check RUNLEDGER_KV`);
+  return new StoreRefused(`Cannot open ${location}: ${message}: check its disk and RUNLEDGER_KV`);
 }
 
 function damaged(location: string, detail: string): StoreRefused {

@@ -29,6 +29,8 @@ export interface Store {
   readonly deadlines: Deadlines;
   /** Rings when runs became dirty. */
   readonly doorbell: Doorbell;
+  /** Whether what is written is still found where the ledger is. */
+  readonly inPlace: () => boolean;
 }
 
 /** Builds a store over open handles. */
@@ -38,9 +40,10 @@ export function createStore(
   limits: BackEnd,
   deadlines: Deadlines,
   doorbell: Doorbell = new Doorbell(null),
+  inPlace: () => boolean = () => true,
 ): Store {
-  const writer = createWriter(kv, reader, limits, deadlines, doorbell);
-  return { reader, writer, limits, deadlines, doorbell };
+  const writer = createWriter(kv, reader, limits, deadlines, doorbell, inPlace);
+  return { reader, writer, limits, deadlines, doorbell, inPlace };
 }
 
 /** Reads values of one moment; at most 10 keys. */
@@ -55,8 +58,9 @@ export async function getMany(
   }
 }
 
-/** Whether the store answers a read in time. */
+/** Whether the store is where it was and answers a read in time. */
 export async function isReady(store: Store): Promise<boolean> {
+  if (!store.inPlace()) return false;
   try {
     await inTime(getMany(store, [keys.firstTeam()]), store.deadlines);
     return true;

@@ -75,6 +75,8 @@ interface Pending {
 /**
  * Creates the writer of a store. `reader` must see what `kv` has committed; without deadlines callers
  * wait as long as it takes.
+ *
+ * @param inPlace whether what is committed is still found where the ledger is; asked before callers are told
  */
 export function createWriter(
   kv: Deno.Kv,
@@ -82,8 +84,9 @@ export function createWriter(
   limits: BackEnd = BACK_ENDS.embedded,
   deadlines?: Deadlines,
   doorbell: Doorbell = new Doorbell(null),
+  inPlace: () => boolean = () => true,
 ): Writer {
-  return new GroupWriter(kv, reader, limits, deadlines, doorbell);
+  return new GroupWriter(kv, reader, limits, deadlines, doorbell, inPlace);
 }
 
 class GroupWriter implements Writer {
@@ -92,6 +95,7 @@ class GroupWriter implements Writer {
   readonly #limits: BackEnd;
   readonly #deadlines: Deadlines | undefined;
   readonly #doorbell: Doorbell;
+  readonly #inPlace: () => boolean;
   readonly #queue = new Lanes<Pending>();
   /** Who holds a checked key: two writes on one key never share a commit, or fly side by side. */
   readonly #holders = new Map<string, Pending>();
@@ -107,12 +111,14 @@ class GroupWriter implements Writer {
     limits: BackEnd,
     deadlines: Deadlines | undefined,
     doorbell: Doorbell,
+    inPlace: () => boolean,
   ) {
     this.#kv = kv;
     this.#reader = reader;
     this.#limits = limits;
     this.#deadlines = deadlines;
     this.#doorbell = doorbell;
+    this.#inPlace = inPlace;
   }
 
   commit(write: Write): Promise<string | null> {
@@ -175,6 +181,7 @@ class GroupWriter implements Writer {
   async #commitGroup(group: Group<Pending>): Promise<void> {
     try {
       const result = await commitUnlocked(this.#kv, group, this.#doorbell);
+      if (!this.#inPlace()) throw new Error("the ledger's file was moved, deleted or replaced");
       if (result.ok && group.hasMarks) this.#doorbell.ring();
       if (result.ok) {
         for (const pending of group.members) this.#settle(pending, result.versionstamp);

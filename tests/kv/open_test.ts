@@ -86,6 +86,18 @@ Deno.test("open: a lock file left behind by a killed process does not matter", a
   });
 });
 
+Deno.test({
+  name: "open: a disk without space for the lock file is refused in one line",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await withFolder(async (folder) => {
+      // The device that takes nothing because it is always full.
+      await Deno.symlink("/dev/full", `${folder}/test.kv.lock`);
+      await assertRefused(`${folder}/test.kv`, "Cannot open", "check its disk");
+    });
+  },
+});
+
 Deno.test("open: a damaged header is refused before anything is promised", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/test.kv`;

@@ -1,0 +1,42 @@
+/**
+ * Whether a ledger's files are still where they were opened.
+ *
+ * A file that is deleted, moved away or replaced can still be written by whoever has it open: every
+ * commit succeeds, and is gone with the process. The names tell, and looking takes microseconds.
+ *
+ * @module
+ */
+
+/** A file as it was found under a name. */
+interface Found {
+  readonly path: string;
+  readonly dev: number;
+  readonly ino: number | null;
+}
+
+/**
+ * Notes the files of a ledger that was just opened.
+ *
+ * @returns whether the same files are still there
+ */
+export function watchFiles(location: string): () => boolean {
+  // The log of commits stands beside the file itself, also where the location is a link to it.
+  const paths = [location, `${Deno.realPathSync(location)}-wal`];
+  const opened = paths.map((path): Found => ({ path, ...identityOf(path) }));
+  return () => opened.every(isInPlace);
+}
+
+function isInPlace({ path, dev, ino }: Found): boolean {
+  try {
+    const now = identityOf(path);
+    return now.dev === dev && now.ino === ino;
+  } catch {
+    return false;
+  }
+}
+
+/** What tells a file from any other; the same for as long as it exists. */
+function identityOf(path: string): Pick<Found, "dev" | "ino"> {
+  const { dev, ino } = Deno.statSync(path);
+  return { dev, ino };
+}
