@@ -142,10 +142,10 @@ export class Worker {
   async #turn(): Promise<boolean> {
     this.#restMs = 0;
     const summedUp = await this.#sumUp();
-    let moved = summedUp;
     // A step each turn, so that none keeps the others from coming on.
+    let moved = summedUp;
     for (const job of this.#deps.jobs) {
-      if (await job.work()) moved = true;
+      if (await this.#stepOn(job)) moved = true;
       // Somebody watches its progress, and it waits for everything that came before it.
       if (job.underWay) this.#restMs = 0;
     }
@@ -163,6 +163,17 @@ export class Worker {
       return true;
     }
     return false;
+  }
+
+  /** Takes a job a step on. One that cannot be read must not keep the stages waiting. */
+  async #stepOn(job: Job): Promise<boolean> {
+    try {
+      return await job.work();
+    } catch (error) {
+      if (error instanceof StorageUnavailable) throw error;
+      this.#tell("A job cannot go on", error);
+      return false;
+    }
   }
 
   async #runStages(): Promise<boolean> {

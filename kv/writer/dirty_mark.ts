@@ -4,8 +4,11 @@
  * @module
  */
 import type { TeamId } from "../../domain/credentials.ts";
-import type { RunId } from "../../domain/run/ids.ts";
+import { judgeId, type RunId } from "../../domain/run/ids.ts";
 import type { DirtyLane, DirtyRun } from "../../domain/pipeline/pipeline.ts";
+
+/** Characters of a team's id, with room to spare. */
+const TEAM_CHARS_MAX = 64;
 
 /** A run that a write changed. */
 export interface DirtyMark {
@@ -25,9 +28,18 @@ export function encodeDirty(names: readonly string[]): string {
   return names.join("\n");
 }
 
-/** Reads what {@link encodeDirty} wrote, as names. */
-export function decodeDirty(text: string): string[] {
-  return text.split("\n");
+/**
+ * Reads what {@link encodeDirty} wrote, as names. What is no name is left out: a damaged row must not
+ * keep those behind it waiting.
+ */
+export function decodeDirty(value: unknown): string[] {
+  return typeof value === "string" ? value.split("\n").filter(isName) : [];
+}
+
+/** Whether {@link dirtyName} may have written it. Anything else might not even fit into a key. */
+function isName(text: string): boolean {
+  const { team, run } = parseDirtyName(text);
+  return team.length > 0 && team.length <= TEAM_CHARS_MAX && judgeId("run", run) === "valid";
 }
 
 /** Reads what {@link dirtyName} wrote. */

@@ -197,3 +197,18 @@ Deno.test("worker: two at once over one file bring every run up to date once", a
   await second.stop();
   assertEquals(await shop.sumsAddUp(), 200);
 });
+
+Deno.test("worker: a job of new prices that cannot be read is told, and stages go on", async () => {
+  await using shop = await Workshop.open();
+  const reprices = {
+    work: () => Promise.reject(new TypeError("no such field")),
+    underWay: false,
+  };
+  const worker = shop.another(shop.pipeline, [reprices]);
+  await finish(shop.runs, 1);
+  worker.start();
+  await worker.idle();
+  await worker.stop();
+  assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
+  assert(shop.log.join().includes("Cannot price anew"), shop.log.join());
+});

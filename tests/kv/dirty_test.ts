@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { TeamId } from "../../domain/credentials.ts";
 import { DIRTY_LANES, type DirtyLane } from "../../domain/pipeline/pipeline.ts";
+import { keys } from "../../kv/keys.ts";
 import { readDirty } from "../../kv/pipeline/dirty.ts";
 import { decodeDirty, dirtyName, encodeDirty, parseDirtyName } from "../../kv/writer/dirty_mark.ts";
 import { NOON } from "../support/harness.ts";
@@ -83,4 +84,16 @@ Deno.test("dirty: a row names runs of any teams and is read back as written", ()
   const runs = [{ team: "a" as TeamId, run: run(1) }, { team: "b" as TeamId, run: run(1) }];
   const text = encodeDirty(runs.map(({ team, run }) => dirtyName(team, run)));
   assertEquals(decodeDirty(text).map(parseDirtyName), runs);
+});
+
+Deno.test("dirty: a row that is damaged names nobody, and goes with the others", async () => {
+  await using temp = await TempStore.open();
+  const name = dirtyName(TEAM.id, run(1));
+  const rubbish = ["", "x", ` ${run(1)}`, `${TEAM.id} ${"r".repeat(3_000)}`, 7, null, [name]];
+  const sets = rubbish.map((value, n) => ({ key: keys.dirty("closed", `${n}`), value }));
+  await temp.store.writer.commit({ sets, dirty: [{ lane: "closed", name }] });
+  const taken = await readDirty(temp.store, "closed", 100);
+  assertEquals([taken.rows, taken.runs], [rubbish.length + 1, [{ team: TEAM.id, run: run(1) }]]);
+  await taken.settle();
+  assertEquals(await temp.keysBelow(["dirty"]), []);
 });

@@ -4,7 +4,7 @@ import type { RunId } from "../../domain/run/ids.ts";
 import type { PipelineStore } from "../../domain/pipeline/pipeline.ts";
 import type { RunStore } from "../../domain/ports.ts";
 import type { Stage } from "../../domain/pipeline/stages.ts";
-import { type StageHandlers, Worker } from "../../jobs/worker.ts";
+import { type StageHandlers, Worker, type WorkerDeps } from "../../jobs/worker.ts";
 import { createPipelineStore } from "../../kv/pipeline/pipeline_store.ts";
 import type { OpenStore } from "../../kv/open.ts";
 import { NOON } from "./harness.ts";
@@ -50,12 +50,12 @@ export class Workshop implements AsyncDisposable {
   readonly now = (): number => this.nowMs;
 
   /** Another worker with the same handlers. */
-  another(store: PipelineStore): Worker {
+  another(store: PipelineStore, jobs: WorkerDeps["jobs"] = []): Worker {
     const { handlers = new Map(), failurePauseMs } = this.options;
     return new Worker({
       store,
       handlers,
-      jobs: [],
+      jobs,
       now: this.now,
       log: (line) => this.log.push(line),
       ...(failurePauseMs === undefined ? {} : { failurePauseMs }),
