@@ -16,13 +16,21 @@ export interface Ended {
   readonly ms: number;
 }
 
-function spawn(settings: Settings, flags: readonly string[]): Deno.ChildProcess {
+/** What to put before the program's own command line. */
+export type Launcher = readonly string[];
+
+function spawn(
+  settings: Settings,
+  flags: readonly string[],
+  launcher: Launcher = [],
+): Deno.ChildProcess {
   const inherited = Object.entries(Deno.env.toObject())
     .filter(([name]) => name !== "HOST" && !name.startsWith("RUNLEDGER_"));
   const given = Object.entries({ PORT: "0", ...settings })
     .filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return new Deno.Command(Deno.execPath(), {
-    args: [...ARGS, ...flags],
+  const [command = "", ...args] = [...launcher, Deno.execPath(), ...ARGS, ...flags];
+  return new Deno.Command(command, {
+    args,
     cwd: ROOT,
     clearEnv: true,
     env: { ...Object.fromEntries(inherited), NO_COLOR: "1", ...Object.fromEntries(given) },
@@ -97,8 +105,16 @@ export class Process implements AsyncDisposable {
   }
 
   /** Starts the program and waits until it says where it listens. */
-  static async start(settings: Settings, ...flags: string[]): Promise<Process> {
-    const child = spawn(settings, flags);
+  static start(settings: Settings, ...flags: string[]): Promise<Process> {
+    return Process.#listening(spawn(settings, flags));
+  }
+
+  /** The same by way of another command, which must become the program. */
+  static startBy(launcher: Launcher, settings: Settings): Promise<Process> {
+    return Process.#listening(spawn(settings, [], launcher));
+  }
+
+  static async #listening(child: Deno.ChildProcess): Promise<Process> {
     const stdout = new Output(child.stdout);
     const stderr = new Output(child.stderr);
     const listens = await stderr.match(/listens on (http:\/\/\S+?),.*\n/);

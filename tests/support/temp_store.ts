@@ -58,10 +58,10 @@ export function noise(chars: number, seed = 1): string {
 }
 
 /** Runs a test with a folder of its own. */
-export async function withFolder(test: (folder: string) => Promise<void>): Promise<void> {
+export async function withFolder<T>(test: (folder: string) => Promise<T>): Promise<T> {
   const folder = await Deno.makeTempDir({ prefix: "runledger-" });
   try {
-    await test(folder);
+    return await test(folder);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
