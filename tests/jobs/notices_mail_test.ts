@@ -6,7 +6,7 @@ import {
   NOTICE_LEASE_MS,
 } from "../../domain/plan/notice.ts";
 import { createMailer } from "../../mail.ts";
-import { SmtpSink } from "../support/smtp.ts";
+import { drip, SmtpSink } from "../support/smtp.ts";
 import { Harness } from "../support/harness.ts";
 import { aHeartbeat } from "../support/builders.ts";
 import { keys } from "../../kv/keys.ts";
@@ -79,20 +79,6 @@ Deno.test("notices: a mail server that drips holds up nobody longer than a try m
   assert(await dripped > 3, "the server never got to drip");
   assertEquals(await b.states(), [[80, "pending"]]);
 });
-
-/** Greets the first client byte by byte, without ever coming to an end; answers how many it took. */
-async function drip(listener: Deno.Listener): Promise<number> {
-  using connection = await listener.accept();
-  let bytes = 0;
-  try {
-    for (;; bytes++) {
-      await connection.write(new TextEncoder().encode(bytes === 0 ? "2" : "20-drip "[bytes % 8]));
-      await new Promise((resolve) => setTimeout(resolve, 30));
-    }
-  } catch {
-    return bytes;
-  }
-}
 
 Deno.test("notices: a job that stops does not wait for a mail server", async () => {
   await using b = await Bench.open();

@@ -130,3 +130,17 @@ async function whole(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array | nu
     return null;
   }
 }
+
+/** Greets the first client byte by byte, without ever coming to an end; answers how many it took. */
+export async function drip(listener: Deno.Listener): Promise<number> {
+  using connection = await listener.accept();
+  let bytes = 0;
+  try {
+    for (;; bytes++) {
+      await connection.write(new TextEncoder().encode(bytes === 0 ? "2" : "20-drip "[bytes % 8]));
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+  } catch {
+    return bytes;
+  }
+}

@@ -1,0 +1,42 @@
+/** What a service does when its disk or its file fails; `deno task faults` has more of these. */
+import { diskFull, startOnFullDisk } from "../faults/disk_full.ts";
+import { fileDamaged } from "../faults/file_damaged.ts";
+import { filesMoved } from "../faults/files_lost.ts";
+import { storeLocked } from "../faults/store_locked.ts";
+import { diskKinds } from "../support/small_disk.ts";
+
+const kinds = await diskKinds();
+const [disk] = kinds;
+const why = disk === undefined ? " (skipped: neither mount nor prlimit work here)" : ` (${disk})`;
+const noMount = kinds.includes("tmpfs") ? "" : " (skipped: a tmpfs cannot be mounted here)";
+
+Deno.test({
+  name: `disk full, queue off: 503 and nothing in part, and calls are taken again with space${why}`,
+  ignore: disk === undefined,
+  fn: async () => void await diskFull({ disk: disk ?? "tmpfs", queue: "off" }),
+});
+
+Deno.test({
+  name: `disk full, queue on: its thread ends the process, and the next start loses nothing${why}`,
+  ignore: disk === undefined,
+  fn: async () => void await diskFull({ disk: disk ?? "tmpfs", queue: "on", messageDue: true }),
+});
+
+Deno.test({
+  name:
+    `disk full at the start: exit code 3 and one line, which does not speak of damage${noMount}`,
+  ignore: noMount !== "",
+  fn: async () => void await startOnFullDisk(),
+});
+
+Deno.test("store locked beyond the deadline: 503 for writes, and taken again without a restart", async () => {
+  await storeLocked(2_500);
+});
+
+Deno.test("folder moved away: no 202 until it is back, then taken again without a restart", async () => {
+  await filesMoved();
+});
+
+Deno.test("file damaged while open: a run is read whole or refused with 503, never missing", async () => {
+  await fileDamaged();
+});

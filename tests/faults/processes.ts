@@ -1,0 +1,54 @@
+/** A second process is started on one ledger. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { Load } from "../support/load.ts";
+import { Process, runToEnd } from "../support/process.ts";
+import { withFolder } from "../support/temp_store.ts";
+import { stopExact } from "../support/verify.ts";
+import { KEY, number, settingsIn, startLoad, toldOf } from "./fault.ts";
+
+/** Calls that each process acknowledges. */
+const CALLS = 250;
+
+/** Starts it as an operator would by mistake: it ends, and the first one does not notice. */
+export async function secondProcess(): Promise<string> {
+  return await withFolder(async (folder) => {
+    const settings = settingsIn(folder);
+    await using first = await Process.start(settings);
+    const load = new Load(KEY, 0);
+    await using running = startLoad(load, first.url);
+    await load.reached(CALLS);
+    const { code, stderr, ms } = await runToEnd(settings);
+    assertEquals(code, 3);
+    assertStringIncludes(stderr, `in use by process ${first.pid}`);
+    await running.stop();
+    assertEquals(load.refused, 0);
+    const verified = await stopExact(first, settings.RUNLEDGER_KV, [load]);
+    return `${toldOf(verified)}, none refused by the first, the second ended with 3 in ` +
+      `${Math.round(ms)} ms, exact`;
+  });
+}
+
+/** Takes the lock file away, so that both work on the file, and sends both the same calls. */
+export async function twoProcesses(): Promise<string> {
+  return await withFolder(async (folder) => {
+    const settings = settingsIn(folder);
+    const path = settings.RUNLEDGER_KV;
+    await using first = await Process.start(settings);
+    await Deno.remove(`${path}.lock`);
+    await using second = await Process.start(settings);
+    const loads = [new Load(KEY, 0), new Load(KEY, 0)] as const;
+    await using one = startLoad(loads[0], first.url);
+    await using other = startLoad(loads[1], second.url);
+    await Promise.all(loads.map((load) => load.reached(CALLS)));
+    await Promise.all([one.stop(), other.stop()]);
+    for (const load of loads) await load.resend(first.url);
+    assertEquals((await second.stop()).code, 0);
+    // Both sent the same runs from the first on: those of the longer one are all there are.
+    const [longer] = loads.toSorted((a, b) => b.scripts.length - a.scripts.length);
+    const verified = await stopExact(first, path, longer === undefined ? [] : [longer]);
+    const refused = loads[0].refused + loads[1].refused;
+    const sent = loads[0].acknowledged + loads[1].acknowledged;
+    return `${number(sent)} calls acknowledged by the two, ${number(refused)} refused with 503, ` +
+      `${number(verified.stored)} things stored, each once, exact`;
+  });
+}
