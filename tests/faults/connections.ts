@@ -7,7 +7,7 @@ import { aHeartbeat, runId } from "../support/builders.ts";
 import { Process } from "../support/process.ts";
 import { ask, head, post, RawSocket, refusal } from "../support/raw_socket.ts";
 import { withFolder } from "../support/temp_store.ts";
-import { assertExact, noMarksLeft } from "../support/verify.ts";
+import { assertExact, noMarksLeft } from "./verify.ts";
 import { KEY, number, settingsIn } from "./fault.ts";
 
 /** Connections of each kind. */

@@ -1,10 +1,10 @@
 /** A whole disk fails: it turns read-only by itself, as after an error of the device, or hangs. */
 import { assert, assertEquals } from "@std/assert";
-import { Load } from "../support/load.ts";
+import { Load } from "./load.ts";
 import { Process } from "../support/process.ts";
 import { run, succeeds } from "../support/small_disk.ts";
 import { withFolder } from "../support/temp_store.ts";
-import { stopExact } from "../support/verify.ts";
+import { stopExact } from "./verify.ts";
 import { KEY, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
 
 /** A disk that can be made to fail. Always `await using`. */

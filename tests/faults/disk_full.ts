@@ -1,9 +1,9 @@
 /** The disk under a service gets full while it is written to, and has space again. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { Load } from "../support/load.ts";
+import { Load } from "./load.ts";
 import { type Ended, Process, runToEnd } from "../support/process.ts";
 import { type DiskKind, openSmallDisk } from "../support/small_disk.ts";
-import { stopExact, verify } from "../support/verify.ts";
+import { stopExact, verify } from "./verify.ts";
 import { KEY, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
 
 /** A variant of this fault. */

@@ -1,8 +1,8 @@
 /** What the faults share: how one is written down, and the service that it is done to. */
 import { KEY } from "../support/harness.ts";
-import type { Load } from "../support/load.ts";
+import type { Load } from "./load.ts";
 import type { Settings } from "../support/process.ts";
-import type { Verified } from "../support/verify.ts";
+import type { Verified } from "./verify.ts";
 
 /** Something that goes wrong around a service, done to it on purpose. */
 export interface Fault {

@@ -1,6 +1,6 @@
 /** Pages of the ledger's file are overwritten. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { Load } from "../support/load.ts";
+import { Load } from "./load.ts";
 import { Process, runToEnd } from "../support/process.ts";
 import { withFolder } from "../support/temp_store.ts";
 import { KEY, number, settingsIn, startLoad } from "./fault.ts";

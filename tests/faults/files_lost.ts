@@ -1,9 +1,9 @@
 /** The ledger's files are deleted, moved, replaced or made read-only behind a running service's back. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { Load } from "../support/load.ts";
+import { Load } from "./load.ts";
 import { Process, runToEnd } from "../support/process.ts";
 import { withFolder } from "../support/temp_store.ts";
-import { stopExact } from "../support/verify.ts";
+import { stopExact } from "./verify.ts";
 import { KEY, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
 
 /** Ways to lose a file for good: what is answered with 202 afterwards would be gone with the process. */

@@ -6,10 +6,10 @@ import type { RunId } from "../../domain/run/ids.ts";
 import { keys } from "../../kv/keys.ts";
 import { type OpenStore, openStore } from "../../kv/open.ts";
 import { runId } from "../support/builders.ts";
-import { Load } from "../support/load.ts";
+import { Load } from "./load.ts";
 import { Process } from "../support/process.ts";
 import { withFolder } from "../support/temp_store.ts";
-import { assertExact, noMarksLeft, verify } from "../support/verify.ts";
+import { assertExact, noMarksLeft, verify } from "./verify.ts";
 import { KEY, number, settingsIn } from "./fault.ts";
 
 /** A run whose opening no process can read. */

@@ -1,9 +1,9 @@
 /** A second process is started on one ledger. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { Load } from "../support/load.ts";
+import { Load } from "./load.ts";
 import { Process, runToEnd } from "../support/process.ts";
 import { withFolder } from "../support/temp_store.ts";
-import { stopExact } from "../support/verify.ts";
+import { stopExact } from "./verify.ts";
 import { KEY, number, settingsIn, startLoad, toldOf } from "./fault.ts";
 
 /** Calls that each process acknowledges. */

@@ -1,10 +1,10 @@
 /** Something else holds the ledger's file, longer than anybody waits. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { Load } from "../support/load.ts";
+import { Load } from "./load.ts";
 import { Process, runToEnd } from "../support/process.ts";
 import { withFolder } from "../support/temp_store.ts";
-import { stopExact } from "../support/verify.ts";
+import { stopExact } from "./verify.ts";
 import { KEY, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
 
 /** A lock as a backup or a shell takes it. Always `using`. */

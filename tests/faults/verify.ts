@@ -8,10 +8,10 @@ import { keys } from "../../kv/keys.ts";
 import { openStore } from "../../kv/open.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import type { Store } from "../../kv/store.ts";
-import { eventId } from "./builders.ts";
+import { eventId } from "../support/builders.ts";
 import { EVENTS, type Load, type Script } from "./load.ts";
-import { assertSumsAddUp } from "./pipeline.ts";
-import type { Process } from "./process.ts";
+import { assertSumsAddUp } from "../support/pipeline.ts";
+import type { Process } from "../support/process.ts";
 
 /** Counted things that calls store: events, and each opening and close. */
 interface Tally {
