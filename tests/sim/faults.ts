@@ -4,8 +4,8 @@ import { LOCKED_RETRY } from "../../kv/kv_limits.ts";
 import { type Fault, faultKv } from "../support/fault_kv.ts";
 import { World, type WorldOptions } from "./world.ts";
 
-/** Milliseconds for which a commit goes on to stall after its caller was told that it is late. */
-const STALL_MS = 4;
+/** A commit stalls until so many others came, or for so many milliseconds. */
+const STALL = { commits: 4, ms: 12 } as const;
 
 /** Ways in which a commit fails; the last one goes on until the service gives up. */
 export const KINDS = [
@@ -55,15 +55,23 @@ export function hurriedTimers(): Disposable {
   return { [Symbol.dispose]: () => void (globalThis.setTimeout = original) };
 }
 
-/** A world whose commits meet a plan once that is started. */
+/** A world whose commits meet a plan. */
 export async function openFaulty(plan: Plan, options: WorldOptions): Promise<World> {
   const { setTimeout } = globalThis;
+  let commits = 0;
+  const next = () => {
+    commits++;
+    return plan.next();
+  };
   const stalled = async () => {
+    const last = commits + STALL.commits;
     // The caller is told, and comes back while the commit is still under way.
     world.timers.advance(STORAGE_DEADLINE_MS);
-    await new Promise((resolve) => setTimeout(resolve, STALL_MS));
+    for (let ms = 0; ms < STALL.ms && commits < last; ms++) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
   };
-  const wrap = (kv: Deno.Kv) => faultKv(kv, () => plan.next(), stalled);
+  const wrap = (kv: Deno.Kv) => faultKv(kv, next, stalled);
   const world: World = await World.open({ ...options, wrap });
   return world;
 }
