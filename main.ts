@@ -1,24 +1,15 @@
-/** Composition root: settings, store, application, server, and the way down. */
-import { startBackground } from "./background.ts";
+/** The process: settings, store, service, server, and the way down. */
 import { parseConfig } from "./config.ts";
-import { Deadlines } from "./domain/deadlines.ts";
-import { BODY_DEADLINE_MS } from "./domain/limits.ts";
 import { createRequestLimits } from "./domain/plan/rate_limit.ts";
 import type { Environment } from "./domain/ports.ts";
-import { createCredentialStore, ensureFirstTeam } from "./kv/teams/credentials.ts";
+import { TIMERS } from "./kv/deadline.ts";
 import { isShared, openStore, StoreRefused } from "./kv/open.ts";
-import { createAgentStore } from "./kv/teams/agents.ts";
+import { ensureFirstTeam } from "./kv/teams/credentials.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
-import { createRateCardStore } from "./kv/teams/rate_cards.ts";
-import { createUsageStore } from "./kv/teams/usage.ts";
-import { createSpendStore } from "./kv/pipeline/rollups.ts";
-import { createRunStore } from "./kv/runs/run_store.ts";
-import { isReady } from "./kv/store.ts";
 import { createLineLog } from "./log.ts";
 import { createMailer } from "./mail.ts";
-import { createApp } from "./routes/app.ts";
 import { type RunningServer, serve } from "./routes/serve.ts";
-import { TIMERS } from "./kv/deadline.ts";
+import { createService } from "./service.ts";
 import { stopOnSignals } from "./shutdown.ts";
 import { announce, EXIT, fatal, reportUnhandled } from "./terminal.ts";
 
@@ -34,44 +25,26 @@ const store = await openStore(config.kv, undefined, config.queue).catch((error) 
   if (error instanceof StoreRefused) fatal(EXIT.store, [error.message]);
   throw error;
 });
-const { region, refusedKey: refusedSecret } = config;
-const credentials = createCredentialStore(store, environment, { region, refusedSecret });
-const first = await ensureFirstTeam(store, credentials, environment, config);
-
 // Who has its ledger alone keeps its buckets in memory.
 const slices = isShared(config.kv) ? new RateSlices(store) : null;
-const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS);
 const log = createLineLog(Deno.stdout);
-const rateCards = createRateCardStore(store, environment);
-const { worker, sweep, reprices, deletions } = startBackground(
+const service = createService({
   store,
-  rateCards,
   environment,
-  log.write,
-  config.smtpUrl === null ? null : createMailer(config.smtpUrl),
-);
-const app = createApp({
-  region,
-  runs: createRunStore(store, rateCards),
-  credentials,
-  spend: createSpendStore(store),
-  usage: createUsageStore(store),
-  agents: createAgentStore(store),
-  rateCards,
-  reprices,
-  deletions,
-  environment,
+  region: config.region,
+  refusedSecret: config.refusedKey,
   limits: createRequestLimits(TIMERS.now, (api) => slices?.bucketsFor(api)),
-  bodyDeadlines,
-  ready: () => isReady(store),
-  draining: () => shutdown.begun(),
+  mailer: config.smtpUrl === null ? null : createMailer(config.smtpUrl),
   log: log.write,
+  draining: () => shutdown.begun(),
 });
+const first = await ensureFirstTeam(store, service.credentials, environment, config);
+service.start();
 const server = listen();
 // Whatever bell was lost: once a minute the worker looks by itself.
 const clock = new AbortController();
-sweep.start();
-Deno.cron("wake the worker", "* * * * *", { signal: clock.signal }, () => worker.wake());
+Deno.cron("wake the worker", "* * * * *", { signal: clock.signal }, () => service.worker.wake());
+service.sweep.start();
 const shutdown = stopOnSignals(drain, exit);
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
@@ -82,7 +55,7 @@ announce(server.url, config, first.createdKey);
 function listen(): RunningServer {
   const { host, port } = config;
   try {
-    return serve(app.fetch, host, port);
+    return serve(service.app.fetch, host, port);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return fatal(EXIT.settings, [`Cannot listen on ${host}:${port}: ${why}: change HOST or PORT`]);
@@ -93,9 +66,8 @@ function listen(): RunningServer {
 async function drain(): Promise<void> {
   await server.drain();
   clock.abort();
-  await Promise.all([worker.stop(), sweep.stop(), slices?.stop()]);
+  await Promise.all([service.stop(), slices?.stop()]);
   await store.close();
-  bodyDeadlines[Symbol.dispose]();
   log.flush();
 }
 

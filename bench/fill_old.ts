@@ -4,8 +4,8 @@
  * Usage: fill_old.ts FILE RUNS HORIZON; with the horizon `payload` each run has ten events and an output
  * that are too old, with `record` it is a heartbeat whose record is. Prints the seconds it took.
  */
-import { startBackground } from "../background.ts";
 import type { RawJson } from "../domain/input/json.ts";
+import { createRequestLimits } from "../domain/plan/rate_limit.ts";
 import { TIERS } from "../domain/plan/tiers.ts";
 import type { RunEvent } from "../domain/run/event.ts";
 import { type EventId, type RunId, uuid7Hex } from "../domain/run/ids.ts";
@@ -14,6 +14,7 @@ import { createRunStore } from "../kv/runs/run_store.ts";
 import { createCredentialStore, setTeamRate } from "../kv/teams/credentials.ts";
 import { createRateCardStore } from "../kv/teams/rate_cards.ts";
 import { keys } from "../kv/keys.ts";
+import { createService } from "../service.ts";
 import { print } from "./say.ts";
 import { createTeams, keyOf } from "./teams.ts";
 
@@ -37,7 +38,17 @@ const environment = {
 const rateCards = createRateCardStore(store, environment);
 const team = await movedTeam();
 const runs = createRunStore(store, rateCards);
-const { worker } = startBackground(store, rateCards, environment, () => {});
+const service = createService({
+  store,
+  environment,
+  region: "eu",
+  refusedSecret: null,
+  limits: createRequestLimits(() => performance.now()),
+  mailer: null,
+  log: () => {},
+  draining: () => false,
+});
+service.start();
 const startMs = performance.now();
 const lastMs = Date.now() - DAY_MS * (1 + TIERS[TIER][isRecord ? "recordDays" : "payloadDays"]);
 let next = 0;
@@ -48,8 +59,8 @@ await Promise.all(Array.from({ length: IN_FLIGHT }, async () => {
   }
 }));
 // Runs are filed by when they are due once they are summed up.
-await worker.idle();
-await worker.stop();
+await service.worker.idle();
+await service.stop();
 const seconds = (performance.now() - startMs) / 1000;
 await store.close();
 print(JSON.stringify(seconds));

@@ -11,29 +11,18 @@
  *
  * Usage: server.ts KIND FILE [TEAMS]; says on stderr where it listens.
  */
-import { startBackground } from "../background.ts";
-import { Deadlines } from "../domain/deadlines.ts";
+import { createService } from "../service.ts";
 import { decideFinish, decideHeartbeat, decideOpen } from "../domain/run/decide.ts";
 import { decideAppend, EMPTY_LEDGER } from "../domain/run/ledger.ts";
-import { BODY_DEADLINE_MS } from "../domain/limits.ts";
 import { createRequestLimits } from "../domain/plan/rate_limit.ts";
 import type { RunStore } from "../domain/ports.ts";
 import { createRateCard } from "../domain/money/rate_card.ts";
-import { createCredentialStore } from "../kv/teams/credentials.ts";
-import { TIMERS } from "../kv/deadline.ts";
 import type { BackEnd } from "../kv/kv_limits.ts";
 import { openStore } from "../kv/open.ts";
-import { createAgentStore } from "../kv/teams/agents.ts";
 import { createRateCardStore } from "../kv/teams/rate_cards.ts";
-import { TeamCommits } from "../kv/pipeline/team_commits.ts";
-import { createRepriceStore } from "../kv/reprice/reprice_jobs.ts";
-import { createDeletionStore } from "../kv/retention/deletions.ts";
-import { createSpendStore } from "../kv/pipeline/rollups.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import type { Store } from "../kv/store.ts";
-import { createUsageStore } from "../kv/teams/usage.ts";
 import { createLineLog } from "../log.ts";
-import { createApp } from "../routes/app.ts";
 import { serve } from "../routes/serve.ts";
 import { consumeFinished, createBaseline } from "./baselines.ts";
 import type { SideKind } from "./sides.ts";
@@ -79,31 +68,18 @@ const environment = {
 };
 await createTeams(store, Number(teams));
 const rateCards = createRateCardStore(store, environment);
-const log = createLineLog(Deno.stdout).write;
-const { reprices, deletions, sweep } = whole
-  ? startBackground(store, rateCards, environment, log)
-  : {
-    reprices: createRepriceStore(store, rateCards, environment),
-    deletions: createDeletionStore(store, new TeamCommits(store), environment.now),
-    sweep: null,
-  };
-if (kind === "sweeping") sweep?.start();
-const app = createApp({
-  region: "eu",
-  runs: await runsOf(kind, file, store),
-  credentials: createCredentialStore(store, environment, { region: "eu", refusedSecret: null }),
-  rateCards,
-  spend: createSpendStore(store),
-  usage: createUsageStore(store),
-  agents: createAgentStore(store),
-  reprices,
-  deletions,
+const service = createService({
+  store,
   environment,
+  region: "eu",
+  refusedSecret: null,
   limits: createRequestLimits(() => performance.now()),
-  bodyDeadlines: new Deadlines(BODY_DEADLINE_MS, TIMERS),
-  ready: () => Promise.resolve(true),
+  mailer: null,
+  log: createLineLog(Deno.stdout).write,
   draining: () => false,
-  log,
+  parts: whole ? {} : { runs: await runsOf(kind, file, store) },
 });
-const server = serve(app.fetch, "127.0.0.1", 0);
+if (whole) service.start();
+if (kind === "sweeping") service.sweep.start();
+const server = serve(service.app.fetch, "127.0.0.1", 0);
 Deno.stderr.writeSync(new TextEncoder().encode(`${server.url}\n`));

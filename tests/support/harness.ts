@@ -3,26 +3,16 @@
  * that the test moves.
  */
 import type { Grant, Team } from "../../domain/credentials.ts";
-import { Deadlines } from "../../domain/deadlines.ts";
-import { BODY_DEADLINE_MS } from "../../domain/limits.ts";
 import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
-import { TIMERS } from "../../kv/deadline.ts";
 import type { Region } from "../../domain/run/ids.ts";
 import type { Mailer } from "../../domain/ports.ts";
 import type { Tier } from "../../domain/plan/tiers.ts";
 import { monthOf } from "../../domain/time.ts";
 import { createCredentialStore, createTeam, ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import { type OpenStore, openStore } from "../../kv/open.ts";
-import { createAgentStore } from "../../kv/teams/agents.ts";
-import { createRateCardStore } from "../../kv/teams/rate_cards.ts";
-import { createSpendStore } from "../../kv/pipeline/rollups.ts";
-import { createUsageStore } from "../../kv/teams/usage.ts";
-import { createRunStore } from "../../kv/runs/run_store.ts";
-import { startBackground } from "../../background.ts";
+import { createService, type Service } from "../../service.ts";
 import type { SweepJob } from "../../jobs/sweep.ts";
 import type { Worker } from "../../jobs/worker.ts";
-import { isReady } from "../../kv/store.ts";
-import { createApp } from "../../routes/app.ts";
 import type { AppDeps } from "../../routes/context.ts";
 import { type RunningServer, serve } from "../../routes/serve.ts";
 
@@ -76,13 +66,10 @@ export class Harness implements AsyncDisposable {
   readonly log: string[] = [];
   readonly path: string;
   store!: OpenStore;
-  worker!: Worker;
-  /** The nightly sweep; it does not begin by itself here. */
-  sweep!: SweepJob;
   team!: Team;
   #minutes = 0;
   #server!: RunningServer;
-  #bodyDeadlines!: Deadlines;
+  #service!: Service;
   #client = Deno.createHttpClient({});
   readonly #folder: string;
   readonly #options: HarnessOptions;
@@ -104,48 +91,37 @@ export class Harness implements AsyncDisposable {
     return this.#server.url;
   }
 
+  get worker(): Worker {
+    return this.#service.worker;
+  }
+
+  /** The nightly sweep; it does not begin by itself here. */
+  get sweep(): SweepJob {
+    return this.#service.sweep;
+  }
+
   async #start(): Promise<void> {
-    const { region = "eu", tier = "business", refusedSecret = null } = this.#options;
+    const { region = "eu", tier = "business", refusedSecret = null, mailer = null, deps = {} } =
+      this.#options;
     this.store = await openStore(this.path);
     const environment = this.#environment();
-    const credentials = createCredentialStore(this.store, environment, { region, refusedSecret });
-    const key = KEY.replace("_eu_", `_${region}_`);
-    const first = await ensureFirstTeam(this.store, credentials, environment, {
-      region,
-      key,
-      tier,
-    });
-    this.team = first.team;
-    const rateCards = createRateCardStore(this.store, environment);
-    const log = (line: string) => void this.log.push(line);
-    const { worker, sweep, reprices, deletions } = startBackground(
-      this.store,
-      rateCards,
+    this.#service = createService({
+      store: this.store,
       environment,
-      log,
-      this.#options.mailer,
-    );
-    this.worker = worker;
-    this.sweep = sweep;
-    const app = createApp({
       region,
-      runs: createRunStore(this.store, rateCards),
-      credentials,
-      spend: createSpendStore(this.store),
-      usage: createUsageStore(this.store),
-      agents: createAgentStore(this.store),
-      rateCards,
-      reprices,
-      deletions,
-      environment,
+      refusedSecret,
       // A minute passes before each request: only tests of the limits meet them.
       limits: createRequestLimits(() => 60_000 * this.#minutes++),
-      bodyDeadlines: this.#bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS),
-      ready: () => isReady(this.store),
+      mailer,
+      log: (line) => void this.log.push(line),
       draining: () => this.draining,
-      log,
-      ...this.#options.deps,
+      parts: deps,
     });
+    const key = KEY.replace("_eu_", `_${region}_`);
+    const { credentials, app } = this.#service;
+    const settings = { region, key, tier };
+    this.team = (await ensureFirstTeam(this.store, credentials, environment, settings)).team;
+    this.#service.start();
     this.#server = serve(app.fetch, "127.0.0.1", 0);
   }
 
@@ -160,9 +136,8 @@ export class Harness implements AsyncDisposable {
     this.#client.close();
     this.#client = Deno.createHttpClient({});
     await this.#server.drain();
-    await this.worker.stop();
+    await this.#service.stop();
     await this.store.close();
-    this.#bodyDeadlines[Symbol.dispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

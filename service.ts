@@ -1,0 +1,116 @@
+/** The service over an open store, put together: the application, and what works behind its answers. */
+import type { Hono } from "hono";
+import { Deadlines } from "./domain/deadlines.ts";
+import { BODY_DEADLINE_MS } from "./domain/limits.ts";
+import type { RequestLimits } from "./domain/plan/rate_limit.ts";
+import type { CredentialStore, Environment, Mailer } from "./domain/ports.ts";
+import type { Region } from "./domain/run/ids.ts";
+import { NoticeJob } from "./jobs/notices.ts";
+import { STAGE_HANDLERS } from "./jobs/stage_handlers.ts";
+import { SweepJob } from "./jobs/sweep.ts";
+import { Worker } from "./jobs/worker.ts";
+import { TIMERS } from "./kv/deadline.ts";
+import { createPipelineStore } from "./kv/pipeline/pipeline_store.ts";
+import { createSpendStore } from "./kv/pipeline/rollups.ts";
+import { TeamCommits } from "./kv/pipeline/team_commits.ts";
+import { createRepriceStore } from "./kv/reprice/reprice_jobs.ts";
+import { createDeletionStore } from "./kv/retention/deletions.ts";
+import { createSweepStore } from "./kv/retention/sweep_store.ts";
+import { createRunStore } from "./kv/runs/run_store.ts";
+import { isReady, type Store } from "./kv/store.ts";
+import { createAgentStore } from "./kv/teams/agents.ts";
+import { createCredentialStore } from "./kv/teams/credentials.ts";
+import { createNoticeStore } from "./kv/teams/notices.ts";
+import { createRateCardStore } from "./kv/teams/rate_cards.ts";
+import { createUsageStore } from "./kv/teams/usage.ts";
+import { createApp } from "./routes/app.ts";
+import type { AppDeps, Facts } from "./routes/context.ts";
+
+/** What a service is made from. */
+export interface ServiceOptions {
+  readonly store: Store;
+  readonly environment: Environment;
+  readonly region: Region;
+  /** A secret that must not work here. */
+  readonly refusedSecret: string | null;
+  /** What requests are counted by. */
+  readonly limits: RequestLimits;
+  /** Sends notices about quotas; null where no mail server is set. */
+  readonly mailer: Mailer | null;
+  /** Takes one line of the log. */
+  readonly log: (line: string) => void;
+  /** Whether the process is shutting down. */
+  readonly draining: () => boolean;
+  /** Takes the place of parts, for faults in tests and baselines of benchmarks. */
+  readonly parts?: Partial<AppDeps>;
+}
+
+/** A service that nobody listens for yet. */
+export interface Service {
+  readonly app: Hono<Facts>;
+  readonly credentials: CredentialStore;
+  readonly worker: Worker;
+  readonly sweep: SweepJob;
+  /** Sets the worker to work, with what an earlier process left. The sweep is started by itself. */
+  start(): void;
+  /** Ends what works behind the answers. Call it before the store closes. */
+  stop(): Promise<void>;
+}
+
+/** Builds a service. */
+export function createService(options: ServiceOptions): Service {
+  const { store, environment, region, refusedSecret, mailer, log } = options;
+  const { now } = environment;
+  const credentials = createCredentialStore(store, environment, { region, refusedSecret });
+  const rateCards = createRateCardStore(store, environment);
+  const reprices = createRepriceStore(store, rateCards, environment);
+  const commits = new TeamCommits(store);
+  const deletions = createDeletionStore(store, commits, now);
+  const worker = new Worker({
+    store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), now, commits),
+    handlers: STAGE_HANDLERS,
+    jobs: [reprices, deletions],
+    companion: new NoticeJob({ store: createNoticeStore(store), mailer, now, log }),
+    now,
+    log,
+  });
+  const sweep = new SweepJob({
+    store: createSweepStore(store, commits),
+    now,
+    calls: () => store.doorbell.rings,
+    log,
+  });
+  const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS);
+  const app = createApp({
+    region,
+    runs: createRunStore(store, rateCards),
+    credentials,
+    spend: createSpendStore(store),
+    usage: createUsageStore(store),
+    agents: createAgentStore(store),
+    rateCards,
+    reprices,
+    deletions,
+    environment,
+    limits: options.limits,
+    bodyDeadlines,
+    ready: () => isReady(store),
+    draining: options.draining,
+    log,
+    ...options.parts,
+  });
+  return {
+    app,
+    credentials,
+    worker,
+    sweep,
+    start() {
+      store.doorbell.listen(() => worker.wake());
+      worker.start();
+    },
+    async stop() {
+      await Promise.all([worker.stop(), sweep.stop()]);
+      bodyDeadlines[Symbol.dispose]();
+    },
+  };
+}
