@@ -12,7 +12,7 @@ import type { World } from "./world.ts";
 /** The model's side of a sequence under way. */
 export interface Play {
   state: State;
-  /** Every call so far, the answer did not matter. */
+  /** Every call so far, whatever was answered. */
   readonly history: Request[];
   readonly revisions: Revisions;
   readonly cells: Cells;

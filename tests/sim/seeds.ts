@@ -22,10 +22,11 @@ export function savedSeeds(): SavedSeed[] {
   return JSON.parse(Deno.readTextFileSync(FILE));
 }
 
-/** Saves a seed that failed, unless it is known. */
-export function saveSeed(seed: number, found: string): void {
+/** Saves a seed that failed, unless it is known; of the failure the line that names it. */
+export function saveSeed(seed: number, failure: string): void {
   const known = savedSeeds();
   if (known.some((one) => one.seed === seed)) return;
+  const found = /^\w*Error.*$/m.exec(failure)?.[0] ?? failure;
   Deno.writeTextFileSync(FILE, `${JSON.stringify([...known, { seed, found }], null, 2)}\n`);
 }
 

@@ -85,7 +85,7 @@ export class World implements AsyncDisposable {
   readonly answers: string[] = [];
   readonly timers = new VirtualTimers();
   #process!: Process;
-  /** Names the row that prices `atlas`. */
+  /** One stream over all restarts: no id is minted twice. */
   readonly #random = new Random("world");
   readonly #folder: string;
   readonly #options: WorldOptions;
@@ -130,7 +130,8 @@ export class World implements AsyncDisposable {
     const sent = body === undefined ? {} : { body };
     const response = await this.#process.fetch(new Request(url, { method, headers: all, ...sent }));
     const text = await response.text();
-    const told = [...response.headers].join("; ");
+    // How long to wait after a 503 is drawn anew each time; that it is told is checked where it is read.
+    const told = [...response.headers].filter(([name]) => name !== "retry-after").join("; ");
     this.answers.push(`${method} ${path} ${response.status} ${told} ${text}`);
     return { status: response.status, headers: response.headers, text };
   }
