@@ -4,8 +4,8 @@ import { LOCKED_RETRY } from "../../kv/kv_limits.ts";
 import { type Fault, faultKv } from "../support/fault_kv.ts";
 import { World, type WorldOptions } from "./world.ts";
 
-/** A commit stalls until so many others came, or for so many milliseconds. */
-const STALL = { commits: 4, ms: 12 } as const;
+/** A commit stalls until so many others came, or for so many turns of the event loop. */
+const STALL = { commits: 4, turns: 12 } as const;
 
 /** Ways in which a commit fails; the last one goes on until the service gives up. */
 export const KINDS = [
@@ -57,7 +57,6 @@ export function hurriedTimers(): Disposable {
 
 /** A world whose commits meet a plan. */
 export async function openFaulty(plan: Plan, options: WorldOptions): Promise<World> {
-  const { setTimeout } = globalThis;
   let commits = 0;
   const next = () => {
     commits++;
@@ -67,8 +66,8 @@ export async function openFaulty(plan: Plan, options: WorldOptions): Promise<Wor
     const last = commits + STALL.commits;
     // The caller is told, and comes back while the commit is still under way.
     world.timers.advance(STORAGE_DEADLINE_MS);
-    for (let ms = 0; ms < STALL.ms && commits < last; ms++) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
+    for (let turn = 0; turn < STALL.turns && commits < last; turn++) {
+      await new Promise((resolve) => setTimeout(resolve, 0));
     }
   };
   const wrap = (kv: Deno.Kv) => faultKv(kv, next, stalled);
