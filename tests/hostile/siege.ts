@@ -129,15 +129,16 @@ class Lane implements Disposable {
     const sent = socket.send(joined(shots.map(({ bytes }) => bytes))).catch(() => {});
     for (const [place, shot] of shots.entries()) {
       const answer = await finalAnswer(socket, shot).catch(closedByReset);
-      const isClosed = answer === null || answer.headers.get("connection") === "close";
+      // One that is closed between two requests is no refusal: they are sent again on another.
+      const isHeard = answer !== null || (place === 0 && isFresh);
       if (answer !== null) this.#judge(shot, answer, startMs);
-      else if (place === 0 && isFresh) this.#closedAtOnce(shot);
+      else if (isHeard) this.#closedAtOnce(shot);
       if (answer !== null && answer.status >= 400) this.refused.push(shot);
-      if (!isClosed) continue;
-      // A body that is refused unread takes its connection with it: nothing behind it was heard.
+      if (answer !== null && answer.headers.get("connection") !== "close") continue;
+      // A body that is refused unread takes its connection with it, and what was sent behind it.
       this[Symbol.dispose]();
       await sent;
-      return shots.slice(answer === null && !(place === 0 && isFresh) ? place : place + 1);
+      return shots.slice(isHeard ? place + 1 : place);
     }
     await sent;
     return [];
@@ -161,7 +162,9 @@ class Lane implements Disposable {
     let ended = false;
     const end = sent.then(async () => {
       // The runtime may drop a whole request when its client ends the connection before the answer.
-      if (shot.ending === "finish") await Promise.race([answer, sleep(PATIENCE_MS)]);
+      if (shot.ending === "finish") {
+        await Promise.race([answer.catch(() => {}), sleep(PATIENCE_MS)]);
+      }
       startMs = performance.now();
       ended = true;
       await socket.endSending().catch(() => {});

@@ -37,7 +37,7 @@ const AGENTS = ["researcher", "nightly", "a/b"] as const;
 const MODELS = ["gpt-4o", MODEL, "nobody-knows-it"] as const;
 const GROUPINGS = ["day", "agent", "customer", "feature", "model", "status"] as const;
 
-const agentOf = ({ agent }: Step) => AGENTS[agent % AGENTS.length] ?? "";
+const agentOf = ({ agent }: Step) => AGENTS[agent] ?? `agent ${agent}`;
 const modelOf = ({ n }: Step) => MODELS[n % MODELS.length] ?? "";
 const pathOf = ({ run }: Step) => `/v1/runs/${runId(run)}`;
 const labels = ({ n }: Step) => ({ customer_id: `customer ${n % 2}`, feature: `feature ${n % 3}` });

@@ -7,7 +7,7 @@ import { type Answer, Harness, NOON } from "../support/harness.ts";
 import { REPRICE } from "../support/reprice.ts";
 import { callOf, type Kind, type NameOf, NEVER, type Step } from "./calls.ts";
 
-/** Milliseconds between two calls of the first team, by the service's clock. */
+/** Milliseconds between two calls of the team that is looked at, by the service's clock. */
 const PACE_MS = 1_000;
 
 /** Failed credentials are limited by address, and here all teams have the same one. */
@@ -34,18 +34,18 @@ export class World implements AsyncDisposable {
   readonly members: Member[] = [];
   readonly #harness: Harness;
 
-  private constructor(harness: Harness) {
+  private constructor(harness: Harness, readonly observed: number) {
     this.#harness = harness;
   }
 
-  /** Starts a service with a team on each of some plans. */
-  static async open(tiers: readonly Tier[]): Promise<World> {
+  /** Starts a service with a team on each of some plans, one of which is looked at. */
+  static async open(tiers: readonly Tier[], observed: number): Promise<World> {
     let harness: Harness | null = null;
-    // One clock for everything, moved by the first team's calls alone.
+    // One clock for everything, moved by the calls of that team alone.
     const limits = createRequestLimits(() => (harness?.nowMs ?? NOON) - NOON);
     const deps = { limits: { ...limits, failures: new NeverTooMany() } };
     harness = await Harness.open({ deps });
-    const world = new World(harness);
+    const world = new World(harness, observed);
     for (const tier of tiers) {
       const { team, key } = await harness.addTeam(tier);
       world.members.push(new Member(team, key));
@@ -55,14 +55,13 @@ export class World implements AsyncDisposable {
 
   /** Makes calls at once, and waits until what follows from them is done. */
   async act(calls: readonly (readonly [member: number, step: Step])[]): Promise<void> {
-    if (calls.some(([member]) => member === 0)) this.#harness.nowMs += PACE_MS;
+    if (calls.some(([member]) => member === this.observed)) this.#harness.nowMs += PACE_MS;
     await Promise.all(calls.map(([member, step]) => this.#call(member, step)));
     await this.#harness.worker.idle();
   }
 
   async #call(number: number, step: Step): Promise<void> {
-    const member = this.members[number];
-    if (member === undefined) throw new RangeError(`There is no team ${number}`);
+    const member = this.#member(number);
     const { method, path, ...options } = callOf(step, this.#nameOf(member));
     // Now and then with the key that was made last, which may be revoked by now.
     const key = step.n % 4 === 0 ? member.secret : member.firstKey;
@@ -77,6 +76,12 @@ export class World implements AsyncDisposable {
     }
     if (step.call === "putRate") member.made.rate.push(answer.json.id);
     if (step.call === "reprice") member.made.job.push(answer.json.id);
+  }
+
+  #member(number: number): Member {
+    const member = this.members[number];
+    if (member === undefined) throw new RangeError(`There is no team ${number}`);
+    return member;
   }
 
   /** A job once it is done: on a busy machine its call is answered before. */
@@ -95,15 +100,14 @@ export class World implements AsyncDisposable {
     };
   }
 
-  /** What a team was told, in order; names that are minted are told by the order they came in. */
-  told(number: number): string[] {
-    return new Names().mask(this.members[number]?.told ?? []);
+  /** What the team was told, in order; names that are minted are told by the order they came in. */
+  told(): string[] {
+    return new Names().mask(this.#member(this.observed).told);
   }
 
-  /** What is stored of a team. */
-  async stored(number: number): Promise<string[]> {
-    const member = this.members[number];
-    if (member === undefined) throw new RangeError(`There is no team ${number}`);
+  /** What is stored of the team. */
+  async stored(): Promise<string[]> {
+    const member = this.#member(this.observed);
     const rows: string[] = [];
     for await (const { key, value } of this.#harness.store.reader.list({ prefix: [] })) {
       const owner = (value as { team?: unknown } | null)?.team;
