@@ -4,11 +4,11 @@
  * The clients are the witness: their memory is in this process, which lives on.
  */
 import { assert, assertEquals } from "@std/assert";
-import { openStore } from "../../kv/open.ts";
 import { Load } from "../support/load.ts";
 import { assertRollupsAddUp } from "../support/pipeline.ts";
 import { type Ended, Process, type Settings } from "../support/process.ts";
 import { costOfOthers, DAYS, totalsOf } from "../support/scripts.ts";
+import { withStore } from "../support/temp_store.ts";
 import {
   type Access,
   addTotals,
@@ -96,13 +96,16 @@ export class Rounds implements AsyncDisposable {
   /** Resolves once so many calls of the load are acknowledged, or its clients have given up. */
   async reached(acknowledged: number): Promise<void> {
     assert(this.#load !== null);
-    await Promise.race([this.#load.load.reached(acknowledged), this.#load.running]);
+    const { load, running } = this.#load;
+    const reached = load.until((load) => load.isOver || load.acknowledged >= acknowledged);
+    // What made clients fail is thrown here, or where the service is ended.
+    await Promise.race([reached, running]);
   }
 
   /** Lets clients write so many runs, all of them acknowledged. */
   async fill(runs: number): Promise<void> {
     const load = this.#newLoad();
-    await load.run(this.access, runs);
+    await load.run(this.access, { runs });
     await load.resend(this.access);
     this.#settle(load);
   }
@@ -170,12 +173,12 @@ export class Rounds implements AsyncDisposable {
         if (!(error instanceof Deno.errors.NotFound)) throw error;
       });
     }
-    const store = await openStore(copy);
     try {
-      await assertRollupsAddUp(store);
-      return (await Array.fromAsync(store.reader.list({ prefix: ["dirty"] }))).length;
+      return await withStore(copy, async (store) => {
+        await assertRollupsAddUp(store);
+        return (await Array.fromAsync(store.reader.list({ prefix: ["dirty"] }))).length;
+      });
     } finally {
-      await store.close();
       for (const suffix of ["", "-wal", "-shm", ".lock"]) {
         await Deno.remove(copy + suffix).catch(() => {});
       }

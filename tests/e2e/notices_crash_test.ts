@@ -4,11 +4,11 @@ import { newNotice, type Notice, NOTICE_LEASE_MS } from "../../domain/plan/notic
 import { monthOf } from "../../domain/time.ts";
 import type { TeamId } from "../../domain/credentials.ts";
 import { keys } from "../../kv/keys.ts";
-import { type OpenStore, openStore } from "../../kv/open.ts";
+import type { OpenStore } from "../../kv/open.ts";
 import { createNoticeStore } from "../../kv/teams/notices.ts";
 import { Process, type Settings } from "../support/process.ts";
 import { type Behaviour, SmtpSink } from "../support/smtp.ts";
-import { withFolder } from "../support/temp_store.ts";
+import { withFolder, withStore } from "../support/temp_store.ts";
 
 const KEY = `apk_eu_${"d5".repeat(16)}`;
 const OWNER = "owner@example.org";
@@ -26,15 +26,9 @@ for (const { strikes, behaviour, mails, states } of ROUNDS) {
   Deno.test(`notices: kill -9 ${strikes} of the mail server does not send twice`, async () => {
     await withFolder(async (folder) => {
       await using sink = await SmtpSink.start();
-      const settings: Settings = {
-        RUNLEDGER_KV: `${folder}/test.kv`,
-        RUNLEDGER_KEY: KEY,
-        RUNLEDGER_TIER: "free",
-        RUNLEDGER_SMTP_URL: sink.url,
-        RUNLEDGER_OWNER_EMAIL: OWNER,
-      };
+      const settings = settingsIn(folder, sink);
       await create(settings);
-      await withStore(settings, (store, team) => count(store, team, 79_999));
+      await withStore(settings.RUNLEDGER_KV, (store, team) => count(store, team, 79_999));
 
       sink.behaviour = behaviour;
       await killOnce(
@@ -49,15 +43,26 @@ for (const { strikes, behaviour, mails, states } of ROUNDS) {
       );
 
       sink.behaviour = "accept";
-      await withStore(settings, letLeasesPass);
+      await withStore(settings.RUNLEDGER_KV, letLeasesPass);
       await settle(settings);
       await settle(settings);
-      const notices = await withStore(settings, allNotices);
+      const notices = await withStore(settings.RUNLEDGER_KV, allNotices);
       assertEquals(notices.length, 1);
       assert(states.includes(notices[0]?.state ?? ""), JSON.stringify(notices));
       assertEquals(sink.received.map(({ to }) => to), Array(mails).fill([OWNER]));
     });
   });
+}
+
+/** Settings of a service whose owner has the notices sent to a mail server. */
+function settingsIn(folder: string, sink: SmtpSink) {
+  return {
+    RUNLEDGER_KV: `${folder}/test.kv`,
+    RUNLEDGER_KEY: KEY,
+    RUNLEDGER_TIER: "free",
+    RUNLEDGER_SMTP_URL: sink.url,
+    RUNLEDGER_OWNER_EMAIL: OWNER,
+  };
 }
 
 /** Creates the ledger with its first team. */
@@ -82,27 +87,13 @@ async function killOnce(
 }
 
 /** Runs a process until it has said what became of a notice, or for a moment if there is nothing. */
-async function settle(settings: Settings): Promise<void> {
-  const isOpen = await withStore(settings, isOneOpen);
+async function settle(settings: ReturnType<typeof settingsIn>): Promise<void> {
+  const isOpen = await withStore(settings.RUNLEDGER_KV, isOneOpen);
   await using process = await Process.start(settings);
   if (isOpen) await process.logs(/"notice":"quota"/);
   const { code, stdout } = await process.stop();
   assertEquals(code, 0);
   assert(!stdout.includes(OWNER), stdout);
-}
-
-async function withStore<T>(
-  settings: Settings,
-  work: (store: OpenStore, team: TeamId) => Promise<T>,
-): Promise<T> {
-  const store = await openStore(settings.RUNLEDGER_KV ?? "");
-  try {
-    const { value } = await store.reader.get<TeamId>(keys.firstTeam());
-    assert(value !== null);
-    return await work(store, value);
-  } finally {
-    await store.close();
-  }
 }
 
 async function count(store: OpenStore, team: TeamId, by: number): Promise<void> {
@@ -127,16 +118,10 @@ async function allNotices(store: OpenStore, team: TeamId): Promise<Notice[]> {
 Deno.test("notices: under kill -9 at any moment each of many notices is sent at most once", async () => {
   await withFolder(async (folder) => {
     await using sink = await SmtpSink.start();
-    const settings: Settings = {
-      RUNLEDGER_KV: `${folder}/test.kv`,
-      RUNLEDGER_KEY: KEY,
-      RUNLEDGER_TIER: "free",
-      RUNLEDGER_SMTP_URL: sink.url,
-      RUNLEDGER_OWNER_EMAIL: OWNER,
-    };
+    const settings = settingsIn(folder, sink);
     await create(settings);
     const wanted = 60;
-    await withStore(settings, async (store, team) => {
+    await withStore(settings.RUNLEDGER_KV, async (store, team) => {
       const notices = createNoticeStore(store);
       for (let n = 0; n < wanted; n++) {
         const month = `20${String(n + 26).padStart(2, "0")}-01`;
@@ -149,12 +134,12 @@ Deno.test("notices: under kill -9 at any moment each of many notices is sent at 
       await using process = await Process.start(settings);
       await sink.until(({ received }) => received.length >= messages);
       assertEquals((await process.stop("SIGKILL")).signal, "SIGKILL");
-      await withStore(settings, letLeasesPass);
+      await withStore(settings.RUNLEDGER_KV, letLeasesPass);
     }
-    while (await withStore(settings, isOneOpen)) await settle(settings);
+    while (await withStore(settings.RUNLEDGER_KV, isOneOpen)) await settle(settings);
     const ids = sink.received.map(({ messageId }) => messageId);
     assertEquals(new Set(ids).size, ids.length, "one was sent twice");
-    const states = await withStore(settings, allStates);
+    const states = await withStore(settings.RUNLEDGER_KV, allStates);
     assertEquals(states.length, wanted);
     assert(states.every((state) => state === "sent" || state === "unknown"), states.join());
     const sent = states.filter((state) => state === "sent").length;

@@ -1,11 +1,11 @@
 /** A whole disk fails: it turns read-only by itself, as after an error of the device, or hangs. */
 import { assert, assertEquals } from "@std/assert";
-import { Load } from "./load.ts";
+import { Load } from "../support/load.ts";
 import { Process } from "../support/process.ts";
 import { run, succeeds } from "../support/small_disk.ts";
 import { withFolder } from "../support/temp_store.ts";
 import { stopExact } from "./verify.ts";
-import { KEY, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
+import { accessTo, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
 
 /** A disk that can be made to fail. Always `await using`. */
 interface FailingDisk extends AsyncDisposable {
@@ -66,10 +66,10 @@ export async function diskTurnsReadOnly(): Promise<string> {
   return await withFolder(async (parent) => {
     await using disk = await openFailingDisk(parent);
     const settings = settingsIn(disk.folder, { RUNLEDGER_QUEUE: "off" });
-    const load = new Load(KEY, 0);
+    const load = new Load(0);
     {
       await using process = await Process.start(settings);
-      await using running = startLoad(load, process.url);
+      await using running = startLoad(load, process);
       await load.reached(300);
       await disk.fail();
       await load.until(({ refused }) => refused >= 100);
@@ -79,7 +79,7 @@ export async function diskTurnsReadOnly(): Promise<string> {
     }
     await disk.mend();
     await using again = await Process.start(settings);
-    await load.resend(again.url);
+    await load.resend(accessTo(again));
     const verified = await stopExact(again, settings.RUNLEDGER_KV, [load]);
     return `${toldOf(verified)}, ${number(load.refused)} calls refused with 503, ` +
       "exact after it was mended and the service started again";
@@ -92,8 +92,8 @@ export async function diskHangs(): Promise<string> {
     await using disk = await openFailingDisk(parent);
     const settings = settingsIn(disk.folder);
     await using process = await Process.start(settings);
-    const load = new Load(KEY, 0);
-    await using running = startLoad(load, process.url);
+    const load = new Load(0);
+    await using running = startLoad(load, process);
     await load.reached(300);
     await run("fsfreeze", "--freeze", disk.folder);
     try {
@@ -105,7 +105,7 @@ export async function diskHangs(): Promise<string> {
     await load.until((load) => load.acknowledged > acknowledged);
     const acceptedIn = msSince(freedMs);
     await running.stop();
-    await load.resend(process.url);
+    await load.resend(accessTo(process));
     const verified = await stopExact(process, settings.RUNLEDGER_KV, [load]);
     return `${toldOf(verified)}, ${number(load.refused)} calls refused with 503 after 2 s, ` +
       `taken again after ${acceptedIn}, exact`;

@@ -1,10 +1,10 @@
 /** The disk under a service gets full while it is written to, and has space again. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { Load } from "./load.ts";
+import { Load } from "../support/load.ts";
 import { type Ended, Process, runToEnd } from "../support/process.ts";
 import { type DiskKind, openSmallDisk } from "../support/small_disk.ts";
 import { stopExact, verify } from "./verify.ts";
-import { KEY, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
+import { accessTo, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
 
 /** A variant of this fault. */
 export interface FullDisk {
@@ -23,11 +23,11 @@ export async function diskFull({ disk: kind, queue, messageDue }: FullDisk): Pro
   const settings = settingsIn(disk.folder, { RUNLEDGER_QUEUE: queue });
   const path = settings.RUNLEDGER_KV;
   if (messageDue) await enqueueMessages(path);
-  const loads = [new Load(KEY, 0), new Load(KEY, 1_000_000)] as const;
+  const loads = [new Load(0), new Load(1_000_000)] as const;
   const [before, after] = loads;
 
   await using first = await Process.startBy(disk.launcher, settings);
-  await using load = startLoad(before, first.url);
+  await using load = startLoad(before, first);
   await before.reached(CALLS.before);
   await disk.fill(first.pid);
   await before.until(({ isOver, refused }) => isOver || !messageDue && refused >= CALLS.refused);
@@ -38,21 +38,21 @@ export async function diskFull({ disk: kind, queue, messageDue }: FullDisk): Pro
 
   const freedMs = performance.now();
   await using second = hasEnded ? await Process.start(settings) : null;
-  await using running = startLoad(after, (second ?? first).url);
+  await using running = startLoad(after, second ?? first);
   await after.reached(1);
   const acceptedIn = msSince(freedMs);
   await after.reached(CALLS.after);
   await running.stop();
   assertEquals((await (second ?? first).stop()).code, 0);
-  const { acknowledged, stored } = await verify(path, loads);
+  const tally = await verify(path, loads);
   const { storage_unavailable: _, ...others } = { ...before.refusals, ...after.refusals };
   assertEquals(others, {});
 
   await using third = await Process.start(settings);
-  for (const load of loads) await load.resend(third.url);
+  for (const load of loads) await load.resend(accessTo(third));
   await stopExact(third, path, loads);
   const fate = hasEnded ? "ended with 1 and was started" : "stayed";
-  return `${toldOf({ acknowledged, stored })}, ${number(before.refused)} calls refused with 503, ` +
+  return `${toldOf(tally)}, ${number(before.refused)} calls refused with 503, ` +
     `${fate}, taken again ${acceptedIn} after space was free, exact`;
 }
 
@@ -61,10 +61,10 @@ export async function startOnFullDisk(): Promise<string> {
   await using disk = await openSmallDisk("tmpfs");
   const settings = settingsIn(disk.folder);
   const path = settings.RUNLEDGER_KV;
-  const load = new Load(KEY, 0);
+  const load = new Load(0);
   {
     await using process = await Process.start(settings);
-    await using running = startLoad(load, process.url);
+    await using running = startLoad(load, process);
     await load.reached(CALLS.before);
     await running.stop();
     assertEquals((await process.stop()).code, 0);
@@ -75,7 +75,7 @@ export async function startOnFullDisk(): Promise<string> {
   assertMatch(stderr, /Cannot open .*: check its disk/);
   await disk.free(0);
   await using process = await Process.start(settings);
-  await load.resend(process.url);
+  await load.resend(accessTo(process));
   const verified = await stopExact(process, path, [load]);
   return `ended with 3 in ${Math.round(ms)} ms and one line, with space ${toldOf(verified)}, exact`;
 }

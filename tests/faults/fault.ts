@@ -1,8 +1,9 @@
 /** What the faults share: how one is written down, and the service that it is done to. */
 import { KEY } from "../support/harness.ts";
-import type { Load } from "./load.ts";
+import type { Load } from "../support/load.ts";
 import type { Settings } from "../support/process.ts";
-import type { Verified } from "./verify.ts";
+import type { Access } from "../support/totals.ts";
+import type { Tally } from "../support/verify.ts";
 
 /** Something that goes wrong around a service, done to it on purpose. */
 export interface Fault {
@@ -21,6 +22,11 @@ export function settingsIn(folder: string, more: Settings = {}) {
   return { RUNLEDGER_KV, RUNLEDGER_KEY: KEY, RUNLEDGER_TIER: "enterprise", ...more };
 }
 
+/** The way to such a service. */
+export function accessTo({ url }: Pick<Access, "url">): Access {
+  return { url, key: KEY };
+}
+
 /** A load that runs until it is told to stop. Always `await using`. */
 export interface RunningLoad extends AsyncDisposable {
   /** Stops it, and waits for its last answers. */
@@ -28,9 +34,9 @@ export interface RunningLoad extends AsyncDisposable {
 }
 
 /** Has clients write, whatever they are answered. */
-export function startLoad(load: Load, url: string): RunningLoad {
+export function startLoad(load: Load, process: Pick<Access, "url">): RunningLoad {
   const stopping = new AbortController();
-  const running = load.run(url, stopping.signal);
+  const running = load.run(accessTo(process), { until: stopping.signal });
   const stop = async () => {
     stopping.abort();
     await running;
@@ -39,9 +45,7 @@ export function startLoad(load: Load, url: string): RunningLoad {
 }
 
 /** What a ledger holds, for people. */
-export function toldOf(
-  { acknowledged, stored }: Pick<Verified, "acknowledged" | "stored">,
-): string {
+export function toldOf({ acknowledged, stored }: Tally): string {
   return `${number(acknowledged)} acknowledged, ${number(stored)} stored`;
 }
 

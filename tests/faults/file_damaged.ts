@@ -1,6 +1,6 @@
 /** Pages of the ledger's file are overwritten. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { Load } from "./load.ts";
+import { Load } from "../support/load.ts";
 import { Process, runToEnd } from "../support/process.ts";
 import { withFolder } from "../support/temp_store.ts";
 import { KEY, number, settingsIn, startLoad } from "./fault.ts";
@@ -18,10 +18,10 @@ const READS = 16;
 export async function fileDamaged(): Promise<string> {
   return await withFolder(async (folder) => {
     const settings = settingsIn(folder);
-    const load = new Load(KEY, 0);
+    const load = new Load(0);
     {
       await using process = await Process.start(settings);
-      await using running = startLoad(load, process.url);
+      await using running = startLoad(load, process);
       await load.reached(CALLS);
       await running.stop();
       // The last to close the file empties the log of commits into it.

@@ -1,10 +1,10 @@
 /** The ledger's files are deleted, moved, replaced or made read-only behind a running service's back. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { Load } from "./load.ts";
+import { Load } from "../support/load.ts";
 import { Process, runToEnd } from "../support/process.ts";
 import { withFolder } from "../support/temp_store.ts";
 import { stopExact } from "./verify.ts";
-import { KEY, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
+import { accessTo, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
 
 /** Ways to lose a file for good: what is answered with 202 afterwards would be gone with the process. */
 const LOSSES: Record<string, (folder: string) => Promise<void>> = {
@@ -27,9 +27,9 @@ export async function filesLost(): Promise<string> {
     await withFolder(async (folder) => {
       const inner = `${folder}/inner`;
       await using process = await Process.start(settingsIn(inner));
-      await loadUntil(process.url, 0, ({ acknowledged }) => acknowledged >= CALLS.before);
+      await loadUntil(process, 0, ({ acknowledged }) => acknowledged >= CALLS.before);
       await lose(inner);
-      const after = await loadUntil(process.url, 1, ({ refused }) => refused >= CALLS.refused);
+      const after = await loadUntil(process, 1, ({ refused }) => refused >= CALLS.refused);
       assertEquals(after.acknowledged, 0, `${name}: a call was taken into a file that is gone`);
       assertEquals(Object.keys(after.refusals), ["storage_unavailable"]);
       assertEquals(await statusOf(`${process.url}/readyz`), 503, name);
@@ -46,8 +46,8 @@ export async function filesMoved(): Promise<string> {
     const inner = `${folder}/inner`, away = `${folder}/away`;
     const settings = settingsIn(inner);
     await using process = await Process.start(settings);
-    const load = new Load(KEY, 0);
-    await using running = startLoad(load, process.url);
+    const load = new Load(0);
+    await using running = startLoad(load, process);
     await load.reached(CALLS.before);
     await Deno.rename(inner, away);
     await load.until(({ refused }) => refused >= CALLS.refused);
@@ -56,7 +56,7 @@ export async function filesMoved(): Promise<string> {
     await load.until((load) => load.acknowledged > acknowledged);
     const acceptedIn = msSince(backMs);
     await running.stop();
-    await load.resend(process.url);
+    await load.resend(accessTo(process));
     const verified = await stopExact(process, settings.RUNLEDGER_KV, [load]);
     return `${toldOf(verified)}, ${number(load.refused)} calls refused with 503, ` +
       `taken again ${acceptedIn} after it was back, exact`;
@@ -69,8 +69,8 @@ export async function fileReadOnly(): Promise<string> {
     const settings = settingsIn(folder);
     const path = settings.RUNLEDGER_KV;
     await using process = await Process.start(settings);
-    const load = new Load(KEY, 0);
-    await using running = startLoad(load, process.url);
+    const load = new Load(0);
+    await using running = startLoad(load, process);
     await load.reached(CALLS.before);
     await Deno.chmod(path, 0o444);
     await load.reached(2 * CALLS.before);
@@ -82,7 +82,7 @@ export async function fileReadOnly(): Promise<string> {
     assertStringIncludes(stderr, "is read-only");
     await Deno.chmod(path, 0o600);
     await using again = await Process.start(settings);
-    await load.resend(again.url);
+    await load.resend(accessTo(again));
     const verified = await stopExact(again, path, [load]);
     return `${toldOf(verified)}, none refused by the process that had it open; ` +
       `the next one ended with 3 in ${Math.round(ms)} ms, exact`;
@@ -91,12 +91,12 @@ export async function fileReadOnly(): Promise<string> {
 
 /** Puts load number `n` on a server until something is so. */
 async function loadUntil(
-  url: string,
+  process: Process,
   n: number,
   wanted: (load: Load) => boolean,
 ): Promise<Load> {
-  const load = new Load(KEY, n * 1_000_000);
-  await using running = startLoad(load, url);
+  const load = new Load(n * 1_000_000);
+  await using running = startLoad(load, process);
   await load.until(wanted);
   await running.stop();
   return load;

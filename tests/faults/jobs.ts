@@ -4,13 +4,13 @@ import type { TeamId } from "../../domain/credentials.ts";
 import type { Processing } from "../../domain/pipeline/stages.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import { keys } from "../../kv/keys.ts";
-import { type OpenStore, openStore } from "../../kv/open.ts";
+import type { OpenStore } from "../../kv/open.ts";
 import { runId } from "../support/builders.ts";
-import { Load } from "./load.ts";
+import { Load } from "../support/load.ts";
 import { Process } from "../support/process.ts";
-import { withFolder } from "../support/temp_store.ts";
+import { withFolder, withStore } from "../support/temp_store.ts";
 import { assertExact, noMarksLeft, verify } from "./verify.ts";
-import { KEY, number, settingsIn } from "./fault.ts";
+import { accessTo, number, settingsIn } from "./fault.ts";
 
 /** A run whose opening no process can read. */
 const POISONED = runId(0xbad) as RunId;
@@ -40,10 +40,10 @@ export async function jobsTwiceAndPoisoned(): Promise<string> {
   return await withFolder(async (folder) => {
     const settings = settingsIn(folder);
     const path = settings.RUNLEDGER_KV;
-    const load = new Load(KEY, 1_000_000);
+    const load = new Load(1_000_000);
     {
       await using process = await Process.start(settings);
-      const running = load.run(process.url);
+      const running = load.run(accessTo(process));
       await load.reached(CALLS);
       await process.stop("SIGKILL");
       await running;
@@ -56,7 +56,7 @@ export async function jobsTwiceAndPoisoned(): Promise<string> {
       await process.stop("SIGKILL");
     }
     await using process = await Process.start(settings);
-    const final = await load.settle(process.url);
+    const final = await load.settle(accessTo(process));
     await noMarksLeft(path);
     const { code, stdout } = await process.stop();
     assertEquals(code, 0);
@@ -73,20 +73,6 @@ export async function jobsTwiceAndPoisoned(): Promise<string> {
 async function enqueue(path: string): Promise<void> {
   using kv = await Deno.openKv(path);
   for (let n = 0; n < 10; n++) for (const message of MESSAGES) await kv.enqueue(message);
-}
-
-async function withStore<T>(
-  path: string,
-  work: (store: OpenStore, team: TeamId) => Promise<T>,
-): Promise<T> {
-  const store = await openStore(path);
-  try {
-    const { value } = await store.reader.get<TeamId>(keys.firstTeam());
-    assert(value !== null);
-    return await work(store, value);
-  } finally {
-    await store.close();
-  }
 }
 
 async function poison(store: OpenStore, team: TeamId): Promise<void> {

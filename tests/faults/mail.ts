@@ -1,13 +1,11 @@
 /** The mail server is gone, silent or drips while a notice about the quota is due. */
 import { assert, assertEquals } from "@std/assert";
-import type { TeamId } from "../../domain/credentials.ts";
 import { monthOf } from "../../domain/time.ts";
 import { keys } from "../../kv/keys.ts";
-import { openStore } from "../../kv/open.ts";
 import { aHeartbeat } from "../support/builders.ts";
 import { Process, type Settings } from "../support/process.ts";
 import { drip, SmtpSink } from "../support/smtp.ts";
-import { withFolder } from "../support/temp_store.ts";
+import { withFolder, withStore } from "../support/temp_store.ts";
 import { KEY, settingsIn } from "./fault.ts";
 
 /** Calls while a try is under way: fewer than the free plan's burst. */
@@ -71,13 +69,10 @@ async function reachQuota(settings: ReturnType<typeof settingsIn>): Promise<void
   // Without a mail server there would be nothing to send afterwards.
   await using process = await Process.start({ ...settings, RUNLEDGER_SMTP_URL: undefined });
   await process.stop();
-  const store = await openStore(settings.RUNLEDGER_KV);
-  const { value: team } = await store.reader.get<TeamId>(keys.firstTeam());
-  assert(team !== null);
-  await store.writer.commit({
-    sums: [{ key: keys.usage(team, monthOf(Date.now())), by: 80_000n }],
+  await withStore(settings.RUNLEDGER_KV, async (store, team) => {
+    const sums = [{ key: keys.usage(team, monthOf(Date.now())), by: 80_000n }];
+    await store.writer.commit({ sums });
   });
-  await store.close();
 }
 
 async function call(url: string, n: number): Promise<number> {

@@ -1,10 +1,10 @@
 /** A second process is started on one ledger. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { Load } from "./load.ts";
+import { Load } from "../support/load.ts";
 import { Process, runToEnd } from "../support/process.ts";
 import { withFolder } from "../support/temp_store.ts";
 import { stopExact } from "./verify.ts";
-import { KEY, number, settingsIn, startLoad, toldOf } from "./fault.ts";
+import { accessTo, number, settingsIn, startLoad, toldOf } from "./fault.ts";
 
 /** Calls that each process acknowledges. */
 const CALLS = 250;
@@ -14,8 +14,8 @@ export async function secondProcess(): Promise<string> {
   return await withFolder(async (folder) => {
     const settings = settingsIn(folder);
     await using first = await Process.start(settings);
-    const load = new Load(KEY, 0);
-    await using running = startLoad(load, first.url);
+    const load = new Load(0);
+    await using running = startLoad(load, first);
     await load.reached(CALLS);
     const { code, stderr, ms } = await runToEnd(settings);
     assertEquals(code, 3);
@@ -36,12 +36,12 @@ export async function twoProcesses(): Promise<string> {
     await using first = await Process.start(settings);
     await Deno.remove(`${path}.lock`);
     await using second = await Process.start(settings);
-    const loads = [new Load(KEY, 0), new Load(KEY, 0)] as const;
-    await using one = startLoad(loads[0], first.url);
-    await using other = startLoad(loads[1], second.url);
+    const loads = [new Load(0), new Load(0)] as const;
+    await using one = startLoad(loads[0], first);
+    await using other = startLoad(loads[1], second);
     await Promise.all(loads.map((load) => load.reached(CALLS)));
     await Promise.all([one.stop(), other.stop()]);
-    for (const load of loads) await load.resend(first.url);
+    for (const load of loads) await load.resend(accessTo(first));
     assertEquals((await second.stop()).code, 0);
     // Both sent the same runs from the first on: those of the longer one are all there are.
     const [longer] = loads.toSorted((a, b) => b.scripts.length - a.scripts.length);

@@ -1,11 +1,11 @@
 /** Something else holds the ledger's file, longer than anybody waits. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { Load } from "./load.ts";
+import { Load } from "../support/load.ts";
 import { Process, runToEnd } from "../support/process.ts";
 import { withFolder } from "../support/temp_store.ts";
 import { stopExact } from "./verify.ts";
-import { KEY, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
+import { accessTo, KEY, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
 
 /** A lock as a backup or a shell takes it. Always `using`. */
 function lock(path: string): Disposable {
@@ -25,8 +25,8 @@ export async function storeLocked(heldMs: number, queue = "on"): Promise<string>
     const settings = settingsIn(folder, { RUNLEDGER_QUEUE: queue });
     const path = settings.RUNLEDGER_KV;
     await using process = await Process.start(settings);
-    const load = new Load(KEY, 0);
-    await using running = startLoad(load, process.url);
+    const load = new Load(0);
+    await using running = startLoad(load, process);
     await load.reached(300);
     let reads = 0;
     {
@@ -45,7 +45,7 @@ export async function storeLocked(heldMs: number, queue = "on"): Promise<string>
     await load.reached(acknowledged + 100);
     await running.stop();
     assertEquals(Object.keys(load.refusals), ["storage_unavailable"]);
-    await load.resend(process.url);
+    await load.resend(accessTo(process));
     const verified = await stopExact(process, path, [load]);
     return `${toldOf(verified)}, ${number(load.refused)} calls refused with 503 and ` +
       `${reads} reads answered in ${number(heldMs)} ms, taken again after ${acceptedIn}, exact`;

@@ -1,32 +1,48 @@
 /** Clients that write every kind of call at once, and remember what they sent and were told. */
-import { assert, assertEquals } from "@std/assert";
-import { eventId } from "./builders.ts";
-import { type Call, EVENTS, type Script, scriptOf } from "./scripts.ts";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { type Call, type Script, scriptOf } from "./scripts.ts";
 import type { Access } from "./totals.ts";
+import { heldOf, noTally, type Tally, verifyRun } from "./verify.ts";
 
 const CLIENTS = 16;
+
+/** How long a client rests after a refusal, if it goes on at all. */
+const REFUSED_MS = 20;
 
 /** What a process may take to finish what another left; far more than it does. */
 const SETTLED_MS_MAX = 10_000;
 
-/** Counted calls of a part of the ledger. */
-export interface Tally {
-  stored: number;
-  acknowledged: number;
-  sent: number;
+/** How long anybody waits for certain answers; far more than they take. */
+const UNTIL_MS_MAX = 60_000;
+
+/** What came of a call; `gone` when the server was, so that nobody knows. */
+type Outcome = "acknowledged" | "refused" | "gone";
+
+/** When clients stop, beside that the server answers no more. */
+export interface Ends {
+  /** So many runs are sent. */
+  readonly runs?: number;
+  /**
+   * They are told to. Then a refusal ends none of them: the client leaves that run and begins the next.
+   */
+  readonly until?: AbortSignal;
 }
 
 /** What a number of clients write to a server, until it is gone. */
 export class Load {
   readonly scripts: Script[] = [];
   acknowledged = 0;
-  #wanted = { count: Infinity, reached: () => {} };
+  /** Refusals by their code; each was a proper one. */
+  readonly refusals: Record<string, number> = {};
+  /** Whether all clients have stopped. */
+  isOver = false;
+  #waiting: { readonly wanted: (load: Load) => boolean; readonly found: () => void }[] = [];
 
   /**
    * @param first number of the first run; loads on one store must not overlap
    * @param model named by some of the events; it has no price at first
    */
-  constructor(readonly first: number, readonly model: string) {}
+  constructor(readonly first: number, readonly model = "a-model-without-a-price") {}
 
   /** A load of so many runs, all of them acknowledged. */
   static acknowledged(first: number, model: string, runs: number): Load {
@@ -39,40 +55,68 @@ export class Load {
     return load;
   }
 
-  /** Writes until the server answers no more, or so many runs are sent. */
-  async run(access: Access, runs = Infinity): Promise<void> {
-    await each(async (client) => {
-      while (this.scripts.length < runs) {
+  /** How many calls were refused. */
+  get refused(): number {
+    return Object.values(this.refusals).reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Writes until the server refuses a call or is gone, or as its ends say. */
+  async run(access: Access, { runs = Infinity, until }: Ends = {}): Promise<void> {
+    const writing = each(async (client) => {
+      while (this.scripts.length < runs && !until?.aborted) {
         const next = scriptOf(this.first + this.scripts.length, this.model);
         this.scripts.push(next);
-        for (const call of next.calls) if (!await this.#send(client, access, call)) return;
+        const outcome = await this.#sendLeft(client, access, next);
+        if (outcome === "acknowledged") continue;
+        if (outcome === "gone" || until === undefined) return;
+        await new Promise((resolve) => setTimeout(resolve, REFUSED_MS));
       }
+    });
+    await writing.finally(() => {
+      this.isOver = true;
+      this.#tell();
     });
   }
 
   /** Resolves once so many calls are acknowledged. */
   async reached(count: number): Promise<void> {
-    if (this.acknowledged >= count) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wanted = { count, reached: resolve };
-    await promise;
+    await this.until(({ acknowledged }) => acknowledged >= count);
+  }
+
+  /** Resolves once something is so; fails when it never is. */
+  async until(wanted: (load: Load) => boolean): Promise<void> {
+    if (wanted(this)) return;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.push({ wanted, found: resolve });
+    const never = new Error(`Never so: ${wanted}, with ${this.acknowledged} acknowledged calls`);
+    const timer = setTimeout(reject, UNTIL_MS_MAX, never);
+    await promise.finally(() => clearTimeout(timer));
+  }
+
+  #tell(): void {
+    this.#waiting = this.#waiting.filter(({ wanted, found }) => {
+      if (!wanted(this)) return true;
+      found();
+      return false;
+    });
   }
 
   /** Sends again what was never acknowledged, and the rest of every run; answers how many calls. */
   async resend(access: Access): Promise<number> {
     const left = this.scripts.filter(({ calls }) => calls.some(isLeft));
-    let sent = 0;
-    await eachOf(left, async (client, { calls }) => {
-      for (const call of calls.filter(isLeft)) {
-        assert(await this.#send(client, access, call), `a retry of ${call.path} was not taken`);
-        sent++;
-      }
+    const sent = left.reduce((sum, { calls }) => sum + calls.filter(isLeft).length, 0);
+    await eachOf(left, async (client, script) => {
+      const outcome = await this.#sendLeft(client, access, script);
+      assertEquals(outcome, "acknowledged", `a retry of ${script.id} was not taken`);
     });
     return sent;
   }
 
-  /** Reads every run whose close was acknowledged until its cost is final, writing nothing. */
-  async settle(access: Access): Promise<void> {
+  /**
+   * Reads every run whose close was acknowledged until its cost is final, writing nothing. Answers how
+   * many there are.
+   */
+  async settle(access: Access): Promise<number> {
     const closed = this.scripts.filter(({ calls }) => calls.at(-1)?.state === "acknowledged");
     await eachOf(closed, async (client, { id }) => {
       const startedMs = performance.now();
@@ -81,39 +125,64 @@ export class Load {
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
     });
+    return closed.length;
   }
 
-  /** Holds every run against what its client was told: nothing lost, doubled or partial. */
+  /** Holds every run that the server has against what its client was told. */
   async verify(access: Access): Promise<Tally> {
-    const tally: Tally = { stored: 0, acknowledged: 0, sent: 0 };
+    const tally = noTally();
     await eachOf(this.scripts, async (client, script) => {
-      verifyRun(await read(client, access, script.id), script, tally);
+      verifyRun(heldOf(await read(client, access, script.id)), script, tally);
     });
     return tally;
   }
 
-  /** Sends one call; whether it was acknowledged. */
-  async #send(client: Deno.HttpClient, { url, key }: Access, call: Call): Promise<boolean> {
+  /** Sends the calls of a run that are not acknowledged, up to the first that still is not. */
+  async #sendLeft(client: Deno.HttpClient, access: Access, { calls }: Script): Promise<Outcome> {
+    for (const call of calls.filter(isLeft)) {
+      const outcome = await this.#send(client, access, call);
+      if (outcome !== "acknowledged") return outcome;
+    }
+    return "acknowledged";
+  }
+
+  async #send(client: Deno.HttpClient, { url, key }: Access, call: Call): Promise<Outcome> {
     call.state = "sent";
-    let response: Response;
+    let response: Response, text: string;
     try {
       response = await fetch(url + call.path, {
         client,
         headers: { Authorization: `Bearer ${key}` },
         ...(call.body === null ? {} : { method: "POST", body: JSON.stringify(call.body) }),
       });
-      await response.body?.cancel();
-    } catch {
+      text = await response.text();
+    } catch (error) {
       // The process is gone: whether it stored the call is not known.
-      return false;
+      if (error instanceof TypeError) return "gone";
+      throw error;
     }
-    if (response.status === 503) return false;
-    assert([200, 202].includes(response.status), `${call.path} was answered ${response.status}`);
-    call.state = "acknowledged";
-    this.acknowledged++;
-    if (this.acknowledged >= this.#wanted.count) this.#wanted.reached();
-    return true;
+    return this.#answered(call, response, text);
   }
+
+  #answered(call: Call, { status, headers }: Response, text: string): Outcome {
+    if (status === 503) {
+      const code = codeOf(call, text);
+      assertMatch(code, /^[a-z_]+$/, text);
+      assertMatch(headers.get("retry-after") ?? "", /^[1-5]$/);
+      this.refusals[code] = (this.refusals[code] ?? 0) + 1;
+    } else {
+      assert([200, 202].includes(status), `${call.path} was answered ${status} ${text}`);
+      call.state = "acknowledged";
+      this.acknowledged++;
+    }
+    this.#tell();
+    return status === 503 ? "refused" : "acknowledged";
+  }
+}
+
+/** The code of a refusal; that of a ping, the only GET, is the first word of a line of text. */
+function codeOf({ body }: Call, text: string): string {
+  return body === null ? text.split(" ", 1)[0] ?? "" : JSON.parse(text).error;
 }
 
 function isLeft({ state }: Call): boolean {
@@ -145,34 +214,4 @@ async function read(client: Deno.HttpClient, { url, key }: Access, id: string) {
   const json = await response.json();
   assert([200, 404].includes(response.status), `${id}: ${response.status}`);
   return response.status === 200 ? json : null;
-}
-
-/** Checks one run part by part. */
-// deno-lint-ignore no-explicit-any -- an answer's body
-function verifyRun(run: any, { id, calls }: Script, tally: Tally): void {
-  const opened = run !== null && run.agent !== null;
-  const closed = run !== null && run.status !== "running";
-  const ids: string[] = run?.events.map((event: { id: string }) => event.id) ?? [];
-  let known = 0;
-  for (const { stores, state } of calls) {
-    const there = typeof stores === "number"
-      ? ids.length >= stores
-      : stores === "both"
-      ? opened && closed
-      : stores === "opening"
-      ? opened
-      : closed;
-    if (state === "acknowledged") assert(there, `${stores} of ${id} is lost`);
-    if (state === "unsent") assert(!there, `${stores} of ${id} was never sent`);
-    const size = typeof stores === "number" ? stores - known : 1;
-    if (typeof stores === "number") known = stores;
-    if (state !== "unsent") tally.sent += size;
-    if (state === "acknowledged") tally.acknowledged += size;
-    if (there) tally.stored += size;
-  }
-  // Nothing partial: whole batches, in order, each event once; a heartbeat with both its parts.
-  assert([0, EVENTS.first, EVENTS.both].includes(ids.length), `${ids.length} events of ${id}`);
-  assertEquals(ids, ids.map((_, n) => eventId(n)));
-  assertEquals(run?.usage.events ?? 0, ids.length);
-  if (calls[0]?.stores === "both") assertEquals(opened, closed, id);
 }

@@ -1,4 +1,7 @@
-/** A store in a folder of its own, for tests below the HTTP stack. */
+/** Stores for tests below the HTTP stack: in a folder of their own, or left by a process. */
+import { assert } from "@std/assert";
+import type { TeamId } from "../../domain/credentials.ts";
+import { keys } from "../../kv/keys.ts";
 import { type OpenStore, openStore } from "../../kv/open.ts";
 
 /** An open store. Always `await using`. */
@@ -64,6 +67,21 @@ export async function withFolder<T>(test: (folder: string) => Promise<T>): Promi
     return await test(folder);
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Works on a store that no process has, and on its first team. */
+export async function withStore<T>(
+  path: string,
+  work: (store: OpenStore, team: TeamId) => Promise<T>,
+): Promise<T> {
+  const store = await openStore(path);
+  try {
+    const { value } = await store.reader.get<TeamId>(keys.firstTeam());
+    assert(value !== null);
+    return await work(store, value);
+  } finally {
+    await store.close();
   }
 }
 
