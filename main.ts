@@ -1,5 +1,6 @@
 /** The process: settings, store, service, server, and the way down. */
 import { parseConfig } from "./config.ts";
+import { StorageUnavailable } from "./domain/errors.ts";
 import { createRequestLimits } from "./domain/plan/rate_limit.ts";
 import type { Environment } from "./domain/ports.ts";
 import { TIMERS } from "./kv/deadline.ts";
@@ -21,10 +22,7 @@ const environment: Environment = {
   random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
 };
 
-const store = await openStore(config.kv, undefined, config.queue).catch((error) => {
-  if (error instanceof StoreRefused) fatal(EXIT.store, [error.message]);
-  throw error;
-});
+const store = await openStore(config.kv, undefined, config.queue).catch(refuseStore);
 // Who has its ledger alone keeps its buckets in memory.
 const slices = isShared(config.kv) ? new RateSlices(store) : null;
 const log = createLineLog(Deno.stdout);
@@ -38,7 +36,8 @@ const service = createService({
   log: log.write,
   draining: () => shutdown.begun(),
 });
-const first = await ensureFirstTeam(store, service.credentials, environment, config);
+const first = await ensureFirstTeam(store, service.credentials, environment, config)
+  .catch(refuseStore);
 service.start();
 const server = listen();
 // Whatever bell was lost: once a minute the worker looks by itself.
@@ -51,6 +50,13 @@ globalThis.addEventListener("unhandledrejection", (event) => {
   reportUnhandled(event.reason);
 });
 announce(server.url, config, first.createdKey);
+
+/** Says in one line why the store is of no use. */
+function refuseStore(error: unknown): never {
+  if (error instanceof StoreRefused) return fatal(EXIT.store, [error.message]);
+  if (!(error instanceof StorageUnavailable)) throw error;
+  return fatal(EXIT.store, [`${error.message}: check the disk of ${config.kv}`]);
+}
 
 function listen(): RunningServer {
   const { host, port } = config;

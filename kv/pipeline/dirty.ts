@@ -7,10 +7,10 @@
  *
  * @module
  */
-import { DIRTY_LANES, type DirtyLane, type DirtyRows } from "../../domain/pipeline/pipeline.ts";
+import type { DirtyLane, DirtyRows } from "../../domain/pipeline/pipeline.ts";
 import { decodeDirty, parseDirtyName } from "../writer/dirty_mark.ts";
 import { keys } from "../keys.ts";
-import { listRows, type Store } from "../store.ts";
+import { eachRow, listRows, type Store } from "../store.ts";
 
 /** Rows read at once: each has one to a hundred runs. */
 const ROWS_PER_READ = 100;
@@ -48,14 +48,12 @@ export async function readDirty(
 }
 
 /**
- * Whether every mark set before a moment is gone, so that indexes lack no run stored until then.
- *
- * @param name of something made at that moment; marks are named by the same clock
+ * Whether every mark set before a version is gone, so that indexes lack no run stored until then. Names
+ * of marks would not tell: a clock that was set back sorts them elsewhere.
  */
-export async function isSummedUp(store: Store, name: string): Promise<boolean> {
-  for (const lane of DIRTY_LANES) {
-    const [oldest] = await listRows(store, { prefix: keys.dirtyLane(lane) }, { limit: 1 });
-    if (oldest !== undefined && String(oldest.key.at(-1)) < name) return false;
+export async function isSummedUp(store: Store, version: string): Promise<boolean> {
+  for await (const { versionstamp } of eachRow(store, { prefix: keys.dirtyMarks() })) {
+    if (versionstamp < version) return false;
   }
   return true;
 }

@@ -104,7 +104,9 @@ export class RepriceWork {
       await this.#store.writer.commit({ deletes: [activeKey] });
       return true;
     }
-    if (job.state === "waiting" && !await isSummedUp(this.#store, job.id)) return false;
+    // A job that waits is as it was made: its version is of that moment.
+    const version = entry?.versionstamp ?? "";
+    if (job.state === "waiting" && !await isSummedUp(this.#store, version)) return false;
     const checks = [{ key, versionstamp: entry?.versionstamp ?? null }];
     const draft: Draft = { job, checks, sets: [], dirty: [] };
     if (job.state === "waiting") await this.#begin(team, draft);

@@ -73,7 +73,9 @@ export class CustomerWork {
       await this.#store.writer.commit({ deletes: [keys.activeDeletion(team, id)] });
       return true;
     }
-    if (job.state === "waiting" && !await isSummedUp(this.#store, id)) return false;
+    // A job that waits is as it was made: its version is of that moment.
+    const version = entry?.versionstamp ?? "";
+    if (job.state === "waiting" && !await isSummedUp(this.#store, version)) return false;
     if (!await this.#deleteRuns(team, job) && !await this.#deleteSpend(team, job)) {
       await this.#finish(team, job, entry?.versionstamp ?? null);
     }

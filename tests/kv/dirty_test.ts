@@ -1,9 +1,10 @@
 /** Marks of changed runs: none is lost, none is deleted before it was looked at. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import { ulid } from "@std/ulid";
 import type { TeamId } from "../../domain/credentials.ts";
 import { DIRTY_LANES, type DirtyLane } from "../../domain/pipeline/pipeline.ts";
 import { keys } from "../../kv/keys.ts";
-import { readDirty } from "../../kv/pipeline/dirty.ts";
+import { isSummedUp, readDirty } from "../../kv/pipeline/dirty.ts";
 import { decodeDirty, dirtyName, encodeDirty, parseDirtyName } from "../../kv/writer/dirty_mark.ts";
 import { NOON } from "../support/harness.ts";
 import { aCall, finish, open, run, runsOf, TEAM } from "../support/pipeline.ts";
@@ -96,4 +97,25 @@ Deno.test("dirty: a row that is damaged names nobody, and goes with the others",
   assertEquals([taken.rows, taken.runs], [rubbish.length + 1, [{ team: TEAM.id, run: run(1) }]]);
   await taken.settle();
   assertEquals(await temp.keysBelow(["dirty"]), []);
+});
+
+Deno.test("dirty: marks of before a moment are told by their version, whatever the clock said", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const mark = async (nowMs: number) => {
+    const key = keys.dirty("open", ulid(nowMs));
+    const version = await store.writer.commit({
+      sets: [{ key, value: dirtyName(TEAM.id, run(1)) }],
+    });
+    assert(version !== null);
+    return { key, version };
+  };
+  // The clock was an hour ahead, and was set back before the next commit.
+  const early = await mark(NOON + 3_600_000);
+  const moment = await store.writer.commit({ sets: [{ key: keys.team(TEAM.id), value: TEAM }] });
+  assert(moment !== null);
+  await mark(NOON);
+  assertEquals(await isSummedUp(store, moment), false);
+  await store.writer.commit({ deletes: [early.key] });
+  assertEquals(await isSummedUp(store, moment), true);
 });
