@@ -7,7 +7,7 @@ import type { Team } from "../../domain/credentials.ts";
 import { Deadlines, type Timers } from "../../domain/deadlines.ts";
 import { BODY_DEADLINE_MS, STORAGE_DEADLINE_MS } from "../../domain/limits.ts";
 import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
-import type { Environment, Mailer } from "../../domain/ports.ts";
+import type { CredentialStore, Environment, Mailer } from "../../domain/ports.ts";
 import { NoticeJob } from "../../jobs/notices.ts";
 import { STAGE_HANDLERS } from "../../jobs/stage_handlers.ts";
 import { Worker } from "../../jobs/worker.ts";
@@ -31,6 +31,8 @@ import { RATES, type State } from "./shape.ts";
 
 /** Where files cost no sync to a disk, on machines that have it. */
 const MEMORY_DISK = "/dev/shm";
+
+const CREDENTIALS = { region: "eu", refusedSecret: null } as const;
 
 export interface WorldOptions {
   readonly tier: State["tier"];
@@ -160,51 +162,14 @@ export class World implements AsyncDisposable {
     const [kv, reader] = [await Deno.openKv(path), await Deno.openKv(path)];
     const deadlines = new Deadlines(STORAGE_DEADLINE_MS, this.timers);
     const store = createStore(wrap(kv), reader, BACK_ENDS.embedded, deadlines);
-    const credentials = createCredentialStore(store, environment, {
-      region: "eu",
-      refusedSecret: null,
-    });
+    const credentials = createCredentialStore(store, environment, CREDENTIALS);
     const first = { region: "eu", key: KEY, tier } as const;
     this.team = (await ensureFirstTeam(store, credentials, environment, first)).team;
-    const rateCards = createRateCardStore(store, environment);
-    const commits = new TeamCommits(store);
-    const reprices = createRepriceStore(store, rateCards, environment);
-    const deletions = createDeletionStore(store, commits, environment.now);
     const log = (line: string) => void this.log.push(line);
-    const worker = new Worker({
-      store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), environment.now, commits),
-      handlers: STAGE_HANDLERS,
-      jobs: [reprices, deletions],
-      now: environment.now,
-      log,
-      failurePauseMs: 1,
-    });
-    const notices = new NoticeJob({
-      store: createNoticeStore(store),
-      mailer,
-      now: environment.now,
-      log,
-    });
     const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, this.timers);
-    let minutes = 0;
-    const app = createApp({
-      region: "eu",
-      runs: createRunStore(store, rateCards),
-      credentials,
-      spend: createSpendStore(store),
-      usage: createUsageStore(store),
-      agents: createAgentStore(store),
-      rateCards,
-      reprices,
-      deletions,
-      environment,
-      // A minute passes before each request: the rate limit is not what is looked at here.
-      limits: createRequestLimits(() => 60_000 * minutes++),
-      bodyDeadlines,
-      ready: () => isReady(store),
-      draining: () => false,
-      log,
-    });
+    const { fetch, worker } = compose({ store, credentials, environment, bodyDeadlines, log });
+    const noticeStore = createNoticeStore(store);
+    const notices = new NoticeJob({ store: noticeStore, mailer, now: environment.now, log });
     const stop = async () => {
       await worker.stop();
       await store.writer.idle();
@@ -213,16 +178,62 @@ export class World implements AsyncDisposable {
       reader.close();
       kv.close();
     };
-    this.#process = { store, worker, notices, fetch: (request) => app.fetch(request), stop };
+    this.#process = { store, worker, notices, fetch, stop };
     worker.start();
     // What an earlier process left is done before the first call, not at some time beside it.
     await worker.idle();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#process.stop();
-    await Deno.remove(this.#folder, { recursive: true });
+    try {
+      await this.#process.stop();
+    } finally {
+      await Deno.remove(this.#folder, { recursive: true });
+    }
   }
+}
+
+/** What {@link compose} is given; the rest it makes of the store. */
+interface Given {
+  readonly store: Store;
+  readonly credentials: CredentialStore;
+  readonly environment: Environment;
+  readonly bodyDeadlines: Deadlines;
+  readonly log: (line: string) => void;
+}
+
+/** Puts the application and its worker together, as the service does; nobody rings for the worker. */
+function compose(given: Given): Pick<Process, "fetch" | "worker"> {
+  const { store, environment, log } = given;
+  const rateCards = createRateCardStore(store, environment);
+  const reprices = createRepriceStore(store, rateCards, environment);
+  const commits = new TeamCommits(store);
+  const deletions = createDeletionStore(store, commits, environment.now);
+  const worker = new Worker({
+    store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), environment.now, commits),
+    handlers: STAGE_HANDLERS,
+    jobs: [reprices, deletions],
+    now: environment.now,
+    log,
+    failurePauseMs: 1,
+  });
+  let minutes = 0;
+  const app = createApp({
+    ...given,
+    region: "eu",
+    runs: createRunStore(store, rateCards),
+    spend: createSpendStore(store),
+    usage: createUsageStore(store),
+    agents: createAgentStore(store),
+    rateCards,
+    reprices,
+    deletions,
+    // A minute passes before each request: the rate limit is not what is looked at here.
+    limits: createRequestLimits(() => 60_000 * minutes++),
+    ready: () => isReady(store),
+    draining: () => false,
+  });
+  return { worker, fetch: (request) => app.fetch(request) };
 }
 
 async function isFolder(path: string): Promise<boolean> {
