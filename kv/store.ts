@@ -13,6 +13,7 @@ import { Doorbell } from "./writer/doorbell.ts";
 import { keys } from "./keys.ts";
 import { type BackEnd, COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./kv_limits.ts";
 import { newName } from "./names.ts";
+import { Turns } from "./turns.ts";
 import { createWriter, type Write, type Writer } from "./writer/writer.ts";
 
 export { newName } from "./names.ts";
@@ -31,6 +32,8 @@ export interface Store {
   readonly doorbell: Doorbell;
   /** Whether what is written is still found where the ledger is. */
   readonly inPlace: () => boolean;
+  /** Turns of those who add events to a run and those who remove some, by its dirty name. */
+  readonly runTurns: Turns;
 }
 
 /** Builds a store over open handles. */
@@ -43,7 +46,7 @@ export function createStore(
   inPlace: () => boolean = () => true,
 ): Store {
   const writer = createWriter(kv, reader, limits, deadlines, doorbell, inPlace);
-  return { reader, writer, limits, deadlines, doorbell, inPlace };
+  return { reader, writer, limits, deadlines, doorbell, inPlace, runTurns: new Turns() };
 }
 
 /** Reads values of one moment; at most 10 keys. */

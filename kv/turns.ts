@@ -22,4 +22,12 @@ export class Turns {
       if (this.#last.get(name) === turn) this.#last.delete(name);
     }
   }
+
+  /** Runs `work` in the turns of all these names. */
+  takeAll<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
+    // Everybody takes them in one order, so that no two wait for each other.
+    const inOrder = [...new Set(names)].sort();
+    const take = (inner: () => Promise<T>, name: string) => () => this.take(name, inner);
+    return inOrder.reduceRight(take, work)();
+  }
 }

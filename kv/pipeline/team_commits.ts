@@ -23,6 +23,7 @@ import { indexChange } from "./run_index.ts";
 import type { Store } from "../store.ts";
 import { ActivityCache } from "../teams/agents.ts";
 import { Turns } from "../turns.ts";
+import { dirtyName } from "../writer/dirty_mark.ts";
 import type { Write } from "../writer/writer.ts";
 
 /** Rows of one commit: fewer than the store takes, so that calls behind it need not wait long. */
@@ -103,6 +104,20 @@ export class TeamCommits {
     done: Committed = () => {},
   ): Promise<void> {
     return this.#turns.take(team, () => this.#changeAll(team, ids, plan, done));
+  }
+
+  /**
+   * The same where events go. Those that are on their way to these runs wait in this process: each would
+   * change the ledger once more, and whoever removes the events of a busy run would never be first.
+   */
+  remove(
+    team: TeamId,
+    ids: readonly RunId[],
+    plan: Plan,
+    done: Committed = () => {},
+  ): Promise<void> {
+    const names = ids.map((id) => dirtyName(team, id));
+    return this.#store.runTurns.takeAll(names, () => this.change(team, ids, plan, done));
   }
 
   /**

@@ -24,7 +24,6 @@ import { dirtyName } from "../writer/dirty_mark.ts";
 import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
 import { blobWrite, getMany, listRows, stage, type Store, unstage } from "../store.ts";
-import { Turns } from "../turns.ts";
 import { tombstoneOf } from "./tombstone.ts";
 
 /** Event ids held in memory over all live ledgers; about 100 bytes each. */
@@ -53,8 +52,6 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
     maxSize: CACHED_IDS_MAX,
     sizeCalculation: ({ ledger }) => ledger.totals.events + 1,
   });
-  const turns = new Turns();
-
   async function append(
     name: string,
     team: Team,
@@ -92,7 +89,7 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
   return {
     append(team, id, batch, receivedAt) {
       const name = dirtyName(team.id, id);
-      return turns.take(name, () => append(name, team, id, batch, receivedAt));
+      return store.runTurns.take(name, () => append(name, team, id, batch, receivedAt));
     },
   };
 }

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Turns } from "../../kv/turns.ts";
 
 /** Work that a test starts and ends by hand. */
@@ -75,4 +75,30 @@ Deno.test("turns: work taken while a turn ends still waits for it", async () => 
     "c starts",
   ]);
   assertEquals(order.indexOf("b ends") < order.indexOf("c starts"), true);
+});
+
+Deno.test("turns: whoever takes several runs while no other has any of them, and nobody waits for ever", async () => {
+  const turns = new Turns();
+  const busy = new Set<string>();
+  let most = 0;
+  const work = (names: readonly string[]) => async () => {
+    for (const name of names) assert(!busy.has(name), `${name} is taken twice`);
+    for (const name of names) busy.add(name);
+    most = Math.max(most, busy.size);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    for (const name of names) busy.delete(name);
+    return names.length;
+  };
+  const wanted = [["a", "b"], ["b", "a"], ["c"], ["b", "c"], ["a"], [], ["d", "a"], [
+    "c",
+    "b",
+    "a",
+  ]];
+  const took = await Promise.all(wanted.map((names) => turns.takeAll(names, work(names))));
+  assertEquals(took, wanted.map(({ length }) => length));
+  assert(most > 2, "nothing ran side by side");
+  assertEquals(await turns.takeAll(["a", "a"], () => Promise.resolve(1)), 1);
+  const failed = turns.takeAll(["a", "b"], () => Promise.reject(new Error("no")));
+  assertEquals(await failed.catch((error) => error.message), "no");
+  assertEquals(await turns.take("b", () => Promise.resolve(2)), 2);
 });
