@@ -79,6 +79,7 @@ function jobFields(job: CustomerDeletion) {
     customer_id: job.customer,
     state: job.state,
     runs: job.runs,
+    runs_failed: job.failed,
     events: job.events,
     spend_days: job.days,
     created_at: formatInstant(job.createdAt),

@@ -14,14 +14,17 @@ export interface RunDeletion {
   readonly deletedAt: number;
   /** Identifier of the credential that did it; null while a run that went by age is being removed. */
   readonly by: string | null;
-  /** How many events were deleted with it. */
+  /** How many events were deleted with it; those that went by age before are not among them. */
   readonly events: number;
 }
 
 /** `waiting` until every call stored before it is summed up, then `running`, then `done`. */
 export type DeletionState = "waiting" | "running" | "done";
 
-/** A job that deletes everything of a customer; once it is done, the receipt. */
+/**
+ * A job that deletes everything of a customer that was stored when it was asked for; once it is done, the
+ * receipt.
+ */
 export interface CustomerDeletion {
   /** Names it, sortable by when it was asked for. */
   readonly id: string;
@@ -41,6 +44,8 @@ export interface CustomerDeletion {
   readonly events: number;
   /** Days of spend that were left of older runs, and are deleted. */
   readonly days: number;
+  /** Runs that could not be read; they are as they were. */
+  readonly failed: number;
 }
 
 /** Deletions of all teams. Methods reject with `StorageUnavailable` when the store fails. */

@@ -70,12 +70,32 @@ export function filingOf({ opening, closing }: RunParts, ledger: LedgerAges): Fi
     ...[opening, closing].flatMap((part) => hasPayload(part) ? [part?.receivedAt ?? 0] : []),
     ...ledger.oldestAt === null ? [] : [ledger.oldestAt],
   ];
-  const arrivals = [opening?.receivedAt, closing?.receivedAt, ledger.latestAt];
   const since = payloads.length > 0
     ? Math.min(...payloads)
-    : Math.max(...arrivals.map((at) => at ?? 0));
+    : latestOf({ opening, closing }, ledger);
   if (opening === null) return { horizon: "orphan", since };
   return { horizon: payloads.length > 0 ? "payload" : "record", since };
+}
+
+/** Arrival of the latest part of a run, unix milliseconds. */
+function latestOf({ opening, closing }: RunParts, { latestAt }: LedgerAges): number {
+  return Math.max(opening?.receivedAt ?? 0, closing?.receivedAt ?? 0, latestAt ?? 0);
+}
+
+/**
+ * What of a run has to go now: the payload that is too old, or all of it once nothing is younger than the
+ * last horizon; null for nothing.
+ */
+export function dueOf(
+  parts: RunParts,
+  ledger: LedgerAges,
+  tier: Tier,
+  nowMs: number,
+): "payload" | "record" | null {
+  const { horizon, since } = filingOf(parts, ledger);
+  if (since >= cutoffOf(tier, horizon, nowMs)) return null;
+  const last = parts.opening === null ? "orphan" : "record";
+  return latestOf(parts, ledger) < cutoffOf(tier, last, nowMs) ? "record" : "payload";
 }
 
 /** Whether two runs, or two states of one, are filed alike. */

@@ -58,7 +58,7 @@ export function addSwept(a: SweepCounts, b: SweepCounts): SweepCounts {
 export interface SweepReport {
   /** The night, by the UTC day of its 02:00, `YYYY-MM-DD`. */
   readonly night: string;
-  /** When it began, unix milliseconds. */
+  /** When it began, or was taken up again, unix milliseconds. */
   readonly startedAt: number;
   /** When it last said how far it is, unix milliseconds. */
   readonly toldAt: number;
@@ -66,7 +66,7 @@ export interface SweepReport {
   readonly finishedAt: number | null;
   /** Teams it is done with. */
   readonly teams: number;
-  /** What it removed. */
+  /** What it removed. What a killed process had removed since it last told is not in it. */
   readonly counts: SweepCounts;
 }
 

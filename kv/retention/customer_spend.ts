@@ -16,15 +16,16 @@ import {
   subtractMeasures,
 } from "../../domain/spend/rollup.ts";
 import { keys } from "../keys.ts";
+import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { decodeRollup } from "../pipeline/rollups.ts";
 import { customerPart } from "../pipeline/run_index.ts";
-import { eachRow, type Store } from "../store.ts";
+import { eachRow, getMany, listRows, type Store } from "../store.ts";
 
 /** Rows of one step; each is taken from six sums at most. */
 const ROWS_PER_STEP = 40;
 
-/** Where the day and the group's name stand in a key. */
-const DAY = 3, NAME = 4;
+/** Where the day stands in a key. */
+const DAY = 3;
 
 /** What to take from a team's sums, of gone runs and of all. */
 export interface CustomerShare {
@@ -45,18 +46,24 @@ export async function shareOf(
   // The models first: as long as a day's whole sums are there, the day is found again.
   const models = await rowsOf(store, team, "model_cell", day, customer);
   const rows = models.length > 0 ? models : await rowsOf(store, team, "cell", day, customer);
-  const isLast = models.length === 0 && rows.length < ROWS_PER_STEP;
-  return { rows: mergeRows(rows.flatMap(takenFrom)), isLast };
+  const isLast = models.length === 0 && rows.length <= ROWS_PER_STEP;
+  return { rows: mergeRows(rows.slice(0, ROWS_PER_STEP).flatMap(takenFrom)), isLast };
 }
 
+/** The first day of which something of the customer is left. */
 async function firstDay(store: Store, team: TeamId, customer: string): Promise<string | null> {
   const name = customerPart(customer);
-  const range = { prefix: keys.removedRollups(team, "customer") };
-  for await (const { key } of eachRow(store, range)) {
-    if (key[NAME] === name) return String(key[DAY]);
+  const totals = await listRows(store, { prefix: keys.removedRollups(team, "total") });
+  for (let at = 0; at < totals.length; at += GET_MANY_KEYS_MAX) {
+    const days = totals.slice(at, at + GET_MANY_KEYS_MAX).map(({ key }) => String(key[DAY]));
+    const rows = days.map((day) => keys.removedRollup(team, "customer", day, name));
+    const found = (await getMany(store, rows)).find(({ versionstamp }) => versionstamp !== null);
+    if (found !== undefined) return String(found.key[DAY]);
   }
   return null;
 }
+
+/** Rows of the customer's, one more than a step takes at most. */
 
 async function rowsOf(
   store: Store,
@@ -70,7 +77,7 @@ async function rowsOf(
   for await (const { value } of eachRow<Uint8Array>(store, range)) {
     const row = decodeRollup(day, value);
     if ("labels" in row.group && row.group.labels.customer === customer) found.push(row);
-    if (found.length === ROWS_PER_STEP) break;
+    if (found.length > ROWS_PER_STEP) break;
   }
   return found;
 }

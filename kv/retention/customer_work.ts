@@ -16,6 +16,7 @@ import type { Change, TeamCommits } from "../pipeline/team_commits.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { shareOf } from "./customer_spend.ts";
+import { leaveFaulty } from "./faulty_runs.ts";
 import { purge } from "./purge.ts";
 import { deleteRun } from "./removal.ts";
 
@@ -28,12 +29,25 @@ const RUNS_PER_STEP = 40;
 /** What a job counts while it is at it; each is the last part of a key. */
 const COUNTED = ["runs", "events", "days"] as const;
 
+/** Sorts a range right behind the key it is appended to: `true` is behind every other part. */
+const BEHIND = true;
+
+/** How far a job is here. */
+interface Passed {
+  /** The rows of the index that are still ahead. */
+  readonly rest: { readonly start: Deno.KvKey; readonly end: Deno.KvKey };
+  /** How many of the runs behind could not be read. */
+  readonly failed: number;
+}
+
 /** Works on jobs. */
 export class CustomerWork {
   readonly #store: Store;
   readonly #commits: TeamCommits;
   readonly #now: () => number;
   readonly #onDone: (job: CustomerDeletion) => void;
+  /** By job. After a restart it begins anew, which finds what is left. */
+  readonly #passed = new Map<string, Passed>();
   /** Whether there was a job to work on the last time. */
   underWay = false;
 
@@ -69,33 +83,58 @@ export class CustomerWork {
   async #step(team: TeamId, id: string): Promise<boolean> {
     const [entry] = await getMany(this.#store, [keys.deletion(team, id)]);
     const job = (entry?.value ?? null) as CustomerDeletion | null;
+    const version = entry?.versionstamp ?? null;
     if (job === null || job.state === "done") {
+      this.#passed.delete(id);
       await this.#store.writer.commit({ deletes: [keys.activeDeletion(team, id)] });
       return true;
     }
-    // A job that waits is as it was made: its version is of that moment.
-    const version = entry?.versionstamp ?? "";
-    if (job.state === "waiting" && !await isSummedUp(this.#store, version)) return false;
+    if (job.state === "waiting") return await this.#begin(team, job, version);
     if (!await this.#deleteRuns(team, job) && !await this.#deleteSpend(team, job)) {
-      await this.#finish(team, job, entry?.versionstamp ?? null);
+      await this.#finish(team, job, version);
     }
     return true;
   }
 
-  /** Deletes some runs of the customer; answers false when there are none. */
+  /** Begins once every run that was stored before is in the index; answers false until then. */
+  async #begin(team: TeamId, job: CustomerDeletion, version: string | null): Promise<boolean> {
+    // As long as it waits, its version is of the moment it was made.
+    if (!await isSummedUp(this.#store, version ?? "")) return false;
+    const key = keys.deletion(team, job.id);
+    const running: CustomerDeletion = { ...job, state: "running" };
+    const checks = [{ key, versionstamp: version }];
+    await this.#store.writer.commit({ team, checks, sets: [{ key, value: running }] });
+    return true;
+  }
+
+  /** Passes by some runs of the customer and deletes them; answers false behind the last one. */
   async #deleteRuns(team: TeamId, job: CustomerDeletion): Promise<boolean> {
-    const range = { prefix: keys.runsBy(team, "customer", customerPart(job.customer)) };
-    const rows = await listRows(this.#store, range, { limit: RUNS_PER_STEP });
+    const passed = this.#passed.get(job.id) ?? await this.#wayOf(team, job);
+    const rows = await listRows(this.#store, passed.rest, { limit: RUNS_PER_STEP });
     const found = new Map(rows.map(({ key }) => [key.at(-1) as RunId, key]));
-    await this.#commits.change(
-      team,
-      [...found.keys()],
-      (run) => this.#plan(team, job, run, found.get(run.id) ?? []),
+    const failed = await leaveFaulty(
+      found,
+      (some) =>
+        this.#commits.remove(
+          team,
+          [...some.keys()],
+          (run) => this.#plan(team, job, run, found.get(run.id) ?? []),
+        ),
     );
     for (const { key } of await listRows(this.#store, { prefix: keys.purgesOf(team) })) {
       await purge(this.#store, team, key[2] as RunId);
     }
-    return found.size > 0;
+    const last = rows.at(-1)?.key;
+    const rest = last === undefined ? passed.rest : { ...passed.rest, start: [...last, BEHIND] };
+    this.#passed.set(job.id, { rest, failed: passed.failed + failed });
+    return last !== undefined;
+  }
+
+  /** All runs there are by now, so that it comes to an end however many come later. */
+  async #wayOf(team: TeamId, job: CustomerDeletion): Promise<Passed> {
+    const prefix = keys.runsBy(team, "customer", customerPart(job.customer));
+    const [last] = await listRows(this.#store, { prefix }, { limit: 1, reverse: true });
+    return { rest: { start: prefix, end: [...last?.key ?? prefix, BEHIND] }, failed: 0 };
   }
 
   async #plan(
@@ -103,14 +142,15 @@ export class CustomerWork {
     job: CustomerDeletion,
     run: SummarizedHead,
     row: Deno.KvKey,
-  ): Promise<Change> {
+  ): Promise<Change | null> {
+    const { head: { parts: { opening } }, summary } = run;
     if (!isStored(run.head)) {
-      const { summary } = run;
       return { run, before: summary, after: summary, rows: { sets: [], deletes: [row] } };
     }
-    const events = run.ledger.totals.events;
-    const receipt = { run: run.id, deletedAt: this.#now(), by: job.createdBy, events };
-    const { change } = await deleteRun(this.#store, team, run, receipt);
+    // What was stored since is not meant: its caller was told that it stays.
+    if ((opening?.receivedAt ?? 0) > job.createdAt) return null;
+    const deleted = { deletedAt: this.#now(), by: job.createdBy };
+    const { change, events } = await deleteRun(this.#store, team, run, deleted);
     const { sums = [], deletes } = change.rows;
     const counted = [
       { key: keys.deletionCount(team, job.id, "runs"), by: 1n },
@@ -141,6 +181,7 @@ export class CustomerWork {
     const done: CustomerDeletion = {
       ...job,
       ...counts,
+      failed: this.#passed.get(job.id)?.failed ?? 0,
       state: "done",
       finishedAt: this.#now(),
     };
@@ -151,6 +192,8 @@ export class CustomerWork {
       sets: [{ key, value: done }],
       deletes: [keys.activeDeletion(team, job.id), ...counters],
     });
-    if (committed !== null) this.#onDone(done);
+    if (committed === null) return;
+    this.#passed.delete(job.id);
+    this.#onDone(done);
   }
 }

@@ -67,12 +67,12 @@ async function deleteOne(
   nowMs: number,
 ): ReturnType<DeletionStore["deleteRun"]> {
   let made: RunDeletion[] = [];
-  await commits.change(team, [id], async (run) => {
+  await commits.remove(team, [id], async (run) => {
     made = [];
     if (!isStored(run.head)) return null;
-    const receipt = { run: id, deletedAt: nowMs, by, events: run.ledger.totals.events };
-    made = [receipt];
-    return (await deleteRun(store, team, run, receipt)).change;
+    const { change, receipt } = await deleteRun(store, team, run, { deletedAt: nowMs, by });
+    if (receipt !== null) made = [receipt];
+    return change;
   });
   const [receipt] = made;
   const [mark, ...inserted] = await getMany(store, [
@@ -96,6 +96,7 @@ function newJob(customer: string, createdBy: string, nowMs: number): CustomerDel
     runs: 0,
     events: 0,
     days: 0,
+    failed: 0,
   };
 }
 

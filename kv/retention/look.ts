@@ -7,7 +7,7 @@
  * @module
  */
 import type { TeamId } from "../../domain/credentials.ts";
-import { cutoffOf, filingOf } from "../../domain/retention/retention.ts";
+import { cutoffOf, dueOf, filingOf } from "../../domain/retention/retention.ts";
 import { NOTHING_SWEPT, type SweepCounts } from "../../domain/retention/sweep.ts";
 import type { Tier } from "../../domain/plan/tiers.ts";
 import { keyText } from "../writer/group.ts";
@@ -28,6 +28,16 @@ export interface Look {
   readonly isPurged: boolean;
 }
 
+/** Whose runs are looked at, when, and how much of one run goes at once. */
+export interface Looking {
+  /** Whose runs. */
+  readonly team: { readonly id: TeamId; readonly tier: Tier };
+  /** The time, unix milliseconds. */
+  readonly nowMs: number;
+  /** Rows of one run's payload after which the rest is left to the next look. */
+  readonly rowsMax: number;
+}
+
 /**
  * Plans what becomes of a run now.
  *
@@ -35,12 +45,11 @@ export interface Look {
  */
 export async function lookAt(
   store: Store,
-  team: { readonly id: TeamId; readonly tier: Tier },
+  looking: Looking,
   run: SummarizedHead,
   rows: readonly Deno.KvKey[],
-  nowMs: number,
 ): Promise<Look> {
-  const { counts, removal } = await removalOf(store, team, run, nowMs);
+  const { counts, removal } = await removalOf(store, looking, run);
   const { change } = removal;
   const written = new Set(change.rows.sets.map(({ key }) => keyText(key)));
   const gone = rows.filter((key) => !written.has(keyText(key)));
@@ -53,33 +62,30 @@ export async function lookAt(
 
 async function removalOf(
   store: Store,
-  { id: team, tier }: { readonly id: TeamId; readonly tier: Tier },
+  { team: { id: team, tier }, nowMs, rowsMax }: Looking,
   run: SummarizedHead,
-  nowMs: number,
 ): Promise<{ readonly counts: SweepCounts; readonly removal: Removal }> {
   const { head, ledger } = run;
   if (!isStored(head)) return { counts: NOTHING_SWEPT, removal: nothing(run, []) };
   const filing = filingOf(head.parts, ledger);
-  const beforeMs = cutoffOf(tier, filing.horizon, nowMs);
-  if (filing.since >= beforeMs) {
-    const removal = nothing(run, [keys.expiry(team, filing, run.id)]);
-    return { counts: NOTHING_SWEPT, removal };
+  switch (dueOf(head.parts, ledger, tier, nowMs)) {
+    case null: {
+      const removal = nothing(run, [keys.expiry(team, filing, run.id)]);
+      return { counts: NOTHING_SWEPT, removal };
+    }
+    case "record": {
+      const removal = await expireRun(store, team, run);
+      const whole = filing.horizon === "orphan" ? "orphans" : "records";
+      return { counts: { ...NOTHING_SWEPT, events: removal.events, [whole]: 1 }, removal };
+    }
+    case "payload": {
+      const beforeMs = cutoffOf(tier, filing.horizon, nowMs);
+      const { isAll, ...removal } = await removePayload(store, team, run, beforeMs, rowsMax);
+      // Of a run with very many events some go at a time: it is counted with the last.
+      const payloads = isAll ? 1 : 0;
+      return { counts: { ...NOTHING_SWEPT, payloads, events: removal.events }, removal };
+    }
   }
-  const isOrphan = filing.horizon === "orphan";
-  if (filing.horizon === "record" || (isOrphan && latestOf(run) < beforeMs)) {
-    const removal = await expireRun(store, team, run);
-    // Events whose payload went before are not counted twice.
-    const events = ledger.oldestAt === null ? 0 : removal.events;
-    const counts = { ...NOTHING_SWEPT, events, [isOrphan ? "orphans" : "records"]: 1 };
-    return { counts, removal };
-  }
-  const removal = await removePayload(store, team, run, beforeMs);
-  return { counts: { ...NOTHING_SWEPT, payloads: 1, events: removal.events }, removal };
-}
-
-/** Arrival of the latest part of a run. */
-function latestOf({ head: { parts: { opening, closing } }, ledger }: SummarizedHead): number {
-  return Math.max(opening?.receivedAt ?? 0, closing?.receivedAt ?? 0, ledger.latestAt ?? 0);
 }
 
 /** Leaves a run as it is, filed under a row. */
@@ -87,5 +93,5 @@ function nothing(run: SummarizedHead, filed: readonly Deno.KvKey[]): Removal {
   const sets = filed.map((key) => ({ key, value: true }));
   const { summary } = run;
   const change = { run, before: summary, after: summary, rows: { sets, deletes: [] } };
-  return { change, events: 0, isPurged: false };
+  return { change, events: 0, receipt: null, isPurged: false };
 }

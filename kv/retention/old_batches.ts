@@ -19,9 +19,6 @@ import { readPages } from "../runs/events.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import type { Write } from "../writer/writer.ts";
 
-/** Rows of one run after which the rest is left to the next look. */
-const ROWS_MAX = 300;
-
 /** What removing batches comes to. */
 export interface OldBatches {
   /** The ledger without them. */
@@ -47,13 +44,15 @@ export interface RunAt {
 }
 
 /**
- * Takes off the batches that arrived before an instant, from the oldest on; of a run with very many only
- * some. Null when there are none.
+ * Takes off the batches that arrived before an instant, from the oldest on. Null when there are none.
+ *
+ * @param rowsMax rows after which the rest is left
  */
 export async function takeOldBatches(
   run: RunAt,
   ledger: EventLedger,
   beforeMs: number,
+  rowsMax: number,
 ): Promise<OldBatches | null> {
   if (ledger.oldestAt === null || ledger.oldestAt >= beforeMs) return null;
   const { store, team, id } = run;
@@ -62,7 +61,7 @@ export async function takeOldBatches(
     i >= ledger.removed && receivedAt >= beforeMs
   );
   const old = young < 0 ? ledger.batches : young;
-  const { deletes, end } = await rowsOf(run, ledger, old);
+  const { deletes, end } = await rowsOf(run, ledger, old, rowsMax);
   const { before, totals, months } = await countEvents(run, ledger, entries, end);
   return {
     ledger: { ...ledger, removed: end, oldestAt: entries[end]?.receivedAt ?? null },
@@ -77,11 +76,16 @@ export async function takeOldBatches(
 }
 
 /** The rows of batches up to one that is not meant, and which one that became. */
-async function rowsOf({ store, team, id }: RunAt, ledger: EventLedger, old: number) {
+async function rowsOf(
+  { store, team, id }: RunAt,
+  ledger: EventLedger,
+  old: number,
+  rowsMax: number,
+) {
   const [anyChunk] = await listRows(store, { prefix: keys.chunks(team, id) }, { limit: 1 });
   const deletes: Deno.KvKey[] = [];
   let end = ledger.removed;
-  while (end < old && deletes.length < ROWS_MAX) {
+  while (end < old && deletes.length < rowsMax) {
     const length = Math.min(GET_MANY_KEYS_MAX, old - end);
     const numbers = Array.from({ length }, (_, i) => end + i);
     const batches = numbers.map((batch) => keys.batch(team, id, batch));

@@ -19,16 +19,21 @@ import type { Write } from "../writer/writer.ts";
 import { chunkKeys, takeOldBatches } from "./old_batches.ts";
 import type { Removal } from "./removal.ts";
 
-/** Removes the payload that arrived before an instant; the record stays and is filed anew. */
+/**
+ * Removes the payload that arrived before an instant; the record stays and is filed anew.
+ *
+ * @param rowsMax rows of events after which the rest is left; `isAll` tells whether any is
+ */
 export async function removePayload(
   store: Store,
   team: TeamId,
   run: SummarizedHead,
   beforeMs: number,
-): Promise<Removal> {
+  rowsMax: number,
+): Promise<Removal & { readonly isAll: boolean }> {
   const { id, head, summary, versions } = run;
   const at = { store, team, id };
-  const old = await takeOldBatches(at, run.ledger, beforeMs);
+  const old = await takeOldBatches(at, run.ledger, beforeMs, rowsMax);
   const ledgerKey = keys.ledger(team, id);
   const stripped: Write["sets"] & unknown[] = [];
   const strip = <Part extends Opening | Closing>(part: Part | null, key: Deno.KvKey) => {
@@ -43,7 +48,8 @@ export async function removePayload(
     closing: strip(head.parts.closing, keys.closing(team, id)),
   };
   const pieces = await chunkKeys(at, stripped.map(({ key }) => key));
-  const [was, is] = [filingOf(head.parts, run.ledger), filingOf(parts, old?.ledger ?? run.ledger)];
+  const ledger = old?.ledger ?? run.ledger;
+  const [was, is] = [filingOf(head.parts, run.ledger), filingOf(parts, ledger)];
   return {
     change: {
       run,
@@ -55,7 +61,7 @@ export async function removePayload(
         sums: old?.sums ?? [],
         sets: [
           ...stripped,
-          ...old === null ? [] : [...old.sets, { key: ledgerKey, value: old.ledger }],
+          ...old === null ? [] : [...old.sets, { key: ledgerKey, value: ledger }],
           { key: keys.expiry(team, is, id), value: true },
         ],
         deletes: [
@@ -66,6 +72,8 @@ export async function removePayload(
       },
     },
     events: old?.events ?? 0,
+    receipt: null,
     isPurged: false,
+    isAll: ledger.oldestAt === null || ledger.oldestAt >= beforeMs,
   };
 }

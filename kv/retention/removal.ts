@@ -28,24 +28,28 @@ const ROWS_MAX = 300;
 export interface Removal {
   /** To be committed. */
   readonly change: Change;
-  /** Events that go with it. */
+  /** Events that go with it; those that went before are not among them. */
   readonly events: number;
+  /** The receipt that stands in the run's place; null when it is not deleted. */
+  readonly receipt: RunDeletion | null;
   /** Whether its rows are still to be purged. */
   readonly isPurged: boolean;
 }
 
-/**
- * Removes a run because it is deleted: it counts for nothing any more, but for the quota.
- *
- * @param receipt stands in its place
- */
+/** When a run is deleted, and by whom. */
+export type Deleted = Pick<RunDeletion, "deletedAt" | "by">;
+
+/** Holds the id of a run that goes by age until its rows are gone. */
+const GONE_BY_AGE: Deleted = { deletedAt: 0, by: null };
+
+/** Removes a run because it is deleted: it counts for nothing any more, but for the quota. */
 export function deleteRun(
   store: Store,
   team: TeamId,
   run: SummarizedHead,
-  receipt: RunDeletion,
+  deleted: Deleted,
 ): Promise<Removal> {
-  return removeRun(store, team, run, receipt, null);
+  return removeRun(store, team, run, deleted, null);
 }
 
 /** Removes a run because of its age: what it came to stays, and its id is free again. */
@@ -59,13 +63,15 @@ async function removeRun(
   store: Store,
   team: TeamId,
   run: SummarizedHead,
-  receipt: RunDeletion | null,
+  deleted: Deleted | null,
   remains: RunSummary | null,
 ): Promise<Removal> {
   const { id, head, ledger, summary, versions } = run;
   const rows = await rowsOfEvents(store, team, run);
   const isPurged = rows.length > ROWS_MAX;
-  const tombstone = receipt ?? (isPurged ? goneByAge(run) : null);
+  const { sums, events } = await callsToKeep(store, team, run);
+  const receipt = deleted === null ? null : { run: id, ...deleted, events };
+  const tombstone = receipt ?? (isPurged ? { run: id, ...GONE_BY_AGE, events } : null);
   const [opening, closing, ledgerKey] = insertedKeys(team, id) as [Key, Key, Key];
   const inserted = [opening, closing, ledgerKey];
   const change: Change = {
@@ -79,7 +85,7 @@ async function removeRun(
         { key: closing, versionstamp: versions.closing },
         { key: ledgerKey, versionstamp: versions.ledger },
       ],
-      sums: await callsToKeep(store, team, run),
+      sums,
       sets: [
         ...tombstone === null ? [] : inserted.map((key) => ({ key, value: tombstone })),
         ...receipt === null ? [] : [{ key: tombstoneRow(team, receipt), value: true }],
@@ -96,7 +102,7 @@ async function removeRun(
       ],
     },
   };
-  return { change, events: ledger.totals.events, isPurged };
+  return { change, events, receipt, isPurged };
 }
 
 type Key = Deno.KvKey;
@@ -104,11 +110,6 @@ type Key = Deno.KvKey;
 /** Where a deleted run is filed. */
 export function tombstoneRow(team: TeamId, { run, deletedAt }: RunDeletion): Deno.KvKey {
   return keys.expiry(team, { horizon: "tombstone", since: deletedAt }, run);
-}
-
-/** Holds an id until the rows of its run are gone. */
-function goneByAge({ id, ledger }: SummarizedHead): RunDeletion {
-  return { run: id, deletedAt: 0, by: null, events: ledger.totals.events };
 }
 
 /** Events and further pieces of a run, one more than go in one commit at most. */
@@ -123,18 +124,22 @@ async function rowsOfEvents(store: Store, team: TeamId, run: SummarizedHead): Pr
   return found;
 }
 
-/** What was counted of a run stays counted: its calls, by month. */
+/** What was counted of a run stays counted: its calls, by month. Those that went before are already. */
 async function callsToKeep(
   store: Store,
   team: TeamId,
   { id, head, ledger }: SummarizedHead,
-): Promise<NonNullable<Write["sums"]>> {
+): Promise<{ readonly sums: NonNullable<Write["sums"]>; readonly events: number }> {
   const pages = await readPages(store, team, id, ledger);
   const entries = pages.flatMap(({ batches }) => batches);
-  const { months } = await countEvents({ store, team, id }, ledger, entries, ledger.batches);
-  for (const at of callsOf(head.parts)) months.set(monthOf(at), (months.get(monthOf(at)) ?? 0) + 1);
-  return Array.from(months, ([month, by]) => ({
+  const at = { store, team, id };
+  const { before, totals, months } = await countEvents(at, ledger, entries, ledger.batches);
+  for (const call of callsOf(head.parts)) {
+    months.set(monthOf(call), (months.get(monthOf(call)) ?? 0) + 1);
+  }
+  const sums = Array.from(months, ([month, by]) => ({
     key: keys.removedUsage(team, month),
     by: BigInt(by),
   }));
+  return { sums, events: totals.events - before.events };
 }

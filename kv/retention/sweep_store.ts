@@ -4,8 +4,7 @@
  * @module
  */
 import type { Team } from "../../domain/credentials.ts";
-import { StorageUnavailable } from "../../domain/errors.ts";
-import { cutoffOf, type Horizon } from "../../domain/retention/retention.ts";
+import { cutoffOf, filingOf, type Horizon } from "../../domain/retention/retention.ts";
 import {
   addSwept,
   NOTHING_SWEPT,
@@ -20,12 +19,17 @@ import { keys } from "../keys.ts";
 import type { TeamCommits } from "../pipeline/team_commits.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";
 import { eachRow, getMany, listRows, type Store } from "../store.ts";
+import { keyText } from "../writer/group.ts";
+import { leaveFaulty } from "./faulty_runs.ts";
 import { type Look, lookAt } from "./look.ts";
 import { purge, purgeAll } from "./purge.ts";
 import { forgetReceipts, releaseIds } from "./release.ts";
 
 /** Runs of one step: those of one commit, more or less. */
 const RUNS_PER_STEP = 40;
+
+/** Rows of one run's payload that go at once; of more the rest goes with the next look at it. */
+const ROWS_PER_LOOK = 300;
 
 /** Reports that are kept. */
 const REPORTS_MAX = 60;
@@ -84,57 +88,56 @@ async function step(on: Step, from: Cursor | null): Promise<SweepStep> {
     const released = dryRun ? due.size : await releaseIds(store, team.id, due);
     return { counts: { ...NOTHING_SWEPT, released }, next: { after: last } };
   }
-  const counts = dryRun ? await wouldSweep(on, due) : await sweep(on, due);
+  let counts = NOTHING_SWEPT;
+  const tell = (some: SweepCounts) => void (counts = addSwept(counts, some));
+  const work = dryRun ? wouldSweep : sweep;
+  const failed = await leaveFaulty(due, (some) => work(on, some, tell));
   // Whatever was looked at is filed elsewhere by now, but for what failed; and a run with very many
   // events may be due again.
-  const isPassed = dryRun || counts.failed > 0;
-  return { counts, next: { after: isPassed ? last : after } };
+  const isPassed = dryRun || failed > 0;
+  return { counts: { ...counts, failed }, next: { after: isPassed ? last : after } };
 }
 
-/** Sweeps runs together; where that fails, one by one, so that only those at fault stay. */
-async function sweep(on: Step, due: Due): Promise<SweepCounts> {
-  try {
-    return await sweepTogether(on, due);
-  } catch (error) {
-    if (error instanceof StorageUnavailable) throw error;
-    if (due.size === 1) return { ...NOTHING_SWEPT, failed: 1 };
-    let counts = NOTHING_SWEPT;
-    for (const one of due) counts = addSwept(counts, await sweep(on, new Map([one])));
-    return counts;
-  }
-}
-
-async function sweepTogether(
+/** Sweeps runs, and tells what of it is committed. */
+async function sweep(
   { store, commits, team, nowMs }: Step,
   due: Due,
-): Promise<SweepCounts> {
+  tell: (counts: SweepCounts) => void,
+): Promise<void> {
+  const looking = { team, nowMs, rowsMax: ROWS_PER_LOOK };
   const looks = new Map<RunId, Look>();
-  let counts = NOTHING_SWEPT;
   const purged: RunId[] = [];
   const plan = async (run: SummarizedHead) => {
-    const look = await lookAt(store, team, run, due.get(run.id) ?? [], nowMs);
+    const look = await lookAt(store, looking, run, due.get(run.id) ?? []);
     looks.set(run.id, look);
     return look.change;
   };
-  await commits.change(team.id, [...due.keys()], plan, (runs) => {
+  await commits.remove(team.id, [...due.keys()], plan, (runs) => {
     for (const { id } of runs) {
       const look = looks.get(id);
       if (look === undefined) continue;
-      counts = addSwept(counts, look.counts);
+      tell(look.counts);
       if (look.isPurged) purged.push(id);
     }
   });
   for (const id of purged) await purge(store, team.id, id);
-  return counts;
 }
 
-/** What sweeping runs would remove. */
-async function wouldSweep({ store, team, nowMs }: Step, due: Due): Promise<SweepCounts> {
+/** Tells what sweeping runs would remove, and changes nothing. */
+async function wouldSweep(
+  { store, team, nowMs }: Step,
+  due: Due,
+  tell: (counts: SweepCounts) => void,
+): Promise<void> {
+  const looking = { team, nowMs, rowsMax: Infinity };
   const runs = await readHeads(store, team.id, [...due.keys()]);
-  const looks = await Promise.all(
-    runs.map((run) => lookAt(store, team, run, due.get(run.id) ?? [], nowMs)),
-  );
-  return looks.reduce((sum, { counts }) => addSwept(sum, counts), NOTHING_SWEPT);
+  // A row of how a run was filed before stays until it is due: the run counts where it is filed now.
+  const here = runs.filter(({ id, head, ledger }) => {
+    const filed = keyText(keys.expiry(team.id, filingOf(head.parts, ledger), id));
+    return due.get(id)?.some((row) => keyText(row) === filed);
+  });
+  const looks = await Promise.all(here.map((run) => lookAt(store, looking, run, [])));
+  for (const { counts } of looks) tell(counts);
 }
 
 async function readReport(store: Store, night: string): Promise<ReadReport | null> {

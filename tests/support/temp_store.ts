@@ -16,15 +16,22 @@ export class TempStore implements AsyncDisposable {
     this.#store = store;
   }
 
-  /** Opens a store on a file that does not exist yet. */
-  static async open(): Promise<TempStore> {
+  /** Opens a store on a file that does not exist yet, or on a copy of another store's closed file. */
+  static async open(copied?: Uint8Array): Promise<TempStore> {
     const folder = await Deno.makeTempDir({ prefix: "runledger-" });
     const path = `${folder}/test.kv`;
+    if (copied !== undefined) await Deno.writeFile(path, copied);
     return new TempStore(folder, path, await openStore(path));
   }
 
   get store(): OpenStore {
     return this.#store;
+  }
+
+  /** Closes the store and answers what its file holds. */
+  async close(): Promise<Uint8Array> {
+    await this.#store.close();
+    return await Deno.readFile(this.path);
   }
 
   /** Closes the store and opens it again on the same file. */

@@ -1,0 +1,106 @@
+/** What is to be left of runs as they age, told in the words of decisions 18 and 40 and nothing else. */
+import type { EventId } from "../../domain/run/ids.ts";
+import { TIERS } from "../../domain/plan/tiers.ts";
+import type { Tier } from "../../domain/plan/tiers.ts";
+import { NOTHING_SWEPT, type SweepCounts } from "../../domain/retention/sweep.ts";
+import { monthOf } from "../../domain/time.ts";
+import { DAY_MS } from "./archive.ts";
+
+const ORPHAN_DAYS = 7;
+
+/** An opening or a close. */
+export interface PartModel {
+  readonly at: number;
+  /** Whether it holds texts or labels. */
+  payload: boolean;
+}
+
+/** A batch of events; without its ids once its payload went. */
+interface BatchModel {
+  readonly at: number;
+  ids: readonly EventId[] | null;
+}
+
+/** A run by what was stored of it and when. */
+export class RunModel {
+  opening: PartModel | null = null;
+  closing: PartModel | null = null;
+  batches: BatchModel[] = [];
+  /** Ids that count as known, also of events that went. */
+  readonly known = new Set<EventId>();
+  /** Whether some payload went. */
+  isStripped = false;
+
+  /** Stores events; answers those that are new. */
+  append(ids: readonly EventId[], at: number): number {
+    const fresh = [...new Set(ids)].filter((id) => !this.known.has(id));
+    if (fresh.length > 0) this.batches.push({ at, ids: fresh });
+    for (const id of fresh) this.known.add(id);
+    return fresh.length;
+  }
+
+  get isStored(): boolean {
+    return this.arrivals.length > 0;
+  }
+
+  /** When anything of it arrived. */
+  get arrivals(): number[] {
+    return [this.opening, this.closing, ...this.batches].flatMap((part) => part?.at ?? []);
+  }
+
+  /** The ids of its events that are left, in order of arrival. */
+  get events(): EventId[] {
+    return this.batches.flatMap(({ ids }) => ids ?? []);
+  }
+
+  /** Lets go what is too old by then. */
+  sweep(tier: Tier, nowMs: number): SweepCounts {
+    const { payloadDays, recordDays } = TIERS[tier];
+    const isOrphan = this.opening === null;
+    const isOld = (at: number, days: number) => at < nowMs - days * DAY_MS;
+    if (!this.isStored) return NOTHING_SWEPT;
+    if (isOld(Math.max(...this.arrivals), isOrphan ? ORPHAN_DAYS : recordDays)) {
+      const events = this.events.length;
+      this.#forget();
+      return { ...NOTHING_SWEPT, events, [isOrphan ? "orphans" : "records"]: 1 };
+    }
+    const days = isOrphan ? ORPHAN_DAYS : payloadDays;
+    let [payloads, events] = [0, 0];
+    for (const batch of this.batches.filter(({ at, ids }) => ids !== null && isOld(at, days))) {
+      events += batch.ids?.length ?? 0;
+      batch.ids = null;
+      payloads = 1;
+    }
+    for (const part of [this.opening, this.closing]) {
+      if (part === null || !part.payload || !isOld(part.at, days)) continue;
+      part.payload = false;
+      payloads = 1;
+    }
+    if (payloads > 0) this.isStripped = true;
+    return { ...NOTHING_SWEPT, payloads, events };
+  }
+
+  #forget(): void {
+    [this.opening, this.closing, this.batches, this.isStripped] = [null, null, [], false];
+    this.known.clear();
+  }
+}
+
+/** Runs of a team, and its usage. */
+export class TeamModel {
+  readonly runs: readonly RunModel[];
+  readonly usage = new Map<string, number>();
+
+  constructor(readonly tier: Tier, runs: number) {
+    this.runs = Array.from({ length: runs }, () => new RunModel());
+  }
+
+  /** Counts calls and events that were stored; nothing ever takes them away again. */
+  count(at: number, by: number): void {
+    if (by > 0) this.usage.set(monthOf(at), (this.usage.get(monthOf(at)) ?? 0) + by);
+  }
+
+  sweep(nowMs: number): SweepCounts[] {
+    return this.runs.map((run) => run.sweep(this.tier, nowMs));
+  }
+}
