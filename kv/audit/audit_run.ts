@@ -17,9 +17,9 @@ import { type AgentRun, agentRunOf } from "../../domain/run/agents.ts";
 import { callsOf, type RunParts } from "../../domain/run/run.ts";
 import type { Processing, StageProgress } from "../../domain/pipeline/stages.ts";
 import { type RunSummary, summarize } from "../../domain/pipeline/summary.ts";
-import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { filingOf } from "../../domain/retention/retention.ts";
 import { monthOf } from "../../domain/time.ts";
+import { auditDeleted } from "./audit_deleted.ts";
 import { type Mismatch, mismatch, NONE } from "./audit_words.ts";
 import { readBatches, withFacts } from "../runs/batches.ts";
 import { headKeys, headOf, isStored, type SummarizedHead } from "../runs/heads.ts";
@@ -67,7 +67,10 @@ async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<Aud
   const wanted = [...headKeys(team, id), keys.processing(team, id)];
   const entries = await getMany(store, wanted);
   const deleted = tombstoneOf(entries.map(({ value }) => value));
-  if (deleted !== null) return await auditTombstone(store, team, id, deleted);
+  if (deleted !== null) {
+    const mismatches = await auditDeleted(store, team, id, deleted);
+    return { contribution: null, agentRun: null, usage: new Map(), events: 0, mismatches };
+  }
   const read = await headOf(store, team, id, entries);
   const { head, summary, ledger } = read;
   const cost = (entries[PROCESSING]?.value as Processing | null)?.stages[0] ?? null;
@@ -91,20 +94,6 @@ async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<Aud
   mismatches.push(...compareSummaries(id, wantedSummary, summary));
   mismatches.push(...await unfound(store, team, read, wantedSummary));
   return { ...found, contribution, agentRun: agentRunOf(id, wantedSummary), mismatches };
-}
-
-/** A deleted run counts for nothing, and is filed so that its id is free again one day. */
-async function auditTombstone(
-  store: Store,
-  team: TeamId,
-  id: RunId,
-  { deletedAt }: RunDeletion,
-): Promise<AuditedRun> {
-  const filing = { horizon: "tombstone", since: deletedAt } as const;
-  const [filed] = await getMany(store, [keys.expiry(team, filing, id)]);
-  const lost = { what: `index of deleted ${id}`, expected: "stored", found: NONE };
-  const mismatches = filed?.versionstamp ? [] : [lost];
-  return { contribution: null, agentRun: null, usage: new Map(), events: 0, mismatches };
 }
 
 function waitingCost(id: RunId, cost: StageProgress | null): Mismatch | null {

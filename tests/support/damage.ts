@@ -1,5 +1,5 @@
 /** Damage to a ledger behind the service's back, and what the audit says of it. */
-import { assert } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { RunId } from "../../domain/run/ids.ts";
 import { auditStore } from "../../kv/audit/audit.ts";
 import { runId } from "./builders.ts";
@@ -12,6 +12,31 @@ export const RUN = runId(1) as RunId;
 export interface Damage {
   readonly sets?: { key: Deno.KvKey; value: unknown }[];
   readonly deletes?: Deno.KvKey[];
+}
+
+/** Kinds of damage by name, each with words of a difference that tells of it. */
+export type Damages = Readonly<
+  Record<string, { readonly says: string; readonly make: (h: Harness) => Promise<Damage> }>
+>;
+
+/** Does each damage to the first team by itself and fails unless the audit finds it there, and no more. */
+export async function assertAllFound(
+  h: Harness,
+  t: Deno.TestContext,
+  damages: Damages,
+): Promise<void> {
+  for (const [name, { says, make }] of Object.entries(damages)) {
+    await t.step(name, async () => {
+      const result = await auditDamaged(h, await make(h));
+      const whats = result.differences.map(({ what }) => what);
+      assert(whats.some((what) => what.includes(says)), `${says} is not in ${json(whats)}`);
+      assertEquals(result.differenceCount, whats.length);
+      assertEquals(new Set(result.differences.map(({ team }) => team)), new Set([h.team.id]));
+      const states = result.teams.map(({ team, state }) => [team === h.team.id, state]);
+      assertEquals(new Set(states.map(json)), new Set(['[true,"different"]', '[false,"exact"]']));
+    });
+  }
+  assertEquals((await auditStore(h.store)).differences, []);
 }
 
 /** Does damage, audits, and mends it again. */
