@@ -63,8 +63,8 @@ const REST = 9;
 /** Milliseconds between two words about how far it is. */
 const TELL_MS = 10_000;
 
-/** Milliseconds after which it looks at the clock again, whatever the clock said before. */
-const CLOCK_MS = 600_000;
+/** Milliseconds after which it looks again whether a night has begun, or another sweep fell silent. */
+const CLOCK_MS = 60_000;
 
 /** Milliseconds of rest after the store failed. */
 const FAILURE_PAUSE_MS = 5_000;
@@ -105,6 +105,8 @@ export class SweepJob {
 
   async #begin(isWanted: typeof isSweepDue): Promise<SweepReport | null> {
     const { store, now } = this.#deps;
+    // Also what a killed process left of a delete.
+    await store.resume();
     const startedAt = now();
     const night = nightOf(startedAt);
     const known = await store.report(night);
@@ -138,7 +140,6 @@ export class SweepJob {
       if (told !== null) this.#tell({ ...report });
       return told !== null;
     };
-    await store.resume();
     let report = begun.report;
     for await (const team of store.teams()) {
       for await (const counts of this.#steps(team, begun.report.startedAt)) {
@@ -147,7 +148,10 @@ export class SweepJob {
         report = { ...report, toldAt: now() };
         if (!await tell(report)) return null;
       }
-      if (this.#stopped) return null;
+      if (this.#stopped) {
+        await tell({ ...report, toldAt: now() });
+        return null;
+      }
       report = { ...report, teams: report.teams + 1 };
     }
     const finishedAt = now();
