@@ -1,0 +1,128 @@
+/** A sweep and a customer's deletion outlive kill -9: all is done in the end, and all figures are exact. */
+import { assert, assertEquals } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import type { Team } from "../../domain/credentials.ts";
+import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
+import { nightOf } from "../../domain/retention/sweep.ts";
+import { keys } from "../../kv/keys.ts";
+import { openStore } from "../../kv/open.ts";
+import type { Store } from "../../kv/store.ts";
+import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
+import { Archive, contentsOf, DAY_MS, FIGURES } from "../support/archive.ts";
+import { aRunNow } from "../support/old_ledger.ts";
+import { Process } from "../support/process.ts";
+import { assertClean, assertExact } from "../support/stray_rows.ts";
+import { withFolder } from "../support/temp_store.ts";
+
+const KEY = `apk_eu_${"a8".repeat(16)}`;
+
+/** Runs that are due when the program starts, and runs that are deleted after that. */
+const OLD = 600, YOUNG = 600;
+
+/** Rows by which a run is found: its agent, its customer and its model. */
+const ROWS_BY = 3;
+
+/** Does something with the closed file of a process. */
+async function withStore<T>(path: string, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore(path);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Stores runs of one customer that arrived long ago, and of another that arrived just now. */
+async function fill(store: Store): Promise<Team> {
+  const region = "eu";
+  const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
+  const environment = { now: () => Date.now(), random };
+  const credentials = createCredentialStore(store, environment, { region, refusedSecret: null });
+  const { team } = await ensureFirstTeam(store, credentials, environment, {
+    region,
+    key: KEY,
+    tier: "free",
+  });
+  const archive = new Archive(store);
+  for (const [first, count, days] of [[0, OLD, 40], [OLD, YOUNG, 1]] as const) {
+    archive.nowMs = Date.now() - days * DAY_MS;
+    const all = Array.from({ length: count }, (_, i) => first + i);
+    await Promise.all(
+      all.map((n) => aRunNow(archive, team, n, { customerId: n % 3 > 0 ? "acme" : "globex" })),
+    );
+  }
+  await archive.settle();
+  return team;
+}
+
+/** Resolves to the process's end, killed as soon as less than so many rows lie below a prefix. */
+async function killBelow(process: Process, path: string, family: string, rows: number) {
+  const name = [...new TextEncoder().encode(family)].map((byte) => byte.toString(16)).join("");
+  using database = new DatabaseSync(path, { readOnly: true });
+  const count = database.prepare(
+    `SELECT count(*) AS rows FROM kv WHERE k > x'02${name}00' AND k < x'02${name}01'`,
+  );
+  while (Number(count.get()?.rows) >= rows) await new Promise((resolve) => setTimeout(resolve, 2));
+  assertEquals((await process.stop("SIGKILL")).signal, "SIGKILL");
+}
+
+Deno.test("after kill -9 a sweep and a customer's deletion are ended by the next process, and all is exact", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/test.kv`;
+    const settings = { RUNLEDGER_KV: path, RUNLEDGER_KEY: KEY };
+    const { team, figures } = await withStore(path, async (store) => {
+      const team = await fill(store);
+      return { team, figures: await contentsOf(store, FIGURES) };
+    });
+
+    // It begins with the present night, which nobody swept.
+    await using first = await Process.start(settings);
+    await killBelow(first, path, "expiry", OLD + YOUNG - 150);
+    const sweptMs = await withStore(path, async (store) => {
+      const left = await Array.fromAsync(store.reader.list({ prefix: ["expiry"] }));
+      assert(left.length > YOUNG, "the kill came too late");
+      await assertClean(store);
+      // As if it had been silent for long: nobody waits a minute here.
+      const { sweeps } = new Archive(store);
+      const known = await sweeps.report(nightOf(Date.now()));
+      assert(known !== null && known.report.finishedAt === null);
+      await sweeps.tell(known, { ...known.report, toldAt: 0 });
+      return known.report.startedAt;
+    });
+
+    await using second = await Process.start(settings);
+    assert(await second.logs(/"sweep":\{.*"finishedAt":\d/) !== null);
+    assertEquals(second.stdout.includes("failure"), false, second.stdout);
+    const url = `${second.url}/v1/customers/acme`;
+    const headers = { Authorization: `Bearer ${KEY}` };
+    const asked = fetch(url, { method: "DELETE", headers }).then(
+      (response) => response.text(),
+      () => null,
+    );
+    await killBelow(second, path, "run_by", ROWS_BY * YOUNG - 200);
+    await asked;
+    const id = await withStore(path, async (store) => {
+      await assertExact(store);
+      assertEquals((await new Archive(store).sweeps.reports(9)).length, 1, `${sweptMs}`);
+      const [job] = await Array.fromAsync(
+        store.reader.list<CustomerDeletion>({ prefix: keys.deletions(team.id) }),
+      );
+      assert(job !== undefined && job.value.state === "running", "the kill came too late");
+      return job.value.id;
+    });
+
+    await using third = await Process.start(settings);
+    for (;;) {
+      const answer = await fetch(`${third.url}/v1/deletions/${id}`, { headers });
+      const job = await answer.json();
+      if (job.state !== "done") continue;
+      assertEquals([job.runs, job.events, job.spend_days, job.runs_failed], [400, 400, 1, 0]);
+      break;
+    }
+    assertEquals((await third.stop("SIGTERM")).code, 0);
+    await withStore(path, async (store) => {
+      await assertClean(store);
+      assert((await contentsOf(store, FIGURES)).length < figures.length);
+    });
+  });
+});

@@ -1,0 +1,197 @@
+/** `DELETE /v1/customers/{customer_id}` and `GET /v1/deletions/{id}`. */
+import { assert, assertEquals } from "@std/assert";
+import { keys } from "../../kv/keys.ts";
+import { DAY_MS } from "../support/archive.ts";
+import { aFinish, aRun, at, runId } from "../support/builders.ts";
+import { type Answer, Harness } from "../support/harness.ts";
+import { aCall } from "../support/ledger_of_everything.ts";
+import { assertClean } from "../support/stray_rows.ts";
+
+const UNKNOWN = "0".repeat(26);
+
+function remove(h: Harness, customer: string, key = h.key): Promise<Answer> {
+  return h.request("DELETE", `/v1/customers/${encodeURIComponent(customer)}`, { key });
+}
+
+/** Stores a closed run of a customer with one call of a model. */
+async function store(
+  h: Harness,
+  n: number,
+  customer: string | undefined,
+  fields: Record<string, unknown> = {},
+  key = h.key,
+): Promise<void> {
+  const started_at = new Date(h.nowMs).toISOString();
+  const run = aRun(n, { customer_id: customer, started_at, ...fields });
+  assertEquals((await h.post("/v1/runs", run, { key })).status, 202);
+  const path = `/v1/runs/${runId(n)}`;
+  const call = aCall(n, n % 2 > 0 ? "gpt-4o" : "brand-new", { provider: "openai" });
+  assertEquals((await h.post(`${path}/events`, { events: [call] }, { key })).status, 202);
+  assertEquals((await h.post(`${path}/finish`, aFinish(), { key })).status, 202);
+}
+
+/** What is answered about spend of a customer, in each grouping. */
+async function spendOf(h: Harness, customer: string): Promise<Record<string, Answer["json"]>> {
+  const answers: Record<string, Answer["json"]> = {};
+  for (const group of ["day", "agent", "customer", "feature", "status", "model"]) {
+    const query = new URLSearchParams({
+      from: "2026-10-01",
+      to: "2027-03-01",
+      group_by: group,
+      customer_id: customer,
+    });
+    const { status, text, json } = await h.getSettled(`/v1/spend?${query}`);
+    assertEquals(status, 200, text);
+    answers[group] = [json.totals, json.groups];
+  }
+  return answers;
+}
+
+Deno.test("DELETE a customer: 200 with a receipt that is read again, and a new one the next time", async () => {
+  await using h = await Harness.open();
+  for (const n of [1, 2, 3]) await store(h, n, "acme");
+  await store(h, 4, "globex");
+  const answer = await remove(h, "acme");
+  assertEquals([answer.status, answer.headers.get("Idempotent-Replayed")], [200, null]);
+  const { id, created_by, ...job } = answer.json;
+  assert(/^[0-9A-Z]{26}$/.test(id) && created_by.startsWith("key_eu_"));
+  assertEquals(job, {
+    customer_id: "acme",
+    state: "done",
+    runs: 3,
+    runs_failed: 0,
+    events: 3,
+    spend_days: 0,
+    created_at: at(),
+    finished_at: at(),
+  });
+  assertEquals((await h.get(`/v1/deletions/${id}`)).text, answer.text);
+  for (const n of [1, 2, 3]) {
+    assertEquals((await h.get(`/v1/runs/${runId(n)}`)).status, 404);
+    const again = await h.post("/v1/runs", aRun(n, { customer_id: "acme" }));
+    assertEquals([again.status, again.json.field], [409, "id"]);
+  }
+  assertEquals((await h.get(`/v1/runs/${runId(4)}`)).status, 200);
+  const next = await remove(h, "acme");
+  assertEquals([next.status, next.json.runs, next.json.id === id], [200, 0, false]);
+});
+
+Deno.test("GET a deletion: an unknown, a foreign and a malformed id are told the same bytes", async () => {
+  await using h = await Harness.open();
+  const { key } = await h.addTeam("business");
+  const { id } = (await remove(h, "acme")).json;
+  const unknown = await h.get(`/v1/deletions/${UNKNOWN}`);
+  assertEquals([unknown.status, unknown.json.error], [404, "not_found"]);
+  assertEquals((await h.get(`/v1/deletions/${id}`, { key })).text, unknown.text);
+  assertEquals((await h.get("/v1/deletions/x")).text, unknown.text);
+});
+
+Deno.test("DELETE a customer: names are taken as they were sent, what can be none is refused", async () => {
+  await using h = await Harness.open();
+  const names = ["a/b", "ä ö?#%", "😀".repeat(256), '"', "(unattributed)", "%41"];
+  for (const [n, name] of names.entries()) {
+    await store(h, n, name);
+    // Not deleted with any of them.
+    await store(h, 100 + n, undefined);
+  }
+  for (const name of names) {
+    const { status, json } = await remove(h, name);
+    assertEquals([status, json.customer_id, json.runs], [200, name, 1], name);
+  }
+  assertEquals((await h.getSettled("/v1/spend")).json.totals.runs, names.length);
+  const before = await h.dump();
+  for (const path of ["x".repeat(257), "%ff", "%"]) {
+    const { status, json } = await h.request("DELETE", `/v1/customers/${path}`);
+    assertEquals([status, json.error, json.field], [400, "invalid_field", "customer_id"], path);
+  }
+  assertEquals((await h.request("DELETE", "/v1/customers/")).status, 404);
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("DELETE a customer: its spend is gone in every grouping, also of runs that went before; others' is as it was", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  const { key, team } = await h.addTeam("free");
+  let n = 1;
+  for (const day of [-40, -39, -20, 0]) {
+    h.nowMs += day * DAY_MS;
+    for (const customer of ["acme", "globex", undefined]) {
+      for (const agent of ["a", "b"]) {
+        await store(h, n++, customer, { agent, feature: agent === "a" ? "search" : undefined });
+      }
+    }
+    await store(h, n++, "acme", {}, key);
+    h.nowMs -= day * DAY_MS;
+  }
+  await h.worker.idle();
+  assertEquals((await h.sweep.sweepIfDue())?.counts.records, 2 * 7);
+  const usage = (await h.get("/v1/usage")).json;
+  const others = [await spendOf(h, "globex"), await spendOf(h, "(unattributed)")];
+  const { json } = await remove(h, "acme");
+  assertEquals([json.state, json.runs, json.events, json.spend_days], ["done", 4, 2, 2]);
+  for (const [group, [totals, groups]] of Object.entries(await spendOf(h, "acme"))) {
+    assertEquals([totals.runs, totals.cost_usd, totals.events], [0, 0, 0], group);
+    if (group !== "day") assertEquals(groups, [], group);
+  }
+  assertEquals([await spendOf(h, "globex"), await spendOf(h, "(unattributed)")], others);
+  assertEquals((await h.get("/v1/usage")).json, usage);
+  const { json: foreign } = await h.get("/v1/spend?from=2026-10-01&to=2027-03-01", { key });
+  assertEquals(foreign.totals.runs, 4, team.id);
+  await assertClean(h.store);
+});
+
+Deno.test("DELETE a customer: 250 runs while calls of some of them come in, and all is exact", async () => {
+  await using h = await Harness.open();
+  await Promise.all(Array.from({ length: 250 }, (_, n) => store(h, n, "acme")));
+  await store(h, 900, "globex");
+  let done = false;
+  const deleting = remove(h, "acme").finally(() => done = true);
+  let refused = 0;
+  for (let i = 0; !done || i < 20; i++) {
+    const late = { events: [aCall(1_000 + i, "gpt-4o")] };
+    const { status, text } = await h.post(`/v1/runs/${runId(i % 250)}/events`, late);
+    assert(status === 202 || status === 409, text);
+    if (status === 409) refused++;
+  }
+  const { status, json } = await deleting;
+  assertEquals([status, json.state, json.runs], [200, "done", 250]);
+  assert(refused > 0 && json.events >= 250);
+  await h.worker.idle();
+  assertEquals((await h.get("/v1/spend")).json.totals.runs, 1);
+  await assertClean(h.store);
+});
+
+Deno.test("DELETE a customer: the same request twice at once is one job, which a restart does not stop", async () => {
+  await using h = await Harness.open();
+  await Promise.all(Array.from({ length: 60 }, (_, n) => store(h, n, "acme")));
+  await h.worker.idle();
+  // A mark that nobody settles: the job waits for it, as it would for runs that are not summed up.
+  await h.worker.stop();
+  const mark = keys.dirty("open", UNKNOWN);
+  await h.store.writer.commit({ sets: [{ key: mark, value: `${h.team.id} ${runId(999)}` }] });
+  const answers = await Promise.all([remove(h, "acme"), remove(h, "acme"), remove(h, "globex")]);
+  assertEquals(answers.map(({ status }) => status), [202, 202, 202]);
+  const [first, second, other] = answers.map(({ json }) => json);
+  assertEquals(first, second);
+  assertEquals([first.state, first.runs, first.finished_at], ["waiting", 0, null]);
+  assert(other.id !== first.id);
+  const replays = answers.slice(0, 2).map(({ headers }) => headers.get("Idempotent-Replayed"));
+  assertEquals(new Set(replays), new Set(["true", null]));
+  await h.store.writer.commit({ deletes: [mark] });
+  await h.restart();
+  await h.worker.idle();
+  const done = (await h.get(`/v1/deletions/${first.id}`)).json;
+  assertEquals([done.state, done.runs, done.events], ["done", 60, 60]);
+  assertEquals((await h.get(`/v1/deletions/${other.id}`)).json.state, "done");
+  await assertClean(h.store);
+});
+
+Deno.test("DELETE a customer: its receipt is kept for 30 days", async () => {
+  await using h = await Harness.open();
+  const { id } = (await remove(h, "acme")).json;
+  h.nowMs += 30 * DAY_MS;
+  await h.sweep.sweepIfDue();
+  assertEquals((await h.get(`/v1/deletions/${id}`)).status, 200);
+  h.nowMs += DAY_MS;
+  await h.sweep.sweepIfDue();
+  assertEquals((await h.get(`/v1/deletions/${id}`)).status, 404);
+});

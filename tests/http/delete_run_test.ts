@@ -1,0 +1,195 @@
+/** `DELETE /v1/runs/{id}`: its receipt, what it leaves, and what every later call of the run is told. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { DAY_MS } from "../support/archive.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, events, runId } from "../support/builders.ts";
+import { type Answer, Harness } from "../support/harness.ts";
+import { assertClean } from "../support/stray_rows.ts";
+
+const PATH = `/v1/runs/${runId(1)}`;
+
+function remove(h: Harness, n: number, key = h.key): Promise<Answer> {
+  return h.request("DELETE", `/v1/runs/${runId(n)}`, { key });
+}
+
+/** Stores a run with two events. */
+async function store(h: Harness, n = 1): Promise<void> {
+  assertEquals((await h.post("/v1/runs", aRun(n, { agent: "nightly" }))).status, 202);
+  const batch = { events: events(1, 2) };
+  assertEquals((await h.post(`/v1/runs/${runId(n)}/events`, batch)).status, 202);
+  assertEquals((await h.post(`/v1/runs/${runId(n)}/finish`, aFinish())).status, 202);
+}
+
+/** Every kind of call of run 1, as it was sent before and with other fields. */
+const CALLS: Record<string, (h: Harness) => Promise<Answer>> = {
+  "the same open": (h) => h.post("/v1/runs", aRun(1, { agent: "nightly" })),
+  "another open": (h) => h.post("/v1/runs", aRun(1, { agent: "other", started_at: at(9) })),
+  "events that were stored": (h) => h.post(`${PATH}/events`, { events: events(1, 2) }),
+  "events that were not": (h) => h.post(`${PATH}/events`, { events: events(3, 4) }),
+  "no events": (h) => h.post(`${PATH}/events`, { events: [] }),
+  "a large event": (h) =>
+    h.post(`${PATH}/events`, { events: [anEvent(9, { data: { text: "x".repeat(200_000) } })] }),
+  "the finish": (h) => h.post(`${PATH}/finish`, aFinish()),
+  "a start": (h) => h.post("/v1/heartbeats", aHeartbeat(1, { status: "start" })),
+  "a heartbeat": (h) => h.post("/v1/heartbeats", aHeartbeat(1)),
+};
+
+Deno.test("DELETE a run: 200 with a receipt, the same receipt again as a replay, and then it is no run", async () => {
+  await using h = await Harness.open();
+  await store(h);
+  const first = await remove(h, 1);
+  assertEquals([first.status, first.headers.get("Idempotent-Replayed")], [200, null]);
+  const { deleted_by, ...receipt } = first.json;
+  assertEquals(receipt, {
+    id: runId(1),
+    deleted_at: at(),
+    runs: 1,
+    events: 2,
+    id_refused_until: at(30 * DAY_MS),
+  });
+  assertStringIncludes(deleted_by, "key_eu_");
+  h.nowMs += 5_000;
+  const again = await remove(h, 1, await h.addKey({ kind: "api_key", scopes: ["admin"] }));
+  assertEquals([again.status, again.headers.get("Idempotent-Replayed")], [200, "true"]);
+  assertEquals(again.text, first.text);
+  const unknown = await h.get(`/v1/runs/${runId(2)}`);
+  for (const path of [PATH, `${PATH}/cost`]) {
+    const { status, text } = await h.get(path);
+    assertEquals([status, text], [404, unknown.text]);
+  }
+});
+
+Deno.test("DELETE a run: only a key with the scope admin may; others change nothing", async () => {
+  await using h = await Harness.open();
+  await store(h);
+  const keys = [
+    [null, 401, "invalid_credential"],
+    [await h.addKey({ kind: "ping_token", agent: "nightly" }), 401, "scope_violation"],
+    [await h.addKey({ kind: "api_key", scopes: ["ingest", "read"] }), 403, "forbidden"],
+  ] as const;
+  const before = await h.dump();
+  const paths = [PATH, "/v1/customers/acme"].map((path) => ["DELETE", path] as const);
+  for (const [method, path] of [...paths, ["GET", `/v1/deletions/${"0".repeat(26)}`] as const]) {
+    for (const [key, status, error] of keys) {
+      const refused = await h.request(method, path, { key });
+      assertEquals([refused.status, refused.json.error], [status, error], `${method} ${path}`);
+    }
+  }
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("DELETE a run: an unknown, a foreign and a swept id are told the same bytes, a bad one is refused", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  const { key } = await h.addTeam("business");
+  await store(h);
+  await h.worker.idle();
+  const unknown = await remove(h, 7);
+  const foreign = await remove(h, 1, key);
+  assertEquals([unknown.status, unknown.json.error], [404, "not_found"]);
+  assertEquals([foreign.status, foreign.text], [404, unknown.text]);
+  assertEquals((await h.get(PATH)).status, 200);
+  h.nowMs += 31 * DAY_MS;
+  assertEquals((await h.sweep.sweepIfDue())?.counts.records, 1);
+  assertEquals((await remove(h, 1)).text, unknown.text);
+  for (const [id, error] of [["run_eu_1", "invalid_id"], [runId(1, "xx"), "unknown_region"]]) {
+    const refused = await h.request("DELETE", `/v1/runs/${id}`);
+    assertEquals([refused.status, refused.json.error], [400, error]);
+  }
+});
+
+Deno.test("DELETE a run: every later call of it is 409 id_conflict on id and stores nothing, warm or cold", async () => {
+  await using h = await Harness.open();
+  await store(h);
+  await remove(h, 1);
+  const before = await h.dump();
+  for (let round = 0; round < 2; round++) {
+    for (const [name, send] of Object.entries(CALLS)) {
+      const { status, json } = await send(h);
+      assertEquals([status, json.error, json.field], [409, "id_conflict", "id"], name);
+      assertStringIncludes(json.message, "30 days");
+    }
+    const ping = await h.get(`/v1/ping?agent=nightly&id=${runId(1)}`);
+    assertEquals([ping.status, ping.headers.get("X-Error-Code")], [409, "id_conflict"]);
+    assert(ping.text.startsWith("id_conflict "));
+    // The second round is that of a process which remembers nothing.
+    if (round === 0) await h.restart();
+  }
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("DELETE a run: a heartbeat's start that is remembered closes nothing after it", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start" }));
+  assertEquals((await remove(h, 1)).json.events, 0);
+  const closing = await h.post("/v1/heartbeats", aHeartbeat(1));
+  assertEquals([closing.status, closing.json.field], [409, "id"]);
+  assertEquals(await h.usage(), 1);
+});
+
+Deno.test("DELETE a run: it leaves spend and its agent's counts, and stays in usage", async () => {
+  await using h = await Harness.open();
+  await store(h, 1);
+  await store(h, 2);
+  const usage = (await h.getSettled("/v1/usage")).json;
+  await remove(h, 1);
+  const { totals } = (await h.get("/v1/spend")).json;
+  assertEquals([totals.runs, totals.events], [1, 2]);
+  const agent = (await h.get("/v1/agents/nightly")).json;
+  assertEquals([agent.runs, agent.succeeded, agent.last_run_id], [1, 1, runId(2)]);
+  assertEquals((await h.get("/v1/usage")).json, usage);
+  await assertClean(h.store);
+});
+
+Deno.test("DELETE a run: after 30 days and a sweep its id is free for a run of its own", async () => {
+  await using h = await Harness.open({ tier: "enterprise" });
+  await store(h);
+  await remove(h, 1);
+  h.nowMs += 30 * DAY_MS + 1;
+  assertEquals((await h.post("/v1/runs", aRun(1))).status, 409);
+  assertEquals((await h.sweep.sweepIfDue())?.counts.released, 1);
+  assertEquals((await remove(h, 1)).status, 404);
+  await store(h);
+  const run = (await h.getSettled(PATH)).json;
+  assertEquals([run.status, run.usage.events], ["success", 2]);
+  await assertClean(h.store);
+});
+
+Deno.test("DELETE a run: calls that race with it are stored and go, or are refused; nothing is left over", async () => {
+  await using h = await Harness.open();
+  const statuses = new Set<number>();
+  let [counted, event] = [0, 1];
+  const check = ({ status, text, json }: Answer) => {
+    assert([200, 202, 409].includes(status), text);
+    statuses.add(status);
+    if (status === 409) assertEquals(json.field, "id");
+    if (status === 202) counted += json.accepted ?? 1;
+  };
+  for (let n = 1; n <= 25; n++) {
+    const path = `/v1/runs/${runId(n)}`;
+    // Half of them exist before.
+    if (n % 2 > 0) check(await h.post("/v1/runs", aRun(n)));
+    let done = false;
+    const send = async () => {
+      while (!done) check(await h.post(`${path}/events`, { events: [anEvent(event++)] }));
+    };
+    const calls = [
+      h.post("/v1/runs", aRun(n)),
+      h.post(`${path}/finish`, aFinish()),
+      h.post("/v1/heartbeats", aHeartbeat(n, { agent: "researcher" })),
+    ];
+    const sending = [send(), send()];
+    const deleted = [await remove(h, n), await remove(h, n)];
+    done = true;
+    for (const answer of await Promise.all(calls)) check(answer);
+    await Promise.all(sending);
+    // Whatever the race came to, now it is deleted, and stays so.
+    assertEquals((await remove(h, n)).status, 200);
+    for (const { status, text } of deleted) assert(status === 200 || status === 404, text);
+    assertEquals((await h.post(`${path}/events`, { events: [anEvent(event++)] })).status, 409);
+    assertEquals((await h.get(path)).status, 404);
+  }
+  assert(statuses.has(409) && statuses.has(202), [...statuses].join());
+  await h.worker.idle();
+  assertEquals(await h.usage(), counted);
+  assertEquals((await h.get("/v1/spend")).json.totals.runs, 0);
+  await assertClean(h.store);
+});
