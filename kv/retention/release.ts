@@ -24,10 +24,16 @@ export async function releaseIds(
   team: TeamId,
   due: ReadonlyMap<RunId, readonly Deno.KvKey[]>,
 ): Promise<number> {
-  const released = await Promise.all(
+  const ends = await Promise.allSettled(
     Array.from(due, ([run, rows]) => release(store, team, run, rows)),
   );
-  return released.filter((each) => each).length;
+  let released = 0;
+  for (const end of ends) {
+    // Also when one fails, all that is under way has ended: the store may be closed next.
+    if (end.status === "rejected") throw end.reason;
+    if (end.value) released++;
+  }
+  return released;
 }
 
 /** Deletes the receipts of customers' deletions that were done before an instant. */
