@@ -18,7 +18,8 @@ import { keyOf } from "./teams.ts";
 /** Ten times as many connections as are enough for the top rate. */
 const CONNECTIONS = { enough: 256, many: 2_560 } as const;
 const BARS = { rssMb: 512, p99Ms: 250, normalMs: 5_000, normalP99Ms: 50 } as const;
-const PROBE_PAUSE_MS = 100;
+/** Clients that look in now and then, and how long they wait in between. */
+const PROBES = { clients: 16, pauseMs: 100 } as const;
 
 /** What one probe found. */
 interface Probe {
@@ -47,17 +48,22 @@ async function probe(side: Side): Promise<Probe> {
 async function probeFor(side: Side, ms: number): Promise<Probe[]> {
   const endMs = performance.now() + ms;
   const probes: Probe[] = [];
-  while (performance.now() < endMs) {
-    probes.push(await probe(side));
-    await new Promise((resolve) => setTimeout(resolve, PROBE_PAUSE_MS));
-  }
+  await Promise.all(Array.from({ length: PROBES.clients }, async () => {
+    while (performance.now() < endMs) {
+      probes.push(await probe(side));
+      await new Promise((resolve) => setTimeout(resolve, PROBES.pauseMs));
+    }
+  }));
   return probes;
+}
+
+function acceptedOf(probes: readonly Probe[]): Probe[] {
+  return probes.filter(({ status }) => status === 202);
 }
 
 /** Milliseconds that 99 of 100 accepted probes took at most. */
 function p99Of(probes: readonly Probe[]): number {
-  const accepted = probes.filter(({ status }) => status === 202).map(({ ms }) => ms);
-  accepted.sort((a, b) => a - b);
+  const accepted = acceptedOf(probes).map(({ ms }) => ms).sort((a, b) => a - b);
   return accepted[Math.ceil(accepted.length * 0.99) - 1] ?? NaN;
 }
 
@@ -105,7 +111,11 @@ async function main(folder: string, seconds: number): Promise<boolean> {
   const checks: [name: string, measured: string, met: boolean][] = [
     ["memory", `${number(rssMb)} MB at most`, rssMb < BARS.rssMb],
     ["refusals are 429 or 503 in their envelope", `${improper} were not`, improper === 0],
-    ["accepted p99", `${number(p99Of(probes))} ms`, p99Of(probes) < BARS.p99Ms],
+    [
+      "accepted p99",
+      `${number(p99Of(probes))} ms of ${number(acceptedOf(probes).length)}`,
+      p99Of(probes) < BARS.p99Ms,
+    ],
     [
       "acknowledged and stored",
       `${number(loaded.answered)} acknowledged under load, ${number(stored)} stored in all`,
