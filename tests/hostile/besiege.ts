@@ -16,8 +16,8 @@ const ROUND = 5_000;
 /** How much more memory there may be in the end. */
 const GROWTH_MAX = 1.1;
 
-/** Looks that are enough to tell growth from a start. */
-const LOOKS_MIN = 300;
+/** Requests from which on memory is judged: it settles within the first 300,000. */
+const REQUESTS_JUDGED_MIN = 750_000;
 
 /** What a siege came to. */
 export interface Outcome {
@@ -75,14 +75,13 @@ async function judgeEnd(service: Service, { tally, rssMb }: Outcome): Promise<vo
   const { differences } = await auditStore(service.store);
   for (const difference of differences) tally.blame(`The audit says ${JSON.stringify(difference)}`);
   const growth = growthOf(rssMb);
-  if (growth !== null && growth > GROWTH_MAX) {
+  if (tally.requests >= REQUESTS_JUDGED_MIN && growth > GROWTH_MAX) {
     tally.blame(`Memory grew to ${growth.toFixed(2)} times of what it was`);
   }
 }
 
-/** The last third over the first; null when it was too short to tell. */
-export function growthOf(rssMb: readonly number[]): number | null {
-  if (rssMb.length < LOOKS_MIN) return null;
-  const third = Math.floor(rssMb.length / 3);
+/** The last third over the first. */
+export function growthOf(rssMb: readonly number[]): number {
+  const third = Math.ceil(rssMb.length / 3);
   return median(rssMb.slice(-third)) / median(rssMb.slice(0, third));
 }

@@ -43,12 +43,9 @@ function report(outcome: Outcome): void {
   print(statusTable(outcome));
   print(`seed ${seed}, ${number(tally.requests)} requests in ${number(outcome.seconds)} s`);
   print(`worst answer ${number(tally.worstMs)} ms`);
-  const growth = growthOf(rssMb);
   print(
     `memory ${number(rssMb[0] ?? null)} MB at first, ${number(Math.max(...rssMb))} MB at most; ` +
-      `last third over first third ${
-        growth === null ? "not told by so short a run" : growth.toFixed(2)
-      }`,
+      `last third over first third ${number(growthOf(rssMb), 2)}`,
   );
   for (const broken of tally.broken) print(`BROKEN ${broken}`);
   print(`${tally.brokenCount} promises broken`);
