@@ -1,5 +1,5 @@
 /** The one way to answer: JSON from text, refusals in the envelope, or as a line on ping. */
-import { ERRORS, type Problem } from "../domain/errors.ts";
+import { type ErrorCode, ERRORS, type Problem } from "../domain/errors.ts";
 import { type RawJson, rawOf } from "../domain/input/json.ts";
 import type { RequestContext } from "./context.ts";
 
@@ -72,12 +72,18 @@ export function fail(c: RequestContext, problem: Problem, headers: Headers = {})
   return answerText(c, status, json, "application/json", all);
 }
 
+/**
+ * Refusals that end the connection. Who is refused because too much is waiting comes back on a new one, so
+ * that calls on connections that are served do not stand in a line with everybody who was turned away.
+ */
+const CLOSING: ReadonlySet<ErrorCode> = new Set(["shutting_down", "overloaded", "body_timeout"]);
+
 function refusalHeaders({ code }: Problem): Headers {
   const { status } = ERRORS[code];
   return {
     ...(status === 401 ? { "WWW-Authenticate": "Bearer" } : {}),
     // Jittered, so that clients do not come back all at once (decision 42).
     ...(status === 503 ? { "Retry-After": String(1 + Math.floor(Math.random() * 5)) } : {}),
-    ...(code === "shutting_down" || status === 408 ? { "Connection": "close" } : {}),
+    ...(CLOSING.has(code) ? { "Connection": "close" } : {}),
   };
 }

@@ -4,10 +4,10 @@ import { fail } from "../answer.ts";
 import type { Guard } from "../context.ts";
 
 /**
- * Requests worked on at once. At the service's top rate so many wait about a tenth of a second; more
+ * Requests worked on at once. At the service's top rate so many wait some hundredths of a second; more
  * would wait longer than a client that comes back later.
  */
-const REQUESTS_MAX = 1_000;
+const REQUESTS_MAX = 500;
 
 /** Bytes of large bodies that may be on their way at once, in all and for one team. */
 const LARGE_BODIES = { bytesMin: 16_384, bytesMax: 67_108_864, teamBytesMax: 33_554_432 } as const;
