@@ -72,11 +72,8 @@ export function fail(c: RequestContext, problem: Problem, headers: Headers = {})
   return answerText(c, status, json, "application/json", all);
 }
 
-/**
- * Refusals that end the connection. Who is refused because too much is waiting comes back on a new one, so
- * that calls on connections that are served do not stand in a line with everybody who was turned away.
- */
-const CLOSING: ReadonlySet<ErrorCode> = new Set(["shutting_down", "overloaded", "body_timeout"]);
+/** Refusals that end the connection: nothing more is served on it, or its body may still arrive. */
+const CLOSING: ReadonlySet<ErrorCode> = new Set(["shutting_down", "body_timeout"]);
 
 function refusalHeaders({ code }: Problem): Headers {
   const { status } = ERRORS[code];

@@ -4,6 +4,9 @@ import { DRAIN_MS_MAX } from "../domain/limits.ts";
 /** What is left of the drain time for the commits under way. */
 const STORE_CLOSE_MS = 1_000;
 
+/** Connections that may wait to be taken: of those beyond, clients hear nothing for a second and more. */
+const CONNECTIONS_WAITING_MAX = 4_096;
+
 /** A running server. */
 export interface RunningServer {
   /** Where it listens. */
@@ -25,7 +28,8 @@ export function serve(
   port: number,
 ): RunningServer {
   let cohort: Cohort = { count: 0, done: Promise.withResolvers() };
-  const server = Deno.serve({ hostname, port, onListen() {} }, async (request, connection) => {
+  const listen = { hostname, port, tcpBacklog: CONNECTIONS_WAITING_MAX, onListen() {} };
+  const server = Deno.serve(listen, async (request, connection) => {
     const mine = cohort;
     mine.count++;
     try {
