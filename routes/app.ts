@@ -103,7 +103,10 @@ function guards(deps: AppDeps, room: Room, { method, requires }: Route): Guard[]
       limitRate(deps, requires.scope === "ingest" ? "ingest" : "control"),
       requireScope(requires),
     ]),
-    ...(method === "POST" || method === "PUT" ? [readJsonBody(deps.bodyDeadlines, room)] : []),
+    ...(method === "POST" || method === "PUT"
+      // Asked again: of many bodies that came at once, the first take the room.
+      ? [readJsonBody(deps.bodyDeadlines, room), room.require]
+      : []),
   ];
 }
 

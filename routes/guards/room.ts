@@ -12,7 +12,7 @@ const REQUESTS_MAX = 500;
 /**
  * How long a request is held before it is refused for want of room. Clients that come back at once would
  * otherwise take the time of those that are served: ten times the load leaves 10,900 calls a second when
- * they are turned away at once, 11,800 when they are held (`docs/PERFORMANCE.md`).
+ * they are turned away at once, and more when they are held (`docs/PERFORMANCE.md`).
  */
 const REFUSAL_MS = 250;
 
