@@ -26,6 +26,7 @@ import { deleteRate, listRates, matchRate, putRate } from "./rate_card.ts";
 import { getRunCost } from "./run_cost.ts";
 import { getReprice, listReprices, startReprice } from "./reprice.ts";
 import { getRun, openRun } from "./runs.ts";
+import { describeApi } from "./openapi.ts";
 import { getSpend, getUnpriced } from "./spend.ts";
 import { getUsage } from "./usage.ts";
 
@@ -59,6 +60,7 @@ export function routeTable(deps: AppDeps): Route[] {
     route("GET", "/v1/usage", key("read"), getUsage(deps)),
     route("GET", "/healthz", null, healthz()),
     route("GET", "/readyz", null, readyz(deps)),
+    route("GET", "/openapi.json", null, describeApi(() => routeTable(deps))),
   ];
 }
 

@@ -14,7 +14,7 @@ const MAY_IMPORT: Record<
 > = {
   domain: { folders: ["domain"], packages: /^zod$/ },
   kv: { folders: ["kv", "domain"], packages: /^(node:|lru-cache$|@std\/ulid$)/ },
-  routes: { folders: ["routes", "domain"], packages: /^(node:|hono(\/|$))/ },
+  routes: { folders: ["routes", "domain"], packages: /^(node:|zod$|hono(\/|$))/ },
   jobs: { folders: ["jobs", "domain"], packages: /^node:/ },
 };
 

@@ -1,5 +1,6 @@
 /**
- * Kinds of fields that several bodies have. An `error` text completes the sentence "must be …".
+ * Kinds of fields that several bodies have. An `error` text completes the sentence "must be …"; `meta`
+ * tells the same to whoever reads the schema as JSON Schema, which cannot see into a check.
  *
  * They are parts of schemas, internal because their types are Zod's; see `Schema` for what a schema is.
  *
@@ -17,7 +18,7 @@ const INSTANT = "an ISO 8601 instant in UTC such as 2026-01-31T12:00:00.000Z";
  * @internal
  */
 export function instant(): z.ZodType<number, unknown> {
-  return z.string(INSTANT).transform((sent, context) => {
+  return z.string(INSTANT).meta({ format: "date-time" }).transform((sent, context) => {
     const ms = parseInstant(sent);
     if (ms !== null) return ms;
     context.addIssue({ code: "custom", message: INSTANT });
@@ -43,7 +44,8 @@ export function optional<T extends z.ZodType>(
  */
 export function text(charsMax: number): z.ZodType<string, unknown> {
   const expected = `well-formed text of at most ${charsMax} characters`;
-  return z.string(expected).refine((value) => isText(value, charsMax), expected);
+  return z.string(expected).refine((value) => isText(value, charsMax), expected)
+    .meta({ maxLength: charsMax });
 }
 
 /**
@@ -54,5 +56,6 @@ export function text(charsMax: number): z.ZodType<string, unknown> {
 export function name(charsMax: number, what: string): z.ZodType<string, unknown> {
   const expected = `${what} of 1 to ${charsMax} characters, ` +
     "well-formed, without control characters or surrounding white space";
-  return z.string(expected).refine((value) => isName(value, charsMax), expected);
+  return z.string(expected).refine((value) => isName(value, charsMax), expected)
+    .meta({ minLength: 1, maxLength: charsMax });
 }

@@ -60,7 +60,7 @@ const runId = id<RunId>("run");
 const agent = name(AGENT_CHARS_MAX, "an agent slug");
 const label = optional(text(LABEL_CHARS_MAX));
 const tokens = optional(count());
-const object = z.custom<JsonObject>(isObject, "an object");
+const object = z.custom<JsonObject>(isObject, "an object").meta({ type: "object" });
 const finishStatus = oneOf(FINISH_STATUSES);
 
 /** Body of `POST /v1/runs`. */
@@ -72,7 +72,8 @@ export const openBody: Schema<OpenBody> = z.object({
   feature: label,
   metadata: optional(object),
   parent_run_id: optional(
-    z.custom<RunId>((value) => judgeId("run", value) === "valid", "a run id"),
+    z.custom<RunId>((value) => judgeId("run", value) === "valid", "a run id")
+      .meta(idMeta("run")),
   ),
   goal: optional(text(GOAL_CHARS_MAX)),
   idle_timeout_seconds: optional(idleTimeout()),
@@ -148,7 +149,11 @@ function id<Id extends string>(prefix: "run" | "evt") {
   return z.custom<Id>((value) => judgeId(prefix, value) === "valid", {
     error: expected,
     params: { prefix },
-  });
+  }).meta(idMeta(prefix));
+}
+
+function idMeta(prefix: "run" | "evt") {
+  return { type: "string", pattern: `^${prefix}_(eu|us)_[0-9a-f]{32}$` };
 }
 
 function oneOf<const T extends readonly [string, ...string[]]>(words: T) {
@@ -160,7 +165,8 @@ function oneOfText(words: readonly string[]): string {
 }
 
 function count() {
-  return z.number(COUNT).refine(isCount, COUNT);
+  return z.number(COUNT).refine(isCount, COUNT)
+    .meta({ type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 }
 
 function idleTimeout() {
@@ -171,7 +177,8 @@ function idleTimeout() {
 
 function cost() {
   const expected = `a number from 0 to ${COST_USD_MAX}`;
-  return z.number(expected).refine(isCost, expected).transform(picodollars);
+  return z.number(expected).refine(isCost, expected)
+    .meta({ minimum: 0, maximum: COST_USD_MAX }).transform(picodollars);
 }
 
 /** Pairs, so that no name can be mistaken for a member of an object. */
@@ -179,5 +186,11 @@ function scores() {
   const expected = `an object of at most ${SCORES_MAX} numbers or booleans ` +
     `whose names have 1 to ${SCORE_NAME_CHARS_MAX} characters`;
   return z.custom<Record<string, number | boolean>>(isScores, expected)
+    .meta({
+      type: "object",
+      maxProperties: SCORES_MAX,
+      propertyNames: { minLength: 1, maxLength: SCORE_NAME_CHARS_MAX },
+      additionalProperties: { type: ["number", "boolean"] },
+    })
     .transform((scores) => Object.entries(scores));
 }

@@ -41,7 +41,7 @@ export interface RateSpec {
 }
 
 /** The four rates as they are sent and shown: dollars per million tokens. */
-interface RateFields {
+export interface RateFields {
   readonly input_usd_per_million: number;
   readonly output_usd_per_million: number;
   readonly cached_input_usd_per_million: number | undefined;
@@ -49,12 +49,12 @@ interface RateFields {
 }
 
 /** One of `tiers`. */
-interface TierFields extends RateFields {
+export interface TierFields extends RateFields {
   readonly above_input_tokens: number;
 }
 
 /** The body without the inside of its tiers. */
-interface RateBody extends RateFields {
+export interface RateBody extends RateFields {
   readonly provider: string | undefined;
   readonly model: string;
   readonly effective_from: number | undefined;
@@ -72,6 +72,7 @@ const TIERS = `a list of at most ${RATE_TIERS_MAX} objects`;
 
 const label = name(LABEL_CHARS_MAX, "a name");
 const rate = z.number(RATE).refine((value) => ratePerToken(value) !== null, RATE)
+  .meta({ minimum: 0, maximum: RATE_USD_PER_MILLION_MAX })
   .transform((value) => ratePerToken(value) ?? 0);
 
 const rateFields = {
@@ -82,7 +83,8 @@ const rateFields = {
 };
 const tierFields = {
   above_input_tokens: z.number(THRESHOLD)
-    .refine((value) => isCount(value) && value >= 1, THRESHOLD),
+    .refine((value) => isCount(value) && value >= 1, THRESHOLD)
+    .meta({ type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   ...rateFields,
 };
 const bodyFields = {
@@ -92,11 +94,16 @@ const bodyFields = {
   ...rateFields,
   note: optional(text(RATE_NOTE_CHARS_MAX)),
   tiers: optional(
-    z.custom<readonly Readonly<Record<string, unknown>>[]>(isTierList, TIERS),
+    z.custom<readonly Readonly<Record<string, unknown>>[]>(isTierList, TIERS)
+      .meta({ type: "array", maxItems: RATE_TIERS_MAX, items: { type: "object" } }),
   ),
 };
-const rateBody: Schema<RateBody> = z.object(bodyFields);
-const tierBody: Schema<TierFields> = z.object(tierFields);
+
+/** Body of `PUT /v1/rate-card` without the inside of its tiers. */
+export const rateBody: Schema<RateBody> = z.object(bodyFields);
+
+/** One of its `tiers`. */
+export const tierBody: Schema<TierFields> = z.object(tierFields);
 
 /** Checks a `PUT /v1/rate-card`. */
 export function parseRate(body: Body): Parsed<RateSpec> {

@@ -22,7 +22,7 @@ export interface RepriceRequest {
   readonly dryRun: boolean;
 }
 
-interface RepriceBody {
+export interface RepriceBody {
   readonly model: string;
   readonly provider: string | undefined;
   readonly from: number | undefined;
@@ -35,9 +35,11 @@ const NAME = `a name as the calls sent it, of 1 to ${LABEL_CHARS_MAX} characters
 const FIELD_CHARS_MAX = 64;
 
 const label = z.string(NAME)
-  .refine((value) => value !== "" && isText(value, LABEL_CHARS_MAX), NAME);
+  .refine((value) => value !== "" && isText(value, LABEL_CHARS_MAX), NAME)
+  .meta({ minLength: 1, maxLength: LABEL_CHARS_MAX });
 
-const repriceBody: Schema<RepriceBody> = z.object({
+/** The body's schema. */
+export const repriceBody: Schema<RepriceBody> = z.object({
   model: label,
   provider: optional(label),
   from: optional(instant()),

@@ -1,0 +1,40 @@
+/** Answers whose text is the same for everybody, made once: the API's description. */
+import { createHash } from "node:crypto";
+import type { Handle, RequestContext } from "./context.ts";
+
+/** What is answered again and again. */
+export interface Frozen {
+  readonly type: string;
+  readonly text: string;
+  /** Headers besides type, `ETag` and `Cache-Control`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Answers with a text that is made at the first request, since most processes never need it. */
+export function frozen(make: () => Frozen): Handle {
+  let made: { readonly text: string; readonly tag: string; readonly headers: Headers } | undefined;
+  return (c) => {
+    const { text, tag, headers } = made ??= withHeaders(make());
+    const all = { ...headers, "X-Request-Id": c.get("requestId") };
+    return isKnown(c, tag)
+      ? new Response(null, { status: 304, headers: all })
+      : new Response(text, { headers: all });
+  };
+}
+
+/** Headers by name. */
+type Headers = Readonly<Record<string, string>>;
+
+function withHeaders({ type, text, headers }: Frozen) {
+  const tag = `"${createHash("sha256").update(text).digest("hex").slice(0, 32)}"`;
+  const own = { "Content-Type": type, "ETag": tag, "Cache-Control": "public, max-age=300" };
+  return { text, tag, headers: { ...own, ...headers } };
+}
+
+/** Whether the client names these bytes; a proxy that compresses them makes the tag a weak one. */
+function isKnown(c: RequestContext, tag: string): boolean {
+  const sent = c.req.raw.headers.get("if-none-match");
+  if (sent === null) return false;
+  return sent.trim() === "*" ||
+    sent.split(",").some((each) => each.trim().replace(/^W\//, "") === tag);
+}

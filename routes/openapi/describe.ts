@@ -1,0 +1,132 @@
+/**
+ * What the API's description says of one call. `GET /openapi.json` and `GET /docs` are made of these.
+ *
+ * To describe a new route:
+ *
+ * 1. In the file of its resource beside this one (`runs.ts`, `keys.ts` …; a new one is added to the
+ *    list in `operations.ts`), write an {@link Operation} with the method and the path of its line in
+ *    `routes/app.ts`. Scope, credentials, the rate headers and every error that the guards give follow
+ *    from that line.
+ * 2. `body` is the schema that the route checks its body with; what a check of its own cannot tell
+ *    (bounds, patterns) belongs to that schema as `.meta({…})`. `notes` say what each field is for.
+ * 3. `path`, `query` and `headers` are Zod schemas by name, with `.describe(…)`; numbers come from the
+ *    domain's constants. One that may be absent is `.optional()` or has a `.default(…)`.
+ * 4. `answers` are the answers that are no refusals, each with a Zod schema (see `fields.ts`);
+ *    `written(…)` makes the pair of 202 and 200 of an idempotent write. A schema with
+ *    `.meta({ id: "Run" })` stands once in the document under this name.
+ * 5. `errors` are the codes that the handler itself gives; the guards' are added.
+ * 6. `example` is sent to a real server by a test. It uses what the examples of `needs` (ids of other
+ *    operations) have stored, sent before it in a team of its own. Where a shown answer has an `id`
+ *    that the server makes, the same text in a later example stands for it.
+ *
+ * Tests fail for a route that is not described, for a code, a status or a field that is not told, and
+ * for an example whose answer does not fit.
+ */
+import type { z } from "zod";
+import type { ErrorCode } from "../../domain/errors.ts";
+import type { Schema } from "../../domain/input/schemas.ts";
+import type { Route } from "../context.ts";
+import type { HeaderName } from "./headers.ts";
+
+/** Parameters or fields by name. */
+export type Fields = Readonly<Record<string, z.ZodType>>;
+
+/** What becomes of a call that is sent again. */
+export const IDEMPOTENCY = {
+  read: "Changes nothing.",
+  id: "Stored once under the id that the client sends: again it answers 200 and changes nothing.",
+  item: "Each item is stored once under its own id; repeats are counted and dropped.",
+  content: "Again, with the same content, it changes nothing.",
+  target: "Again, it finds its work done and changes nothing.",
+  none: "Each call does its work anew.",
+} as const;
+
+/** One of {@link IDEMPOTENCY}. */
+export type Idempotency = keyof typeof IDEMPOTENCY;
+
+/** An answer that is no refusal. */
+export interface Answer {
+  readonly status: number;
+  readonly description: string;
+  /** What it holds; nothing where absent. */
+  readonly schema?: z.ZodType;
+  /** Media type, `application/json` where absent. */
+  readonly type?: string;
+  /** Headers besides those that every answer of such a route has. */
+  readonly headers?: readonly HeaderName[];
+}
+
+/** A call as somebody would send it, and what it answers. */
+export interface Example {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly status: number;
+  /** JSON as a value; anything else as its text. */
+  readonly answer: unknown;
+  /** Ids of operations whose examples come first. */
+  readonly needs?: readonly string[];
+}
+
+/** One call. */
+export interface Operation {
+  readonly method: Route["method"];
+  /** As in the table of routes, such as `/v1/runs/:id`. */
+  readonly path: string;
+  /** Its name in clients that are made from the document. */
+  readonly id: string;
+  /** The resource, one of {@link TAGS}. */
+  readonly tag: Tag;
+  /** A few words. */
+  readonly summary: string;
+  /** Paragraphs of plain text; names in backquotes. */
+  readonly description: string;
+  readonly pathFields?: Fields;
+  readonly query?: Fields;
+  readonly headers?: Fields;
+  readonly body?: z.ZodType;
+  readonly answers: readonly Answer[];
+  /** Codes of the handler's own refusals. */
+  readonly errors: readonly ErrorCode[];
+  /** Whether refusals are a line of text instead of the envelope. */
+  readonly errorsAsText?: boolean;
+  readonly idempotency: Idempotency;
+  readonly example: Example;
+}
+
+/** Resources, in the order in which they are shown. */
+export const TAGS = {
+  Runs: "A run from its opening to its end, and its full record.",
+  Heartbeats: "A whole run in one call.",
+  Agents: "Who runs.",
+  Spend: "What runs cost, and how much of the plan is used.",
+  "Rate card": "What calls of models cost, and pricing them anew.",
+  Deletions: "What goes on request.",
+  Credentials: "Keys and ping tokens of the team.",
+  Service: "About the service itself; no credential.",
+} as const;
+
+/** One of {@link TAGS}. */
+export type Tag = keyof typeof TAGS;
+
+/** A body's schema with a note for each field that needs one. */
+export function bodyOf<T>(schema: Schema<T>, notes: { readonly [name in keyof T]?: string }) {
+  return (schema as unknown as z.ZodType).meta({ notes });
+}
+
+/** The answers of a write that the client repeats under one id: 202 first, 200 ever after. */
+export function written(
+  schema: z.ZodType,
+  headers: readonly HeaderName[] = [],
+): readonly Answer[] {
+  return [
+    { status: 202, description: "Stored.", schema, headers },
+    {
+      status: 200,
+      description: "Stored before, and nothing changed.",
+      schema,
+      headers: ["Idempotent-Replayed", ...headers],
+    },
+  ];
+}

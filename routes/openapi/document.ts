@@ -1,0 +1,223 @@
+/** The OpenAPI 3.1 document: what `describe.ts` says of each call, and what the route table adds. */
+import { type ErrorCode, ERRORS } from "../../domain/errors.ts";
+import type { Route } from "../context.ts";
+import { type Answer, type Fields, IDEMPOTENCY, type Operation, TAGS } from "./describe.ts";
+import { errorHeaders, errorsByStatus, MEANINGS } from "./errors.ts";
+import { type HeaderName, HEADERS } from "./headers.ts";
+import { type JsonSchema, SchemaBook } from "./json_schema.ts";
+
+/** Version of the contract: the first part grows with what breaks a client. */
+const VERSION = "1.0.0";
+
+/** A part of the document; it is JSON and nothing else. */
+type Part = Record<string, unknown>;
+
+/**
+ * Makes the document. A route that nobody describes is left out; a test fails then.
+ *
+ * @param routes the routes served
+ * @param operations what is said of them
+ */
+export function openapiDocument(routes: readonly Route[], operations: readonly Operation[]): Part {
+  const parts = { book: new SchemaBook(), refusals: new Map<string, Part>() };
+  const paths: Record<string, Part> = {};
+  for (const operation of operations) {
+    const route = routes.find(({ method, path }) =>
+      method === operation.method && path === operation.path
+    );
+    if (route === undefined) continue;
+    const path = pathTemplate(operation.path);
+    paths[path] = {
+      ...paths[path],
+      [operation.method.toLowerCase()]: operationPart(operation, route, parts),
+    };
+  }
+  const tags = Object.entries(TAGS).map(([name, description]) => ({ name, description }));
+  return {
+    openapi: "3.1.1",
+    info: INFO,
+    servers: [{ url: "/", description: "The endpoint of the credential's region" }],
+    tags,
+    paths,
+    components: {
+      schemas: { Error: ERROR_SCHEMA, ErrorCode: ERROR_CODE_SCHEMA, ...parts.book.named() },
+      headers: HEADERS,
+      responses: Object.fromEntries([...parts.refusals].sort(([a], [b]) => a < b ? -1 : 1)),
+      securitySchemes: SECURITY,
+    },
+    "x-errors": errorTable(),
+    "x-idempotency-classes": IDEMPOTENCY,
+  };
+}
+
+/** A path of the route table as templates write it. */
+export function pathTemplate(path: string): string {
+  return path.replace(/:(\w+)/g, "{$1}");
+}
+
+const INFO = {
+  title: "Runledger",
+  version: VERSION,
+  summary: "A ledger of software agents' runs.",
+  description:
+    "Every run once: what it did, how it ended, what it cost. Clients make the ids, so " +
+    "every write can be sent again; amounts are dollars, exact to the picodollar. Unknown fields " +
+    "are ignored, and null in an optional field is as absent.",
+  license: { name: "MIT", identifier: "MIT" },
+};
+
+const ERROR_CODE_SCHEMA = { type: "string", enum: Object.keys(ERRORS) };
+
+const ERROR_SCHEMA = {
+  type: "object",
+  description: "Every refusal. Nothing is stored on any 4xx.",
+  properties: {
+    error: { $ref: "#/components/schemas/ErrorCode" },
+    message: { type: "string", description: "For people: what to do." },
+    field: { type: "string", description: "The field at fault, where there is one." },
+  },
+  required: ["error", "message"],
+};
+
+const SECURITY = {
+  bearer: {
+    type: "http",
+    scheme: "bearer",
+    description: "A team key `apk_<region>_<32 hex>`, or a ping token `ping_<region>_<32 hex>` " +
+      "where the call takes one.",
+  },
+  header: { type: "apiKey", in: "header", name: "X-AgentPing-Key", description: "The same." },
+  basic: { type: "http", scheme: "basic", description: "The same as user name, no password." },
+  query: { type: "apiKey", in: "query", name: "key", description: "The same, on ping alone." },
+};
+
+/** Every code with its status, whether a retry can help, and what it means. */
+function errorTable() {
+  return (Object.keys(ERRORS) as ErrorCode[]).map((code) => ({
+    code,
+    ...ERRORS[code],
+    meaning: MEANINGS[code],
+  }));
+}
+
+interface Parts {
+  readonly book: SchemaBook;
+  /** Answers of refusals by their codes: routes that refuse alike share them. */
+  readonly refusals: Map<string, Part>;
+}
+
+function operationPart(operation: Operation, route: Route, parts: Parts): Part {
+  const { id, tag, summary, description, body, example, idempotency } = operation;
+  const { requires } = route;
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description,
+    ...(requires === null ? { security: [] } : { security: security(operation, route) }),
+    "x-scope": requires?.scope ?? null,
+    "x-ping-tokens": requires?.pingTokens ?? false,
+    "x-idempotency": idempotency,
+    parameters: [
+      ...parametersOf("path", operation.pathFields, example.path, parts.book),
+      ...parametersOf("query", operation.query, example.query, parts.book),
+      ...parametersOf("header", operation.headers, example.headers, parts.book),
+    ],
+    ...(body === undefined ? {} : {
+      requestBody: {
+        required: true,
+        content: { "application/json": { schema: parts.book.write(body), example: example.body } },
+      },
+    }),
+    responses: {
+      ...answersPart(operation, route, parts.book),
+      ...refusals(operation, route, parts),
+    },
+  };
+}
+
+function security({ path }: Operation, { requires }: Route): Part[] {
+  const roles = requires === null ? [] : [requires.scope];
+  const schemes = ["bearer", "header", "basic", ...(path === "/v1/ping" ? ["query"] : [])];
+  return schemes.map((scheme) => ({ [scheme]: roles }));
+}
+
+function parametersOf(
+  where: "path" | "query" | "header",
+  fields: Fields = {},
+  shown: Readonly<Record<string, string>> = {},
+  book: SchemaBook,
+): Part[] {
+  return Object.entries(fields).map(([name, field]) => {
+    const { description, ...schema } = book.write(field);
+    return {
+      name,
+      in: where,
+      required: where === "path" || !field.safeParse(undefined).success,
+      ...(description === undefined ? {} : { description }),
+      schema,
+      ...(shown[name] === undefined ? {} : { example: exampleOf(schema, shown[name]) }),
+    };
+  });
+}
+
+/** A parameter is text on its way, but its example is of its type. */
+function exampleOf({ type }: JsonSchema, text: string): unknown {
+  return type === "integer" || type === "number" ? Number(text) : text;
+}
+
+function answersPart({ answers, example }: Operation, route: Route, book: SchemaBook): Part {
+  return Object.fromEntries(answers.map((answer) => {
+    const { status, description, schema, type = "application/json" } = answer;
+    const shown = status === example.status ? { example: example.answer } : {};
+    const content = schema === undefined
+      ? {}
+      : { content: { [type]: { schema: book.write(schema), ...shown } } };
+    return [status, { description, headers: answerHeaders(answer, route), ...content }];
+  }));
+}
+
+function answerHeaders({ headers = [] }: Pick<Answer, "headers">, { requires }: Route): Part {
+  const rate: HeaderName[] = requires === null ? [] : ["RateLimit-Policy", "RateLimit"];
+  return headerRefs(["X-Request-Id", ...rate, ...headers]);
+}
+
+function headerRefs(names: readonly HeaderName[]): Part {
+  return Object.fromEntries(
+    names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
+}
+
+/** References to the refusals, which are put with the document's components. */
+function refusals(operation: Operation, route: Route, { refusals }: Parts): Part {
+  const { body, errors, errorsAsText: asText = false } = operation;
+  const refs: Part = {};
+  for (const [status, codes] of errorsByStatus(route, body !== undefined, errors)) {
+    const kind = asText ? "text." : route.requires === null ? "open." : "";
+    const name = `${kind}${codes.join(".")}`;
+    refusals.set(name, refusalPart(status, codes, route, asText));
+    refs[status] = { $ref: `#/components/responses/${name}` };
+  }
+  return refs;
+}
+
+function refusalPart(
+  status: number,
+  codes: readonly ErrorCode[],
+  { requires }: Route,
+  asText: boolean,
+): Part {
+  const told = requires === null || status === 401 || status === 503
+    ? []
+    : ["RateLimit-Policy", "RateLimit"] as const;
+  const names: HeaderName[] = ["X-Request-Id", ...told, ...errorHeaders(status)];
+  const description = codes.map((code) => `\`${code}\`: ${MEANINGS[code]}`).join(" ");
+  if (asText) {
+    const schema = { type: "string", pattern: `^(${codes.join("|")}) .+\\n$` };
+    const headers = headerRefs([...names, "X-Error-Code", "Cache-Control"]);
+    return { description, headers, content: { "text/plain": { schema } } };
+  }
+  const error = { properties: { error: { enum: codes } } };
+  const schema = { allOf: [{ $ref: "#/components/schemas/Error" }, error] };
+  return { description, headers: headerRefs(names), content: { "application/json": { schema } } };
+}

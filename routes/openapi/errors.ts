@@ -1,0 +1,80 @@
+/** What each refusal means, and which ones a route's guards give. */
+import { type ErrorCode, ERRORS } from "../../domain/errors.ts";
+import type { Route } from "../context.ts";
+import type { HeaderName } from "./headers.ts";
+
+/** What a code means, and what to do. */
+export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
+  invalid_id: "An identifier does not match its pattern.",
+  missing_field: "A required field is absent or null; the message names it.",
+  invalid_field: "A field, a parameter or the Host header has the wrong type or is out of bounds.",
+  invalid_json: "The body is not UTF-8, not JSON, or not a JSON object.",
+  unknown_region: "An identifier's region is neither eu nor us.",
+  batch_too_large: "The batch has too many events: send several.",
+  invalid_credential: "The credential is absent, malformed, unknown or revoked.",
+  region_mismatch: "The credential belongs to the endpoint of another region.",
+  scope_violation: "A ping token was used for another agent, or on a path that is not for it.",
+  forbidden: "The key lacks the scope that the call needs.",
+  agent_cap_reached: "The plan has no room for another agent; existing ones go on.",
+  not_found: "There is no such thing, or it is another team's; the two answer alike.",
+  method_not_allowed: "The path does not take this method; Allow lists those it takes.",
+  body_timeout: "The body took too long to arrive: send it again on a new connection.",
+  id_conflict: "The id stands for something else, or for a run that was deleted.",
+  payload_too_large: "The body, or a part of it, is over its limit: send less.",
+  unsupported_encoding: "Content-Encoding is neither gzip nor identity.",
+  rate_limit: "The team's request rate is used up, or too many credentials failed.",
+  internal_error: "A fault of ours: retry, then report it with the X-Request-Id.",
+  overloaded: "Too much waits; nothing was stored. Come back after Retry-After.",
+  storage_unavailable: "The store did not confirm; a retry settles whether it was stored.",
+  shutting_down: "This instance is on its way down: the next one takes the retry.",
+};
+
+/** Refusals that any route may give. */
+const ALWAYS: readonly ErrorCode[] = ["invalid_field", "internal_error"];
+
+/** Refusals on the way to a handler that needs a credential. */
+const WITH_CREDENTIAL: readonly ErrorCode[] = [
+  "invalid_credential",
+  "region_mismatch",
+  "scope_violation",
+  "forbidden",
+  "rate_limit",
+  "overloaded",
+  "storage_unavailable",
+  "shutting_down",
+];
+
+/** Refusals of a body before the handler sees it. */
+const WITH_BODY: readonly ErrorCode[] = [
+  "invalid_json",
+  "body_timeout",
+  "payload_too_large",
+  "unsupported_encoding",
+];
+
+/** Every code that a route can answer, by status, in the order of the table of codes. */
+export function errorsByStatus(
+  { requires }: Pick<Route, "requires">,
+  takesBody: boolean,
+  own: readonly ErrorCode[],
+): Map<number, ErrorCode[]> {
+  const given = new Set([
+    ...ALWAYS,
+    ...(requires === null ? [] : WITH_CREDENTIAL),
+    ...(takesBody ? WITH_BODY : []),
+    ...own,
+  ]);
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of Object.keys(ERRORS) as ErrorCode[]) {
+    if (!given.has(code)) continue;
+    const { status } = ERRORS[code];
+    byStatus.set(status, [...byStatus.get(status) ?? [], code]);
+  }
+  return byStatus;
+}
+
+/** Headers of refusals with a status, besides those of every answer. */
+export function errorHeaders(status: number): HeaderName[] {
+  if (status === 401) return ["WWW-Authenticate"];
+  return status === 429 || status === 503 ? ["Retry-After"] : [];
+}

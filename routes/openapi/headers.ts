@@ -1,0 +1,65 @@
+/** Headers that answers may have. */
+
+/** Each with what it means, its type, and an example. */
+export const HEADERS = {
+  "X-Request-Id": {
+    description: "Names this request in the service's log.",
+    schema: { type: "string" },
+    example: "9f2c41d07ab3-17",
+  },
+  "RateLimit-Policy": {
+    description: "The team's request rate, in the form of the IETF draft: `q` requests fit its " +
+      "bucket, which is full again after `w` seconds. Absent where there is no limit.",
+    schema: { type: "string" },
+    example: '"ingest";q=5000;w=3',
+  },
+  "RateLimit": {
+    description: "What is left of it: `r` requests now, one more in `t` seconds.",
+    schema: { type: "string" },
+    example: '"ingest";r=4999;t=1',
+  },
+  "Retry-After": {
+    description:
+      "Seconds to wait. On every 503; on a 429 unless the team asks too much all the time.",
+    schema: { type: "integer", minimum: 1 },
+    example: 2,
+  },
+  "Idempotent-Replayed": {
+    description: "`true`: this had been done before, and nothing changed. Else absent.",
+    schema: { type: "string", const: "true" },
+    example: "true",
+  },
+  "Runledger-Dropped": {
+    description: "How many labels were sent that the plan does not keep. Absent for none.",
+    schema: { type: "string", pattern: "^metadata=[0-9]+$" },
+    example: "metadata=3",
+  },
+  "WWW-Authenticate": {
+    description: "`Bearer`, on every 401.",
+    schema: { type: "string", const: "Bearer" },
+    example: "Bearer",
+  },
+  "X-Run-Id": {
+    description: "The run's id, the one that was sent or a new one.",
+    schema: { type: "string", pattern: "^run_(eu|us)_[0-9a-f]{32}$" },
+    example: "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001",
+  },
+  "X-Error-Code": {
+    description: "The code of the refusal.",
+    schema: { $ref: "#/components/schemas/ErrorCode" },
+    example: "missing_field",
+  },
+  "Cache-Control": {
+    description: "Whether and how long the answer may be kept.",
+    schema: { type: "string" },
+    example: "no-store",
+  },
+  "ETag": {
+    description: "Names these very bytes, for `If-None-Match`.",
+    schema: { type: "string" },
+    example: '"3f0c9a51e2b84d7761aa02c4"',
+  },
+} as const;
+
+/** One of {@link HEADERS}. */
+export type HeaderName = keyof typeof HEADERS;

@@ -1,0 +1,156 @@
+/** What answers say of runs. */
+import { z } from "zod";
+import { MATCH_STEPS } from "../../domain/money/rates.ts";
+import { STAGES } from "../../domain/pipeline/stages.ts";
+import { FINISH_STATUSES } from "../../domain/run/run.ts";
+import { anyObject, count, dollars, idOf, instant, nextCursor, runStatus } from "./fields.ts";
+
+const label = z.string().nullable();
+
+/** What `POST /v1/runs` answers. */
+export const openedRun = z.object({
+  id: idOf("run"),
+  agent: z.string(),
+  started_at: instant,
+  received_at: instant.describe("Arrival of the first call."),
+  status: runStatus,
+}).meta({ id: "OpenedRun" });
+
+/** What `POST /v1/runs/{id}/events` answers. */
+export const batchReceipt = z.object({
+  accepted: count.describe("Events that are new and stored."),
+  duplicates: count.describe("Events that were known, or came twice in the batch."),
+}).meta({ id: "BatchReceipt" });
+
+/** What `POST /v1/runs/{id}/finish` answers. */
+export const finishRecord = z.object({
+  id: idOf("run"),
+  status: z.enum(FINISH_STATUSES),
+  finished_at: instant,
+  received_at: instant,
+  output: anyObject.nullable().describe("As it was sent."),
+  scores: z.record(z.string(), z.union([z.number(), z.boolean()])).nullable(),
+}).meta({ id: "FinishRecord" });
+
+const costState = z.object({
+  state: z.enum(["pending", "final"])
+    .describe("`final` once the run is closed and all of it is in the spend."),
+  revision: count.describe("0 until first final, and one more for each change after."),
+  unpriced_models: z.array(z.object({ provider: label, model: z.string() })),
+  flags: z.array(z.enum(["cached_exceeds_input"])),
+}).meta({ id: "CostState" });
+
+const usage = z.object({
+  events: count,
+  llm_calls: count,
+  tool_calls: count,
+  logs: count,
+  errors: count,
+  input_tokens: count.describe("Cached ones included."),
+  output_tokens: count,
+  cached_input_tokens: count,
+}).meta({ id: "RunUsage" });
+
+const event = z.object({
+  id: idOf("evt"),
+  type: z.string(),
+  ts: instant,
+  received_at: instant,
+  turn: z.number().meta({ type: "integer", minimum: 1 }).optional(),
+  data: anyObject.describe("As it was sent."),
+  cost_usd: dollars.optional().describe("Of an `llm_call`: what it costs."),
+  priced_by: z.string().nullable().optional()
+    .describe("Of an `llm_call`: the row of the rate card that priced it, or null."),
+}).meta({ id: "Event" });
+
+const stage = z.object({
+  stage: z.enum(STAGES),
+  state: z.enum(["pending", "done", "skipped", "retrying", "dead"]),
+  attempts: count,
+  at: instant,
+  error: z.string().optional(),
+}).meta({ id: "Stage" });
+
+/** A run with a page of its events. */
+export const run = z.object({
+  id: idOf("run"),
+  kind: z.enum(["run", "heartbeat"]).describe("By the call that opened it."),
+  agent: label.describe("Null while the opening has not arrived."),
+  status: runStatus,
+  started_at: instant.nullable().describe("Null while the opening has not arrived."),
+  finished_at: instant.nullable().describe("Null while open."),
+  received_at: instant.nullable().describe("Arrival of the opening."),
+  updated_at: instant.describe("Arrival of the latest part."),
+  duration_ms: z.number().meta({ type: "integer" }).nullable().describe("Null while open."),
+  clock_skew_ms: z.number().meta({ type: "integer" }).optional()
+    .describe("Only when the client's clock is far off."),
+  flags: z.array(z.enum(["no_opening", "negative_duration"])),
+  customer_id: label,
+  feature: label,
+  metadata: anyObject.nullable(),
+  goal: label,
+  output: anyObject.nullable().describe("As it was sent."),
+  note: label.describe("Of a ping."),
+  payload: z.enum(["partly_removed", "removed"]).optional()
+    .describe("Only when some of the payload is gone by age."),
+  cost_usd: dollars.describe("Of everything stored so far."),
+  cost: costState,
+  usage,
+  scores: z.array(z.object({
+    name: z.string(),
+    value: z.union([z.number(), z.boolean()]),
+    source: z.string(),
+  })),
+  events: z.array(event).describe("One page, by `ts`, then arrival."),
+  events_cursor: nextCursor,
+  checks: z.array(anyObject),
+  judge_results: z.array(anyObject),
+  links: z.object({ parent: idOf("run").nullable(), children: z.array(anyObject) }),
+  processing: z.array(stage).describe("Stages behind the close; empty while open."),
+}).meta({ id: "Run" });
+
+const tokensPriced = z.object({
+  kind: z.enum(["input", "cached_input", "cache_write", "output"]),
+  tokens: count,
+  usd_per_million: dollars,
+  cost_usd: dollars,
+});
+
+const pricedCall = z.object({
+  event_id: idOf("evt").nullable().describe("Null for what a heartbeat reports of itself."),
+  ts: instant,
+  provider: label,
+  model: label,
+  cost_usd: dollars,
+  stated: z.boolean().describe("The client sent this cost, so nothing was priced."),
+  match: z.enum(MATCH_STEPS).nullable().describe("The step that found the row."),
+  row: z.object({
+    id: z.string(),
+    source: z.enum(["default", "own"]),
+    effective_from: instant.nullable(),
+  }).nullable(),
+  tier_above_input_tokens: count.nullable(),
+  lines: z.array(tokensPriced).describe("Tokens times rate, those with tokens."),
+  unpriced: z.boolean(),
+  flags: z.array(z.enum(["cached_exceeds_input", "covered_by_stated_cost"])),
+}).meta({ id: "PricedCall" });
+
+/** Why a run cost what it did. */
+export const runCost = z.object({
+  id: idOf("run"),
+  kind: z.enum(["run", "heartbeat"]),
+  cost_usd: dollars,
+  cost: costState,
+  by_model: z.array(z.object({
+    provider: label,
+    model: label,
+    priced: z.boolean(),
+    llm_calls: count,
+    input_tokens: count,
+    output_tokens: count,
+    cached_input_tokens: count,
+    cost_usd: dollars,
+  })).describe("The whole run, whatever the page."),
+  calls: z.array(pricedCall).describe("Those among the page's events."),
+  events_cursor: nextCursor,
+}).meta({ id: "RunCost" });
