@@ -36,7 +36,7 @@ const costState = z.object({
   state: z.enum(["pending", "final"])
     .describe("`final` once the run is closed and all of it is in the spend."),
   revision: count.describe("0 until first final, and one more for each change after."),
-  unpriced_models: z.array(z.object({ provider: label, model: z.string() })),
+  unpriced_models: z.array(z.string()),
   flags: z.array(z.enum(["cached_exceeds_input"])),
 }).meta({ id: "CostState" });
 

@@ -1,19 +1,60 @@
 /** What the service says about itself, described. */
 import { z } from "zod";
+import type { Answer, Operation } from "./describe.ts";
 import { anyObject } from "./fields.ts";
-import type { Operation } from "./describe.ts";
 
+const known = {
+  "If-None-Match": z.string().optional().describe("An `ETag`: 304 while it is the same."),
+};
+
+const same: Answer = {
+  status: 304,
+  description: "It is the one that `If-None-Match` names.",
+  headers: ["ETag", "Cache-Control"],
+};
+
+/** What a supervisor and a reader of the API ask. */
 export const SERVICE_OPERATIONS: readonly Operation[] = [
+  {
+    method: "GET",
+    path: "/healthz",
+    id: "getHealth",
+    tag: "Service",
+    summary: "Whether the process lives",
+    description: "200 while it does.",
+    answers: [{
+      status: 200,
+      description: "It does.",
+      schema: z.object({ status: z.literal("ok") }),
+    }],
+    errors: [],
+    idempotency: "read",
+    example: { status: 200, answer: { status: "ok" } },
+  },
+  {
+    method: "GET",
+    path: "/readyz",
+    id: "getReadiness",
+    tag: "Service",
+    summary: "Whether it takes requests",
+    description: "200 while the store answers and the process is not shutting down.",
+    answers: [{
+      status: 200,
+      description: "It does.",
+      schema: z.object({ status: z.literal("ready") }),
+    }],
+    errors: ["storage_unavailable", "shutting_down"],
+    idempotency: "read",
+    example: { status: 200, answer: { status: "ready" } },
+  },
   {
     method: "GET",
     path: "/openapi.json",
     id: "getDescription",
     tag: "Service",
     summary: "This document",
-    description: "The API in the form of OpenAPI 3.1.",
-    headers: {
-      "If-None-Match": z.string().optional().describe("An `ETag`: 304 while it is the same."),
-    },
+    description: "The API in the form of OpenAPI 3.1, made from the schemas that check requests.",
+    headers: known,
     answers: [
       {
         status: 200,
@@ -21,14 +62,32 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
         schema: anyObject,
         headers: ["ETag", "Cache-Control"],
       },
-      {
-        status: 304,
-        description: "It is the one that `If-None-Match` names.",
-        headers: ["ETag", "Cache-Control"],
-      },
+      same,
     ],
     errors: [],
     idempotency: "read",
     example: { status: 200, answer: { openapi: "3.1.1", info: { title: "Runledger" } } },
+  },
+  {
+    method: "GET",
+    path: "/docs",
+    id: "getDocs",
+    tag: "Service",
+    summary: "This document as a page",
+    description: "For people; it loads nothing from elsewhere and needs no script.",
+    headers: known,
+    answers: [
+      {
+        status: 200,
+        description: "The page.",
+        schema: z.string(),
+        type: "text/html",
+        headers: ["ETag", "Cache-Control"],
+      },
+      same,
+    ],
+    errors: [],
+    idempotency: "read",
+    example: { status: 200, answer: "<!DOCTYPE html>…" },
   },
 ];
