@@ -14,6 +14,7 @@ import { finishRun } from "./finish.ts";
 import { healthz, readyz, SHUTTING_DOWN } from "./health.ts";
 import { sendHeartbeat } from "./heartbeats.ts";
 import { createKey, listKeys, revokeKey } from "./keys.ts";
+import { describeApi, showDocs } from "./openapi.ts";
 import { readJsonBody } from "./guards/body.ts";
 import { requireCredential, requireScope } from "./guards/credential.ts";
 import { requireHost } from "./guards/host.ts";
@@ -26,7 +27,6 @@ import { deleteRate, listRates, matchRate, putRate } from "./rate_card.ts";
 import { getRunCost } from "./run_cost.ts";
 import { getReprice, listReprices, startReprice } from "./reprice.ts";
 import { getRun, openRun } from "./runs.ts";
-import { describeApi } from "./openapi.ts";
 import { getSpend, getUnpriced } from "./spend.ts";
 import { getUsage } from "./usage.ts";
 
@@ -61,6 +61,7 @@ export function routeTable(deps: AppDeps): Route[] {
     route("GET", "/healthz", null, healthz()),
     route("GET", "/readyz", null, readyz(deps)),
     route("GET", "/openapi.json", null, describeApi(() => routeTable(deps))),
+    route("GET", "/docs", null, showDocs(() => routeTable(deps))),
   ];
 }
 

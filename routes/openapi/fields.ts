@@ -17,6 +17,9 @@ export const instant = z.string().meta({
   pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$",
 });
 
+/** An instant as clients write it. */
+export const sentInstant = z.string().meta({ format: "date-time" });
+
 /** A UTC day. */
 export const day = z.string().meta({ format: "date" });
 

@@ -8,7 +8,7 @@ import {
   NOTE_CHARS_MAX,
 } from "../../domain/limits.ts";
 import { bodyOf, type Operation, written } from "./describe.ts";
-import { count, dollars, heartbeatStatus, idOf, instant } from "./fields.ts";
+import { count, dollars, heartbeatStatus, idOf, instant, sentInstant } from "./fields.ts";
 
 const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0002";
 
@@ -34,8 +34,8 @@ const pingQuery = {
   exit_code: z.int().optional()
     .describe("0 is `ok`, 124 is `timeout`, else `fail`; used when there is no `status`."),
   id: idOf("run").optional().describe("A new one when absent; a retry needs one."),
-  started_at: instant.optional().describe("Time of arrival by default."),
-  finished_at: instant.optional().describe("Time of arrival by default."),
+  started_at: sentInstant.optional().describe("Time of arrival by default."),
+  finished_at: sentInstant.optional().describe("Time of arrival by default."),
   duration_ms: tokens.describe("Wins over the two instants."),
   cost_usd: z.number().min(0).max(COST_USD_MAX).optional().describe("Wins over tokens, also 0."),
   model: label.describe("Prices the tokens."),

@@ -3,7 +3,16 @@ import { z } from "zod";
 import { LABEL_CHARS_MAX, RATE_TIERS_MAX, RATES_PER_PAGE } from "../../domain/limits.ts";
 import { rateBody, tierBody } from "../../domain/money/rate_body.ts";
 import { bodyOf, type Operation, written } from "./describe.ts";
-import { count, cursorOf, dollars, instant, limitOf, matchStep, nextCursor } from "./fields.ts";
+import {
+  count,
+  cursorOf,
+  dollars,
+  instant,
+  limitOf,
+  matchStep,
+  nextCursor,
+  sentInstant,
+} from "./fields.ts";
 
 const rates = {
   input_usd_per_million: dollars,
@@ -165,8 +174,7 @@ export const RATE_CARD_OPERATIONS: readonly Operation[] = [
     query: {
       model: z.string().max(LABEL_CHARS_MAX).describe("As the call names it."),
       provider: z.string().max(LABEL_CHARS_MAX).optional().describe("As the call names it."),
-      at: z.string().meta({ format: "date-time" }).optional()
-        .describe("Instant of the call; now when absent."),
+      at: sentInstant.optional().describe("Instant of the call; now when absent."),
     },
     answers: [{ status: 200, description: "The row, or null.", schema: match }],
     errors: ["missing_field"],

@@ -1,0 +1,138 @@
+/** One call on the page. */
+import { curlOf } from "./curl.ts";
+import { type Call, type Content, nameOf, type PlacedCall, type Response } from "./document.ts";
+import { fieldsOf, FieldTable, Prose, sentField, waysOf } from "./fields.tsx";
+
+/** Everything about a call: what it takes, an example, what it answers. */
+export function CallSection({ placed }: { readonly placed: PlacedCall }) {
+  const { method, path, call } = placed;
+  return (
+    <section id={call.operationId}>
+      <h3>
+        <span class={`m ${method}`}>{method}</span> <code>{path}</code>
+      </h3>
+      <p>
+        <b>{call.summary}.</b> <Prose text={call.description} />
+      </p>
+      <p class="soft">
+        {access(call)} Repeating it: <a href="#repeating">{call["x-idempotency"]}</a>.
+      </p>
+      <Parameters call={call} />
+      <Body call={call} />
+      <pre>{curlOf(placed)}</pre>
+      <Answers call={call} />
+    </section>
+  );
+}
+
+function access(call: Call): string {
+  const scope = call["x-scope"];
+  if (scope === null) return "No credential.";
+  return `Scope ${scope}${call["x-ping-tokens"] ? ", or a ping token" : ""}.`;
+}
+
+function Parameters({ call }: { readonly call: Call }) {
+  return (["path", "query", "header"] as const).map((where) => {
+    const fields = call.parameters.filter((parameter) => parameter.in === where)
+      .map(({ name, required, description = "", schema }) => ({
+        name,
+        required: required && where !== "path",
+        schema: { ...schema, description },
+      }));
+    if (fields.length === 0) return null;
+    return (
+      <>
+        <h4>{where === "header" ? "headers" : where}</h4>
+        <FieldTable fields={fields} />
+      </>
+    );
+  });
+}
+
+function Body({ call }: { readonly call: Call }) {
+  const schema = call.requestBody?.content["application/json"]?.schema;
+  if (schema === undefined) return null;
+  return (
+    <>
+      <h4>body</h4>
+      {waysOf(schema).map((way) => <FieldTable fields={fieldsOf(way).map(sentField)} />)}
+    </>
+  );
+}
+
+function Answers({ call }: { readonly call: Call }) {
+  const answers = Object.entries(call.responses);
+  return (
+    <>
+      {answers.map(([, { content }]) => <Sample content={content} />)}
+      <div class="wide">
+        <table>
+          <tr>
+            <th>status</th>
+            <th>answer</th>
+          </tr>
+          {answers.map(([status, response]) => (
+            <tr>
+              <td>{status}</td>
+              <td>
+                {response.$ref === undefined
+                  ? <Told response={response} />
+                  : <Codes name={nameOf(response.$ref)} />}
+              </td>
+            </tr>
+          ))}
+        </table>
+      </div>
+    </>
+  );
+}
+
+/** What an answer looks like, folded away when it is long. */
+function Sample({ content }: { readonly content: Content | undefined }) {
+  return Object.values(content ?? {}).map(({ example }) => {
+    if (example === undefined) return null;
+    if (typeof example === "string") return <pre>{example}</pre>;
+    const text = JSON.stringify(example, null, 2);
+    if (text.length < 500) return <pre>{text}</pre>;
+    return (
+      <details>
+        <summary>answer</summary>
+        <pre>{text}</pre>
+      </details>
+    );
+  });
+}
+
+/** Headers that every answer has are explained once. */
+const EVERYWHERE = new Set(["X-Request-Id", "RateLimit", "RateLimit-Policy"]);
+
+function Told({ response }: { readonly response: Response }) {
+  const { description = "", content = {}, headers = {} } = response;
+  const refs = Object.values(content).map(({ schema }) => schema.$ref ?? schema.items?.$ref);
+  const names = Object.keys(headers).filter((name) => !EVERYWHERE.has(name));
+  return (
+    <>
+      <Prose text={description} />
+      {refs.map((ref) =>
+        ref === undefined ? null : (
+          <>
+            {" "}
+            <a href={`#schema-${nameOf(ref)}`}>{nameOf(ref)}</a>
+          </>
+        )
+      )}
+      {names.length > 0 ? ` · ${names.join(", ")}` : ""}
+    </>
+  );
+}
+
+/** Refusals by their codes, which the name of the shared answer lists. */
+function Codes({ name }: { readonly name: string }) {
+  const codes = name.split(".").filter((part) => part !== "text" && part !== "open");
+  return codes.map((code, at) => (
+    <>
+      {at === 0 ? "" : ", "}
+      <a href={`#error-${code}`}>{code}</a>
+    </>
+  ));
+}

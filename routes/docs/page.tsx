@@ -1,0 +1,152 @@
+/** The API's description as a page for people: one file, no script, nothing from elsewhere. */
+import { CallSection } from "./call.tsx";
+import { callsOf, type Document } from "./document.ts";
+import { fieldsOf, FieldTable, Prose } from "./fields.tsx";
+import { STYLE } from "./style.ts";
+
+/** Writes the page of a document. */
+export function pageOf(document: Document): string {
+  return `<!DOCTYPE html>${(<Page document={document} />).toString()}\n`;
+}
+
+/** What the examples need once. */
+const SETTING = 'U=http://127.0.0.1:8000 K="Authorization: Bearer apk_eu_…"';
+
+interface Whole {
+  readonly document: Document;
+}
+
+function Page({ document }: Whole) {
+  const { title, description } = document.info;
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>{`${title} API`}</title>
+        {/* As it is: what is escaped in a style would not be the style. */}
+        <style dangerouslySetInnerHTML={{ __html: STYLE }} />
+      </head>
+      <body>
+        <h1>{title} API</h1>
+        <p>{description}</p>
+        <p>
+          The same for machines: <a href="/openapi.json">openapi.json</a>. In the examples{" "}
+          <code>U</code> is the endpoint and <code>K</code> the header with the key:
+        </p>
+        <pre>{SETTING}</pre>
+        <p class="soft">Fields marked * are required.</p>
+        <Contents document={document} />
+        <Calls document={document} />
+        <Shared document={document} />
+        <Schemas document={document} />
+      </body>
+    </html>
+  );
+}
+
+function Contents({ document }: Whole) {
+  return (
+    <nav>
+      {document.tags.map(({ name }) => (
+        <>
+          <b>{name}</b>
+          <ul>
+            {callsOf(document).filter(({ call }) => call.tags.includes(name)).map((placed) => (
+              <li>
+                <a href={`#${placed.call.operationId}`}>{placed.call.summary}</a>
+              </li>
+            ))}
+          </ul>
+        </>
+      ))}
+      <p>
+        <a href="#errors">Errors</a> · <a href="#headers">Headers</a> ·{" "}
+        <a href="#repeating">Repeating calls</a> · <a href="#answers">Answers</a>
+      </p>
+    </nav>
+  );
+}
+
+function Calls({ document }: Whole) {
+  const calls = callsOf(document);
+  return document.tags.map(({ name, description }) => (
+    <>
+      <h2>{name}</h2>
+      <p class="soft">{description}</p>
+      {calls.filter(({ call }) => call.tags.includes(name))
+        .map((placed) => <CallSection placed={placed} />)}
+    </>
+  ));
+}
+
+/** What holds for all calls. */
+function Shared({ document }: Whole) {
+  return (
+    <>
+      <h2 id="errors">Errors</h2>
+      <p>
+        Every refusal is <a href="#schema-Error">Error</a>, and nothing is stored on any 4xx.
+      </p>
+      <div class="wide">
+        <table>
+          {document["x-errors"].map(({ code, status, retry, meaning }) => (
+            <tr id={`error-${code}`}>
+              <td>
+                <code>{code}</code>
+              </td>
+              <td>{status}</td>
+              <td>{retry ? "retry" : "no retry"}</td>
+              <td>{meaning}</td>
+            </tr>
+          ))}
+        </table>
+      </div>
+      <h2 id="headers">Headers</h2>
+      <Meanings
+        of={Object.entries(document.components.headers)
+          .map(([name, { description }]) => [name, description])}
+      />
+      <h2 id="repeating">Repeating calls</h2>
+      <Meanings of={Object.entries(document["x-idempotency-classes"])} />
+    </>
+  );
+}
+
+function Meanings({ of }: { readonly of: readonly (readonly [string, string])[] }) {
+  return (
+    <div class="wide">
+      <table>
+        {of.map(([name, meaning]) => (
+          <tr>
+            <td>
+              <code>{name}</code>
+            </td>
+            <td>
+              <Prose text={meaning} />
+            </td>
+          </tr>
+        ))}
+      </table>
+    </div>
+  );
+}
+
+function Schemas({ document }: Whole) {
+  return (
+    <>
+      <h2 id="answers">Answers</h2>
+      {Object.entries(document.components.schemas).map(([name, schema]) => (
+        <section id={`schema-${name}`}>
+          <h3>{name}</h3>
+          <p>
+            <Prose text={schema.description ?? ""} />
+          </p>
+          {schema.enum === undefined
+            ? <FieldTable fields={fieldsOf(schema)} />
+            : <p>{schema.enum.map((word) => <code>{String(word)}</code>)}</p>}
+        </section>
+      ))}
+    </>
+  );
+}

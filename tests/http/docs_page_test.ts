@@ -1,0 +1,84 @@
+/** `GET /docs`: a page that needs nothing but itself. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { curlOf } from "../../routes/docs/curl.ts";
+import { callsOf } from "../../routes/docs/document.ts";
+import { ERRORS } from "../../domain/errors.ts";
+import { Harness } from "../support/harness.ts";
+import { describedApi } from "../support/openapi.ts";
+
+/** Bytes of the page on its way, compressed. */
+const PAGE_BYTES_MAX = 60_000;
+
+async function page() {
+  await using h = await Harness.open();
+  return await h.get("/docs", { key: null });
+}
+
+Deno.test("the page allows its own style by its hash, and nothing else", async () => {
+  const { headers, text } = await page();
+  assertEquals(headers.get("content-type"), "text/html; charset=UTF-8");
+  const styles = [...text.matchAll(/<style>([^<]*)<\/style>/g)].map(([, style = ""]) => style);
+  assertEquals(styles.length, 1);
+  const hash = createHash("sha256").update(styles[0] ?? "").digest("base64");
+  const policy = headers.get("content-security-policy") ?? "";
+  assert(policy.startsWith(`default-src 'none'; style-src 'sha256-${hash}'; `), policy);
+  assert(!/ style=| on\w+=|<script|<link|<img|<iframe|@import|url\(/i.test(text));
+});
+
+Deno.test("the page leads nowhere but to itself and the document", async () => {
+  const { text } = await page();
+  const ids = new Set([...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
+  const targets = [...text.matchAll(/(?:href|src|action)="([^"]+)"/g)].map(([, to = ""]) => to);
+  assert(targets.length > 50);
+  for (const to of targets) {
+    assert(to === "/openapi.json" || (to.startsWith("#") && ids.has(to.slice(1))), to);
+  }
+});
+
+Deno.test("the page has each call with its line for the shell, each error, header and schema", async () => {
+  const { text } = await page();
+  const document = describedApi();
+  const plain = text.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
+  for (const placed of callsOf(document)) {
+    assert(text.includes(`<section id="${placed.call.operationId}">`), placed.call.operationId);
+    assert(plain.includes(`<pre>${curlOf(placed)}</pre>`), curlOf(placed));
+  }
+  for (const code of Object.keys(ERRORS)) assert(text.includes(`id="error-${code}"`), code);
+  for (const name of Object.keys(document.components.headers)) {
+    assert(text.includes(`<code>${name}</code>`), name);
+  }
+  for (const name of Object.keys(document.components.schemas)) {
+    assert(text.includes(`id="schema-${name}"`), name);
+  }
+  assert(!/undefined|\[object/.test(text));
+});
+
+Deno.test("a shell reads each line as the call that it shows", async () => {
+  for (const placed of callsOf(describedApi())) {
+    const script = `curl() { printf '%s\\0' "$@"; }; U=http://host K=key; ${curlOf(placed)}`;
+    const { code, stdout } = await new Deno.Command("bash", { args: ["-c", script] }).output();
+    assertEquals(code, 0, script);
+    const words = new TextDecoder().decode(stdout).split("\0");
+    const method = words.includes("-X") ? words[words.indexOf("-X") + 1] : undefined;
+    const body = words.includes("-d") ? words[words.indexOf("-d") + 1] : undefined;
+    assertEquals(method ?? (body === undefined ? "GET" : "POST"), placed.method);
+    const shown = placed.call.requestBody?.content["application/json"]?.example;
+    assertEquals(body === undefined ? undefined : JSON.parse(body), shown);
+    const url = new URL(words.find((word) => word.startsWith("http://host/")) ?? "");
+    const pattern = placed.path.replaceAll(/\{\w+\}/g, "[^/]+");
+    assertMatch(url.pathname, new RegExp(`^${pattern}$`));
+  }
+});
+
+Deno.test("the page fits a phone and follows its light and dark", async (t) => {
+  const { text } = await page();
+  assert(text.includes('<meta name="viewport" content="width=device-width, initial-scale=1"/>'));
+  assert(text.includes("@media(prefers-color-scheme:dark)"));
+  assert(text.startsWith('<!DOCTYPE html><html lang="en">'));
+  const bytes = gzipSync(text).length;
+  await t.step(`${bytes} bytes compressed, of ${text.length} characters`, () => {
+    assert(bytes < PAGE_BYTES_MAX);
+  });
+});

@@ -1,0 +1,226 @@
+/** What the API's description shows and says is what a real server does. */
+import { assert, assertEquals } from "@std/assert";
+import { ERRORS } from "../../domain/errors.ts";
+import { callsOf, nameOf, type PlacedCall } from "../../routes/docs/document.ts";
+import type { Example, Operation } from "../../routes/openapi/describe.ts";
+import { pathTemplate } from "../../routes/openapi/document.ts";
+import { OPERATIONS } from "../../routes/openapi/operations.ts";
+import { type Answer, Harness, type RequestOptions } from "../support/harness.ts";
+import { closed, describedApi, judgeBy } from "../support/openapi.ts";
+
+const document = describedApi();
+const judge = judgeBy(document);
+/** Refuses fields that are not told, too. */
+const judgeClosed = judgeBy(closed(document));
+const calls = callsOf(document);
+
+function callOf({ id }: Operation): PlacedCall {
+  const placed = calls.find(({ call }) => call.operationId === id);
+  assert(placed !== undefined, id);
+  return placed;
+}
+
+function operationOf(id: string): Operation {
+  const found = OPERATIONS.find((operation) => operation.id === id);
+  assert(found !== undefined, `nothing is called ${id}`);
+  return found;
+}
+
+/** Ids that the examples show, and those that the server made in their place. */
+type Names = Map<string, string>;
+
+const named = (text: string, names: Names): string =>
+  [...names].reduce((told, [shown, real]) => told.replaceAll(shown, real), text);
+
+/** Sends an example, the ones that it needs before it. */
+async function send(h: Harness, key: string, operation: Operation, names: Names): Promise<Answer> {
+  const { example, method } = operation;
+  for (const id of example.needs ?? []) await send(h, key, operationOf(id), names);
+  const { headers = {}, body } = example;
+  const answer = await h.request(method, named(urlOf(operation), names), {
+    key,
+    headers,
+    ...(body === undefined ? {} : { body }),
+  });
+  assertEquals(answer.status, example.status, `${operation.id}: ${answer.text}`);
+  const shown = (example.answer as { id?: string }).id;
+  if (shown !== undefined && shown !== answer.json.id) names.set(shown, answer.json.id);
+  // What is summed up behind the answer is there for the next example.
+  await h.worker.idle();
+  return answer;
+}
+
+function urlOf({ path, example }: Operation): string {
+  const filled = Object.entries(example.path ?? {}).reduce(
+    (url, [name, value]) => url.replace(`:${name}`, encodeURIComponent(value)),
+    path,
+  );
+  const query = new URLSearchParams(example.query).toString();
+  return query === "" ? filled : `${filled}?${query}`;
+}
+
+/** Where in the document an answer's schema is. */
+function schemaOf({ method, path }: Operation, status: number, type: string): string[] {
+  const responses = ["paths", pathTemplate(path), method.toLowerCase(), "responses"];
+  return [...responses, String(status), "content", type, "schema"];
+}
+
+Deno.test("every example is answered as it is shown, and every field of the answer is described", async (t) => {
+  await using h = await Harness.open();
+  for (const operation of OPERATIONS) {
+    await t.step(operation.id, async () => {
+      const { key } = await h.addTeam("business");
+      const { status, answer: shown } = operation.example;
+      const answer = await send(h, key, operation, new Map());
+      const type = answer.headers.get("content-type")?.split(";")[0] ?? "";
+      const real = type === "application/json" ? answer.json : answer.text;
+      assertEquals(judgeClosed(schemaOf(operation, status, type), real), null);
+      if (operation.id !== "getDescription") {
+        assertEquals(judgeClosed(schemaOf(operation, status, type), shown), null, "as shown");
+      }
+      assertShows(shown, real, operation.id);
+      assertHeaders(operation, answer);
+    });
+  }
+});
+
+/** Names and instants, which differ from one team or moment to another. */
+const DIFFERENT = /^(id|created_by|deleted_by|secret|at|\w+_at|\w+_seen|id_refused_until)$/;
+
+/** Fails unless a real answer says what the shown one does; a text may be cut off by "…". */
+function assertShows(shown: unknown, real: unknown, where: string): void {
+  if (typeof shown === "string" && shown.endsWith("…")) {
+    return assert(String(real).startsWith(shown.slice(0, -1)), where);
+  }
+  if (typeof shown !== "object" || shown === null) return assertEquals(real, shown, where);
+  assert(typeof real === "object" && real !== null, where);
+  if (Array.isArray(shown)) assertEquals((real as unknown[]).length, shown.length, where);
+  for (const [name, value] of Object.entries(shown)) {
+    const got = (real as Record<string, unknown>)[name];
+    if (DIFFERENT.test(name)) assertEquals(typeof got, typeof value, `${where}.${name}`);
+    else assertShows(value, got, `${where}.${name}`);
+  }
+}
+
+/** Headers that the platform sets, and those of the page's own. */
+const NOT_OURS = new Set([
+  ...["content-type", "content-length", "date", "vary", "connection"],
+  ...["content-security-policy", "x-content-type-options", "referrer-policy"],
+]);
+
+function assertHeaders(operation: Operation, { headers, status }: Answer): void {
+  const told = new Set(
+    Object.keys(callOf(operation).call.responses[status]?.headers ?? {}).map((name) =>
+      name.toLowerCase()
+    ),
+  );
+  for (const [name] of headers) {
+    assert(told.has(name) || NOT_OURS.has(name), `${operation.id} has the header ${name}`);
+  }
+  assert(headers.has("x-request-id"), operation.id);
+}
+
+Deno.test("an example that is sent again is answered as its class says", async (t) => {
+  await using h = await Harness.open();
+  for (const operation of OPERATIONS.filter(({ method }) => method !== "GET")) {
+    await t.step(operation.id, async () => {
+      const { key } = await h.addTeam("business");
+      const names: Names = new Map();
+      const first = await send(h, key, operation, names);
+      const { body } = withId(operation.example, first);
+      const again = await h.request(operation.method, named(urlOf(operation), names), {
+        key,
+        ...(body === undefined ? {} : { body }),
+      });
+      const type = again.headers.get("content-type") ?? "";
+      if (again.status < 400) {
+        const told = schemaOf(operation, again.status, type);
+        assertEquals(judgeClosed(told, again.json), null, again.text);
+        assertHeaders(operation, again);
+      } else assertRefusal(operation, again);
+      if (operation.idempotency === "id") {
+        assertEquals([again.status, again.headers.get("idempotent-replayed")], [200, "true"]);
+        assertEquals(again.json, first.json);
+      }
+    });
+  }
+});
+
+/** A retry needs an id: that of the first answer where the example sends none. */
+function withId(example: Example, { json }: Answer): Example {
+  const { body } = example;
+  if (typeof body !== "object" || body === null || !("agent" in body)) return example;
+  return "kind" in body ? example : { ...example, body: { id: json.id, ...body } };
+}
+
+/** Fails unless a refusal's status, code, body and headers are among those that are told. */
+function assertRefusal(operation: Operation, answer: Answer): void {
+  const { call } = callOf(operation);
+  const where = `${operation.id} ${answer.status} ${answer.text}`;
+  const ref = call.responses[answer.status]?.$ref;
+  assert(ref !== undefined, where);
+  const isText = operation.errorsAsText ?? false;
+  const type = isText ? "text/plain" : "application/json";
+  const at = ["components", "responses", nameOf(ref), "content", type, "schema"];
+  assertEquals(judge(at, isText ? answer.text : answer.json), null, where);
+}
+
+Deno.test("refusals are those that are described: credential, scope, path, body", async (t) => {
+  await using h = await Harness.open();
+  const noScope = await h.addKey({ kind: "api_key", scopes: [] });
+  const token = await h.addKey({ kind: "ping_token", agent: "another" });
+  const tries: [string, RequestOptions][] = [
+    ["no credential", { key: null }],
+    ["one of another region", { key: h.key.replace("_eu_", "_us_") }],
+    ["a key without scopes", { key: noScope }],
+    ["a ping token", { key: token }],
+    ["no JSON", { body: "{" }],
+    ["no fields", { body: {} }],
+    ["fields of a wrong type", { body: { id: 1, agent: 2, model: 3, name: 4, events: 5 } }],
+    ["an encoding", { body: "{}", headers: { "Content-Encoding": "br" } }],
+    ["a large body", { body: `{"a":"${"a".repeat(1_100_000)}"}` }],
+    ["no host", { headers: { Host: "a/b" } }],
+  ];
+  for (const operation of OPERATIONS) {
+    await t.step(operation.id, async () => {
+      for (const path of [urlOf(operation), operation.path.replaceAll(/:\w+/g, "%00")]) {
+        for (const [, { body, ...options }] of tries) {
+          const takesBody = callOf(operation).call.requestBody !== undefined;
+          const answer = await h.request(operation.method, path, {
+            ...options,
+            ...(takesBody && body !== undefined ? { body } : {}),
+          });
+          if (answer.status >= 400) assertRefusal(operation, answer);
+        }
+      }
+    });
+  }
+  assert(Object.keys(ERRORS).length > 10);
+});
+
+Deno.test("a body that the server takes is one that its schema takes", async (t) => {
+  await using h = await Harness.open();
+  const odd = [null, true, -1, 0, 1.5, 2 ** 60, "", "x", "x".repeat(300), [], ["ingest"], {}];
+  for (const operation of OPERATIONS.filter(({ body }) => body !== undefined)) {
+    await t.step(operation.id, async () => {
+      const { call, path, method } = callOf(operation);
+      const schema = ["requestBody", "content", "application/json", "schema"];
+      const at = ["paths", path, method.toLowerCase(), ...schema];
+      const { example } = operation;
+      assertEquals(judge(at, example.body), null);
+      const told = call.requestBody?.content["application/json"]?.schema;
+      const ways = told?.oneOf ?? [told];
+      const names = new Set(ways.flatMap((way) => Object.keys(way?.properties ?? {})));
+      assert(names.size > 0);
+      for (const name of names) {
+        for (const value of odd) {
+          const { key } = await h.addTeam("enterprise");
+          const body = { ...example.body as object, [name]: value };
+          const answer = await h.request(operation.method, urlOf(operation), { key, body });
+          const wrong = judge(at, body);
+          assert(answer.status >= 400 || wrong === null, `${name} ${value}: ${wrong}`);
+        }
+      }
+    });
+  }
+});

@@ -1,0 +1,129 @@
+/** `GET /openapi.json`: valid, whole, and the same for everybody. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { ERRORS } from "../../domain/errors.ts";
+import { routeTable } from "../../routes/app.ts";
+import type { AppDeps } from "../../routes/context.ts";
+import { callsOf, nameOf } from "../../routes/docs/document.ts";
+import { IDEMPOTENCY } from "../../routes/openapi/describe.ts";
+import { pathTemplate } from "../../routes/openapi/document.ts";
+import { HEADERS } from "../../routes/openapi/headers.ts";
+import { OPERATIONS } from "../../routes/openapi/operations.ts";
+import { Harness } from "../support/harness.ts";
+import { describedApi, isJsonSchema } from "../support/openapi.ts";
+
+Deno.test("the document is valid OpenAPI 3.1, and each schema in it valid JSON Schema", async () => {
+  const document = describedApi();
+  const { valid, errors } = await new Validator().validate(
+    document as unknown as Record<string, unknown>,
+  );
+  assert(valid, JSON.stringify(errors));
+  for (const [name, schema] of Object.entries(document.components.schemas)) {
+    assert(isJsonSchema(schema), name);
+  }
+  for (const { call } of callsOf(document)) {
+    const contents = [
+      call.requestBody?.content,
+      ...Object.values(call.responses).map((answer) => answer.content),
+    ];
+    for (const { schema } of contents.flatMap((content) => Object.values(content ?? {}))) {
+      assert(isJsonSchema(schema), call.operationId);
+    }
+    for (const { name, schema } of call.parameters) {
+      assert(isJsonSchema(schema), `${call.operationId} ${name}`);
+    }
+  }
+});
+
+Deno.test("every route is described, and nothing else is", () => {
+  const table = routeTable({} as AppDeps).map(({ method, path }) => `${method} ${path}`);
+  assertEquals(OPERATIONS.map(({ method, path }) => `${method} ${path}`).sort(), table.sort());
+  const calls = callsOf(describedApi()).map(({ method, path }) => `${method} ${path}`);
+  assertEquals(calls.sort(), table.map(pathTemplate).sort());
+});
+
+Deno.test("what a call needs is what the table of routes asks of a credential", () => {
+  const calls = callsOf(describedApi());
+  for (const { method, path, requires } of routeTable({} as AppDeps)) {
+    const call = calls.find((each) => each.method === method && each.path === pathTemplate(path))
+      ?.call;
+    assertEquals(call?.["x-scope"], requires?.scope ?? null, path);
+    assertEquals(call?.["x-ping-tokens"], requires?.pingTokens ?? false, path);
+  }
+});
+
+Deno.test("calls have names of their own, a resource, and a class of what repeating them does", () => {
+  const document = describedApi();
+  const calls = callsOf(document).map(({ call }) => call);
+  assertEquals(new Set(calls.map(({ operationId }) => operationId)).size, calls.length);
+  const tags = document.tags.map(({ name }) => name);
+  for (const call of calls) {
+    assert(call.tags.every((tag) => tags.includes(tag)), call.operationId);
+    assert(call["x-idempotency"] in IDEMPOTENCY, call.operationId);
+    assert(call.summary !== "" && !call.summary.endsWith("."), call.operationId);
+    assert(call.description.endsWith("."), call.operationId);
+  }
+});
+
+Deno.test("every parameter of a path is described, and none besides", () => {
+  for (const { path, call } of callsOf(describedApi())) {
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+    const told = call.parameters.filter((each) => each.in === "path").map(({ name }) => name);
+    assertEquals(told, inPath, path);
+  }
+});
+
+Deno.test("every error code is in the document, with its status, and some call gives it", () => {
+  const document = describedApi();
+  const table = document["x-errors"].map(({ code, status, retry }) => [code, { status, retry }]);
+  assertEquals(Object.fromEntries(table), ERRORS);
+  assertEquals(document.components.schemas.ErrorCode?.enum, Object.keys(ERRORS));
+  const given = new Set<string>();
+  for (const { call } of callsOf(document)) {
+    for (const [status, { $ref }] of Object.entries(call.responses)) {
+      for (const code of $ref === undefined ? [] : nameOf($ref).split(".")) {
+        if (code === "text" || code === "open") continue;
+        assertEquals(ERRORS[code as keyof typeof ERRORS]?.status, Number(status), code);
+        given.add(code);
+      }
+    }
+  }
+  // The answer to a method that no call has.
+  given.add("method_not_allowed");
+  assertEquals([...given].sort(), Object.keys(ERRORS).sort());
+});
+
+Deno.test("every header that is described is one that some answer has", () => {
+  const text = JSON.stringify(describedApi());
+  for (const name of Object.keys(HEADERS)) {
+    assert(text.includes(`"#/components/headers/${name}"`), name);
+  }
+});
+
+Deno.test("the document is the same text each time, from one start to the next", async () => {
+  assertEquals(JSON.stringify(describedApi()), JSON.stringify(describedApi()));
+  await using h = await Harness.open();
+  const before = await h.get("/openapi.json");
+  await h.restart();
+  const after = await h.get("/openapi.json");
+  assertEquals(after.text, before.text);
+  assertEquals(after.headers.get("etag"), before.headers.get("etag"));
+  assertEquals(before.json, describedApi());
+});
+
+Deno.test("the document needs no credential, may be kept, and is 304 while it is the same", async () => {
+  await using h = await Harness.open();
+  for (const path of ["/openapi.json", "/docs"]) {
+    const first = await h.get(path, { key: null });
+    assertEquals(first.status, 200);
+    assertEquals(first.headers.get("cache-control"), "public, max-age=300");
+    const tag = first.headers.get("etag") ?? "";
+    assertMatch(tag, /^"[0-9a-f]{32}"$/);
+    for (const known of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
+      const again = await h.get(path, { key: null, headers: { "If-None-Match": known } });
+      assertEquals([again.status, again.text, again.headers.get("etag")], [304, "", tag]);
+    }
+    const other = await h.get(path, { key: null, headers: { "If-None-Match": '"other"' } });
+    assertEquals([other.status, other.text], [200, first.text]);
+  }
+});
