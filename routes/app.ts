@@ -8,6 +8,7 @@ import type { Requirement, Scope } from "../domain/credentials.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Facts, Guard, Handle, Route } from "./context.ts";
 import { getAgent, listAgents } from "./agents.ts";
+import { compressed, isCompressed } from "./compress.ts";
 import { deleteCustomer, deleteRun, getDeletion } from "./deletions.ts";
 import { appendEvents } from "./events.ts";
 import { finishRun } from "./finish.ts";
@@ -73,7 +74,8 @@ export function createApp(deps: AppDeps): Hono<Facts> {
   const table = routeTable(deps);
   for (const route of table) {
     const name = `${route.method} ${route.path}`;
-    app.on(route.method, [route.path], pipeline(name, guards(deps, room, route), route.handler));
+    const handler = isCompressed(route) ? compressed(route.handler) : route.handler;
+    app.on(route.method, [route.path], pipeline(name, guards(deps, room, route), handler));
   }
   app.notFound(pipeline(null, [requireHost], refuseUnknown(table)));
   return app;

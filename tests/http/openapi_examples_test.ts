@@ -104,7 +104,7 @@ function assertShows(shown: unknown, real: unknown, where: string): void {
 
 /** Headers that the platform sets, and those of the page's own. */
 const NOT_OURS = new Set([
-  ...["content-type", "content-length", "date", "vary", "connection"],
+  ...["content-type", "content-length", "content-encoding", "date", "vary"],
   ...["content-security-policy", "x-content-type-options", "referrer-policy"],
 ]);
 

@@ -1,0 +1,47 @@
+/** Answers of reads, compressed for clients that take gzip. */
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type { Handle, RequestContext, Route } from "./context.ts";
+
+const deflated = promisify(gzip);
+
+/** Bytes from which it pays: fewer fit one packet as they are. */
+const BYTES_MIN = 1_400;
+
+/** Answers that are whole when they leave. Streams pass: what waits in a compressor arrives late. */
+const WHOLE = /^(application\/json|text\/html|text\/plain)\b/;
+
+/**
+ * Whether a route's answers are compressed: those of reads. Answers to ingest calls are a few hundred
+ * bytes, and compressing them takes longer than storing what they answer.
+ */
+export function isCompressed({ method, requires }: Pick<Route, "method" | "requires">): boolean {
+  return method === "GET" && requires?.scope !== "ingest";
+}
+
+/** Compresses what a handler answers, off the thread that serves. */
+export function compressed(handle: Handle): Handle {
+  return async (c) => {
+    const response = await handle(c);
+    const { status, headers } = response;
+    if (response.body === null || !WHOLE.test(headers.get("content-type") ?? "")) return response;
+    headers.append("Vary", "Accept-Encoding");
+    if (!takesGzip(c)) return response;
+    const bytes = await response.bytes();
+    if (bytes.length < BYTES_MIN) return new Response(bytes, { status, headers });
+    headers.set("Content-Encoding", "gzip");
+    // A strong tag would name these bytes, and those of other clients are others.
+    const tag = headers.get("etag");
+    if (tag !== null && !tag.startsWith("W/")) headers.set("ETag", `W/${tag}`);
+    return new Response(await deflated(bytes) as Uint8Array<ArrayBuffer>, { status, headers });
+  };
+}
+
+/** Whether the client lists gzip, and not with a weight of 0. */
+function takesGzip(c: RequestContext): boolean {
+  const codings = c.req.raw.headers.get("accept-encoding")?.toLowerCase().split(",") ?? [];
+  return codings.some((coding) => {
+    const [name = "", weight = "q=1"] = coding.split(";").map((part) => part.trim());
+    return name === "gzip" && Number(weight.replace(/^q=/, "")) > 0;
+  });
+}

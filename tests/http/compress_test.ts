@@ -1,0 +1,114 @@
+/** Answers of reads are compressed for those who take it; ingest answers and streams never are. */
+import { assert, assertEquals } from "@std/assert";
+import { Buffer } from "node:buffer";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { gunzipSync } from "node:zlib";
+import { compressed } from "../../routes/compress.ts";
+import type { RequestContext } from "../../routes/context.ts";
+import { Harness } from "../support/harness.ts";
+
+const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001";
+
+/** An answer as it is on the wire: other clients inflate by themselves. */
+async function wire(
+  h: Harness,
+  path: string,
+  headers: Record<string, string>,
+  { method = "GET", body = "" } = {},
+) {
+  const all = { Authorization: `Bearer ${h.key}`, ...headers };
+  const sent = request(h.url + path, { method, headers: all, agent: false });
+  sent.end(body);
+  const [message] = await once(sent, "response") as [IncomingMessage];
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of message) chunks.push(chunk);
+  return { status: message.statusCode, headers: message.headers, bytes: Buffer.concat(chunks) };
+}
+
+/** A service with one run whose record is some kilobytes. */
+async function openWithRun(): Promise<Harness> {
+  const h = await Harness.open();
+  const started_at = "2026-11-21T12:00:00Z";
+  const goal = "a page of text ".repeat(500);
+  await h.post("/v1/runs", { id: RUN, agent: "researcher", started_at, goal });
+  return h;
+}
+
+Deno.test("a read is compressed for who takes gzip, and is the same inside", async () => {
+  await using h = await openWithRun();
+  const path = `/v1/runs/${RUN}`;
+  const plain = await wire(h, path, {});
+  assertEquals(plain.headers["content-encoding"], undefined);
+  assertEquals(plain.headers.vary, "Accept-Encoding");
+  for (const accepted of ["gzip", "deflate, GZIP;q=0.5, br", "gzip, deflate, br, zstd"]) {
+    const small = await wire(h, path, { "Accept-Encoding": accepted });
+    assertEquals([small.status, small.headers["content-encoding"]], [200, "gzip"]);
+    assertEquals(small.headers.vary, "Accept-Encoding");
+    assertEquals(small.headers["content-type"], "application/json");
+    assert(small.bytes.length * 4 < plain.bytes.length);
+    assertEquals(gunzipSync(small.bytes).toString(), plain.bytes.toString());
+  }
+});
+
+Deno.test("who does not take gzip, or not now, gets a read as it is", async () => {
+  await using h = await openWithRun();
+  for (const accepted of ["identity", "br", "gzip;q=0", "gzip; q=0.000, br", "*", ""]) {
+    const { headers, bytes } = await wire(h, `/v1/runs/${RUN}`, { "Accept-Encoding": accepted });
+    assertEquals(headers["content-encoding"], undefined, accepted);
+    assertEquals(JSON.parse(bytes.toString()).id, RUN);
+  }
+});
+
+Deno.test("small answers, refusals and all answers to ingest calls are never compressed", async () => {
+  await using h = await openWithRun();
+  const accepts = { "Accept-Encoding": "gzip" };
+  const small = await wire(h, "/healthz", accepts);
+  assertEquals([small.headers["content-encoding"], small.bytes.toString()], [
+    undefined,
+    '{"status":"ok"}\n',
+  ]);
+  const missing = await wire(h, `/v1/runs/${RUN.replace("0001", "0002")}`, accepts);
+  assertEquals([missing.status, missing.headers["content-encoding"]], [404, undefined]);
+  const text = "x".repeat(5_000);
+  const body = JSON.stringify({
+    status: "success",
+    finished_at: "2026-11-21T12:00:09Z",
+    output: { text },
+  });
+  const finish = await wire(h, `/v1/runs/${RUN}/finish`, accepts, { method: "POST", body });
+  assertEquals([finish.status, JSON.parse(finish.bytes.toString()).output.text], [202, text]);
+  assertEquals([finish.headers["content-encoding"], finish.headers.vary], [undefined, undefined]);
+  const ping = await wire(h, "/v1/ping?agent=researcher", accepts);
+  assertEquals([ping.status, ping.headers.vary], [200, undefined]);
+});
+
+Deno.test("the tag of compressed bytes is a weak one, and both name the record", async () => {
+  await using h = await Harness.open();
+  const plain = await wire(h, "/openapi.json", {});
+  const small = await wire(h, "/openapi.json", { "Accept-Encoding": "gzip" });
+  assertEquals(small.headers.etag, `W/${plain.headers.etag}`);
+  for (const tag of [plain.headers.etag ?? "", small.headers.etag ?? ""]) {
+    const known = { "Accept-Encoding": "gzip", "If-None-Match": tag };
+    const again = await wire(h, "/openapi.json", known);
+    assertEquals([again.status, again.bytes.length], [304, 0]);
+    assertEquals(again.headers["content-encoding"], undefined);
+  }
+});
+
+Deno.test("HEAD tells the headers of the read, without its bytes", async () => {
+  await using h = await openWithRun();
+  const head = await wire(h, `/v1/runs/${RUN}`, { "Accept-Encoding": "gzip" }, { method: "HEAD" });
+  assertEquals([head.status, head.headers["content-encoding"]], [200, "gzip"]);
+  assertEquals(head.bytes.length, 0);
+});
+
+Deno.test("a stream passes as it is: nothing of it waits", async () => {
+  const headers = { "Content-Type": "text/event-stream" };
+  const stream = new ReadableStream({ start: (controller) => controller.close() });
+  const response = new Response(stream, { headers });
+  const sent = new Request("http://host/", { headers: { "Accept-Encoding": "gzip" } });
+  const c = { req: { raw: sent } } as RequestContext;
+  assert(await compressed(() => response)(c) === response);
+  assertEquals([...response.headers.keys()], ["content-type"]);
+});
