@@ -11,10 +11,10 @@ export interface Frozen {
 }
 
 /** Answers with a text that is made at the first request, since most processes never need it. */
-export function frozen(make: () => Frozen): Handle {
-  let made: { readonly text: string; readonly tag: string; readonly headers: Headers } | undefined;
-  return (c) => {
-    const { text, tag, headers } = made ??= withHeaders(make());
+export function frozen(make: () => Promise<Frozen>): Handle {
+  let made: Promise<ReturnType<typeof withHeaders>> | undefined;
+  return async (c) => {
+    const { text, tag, headers } = await (made ??= make().then(withHeaders));
     const all = { ...headers, "X-Request-Id": c.get("requestId") };
     return isKnown(c, tag)
       ? new Response(null, { status: 304, headers: all })

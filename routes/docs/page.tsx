@@ -1,8 +1,14 @@
 /** The API's description as a page for people: one file, no script, nothing from elsewhere. */
+import { createHash } from "node:crypto";
 import { CallSection } from "./call.tsx";
 import { callsOf, type Document } from "./document.ts";
 import { fieldsOf, FieldTable, Prose } from "./fields.tsx";
 import { STYLE } from "./style.ts";
+
+/** What a browser may load for the page: its own style, and nothing else. */
+export const POLICY = "default-src 'none'; " +
+  `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; ` +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Writes the page of a document. */
 export function pageOf(document: Document): string {
