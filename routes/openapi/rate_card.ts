@@ -82,15 +82,15 @@ const putBody = (rateBody as unknown as z.ZodObject)
   });
 
 const ROW = {
-  id: "default/openai/gpt-4o",
+  id: "default/anthropic/claude-haiku-4-5",
   source: "default",
-  provider: "openai",
-  model: "gpt-4o",
+  provider: "anthropic",
+  model: "claude-haiku-4-5",
   effective_from: null,
-  input_usd_per_million: 2.5,
-  output_usd_per_million: 10,
-  cached_input_usd_per_million: 1.25,
-  cache_write_usd_per_million: null,
+  input_usd_per_million: 1,
+  output_usd_per_million: 5,
+  cached_input_usd_per_million: 0.1,
+  cache_write_usd_per_million: 1.25,
   tiers: [],
 };
 
@@ -98,11 +98,10 @@ const OWN_ROW = {
   ...ROW,
   id: "rate_01KAK7ZJ5P3V9Q8W2X4Y6R1T0S",
   source: "own",
-  provider: "anthropic",
-  model: "claude-haiku-4-5",
   input_usd_per_million: 0.8,
   output_usd_per_million: 4,
   cached_input_usd_per_million: null,
+  cache_write_usd_per_million: null,
   created_at: "2026-11-21T12:00:00.000Z",
   created_by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
   note: "contract of November",
@@ -128,7 +127,7 @@ export const RATE_CARD_OPERATIONS: readonly Operation[] = [
     errors: [],
     idempotency: "read",
     example: {
-      query: { provider: "openai", model: "gpt-4o-2024", limit: "1" },
+      query: { provider: "anthropic", model: "haiku-4-5", limit: "10" },
       status: 200,
       answer: {
         own: [],
@@ -180,11 +179,11 @@ export const RATE_CARD_OPERATIONS: readonly Operation[] = [
     errors: ["missing_field"],
     idempotency: "read",
     example: {
-      query: { provider: "openai", model: "gpt-4o" },
+      query: { provider: "anthropic", model: "claude-haiku-4-5" },
       status: 200,
       answer: {
-        provider: "openai",
-        model: "gpt-4o",
+        provider: "anthropic",
+        model: "claude-haiku-4-5",
         at: "2026-11-21T12:00:00.000Z",
         matched_by: "exact",
         row: ROW,
