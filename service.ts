@@ -10,6 +10,7 @@ import { STAGE_HANDLERS } from "./jobs/stage_handlers.ts";
 import { SweepJob } from "./jobs/sweep.ts";
 import { Worker } from "./jobs/worker.ts";
 import { TIMERS } from "./kv/deadline.ts";
+import { createRunListStore } from "./kv/list/run_list.ts";
 import { createPipelineStore } from "./kv/pipeline/pipeline_store.ts";
 import { createSpendStore } from "./kv/pipeline/rollups.ts";
 import { TeamCommits } from "./kv/pipeline/team_commits.ts";
@@ -84,6 +85,7 @@ export function createService(options: ServiceOptions): Service {
   const app = createApp({
     region,
     runs: createRunStore(store, rateCards),
+    runList: createRunListStore(store),
     credentials,
     spend: createSpendStore(store),
     usage: createUsageStore(store),

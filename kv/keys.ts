@@ -15,7 +15,15 @@ import type { RollupKind } from "../domain/spend/rollup.ts";
 import type { Filing, Horizon } from "../domain/retention/retention.ts";
 
 /** What runs are found by. */
-export type RunIndexKind = "agent" | "customer" | "model";
+export type RunIndexKind =
+  | "agent"
+  | "customer"
+  | "feature"
+  | "model"
+  | "status"
+  | "kind"
+  | "cost"
+  | "has";
 
 /** Builders of keys; each reads like a path. */
 export const keys = {
@@ -85,14 +93,37 @@ export const keys = {
   deadStage: (team: TeamId, run: RunId): Deno.KvKey => ["dead_stage", team, run],
   /** The stages of a run. */
   processing: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "processing"],
-  /** All runs of one agent, customer or model, by their start. */
+  /** All runs of one agent, customer, model and so on, by their start. */
   runsBy: (team: TeamId, kind: RunIndexKind, name: string): Deno.KvKey => [
     "run_by",
     team,
     kind,
     name,
   ],
-  /** A run of an agent, customer or model, by its start. */
+  /** The same, from an instant on and in front of a place; `run` may be a text between two ids. */
+  runsFrom: (
+    team: TeamId,
+    kind: RunIndexKind,
+    name: string,
+    fromMs: number,
+    before: { readonly at: number; readonly run: string },
+  ): Deno.KvListSelector => ({
+    start: ["run_by", team, kind, name, fromMs],
+    end: ["run_by", team, kind, name, before.at, before.run],
+  }),
+  /** All rows of runs by what they are of. */
+  teamRunsBy: (team: TeamId): Deno.KvKey => ["run_by", team],
+  /** All runs of names from one to another that is behind the last. */
+  runsOfNames: (
+    team: TeamId,
+    kind: RunIndexKind,
+    fromName: string,
+    endName: string,
+  ): Deno.KvListSelector => ({
+    start: ["run_by", team, kind, fromName],
+    end: ["run_by", team, kind, endName],
+  }),
+  /** A run of an agent, customer, model and so on, by its start. */
   runBy: (
     team: TeamId,
     kind: RunIndexKind,

@@ -27,6 +27,7 @@ import { createPipeline } from "./pipeline.ts";
 import { deleteRate, listRates, matchRate, putRate } from "./rate_card.ts";
 import { getRunCost } from "./run_cost.ts";
 import { getReprice, listReprices, startReprice } from "./reprice.ts";
+import { listRuns } from "./run_list.ts";
 import { getRun, openRun } from "./runs.ts";
 import { getSpend, getUnpriced } from "./spend.ts";
 import { getUsage } from "./usage.ts";
@@ -35,6 +36,7 @@ import { getUsage } from "./usage.ts";
 export function routeTable(deps: AppDeps): Route[] {
   return [
     route("POST", "/v1/runs", key("ingest"), openRun(deps)),
+    route("GET", "/v1/runs", key("read"), listRuns(deps)),
     route("GET", "/v1/runs/:id", key("read"), getRun(deps)),
     route("DELETE", "/v1/runs/:id", key("admin"), deleteRun(deps)),
     route("GET", "/v1/runs/:id/cost", key("read"), getRunCost(deps)),

@@ -9,6 +9,7 @@ import type {
   SpendStore,
   UsageStore,
 } from "../domain/ports.ts";
+import type { RunListStore } from "../domain/run/run_list.ts";
 import type { RepriceStore } from "../domain/money/reprice_job.ts";
 import type { DeletionStore } from "../domain/retention/deletion.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
@@ -49,6 +50,7 @@ export type Guard = (c: RequestContext) => Response | null | Promise<Response | 
 export interface AppDeps {
   readonly region: Region;
   readonly runs: RunStore;
+  readonly runList: RunListStore;
   readonly credentials: CredentialStore;
   readonly spend: SpendStore;
   readonly usage: UsageStore;

@@ -49,7 +49,8 @@ export function costJson({ state, revision, unpricedModels, flags }: RunRecord["
   return rawOf({ state, revision, unpriced_models: unpricedModels, flags });
 }
 
-function usageJson(usage: RunRecord["usage"]): RawJson {
+/** Writes what a run used. */
+export function usageJson(usage: RunRecord["usage"]): RawJson {
   return rawOf({
     events: usage.events,
     llm_calls: usage.llmCalls,
@@ -79,7 +80,8 @@ function stageJson({ stage, state, attempts, at, error }: StageProgress) {
   return { stage, state, attempts, at: formatInstant(at), error };
 }
 
-function instant(ms: number | null): RawJson {
+/** Writes an instant, or null. */
+export function instant(ms: number | null): RawJson {
   return rawOf(ms === null ? null : formatInstant(ms));
 }
 

@@ -8,7 +8,8 @@
  */
 import type { Contribution } from "../spend/rollup.ts";
 import { labelsOf, statusOf } from "../run/run.ts";
-import { costOfRun, type RunHead, usageOfRun } from "../run/run_cost.ts";
+import { costOfRun, type CostSum, type RunHead, usageOfRun } from "../run/run_cost.ts";
+import { firstArrivalOf, type RunKind, type RunTrait, traitsOf } from "../run/traits.ts";
 import { dayOf } from "../time.ts";
 
 /** Which state of a run a summary was made of; a later state differs in one of these. */
@@ -31,6 +32,16 @@ export interface RunTimes {
   readonly receivedAt: number;
 }
 
+/** Where a run stands in lists, besides its labels. */
+export interface Listed {
+  /** Which call opened it; `run` until the opening arrives. */
+  readonly kind: RunKind;
+  /** Its start, or the arrival of its first part while there is no opening; unix milliseconds. */
+  readonly at: number;
+  /** What is special of it. */
+  readonly has: readonly RunTrait[];
+}
+
 /** A run's summary. */
 export interface RunSummary {
   /** The state it was made of. */
@@ -41,6 +52,8 @@ export interface RunSummary {
   readonly contribution: Contribution | null;
   /** When it was; null until its opening has arrived. */
   readonly times: RunTimes | null;
+  /** Where it stands in lists; absent from summaries that were made before there were lists. */
+  readonly listed?: Listed;
 }
 
 /** The state of a run that a summary of it would see. */
@@ -70,7 +83,19 @@ export function summarize(head: RunHead, previous: RunSummary | null): RunSummar
   const same = previous !== null && previous.seen.closing && opened &&
     previous.seen.batches === seen.batches && previous.seen.repricings === seen.repricings;
   const revision = !seen.closing ? 0 : (previous?.revision ?? 0) + (same ? 0 : 1);
-  return { seen, revision, contribution: contributionOf(head), times: timesOf(head) };
+  const cost = costOfRun(head);
+  return {
+    seen,
+    revision,
+    contribution: contributionOf(head, cost),
+    times: timesOf(head),
+    listed: {
+      kind: head.parts.opening?.kind ?? "run",
+      // Parts that go by age leave a run without an opening where it stands.
+      at: head.parts.opening?.startedAt ?? previous?.listed?.at ?? firstArrivalOf(head),
+      has: traitsOf(head, cost.unpricedModels),
+    },
+  };
 }
 
 function timesOf({ parts: { opening, closing } }: RunHead): RunTimes | null {
@@ -79,11 +104,10 @@ function timesOf({ parts: { opening, closing } }: RunHead): RunTimes | null {
   return { startedAt: opening.startedAt, receivedAt };
 }
 
-function contributionOf(head: RunHead): Contribution | null {
+function contributionOf(head: RunHead, { amount, models, calls }: CostSum): Contribution | null {
   const { parts } = head;
   if (parts.opening === null) return null;
   const { customer, feature } = labelsOf(parts);
-  const { amount, models, calls } = costOfRun(head);
   const usage = usageOfRun(head);
   return {
     day: dayOf(parts.opening.startedAt),

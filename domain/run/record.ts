@@ -128,7 +128,7 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     output: closing?.output ?? opening?.output ?? null,
     note: closing?.note ?? opening?.note ?? null,
     payload: stored.payload,
-    cost: costOf(stored),
+    cost: runCostOf(stored, stored.summary),
     usage: usageOfRun(stored),
     scores: closing?.scores ?? [],
     processing: processingOf(stored),
@@ -136,12 +136,13 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
   };
 }
 
-function costOf(stored: StoredRun): RunCost {
-  const final = stored.parts.closing !== null && isCurrent(stored.summary, stored);
+/** What a run cost as it is stored, and how sure that is by its summary. */
+export function runCostOf(head: RunHead, summary: RunSummary | null): RunCost {
+  const final = head.parts.closing !== null && isCurrent(summary, head);
   return {
-    ...costOfRun(stored),
+    ...costOfRun(head),
     state: final ? "final" : "pending",
-    revision: stored.summary?.revision ?? 0,
+    revision: summary?.revision ?? 0,
   };
 }
 
@@ -166,7 +167,8 @@ function clockSkewOf({ opening, closing }: RunParts): number | null {
   return Math.abs(skew) > CLOCK_SKEW_MS_MAX ? skew : null;
 }
 
-function flagsOf({ opening, closing }: RunParts): RunFlag[] {
+/** What is odd about a run's times or parts. */
+export function flagsOf({ opening, closing }: RunParts): RunFlag[] {
   const flags: RunFlag[] = [];
   if (opening === null) flags.push("no_opening");
   else if (closing !== null && closing.finishedAt < opening.startedAt) {

@@ -6,6 +6,7 @@
 import type { EventTotals } from "./event_totals.ts";
 import { addModelUsage, isRest, type ModelUsage } from "./model_usage.ts";
 import type { Picodollars } from "../money/money.ts";
+import type { LedgerAges } from "../retention/retention.ts";
 import {
   heartbeatPrice,
   reportedBy,
@@ -22,6 +23,8 @@ export interface RunHead {
   readonly totals: EventTotals;
   /** How many batches of events are stored. */
   readonly batchCount: number;
+  /** When its batches arrived. */
+  readonly ages: LedgerAges;
   /** How often events or tokens of it were priced anew. */
   readonly repricings: number;
   /**

@@ -5,30 +5,19 @@
  */
 import type { Team } from "../credentials.ts";
 import type { Picodollars } from "../money/money.ts";
-import type { RunId } from "./ids.ts";
-import type { RunCost, RunFlag } from "./record.ts";
-import type { RunStatus } from "./run.ts";
-import type { RunUsage } from "./run_cost.ts";
+import { judgeId, type RunId } from "./ids.ts";
+import type { RunSummary } from "../pipeline/summary.ts";
+import { flagsOf, type RunCost, runCostOf, type RunFlag } from "./record.ts";
+import { durationOf, labelsOf, type RunStatus, statusOf } from "./run.ts";
+import { type RunHead, type RunUsage, usageOfRun } from "./run_cost.ts";
+import { firstArrivalOf, type RunKind, type RunTrait, traitsOf } from "./traits.ts";
 
-/** What a run can be looked for by, besides its labels. */
-export const RUN_TRAITS = ["unpriced", "failed_check", "late", "orphan"] as const;
-
-/**
- * One of {@link RUN_TRAITS}: `unpriced` called a model without a price, `failed_check` failed a check,
- * `late` got events after its close, `orphan` has no opening yet.
- */
-export type RunTrait = typeof RUN_TRAITS[number];
-
-/** Which call a run was opened by. */
-export const RUN_KINDS = ["run", "heartbeat"] as const;
-
-/** One of {@link RUN_KINDS}. */
-export type RunKind = typeof RUN_KINDS[number];
+export { RUN_KINDS, RUN_TRAITS, type RunKind, type RunTrait } from "./traits.ts";
 
 /** Which runs to list. What is absent is not asked; null is what has no such label. */
 export interface RunsQuery {
   /** Agent's slug. */
-  readonly agent?: string;
+  readonly agent?: string | null;
   /** How it stands. */
   readonly status?: RunStatus;
   /** Customer. */
@@ -104,6 +93,55 @@ export interface RunListPage {
    * passed by; null when it is full or the last one.
    */
   readonly searchedTo: number | null;
+}
+
+/** A run as the list shows it, by its parts and what the pipeline made of them. */
+export function listRowOf(id: RunId, head: RunHead, summary: RunSummary | null): RunListRow {
+  const { opening, closing } = head.parts;
+  const { customer, feature } = labelsOf(head.parts);
+  const cost = runCostOf(head, summary);
+  return {
+    id,
+    kind: opening?.kind ?? "run",
+    agent: opening?.agent ?? null,
+    status: statusOf(head.parts),
+    startedAt: opening?.startedAt ?? null,
+    finishedAt: closing?.finishedAt ?? null,
+    receivedAt: opening?.receivedAt ?? firstArrivalOf(head),
+    durationMs: durationOf(opening, closing),
+    customerId: customer,
+    feature,
+    cost,
+    usage: usageOfRun(head),
+    flags: flagsOf(head.parts),
+    has: traitsOf(head, cost.unpricedModels),
+  };
+}
+
+/**
+ * Whether a run is among what a query asks for. The index may be a moment behind the run; what is shown
+ * is always as the run is.
+ *
+ * @param at its place in the list, unix milliseconds
+ */
+export function isListed(row: RunListRow, at: number, query: RunsQuery): boolean {
+  const is = <T>(wanted: T | undefined, value: T) => wanted === undefined || wanted === value;
+  return at >= (query.from ?? -Infinity) && at < (query.to ?? Infinity) &&
+    is(query.agent, row.agent) && is(query.status, row.status) && is(query.kind, row.kind) &&
+    is(query.customer, row.customerId) && is(query.feature, row.feature) &&
+    (query.has === undefined || row.has.includes(query.has)) &&
+    row.cost.amount >= (query.minCost ?? 0n) && row.id.includes(query.q ?? "") &&
+    (query.model === undefined ||
+      row.cost.models.some(({ model, provider }) =>
+        model === query.model && is(query.provider, provider)
+      ));
+}
+
+/** Whether a query asks for something that no index has, so that runs are looked at one by one. */
+export function needsWindow(query: RunsQuery): boolean {
+  const { agent, customer, feature, q } = query;
+  const isPartOfId = q !== undefined && judgeId("run", q) !== "valid";
+  return isPartOfId || agent === null || customer === null || feature === null;
 }
 
 /** The runs of all teams as lists. */

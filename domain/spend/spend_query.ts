@@ -105,7 +105,8 @@ export const FILTERS = [
   { parameter: "status", filter: "status" },
 ] as const satisfies readonly { parameter: string; filter: keyof SpendFilters }[];
 
-function parseFilters(
+/** Reads those filters that are asked for and known. */
+export function parseFilters(
   parameters: ReadonlyMap<string, string>,
   known: readonly (typeof FILTERS[number])[],
 ): Parsed<SpendFilters> {
@@ -187,7 +188,8 @@ export function daysOf({ from, to }: Pick<SpendQuery, "from" | "to">): string[] 
   return days;
 }
 
-function refuseWord<T>(name: string, words: readonly string[], sent: string): Parsed<T> {
+/** Refuses a word that is none of those there are. */
+export function refuseWord<T>(name: string, words: readonly string[], sent: string): Parsed<T> {
   const known = words.map((word) => `"${word}"`).join(", ");
   const message = `Parameter "${name}" must be one of ${known}: got ${show(sent)}`;
   return refuse("invalid_field", message, name);

@@ -1,34 +1,55 @@
 /**
- * The index of runs: by agent, customer and model, each in the order of their starts.
+ * The index of runs: by agent, customer, feature, model, status, kind, magnitude of their cost and what
+ * is special of them, each in the order of their starts. Runs without an opening have no start: they are found as orphans alone,
+ * by the arrival of their first part.
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import type { TeamId } from "../../domain/credentials.ts";
+import type { Picodollars } from "../../domain/money/money.ts";
 import type { RunSummary } from "../../domain/pipeline/summary.ts";
 import type { RunId } from "../../domain/run/ids.ts";
+import type { ModelName } from "../../domain/spend/rollup.ts";
 import { keyText } from "../writer/group.ts";
 import { keys, type RunIndexKind } from "../keys.ts";
 import { keyPart } from "./rollups.ts";
 
-/** The rows under which a run is found, by the text of their keys; none before its opening. */
+/** Characters of a model's name in a key, and of them those that stand there as they are if it is longer. */
+const MODEL_CHARS = { max: 200, kept: 150 } as const;
+
+/** Magnitudes that are told apart: from a thousandth of a dollar to a thousand dollars. */
+const COST_DIGITS = { min: 9, max: 16 } as const;
+
+/** The rows under which a run is found, by the text of their keys. */
 export function indexRows(
   team: TeamId,
   run: RunId,
   summary: RunSummary | null,
 ): ReadonlyMap<string, Deno.KvKey> {
   const rows = new Map<string, Deno.KvKey>();
-  if (!summary?.contribution || summary.times === null) return rows;
-  const { startedAt } = summary.times;
-  const { labels, models } = summary.contribution;
+  if (summary === null) return rows;
+  const { contribution, times, listed } = summary;
+  const at = times?.startedAt ?? listed?.at;
+  if (at === undefined) return rows;
   const add = (kind: RunIndexKind, name: string) => {
-    const key = keys.runBy(team, kind, name, startedAt, run);
+    const key = keys.runBy(team, kind, name, at, run);
     rows.set(keyText(key), key);
   };
+  if (contribution === null) {
+    add("has", "orphan");
+    return rows;
+  }
+  const { labels, models } = contribution;
   if (labels.agent !== null) add("agent", agentPart(labels.agent));
   if (labels.customer !== null) add("customer", customerPart(labels.customer));
-  for (const { provider, model } of models) {
-    add("model", keyPart({ kind: "model", value: { provider, model } }));
-  }
+  for (const model of models) add("model", modelPart(model));
+  if (listed === undefined) return rows;
+  if (labels.feature !== null) add("feature", featurePart(labels.feature));
+  add("status", labels.status);
+  add("kind", listed.kind);
+  if (contribution.cost > 0n) add("cost", costPart(contribution.cost));
+  for (const trait of listed.has) add("has", trait);
   return rows;
 }
 
@@ -55,4 +76,43 @@ export function agentPart(slug: string): string {
 /** A customer as the part of a key. */
 export function customerPart(customer: string): string {
   return keyPart({ kind: "customer", value: customer });
+}
+
+/** A feature as the part of a key. */
+export function featurePart(feature: string): string {
+  return keyPart({ kind: "feature", value: feature });
+}
+
+/** The magnitude of a cost that is not 0, as the part of a key: its digits in picodollars. */
+export function costPart(cost: Picodollars): string {
+  const { min, max } = COST_DIGITS;
+  return String(Math.min(max, Math.max(min, `${cost}`.length))).padStart(2, "0");
+}
+
+/** All magnitudes of costs that may be as much as this one or more. */
+export function costPartsFrom(cost: Picodollars): string[] {
+  const parts: string[] = [];
+  for (let digits = Number(costPart(cost)); digits <= COST_DIGITS.max; digits++) {
+    parts.push(costPart(10n ** BigInt(digits - 1)));
+  }
+  return parts;
+}
+
+/** A model as the part of a key: its name first, so that it is found whoever provided it. */
+export function modelPart({ provider, model }: ModelName): string {
+  const name = JSON.stringify([model, provider]);
+  if (name.length <= MODEL_CHARS.max) return name;
+  const hash = createHash("sha256").update(name).digest("base64url");
+  return `${beginning(name)}#${hash}`;
+}
+
+/** What the parts of all providers' models of a name begin with, and perhaps some others' too. */
+export function modelPrefix(model: string): string {
+  return beginning(JSON.stringify([model]).slice(0, -1));
+}
+
+/** What is kept of a long name; half a character would be none. */
+function beginning(text: string): string {
+  const cut = text.slice(0, MODEL_CHARS.kept);
+  return cut.isWellFormed() ? cut : cut.slice(0, -1);
 }

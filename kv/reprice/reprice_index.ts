@@ -14,7 +14,8 @@ import { isMeant, type RepriceSpec } from "../../domain/money/reprice.ts";
 import type { RepriceJob, RunPlace } from "../../domain/money/reprice_job.ts";
 import { dayOf } from "../../domain/time.ts";
 import { keys } from "../keys.ts";
-import { decodeRollup, keyPart } from "../pipeline/rollups.ts";
+import { decodeRollup } from "../pipeline/rollups.ts";
+import { modelPart } from "../pipeline/run_index.ts";
 import { eachRow, listRows, type Store } from "../store.ts";
 
 /** Jobs whose names are remembered. */
@@ -88,7 +89,7 @@ export class RepriceIndex {
       if (group.kind !== "model") continue;
       const { provider, model } = group.value;
       // A run with too many models sums up some of them under a name for all.
-      if (isMeant(spec, provider, model) || isRest(group.value)) names.add(keyPart(group));
+      if (isMeant(spec, provider, model) || isRest(group.value)) names.add(modelPart(group.value));
     }
     return [...names];
   }

@@ -72,6 +72,7 @@ export async function headOf(
       parts,
       totals: ledger.totals,
       batchCount: ledger.batches,
+      ages: ledger,
       repricings: ledger.repricings + (repriced?.times ?? 0),
       repriced: repriced === null || isOutdated(repriced, parts) ? undefined : repriced.price,
     },

@@ -14,6 +14,7 @@ function head(fields: Partial<RunHead> = {}): RunHead {
     parts: { opening: null, closing: null },
     totals: NO_EVENTS,
     batchCount: 0,
+    ages: { oldestAt: null, latestAt: null },
     repricings: 0,
     repriced: undefined,
     ...fields,

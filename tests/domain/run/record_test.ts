@@ -21,6 +21,7 @@ function record(parts: Partial<StoredRun["parts"]>, more: Partial<StoredRun> = {
     parts: joined,
     totals: EMPTY_LEDGER.totals,
     batchCount: more.batches?.length ?? 0,
+    ages: { oldestAt: null, latestAt: null },
     repricings: 0,
     repriced: undefined,
     ...more,
@@ -114,6 +115,7 @@ Deno.test("decision 17: the cost is final once the close and everything else is 
     parts: { opening, closing: closed ? closing : null },
     totals: EMPTY_LEDGER.totals,
     batchCount,
+    ages: { oldestAt: null, latestAt: null },
     repricings: 0,
     repriced: undefined,
   });

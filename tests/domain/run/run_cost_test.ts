@@ -44,6 +44,7 @@ function head(
     parts: { opening, closing },
     totals: NO_EVENTS,
     batchCount: 0,
+    ages: { oldestAt: null, latestAt: null },
     repricings: 0,
     repriced: undefined,
     ...more,

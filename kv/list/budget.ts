@@ -1,0 +1,35 @@
+/**
+ * How much one page may read: what it has not found by then is left to the next page.
+ *
+ * @module
+ */
+
+/** What asking for rows costs, in rows: a read takes the store as long as so many more rows of one. */
+const ROWS_PER_ASKING = 25;
+
+/** Counts what is read. */
+export class Budget {
+  /** Rows read so far. */
+  rows = 0;
+  #left: number;
+
+  /**
+   * Nothing is read yet.
+   *
+   * @param rowsMax rows that may be read; each read counts as some more
+   */
+  constructor(rowsMax: number) {
+    this.#left = rowsMax;
+  }
+
+  /** Counts a read. */
+  spend(rows: number): void {
+    this.rows += rows;
+    this.#left -= rows + ROWS_PER_ASKING;
+  }
+
+  /** Whether nothing more should be read. */
+  get isSpent(): boolean {
+    return this.#left <= 0;
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * Places of runs in the index, newest first: one range of it, or several as one.
+ *
+ * @module
+ */
+import type { RunId } from "../../domain/run/ids.ts";
+import type { RunPosition } from "../../domain/run/run_list.ts";
+import { listRows, type Store } from "../store.ts";
+import type { Budget } from "./budget.ts";
+
+/** A place in the order of lists, also between two runs. */
+export interface Place {
+  /** Unix milliseconds. */
+  readonly at: number;
+  /** The id of a run, or a text between two ids. */
+  readonly run: string;
+}
+
+/** Places of runs that are visited from the newest on; each question lies behind the one before. */
+export interface Places {
+  /** The first place behind another one; null behind the last. */
+  behind(place: Place): Promise<RunPosition | null>;
+}
+
+/** Rows of one read: at most what one batch of the runtime holds. */
+const ROWS_PER_READ = { min: 16, max: 500 } as const;
+
+/** The order of lists: what comes first is greater. */
+export function comparePlaces(a: Place, b: Place): number {
+  return a.at - b.at || (a.run < b.run ? -1 : a.run > b.run ? 1 : 0);
+}
+
+/** The place in front of a run that only the run itself lies behind directly. */
+export function inFrontOf({ at, run }: Place): Place {
+  return { at, run: `${run}\0` };
+}
+
+/** One range of the index. */
+export class IndexPlaces implements Places {
+  readonly #store: Store;
+  readonly #rangeBehind: (place: Place) => Deno.KvListSelector;
+  readonly #budget: Budget;
+  #rows: readonly RunPosition[] = [];
+  #at = 0;
+  #last: RunPosition | undefined;
+  #used = 0;
+  #limit: number;
+  #isEnd = false;
+
+  /**
+   * Has read nothing yet.
+   *
+   * @param rangeBehind the part of the range that lies behind a place
+   * @param limit rows of the first read
+   */
+  constructor(
+    store: Store,
+    rangeBehind: (place: Place) => Deno.KvListSelector,
+    budget: Budget,
+    limit: number,
+  ) {
+    this.#store = store;
+    this.#rangeBehind = rangeBehind;
+    this.#budget = budget;
+    this.#limit = withinBounds(limit);
+  }
+
+  /** The first place behind another one; null behind the last. */
+  async behind(place: Place): Promise<RunPosition | null> {
+    let next = this.#skipTo(place);
+    if (next === undefined && !this.#isEnd) {
+      await this.#read(place);
+      next = this.#rows[0];
+    }
+    if (next !== this.#last) this.#used++;
+    this.#last = next;
+    return next ?? null;
+  }
+
+  #skipTo(place: Place): RunPosition | undefined {
+    for (; this.#at < this.#rows.length; this.#at++) {
+      const row = this.#rows[this.#at] as RunPosition;
+      if (comparePlaces(row, place) < 0) return row;
+    }
+    return undefined;
+  }
+
+  /** Reads on, more at once where most of what was read is visited. */
+  async #read(place: Place): Promise<void> {
+    if (this.#rows.length > 0) {
+      const isDense = this.#used * 2 > this.#rows.length;
+      this.#limit = withinBounds(isDense ? this.#limit * 2 : this.#limit / 4);
+    }
+    const options = { limit: this.#limit, reverse: true };
+    const rows = await listRows(this.#store, this.#rangeBehind(place), options);
+    this.#budget.spend(rows.length);
+    this.#rows = rows.map(({ key }) => ({ at: Number(key.at(-2)), run: key.at(-1) as RunId }));
+    this.#isEnd = rows.length < this.#limit;
+    this.#at = 0;
+    this.#used = 0;
+  }
+}
+
+/** All places of several, each once. */
+export class JoinedPlaces implements Places {
+  readonly #members: readonly Places[];
+  readonly #next: (RunPosition | null | undefined)[];
+
+  /** Joins places. */
+  constructor(members: readonly Places[]) {
+    this.#members = members;
+    this.#next = members.map(() => undefined);
+  }
+
+  /** The first place behind another one; null behind the last. */
+  async behind(place: Place): Promise<RunPosition | null> {
+    await Promise.all(this.#members.map(async (member, i) => {
+      const known = this.#next[i];
+      const isAhead = known === undefined || (known !== null && comparePlaces(known, place) >= 0);
+      if (isAhead) this.#next[i] = await member.behind(place);
+    }));
+    return this.#next.reduce<RunPosition | null>((first, next) => {
+      if (next === null || next === undefined) return first;
+      return first === null || comparePlaces(next, first) > 0 ? next : first;
+    }, null);
+  }
+}
+
+function withinBounds(rows: number): number {
+  return Math.min(ROWS_PER_READ.max, Math.max(ROWS_PER_READ.min, Math.floor(rows)));
+}

@@ -1,0 +1,165 @@
+/**
+ * Lists of runs, read from the index: each page reads a bounded number of rows, whatever it asks for.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import { judgeId, type RunId } from "../../domain/run/ids.ts";
+import {
+  isListed,
+  listRowOf,
+  RUN_KINDS,
+  type RunListPage,
+  type RunListRow,
+  type RunListStore,
+  type RunPosition,
+  type RunsQuery,
+} from "../../domain/run/run_list.ts";
+import { inTime } from "../deadline.ts";
+import { keys, type RunIndexKind } from "../keys.ts";
+import { agentPart, costPartsFrom, customerPart, featurePart } from "../pipeline/run_index.ts";
+import { isStored, readHeads } from "../runs/heads.ts";
+import type { Store } from "../store.ts";
+import { Budget } from "./budget.ts";
+import { modelParts } from "./model_parts.ts";
+import { comparePlaces, IndexPlaces, JoinedPlaces, type Place, type Places } from "./places.ts";
+import { Walk } from "./walk.ts";
+
+/** Rows that one page may read to find its runs; each read counts as some more. */
+const PAGE_ROWS_MAX = 3_000;
+
+/** Runs whose parts are held at once: an output may have half a megabyte. */
+const RUNS_PER_READ = 40;
+
+/** Rows that a run mostly has. */
+const ROWS_PER_RUN = 4;
+
+/** In front of all runs. */
+const TOP: Place = { at: Number.MAX_SAFE_INTEGER, run: "" };
+
+/** Creates the store that lists of runs are read from. */
+export function createRunListStore(store: Store): RunListStore {
+  return {
+    page: (team, query, after, limit) =>
+      inTime(readPage(store, team.id, query, after, limit), store.deadlines),
+  };
+}
+
+/** Reads a page; `budget` counts what that takes. */
+export async function readPage(
+  store: Store,
+  team: TeamId,
+  query: RunsQuery,
+  after: RunPosition | null,
+  limit: number,
+  budget: Budget = new Budget(PAGE_ROWS_MAX),
+): Promise<RunListPage> {
+  if (judgeId("run", query.q) === "valid") return await readOne(store, team, query, after);
+  const parts = await partsOf(store, team, query, budget, limit);
+  const walk = new Walk(parts, startOf(query, after), budget);
+  const rows: RunListRow[] = [];
+  while (true) {
+    const some = await nextRuns(walk, query.q, Math.min(RUNS_PER_READ, limit - rows.length));
+    if (some.length === 0) {
+      const next = walk.isEnd ? null : walk.passed;
+      return { rows, next, searchedTo: next?.at ?? null };
+    }
+    budget.spend(some.length * ROWS_PER_RUN);
+    rows.push(...await readRows(store, team, query, some));
+    // Each read is of no more runs than are missing, so a full page ends with the last one.
+    if (rows.length === limit) {
+      const isLast = await walk.next() === null && walk.isEnd;
+      return { rows, next: isLast ? null : some.at(-1) ?? null, searchedTo: null };
+    }
+  }
+}
+
+/** The run that a whole id names, as a page of its own. */
+async function readOne(
+  store: Store,
+  team: TeamId,
+  query: RunsQuery,
+  after: RunPosition | null,
+): Promise<RunListPage> {
+  const ids = after === null ? [query.q as RunId] : [];
+  const heads = await readHeads(store, team, ids);
+  const rows = heads.filter(({ head }) => isStored(head))
+    .map(({ id, head, summary }) => listRowOf(id, head, summary))
+    .filter((row) => isListed(row, row.startedAt ?? row.receivedAt, query));
+  return { rows, next: null, searchedTo: null };
+}
+
+/** The next runs of a walk whose ids have a text in them. */
+async function nextRuns(
+  walk: Walk,
+  text: string = "",
+  max: number,
+): Promise<readonly RunPosition[]> {
+  const some: RunPosition[] = [];
+  while (some.length < max) {
+    const place = await walk.next();
+    if (place === null) break;
+    if (place.run.includes(text)) some.push(place);
+  }
+  return some;
+}
+
+/** Reads runs as they are, without those that are not what the index said a moment ago. */
+async function readRows(
+  store: Store,
+  team: TeamId,
+  query: RunsQuery,
+  places: readonly RunPosition[],
+): Promise<RunListRow[]> {
+  const heads = await readHeads(store, team, places.map(({ run }) => run));
+  return heads.flatMap(({ id, head, summary }, i) => {
+    if (!isStored(head)) return [];
+    const row = listRowOf(id, head, summary);
+    return isListed(row, places[i]?.at ?? 0, query) ? [row] : [];
+  });
+}
+
+function startOf({ to }: RunsQuery, after: RunPosition | null): Place {
+  const newest = to === null ? TOP : { at: to, run: "" };
+  return after !== null && comparePlaces(after, newest) < 0 ? after : newest;
+}
+
+/** The parts of the index that hold what a query asks for; at least one. */
+async function partsOf(
+  store: Store,
+  team: TeamId,
+  query: RunsQuery,
+  budget: Budget,
+  limit: number,
+): Promise<Places[]> {
+  const { agent, customer, feature, status, kind, model, minCost, has } = query;
+  const wanted: [RunIndexKind, readonly string[]][] = [];
+  if (has !== undefined) wanted.push(["has", [has]]);
+  // What has no opening is found by that alone.
+  if (has !== "orphan") {
+    if (typeof agent === "string") wanted.push(["agent", [agentPart(agent)]]);
+    if (typeof customer === "string") wanted.push(["customer", [customerPart(customer)]]);
+    if (typeof feature === "string") wanted.push(["feature", [featurePart(feature)]]);
+    if (model !== undefined) {
+      wanted.push(["model", await modelParts(store, team, model, query.provider)]);
+    }
+    if (status !== undefined) wanted.push(["status", [status]]);
+    if (minCost !== undefined) wanted.push(["cost", costPartsFrom(minCost)]);
+    // A run keeps its kind, so that none is passed by while it changes.
+    if (kind !== undefined || wanted.length === 0) {
+      wanted.push(["kind", kind === undefined ? RUN_KINDS : [kind]]);
+    }
+  }
+  return wanted.map(([kind, names]) => {
+    // A single part is read for a page at once; where there are several, nobody knows how far each leaps.
+    const expected = wanted.length === 1 ? 2 * (limit + 1) / names.length : 0;
+    const rowsFirst = Math.min(expected, limit + 1);
+    const members = names.map((name) => {
+      const range = (place: Place) => keys.runsFrom(team, kind, name, query.from ?? 0, place);
+      return new IndexPlaces(store, range, budget, rowsFirst);
+    });
+    return members.length === 1 && members[0] !== undefined
+      ? members[0]
+      : new JoinedPlaces(members);
+  });
+}
