@@ -41,11 +41,23 @@ export interface AuditedRun {
   readonly agentRun: AgentRun | null;
   /** What it adds to the usage counters, by month. */
   readonly usage: ReadonlyMap<string, number>;
+  /** The rows of the index it must be found under. */
+  readonly indexed: readonly Deno.KvKey[];
   /** How many events are stored of it. */
   readonly events: number;
   /** Where what was made of its parts differs from them. */
   readonly mismatches: readonly Mismatch[];
 }
+
+/** What nothing comes to. */
+const NOTHING: AuditedRun = {
+  contribution: null,
+  agentRun: null,
+  usage: new Map(),
+  indexed: [],
+  events: 0,
+  mismatches: [],
+};
 
 /** Where the stages stand among what is read of a run. */
 const PROCESSING = 5;
@@ -58,8 +70,7 @@ export async function auditRun(store: Store, team: TeamId, id: RunId): Promise<A
     if (error instanceof StorageUnavailable) throw error;
     const found = error instanceof Error ? error.message : String(error);
     const unreadable = { what: `parts of ${id}`, expected: "readable", found };
-    const nothing = { contribution: null, agentRun: null, usage: new Map(), events: 0 };
-    return { ...nothing, mismatches: [unreadable] };
+    return { ...NOTHING, mismatches: [unreadable] };
   }
 }
 
@@ -69,7 +80,7 @@ async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<Aud
   const deleted = tombstoneOf(entries.map(({ value }) => value));
   if (deleted !== null) {
     const mismatches = await auditDeleted(store, team, id, deleted);
-    return { contribution: null, agentRun: null, usage: new Map(), events: 0, mismatches };
+    return { ...NOTHING, mismatches };
   }
   const read = await headOf(store, team, id, entries);
   const { head, summary, ledger } = read;
@@ -87,13 +98,28 @@ async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<Aud
   if (waiting !== null) {
     const contribution = summary?.contribution ?? null;
     const agentRun = agentRunOf(id, summary);
-    return { ...found, contribution, agentRun, mismatches: [...mismatches, waiting] };
+    const indexed = [...indexRows(team, id, summary).values()];
+    return { ...found, contribution, agentRun, indexed, mismatches: [...mismatches, waiting] };
   }
-  const wantedSummary = isStored(head) ? summarize({ ...head, totals }, null) : null;
+  const wantedSummary = isStored(head)
+    ? placedAs(summarize({ ...head, totals }, null), summary)
+    : null;
+  const indexed = [...indexRows(team, id, wantedSummary).values()];
   const contribution = wantedSummary?.contribution ?? null;
   mismatches.push(...compareSummaries(id, wantedSummary, summary));
-  mismatches.push(...await unfound(store, team, read, wantedSummary));
-  return { ...found, contribution, agentRun: agentRunOf(id, wantedSummary), mismatches };
+  mismatches.push(...await unfound(store, team, read, indexed));
+  return { ...found, contribution, agentRun: agentRunOf(id, wantedSummary), indexed, mismatches };
+}
+
+/**
+ * A summary with the place of the stored one: where parts without an opening stand follows from what has
+ * gone since, and summaries made before there were lists have no place.
+ */
+function placedAs(wanted: RunSummary, found: RunSummary | null): RunSummary {
+  if (found === null || wanted.listed === undefined) return wanted;
+  const { listed, ...others } = wanted;
+  if (found.listed === undefined) return others;
+  return wanted.times === null ? { ...others, listed: { ...listed, at: found.listed.at } } : wanted;
 }
 
 function waitingCost(id: RunId, cost: StageProgress | null): Mismatch | null {
@@ -172,8 +198,9 @@ function compareSummaries(
 }
 
 /** A summary without its history: how often it was made final is known to nobody else. */
-function flat({ seen, revision, contribution, times }: RunSummary): Record<string, unknown> {
-  const state = { ...seen, ...times, final: revision > 0 };
+function flat(summary: RunSummary): Record<string, unknown> {
+  const { seen, revision, contribution, times, listed } = summary;
+  const state = { ...seen, ...times, ...listed, final: revision > 0 };
   if (contribution === null) return { ...state, contribution };
   const { labels, ...sums } = contribution;
   return { ...state, ...sums, ...labels };
@@ -184,10 +211,10 @@ async function unfound(
   store: Store,
   team: TeamId,
   { id, head, ledger }: SummarizedHead,
-  summary: RunSummary | null,
+  indexed: readonly Deno.KvKey[],
 ): Promise<Mismatch[]> {
   const filed = isStored(head) ? [keys.expiry(team, filingOf(head.parts, ledger), id)] : [];
-  const wanted = [...indexRows(team, id, summary).values(), ...filed];
+  const wanted = [...indexed, ...filed];
   const missing: Mismatch[] = [];
   for (let at = 0; at < wanted.length; at += GET_MANY_KEYS_MAX) {
     for (const entry of await getMany(store, wanted.slice(at, at + GET_MANY_KEYS_MAX))) {

@@ -16,8 +16,11 @@ import { eachRow, getMany, type Store } from "../store.ts";
 /** Mismatches kept of a team; all are counted. */
 export const MISMATCHES_MAX = 100;
 
-/** Where the day stands in the key of a roll-up, the month in that of usage, the slug in an agent's. */
-const DAY = 3, MONTH = 2, SLUG = 2;
+/**
+ * Where the day stands in the key of a roll-up, the month in that of usage, the slug in an agent's, and
+ * in one of the index what it is by.
+ */
+const DAY = 3, MONTH = 2, SLUG = 2, INDEX = 2;
 
 /** What the runs of a team come to. It holds a row for each roll-up and each agent, and no run. */
 export class TeamSums {
@@ -32,6 +35,7 @@ export class TeamSums {
   readonly #rows = new Map<string, RollupRow>();
   readonly #usage = new Map<string, number>();
   readonly #agents = new Map<string, AgentActivity>();
+  readonly #indexed = new Map<string, number>();
   readonly #team: TeamId;
 
   /** Sums of no runs. */
@@ -45,6 +49,7 @@ export class TeamSums {
     this.events += run.events;
     this.#note(run.mismatches);
     for (const [month, by] of run.usage) this.#addUsage(month, by);
+    for (const key of run.indexed) count(this.#indexed, String(key[INDEX]));
     if (run.agentRun !== null) {
       const { agent } = run.agentRun;
       this.#agents.set(agent, addAgentRun(this.#agents.get(agent) ?? null, null, run.agentRun));
@@ -60,6 +65,7 @@ export class TeamSums {
     await this.#compareRollups(store);
     await this.#compareUsage(store);
     await this.#compareAgents(store);
+    await this.#compareIndex(store);
   }
 
   /** Counts in what runs that are gone had come to. */
@@ -116,6 +122,16 @@ export class TeamSums {
     }
   }
 
+  /** Each run was looked for in the index; what is there besides shows in how much there is. */
+  async #compareIndex(store: Store): Promise<void> {
+    const stored = new Map<string, number>();
+    for await (const { key } of eachRow(store, { prefix: keys.teamRunsBy(this.#team) })) {
+      count(stored, String(key[INDEX]));
+    }
+    const [wanted, found] = [this.#indexed, stored].map((rows) => Object.fromEntries(rows));
+    this.#note(mismatch("rows of the index", wanted ?? {}, found ?? {}));
+  }
+
   async #compareAgents(store: Store): Promise<void> {
     const slugs = new Set<string>();
     for await (const { key } of eachRow(store, { prefix: keys.teamAgents(this.#team) })) {
@@ -152,6 +168,10 @@ export class TeamSums {
     const room = MISMATCHES_MAX - this.mismatches.length;
     this.mismatches.push(...mismatches.slice(0, room));
   }
+}
+
+function count(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
 function compareRow(

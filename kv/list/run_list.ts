@@ -26,7 +26,7 @@ import { comparePlaces, IndexPlaces, JoinedPlaces, type Place, type Places } fro
 import { Walk } from "./walk.ts";
 
 /** Rows that one page may read to find its runs; each read counts as some more. */
-const PAGE_ROWS_MAX = 3_000;
+export const PAGE_ROWS_MAX = 3_000;
 
 /** Runs whose parts are held at once: an output may have half a megabyte. */
 const RUNS_PER_READ = 40;

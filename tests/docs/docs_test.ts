@@ -3,6 +3,8 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { SETTING_NAMES } from "../../config.ts";
 import { ERRORS } from "../../domain/errors.ts";
 import * as limits from "../../domain/limits.ts";
+import { PAGE_ROWS_MAX } from "../../kv/list/run_list.ts";
+import { RUNS_PER_PAGE, RUNS_WINDOW_HOURS } from "../../domain/run/runs_query.ts";
 import { SPEND_GROUPS_MAX, SPEND_ROWS_MAX } from "../../domain/spend/spend.ts";
 import { SPEND_DAYS_DEFAULT, SPEND_DAYS_MAX } from "../../domain/spend/spend_query.ts";
 import {
@@ -62,6 +64,10 @@ Deno.test("every limit's number is in the table of limits", () => {
     ["tries of a stage behind a close", STAGE_ATTEMPTS_MAX],
     ["tries of a stage behind a close", STAGE_BACKOFF_MS],
     ["text of a stage's error", STAGE_ERROR_CHARS_MAX],
+    ["runs a page", RUNS_PER_PAGE.default],
+    ["runs a page", RUNS_PER_PAGE.max],
+    ["runs a page looks through", PAGE_ROWS_MAX],
+    ["hours that a search without an index looks back", RUNS_WINDOW_HOURS],
     ["parts without an opening are kept", ORPHAN_DAYS],
     ["id of a deleted run is refused", TOMBSTONE_DAYS],
   ];

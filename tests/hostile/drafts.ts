@@ -73,6 +73,8 @@ export class Drafts {
     return random.pick<() => Draft>([
       () => this.#get(`/v1/runs/${this.#run()}`, page),
       () => this.#get(`/v1/runs/${this.#run()}/cost`, page),
+      () => this.#get("/v1/runs", { limit, has: "unpriced", agent: random.pick(AGENTS) }),
+      () => this.#get("/v1/runs", { limit, q: "0a", min_cost_usd: "0.5", ...range }),
       () => this.#get("/v1/keys", {}),
       () => this.#get("/v1/rate-card", { limit, model: random.pick(MODELS) }),
       () => this.#get("/v1/rate-card/match", { model: random.pick(MODELS), provider: "openai" }),

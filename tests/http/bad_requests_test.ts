@@ -172,6 +172,7 @@ Deno.test("a row differs from a good request by what its name says: the good one
   assertEquals((await h.post(REPRICE, dryRun)).status, 202);
   const reads = `${CARD}?limit=1&source=default ${CARD}/match?model=gpt-4o /v1/usage?month=2026-11
     /v1/spend?from=2025-10-18&to=2026-11-21&group_by=agent&status=success /v1/spend/unpriced
+    /v1/runs?limit=1&kind=run&has=late&min_cost_usd=0.25&from=2026-01-31&to=2026-01-31T12:00:00Z&q=run_eu
     /v1/agents?sort=agent&limit=1 /v1/agents/nightly /v1/runs/${runId(1)}/cost?events_limit=1`;
   for (const path of reads.split(/\s+/)) assertEquals((await h.get(path)).status, 200, path);
 });

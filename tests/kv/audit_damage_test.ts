@@ -204,6 +204,22 @@ const DAMAGES: Damages = {
       return { deletes: [own] };
     },
   },
+  "the index has a row of a status that a run has no more": {
+    says: "rows of the index",
+    make: (h) => {
+      const key = keys.runBy(h.team.id, "status", "running", NOON, RUN);
+      return Promise.resolve({ sets: [{ key, value: true }] });
+    },
+  },
+  "a summary says that a run is late": {
+    says: `summary of ${RUN}`,
+    async make(h) {
+      const key = keys.summary(h.team.id, RUN);
+      const summary = decodeSums<RunSummary>(await valueOf(h, key) as Uint8Array);
+      const listed = { kind: "run", at: NOON, ...summary.listed, has: ["late"] } as const;
+      return { sets: [{ key, value: encodeSums({ ...summary, listed }) }] };
+    },
+  },
 };
 
 Deno.test("audit: every kind of damage is found, in the team that has it", async (t) => {

@@ -1,0 +1,171 @@
+/** `GET /v1/runs`: what a row says, which runs a query finds, and where its pages go on. */
+import { assert, assertEquals } from "@std/assert";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
+import { Harness, NOON } from "../support/harness.ts";
+import { put } from "../support/rate_cards.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Numbers of the runs that a query lists. */
+async function numbersOf(h: Harness, query: string): Promise<number[]> {
+  const { status, json, text } = await h.getSettled(`/v1/runs?${query}`);
+  assertEquals(status, 200, text);
+  return json.runs.map(({ id }: { id: string }) => Number(`0x${id.slice(-8)}`));
+}
+
+/** A call of a model. */
+function aCall(n: number, model: string, input_tokens: number) {
+  return anEvent(n, { type: "llm_call", data: { provider: "acme", model, input_tokens } });
+}
+
+Deno.test("run list: a row says what the run's record says, and what it can be looked for by", async () => {
+  await using h = await Harness.open();
+  await put(h, {
+    provider: "acme",
+    model: "atlas",
+    input_usd_per_million: 1,
+    output_usd_per_million: 1,
+  });
+  const labels = { customer_id: "acme", feature: "search" };
+  await h.post("/v1/runs", aRun(1, { ...labels, metadata: { a: 1 }, goal: "g" }));
+  const events = [aCall(1, "atlas", 1_000), aCall(2, "unknown", 5)];
+  await h.post(`/v1/runs/${runId(1)}/events`, { events });
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ finished_at: at(-1), output: "x" }));
+  await h.worker.idle();
+  h.nowMs += 5;
+  await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(3)] });
+  const record = (await h.getSettled(`/v1/runs/${runId(1)}`)).json;
+  const { runs: [row], ...page } = (await h.get("/v1/runs")).json;
+  const { has, ...same } = row;
+  assertEquals(has, ["unpriced", "late"]);
+  assertEquals(same.flags, ["negative_duration"]);
+  assertEquals([same.cost_usd, same.cost.state, same.cost.revision], [0.001, "final", 2]);
+  for (const [name, value] of Object.entries(same)) assertEquals(value, record[name], name);
+  const left = Object.keys(record).filter((name) => !(name in same));
+  assertEquals(left, [
+    "updated_at",
+    "metadata",
+    "goal",
+    "output",
+    "note",
+    "scores",
+    "events",
+    "events_cursor",
+    "checks",
+    "judge_results",
+    "links",
+    "processing",
+  ]);
+  assertEquals(page, {
+    cursor: null,
+    window: { from: null, to: null, defaulted: false },
+    searched_to: null,
+  });
+});
+
+Deno.test("run list: each filter finds its runs, and they can be combined", async () => {
+  await using h = await Harness.open();
+  await put(h, {
+    provider: "acme",
+    model: "atlas",
+    input_usd_per_million: 1,
+    output_usd_per_million: 1,
+  });
+  await h.post("/v1/runs", aRun(1, { customer_id: "c", started_at: at(-2 * DAY_MS) }));
+  await h.post("/v1/runs", aRun(2, { feature: "f", started_at: at(-1) }));
+  await h.post(`/v1/runs/${runId(2)}/events`, { events: [aCall(1, "atlas", 2_000_000)] });
+  await h.post(`/v1/runs/${runId(2)}/finish`, aFinish({ status: "cancelled" }));
+  await h.post(
+    "/v1/heartbeats",
+    aHeartbeat(3, { customer_id: "c", status: "fail", cost_usd: 0.3 }),
+  );
+  await h.post("/v1/heartbeats", aHeartbeat(4, { model: "unknown", input_tokens: 1 }));
+  await h.post(`/v1/runs/${runId(5)}/finish`, aFinish());
+  const expected: [query: string, numbers: number[]][] = [
+    ["", [4, 3, 2, 1]],
+    ["agent=researcher", [2, 1]],
+    ["agent=nobody", []],
+    ["customer_id=c", [3, 1]],
+    ["customer_id=c&agent=nightly", [3]],
+    ["customer_id=(unattributed)", [4, 2]],
+    ["customer_id=(unattributed)&from=2026-01-01&kind=run", [2]],
+    ["feature=f", [2]],
+    ["status=running", [1]],
+    ["status=failed", [3]],
+    ["status=success", [4]],
+    ["status=cancelled&kind=run&agent=researcher&feature=f&model=atlas&min_cost_usd=2", [2]],
+    ["kind=heartbeat", [4, 3]],
+    ["model=atlas", [2]],
+    ["model=atlas&provider=acme", [2]],
+    ["model=atlas&provider=other", []],
+    ["model=unknown&provider=(unattributed)", [4]],
+    ["has=unpriced", [4]],
+    ["has=late", []],
+    ["has=failed_check", []],
+    ["has=orphan", [5]],
+    ["has=orphan&status=success", [5]],
+    ["has=orphan&status=failed", []],
+    ["min_cost_usd=0", [4, 3, 2, 1]],
+    ["min_cost_usd=0.3", [3, 2]],
+    ["min_cost_usd=0.300000000001", [2]],
+    ["min_cost_usd=2", [2]],
+    ["min_cost_usd=1000000", []],
+    ["from=2026-11-21", [4, 3, 2]],
+    ["to=2026-11-20", [1]],
+    [`to=${at()}`, [2, 1]],
+    [`from=${at(-1)}&to=${at()}`, [2]],
+    [`q=${runId(1)}`, [1]],
+    [`q=${runId(1)}&status=failed`, []],
+    [`q=${runId(9)}`, []],
+    ["q=0004", [4]],
+    // A part of an id is looked for in the last day, unless told otherwise.
+    ["q=0001", []],
+    ["q=0001&from=2026-11-01", [1]],
+    ["limit=2", [4, 3]],
+  ];
+  for (const [query, numbers] of expected) assertEquals(await numbersOf(h, query), numbers, query);
+});
+
+Deno.test("run list: pages go on where the one before ended, and a default window stays where it began", async () => {
+  await using h = await Harness.open();
+  for (let n = 1; n <= 7; n++) {
+    await h.post("/v1/runs", aRun(n, { started_at: at(n < 3 ? 0 : n) }));
+  }
+  const pages: number[][] = [];
+  const windows = new Set<string>();
+  let cursor: string | null = "";
+  while (cursor !== null) {
+    const more: string = cursor === "" ? "" : `&cursor=${cursor}`;
+    const { json, text } = await h.getSettled(`/v1/runs?limit=3&q=000${more}`);
+    assert(Array.isArray(json.runs), text);
+    pages.push(json.runs.map(({ id }: { id: string }) => Number(id.slice(-2))));
+    windows.add(JSON.stringify(json.window));
+    cursor = json.cursor;
+    // The clock goes on, and with it the end of the last 24 hours; so do the runs.
+    h.nowMs += DAY_MS / 2;
+    await h.post("/v1/runs", aRun(90 + pages.length, { started_at: at(h.nowMs - NOON) }));
+  }
+  assertEquals(pages, [[7, 6, 5], [4, 3, 2], [1]]);
+  assertEquals([...windows], [
+    JSON.stringify({ from: at(-DAY_MS), to: null, defaulted: true }),
+  ]);
+});
+
+Deno.test("run list: another team's runs are never on it, and only a key that may read gets it", async () => {
+  await using h = await Harness.open();
+  const other = await h.addTeam("free");
+  for (const key of [h.key, other.key]) {
+    await h.post("/v1/runs", aRun(1, { agent: key === h.key ? "ours" : "theirs" }), { key });
+  }
+  await h.post("/v1/runs", aRun(2), { key: other.key });
+  const agentsOf = async (key: string, query: string) =>
+    (await h.getSettled(`/v1/runs?${query}`, { key })).json.runs
+      .map(({ agent }: { agent: string }) => agent);
+  assertEquals(await agentsOf(h.key, ""), ["ours"]);
+  assertEquals(await agentsOf(other.key, ""), ["researcher", "theirs"]);
+  assertEquals(await agentsOf(h.key, `q=${runId(1)}`), ["ours"]);
+  assertEquals(await agentsOf(h.key, `q=${runId(2)}`), []);
+  assertEquals(await agentsOf(h.key, "agent=theirs"), []);
+  const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });
+  assertEquals((await h.get("/v1/runs", { key: ingest })).status, 403);
+});
