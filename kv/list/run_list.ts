@@ -18,7 +18,7 @@ import {
 import { inTime } from "../deadline.ts";
 import { keys, type RunIndexKind } from "../keys.ts";
 import { agentPart, costPartsFrom, customerPart, featurePart } from "../pipeline/run_index.ts";
-import { isStored, readHeads } from "../runs/heads.ts";
+import { isStored, readHeads, type SummarizedHead } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
 import { Budget } from "./budget.ts";
 import { modelParts } from "./model_parts.ts";
@@ -26,10 +26,13 @@ import { comparePlaces, IndexPlaces, JoinedPlaces, type Place, type Places } fro
 import { Walk } from "./walk.ts";
 
 /** Rows that one page may read to find its runs; each read counts as some more. */
-export const PAGE_ROWS_MAX = 3_000;
+export const PAGE_ROWS_MAX = 2_000;
 
 /** Runs whose parts are held at once: an output may have half a megabyte. */
 const RUNS_PER_READ = 40;
+
+/** Runs of one of the reads that go on at once. */
+const RUNS_SIDE_BY_SIDE = 10;
 
 /** Rows that a run mostly has. */
 const ROWS_PER_RUN = 4;
@@ -111,8 +114,13 @@ async function readRows(
   query: RunsQuery,
   places: readonly RunPosition[],
 ): Promise<RunListRow[]> {
-  const heads = await readHeads(store, team, places.map(({ run }) => run));
-  return heads.flatMap(({ id, head, summary }, i) => {
+  // Runs that lie far apart take a read each: some at once are soonest there.
+  const groups: Promise<readonly SummarizedHead[]>[] = [];
+  for (let at = 0; at < places.length; at += RUNS_SIDE_BY_SIDE) {
+    const ids = places.slice(at, at + RUNS_SIDE_BY_SIDE).map(({ run }) => run);
+    groups.push(readHeads(store, team, ids));
+  }
+  return (await Promise.all(groups)).flat().flatMap(({ id, head, summary }, i) => {
     if (!isStored(head)) return [];
     const row = listRowOf(id, head, summary);
     return isListed(row, places[i]?.at ?? 0, query) ? [row] : [];

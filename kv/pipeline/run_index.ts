@@ -1,7 +1,7 @@
 /**
  * The index of runs: by agent, customer, feature, model, status, kind, magnitude of their cost and what
- * is special of them, each in the order of their starts. Runs without an opening have no start: they are found as orphans alone,
- * by the arrival of their first part.
+ * is special of them, each in the order of their starts. Runs without an opening have no start: they are
+ * found as orphans alone, by the arrival of their first part.
  *
  * @module
  */
@@ -18,8 +18,14 @@ import { keyPart } from "./rollups.ts";
 /** Characters of a model's name in a key, and of them those that stand there as they are if it is longer. */
 const MODEL_CHARS = { max: 200, kept: 150 } as const;
 
-/** Magnitudes that are told apart: from a thousandth of a dollar to a thousand dollars. */
-const COST_DIGITS = { min: 9, max: 16 } as const;
+/** Digits of costs that are told apart: from a tenth of a cent to thousands of dollars. */
+const COST_DIGITS = { min: 10, max: 16 } as const;
+
+/** All magnitudes of costs, from the least to the greatest. */
+const COST_PARTS = Array.from(
+  { length: COST_DIGITS.max - COST_DIGITS.min + 1 },
+  (_, i) => [1, 2, 5].map((first) => partOf(COST_DIGITS.min + i, first)),
+).flat();
 
 /** The rows under which a run is found, by the text of their keys. */
 export function indexRows(
@@ -83,19 +89,24 @@ export function featurePart(feature: string): string {
   return keyPart({ kind: "feature", value: feature });
 }
 
-/** The magnitude of a cost that is not 0, as the part of a key: its digits in picodollars. */
+/** The magnitude of a cost that is not 0, as the part of a key: 1, 2 or 5 and so many digits. */
 export function costPart(cost: Picodollars): string {
   const { min, max } = COST_DIGITS;
-  return String(Math.min(max, Math.max(min, `${cost}`.length))).padStart(2, "0");
+  const text = `${cost}`;
+  if (text.length < min) return partOf(min, 1);
+  if (text.length > max) return partOf(max, 5);
+  const first = Number(text[0]);
+  return partOf(text.length, first < 2 ? 1 : first < 5 ? 2 : 5);
 }
 
 /** All magnitudes of costs that may be as much as this one or more. */
 export function costPartsFrom(cost: Picodollars): string[] {
-  const parts: string[] = [];
-  for (let digits = Number(costPart(cost)); digits <= COST_DIGITS.max; digits++) {
-    parts.push(costPart(10n ** BigInt(digits - 1)));
-  }
-  return parts;
+  const least = costPart(cost);
+  return COST_PARTS.filter((part) => part >= least);
+}
+
+function partOf(digits: number, first: number): string {
+  return `${digits}`.padStart(2, "0") + first;
 }
 
 /** A model as the part of a key: its name first, so that it is found whoever provided it. */

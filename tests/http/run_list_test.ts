@@ -30,7 +30,7 @@ Deno.test("run list: a row says what the run's record says, and what it can be l
   await h.post("/v1/runs", aRun(1, { ...labels, metadata: { a: 1 }, goal: "g" }));
   const events = [aCall(1, "atlas", 1_000), aCall(2, "unknown", 5)];
   await h.post(`/v1/runs/${runId(1)}/events`, { events });
-  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ finished_at: at(-1), output: "x" }));
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ finished_at: at(-1), output: { x: 1 } }));
   await h.worker.idle();
   h.nowMs += 5;
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(3)] });

@@ -5,7 +5,7 @@ import type { Team, TeamId } from "../../domain/credentials.ts";
 import type { RunListStore } from "../../domain/run/run_list.ts";
 import { Budget } from "../../kv/list/budget.ts";
 import { createRunListStore, readPage } from "../../kv/list/run_list.ts";
-import { modelPart, modelPrefix } from "../../kv/pipeline/run_index.ts";
+import { costPart, costPartsFrom, modelPart, modelPrefix } from "../../kv/pipeline/run_index.ts";
 import type { Store } from "../../kv/store.ts";
 import { Archive } from "../support/archive.ts";
 import { NOON } from "../support/harness.ts";
@@ -106,7 +106,7 @@ Deno.test("run list: a run that is deleted or goes by age leaves no row of the i
   const kinds = rows.map((key) => `${String(key[2])} ${String(key[3])}`);
   assertEquals(kinds.toSorted(), [
     'agent ["agent","a"]',
-    "cost 09",
+    "cost 101",
     'customer ["customer","c"]',
     'feature ["feature","f"]',
     "has late",
@@ -163,4 +163,15 @@ Deno.test("run list: a model is found whoever provided it, also under the longes
   assertEquals(await numbers({ model: long, provider: "p" }), [2]);
   assertEquals(await numbers({ model: `${long}x` }), [3]);
   assertEquals(await numbers({ model: "m" }), []);
+});
+
+Deno.test("run list: a cost is found from any lesser one on, and from few that are more", () => {
+  const amount = fc.tuple(fc.integer({ min: 1, max: 9_999 }), fc.nat(20))
+    .map(([first, digits]) => BigInt(first) * 10n ** BigInt(digits));
+  fc.assert(fc.property(amount, amount, (cost, min) => {
+    const isFound = costPartsFrom(min).includes(costPart(cost));
+    if (cost >= min) assert(isFound);
+    const isTold = min >= 2n * 10n ** 9n && cost < 5n * 10n ** 15n;
+    if (isTold && 5n * cost < 2n * min) assert(!isFound);
+  }));
 });
