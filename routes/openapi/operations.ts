@@ -6,6 +6,7 @@ import { HEARTBEAT_OPERATIONS } from "./heartbeats.ts";
 import { KEY_OPERATIONS } from "./keys.ts";
 import { RATE_CARD_OPERATIONS } from "./rate_card.ts";
 import { REPRICE_OPERATIONS } from "./reprice.ts";
+import { RUN_LISTS } from "./run_list.ts";
 import { RUN_READS } from "./run_reads.ts";
 import { RUN_OPERATIONS } from "./runs.ts";
 import { SERVICE_OPERATIONS } from "./service.ts";
@@ -14,6 +15,7 @@ import { SPEND_OPERATIONS } from "./spend.ts";
 /** All of them; within a resource by their place here. */
 export const OPERATIONS: readonly Operation[] = [
   ...RUN_OPERATIONS,
+  ...RUN_LISTS,
   ...RUN_READS,
   ...HEARTBEAT_OPERATIONS,
   ...AGENT_OPERATIONS,

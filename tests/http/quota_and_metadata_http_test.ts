@@ -11,7 +11,7 @@ const ID = runId(1);
 
 /** Every route of the specification: its path and the methods it has. */
 const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] = [
-  ["/v1/runs", ["POST"]],
+  ["/v1/runs", ["GET", "HEAD", "POST"]],
   [`/v1/runs/${ID}`, ["GET", "HEAD", "DELETE"]],
   [`/v1/runs/${ID}/cost`, ["GET", "HEAD"]],
   [`/v1/runs/${ID}/events`, ["POST"]],
