@@ -20,13 +20,20 @@ import { keys, type RunIndexKind } from "../keys.ts";
 import { agentPart, costPartsFrom, customerPart, featurePart } from "../pipeline/run_index.ts";
 import { isStored, readHeads, type SummarizedHead } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
+import { Turns } from "../turns.ts";
 import { Budget } from "./budget.ts";
 import { modelParts } from "./model_parts.ts";
 import { comparePlaces, IndexPlaces, JoinedPlaces, type Place, type Places } from "./places.ts";
 import { Walk } from "./walk.ts";
 
-/** Rows that one page may read to find its runs; each read counts as some more. */
+/**
+ * Rows that one page may read of runs it does not show, more or less: each read counts as some more, and
+ * for each run that it may show there are a few besides.
+ */
 export const PAGE_ROWS_MAX = 2_000;
+
+/** Pages read at once: there is one thread that reads, and what each holds meanwhile may be large. */
+const PAGES_AT_ONCE = 4;
 
 /** Runs whose parts are held at once: an output may have half a megabyte. */
 const RUNS_PER_READ = 40;
@@ -42,9 +49,13 @@ const TOP: Place = { at: Number.MAX_SAFE_INTEGER, run: "" };
 
 /** Creates the store that lists of runs are read from. */
 export function createRunListStore(store: Store): RunListStore {
+  const turns = new Turns();
+  let pages = 0;
   return {
-    page: (team, query, after, limit) =>
-      inTime(readPage(store, team.id, query, after, limit), store.deadlines),
+    page(team, query, after, limit) {
+      const read = () => readPage(store, team.id, query, after, limit);
+      return inTime(turns.take(String(pages++ % PAGES_AT_ONCE), read), store.deadlines);
+    },
   };
 }
 
@@ -55,7 +66,7 @@ export async function readPage(
   query: RunsQuery,
   after: RunPosition | null,
   limit: number,
-  budget: Budget = new Budget(PAGE_ROWS_MAX),
+  budget: Budget = new Budget(PAGE_ROWS_MAX + limit * ROWS_PER_RUN),
 ): Promise<RunListPage> {
   if (judgeId("run", query.q) === "valid") return await readOne(store, team, query, after);
   const parts = await partsOf(store, team, query, budget, limit);
@@ -67,8 +78,9 @@ export async function readPage(
       const next = walk.isEnd ? null : walk.passed;
       return { rows, next, searchedTo: next?.at ?? null };
     }
-    budget.spend(some.length * ROWS_PER_RUN);
-    rows.push(...await readRows(store, team, query, some));
+    const shown = await readRows(store, team, query, some);
+    rows.push(...shown);
+    if (shown.length < some.length) budget.spend((some.length - shown.length) * ROWS_PER_RUN);
     // Each read is of no more runs than are missing, so a full page ends with the last one.
     if (rows.length === limit) {
       const isLast = await walk.next() === null && walk.isEnd;

@@ -91,6 +91,25 @@ Deno.test("run list: runs that come, end and go while it is read hide and double
   );
 });
 
+Deno.test("run list: a page of the most runs is full, and pages that are read at once are all right", async () => {
+  await using temp = await TempStore.open();
+  const runs = runsOf(temp.store);
+  const count = 1_010;
+  await Promise.all(
+    Array.from({ length: count }, (_, n) => open(runs, n, { startedAt: NOON + n })),
+  );
+  await projectAll(temp.store);
+  const { page } = createRunListStore(temp.store);
+  const pages = await Promise.all(Array.from({ length: 9 }, () => page(TEAM, ALL, null, 1_000)));
+  for (const { rows, next, searchedTo } of pages) {
+    assertEquals([rows.length, next?.run, searchedTo], [1_000, run(10), null]);
+    assertEquals(rows[0]?.id, run(count - 1));
+  }
+  const last = { at: NOON + 10, run: run(10) };
+  assertEquals((await page(TEAM, ALL, last, 10)).rows.length, 10);
+  assertEquals((await page(TEAM, ALL, last, 10)).next, null);
+});
+
 Deno.test("run list: a run that is deleted or goes by age leaves no row of the index", async () => {
   await using temp = await TempStore.open();
   const archive = new Archive(temp.store);
