@@ -65,6 +65,7 @@ Deno.test("every curl example of the API document is accepted", async () => {
     "200 DELETE /v1/customers/:customer_id",
     "200 GET /v1/deletions/:id",
     "201 POST /v1/keys",
+    "200 GET /openapi.json",
   ]);
 });
 
