@@ -42,23 +42,33 @@ export interface RateSpec {
 
 /** The four rates as they are sent and shown: dollars per million tokens. */
 export interface RateFields {
+  /** Input tokens. */
   readonly input_usd_per_million: number;
+  /** Output tokens. */
   readonly output_usd_per_million: number;
+  /** Input tokens read from a cache; as input when absent. */
   readonly cached_input_usd_per_million: number | undefined;
+  /** Input tokens written to a cache; as input when absent. */
   readonly cache_write_usd_per_million: number | undefined;
 }
 
 /** One of `tiers`. */
 export interface TierFields extends RateFields {
+  /** A longer call pays the tier's rates. */
   readonly above_input_tokens: number;
 }
 
 /** The body without the inside of its tiers. */
 export interface RateBody extends RateFields {
+  /** Provider it is for; any when absent. */
   readonly provider: string | undefined;
+  /** Model it is for. */
   readonly model: string;
+  /** From when it is in force, unix milliseconds; always when absent. */
   readonly effective_from: number | undefined;
+  /** Why it is so, for people. */
   readonly note: string | undefined;
+  /** Rates of longer calls. */
   readonly tiers: readonly Readonly<Record<string, unknown>>[] | undefined;
 }
 

@@ -22,11 +22,17 @@ export interface RepriceRequest {
   readonly dryRun: boolean;
 }
 
+/** The fields of the body. */
 export interface RepriceBody {
+  /** Model whose calls are priced anew. */
   readonly model: string;
+  /** Provider they were sent with; any when absent. */
   readonly provider: string | undefined;
+  /** Runs that started then or later, unix milliseconds. */
   readonly from: number | undefined;
+  /** Runs that started before, unix milliseconds. */
   readonly to: number | undefined;
+  /** Whether only to say what would change. */
   readonly dry_run: boolean | undefined;
 }
 
