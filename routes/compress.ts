@@ -13,7 +13,8 @@ const WHOLE = /^(application\/json|text\/html|text\/plain)\b/;
 
 /**
  * Whether a route's answers are compressed: those of reads. Answers to ingest calls are a few hundred
- * bytes, and compressing them takes longer than storing what they answer.
+ * bytes, and compressing them takes as long as all the rest of the call (`docs/PERFORMANCE.md`), which
+ * is why the runtime does not compress by itself.
  */
 export function isCompressed({ method, requires }: Pick<Route, "method" | "requires">): boolean {
   return method === "GET" && requires?.scope !== "ingest";

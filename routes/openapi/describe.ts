@@ -65,6 +65,8 @@ export interface Example {
   readonly status: number;
   /** JSON as a value; anything else as its text. */
   readonly answer: unknown;
+  /** The answer is a stream without an end: only how it begins is looked at. */
+  readonly endless?: boolean;
   /** Ids of operations whose examples come first. */
   readonly needs?: readonly string[];
 }
