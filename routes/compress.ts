@@ -25,7 +25,8 @@ export function compressed(handle: Handle): Handle {
   return async (c) => {
     const response = await handle(c);
     const { status, headers } = response;
-    if (response.body === null || !WHOLE.test(headers.get("content-type") ?? "")) return response;
+    // Its body is not touched: as a stream it would leave in chunks, without its length.
+    if (status !== 200 || !WHOLE.test(headers.get("content-type") ?? "")) return response;
     headers.append("Vary", "Accept-Encoding");
     if (!takesGzip(c)) return response;
     const bytes = await response.bytes();

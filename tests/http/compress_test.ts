@@ -41,9 +41,11 @@ Deno.test("a read is compressed for who takes gzip, and is the same inside", asy
   const plain = await wire(h, path, {});
   assertEquals(plain.headers["content-encoding"], undefined);
   assertEquals(plain.headers.vary, "Accept-Encoding");
+  assertEquals(plain.headers["content-length"], String(plain.bytes.length));
   for (const accepted of ["gzip", "deflate, GZIP;q=0.5, br", "gzip, deflate, br, zstd"]) {
     const small = await wire(h, path, { "Accept-Encoding": accepted });
     assertEquals([small.status, small.headers["content-encoding"]], [200, "gzip"]);
+    assertEquals(small.headers["content-length"], String(small.bytes.length));
     assertEquals(small.headers.vary, "Accept-Encoding");
     assertEquals(small.headers["content-type"], "application/json");
     assert(small.bytes.length * 4 < plain.bytes.length);
