@@ -4,7 +4,9 @@ import { type Call, type Content, nameOf, type PlacedCall, type Response } from 
 import { fieldsOf, FieldTable, Prose, sentField, waysOf } from "./fields.tsx";
 
 /** Everything about a call: what it takes, an example, what it answers. */
-export function CallSection({ placed }: { readonly placed: PlacedCall }) {
+export function CallSection(
+  { placed, again }: { readonly placed: PlacedCall; readonly again: string },
+) {
   const { method, path, call } = placed;
   return (
     <section id={call.operationId}>
@@ -15,7 +17,7 @@ export function CallSection({ placed }: { readonly placed: PlacedCall }) {
         <b>{call.summary}.</b> <Prose text={call.description} />
       </p>
       <p class="soft">
-        {access(call)} Repeating it: <a href="#repeating">{call["x-idempotency"]}</a>.
+        {access(call)} Sent again: {again}
       </p>
       <Parameters call={call} />
       <Body call={call} />

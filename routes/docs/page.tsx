@@ -1,8 +1,8 @@
 /** The API's description as a page for people: one file, no script, nothing from elsewhere. */
 import { createHash } from "node:crypto";
 import { CallSection } from "./call.tsx";
-import { callsOf, type Document } from "./document.ts";
-import { fieldsOf, FieldTable, Prose } from "./fields.tsx";
+import { callsOf, type Document, type Schema } from "./document.ts";
+import { fieldsOf, FieldTable, Prose, sentField } from "./fields.tsx";
 import { STYLE } from "./style.ts";
 
 /** What a browser may load for the page: its own style, and nothing else. */
@@ -41,7 +41,7 @@ function Page({ document }: Whole) {
           <code>U</code> is the endpoint and <code>K</code> the header with the key:
         </p>
         <pre>{SETTING}</pre>
-        <p class="soft">Fields marked * are required.</p>
+        <p class="soft">Fields marked * must be sent, and are in every answer.</p>
         <Contents document={document} />
         <Calls document={document} />
         <Shared document={document} />
@@ -68,7 +68,7 @@ function Contents({ document }: Whole) {
       ))}
       <p>
         <a href="#errors">Errors</a> · <a href="#headers">Headers</a> ·{" "}
-        <a href="#repeating">Repeating calls</a> · <a href="#answers">Answers</a>
+        <a href="#answers">Answers</a>
       </p>
     </nav>
   );
@@ -81,7 +81,12 @@ function Calls({ document }: Whole) {
       <h2>{name}</h2>
       <p class="soft">{description}</p>
       {calls.filter(({ call }) => call.tags.includes(name))
-        .map((placed) => <CallSection placed={placed} />)}
+        .map((placed) => (
+          <CallSection
+            placed={placed}
+            again={document["x-idempotency-classes"][placed.call["x-idempotency"]] ?? ""}
+          />
+        ))}
     </>
   ));
 }
@@ -113,8 +118,6 @@ function Shared({ document }: Whole) {
         of={Object.entries(document.components.headers)
           .map(([name, { description }]) => [name, description])}
       />
-      <h2 id="repeating">Repeating calls</h2>
-      <Meanings of={Object.entries(document["x-idempotency-classes"])} />
     </>
   );
 }
@@ -138,6 +141,20 @@ function Meanings({ of }: { readonly of: readonly (readonly [string, string])[] 
   );
 }
 
+/** What holds for objects of one type. */
+function Case({ part }: { readonly part: Schema }) {
+  const type = part.if?.properties?.type?.const;
+  if (type === undefined || part.then === undefined) return null;
+  return (
+    <>
+      <h4>
+        when the type is <code>{String(type)}</code>
+      </h4>
+      <FieldTable fields={fieldsOf(part.then).map(sentField)} />
+    </>
+  );
+}
+
 function Schemas({ document }: Whole) {
   return (
     <>
@@ -151,6 +168,7 @@ function Schemas({ document }: Whole) {
           {schema.enum === undefined
             ? <FieldTable fields={fieldsOf(schema)} />
             : <p>{schema.enum.map((word) => <code>{String(word)}</code>)}</p>}
+          {schema.allOf?.map((part) => <Case part={part} />)}
         </section>
       ))}
     </>

@@ -27,18 +27,19 @@ import type { ErrorCode } from "../../domain/errors.ts";
 import type { Schema } from "../../domain/input/schemas.ts";
 import type { Route } from "../context.ts";
 import type { HeaderName } from "./headers.ts";
+import { NOTES } from "./json_schema.ts";
 
 /** Parameters or fields by name. */
 export type Fields = Readonly<Record<string, z.ZodType>>;
 
 /** What becomes of a call that is sent again. */
 export const IDEMPOTENCY = {
-  read: "Changes nothing.",
-  id: "Stored once under the id that the client sends: again it answers 200 and changes nothing.",
-  item: "Each item is stored once under its own id; repeats are counted and dropped.",
-  content: "Again, with the same content, it changes nothing.",
-  target: "Again, it finds its work done and changes nothing.",
-  none: "Each call does its work anew.",
+  read: "nothing changes.",
+  id: "stored once under the id that the client sends; again it is 200 and changes nothing.",
+  item: "each item is stored once under its own id; repeats are counted and dropped.",
+  content: "with the same content it changes nothing.",
+  target: "it finds its work done and changes nothing.",
+  none: "it does its work anew.",
 } as const;
 
 /** One of {@link IDEMPOTENCY}. */
@@ -52,6 +53,8 @@ export interface Answer {
   readonly schema?: z.ZodType;
   /** Media type, `application/json` where absent. */
   readonly type?: string;
+  /** The same in other media types. */
+  readonly also?: Readonly<Record<string, z.ZodType>>;
   /** Headers besides those that every answer of such a route has. */
   readonly headers?: readonly HeaderName[];
 }
@@ -114,7 +117,7 @@ export type Tag = keyof typeof TAGS;
 
 /** A body's schema with a note for each field that needs one. */
 export function bodyOf<T>(schema: Schema<T>, notes: { readonly [name in keyof T]?: string }) {
-  return (schema as unknown as z.ZodType).meta({ notes });
+  return (schema as unknown as z.ZodType).meta({ [NOTES]: notes });
 }
 
 /** The answers of a write that the client repeats under one id: 202 first, 200 ever after. */

@@ -168,11 +168,17 @@ function exampleOf({ type }: JsonSchema, text: string): unknown {
 
 function answersPart({ answers, example }: Operation, route: Route, book: SchemaBook): Part {
   return Object.fromEntries(answers.map((answer) => {
-    const { status, description, schema, type = "application/json" } = answer;
+    const { status, description, schema, type = "application/json", also = {} } = answer;
     const shown = status === example.status ? { example: example.answer } : {};
-    const content = schema === undefined
-      ? {}
-      : { content: { [type]: { schema: book.write(schema), ...shown } } };
+    const others = Object.entries(also).map((
+      [name, other],
+    ) => [name, { schema: book.write(other) }]);
+    const content = schema === undefined ? {} : {
+      content: {
+        [type]: { schema: book.write(schema), ...shown },
+        ...Object.fromEntries(others),
+      },
+    };
     return [status, { description, headers: answerHeaders(answer, route), ...content }];
   }));
 }

@@ -23,6 +23,14 @@ const heartbeat = z.object({
   duration_ms: z.number().meta({ type: "integer" }).nullable().describe("Null after a `start`."),
 }).meta({ id: "Heartbeat" });
 
+const pinged = z.object({
+  id: idOf("run"),
+  agent: z.string(),
+  status: heartbeatStatus,
+  received_at: instant,
+  cost_usd: dollars.optional().describe("Only when the ping told a cost or a model."),
+}).meta({ id: "Ping" });
+
 const label = z.string().max(LABEL_CHARS_MAX).optional();
 const tokens = count.optional();
 
@@ -117,6 +125,7 @@ export const HEARTBEAT_OPERATIONS: readonly Operation[] = [
       description: "Stored, now or before.",
       schema: z.string(),
       type: "text/plain",
+      also: { "application/json": pinged },
       headers: ["X-Run-Id", "Cache-Control", "Idempotent-Replayed", "Runledger-Dropped"],
     }],
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],

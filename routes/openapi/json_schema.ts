@@ -1,6 +1,9 @@
 /** From Zod schemas to the JSON Schemas of one document, each named one standing there once. */
 import { z } from "zod";
 
+/** Where a schema's meta data has the notes for its fields: no field has such a name. */
+export const NOTES = "x-notes";
+
 /** A JSON Schema as a plain object. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -14,12 +17,11 @@ export class SchemaBook {
     const { properties, $defs = {} } = z.toJSONSchema(z.object({ value: schema }), {
       io: "input",
       unrepresentable: "any",
-      override: ({ jsonSchema }) => addNotes(jsonSchema),
     });
     for (const [name, definition] of Object.entries($defs)) {
-      this.#named.set(name, relinked(definition));
+      this.#named.set(name, finished(definition));
     }
-    return relinked(properties?.value ?? {});
+    return finished(properties?.value ?? {});
   }
 
   /** The named schemas, in the order of their names. */
@@ -28,18 +30,19 @@ export class SchemaBook {
   }
 }
 
-/** Puts the notes of a body (see `bodyOf`) to its fields. */
-function addNotes(schema: Record<string, unknown>): void {
-  const notes = schema.notes as Record<string, string> | undefined;
-  if (notes === undefined) return;
-  delete schema.notes;
-  const properties = schema.properties as Record<string, Record<string, unknown>>;
-  for (const [name, note] of Object.entries(notes)) {
-    properties[name] = { ...properties[name], description: note };
-  }
+/** A schema as the document has it: references lead to its named ones, notes stand with their fields. */
+function finished(schema: unknown): JsonSchema {
+  const text = JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/');
+  return JSON.parse(text, (_, value) => value?.[NOTES] === undefined ? value : withNotes(value));
 }
 
-/** A schema whose references lead to where the document keeps named ones. */
-function relinked(schema: unknown): JsonSchema {
-  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
+/** Puts the notes of a body (see `bodyOf`) to its fields. */
+function withNotes(
+  { [NOTES]: notes, ...schema }: Record<string, Record<string, unknown>>,
+): JsonSchema {
+  const noted = Object.entries(notes ?? {}).map(([name, description]) => {
+    const field = schema.properties?.[name] as JsonSchema;
+    return [name, { ...field, description }];
+  });
+  return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(noted) } };
 }

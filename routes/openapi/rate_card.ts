@@ -13,6 +13,7 @@ import {
   nextCursor,
   sentInstant,
 } from "./fields.ts";
+import { NOTES } from "./json_schema.ts";
 
 const rates = {
   input_usd_per_million: dollars,
@@ -71,7 +72,7 @@ const tier = bodyOf(tierBody, {
 const putBody = (rateBody as unknown as z.ZodObject)
   .extend({ tiers: z.array(tier).max(RATE_TIERS_MAX).nullish() })
   .meta({
-    notes: {
+    [NOTES]: {
       provider: "Whoever serves the model when absent.",
       model: "As calls name it, whatever its case.",
       effective_from: "Always in force when absent.",

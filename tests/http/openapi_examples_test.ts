@@ -154,6 +154,17 @@ function assertHeaders(operation: Operation, { headers, status }: Answer): void 
   assert(headers.has("x-request-id"), operation.id);
 }
 
+Deno.test("a ping that asks for JSON gets what is described", async () => {
+  await using h = await Harness.open();
+  const headers = { Accept: "application/json" };
+  const at = schemaOf(operationOf("ping"), 200, "application/json");
+  for (const query of ["agent=nightly", "agent=nightly&model=gpt-4o&input_tokens=9"]) {
+    const answer = await h.get(`/v1/ping?${query}`, { headers });
+    assertEquals(answer.status, 200);
+    assertEquals(judgeClosed(at, answer.json), null);
+  }
+});
+
 Deno.test("an example that is sent again is answered as its class says", async (t) => {
   await using h = await Harness.open();
   for (const operation of OPERATIONS.filter(({ method }) => method !== "GET")) {
