@@ -138,7 +138,7 @@ function difference(shown: unknown, real: unknown, where = ""): string | null {
 
 /** Headers that the platform sets, and those of the page's own. */
 const NOT_OURS = new Set([
-  ...["content-type", "content-length", "content-encoding", "date", "vary"],
+  ...["content-type", "content-length", "date", "vary"],
   ...["content-security-policy", "x-content-type-options", "referrer-policy"],
 ]);
 

@@ -114,19 +114,18 @@ Deno.test("the document is the same text each time, from one start to the next",
 Deno.test("the document needs no credential, may be kept, and is 304 while it is the same", async () => {
   await using h = await Harness.open();
   for (const path of ["/openapi.json", "/docs"]) {
-    const plain = { "Accept-Encoding": "identity" };
-    const first = await h.get(path, { key: null, headers: plain });
+    const first = await h.get(path, { key: null });
     assertEquals(first.status, 200);
     assertEquals(first.headers.get("cache-control"), "public, max-age=300");
     const tag = first.headers.get("etag") ?? "";
     assertMatch(tag, /^"[0-9a-f]{32}"$/);
     for (const known of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
-      const again = await h.get(path, { key: null, headers: { ...plain, "If-None-Match": known } });
+      const again = await h.get(path, { key: null, headers: { "If-None-Match": known } });
       assertEquals([again.status, again.text, again.headers.get("etag")], [304, "", tag]);
     }
     const other = await h.get(path, {
       key: null,
-      headers: { ...plain, "If-None-Match": '"other"' },
+      headers: { "If-None-Match": '"other"' },
     });
     assertEquals([other.status, other.text], [200, first.text]);
   }

@@ -34,6 +34,8 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   ["/v1/usage", ["GET", "HEAD"]],
   ["/healthz", ["GET", "HEAD"]],
   ["/readyz", ["GET", "HEAD"]],
+  ["/openapi.json", ["GET", "HEAD"]],
+  ["/docs", ["GET", "HEAD"]],
 ];
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
