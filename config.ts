@@ -5,7 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import { z } from "zod";
-import { developmentKey, isTeamKey } from "./domain/credentials.ts";
+import { developmentKey, isOperatorKey, isTeamKey } from "./domain/credentials.ts";
 import { type Region, REGIONS } from "./domain/run/ids.ts";
 import { type Tier, TIER_NAMES } from "./domain/plan/tiers.ts";
 import { parseMailServer } from "./mail.ts";
@@ -19,6 +19,8 @@ export interface Config {
   readonly kv: string;
   /** First team's key, or null to have one minted on an empty store. */
   readonly key: string | null;
+  /** The operator's key, or null for no operator. */
+  readonly operatorKey: string | null;
   /** Plan of the first team, or null to leave it as it is. */
   readonly tier: Tier | null;
   /** Address of the first team's owner, or null to leave it as it is. */
@@ -41,6 +43,7 @@ export type ConfigResult =
 const PORT = "a port from 0 to 65535";
 /** Never the value itself: it is a secret. */
 const KEY = "apk_<region>_<32 lowercase hex digits>";
+const OPERATOR_KEY = "opk_<region>_<32 lowercase hex digits>";
 const KV = "a path, :memory: or an http(s) URL";
 
 const EMAIL = "an e-mail address";
@@ -58,6 +61,7 @@ const settings = z.object({
   RUNLEDGER_KV: z.string().min(1, KV).refine((text) => !/^(?!https?:)\w{2,}:\/\//.test(text), KV)
     .default("./data/runledger.kv"),
   RUNLEDGER_KEY: z.string().regex(/^apk_[a-z]{2}_[0-9a-f]{32}$/, KEY).optional(),
+  RUNLEDGER_OPERATOR_KEY: z.string().regex(/^opk_[a-z]{2}_[0-9a-f]{32}$/, OPERATOR_KEY).optional(),
   RUNLEDGER_QUEUE: z.enum(ON_OFF, `one of ${ON_OFF.join(", ")}`).default("on"),
   RUNLEDGER_OWNER_EMAIL: z.email(EMAIL).optional(),
   RUNLEDGER_SMTP_URL: z.string().refine((text) => parseMailServer(text) !== null, SMTP).optional(),
@@ -120,6 +124,7 @@ function toConfig(values: z.infer<typeof settings>, dev: boolean): Config {
     region,
     kv: values.RUNLEDGER_KV,
     key: values.RUNLEDGER_KEY ?? (dev ? shared : null),
+    operatorKey: values.RUNLEDGER_OPERATOR_KEY ?? null,
     tier: values.RUNLEDGER_TIER ?? null,
     ownerEmail: values.RUNLEDGER_OWNER_EMAIL ?? null,
     smtpUrl: values.RUNLEDGER_SMTP_URL ?? null,
@@ -129,7 +134,14 @@ function toConfig(values: z.infer<typeof settings>, dev: boolean): Config {
   };
 }
 
-function keyProblems({ key, region, refusedKey, host }: Config): string[] {
+function keyProblems(config: Config): string[] {
+  const { operatorKey, region } = config;
+  const isOurs = operatorKey === null || isOperatorKey(operatorKey, region);
+  const wrong = isOurs ? [] : [`RUNLEDGER_OPERATOR_KEY must belong to region ${region}`];
+  return [...teamKeyProblems(config), ...wrong];
+}
+
+function teamKeyProblems({ key, region, refusedKey, host }: Config): string[] {
   if (key === null) return [];
   if (!isTeamKey(key, region)) return [`RUNLEDGER_KEY must belong to region ${region}`];
   return key !== refusedKey ? [] : [

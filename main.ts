@@ -1,6 +1,6 @@
 /** The process: settings, store, service, server, and the way down. */
 import { parseConfig } from "./config.ts";
-import { StorageUnavailable } from "./domain/errors.ts";
+import { Overloaded, StorageUnavailable } from "./domain/errors.ts";
 import { createRequestLimits } from "./domain/plan/rate_limit.ts";
 import type { Environment } from "./domain/ports.ts";
 import { TIMERS } from "./kv/deadline.ts";
@@ -31,6 +31,7 @@ const service = createService({
   environment,
   region: config.region,
   refusedSecret: config.refusedKey,
+  operatorKey: config.operatorKey,
   limits: createRequestLimits(TIMERS.now, (api) => slices?.bucketsFor(api)),
   mailer: config.smtpUrl === null ? null : createMailer(config.smtpUrl),
   log: log.write,
@@ -43,6 +44,7 @@ const server = listen();
 // Whatever bell was lost: once a minute the worker looks by itself.
 const clock = new AbortController();
 Deno.cron("wake the worker", "* * * * *", { signal: clock.signal }, () => service.worker.wake());
+Deno.cron("write down last uses", "* * * * *", { signal: clock.signal }, () => writeUses());
 service.sweep.start();
 const shutdown = stopOnSignals(drain, exit);
 globalThis.addEventListener("unhandledrejection", (event) => {
@@ -72,9 +74,18 @@ function listen(): RunningServer {
 async function drain(): Promise<void> {
   await server.drain();
   clock.abort();
-  await Promise.all([service.stop(), slices?.stop()]);
+  await Promise.all([service.stop(), slices?.stop(), writeUses(true)]);
   await store.close();
   log.flush();
+}
+
+/** Writes down when credentials were last used. What cannot be written now is written a minute later. */
+async function writeUses(all = false): Promise<void> {
+  try {
+    await service.credentials.writeUses(all);
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable || error instanceof Overloaded)) throw error;
+  }
 }
 
 /** Ends the process at once, with the log lines that are still gathered. */

@@ -20,9 +20,11 @@ import { createSweepStore } from "./kv/retention/sweep_store.ts";
 import { createRunStore } from "./kv/runs/run_store.ts";
 import { isReady, type Store } from "./kv/store.ts";
 import { createAgentStore } from "./kv/teams/agents.ts";
+import { createAuditLogStore } from "./kv/teams/audit_log.ts";
 import { createCredentialStore } from "./kv/teams/credentials.ts";
 import { createNoticeStore } from "./kv/teams/notices.ts";
 import { createRateCardStore } from "./kv/teams/rate_cards.ts";
+import { createTeamStore } from "./kv/teams/teams.ts";
 import { createUsageStore } from "./kv/teams/usage.ts";
 import { createApp } from "./routes/app.ts";
 import type { AppDeps, Facts } from "./routes/context.ts";
@@ -34,6 +36,8 @@ export interface ServiceOptions {
   readonly region: Region;
   /** A secret that must not work here. */
   readonly refusedSecret: string | null;
+  /** The operator's key; null or absent for no operator. */
+  readonly operatorKey?: string | null;
   /** What requests are counted by. */
   readonly limits: RequestLimits;
   /** Sends notices about quotas; null where no mail server is set. */
@@ -62,7 +66,9 @@ export interface Service {
 export function createService(options: ServiceOptions): Service {
   const { store, environment, region, refusedSecret, mailer, log } = options;
   const { now } = environment;
-  const credentials = createCredentialStore(store, environment, { region, refusedSecret });
+  const { operatorKey = null } = options;
+  const secrets = { region, refusedSecret, operatorKey };
+  const credentials = createCredentialStore(store, environment, secrets);
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
   const commits = new TeamCommits(store);
@@ -87,6 +93,8 @@ export function createService(options: ServiceOptions): Service {
     runs: createRunStore(store, rateCards),
     runList: createRunListStore(store),
     credentials,
+    teams: createTeamStore(store, environment, region, () => credentials.forget()),
+    auditLog: createAuditLogStore(store),
     spend: createSpendStore(store),
     usage: createUsageStore(store),
     agents: createAgentStore(store),

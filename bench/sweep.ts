@@ -6,6 +6,7 @@
  */
 import { cutoffOf, type Horizon } from "../domain/retention/retention.ts";
 import type { Team, TeamId } from "../domain/credentials.ts";
+import { planOf } from "../domain/plan/tiers.ts";
 import { keys } from "../kv/keys.ts";
 import { openBeside } from "../kv/open.ts";
 import { getMany, listRows, type Store } from "../kv/store.ts";
@@ -77,7 +78,7 @@ async function countDue(store: Store, horizon: Horizon): Promise<number> {
   const [first] = await getMany(store, [keys.firstTeam()]);
   const id = first?.value as TeamId;
   const [entry] = await getMany(store, [keys.team(id)]);
-  const before = cutoffOf((entry?.value as Team).tier, horizon, Date.now());
+  const before = cutoffOf(planOf(entry?.value as Team), horizon, Date.now());
   return (await listRows(store, keys.expiries(id, horizon, before, null))).length;
 }
 

@@ -36,7 +36,7 @@ export async function createTeams(store: Store, count: number): Promise<void> {
   for (let n = 2; n <= count; n++) {
     const team = await createTeam(store, "enterprise");
     secret = Uint8Array.fromHex(hexOf(n));
-    const created = await credentials.create(team, SPEC);
+    const created = await credentials.create(team, SPEC, "bench");
     if (created.secret !== keyOf(n)) throw new Error(`Team ${n} got another key than is sent`);
   }
 }

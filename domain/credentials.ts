@@ -7,7 +7,7 @@ import { type Parsed, type Problem, refuse } from "./errors.ts";
 import { isRegion, type Region } from "./run/ids.ts";
 import { show } from "./input/text.ts";
 import type { Rate } from "./plan/token_bucket.ts";
-import type { Tier } from "./plan/tiers.ts";
+import type { Planned } from "./plan/tiers.ts";
 
 /** What a team key may be allowed to do. */
 export const SCOPES = ["ingest", "read", "admin"] as const;
@@ -19,17 +19,19 @@ export type Scope = typeof SCOPES[number];
 export type TeamId = string & { readonly __brand: "TeamId" };
 
 /** Who is billed and whose data it is. */
-export interface Team {
-  /** Identifier, part of every key of the team's data. */
+export interface Team extends Planned {
+  /** Identifier, part of every key of the team's data. It says nothing about any other team's. */
   readonly id: TeamId;
   /** Name for people. */
   readonly name: string;
-  /** Plan. */
-  readonly tier: Tier;
   /** Where notices are sent; absent when nobody is to get them. */
   readonly ownerEmail?: string;
   /** Request rate in place of the plan's (decision 36). */
   readonly rate?: Rate;
+  /** Unix milliseconds; absent on teams of before this was kept. */
+  readonly createdAt?: number;
+  /** Since when every call of it is refused, unix milliseconds; absent while it is served. */
+  readonly suspendedAt?: number;
 }
 
 /** Who makes a request: a team by one of its credentials. */
@@ -39,13 +41,26 @@ export interface Principal {
   /** The team it belongs to. */
   readonly team: Team;
   /** What it may do. */
-  readonly grant: Grant;
+  readonly grant: Grant | OperatorGrant;
 }
 
 /** What a credential may do: a key has scopes, a ping token belongs to one agent. */
 export type Grant =
   | { readonly kind: "api_key"; readonly scopes: readonly Scope[] }
   | { readonly kind: "ping_token"; readonly agent: string };
+
+/** What the operator's key may do: look after teams, and touch the data of none. */
+export interface OperatorGrant {
+  /** Tells it from those of teams. */
+  readonly kind: "operator";
+}
+
+/** The operator of the service: under this team its own actions are kept, and it has no data. */
+export const OPERATOR: Principal = {
+  credentialId: "operator",
+  team: { id: "operator" as TeamId, name: "operator", tier: "enterprise" },
+  grant: { kind: "operator" },
+};
 
 /** A credential as lists show it: never the secret. */
 export interface CredentialRecord {
@@ -57,8 +72,19 @@ export interface CredentialRecord {
   readonly grant: Grant;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** Unix milliseconds; null while it works. */
+  /** When somebody revoked it, unix milliseconds; null while nobody has. */
   readonly revokedAt: number | null;
+  /** When it stops because it was replaced, unix milliseconds; absent while it was not. */
+  readonly endsAt?: number;
+  /** The credential that replaced it. */
+  readonly replacedBy?: string;
+  /** The credential that it replaced. */
+  readonly replaces?: string;
+}
+
+/** Whether a credential works at an instant, unix milliseconds. */
+export function isLive({ revokedAt, endsAt = Infinity }: CredentialRecord, nowMs: number): boolean {
+  return revokedAt === null && nowMs < endsAt;
 }
 
 /** The key that `--dev` creates. Everybody knows it, so it works on loopback addresses only. */
@@ -74,6 +100,11 @@ const SECRET = /^(?:apk|ping|opk)_([a-z]{2})_[0-9a-f]{32}$/;
 /** Whether a text looks like a team key of this region; says nothing about whether it exists. */
 export function isTeamKey(text: string, region: Region): boolean {
   return text.startsWith(`apk_${region}_`) && SECRET.test(text);
+}
+
+/** Whether a text looks like an operator key of this region; says nothing about whether it works. */
+export function isOperatorKey(text: string, region: Region): boolean {
+  return text.startsWith(`opk_${region}_`) && SECRET.test(text);
 }
 
 /** The one refusal for every credential that is absent, malformed, unknown or revoked. */
@@ -96,31 +127,63 @@ export function parseSecret(text: string | null, endpoint: Region): Parsed<strin
 
 /** What a route asks of a credential. */
 export interface Requirement {
-  /** Scope a team key needs. */
-  readonly scope: Scope;
+  /** Scope a team key needs; null where no team key will do. */
+  readonly scope: Scope | null;
   /** Whether ping tokens may call it (decision 2). */
   readonly pingTokens: boolean;
+  /** Whether the operator may call it. */
+  readonly operator: boolean;
 }
 
 /** Why a principal may not call a route; null when it may. */
-export function refusalOf(principal: Principal, requirement: Requirement): Problem | null {
-  const { grant } = principal;
-  if (grant.kind === "ping_token") {
-    return requirement.pingTokens ? null : {
-      code: "scope_violation",
-      message: "A ping token may call only /v1/ping and /v1/heartbeats: use a team key here",
-    };
+export function refusalOf({ grant }: Principal, requirement: Requirement): Problem | null {
+  const { scope, pingTokens, operator } = requirement;
+  switch (grant.kind) {
+    case "ping_token":
+      return pingTokens ? null : TOKEN_REFUSAL;
+    case "operator":
+      return operator ? null : OPERATOR_REFUSAL;
+    case "api_key":
+      if (scope === null) return KEY_REFUSAL;
+      return grant.scopes.includes(scope) ? null : {
+        code: "forbidden",
+        message: `This key lacks the scope "${scope}": use or create one that has it`,
+      };
+    default:
+      return grant satisfies never;
   }
-  return grant.scopes.includes(requirement.scope) ? null : {
-    code: "forbidden",
-    message: `This key lacks the scope "${requirement.scope}": use or create one that has it`,
-  };
 }
 
+const TOKEN_REFUSAL: Problem = {
+  code: "scope_violation",
+  message: "A ping token may call only /v1/ping and /v1/heartbeats: use a team key here",
+};
+
+const OPERATOR_REFUSAL: Problem = {
+  code: "forbidden",
+  message: "The operator key looks after teams and sees no data of theirs: use a team key here",
+};
+
+const KEY_REFUSAL: Problem = {
+  code: "forbidden",
+  message: "Only the operator of this service may do this: a team key cannot",
+};
+
+/** Why nobody may speak for a team now; null when they may. */
+export function suspensionOf({ team }: Principal): Problem | null {
+  return team.suspendedAt === undefined ? null : SUSPENDED;
+}
+
+const SUSPENDED: Problem = {
+  code: "forbidden",
+  message: "This team is suspended, its data is kept: ask the operator of this service",
+};
+
 /** Why a principal may not speak for an agent; null when it may, or when no agent is named. */
-export function agentRefusalOf(principal: Principal, agent: unknown): Problem | null {
-  const { grant } = principal;
-  if (grant.kind === "api_key" || typeof agent !== "string" || agent === grant.agent) return null;
+export function agentRefusalOf({ grant }: Principal, agent: unknown): Problem | null {
+  if (grant.kind !== "ping_token" || typeof agent !== "string" || agent === grant.agent) {
+    return null;
+  }
   return {
     code: "scope_violation",
     message: `This ping token belongs to agent ${show(grant.agent)} and cannot speak ` +

@@ -97,6 +97,21 @@ export const RATE_ROWS_MAX = 1_000;
 /** Default rows on one page of the rate card. */
 export const RATES_PER_PAGE = { default: 200, max: 1_000 } as const;
 
+/** Credentials, teams or entries of the audit log on one page. */
+export const ADMIN_PER_PAGE = { default: 100, max: 500 } as const;
+
+/** Hours that the old secret of a rotated credential goes on working (decision 4): at most a week. */
+export const OVERLAP_HOURS = { default: 24, max: 168 } as const;
+
+/** Characters of a team's name, shown in lists. */
+export const TEAM_NAME_CHARS_MAX = 128;
+
+/** Requests a second, or at once, that can be set for one team: more than one instance answers. */
+export const OWN_RATE_MAX = 1_000_000;
+
+/** The most that any limit set for one team can be; what is to have none is left without. */
+export const OWN_LIMIT_MAX = 1_000_000_000;
+
 /** How much faster and larger the control API's bucket is than the plan's (decision 36). */
 export const CONTROL_RATE_FACTOR = 2;
 

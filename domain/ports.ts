@@ -20,6 +20,8 @@ import type { AgentPage, AgentRecord, AgentsQuery } from "./run/agents.ts";
 import type { RunId } from "./run/ids.ts";
 import type { StoredRun } from "./run/record.ts";
 import type { RollupKind, RollupRow } from "./spend/rollup.ts";
+import type { KeyPage, KeysQuery } from "./teams/key_list.ts";
+import type { RotateOutcome } from "./teams/rotation.ts";
 import type { Notice, NoticeName, SendOutcome } from "./plan/notice.ts";
 
 /** The outcome of a call that may create an agent. */
@@ -120,7 +122,7 @@ export interface RateCardStore extends RateCards {
    */
   put(team: Team, spec: RateSpec, by: string): Promise<PutRateOutcome>;
   /** Deletes an own row; null when the team has none of that id. */
-  delete(team: Team, id: string): Promise<OwnRate | null>;
+  delete(team: Team, id: string, by: string): Promise<OwnRate | null>;
 }
 
 /** The roll-ups: what the runs of each day come to. */
@@ -157,15 +159,30 @@ export interface CredentialSpec {
 export interface CredentialStore {
   /** Whose secret this is; null when unknown or revoked. */
   find(secret: string): Principal | null | Promise<Principal | null>;
-  /** Creates a credential. The secret is in this answer and nowhere else. */
+  /**
+   * Creates a credential. The secret is in this answer and nowhere else.
+   *
+   * @param by who does it, for the audit log: the identifier of a credential
+   */
   create(
-    team: Team,
+    team: Pick<Team, "id">,
     spec: CredentialSpec,
+    by: string,
   ): Promise<{ readonly record: CredentialRecord; readonly secret: string }>;
-  /** The team's credentials, oldest first. */
-  list(team: Team): Promise<CredentialRecord[]>;
+  /** A page of the team's credentials, oldest first. */
+  list(team: Team, query: KeysQuery): Promise<KeyPage>;
   /** Revokes one; null when the team has none of that id. Repeating changes nothing. */
-  revoke(team: Team, id: string): Promise<CredentialRecord | null>;
+  revoke(team: Team, id: string, by: string): Promise<CredentialRecord | null>;
+  /**
+   * Replaces one by a new one; null when the team has none of that id.
+   *
+   * @param overlapMs milliseconds for which the old secret goes on working
+   */
+  rotate(team: Team, id: string, overlapMs: number, by: string): Promise<RotateOutcome>;
+  /** Looks at every credential and team again before it is let in: something of them changed. */
+  forget(): void;
+  /** Writes down when credentials were last used, where that is due; with `all` in any case. */
+  writeUses(all?: boolean): Promise<void>;
 }
 
 /** The time and the randomness of the process. */

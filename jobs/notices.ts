@@ -9,7 +9,7 @@ import { StorageUnavailable } from "../domain/errors.ts";
 import { newNotice, type Notice, type NoticeName, taken, tried } from "../domain/plan/notice.ts";
 import { noticeText, percentsReached } from "../domain/plan/quota.ts";
 import type { Mailer, NoticeStore, ReadNotice } from "../domain/ports.ts";
-import { TIERS } from "../domain/plan/tiers.ts";
+import { planOf } from "../domain/plan/tiers.ts";
 import { monthOf } from "../domain/time.ts";
 import { Alarm } from "./alarm.ts";
 
@@ -117,7 +117,7 @@ export class NoticeJob {
     const { store, mailer, now } = this.#deps;
     const team = await store.team(id);
     if (team === null) return;
-    const included = TIERS[team.tier].eventsPerMonth;
+    const included = planOf(team).eventsPerMonth;
     const nowMs = now();
     for (const month of new Set([monthOf(nowMs - LATE_MS), monthOf(nowMs)])) {
       const used = await store.used(id, month);

@@ -9,13 +9,14 @@ import { fail } from "./answer.ts";
 import type { AppDeps, Facts, Guard, Handle, Route } from "./context.ts";
 import { getAgent, listAgents } from "./agents.ts";
 import { compressed, isCompressed } from "./compress.ts";
+import { listAudit } from "./audit_log.ts";
 import { deleteCustomer, deleteRun, getDeletion } from "./deletions.ts";
 import { appendEvents } from "./events.ts";
 import { finishRun } from "./finish.ts";
 import { healthz, readyz, SHUTTING_DOWN } from "./health.ts";
 import { sendHeartbeat } from "./heartbeats.ts";
-import { createKey, listKeys, revokeKey } from "./keys.ts";
 import { describeApi, showDocs } from "./openapi.ts";
+import { createKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 import { readJsonBody } from "./guards/body.ts";
 import { requireCredential, requireScope } from "./guards/credential.ts";
 import { requireHost } from "./guards/host.ts";
@@ -30,6 +31,7 @@ import { getReprice, listReprices, startReprice } from "./reprice.ts";
 import { listRuns } from "./run_list.ts";
 import { getRun, openRun } from "./runs.ts";
 import { getSpend, getUnpriced } from "./spend.ts";
+import { changeTeam, createTeam, createTeamKey, getTeam, listTeams } from "./teams.ts";
 import { getUsage } from "./usage.ts";
 
 /** Every route, with what it asks of a credential. */
@@ -47,6 +49,13 @@ export function routeTable(deps: AppDeps): Route[] {
     route("POST", "/v1/keys", key("admin"), createKey(deps)),
     route("GET", "/v1/keys", key("admin"), listKeys(deps)),
     route("DELETE", "/v1/keys/:id", key("admin"), revokeKey(deps)),
+    route("POST", "/v1/keys/:id/rotate", key("admin"), rotateKey(deps)),
+    route("GET", "/v1/audit", keyOrOperator("admin"), listAudit(deps)),
+    route("POST", "/v1/teams", OPERATOR_ONLY, createTeam(deps)),
+    route("GET", "/v1/teams", OPERATOR_ONLY, listTeams(deps)),
+    route("GET", "/v1/teams/:id", OPERATOR_ONLY, getTeam(deps)),
+    route("PATCH", "/v1/teams/:id", OPERATOR_ONLY, changeTeam(deps)),
+    route("POST", "/v1/teams/:id/keys", OPERATOR_ONLY, createTeamKey(deps)),
     route("GET", "/v1/rate-card", key("admin"), listRates(deps)),
     route("PUT", "/v1/rate-card", key("admin"), putRate(deps)),
     route("GET", "/v1/rate-card/match", key("admin"), matchRate(deps)),
@@ -83,7 +92,8 @@ export function createApp(deps: AppDeps): Hono<Facts> {
   return app;
 }
 
-const KEY_OR_TOKEN: Requirement = { scope: "ingest", pingTokens: true };
+const KEY_OR_TOKEN: Requirement = { scope: "ingest", pingTokens: true, operator: false };
+const OPERATOR_ONLY: Requirement = { scope: null, pingTokens: false, operator: true };
 
 function route(
   method: Route["method"],
@@ -95,8 +105,14 @@ function route(
 }
 
 function key(scope: Scope): Requirement {
-  return { scope, pingTokens: false };
+  return { scope, pingTokens: false, operator: false };
 }
+
+function keyOrOperator(scope: Scope): Requirement {
+  return { scope, pingTokens: false, operator: true };
+}
+
+const WITH_BODY: ReadonlySet<Route["method"]> = new Set(["POST", "PUT", "PATCH"]);
 
 /** What a route's requests must pass, in the order of decision 2. */
 function guards(deps: AppDeps, room: Room, { method, requires }: Route): Guard[] {
@@ -110,7 +126,7 @@ function guards(deps: AppDeps, room: Room, { method, requires }: Route): Guard[]
       limitRate(deps, requires.scope === "ingest" ? "ingest" : "control"),
       requireScope(requires),
     ]),
-    ...(method === "POST" || method === "PUT"
+    ...(WITH_BODY.has(method)
       // Asked again: of many bodies that came at once, the first take the room.
       ? [readJsonBody(deps.bodyDeadlines, room), room.require]
       : []),

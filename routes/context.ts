@@ -12,13 +12,15 @@ import type {
 import type { RunListStore } from "../domain/run/run_list.ts";
 import type { RepriceStore } from "../domain/money/reprice_job.ts";
 import type { DeletionStore } from "../domain/retention/deletion.ts";
+import type { AuditLogStore } from "../domain/teams/audit_log.ts";
+import type { TeamStore } from "../domain/teams/team.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
 import type { Principal, Requirement } from "../domain/credentials.ts";
 import type { ErrorCode } from "../domain/errors.ts";
 import type { Region } from "../domain/run/ids.ts";
 import type { Body, ParseContext } from "../domain/input/parse.ts";
 import type { RequestLimits } from "../domain/plan/rate_limit.ts";
-import { TIERS } from "../domain/plan/tiers.ts";
+import { planOf } from "../domain/plan/tiers.ts";
 
 /** Facts of one request. Each is set by the guard of its name before the handler runs. */
 export interface Facts {
@@ -52,6 +54,8 @@ export interface AppDeps {
   readonly runs: RunStore;
   readonly runList: RunListStore;
   readonly credentials: CredentialStore;
+  readonly teams: TeamStore;
+  readonly auditLog: AuditLogStore;
   readonly spend: SpendStore;
   readonly usage: UsageStore;
   readonly agents: AgentStore;
@@ -73,7 +77,7 @@ export interface AppDeps {
 
 /** One row of the route table. */
 export interface Route {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   /** What a credential needs; `null` for routes open to everybody. */
   readonly requires: Requirement | null;
@@ -83,7 +87,7 @@ export interface Route {
 /** What parsing depends on besides the body. */
 export function parseContext(c: RequestContext): ParseContext {
   return {
-    metadataKeysMax: TIERS[c.get("principal").team.tier].metadataKeysMax,
+    metadataKeysMax: planOf(c.get("principal").team).metadataKeysMax,
     sdkWords: c.req.raw.headers.get("user-agent")?.startsWith("agentping-") ?? false,
   };
 }

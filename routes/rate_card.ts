@@ -6,8 +6,9 @@ import { type RawJson, rawOf } from "../domain/input/json.ts";
 import { LABEL_CHARS_MAX, RATES_PER_PAGE } from "../domain/limits.ts";
 import { parseQuery } from "../domain/input/ping.ts";
 import type { OwnRate } from "../domain/ports.ts";
-import { parseRate, usdPerMillion } from "../domain/money/rate_body.ts";
-import type { RateRow, Rates } from "../domain/money/rates.ts";
+import { parseRate } from "../domain/money/rate_body.ts";
+import { rowFields } from "../domain/money/rate_fields.ts";
+import type { RateRow } from "../domain/money/rates.ts";
 import { isText } from "../domain/input/rules.ts";
 import { formatInstant, parseInstant } from "../domain/time.ts";
 import { answer, answerWrite, fail } from "./answer.ts";
@@ -65,8 +66,8 @@ export function putRate({ rateCards }: AppDeps): Handle {
 
 export function deleteRate({ rateCards }: AppDeps): Handle {
   return async (c) => {
-    const { team } = c.get("principal");
-    const deleted = await rateCards.delete(team, c.req.param("id") ?? "");
+    const { team, credentialId } = c.get("principal");
+    const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
     return deleted === null ? fail(c, NO_SUCH_ROW) : answer(c, 200, ownJson(deleted));
   };
 }
@@ -86,30 +87,6 @@ function ownJson(rate: OwnRate): RawJson {
 function ownFields({ row, createdAt, createdBy, note }: OwnRate) {
   const created = { created_at: formatInstant(createdAt), created_by: createdBy };
   return { ...rowFields(row), ...created, note: note ?? null };
-}
-
-function rowFields({ id, source, provider, model, from, rates, tiers }: RateRow) {
-  return {
-    id,
-    source,
-    provider,
-    model,
-    effective_from: from === null ? null : formatInstant(from),
-    ...rateFields(rates),
-    tiers: tiers.map((tier) => ({
-      above_input_tokens: tier.aboveInputTokens,
-      ...rateFields(tier.rates),
-    })),
-  };
-}
-
-function rateFields({ input, output, cachedInput, cacheWrite }: Rates) {
-  return {
-    input_usd_per_million: usdPerMillion(input),
-    output_usd_per_million: usdPerMillion(output),
-    cached_input_usd_per_million: cachedInput === null ? null : usdPerMillion(cachedInput),
-    cache_write_usd_per_million: cacheWrite === null ? null : usdPerMillion(cacheWrite),
-  };
 }
 
 /** The package the default rows are from: its name may begin with an at sign, its version cannot. */

@@ -2,7 +2,7 @@
 import type { Notice } from "../domain/plan/notice.ts";
 import { parseUsageQuery, projectedUse, quotaState, spanOf } from "../domain/plan/quota.ts";
 import { rawOf } from "../domain/input/json.ts";
-import { TIERS } from "../domain/plan/tiers.ts";
+import { planOf } from "../domain/plan/tiers.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answer, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";
@@ -23,7 +23,7 @@ export function getUsage({ usage, environment }: AppDeps): Handle {
       usage.notices(team.id, month),
       usage.months(team.id, MONTHS_MAX),
     ]);
-    const included = TIERS[team.tier].eventsPerMonth;
+    const included = planOf(team).eventsPerMonth;
     const isLimited = included !== Infinity;
     const json = rawOf({
       month,

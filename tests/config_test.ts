@@ -28,6 +28,7 @@ Deno.test("settings: without any the service is private to this machine and mint
     smtpUrl: null,
     queue: true,
     dev: false,
+    operatorKey: null,
     refusedKey: null,
   });
 });
@@ -39,6 +40,7 @@ Deno.test("settings: each is read under its own name, others of the environment 
     RUNLEDGER_REGION: "us",
     RUNLEDGER_KV: "https://kv.example/db",
     RUNLEDGER_KEY: OWN_KEY.replace("eu", "us"),
+    RUNLEDGER_OPERATOR_KEY: `opk_us_${"0f".repeat(16)}`,
     RUNLEDGER_TIER: "free",
     RUNLEDGER_QUEUE: "off",
     RUNLEDGER_OWNER_EMAIL: "owner@example.org",
@@ -57,6 +59,7 @@ Deno.test("settings: each is read under its own name, others of the environment 
     smtpUrl: "smtps://owner%40example.org:p%40ss@mail.example.org:2465",
     queue: false,
     dev: false,
+    operatorKey: `opk_us_${"0f".repeat(16)}`,
     refusedKey: developmentKey("us"),
   });
 });
@@ -100,6 +103,7 @@ const WRONG: Record<string, readonly string[]> = {
   RUNLEDGER_REGION: ["fr", "EU", "eu "],
   RUNLEDGER_KV: ["ftp://x/y", "postgres://x"],
   RUNLEDGER_KEY: ["x", OWN_KEY.slice(1), `${OWN_KEY}0`, OWN_KEY.toUpperCase()],
+  RUNLEDGER_OPERATOR_KEY: ["x", OWN_KEY, `opk_eu_${"0F".repeat(16)}`, `opk_eu_${"0".repeat(31)}`],
   RUNLEDGER_OWNER_EMAIL: [
     "owner",
     "a@b",
@@ -147,6 +151,14 @@ Deno.test("settings: a key of the wrong region is told beside an unrelated probl
   const found = problems({ RUNLEDGER_KEY, PORT: "x" }).join("\n");
   assertStringIncludes(found, "PORT must be");
   assertStringIncludes(found, "RUNLEDGER_KEY must belong to region eu");
+});
+
+Deno.test("settings: an operator's key belongs to the region, and no problem repeats it", () => {
+  const RUNLEDGER_OPERATOR_KEY = `opk_eu_${"5ec5".repeat(8)}`;
+  assertEquals(config({ RUNLEDGER_OPERATOR_KEY }).operatorKey, RUNLEDGER_OPERATOR_KEY);
+  const found = problems({ RUNLEDGER_OPERATOR_KEY, RUNLEDGER_REGION: "us" }).join();
+  assertStringIncludes(found, "RUNLEDGER_OPERATOR_KEY must belong to region us");
+  assert(!found.includes("5ec5"));
 });
 
 Deno.test("settings: a wrong flag is told beside wrong settings", () => {

@@ -1,6 +1,7 @@
 /** `deno task sweep`: what the nightly sweep would remove, removes, or removed. */
 import { table } from "../bench/table.ts";
 import type { Team } from "../domain/credentials.ts";
+import { planOf } from "../domain/plan/tiers.ts";
 import { daysKept, type Horizon } from "../domain/retention/retention.ts";
 import {
   addSwept,
@@ -124,13 +125,16 @@ class Tally implements Disposable {
   }
 
   lines(): string[] {
-    return [...this.#teams.values()].flatMap(({ team: { id, tier }, counts }) => {
+    return [...this.#teams.values()].flatMap(({ team, counts }) => {
       const told = [...counts].flatMap(([horizon, of]) => {
         const text = countsText(of);
-        const days = daysKept(tier, horizon);
+        const days = daysKept(planOf(team), horizon);
         return text === "" ? [] : [`  ${horizon}, kept ${days} days: ${text}`];
       });
-      return [`${id} (${tier}): ${told.length === 0 ? "nothing is due" : ""}`.trimEnd(), ...told];
+      return [
+        `${team.id} (${team.tier}): ${told.length === 0 ? "nothing is due" : ""}`.trimEnd(),
+        ...told,
+      ];
     });
   }
 

@@ -22,7 +22,7 @@ export interface TierLimits {
   readonly recordDays: number;
 }
 
-/** The plans. This table is where their numbers are written; `Team.rate` overrides its rate. */
+/** The plans. This table is where their numbers are written; {@link planOf} says what a team has. */
 export const TIERS = {
   free: {
     requestsPerSecond: 100,
@@ -76,3 +76,27 @@ export type Tier = keyof typeof TIERS;
 
 /** All plans' names. */
 export const TIER_NAMES = Object.keys(TIERS) as [Tier, ...Tier[]];
+
+/** What may be set for one team, on the plan where these are as agreed. */
+export type OwnLimits = Partial<
+  Pick<
+    TierLimits,
+    "eventsPerMonth" | "metadataKeysMax" | "agentsMax" | "payloadDays" | "recordDays"
+  >
+>;
+
+/** The plan whose limits can be set for a team (decisions 36 and 38 to 40). */
+export const TIER_OF_OWN_LIMITS: Tier = "enterprise";
+
+/** Somebody on a plan. */
+export interface Planned {
+  /** Plan. */
+  readonly tier: Tier;
+  /** Limits in place of the plan's; only on {@link TIER_OF_OWN_LIMITS}. */
+  readonly limits?: OwnLimits;
+}
+
+/** What somebody's plan includes. A rate of its own is not in it: that is `Team.rate`. */
+export function planOf({ tier, limits }: Planned): TierLimits {
+  return limits === undefined ? TIERS[tier] : { ...TIERS[tier], ...limits };
+}

@@ -9,7 +9,7 @@
 import type { Metadata } from "../run/metadata.ts";
 import type { EventLedger } from "../run/ledger.ts";
 import type { Closing, Opening, RunParts } from "../run/run.ts";
-import { type Tier, TIERS } from "../plan/tiers.ts";
+import type { TierLimits } from "../plan/tiers.ts";
 
 /** Days that parts without an opening are kept (decision 18). */
 export const ORPHAN_DAYS = 7;
@@ -39,9 +39,11 @@ export type LedgerAges = Pick<EventLedger, "oldestAt" | "latestAt">;
 
 const DAY_MS = 86_400_000;
 
+/** What of a plan matters here. */
+export type DaysOfPlan = Pick<TierLimits, "payloadDays" | "recordDays">;
+
 /** Days that a plan keeps something; `Infinity` for ever. */
-export function daysKept(tier: Tier, horizon: Horizon): number {
-  const { payloadDays, recordDays } = TIERS[tier];
+export function daysKept({ payloadDays, recordDays }: DaysOfPlan, horizon: Horizon): number {
   switch (horizon) {
     case "tombstone":
       return TOMBSTONE_DAYS;
@@ -57,8 +59,8 @@ export function daysKept(tier: Tier, horizon: Horizon): number {
 }
 
 /** The instant before which something is due, unix milliseconds; `-Infinity` when nothing ever is. */
-export function cutoffOf(tier: Tier, horizon: Horizon, nowMs: number): number {
-  return nowMs - daysKept(tier, horizon) * DAY_MS;
+export function cutoffOf(plan: DaysOfPlan, horizon: Horizon, nowMs: number): number {
+  return nowMs - daysKept(plan, horizon) * DAY_MS;
 }
 
 /**
@@ -89,13 +91,13 @@ function latestOf({ opening, closing }: RunParts, { latestAt }: LedgerAges): num
 export function dueOf(
   parts: RunParts,
   ledger: LedgerAges,
-  tier: Tier,
+  plan: DaysOfPlan,
   nowMs: number,
 ): "payload" | "record" | null {
   const { horizon, since } = filingOf(parts, ledger);
-  if (since >= cutoffOf(tier, horizon, nowMs)) return null;
+  if (since >= cutoffOf(plan, horizon, nowMs)) return null;
   const last = parts.opening === null ? "orphan" : "record";
-  return latestOf(parts, ledger) < cutoffOf(tier, last, nowMs) ? "record" : "payload";
+  return latestOf(parts, ledger) < cutoffOf(plan, last, nowMs) ? "record" : "payload";
 }
 
 /** Whether two runs, or two states of one, are filed alike. */

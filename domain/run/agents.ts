@@ -8,16 +8,17 @@ import { type Parsed, type Problem, refuse } from "../errors.ts";
 import { parseQuery } from "../input/ping.ts";
 import { show } from "../input/text.ts";
 import type { RunSummary } from "../pipeline/summary.ts";
-import { type Tier, TIERS } from "../plan/tiers.ts";
+import { type Planned, planOf } from "../plan/tiers.ts";
 import type { RunId } from "./ids.ts";
 import type { RunStatus } from "./run.ts";
 
 /** Why a team may not have one more agent; null when it may. */
-export function agentCapRefusal(tier: Tier, agents: number): Problem | null {
-  const { agentsMax } = TIERS[tier];
+export function agentCapRefusal(team: Planned, agents: number): Problem | null {
+  const { agentsMax } = planOf(team);
   return agents < agentsMax ? null : {
     code: "agent_cap_reached",
-    message: `Cannot create another agent: the ${tier} plan has ${agentsMax} and all are in use; ` +
+    message:
+      `Cannot create another agent: the ${team.tier} plan has ${agentsMax} and all are in use; ` +
       "use an existing agent or change the plan",
     field: "agent",
   };

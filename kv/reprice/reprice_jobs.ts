@@ -15,12 +15,15 @@ import {
   type RepriceStore,
 } from "../../domain/money/reprice_job.ts";
 import type { Environment, RateCards } from "../../domain/ports.ts";
+import type { AuditEntry } from "../../domain/teams/audit_log.ts";
+import { formatInstant } from "../../domain/time.ts";
 import { JobWaiters } from "../job_waiters.ts";
 import { keys } from "../keys.ts";
 import { newName } from "../names.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
 import { RepriceWork } from "./reprice_work.ts";
 import { getMany, listRows, type Store } from "../store.ts";
+import { auditRows } from "../teams/audit_log.ts";
 import { Turns } from "../turns.ts";
 
 /** Jobs of a team that are kept when all are done. */
@@ -85,12 +88,35 @@ async function findOrMake(
         { key: versionKey, value: true },
         { key: keys.repriceJob(team, job.id), value: job },
         { key: keys.activeReprice(team, job.id), value: true },
+        ...auditRows(startedEntry(team, job)),
       ],
       deletes: old.map(({ id }) => keys.repriceJob(team, id)),
     });
     if (committed !== null) return { kind: "stored", job };
   }
   throw new StorageUnavailable("Cannot make a job: other writers were always first");
+}
+
+/** What the audit log says of a new job. */
+function startedEntry(
+  team: TeamId,
+  { id, spec, dryRun, createdAt, createdBy }: RepriceJob,
+): AuditEntry {
+  const [from, to] = [spec.from, spec.to].map((ms) => ms === null ? null : formatInstant(ms));
+  return {
+    at: createdAt,
+    team,
+    actor: createdBy,
+    action: "reprice.started",
+    target: id,
+    details: {
+      model: spec.model,
+      provider: spec.provider,
+      from: from ?? null,
+      to: to ?? null,
+      dry_run: dryRun,
+    },
+  };
 }
 
 /** A team's jobs, newest first. */

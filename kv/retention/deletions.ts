@@ -11,6 +11,7 @@ import type {
   RunDeletion,
 } from "../../domain/retention/deletion.ts";
 import type { RunId } from "../../domain/run/ids.ts";
+import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import { inTime } from "../deadline.ts";
 import { JobWaiters } from "../job_waiters.ts";
 import { keys } from "../keys.ts";
@@ -20,6 +21,7 @@ import type { TeamCommits } from "../pipeline/team_commits.ts";
 import { isStored } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import { getMany, listRows, type Store } from "../store.ts";
+import { auditRows } from "../teams/audit_log.ts";
 import { Turns } from "../turns.ts";
 import { CustomerWork } from "./customer_work.ts";
 import { purge } from "./purge.ts";
@@ -71,8 +73,10 @@ async function deleteOne(
     made = [];
     if (!isStored(run.head)) return null;
     const { change, receipt } = await deleteRun(store, team, run, { deletedAt: nowMs, by });
-    if (receipt !== null) made = [receipt];
-    return change;
+    if (receipt === null) return change;
+    made = [receipt];
+    const sets = [...change.rows.sets, ...auditRows(deletedEntry(team, receipt, by))];
+    return { ...change, rows: { ...change.rows, sets } };
   });
   const [receipt] = made;
   const [mark, ...inserted] = await getMany(store, [
@@ -83,6 +87,19 @@ async function deleteOne(
   if (receipt !== undefined) return { kind: "stored", receipt };
   const known = tombstoneOf(inserted.map(({ value }) => value));
   return known === null || known.by === null ? null : { kind: "replayed", receipt: known };
+}
+
+/** What the audit log says of a deleted run. */
+function deletedEntry(team: TeamId, receipt: RunDeletion, actor: string): AuditEntry {
+  const { run, deletedAt, events } = receipt;
+  const target = run;
+  return { at: deletedAt, team, actor, action: "run.deleted", target, details: { events } };
+}
+
+/** What it says of a job: not whom it deletes, since it is kept for longer than anything of them. */
+function jobEntry(team: TeamId, { id, createdAt, createdBy }: CustomerDeletion): AuditEntry {
+  const [at, actor] = [createdAt, createdBy];
+  return { at, team, actor, action: "customer.deleted", target: id, details: {} };
 }
 
 function newJob(customer: string, createdBy: string, nowMs: number): CustomerDeletion {
@@ -121,6 +138,7 @@ async function findOrMake(
         { key: versionKey, value: true },
         { key: keys.deletion(team, job.id), value: job },
         { key: keys.activeDeletion(team, job.id), value: true },
+        ...auditRows(jobEntry(team, job)),
       ],
     });
     if (committed !== null) return { kind: "stored", job };

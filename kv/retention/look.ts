@@ -9,7 +9,7 @@
 import type { TeamId } from "../../domain/credentials.ts";
 import { cutoffOf, dueOf, filingOf } from "../../domain/retention/retention.ts";
 import { NOTHING_SWEPT, type SweepCounts } from "../../domain/retention/sweep.ts";
-import type { Tier } from "../../domain/plan/tiers.ts";
+import { type Planned, planOf } from "../../domain/plan/tiers.ts";
 import { keyText } from "../writer/group.ts";
 import { keys } from "../keys.ts";
 import type { Change } from "../pipeline/team_commits.ts";
@@ -31,7 +31,7 @@ export interface Look {
 /** Whose runs are looked at, when, and how much of one run goes at once. */
 export interface Looking {
   /** Whose runs. */
-  readonly team: { readonly id: TeamId; readonly tier: Tier };
+  readonly team: Planned & { readonly id: TeamId };
   /** The time, unix milliseconds. */
   readonly nowMs: number;
   /** Rows of one run's payload after which the rest is left to the next look. */
@@ -62,13 +62,14 @@ export async function lookAt(
 
 async function removalOf(
   store: Store,
-  { team: { id: team, tier }, nowMs, rowsMax }: Looking,
+  { team: { id: team, ...planned }, nowMs, rowsMax }: Looking,
   run: SummarizedHead,
 ): Promise<{ readonly counts: SweepCounts; readonly removal: Removal }> {
   const { head, ledger } = run;
   if (!isStored(head)) return { counts: NOTHING_SWEPT, removal: nothing(run, []) };
+  const plan = planOf(planned);
   const filing = filingOf(head.parts, ledger);
-  switch (dueOf(head.parts, ledger, tier, nowMs)) {
+  switch (dueOf(head.parts, ledger, plan, nowMs)) {
     case null: {
       const removal = nothing(run, [keys.expiry(team, filing, run.id)]);
       return { counts: NOTHING_SWEPT, removal };
@@ -79,7 +80,7 @@ async function removalOf(
       return { counts: { ...NOTHING_SWEPT, events: removal.events, [whole]: 1 }, removal };
     }
     case "payload": {
-      const beforeMs = cutoffOf(tier, filing.horizon, nowMs);
+      const beforeMs = cutoffOf(plan, filing.horizon, nowMs);
       const { isAll, ...removal } = await removePayload(store, team, run, beforeMs, rowsMax);
       // Of a run with very many events some go at a time: it is counted with the last.
       const payloads = isAll ? 1 : 0;

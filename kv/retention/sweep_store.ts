@@ -4,6 +4,7 @@
  * @module
  */
 import type { Team } from "../../domain/credentials.ts";
+import { planOf } from "../../domain/plan/tiers.ts";
 import { cutoffOf, filingOf, type Horizon } from "../../domain/retention/retention.ts";
 import {
   addSwept,
@@ -73,7 +74,7 @@ interface Cursor {
 
 async function step(on: Step, from: Cursor | null): Promise<SweepStep> {
   const { store, team, horizon, nowMs, dryRun } = on;
-  const before = cutoffOf(team.tier, horizon, nowMs);
+  const before = cutoffOf(planOf(team), horizon, nowMs);
   if (before === -Infinity) return { counts: NOTHING_SWEPT, next: null };
   const after = from?.after ?? null;
   const range = keys.expiries(team.id, horizon, before, after);

@@ -264,7 +264,7 @@ function addAgent(
   snapshot: AgentSnapshot,
   nowMs: number,
 ): Write | Problem {
-  const refusal = agentCapRefusal(team.tier, snapshot.count);
+  const refusal = agentCapRefusal(team, snapshot.count);
   if (refusal !== null) return refusal;
   const key = keys.agent(team.id, agent);
   const count = keys.agentCount(team.id);

@@ -11,6 +11,7 @@ import type { Team, TeamId } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
 import type { Environment, OwnRate, PutRateOutcome, RateCardStore } from "../../domain/ports.ts";
 import { isSameRate, rateCapRefusal, type RateSpec } from "../../domain/money/rate_body.ts";
+import { rowFields } from "../../domain/money/rate_fields.ts";
 import { createRateCard } from "../../domain/money/rate_card.ts";
 import type { RateCard, RateRow } from "../../domain/money/rates.ts";
 import { inTime } from "../deadline.ts";
@@ -18,6 +19,7 @@ import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
 import { getMany, listRows, newName, type Store } from "../store.ts";
 import { Turns } from "../turns.ts";
+import { auditRows } from "./audit_log.ts";
 
 /**
  * Cards remembered, by number and by rows, and for how long they are not looked at again: half of
@@ -90,7 +92,7 @@ export function createRateCardStore(
     card: (team) => cards.get(team.id)?.card ?? loading.get(team.id) ?? load(team),
     rows: async (team) => (await inTime(readRates(store, team.id), store.deadlines)).rates,
     put: (team, spec, by) => changing(team, () => writer.put(team.id, spec, by)),
-    delete: (team, id) => changing(team, () => writer.delete(team.id, id)),
+    delete: (team, id, by) => changing(team, () => writer.delete(team.id, id, by)),
   };
 }
 
@@ -119,12 +121,22 @@ class RateWriter {
       const refusal = known === null ? rateCapRefusal(count) : null;
       if (refusal !== null) return { kind: "refused", problem: refusal };
       const rate = newRate(spec, by, this.#environment.now());
+      const before = known === null ? null : rowFields(known.row);
+      const details = { before, after: rowFields(rate.row) };
       const committed = await this.#store.writer.commit({
         team,
         checks: [{ key: keys.rates(team), versionstamp: head?.versionstamp ?? null }],
         sets: [
           { key, value: rate },
           { key: keys.rates(team), value: known === null ? count + 1 : count },
+          ...auditRows({
+            at: rate.createdAt,
+            team,
+            actor: by,
+            action: "rate.put",
+            target: rate.row.id,
+            details,
+          }),
         ],
       });
       return committed === null ? LOST : { kind: "stored", rate };
@@ -132,7 +144,7 @@ class RateWriter {
   }
 
   /** See {@link RateCardStore.delete}. */
-  delete(team: TeamId, id: string): Promise<OwnRate | null> {
+  delete(team: TeamId, id: string, by: string): Promise<OwnRate | null> {
     return this.#untilSettled(team, async () => {
       const { rates, version } = await readRates(this.#store, team);
       const rate = rates.find(({ row }) => row.id === id);
@@ -140,7 +152,17 @@ class RateWriter {
       const committed = await this.#store.writer.commit({
         team,
         checks: [{ key: keys.rates(team), versionstamp: version }],
-        sets: [{ key: keys.rates(team), value: rates.length - 1 }],
+        sets: [
+          { key: keys.rates(team), value: rates.length - 1 },
+          ...auditRows({
+            at: this.#environment.now(),
+            team,
+            actor: by,
+            action: "rate.deleted",
+            target: id,
+            details: { before: rowFields(rate.row) },
+          }),
+        ],
         deletes: [keys.rate(team, nameOf(rate.row))],
       });
       return committed === null ? LOST : rate;

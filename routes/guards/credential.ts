@@ -5,6 +5,7 @@ import {
   type Principal,
   refusalOf,
   type Requirement,
+  suspensionOf,
 } from "../../domain/credentials.ts";
 import { keyOf } from "../../domain/input/ping.ts";
 import { ERRORS } from "../../domain/errors.ts";
@@ -54,12 +55,13 @@ async function atFixedTime(found: Promise<Principal | null> | null): Promise<Pri
 }
 
 /**
- * Lets a request through when its key has the scope that the route needs. Asked after the rate: a 403
- * is the answer to an authenticated request, which spends a token.
+ * Lets a request through when its team is served and its key has the scope that the route needs. Asked
+ * after the rate: a 403 is the answer to an authenticated request, which spends a token.
  */
 export function requireScope(requirement: Requirement): Guard {
   return (c) => {
-    const refused = refusalOf(c.get("principal"), requirement);
+    const principal = c.get("principal");
+    const refused = suspensionOf(principal) ?? refusalOf(principal, requirement);
     return refused === null ? null : fail(c, refused);
   };
 }

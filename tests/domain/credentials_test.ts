@@ -72,7 +72,7 @@ Deno.test("decision 2: a key may do exactly what its scopes say", () => {
   for (const has of SCOPES) {
     for (const scope of SCOPES) {
       const key = principal({ kind: "api_key", scopes: [has] });
-      const refused = refusalOf(key, { scope, pingTokens: true });
+      const refused = refusalOf(key, { scope, pingTokens: true, operator: false });
       assertEquals(refused?.code, has === scope ? undefined : "forbidden");
     }
   }
@@ -81,8 +81,11 @@ Deno.test("decision 2: a key may do exactly what its scopes say", () => {
 Deno.test("decision 2: a ping token may call only what ping tokens may", () => {
   const token = principal({ kind: "ping_token", agent: "a" });
   for (const scope of SCOPES) {
-    assertEquals(refusalOf(token, { scope, pingTokens: true }), null);
-    assertEquals(refusalOf(token, { scope, pingTokens: false })?.code, "scope_violation");
+    assertEquals(refusalOf(token, { scope, pingTokens: true, operator: false }), null);
+    assertEquals(
+      refusalOf(token, { scope, pingTokens: false, operator: false })?.code,
+      "scope_violation",
+    );
   }
 });
 

@@ -7,6 +7,7 @@ import { routeTable } from "../../routes/app.ts";
 import type { AppDeps } from "../../routes/context.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
 import { CARD, PRICE } from "../support/rate_cards.ts";
 import { REPRICE } from "../support/reprice.ts";
 import { bodyOf, type CredentialName, readRows, type Row } from "./bad_requests/rows.ts";
@@ -42,10 +43,10 @@ async function seed(h: Harness): Promise<Secrets> {
   for (const [path, body, key = h.key] of stored) {
     assertEquals((await h.post(path, body, { key })).status, 202, path);
   }
-  return { ...await addCredentials(h), other, full };
+  return { ...await addCredentials(h), other, full, operator: OPERATOR_KEY };
 }
 
-async function addCredentials(h: Harness): Promise<Omit<Secrets, "other" | "full">> {
+async function addCredentials(h: Harness): Promise<Omit<Secrets, "other" | "full" | "operator">> {
   const made = (await h.post("/v1/keys", { kind: "api_key", name: "to revoke" })).json;
   assertEquals((await h.request("DELETE", `/v1/keys/${made.id}`)).status, 200);
   return {
@@ -136,7 +137,7 @@ function neglected({ log }: Harness): string[] {
 }
 
 Deno.test("decisions, section 2: every bad request is refused as named and changes no byte of the store", async (t) => {
-  await using h = await Harness.open();
+  await using h = await openWithOperator();
   const secrets = await seed(h);
   h.log.length = 0;
   for (const [file, rows] of readRows()) {

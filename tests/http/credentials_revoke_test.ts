@@ -61,7 +61,7 @@ Deno.test("decision 4: another instance refuses a revoked key within 10 s", asyn
   const { id, secret } = await makeKey(h);
   // This request makes the serving instance remember the key.
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: secret })).status, 404);
-  const revoked = await anotherInstance(h).revoke(h.team, id);
+  const revoked = await anotherInstance(h).revoke(h.team, id, "test");
   assertEquals(revoked?.revokedAt, h.nowMs);
   using _clock = monotonicClockAheadBy(NOTICED_WITHIN_MS);
   const after = await h.get(`/v1/runs/${runId(1)}`, { key: secret });
@@ -72,7 +72,7 @@ Deno.test("decision 4: using a key does not lengthen how long it is remembered",
   await using h = await Harness.open();
   const { id, secret } = await makeKey(h);
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: secret })).status, 404);
-  await anotherInstance(h).revoke(h.team, id);
+  await anotherInstance(h).revoke(h.team, id, "test");
   for (const ms of [2_500, 5_000, 7_500]) {
     using _clock = monotonicClockAheadBy(ms);
     await h.get(`/v1/runs/${runId(1)}`, { key: secret });
@@ -84,7 +84,7 @@ Deno.test("decision 4: using a key does not lengthen how long it is remembered",
 Deno.test("decision 4: a key made by another instance works here at once", async () => {
   await using h = await Harness.open();
   const spec = { name: "new", grant: { kind: "api_key", scopes: ["read"] } } as const;
-  const { secret } = await anotherInstance(h).create(h.team, spec);
+  const { secret } = await anotherInstance(h).create(h.team, spec, "test");
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: secret })).status, 404);
 });
 

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { developmentKey, type Scope, SCOPES } from "../../domain/credentials.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
+import { brokenCredentials } from "../support/broken_credentials.ts";
 import { type Answer, Harness, KEY } from "../support/harness.ts";
 
 const UNKNOWN = `apk_eu_${"f".repeat(32)}`;
@@ -101,8 +102,7 @@ Deno.test("decision 1: another region is told from the text alone, without a rea
   const find = (): never => {
     throw new Error("the store was asked");
   };
-  const unused = find;
-  const credentials = { find, create: unused, list: unused, revoke: unused };
+  const credentials = brokenCredentials(find);
   await using h = await Harness.open({ deps: { credentials } });
   for (const secret of [`apk_us_${HEX}`, `ping_us_${HEX}`, `opk_us_${HEX}`, `apk_zz_${HEX}`]) {
     for (const { method, path, body } of ROUTES) {

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHash } from "node:crypto";
 import { aHeartbeat, aRun, runId } from "../support/builders.ts";
+import { brokenCredentials } from "../support/broken_credentials.ts";
 import { Harness, KEY } from "../support/harness.ts";
 
 const basic = (user: string, password = "") => `Basic ${btoa(`${user}:${password}`)}`;
@@ -96,7 +97,7 @@ Deno.test("decision 3: a failure inside a request does not bring its secret into
   const fails = (): never => {
     throw new Error("broken");
   };
-  const credentials = { find: fails, create: fails, list: fails, revoke: fails };
+  const credentials = brokenCredentials(fails);
   await using h = await Harness.open({ deps: { credentials } });
   const answer = await h.get(`/v1/ping?agent=nightly&key=${KEY}`, { key: null });
   assertEquals(answer.status, 500);

@@ -60,6 +60,13 @@ const PROVOCATIONS: Record<ErrorCode, Provocation | string> = {
     act: post("/v1/runs", aRun(1, { agent: "other" })),
     field: "agent",
   },
+  credential_ended: {
+    act: async (h) => {
+      const { id } = (await h.post("/v1/keys", { kind: "api_key", name: "old" })).json;
+      await h.post(`/v1/keys/${id}/rotate`, {});
+      return await h.post(`/v1/keys/${id}/rotate`, {});
+    },
+  },
   payload_too_large: { act: post("/v1/runs", `{"pad":"${"x".repeat(1_048_576)}"}`) },
   unsupported_encoding: {
     act: (h) => h.post("/v1/runs", aRun(1), { headers: { "Content-Encoding": "br" } }),

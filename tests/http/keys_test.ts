@@ -5,6 +5,7 @@ import { Harness, KEY } from "../support/harness.ts";
 
 const API_KEY = { kind: "api_key", name: "ci server", scopes: ["ingest", "read"] };
 const PING_TOKEN = { kind: "ping_token", name: "backup host", agent: "nightly" };
+const NOT_ENDED = { revoked_at: null, ends_at: null, replaced_by: null, replaces: null };
 
 Deno.test("POST /v1/keys: an api_key is 201 with its secret and works at once", async () => {
   await using h = await Harness.open();
@@ -14,7 +15,7 @@ Deno.test("POST /v1/keys: an api_key is 201 with its secret and works at once", 
   assertEquals(answer.headers.get("cache-control"), "no-store");
   const { id, secret, ...fields } = answer.json;
   assertMatch(id, /^key_eu_[0-9a-f]{32}$/);
-  assertEquals(fields, { ...API_KEY, created_at: at(), revoked_at: null });
+  assertEquals(fields, { ...API_KEY, created_at: at(), ...NOT_ENDED });
   assertEquals((await h.post("/v1/runs", aRun(1), { key: secret })).status, 202);
   assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key: secret })).json.agent, "researcher");
   assertEquals((await h.get("/v1/keys", { key: secret })).status, 403);
@@ -26,7 +27,7 @@ Deno.test("POST /v1/keys: a ping_token is 201, belongs to its agent and pings", 
   assertEquals(answer.status, 201);
   const { id, secret, ...fields } = answer.json;
   assertMatch(id, /^key_eu_[0-9a-f]{32}$/);
-  assertEquals(fields, { ...PING_TOKEN, created_at: at(), revoked_at: null });
+  assertEquals(fields, { ...PING_TOKEN, created_at: at(), ...NOT_ENDED });
   assertEquals((await h.get("/v1/ping", { key: secret })).text, "OK\n");
   const other = aHeartbeat(2, { agent: "other" });
   assertEquals((await h.post("/v1/heartbeats", other, { key: secret })).status, 401);
@@ -90,7 +91,7 @@ Deno.test("GET /v1/keys lists all credentials, oldest first, without any secret"
   const answer = await h.get("/v1/keys");
   const [first, ...rest] = answer.json.keys;
   assertEquals([first.kind, first.scopes], ["api_key", ["ingest", "read", "admin"]]);
-  const expected = made.map(({ secret: _, ...fields }) => fields);
+  const expected = made.map(({ secret: _, ...fields }) => ({ ...fields, last_used_at: null }));
   assertEquals(rest, [{ ...expected[0], revoked_at: at(4_000) }, expected[1]]);
   for (const secret of [KEY, made[0].secret, made[1].secret]) {
     assert(!answer.text.includes(secret.slice(-32)));

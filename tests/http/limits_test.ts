@@ -288,8 +288,16 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
   ];
   /** In `rate_limit_test.ts`, `failed_credentials_test.ts` and `../domain/rate_limit_test.ts`. */
   const ofRequests = ["CONTROL_RATE_FACTOR", "RATE_TEAMS_MAX", "FAILED_TRIES"];
+  /** In `teams_test.ts` and `rotate_keys_test.ts`. */
+  const ofTeams = [
+    "ADMIN_PER_PAGE",
+    "OVERLAP_HOURS",
+    "TEAM_NAME_CHARS_MAX",
+    "OWN_RATE_MAX",
+    "OWN_LIMIT_MAX",
+  ];
   const here = EDGES.map(({ limit }) => limit);
-  const lists = [here, told, elsewhere, ofRates, ofRequests];
+  const lists = [here, told, elsewhere, ofRates, ofRequests, ofTeams];
   const covered: Set<string> = new Set(lists.flat());
   const missing = Object.keys(limits).filter((name) => !covered.has(name));
   assertEquals(missing, []);

@@ -1,10 +1,11 @@
 /** Methods on every route, and what a caller is told when the service cannot (42, 43). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/errors.ts";
-import type { CredentialStore, RunStore } from "../../domain/ports.ts";
+import type { RunStore } from "../../domain/ports.ts";
 import { routeTable } from "../../routes/app.ts";
 import type { AppDeps } from "../../routes/context.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
+import { brokenCredentials } from "../support/broken_credentials.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 
 const ID = runId(1);
@@ -20,6 +21,11 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   ["/v1/ping", ["GET", "HEAD"]],
   ["/v1/keys", ["GET", "HEAD", "POST"]],
   [`/v1/keys/key_eu_${"0".repeat(32)}`, ["DELETE"]],
+  [`/v1/keys/key_eu_${"0".repeat(32)}/rotate`, ["POST"]],
+  ["/v1/audit", ["GET", "HEAD"]],
+  ["/v1/teams", ["GET", "HEAD", "POST"]],
+  [`/v1/teams/${"0".repeat(26)}`, ["GET", "HEAD", "PATCH"]],
+  [`/v1/teams/${"0".repeat(26)}/keys`, ["POST"]],
   ["/v1/rate-card", ["GET", "HEAD", "PUT"]],
   ["/v1/rate-card/match", ["GET", "HEAD"]],
   [`/v1/rate-card/rate_${"0".repeat(26)}`, ["DELETE"]],
@@ -50,7 +56,7 @@ Deno.test("decision 43: the table of routes here is the table of the service", (
     path.replace(/(runs|keys)\/[a-z]+_eu_[0-9a-f]+|(rate-card|reprice)\/[a-z]+_.+/, "$1$2/:id")
       .replace("agents/nightly", "agents/:slug")
       .replace("customers/acme", "customers/:customer_id")
-      .replace(/deletions\/0+/, "deletions/:id")
+      .replace(/(deletions|teams)\/0+/, "$1/:id")
   );
   // Building the table calls nothing of what the handlers need.
   const served = routeTable({} as AppDeps).map(({ path }) => path);
@@ -148,7 +154,7 @@ for (const [name, send] of CALLS) {
 
 Deno.test("decision 42: without the store of credentials every call is 503", async () => {
   const fail = () => Promise.reject(new StorageUnavailable("no disk"));
-  const credentials: CredentialStore = { find: fail, create: fail, list: fail, revoke: fail };
+  const credentials = brokenCredentials(fail);
   await using h = await Harness.open({ deps: { credentials } });
   for (const [name, send] of CALLS) {
     const sent = await send(h);

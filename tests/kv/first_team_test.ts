@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { Team } from "../../domain/credentials.ts";
 import { type CredentialStore } from "../../domain/ports.ts";
 import { createCredentialStore, createTeam, ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import type { OpenStore } from "../../kv/open.ts";
@@ -13,6 +14,11 @@ const environment = {
 
 function credentialsOf(store: OpenStore, refusedSecret: string | null = null): CredentialStore {
   return createCredentialStore(store, environment, { region: "eu", refusedSecret });
+}
+
+async function listOf(credentials: CredentialStore, team: Team) {
+  const query = { limit: 100, after: null, agent: null, sent: new Map() };
+  return (await credentials.list(team, query)).records;
 }
 
 /** What a start of the program does. */
@@ -36,7 +42,7 @@ Deno.test("first team: a key is minted once, later starts find the same team", a
   const first = await start(temp.store, null);
   const second = await start(await temp.reopen(), null);
   assertEquals([second.createdKey, second.team], [null, first.team]);
-  assertEquals((await second.credentials.list(second.team)).length, 1);
+  assertEquals((await listOf(second.credentials, second.team)).length, 1);
   assertEquals((await second.credentials.find(first.createdKey ?? ""))?.team, first.team);
 });
 
@@ -49,14 +55,14 @@ Deno.test("first team: a given key is added to a store that has a team, beside i
   assertEquals((await second.credentials.find(first.createdKey ?? ""))?.team, first.team);
   const third = await start(await temp.reopen(), OWN_KEY);
   assertEquals(third.createdKey, null);
-  assertEquals((await third.credentials.list(third.team)).length, 2);
+  assertEquals((await listOf(third.credentials, third.team)).length, 2);
 });
 
 Deno.test("first team: a revoked key stays revoked when a start names it again", async () => {
   await using temp = await TempStore.open();
   const { team, credentials } = await start(temp.store, OWN_KEY);
-  const [record] = await credentials.list(team);
-  assert((await credentials.revoke(team, record?.id ?? ""))?.revokedAt !== null);
+  const [record] = await listOf(credentials, team);
+  assert((await credentials.revoke(team, record?.id ?? "", "test"))?.revokedAt !== null);
   const again = await start(await temp.reopen(), OWN_KEY);
   assertEquals([again.createdKey, await again.credentials.find(OWN_KEY)], [null, null]);
   const other = await start(await temp.reopen(), OTHER_KEY);
@@ -66,8 +72,8 @@ Deno.test("first team: a revoked key stays revoked when a start names it again",
 Deno.test("first team: a team whose every key is revoked gets none minted behind its back", async () => {
   await using temp = await TempStore.open();
   const { team, credentials } = await start(temp.store, null);
-  const [record] = await credentials.list(team);
-  await credentials.revoke(team, record?.id ?? "");
+  const [record] = await listOf(credentials, team);
+  await credentials.revoke(team, record?.id ?? "", "test");
   assertEquals((await start(await temp.reopen(), null)).createdKey, null);
 });
 
@@ -101,14 +107,14 @@ Deno.test("decision 4: a revoked key stops at once, also where it was just used"
   await using temp = await TempStore.open();
   const { team, credentials } = await start(temp.store, OWN_KEY);
   assert(await credentials.find(OWN_KEY) !== null);
-  const [record] = await credentials.list(team);
+  const [record] = await listOf(credentials, team);
   const reads = Array.from({ length: 20 }, () => credentials.find(OWN_KEY));
-  const revoked = await credentials.revoke(team, record?.id ?? "");
+  const revoked = await credentials.revoke(team, record?.id ?? "", "test");
   await Promise.all(reads);
   assertEquals(await credentials.find(OWN_KEY), null);
   // Repeating changes nothing, also many at once.
   const repeats = await Promise.all(
-    Array.from({ length: 10 }, () => credentials.revoke(team, record?.id ?? "")),
+    Array.from({ length: 10 }, () => credentials.revoke(team, record?.id ?? "", "test")),
   );
   for (const repeat of repeats) assertEquals(repeat, revoked);
 });
@@ -117,8 +123,8 @@ Deno.test("decision 32: no team can see or revoke another team's key", async () 
   await using temp = await TempStore.open();
   const { team, credentials } = await start(temp.store, OWN_KEY);
   const other = await createTeam(temp.store, "free");
-  const [record] = await credentials.list(team);
-  assertEquals(await credentials.list(other), []);
-  assertEquals(await credentials.revoke(other, record?.id ?? ""), null);
+  const [record] = await listOf(credentials, team);
+  assertEquals(await listOf(credentials, other), []);
+  assertEquals(await credentials.revoke(other, record?.id ?? "", "test"), null);
   assert(await credentials.find(OWN_KEY) !== null);
 });

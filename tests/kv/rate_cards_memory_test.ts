@@ -107,7 +107,7 @@ Deno.test("another process's change is seen within 10 s", async () => {
   const here = cardsOf(temp.store), there = cardsOf(temp.store);
   const { row } = rateOf(await there.put(TEAM, priced(1), "key_1"));
   assertEquals(await inputOf(here), 1);
-  await there.delete(TEAM, row.id);
+  await there.delete(TEAM, row.id, "key_1");
   await there.put(TEAM, priced(2), "key_1");
   using _clock = monotonicClockAheadBy(NOTICED_WITHIN_MS);
   assertEquals(await inputOf(here), 2);

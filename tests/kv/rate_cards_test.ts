@@ -108,9 +108,9 @@ Deno.test("a deleted row is answered once and gone from the card at once", async
   const rate = rateOf(await cards.put(TEAM, aSpec(), "key_1"));
   await cards.put(TEAM, priced(5, { model: "kept" }), "key_1");
   assertEquals(await inputOf(cards), 1);
-  assertEquals(await cards.delete(TEAM, rate.row.id), rate);
+  assertEquals(await cards.delete(TEAM, rate.row.id, "key_1"), rate);
   assertEquals([await inputOf(cards), await inputOf(cards, TEAM, "kept")], [null, 5]);
-  assertEquals(await cards.delete(TEAM, rate.row.id), null);
+  assertEquals(await cards.delete(TEAM, rate.row.id, "key_1"), null);
   assertEquals((await cards.rows(TEAM)).map(({ row }) => row.model), ["kept"]);
 });
 
@@ -119,7 +119,7 @@ Deno.test("decision 32: another team's rows are neither seen nor deleted", async
   const cards = cardsOf(temp.store);
   const rate = rateOf(await cards.put(TEAM, aSpec(), "key_1"));
   assertEquals([await inputOf(cards, OTHER), await cards.rows(OTHER)], [null, []]);
-  assertEquals(await cards.delete(OTHER, rate.row.id), null);
+  assertEquals(await cards.delete(OTHER, rate.row.id, "key_1"), null);
   assertEquals(await cards.rows(TEAM), [rate]);
 });
 
@@ -158,7 +158,7 @@ Deno.test("of deletes at once exactly one is told the row", async () => {
   const processes = [cardsOf(temp.store), cardsOf(temp.store)];
   const rate = rateOf(await (processes[0] as RateCardStore).put(TEAM, aSpec(), "key_1"));
   const answers = await Promise.all(
-    Array.from({ length: 10 }, (_, n) => processes[n % 2]?.delete(TEAM, rate.row.id)),
+    Array.from({ length: 10 }, (_, n) => processes[n % 2]?.delete(TEAM, rate.row.id, "key_1")),
   );
   assertEquals(answers.filter((answer) => answer !== null), [rate]);
   assertEquals((await temp.store.reader.get(["rate", TEAM.id])).value, 0);
@@ -204,7 +204,7 @@ Deno.test("RATE_ROWS_MAX: racing puts never pass the limit, replacing and other 
   assertEquals((await cards.put(OTHER, aSpec(), "key_1")).kind, "stored");
   assertEquals((await cards.rows(TEAM)).length, RATE_ROWS_MAX);
   const gone = rows.find(({ row }) => row.model.startsWith("new"));
-  assert(await cards.delete(TEAM, gone?.row.id ?? "") !== null);
+  assert(await cards.delete(TEAM, gone?.row.id ?? "", "key_1") !== null);
   assertEquals((await cards.put(TEAM, aSpec({ model: "late" }), "key_1")).kind, "stored");
   assertEquals((await cards.put(TEAM, aSpec({ model: "later" }), "key_1")).kind, "refused");
 });

@@ -19,6 +19,7 @@ const ELSE = new Set([
   "run_by",
   "expiry",
   "agent_activity",
+  "audit_log",
 ]);
 
 /** Parts of a run that are made of others; the audit looks at them. */

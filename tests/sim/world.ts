@@ -20,9 +20,11 @@ import { createRepriceStore } from "../../kv/reprice/reprice_jobs.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import { createStore, isReady, type Store } from "../../kv/store.ts";
 import { createAgentStore } from "../../kv/teams/agents.ts";
+import { createAuditLogStore } from "../../kv/teams/audit_log.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import { createNoticeStore } from "../../kv/teams/notices.ts";
 import { createRateCardStore } from "../../kv/teams/rate_cards.ts";
+import { createTeamStore } from "../../kv/teams/teams.ts";
 import { createUsageStore } from "../../kv/teams/usage.ts";
 import { createApp } from "../../routes/app.ts";
 import { Random } from "../../tools/random.ts";
@@ -222,6 +224,8 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
     ...given,
     region: "eu",
     runs: createRunStore(store, rateCards),
+    teams: createTeamStore(store, environment, "eu", () => given.credentials.forget()),
+    auditLog: createAuditLogStore(store),
     spend: createSpendStore(store),
     usage: createUsageStore(store),
     agents: createAgentStore(store),

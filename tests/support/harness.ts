@@ -5,7 +5,7 @@
 import type { Grant, Team } from "../../domain/credentials.ts";
 import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
 import type { Region } from "../../domain/run/ids.ts";
-import type { Mailer } from "../../domain/ports.ts";
+import type { CredentialStore, Mailer } from "../../domain/ports.ts";
 import type { Tier } from "../../domain/plan/tiers.ts";
 import { monthOf } from "../../domain/time.ts";
 import { createCredentialStore, createTeam, ensureFirstTeam } from "../../kv/teams/credentials.ts";
@@ -57,6 +57,8 @@ export interface HarnessOptions {
   readonly mailer?: Mailer;
   /** A secret that must not work. */
   readonly refusedSecret?: string;
+  /** The operator's key. */
+  readonly operatorKey?: string;
 }
 
 /** One running service. Always `await using`. */
@@ -94,6 +96,10 @@ export class Harness implements AsyncDisposable {
     return this.#server.url;
   }
 
+  get credentials(): CredentialStore {
+    return this.#service.credentials;
+  }
+
   get worker(): Worker {
     return this.#service.worker;
   }
@@ -106,6 +112,7 @@ export class Harness implements AsyncDisposable {
   async #start(): Promise<void> {
     const { region = "eu", tier = "business", refusedSecret = null, mailer = null, deps = {} } =
       this.#options;
+    const { operatorKey = null } = this.#options;
     this.store = await openStore(this.path);
     const environment = this.#environment();
     this.#service = createService({
@@ -113,6 +120,7 @@ export class Harness implements AsyncDisposable {
       environment,
       region,
       refusedSecret,
+      operatorKey,
       // A minute passes before each request: only tests of the limits meet them.
       limits: createRequestLimits(() => 60_000 * this.#minutes++),
       mailer,
@@ -211,7 +219,7 @@ export class Harness implements AsyncDisposable {
     const { region = "eu" } = this.#options;
     const options = { region, refusedSecret: null };
     const credentials = createCredentialStore(this.store, this.#environment(), options);
-    return (await credentials.create(team, { name: "test", grant })).secret;
+    return (await credentials.create(team, { name: "test", grant }, "test")).secret;
   }
 
   /** Events counted for a team in the current month. */

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { TIER_NAMES, TIERS } from "../../../domain/plan/tiers.ts";
+import { type Tier, TIER_NAMES, TIERS } from "../../../domain/plan/tiers.ts";
 import {
   cutoffOf,
   daysKept,
@@ -34,7 +34,7 @@ function parts(opening: Partial<Opening> | null, closing: Partial<Closing> | nul
 }
 
 Deno.test("decision 40: each plan keeps payloads and records so long, orphans a week, tombstones 30 days", () => {
-  const table = TIER_NAMES.map((tier) => HORIZONS.map((horizon) => daysKept(tier, horizon)));
+  const table = TIER_NAMES.map((tier) => HORIZONS.map((horizon) => daysKept(TIERS[tier], horizon)));
   assertEquals(HORIZONS, ["tombstone", "orphan", "payload", "record"]);
   assertEquals(table, [
     [30, 7, 7, 30],
@@ -48,8 +48,8 @@ Deno.test("decision 40: each plan keeps payloads and records so long, orphans a 
 });
 
 Deno.test("cutoffs: whole days of 24 hours before now, over month, leap day and year", () => {
-  const cutoff = (now: string, horizon: Horizon, tier: Parameters<typeof cutoffOf>[0] = "free") =>
-    new Date(cutoffOf(tier, horizon, Date.parse(now))).toISOString();
+  const cutoff = (now: string, horizon: Horizon, tier: Tier = "free") =>
+    new Date(cutoffOf(TIERS[tier], horizon, Date.parse(now))).toISOString();
   assertEquals(cutoff("2028-03-05T02:00:00.000Z", "payload"), "2028-02-27T02:00:00.000Z");
   assertEquals(cutoff("2027-03-05T02:00:00.000Z", "payload"), "2027-02-26T02:00:00.000Z");
   assertEquals(cutoff("2027-01-03T02:00:00.000Z", "orphan"), "2026-12-27T02:00:00.000Z");
@@ -60,8 +60,8 @@ Deno.test("cutoffs: whole days of 24 hours before now, over month, leap day and 
   );
   // Clocks that are put forward or back for the summer do not matter in UTC.
   assertEquals(cutoff("2027-03-29T02:00:00.000Z", "record"), "2027-02-27T02:00:00.000Z");
-  assertEquals(cutoffOf("enterprise", "payload", NOW), -Infinity);
-  assertEquals(cutoffOf("enterprise", "record", NOW), -Infinity);
+  assertEquals(cutoffOf(TIERS.enterprise, "payload", NOW), -Infinity);
+  assertEquals(cutoffOf(TIERS.enterprise, "record", NOW), -Infinity);
 });
 
 Deno.test("filing: by the oldest payload, then by the latest part, and apart while there is no opening", () => {
@@ -123,14 +123,14 @@ Deno.test("due: a part is due once it is older than its horizon, the record once
       : payloads.some((at) => isOld(at, payloadKept))
       ? "payload"
       : null;
-    assertEquals(dueOf(given, ledger, tier, NOW), wanted);
+    assertEquals(dueOf(given, ledger, TIERS[tier], NOW), wanted);
   }));
 });
 
 Deno.test("due: at the very millisecond of its horizon something stays, a millisecond later it goes", () => {
   const at = (days: number, ms: number) => NOW - days * DAY_MS + ms;
   const due = (opening: Partial<Opening> | null, closing: Partial<Closing> | null = null) =>
-    dueOf(parts(opening, closing), NO_EVENTS, "free", NOW);
+    dueOf(parts(opening, closing), NO_EVENTS, TIERS.free, NOW);
   assertEquals(due({ receivedAt: at(7, 0), goal: "g" }), null);
   assertEquals(due({ receivedAt: at(7, -1), goal: "g" }), "payload");
   assertEquals(due({ receivedAt: at(7, -1) }), null);

@@ -44,7 +44,8 @@ export type CredentialName =
   | "ingest"
   | "read"
   | "full"
-  | "other";
+  | "other"
+  | "operator";
 
 /** Numbers of good events in batches, far from those that are stored. */
 const GOOD_EVENTS_FROM = 10_000;

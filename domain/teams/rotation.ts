@@ -1,0 +1,60 @@
+/**
+ * Replacing a credential: the new secret works at once, the old one for a while longer (decision 4).
+ *
+ * @module
+ */
+import { z } from "zod";
+import { type CredentialRecord, isLive } from "../credentials.ts";
+import { type Parsed, type Problem, refuse } from "../errors.ts";
+import { check } from "../input/check.ts";
+import { optional } from "../input/fields.ts";
+import type { Body } from "../input/parse.ts";
+import type { Schema } from "../input/schemas.ts";
+import { OVERLAP_HOURS } from "../limits.ts";
+
+/** A new credential with its secret, why there is none, or null where there is nothing to replace. */
+export type RotateOutcome =
+  | Parsed<{ readonly record: CredentialRecord; readonly secret: string }>
+  | null;
+
+const HOUR_MS = 3_600_000;
+
+const HOURS = `a whole number of hours from 0 to ${OVERLAP_HOURS.max}`;
+
+/** Body of `POST /v1/keys/{id}/rotate`. */
+export const rotateBody: Schema<{ readonly overlap_hours: number | undefined }> = z.object({
+  overlap_hours: optional(z.int(HOURS).min(0, HOURS).max(OVERLAP_HOURS.max, HOURS)),
+});
+
+/** Checks a rotation: answers how long the old secret goes on, in milliseconds. */
+export function parseRotation(body: Body): Parsed<number> {
+  const parsed = check(null, rotateBody, body.value);
+  if (!parsed.ok) return parsed;
+  return { ok: true, value: (parsed.value.overlap_hours ?? OVERLAP_HOURS.default) * HOUR_MS };
+}
+
+/**
+ * The credential as it is once it is replaced, or why it cannot be.
+ *
+ * One credential is replaced by one other, once. A call that is sent again because its answer was lost
+ * is told which that is, so no number of retries leaves more than two secrets that work.
+ */
+export function replaced(
+  record: CredentialRecord,
+  by: string,
+  overlapMs: number,
+  nowMs: number,
+): Parsed<CredentialRecord> {
+  if (record.replacedBy !== undefined) {
+    const message = `This credential was replaced by "${record.replacedBy}": rotate that one, ` +
+      "with overlap_hours 0 if its secret never arrived, or revoke it";
+    return refuse("credential_ended", message);
+  }
+  if (!isLive(record, nowMs)) return { ok: false, problem: REVOKED };
+  return { ok: true, value: { ...record, endsAt: nowMs + overlapMs, replacedBy: by } };
+}
+
+const REVOKED: Problem = {
+  code: "credential_ended",
+  message: "This credential was revoked and nothing replaces it: create a new one",
+};

@@ -1,0 +1,160 @@
+/**
+ * A credential as rows: one at the hash of its secret, and one by which its team finds it.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import {
+  type CredentialRecord,
+  SECRET_PREFIX,
+  type Team,
+  type TeamId,
+} from "../../domain/credentials.ts";
+import { StorageUnavailable } from "../../domain/errors.ts";
+import type { CredentialSpec, Environment } from "../../domain/ports.ts";
+import { type Region, uuid7Hex } from "../../domain/run/ids.ts";
+import type { AuditAction, AuditEntry } from "../../domain/teams/audit_log.ts";
+import { keys } from "../keys.ts";
+import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
+import { getMany, type Store } from "../store.ts";
+import type { Write } from "../writer/writer.ts";
+
+/** A credential as stored at the hash of its secret. */
+export interface StoredCredential extends CredentialRecord {
+  /** The team it belongs to. */
+  readonly team: TeamId;
+}
+
+/** A credential with the version it was read in. */
+export interface ReadCredential {
+  /** Where it is stored. */
+  readonly key: Deno.KvKey;
+  /** The credential. */
+  readonly stored: StoredCredential;
+  /** Changes with it. */
+  readonly version: string;
+}
+
+/** A credential that is not stored yet. */
+export interface NewCredential {
+  /** As lists show it. */
+  readonly record: CredentialRecord;
+  /** Its secret. */
+  readonly secret: string;
+}
+
+/** Mints a credential. */
+export function newCredential(
+  spec: CredentialSpec,
+  region: Region,
+  environment: Environment,
+): NewCredential {
+  const random = environment.random(16).toHex();
+  const secret = `${SECRET_PREFIX[spec.grant.kind]}_${region}_${random}`;
+  return { record: newRecord(spec, region, environment), secret };
+}
+
+/** Makes the record of a credential whose secret is known. */
+export function newRecord(
+  { name, grant }: CredentialSpec,
+  region: Region,
+  environment: Environment,
+): CredentialRecord {
+  const createdAt = environment.now();
+  const id = `key_${region}_${uuid7Hex(createdAt, environment.random(10))}`;
+  return { id, name, grant, createdAt, revokedAt: null };
+}
+
+/** The write that stores a new credential; its check is lost when the secret is known already. */
+export function insertion(
+  team: TeamId,
+  { record, secret }: NewCredential,
+): Required<Pick<Write, "checks" | "sets">> {
+  const hash = hashOf(secret);
+  const key = keys.credential(hash);
+  const value: StoredCredential = { ...record, team };
+  return {
+    checks: [{ key, versionstamp: null }],
+    sets: [{ key, value }, { key: keys.teamCredential(team, record.id), value: hash }],
+  };
+}
+
+/** What the audit log says of a credential. */
+export function credentialEntry(
+  action: AuditAction,
+  team: TeamId,
+  { id, name, grant }: CredentialRecord,
+  actor: string,
+  at: number,
+  details: AuditEntry["details"] = {},
+): AuditEntry {
+  const may = grant.kind === "api_key" ? { scopes: grant.scopes } : { agent: grant.agent };
+  return {
+    at,
+    team,
+    actor,
+    action,
+    target: id,
+    details: { kind: grant.kind, name, ...may, ...details },
+  };
+}
+
+/** Reads one of a team's credentials; null when the team has none of that id. */
+export async function readCredential(
+  store: Store,
+  team: TeamId,
+  id: string,
+): Promise<ReadCredential | null> {
+  const [pointer] = await getMany(store, [keys.teamCredential(team, id)]);
+  if (!(pointer?.value instanceof Uint8Array)) return null;
+  const key = keys.credential(pointer.value);
+  const [entry] = await getMany(store, [key]);
+  if (entry === undefined || entry.versionstamp === null) return null;
+  return { key, stored: entry.value as StoredCredential, version: entry.versionstamp };
+}
+
+/** Reads those of some credentials that a team has. */
+export async function readCredentials(
+  store: Store,
+  team: TeamId,
+  ids: readonly string[],
+): Promise<StoredCredential[]> {
+  const pointers = await readAll(store, ids.map((id) => keys.teamCredential(team, id)));
+  return await readByHash(store, pointers.filter((hash) => hash instanceof Uint8Array));
+}
+
+/** Reads credentials by the hashes of their secrets, in the same order. */
+export async function readByHash(
+  store: Store,
+  hashes: readonly Uint8Array[],
+): Promise<StoredCredential[]> {
+  const values = await readAll(store, hashes.map((hash) => keys.credential(hash)));
+  return values as StoredCredential[];
+}
+
+/** Reads the values of any number of keys. */
+export async function readAll(store: Store, wanted: readonly Deno.KvKey[]): Promise<unknown[]> {
+  const values: unknown[] = [];
+  for (let at = 0; at < wanted.length; at += GET_MANY_KEYS_MAX) {
+    const entries = await getMany(store, wanted.slice(at, at + GET_MANY_KEYS_MAX));
+    values.push(...entries.map(({ value }) => value));
+  }
+  return values;
+}
+
+/** Reads the team of a credential. */
+export async function readTeam(store: Store, id: TeamId): Promise<Team> {
+  const [entry] = await getMany(store, [keys.team(id)]);
+  if (entry?.value) return entry.value as Team;
+  throw new StorageUnavailable(`Cannot find team ${id} that a credential belongs to`);
+}
+
+/** A credential as lists show it. */
+export function publicRecord({ team: _, ...record }: StoredCredential): CredentialRecord {
+  return record;
+}
+
+/** SHA-256: enough for 128 random bits, and synchronous because that is 20 times faster. */
+export function hashOf(secret: string): Uint8Array {
+  return new Uint8Array(createHash("sha256").update(secret).digest());
+}

@@ -1,0 +1,142 @@
+/**
+ * The teams in the store, as the operator makes and changes them.
+ *
+ * @module
+ */
+import { OPERATOR, SCOPES, type Team } from "../../domain/credentials.ts";
+import { type Parsed, StorageUnavailable } from "../../domain/errors.ts";
+import type { CredentialSpec, Environment } from "../../domain/ports.ts";
+import type { Region } from "../../domain/run/ids.ts";
+import { type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
+import type { PageQuery } from "../../domain/teams/page.ts";
+import {
+  changedTeam,
+  isTeamId,
+  type TeamChange,
+  teamFields,
+  type TeamPage,
+  type TeamSpec,
+  type TeamStore,
+} from "../../domain/teams/team.ts";
+import { inTime } from "../deadline.ts";
+import { keys } from "../keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+import { newTeamId } from "../names.ts";
+import { getMany, listRows, type Store } from "../store.ts";
+import type { Write } from "../writer/writer.ts";
+import { auditRows } from "./audit_log.ts";
+import { credentialEntry, insertion, newCredential } from "./credential_rows.ts";
+
+/** The key that a team is created with. */
+export const FIRST_KEY: CredentialSpec = {
+  name: "first key",
+  grant: { kind: "api_key", scopes: SCOPES },
+};
+
+/**
+ * Creates the store.
+ *
+ * @param changed called after each change of a team, so that what is remembered of it is forgotten
+ */
+export function createTeamStore(
+  store: Store,
+  environment: Environment,
+  region: Region,
+  changed: () => void,
+): TeamStore {
+  const by = OPERATOR.credentialId;
+
+  async function create(spec: TeamSpec): ReturnType<TeamStore["create"]> {
+    const made = newCredential(FIRST_KEY, region, environment);
+    const at = made.record.createdAt;
+    const { team, sets } = newTeam(spec, by, at);
+    const inserted = insertion(team.id, made);
+    const entry = credentialEntry("credential.created", team.id, made.record, by, at);
+    const committed = await store.writer.commit({
+      team: team.id,
+      checks: inserted.checks,
+      sets: [...sets, ...inserted.sets, ...auditRows(entry)],
+    });
+    if (committed === null) throw new StorageUnavailable("Cannot store a key that exists already");
+    return { team, ...made };
+  }
+
+  async function change(id: string, wanted: TeamChange): Promise<Parsed<Team> | null> {
+    const outcome = await changeTeam(store, id, wanted, by, environment.now());
+    if (outcome?.ok === true) changed();
+    return outcome;
+  }
+
+  return {
+    create: (spec) => inTime(create(spec), store.deadlines),
+    get: async (id) => (await inTime(read(store, id), store.deadlines))?.team ?? null,
+    page: (query) => inTime(readPage(store, query), store.deadlines),
+    change: (id, wanted) => inTime(change(id, wanted), store.deadlines),
+  };
+}
+
+/** A new team, and the rows that make it one. */
+export function newTeam(
+  { name, tier, owner_email: email }: TeamSpec,
+  by: string,
+  nowMs: number,
+): { readonly team: Team; readonly sets: NonNullable<Write["sets"]> } {
+  const id = newTeamId();
+  const owner = email === undefined ? {} : { ownerEmail: email };
+  const team: Team = { id, name, tier, ...owner, createdAt: nowMs };
+  const { id: _, ...details } = teamFields(team);
+  const entry = { at: nowMs, team: id, actor: by, action: "team.created", target: id } as const;
+  const rows = auditRows({ ...entry, details });
+  return { team, sets: [{ key: keys.team(id), value: team }, ...rows] };
+}
+
+/** Changes a team and says so in its audit log; null when there is none, and nothing where nothing does. */
+export async function changeTeam(
+  store: Store,
+  id: string,
+  change: TeamChange,
+  by: string,
+  nowMs: number,
+): Promise<Parsed<Team> | null> {
+  for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+    const known = await read(store, id);
+    if (known === null) return null;
+    const { team, version } = known;
+    const changed = changedTeam(team, change, nowMs);
+    if (!changed.ok) return changed;
+    const details = differenceOf(teamFields(team), teamFields(changed.value));
+    if (details === null) return changed;
+    const key = keys.team(team.id);
+    const action = actionOf(team, changed.value);
+    const entry: AuditEntry = { at: nowMs, team: team.id, actor: by, action, target: id, details };
+    const committed = await store.writer.commit({
+      team: team.id,
+      checks: [{ key, versionstamp: version }],
+      sets: [{ key, value: changed.value }, ...auditRows(entry)],
+    });
+    if (committed !== null) return changed;
+  }
+  throw new StorageUnavailable("Cannot change a team: other writers were always first");
+}
+
+/** That a team is no longer served, or again, is what people look for: it has a name of its own. */
+function actionOf(before: Team, after: Team): AuditEntry["action"] {
+  const [was, is] = [before.suspendedAt !== undefined, after.suspendedAt !== undefined];
+  return was === is ? "team.changed" : is ? "team.suspended" : "team.resumed";
+}
+
+async function read(
+  store: Store,
+  id: string,
+): Promise<{ readonly team: Team; readonly version: string } | null> {
+  if (!isTeamId(id)) return null;
+  const [entry] = await getMany(store, [keys.team(id)]);
+  if (entry === undefined || entry.versionstamp === null) return null;
+  return { team: entry.value as Team, version: entry.versionstamp };
+}
+
+async function readPage(store: Store, { after, limit }: PageQuery<string>): Promise<TeamPage> {
+  const rows = await listRows<Team>(store, keys.teamsAfter(after), { limit: limit + 1 });
+  const teams = rows.slice(0, limit).map(({ value }) => value);
+  return { teams, next: rows.length > limit ? teams.at(-1)?.id ?? null : null };
+}

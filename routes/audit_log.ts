@@ -1,0 +1,40 @@
+/** `GET /v1/audit`: who changed what of a team, and when. */
+import { rawOf } from "../domain/input/json.ts";
+import {
+  type AuditPlace,
+  parseAuditQuery,
+  type ReadAuditEntry,
+} from "../domain/teams/audit_log.ts";
+import { formatInstant } from "../domain/time.ts";
+import { answer, fail } from "./answer.ts";
+import type { AppDeps, Handle } from "./context.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { queryOf } from "./query.ts";
+
+export function listAudit({ auditLog }: AppDeps): Handle {
+  return async (c) => {
+    const query = parseAuditQuery(queryOf(c), placeOf);
+    if (!query.ok) return fail(c, query.problem);
+    const { entries, next } = await auditLog.page(c.get("principal").team.id, query.value);
+    const cursor = next === null ? null : encodeCursor(`${next.at} ${next.name}`);
+    return answer(c, 200, rawOf({ entries: entries.map(entryFields), cursor }));
+  };
+}
+
+function entryFields(entry: ReadAuditEntry) {
+  const { at, team, actor, actorName, action, target, details } = entry;
+  return {
+    at: formatInstant(at),
+    team,
+    actor: { id: actor, name: actorName },
+    action,
+    target,
+    details,
+  };
+}
+
+function placeOf(cursor: string): AuditPlace | null {
+  const match = /^(\d{1,16}) ([0-9A-Z]{26})$/.exec(decodeCursor(cursor) ?? "");
+  const [, at, name] = match ?? [];
+  return at === undefined || name === undefined ? null : { at: Number(at), name };
+}

@@ -1,0 +1,172 @@
+/** Who may call what: every route of the table with every kind of credential. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { SCOPES } from "../../domain/credentials.ts";
+import { routeTable } from "../../routes/app.ts";
+import type { AppDeps, Route } from "../../routes/context.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
+import { Harness } from "../support/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
+import { PRICE } from "../support/rate_cards.ts";
+
+/** Bodies and queries with which a route does something; the rest is sent an empty object. */
+const SENT: Readonly<Record<string, { readonly body?: unknown; readonly query?: string }>> = {
+  "POST /v1/runs": { body: aRun(1) },
+  "POST /v1/runs/:id/events": { body: { events: [anEvent(1)] } },
+  "POST /v1/runs/:id/finish": { body: aFinish() },
+  "POST /v1/heartbeats": { body: aHeartbeat(2, { agent: "nightly" }) },
+  "GET /v1/ping": { query: "?agent=nightly" },
+  "POST /v1/rate-card/reprice": { body: { model: "m", dry_run: true } },
+};
+
+/** A name that never was, and another team's, for the part behind each beginning of a path. */
+type Names = Readonly<Record<string, readonly [never: string, theirs: string]>>;
+
+/** What of a refusal is the same for everybody. */
+interface Refusal {
+  readonly status: number;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly text: string;
+}
+
+function named({ method, path }: Route): string {
+  return `${method} ${path}`;
+}
+
+/** Routes that ask for a credential. Building the table calls nothing of what the handlers need. */
+function guarded(): (Route & { readonly requires: NonNullable<Route["requires"]> })[] {
+  return routeTable({} as AppDeps).flatMap((route) =>
+    route.requires === null ? [] : [{ ...route, requires: route.requires }]
+  );
+}
+
+/** The part of a path in front of a name: `/v1/runs/:id/events` is behind `/v1/runs/`. */
+function beginningOf(path: string): string {
+  return path.slice(0, path.indexOf(":"));
+}
+
+/** Stores one of everything that has a name, for a team that nobody here asks for. */
+async function nameThings(h: Harness): Promise<Names> {
+  const { key, team } = await h.addTeam("business");
+  const labels = { agent: "theirs", customer_id: "acme" };
+  await h.post("/v1/runs", aRun(9, labels), { key });
+  const made = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
+  const rate = (await h.request("PUT", "/v1/rate-card", { key, body: PRICE })).json;
+  const dry = { model: PRICE.model, from: at(-60_000), to: at(), dry_run: true };
+  const job = await h.post("/v1/rate-card/reprice", dry, { key });
+  const gone = (await h.request("DELETE", "/v1/customers/other", { key })).json;
+  for (const { id } of [made, rate, gone, job.json]) assert(typeof id === "string");
+  return {
+    "/v1/runs/": [runId(8), runId(9)],
+    "/v1/keys/": [`key_eu_${"0".repeat(32)}`, made.id],
+    "/v1/rate-card/": [`rate_${"0".repeat(26)}`, rate.id],
+    "/v1/rate-card/reprice/": ["0".repeat(26), job.json.id],
+    "/v1/deletions/": ["0".repeat(26), gone.id],
+    "/v1/agents/": ["nobody", "theirs"],
+    "/v1/customers/": ["nobody", "acme"],
+    "/v1/teams/": ["0".repeat(26), team.id],
+  };
+}
+
+/** Asks for a route under a name; only a refusal is read to its end, since some answers have none. */
+async function ask(
+  h: Harness,
+  route: Route,
+  key: string | null,
+  names: Names,
+  which: 0 | 1 = 0,
+): Promise<Refusal> {
+  const { body = {}, query = "" } = SENT[named(route)] ?? {};
+  const beginning = beginningOf(route.path);
+  const name = names[beginning]?.[which] ?? "";
+  const path = route.path.replace(/:\w+/, name) + query;
+  const isRead = route.method === "GET" || route.method === "DELETE";
+  const response = await fetch(h.url + path, {
+    method: route.method,
+    headers: key === null ? {} : { Authorization: `Bearer ${key}` },
+    ...(isRead ? {} : { body: JSON.stringify(body) }),
+  });
+  const { status } = response;
+  if (status < 300) {
+    await response.body?.cancel();
+    return { status, headers: [], text: "" };
+  }
+  const headers = [...response.headers].filter(([each]) =>
+    !["x-request-id", "date"].includes(each)
+  );
+  const text = await response.text();
+  return { status, headers, text: name === "" ? text : text.replaceAll(name, "NAME") };
+}
+
+function codeOf({ text }: Refusal): string {
+  return /"error":"(\w+)"/.exec(text)?.[1] ?? text.split(" ", 1)[0] ?? "";
+}
+
+Deno.test("every route refuses who is nobody with the same bytes, and lets in whom its row names", async () => {
+  await using h = await openWithOperator();
+  const names = await nameThings(h);
+  const revoked = (await h.post("/v1/keys", { kind: "api_key", name: "revoked" })).json;
+  await h.request("DELETE", `/v1/keys/${revoked.id}`);
+  const keyOf = Object.fromEntries(
+    await Promise.all(
+      SCOPES.map(async (scope) => [scope, await h.addKey({ kind: "api_key", scopes: [scope] })]),
+    ),
+  );
+  const own = await h.addKey({ kind: "ping_token", agent: "nightly" });
+  const others = await h.addKey({ kind: "ping_token", agent: "other" });
+  for (const route of guarded()) {
+    const what = named(route);
+    const { scope, pingTokens, operator } = route.requires;
+    const asked = (key: string | null) => ask(h, route, key, names);
+    const nobody = await asked(null);
+    assertEquals([nobody.status, codeOf(nobody)], [401, "invalid_credential"], what);
+    const strangers = [revoked.secret, `apk_eu_${"9".repeat(32)}`, `opk_eu_${"9".repeat(32)}`];
+    for (const key of strangers) assertEquals(await asked(key), nobody, `${what} ${key}`);
+    for (const has of SCOPES) {
+      const answer = await asked(keyOf[has]);
+      if (has === scope) assert(![401, 403].includes(answer.status), `${what} with ${has}`);
+      else assertEquals([answer.status, codeOf(answer)], [403, "forbidden"], `${what} with ${has}`);
+    }
+    const byToken = await asked(own);
+    if (pingTokens) assert(byToken.status < 300, what);
+    else assertEquals([byToken.status, codeOf(byToken)], [401, "scope_violation"], what);
+    const byOther = await asked(others);
+    assertEquals([byOther.status, codeOf(byOther)], [401, "scope_violation"], what);
+    const byOperator = await asked(OPERATOR_KEY);
+    if (operator) assert(![401, 403].includes(byOperator.status), what);
+    else {
+      assertEquals([byOperator.status, codeOf(byOperator)], [403, "forbidden"], what);
+      assertStringIncludes(byOperator.text, "operator key");
+    }
+  }
+});
+
+Deno.test("every route with a name in its path answers for another team's as for one that never was", async () => {
+  await using h = await openWithOperator();
+  const names = await nameThings(h);
+  const before = (await h.dump()).filter((line) => line.includes("theirs")).length;
+  const withNames = guarded().filter(({ path, requires }) =>
+    path.includes(":") && requires.scope !== null
+  );
+  assert(withNames.length > 8);
+  for (const route of withNames) {
+    const beginning = beginningOf(route.path);
+    assert(names[beginning] !== undefined, `say whose names are behind ${beginning}`);
+    const [never, theirs] = [
+      await ask(h, route, h.key, names, 0),
+      await ask(h, route, h.key, names, 1),
+    ];
+    assertEquals(theirs, never, named(route));
+  }
+  assertEquals((await h.dump()).filter((line) => line.includes("theirs")).length, before);
+});
+
+Deno.test("without an operator's key its routes are refused as for anybody, whatever is sent", async () => {
+  await using h = await Harness.open();
+  const names = { "/v1/teams/": ["0".repeat(26), h.team.id] } as const;
+  for (const route of guarded().filter(({ requires }) => requires.scope === null)) {
+    const nobody = await ask(h, route, null, names);
+    assertEquals(await ask(h, route, OPERATOR_KEY, names), nobody, named(route));
+    const byKey = await ask(h, route, h.key, names);
+    assertEquals([byKey.status, codeOf(byKey)], [403, "forbidden"], named(route));
+  }
+});

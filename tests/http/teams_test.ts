@@ -1,0 +1,245 @@
+/** `/v1/teams`: what the operator does with teams, and when it is felt. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { createTeamStore } from "../../kv/teams/teams.ts";
+import { aHeartbeat, aRun, at, runId } from "../support/builders.ts";
+import { type Answer, Harness } from "../support/harness.ts";
+import { aTeam, openWithOperator, operate, OPERATOR_KEY } from "../support/operator.ts";
+import { monotonicClockAheadBy, NOTICED_WITHIN_MS } from "../support/rate_cards.ts";
+
+const TEAM_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
+
+function change(h: Harness, id: string, fields: unknown): Promise<Answer> {
+  return operate(h, "PATCH", `/v1/teams/${id}`, fields);
+}
+
+Deno.test("POST /v1/teams makes a team whose first key works at once and is shown this once", async () => {
+  await using h = await openWithOperator();
+  const answer = await operate(h, "POST", "/v1/teams", {
+    name: "Acme",
+    tier: "team",
+    owner_email: "owner@example.com",
+  });
+  assertEquals([answer.status, answer.headers.get("cache-control")], [201, "no-store"]);
+  const { id, key, ...fields } = answer.json;
+  assertMatch(id, TEAM_ID);
+  assertEquals(fields, {
+    name: "Acme",
+    tier: "team",
+    owner_email: "owner@example.com",
+    rate: null,
+    limits: null,
+    suspended: false,
+    suspended_at: null,
+    created_at: at(),
+  });
+  assertEquals(key.scopes, ["ingest", "read", "admin"]);
+  assertEquals((await h.post("/v1/runs", aRun(1), { key: key.secret })).status, 202);
+  const read = await operate(h, "GET", `/v1/teams/${id}`);
+  assertEquals(read.json, { id, ...fields });
+  assert(!read.text.includes("apk_"));
+});
+
+Deno.test("no team's id says anything about another's", async () => {
+  await using h = await openWithOperator();
+  const ids: string[] = [];
+  for (let n = 0; n < 20; n++) ids.push((await aTeam(h)).id);
+  // Names by time begin alike; these have half of all beginnings of a digit, or more.
+  assert(new Set(ids.map((id) => id[0])).size > 8, ids.join());
+  assert(new Set(ids.map((id) => id.slice(0, 4))).size === ids.length);
+});
+
+Deno.test("GET /v1/teams lists every team once, also when teams are made between pages", async () => {
+  await using h = await openWithOperator();
+  const made = new Set([h.team.id as string]);
+  for (let n = 0; n < 6; n++) made.add((await aTeam(h, { name: `team ${n}` })).id);
+  const seen: string[] = [];
+  let path = "/v1/teams?limit=2";
+  for (;;) {
+    const { teams, cursor } = (await operate(h, "GET", path)).json;
+    assert(teams.length <= 2);
+    seen.push(...teams.map(({ id }: { id: string }) => id));
+    if (cursor === null) break;
+    await aTeam(h, { name: "late" });
+    path = `/v1/teams?limit=2&cursor=${cursor}`;
+  }
+  assertEquals(new Set(seen).size, seen.length);
+  for (const id of made) assert(seen.includes(id));
+  for (const query of ["limit=0", "limit=501", "cursor=x", "cursor=eA"]) {
+    assertEquals((await operate(h, "GET", `/v1/teams?${query}`)).status, 400, query);
+  }
+});
+
+Deno.test("PATCH /v1/teams/{id} changes what is sent and nothing else", async () => {
+  await using h = await openWithOperator();
+  const { id, key: _, ...team } = await aTeam(h, { owner_email: "a@example.com" });
+  const moved = await change(h, id, { tier: "enterprise", rate: { sustained: 3, burst: 7 } });
+  const expected = { id, ...team, tier: "enterprise", rate: { sustained: 3, burst: 7 } };
+  assertEquals([moved.status, moved.json], [200, expected]);
+  const limits = { agents_max: 2, payload_days: 5, record_days: 9, metadata_keys_max: 1 };
+  const limited = (await change(h, id, { limits })).json;
+  assertEquals(limited.limits, { events_per_month: null, ...limits });
+  assertEquals(limited.rate, expected.rate);
+  const cleared = (await change(h, id, { rate: null, owner_email: null, name: null })).json;
+  assertEquals([cleared.rate, cleared.owner_email, cleared.name], [null, null, "Acme"]);
+  // Whoever leaves the plan leaves its limits behind.
+  assertEquals((await change(h, id, { tier: "team" })).json.limits, null);
+  assertEquals((await change(h, id, { tier: "enterprise" })).json.limits, null);
+});
+
+Deno.test("PATCH /v1/teams/{id} refuses what no team can be, and stores nothing of it", async () => {
+  await using h = await openWithOperator();
+  const { id } = await aTeam(h);
+  const before = await h.dump();
+  for (
+    const [body, field] of [
+      [{ tier: "gold" }, "tier"],
+      [{ owner_email: "nobody" }, "owner_email"],
+      [{ rate: { sustained: 0, burst: 1 } }, "rate"],
+      [{ rate: { sustained: 1 } }, "rate"],
+      [{ rate: 7 }, "rate"],
+      [{ limits: { agents_max: 5 } }, "limits"],
+      [{ tier: "enterprise", limits: { agents_max: 0 } }, "limits"],
+      [{ tier: "enterprise", limits: { payload_days: 9, record_days: 5 } }, "limits"],
+      [{ suspended: "yes" }, "suspended"],
+      [{ name: "" }, "name"],
+    ] as const
+  ) {
+    const { status, json } = await change(h, id, body);
+    assertEquals([status, json.error, json.field], [400, "invalid_field", field]);
+  }
+  for (const unknown of ["0".repeat(26), "x", "%00", "k".repeat(3_000)]) {
+    assertEquals((await change(h, unknown, { name: "x" })).status, 404);
+    assertEquals((await operate(h, "GET", `/v1/teams/${unknown}`)).status, 404);
+    const made = await operate(h, "POST", `/v1/teams/${unknown}/keys`, {
+      kind: "api_key",
+      name: "k",
+    });
+    assertEquals(made.status, 404);
+  }
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("the most that can be set for a team is what the table of limits says", async () => {
+  await using h = await openWithOperator();
+  const { id } = await aTeam(h, { tier: "enterprise" });
+  const rate = (n: number) => ({ rate: { sustained: n, burst: n } });
+  const days = (n: number) => ({ limits: { payload_days: n, record_days: n } });
+  const name = (n: number) => ({ name: "n".repeat(n) });
+  for (const [of, max] of [[rate, 1_000_000], [days, 1_000_000_000], [name, 128]] as const) {
+    assertEquals((await change(h, id, of(max))).status, 200);
+    assertEquals((await change(h, id, of(max + 1))).status, 400);
+  }
+  assertEquals((await operate(h, "GET", "/v1/teams?limit=500")).status, 200);
+});
+
+Deno.test("limits set for a team are the ones that hold: agents, metadata and the month's events", async () => {
+  await using h = await openWithOperator();
+  const { id, key: { secret: key } } = await aTeam(h, { tier: "enterprise" });
+  const metadata = { a: 1, b: 2, c: 3 };
+  const limits = { agents_max: 1, metadata_keys_max: 2, events_per_month: 10 };
+  assertEquals((await change(h, id, { limits })).status, 200);
+  const first = await h.post("/v1/runs", aRun(1, { metadata }), { key });
+  assertEquals([first.status, first.headers.get("runledger-dropped")], [202, "metadata=1"]);
+  const second = await h.post("/v1/runs", aRun(2, { agent: "second" }), { key });
+  assertEquals([second.status, second.json.error], [403, "agent_cap_reached"]);
+  assertEquals((await h.get("/v1/usage", { key })).json.included, 10);
+  await change(h, id, { limits: null });
+  assertEquals((await h.post("/v1/runs", aRun(2, { agent: "second" }), { key })).status, 202);
+  assertEquals((await h.get("/v1/usage", { key })).json.included, null);
+});
+
+Deno.test("a rate set for a team is the one its next request is told", async () => {
+  await using h = await openWithOperator();
+  const { id, key: { secret: key } } = await aTeam(h);
+  await change(h, id, { rate: { sustained: 3, burst: 6 } });
+  const told = (await h.post("/v1/runs", aRun(1), { key })).headers.get("ratelimit-policy");
+  assertEquals(told, '"ingest";q=6;w=2');
+});
+
+Deno.test("every call of a suspended team is refused and stores nothing; what it has is kept", async () => {
+  await using h = await openWithOperator();
+  const { id, key: { secret: key } } = await aTeam(h);
+  const token = (await h.post("/v1/keys", { kind: "ping_token", name: "t", agent: "nightly" }, {
+    key,
+  })).json.secret;
+  assertEquals((await h.post("/v1/runs", aRun(1), { key })).status, 202);
+  const suspended = await change(h, id, { suspended: true });
+  assertEquals([suspended.json.suspended, suspended.json.suspended_at], [true, at()]);
+  const before = await h.dump();
+  for (
+    const answer of [
+      await h.post("/v1/runs", aRun(2), { key }),
+      await h.post("/v1/heartbeats", aHeartbeat(3), { key }),
+      await h.get(`/v1/runs/${runId(1)}`, { key }),
+      await h.post("/v1/keys", { kind: "api_key", name: "more" }, { key }),
+      await h.request("DELETE", `/v1/runs/${runId(1)}`, { key }),
+    ]
+  ) {
+    assertEquals([answer.status, answer.json.error], [403, "forbidden"]);
+    assertStringIncludes(answer.json.message, "ask the operator");
+  }
+  const ping = await h.get("/v1/ping", { key: token });
+  assertEquals([ping.status, ping.text.split(" ", 1)], [403, ["forbidden"]]);
+  assertEquals(await h.dump(), before);
+  // Said again it is the first time that counts, and others are served all the while.
+  h.nowMs += 1_000;
+  assertEquals((await change(h, id, { suspended: true })).json.suspended_at, at());
+  assertEquals((await h.post("/v1/runs", aRun(2))).status, 202);
+  assertEquals((await change(h, id, { suspended: false })).json.suspended_at, null);
+  assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key })).status, 200);
+});
+
+Deno.test("a suspension made by another instance is felt within 10 s", async () => {
+  await using h = await openWithOperator();
+  const { id, key: { secret: key } } = await aTeam(h);
+  assertEquals((await h.post("/v1/runs", aRun(1), { key })).status, 202);
+  const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
+  const there = createTeamStore(h.store, { now: () => h.nowMs, random }, "eu", () => {});
+  await there.change(id, { name: undefined, tier: undefined, suspended: true });
+  using _clock = monotonicClockAheadBy(NOTICED_WITHIN_MS);
+  assertEquals((await h.post("/v1/runs", aRun(2), { key })).status, 403);
+});
+
+Deno.test("of many changes of a team at once none is lost", async () => {
+  await using h = await openWithOperator();
+  const { id } = await aTeam(h);
+  const changes = [{ name: "B" }, { tier: "business" }, { owner_email: "b@example.com" }, {
+    rate: { sustained: 5, burst: 5 },
+  }, { suspended: true }];
+  const answers = await Promise.all(changes.map((fields) => change(h, id, fields)));
+  assertEquals(answers.map(({ status }) => status), Array(5).fill(200));
+  const { name, tier, owner_email, rate, suspended } = (await operate(
+    h,
+    "GET",
+    `/v1/teams/${id}`,
+  )).json;
+  const rateSet = { sustained: 5, burst: 5 };
+  assertEquals([name, tier, owner_email, rate, suspended], [
+    "B",
+    "business",
+    "b@example.com",
+    rateSet,
+    true,
+  ]);
+});
+
+Deno.test("POST /v1/teams/{id}/keys lets a team in again that lost every key", async () => {
+  await using h = await openWithOperator();
+  const { id, key } = await aTeam(h);
+  await h.request("DELETE", `/v1/keys/${key.id}`, { key: key.secret });
+  assertEquals((await h.get("/v1/keys", { key: key.secret })).status, 401);
+  const body = { kind: "api_key", name: "way back", scopes: ["admin"] };
+  const made = await operate(h, "POST", `/v1/teams/${id}/keys`, body);
+  assertEquals([made.status, made.headers.get("cache-control")], [201, "no-store"]);
+  const { keys } = (await h.get("/v1/keys", { key: made.json.secret })).json;
+  assertEquals(keys.map(({ name }: { name: string }) => name), ["first key", "way back"]);
+});
+
+Deno.test("the operator's key is never in the log, and no team is in its requests' lines", async () => {
+  await using h = await openWithOperator();
+  await aTeam(h);
+  await h.get(`/v1/ping?key=${OPERATOR_KEY}`, { key: null });
+  const lines = h.log.join("\n");
+  assert(!lines.includes(OPERATOR_KEY.slice(-32)));
+  assertStringIncludes(lines, '"team":"operator","route":"POST /v1/teams"');
+});
