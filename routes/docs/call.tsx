@@ -29,7 +29,9 @@ export function CallSection(
 
 function access(call: Call): string {
   const scope = call["x-scope"];
-  if (scope === null) return "No credential.";
+  const operator = call["x-operator"];
+  if (scope === null) return operator ? "The operator's key." : "No credential.";
+  if (operator) return `Scope ${scope}, or the operator's key.`;
   return `Scope ${scope}${call["x-ping-tokens"] ? ", or a ping token" : ""}.`;
 }
 

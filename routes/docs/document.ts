@@ -57,6 +57,7 @@ export interface Call {
   readonly description: string;
   readonly "x-scope": string | null;
   readonly "x-ping-tokens": boolean;
+  readonly "x-operator": boolean;
   readonly "x-idempotency": string;
   readonly parameters: readonly Parameter[];
   readonly requestBody?: { readonly content: Content };

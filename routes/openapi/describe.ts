@@ -109,6 +109,8 @@ export const TAGS = {
   "Rate card": "What calls of models cost, and pricing them anew.",
   Deletions: "What goes on request.",
   Credentials: "Keys and ping tokens of the team.",
+  "Audit log": "Who changed what, and when.",
+  Teams: "For the operator of the service.",
   Service: "About the service itself; no credential.",
 } as const;
 

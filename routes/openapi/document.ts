@@ -84,7 +84,7 @@ const SECURITY = {
     type: "http",
     scheme: "bearer",
     description: "A team key `apk_<region>_<32 hex>`, or a ping token `ping_<region>_<32 hex>` " +
-      "where the call takes one.",
+      "where the call takes one. The operator's key `opk_<region>_<32 hex>` where it takes that.",
   },
   header: { type: "apiKey", in: "header", name: "X-AgentPing-Key", description: "The same." },
   basic: { type: "http", scheme: "basic", description: "The same as user name, no password." },
@@ -117,6 +117,7 @@ function operationPart(operation: Operation, route: Route, parts: Parts): Part {
     ...(requires === null ? { security: [] } : { security: security(operation, route) }),
     "x-scope": requires?.scope ?? null,
     "x-ping-tokens": requires?.pingTokens ?? false,
+    "x-operator": requires?.operator ?? false,
     "x-idempotency": idempotency,
     parameters: [
       ...parametersOf("path", operation.pathFields, example.path, parts.book),
@@ -137,7 +138,8 @@ function operationPart(operation: Operation, route: Route, parts: Parts): Part {
 }
 
 function security({ path }: Operation, { requires }: Route): Part[] {
-  const roles = requires === null ? [] : [requires.scope];
+  const scope = requires?.scope ?? null;
+  const roles = scope === null ? [] : [scope];
   const schemes = ["bearer", "header", "basic", ...(path === "/v1/ping" ? ["query"] : [])];
   return schemes.map((scheme) => ({ [scheme]: roles }));
 }

@@ -2,8 +2,10 @@
 import { z } from "zod";
 import { SCOPES } from "../../domain/credentials.ts";
 import { keyBody } from "../../domain/input/schemas.ts";
-import type { Operation } from "./describe.ts";
-import { idOf, instant } from "./fields.ts";
+import { ADMIN_PER_PAGE } from "../../domain/limits.ts";
+import { rotateBody } from "../../domain/teams/rotation.ts";
+import { bodyOf, type Operation } from "./describe.ts";
+import { cursorOf, idOf, instant, limitOf, nextCursor } from "./fields.ts";
 
 const credential = {
   id: idOf("key"),
@@ -12,12 +14,22 @@ const credential = {
   scopes: z.array(z.enum(SCOPES)).optional().describe("Of a key."),
   agent: z.string().optional().describe("Of a ping token."),
   created_at: instant,
-  revoked_at: instant.nullable().describe("Null while it works."),
+  revoked_at: instant.nullable().describe("Null while nobody revoked it."),
+  ends_at: instant.nullable().describe("When it stops because it was replaced."),
+  replaced_by: idOf("key").nullable(),
+  replaces: idOf("key").nullable(),
 };
 
 const key = z.object(credential).meta({ id: "Credential" });
 
-const newKey = z.object({
+const listedKey = z.object({
+  ...credential,
+  last_used_at: instant.nullable()
+    .describe("Exact in the process that served it, up to an hour old in others."),
+}).meta({ id: "ListedCredential" });
+
+/** A credential as its creation answers it. */
+export const newKey = z.object({
   ...credential,
   secret: z.string().describe("Shown this once."),
 }).meta({ id: "NewCredential" });
@@ -29,6 +41,16 @@ const KEY = {
   agent: "nightly",
   created_at: "2026-11-21T12:00:00.000Z",
   revoked_at: null,
+  ends_at: null,
+  replaced_by: null,
+  replaces: null,
+};
+
+const SUCCESSOR = {
+  ...KEY,
+  id: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0004",
+  replaces: KEY.id,
+  secret: "ping_eu_0c9d2e8a47f3b5d09c7e1a2f4d686b1f",
 };
 
 /** Keys and ping tokens of the team. */
@@ -62,15 +84,54 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     id: "listKeys",
     tag: "Credentials",
     summary: "List credentials",
-    description: "Revoked ones too, oldest first, never a secret.",
+    description: "Those that ended too, oldest first, never a secret. With `agent` a page may be " +
+      "short: go on until `cursor` is null.",
+    query: {
+      agent: z.string().optional().describe("Only the ping tokens of this agent."),
+      limit: limitOf(ADMIN_PER_PAGE, "Credentials"),
+      cursor: cursorOf("cursor"),
+    },
     answers: [{
       status: 200,
-      description: "All of them.",
-      schema: z.object({ keys: z.array(key) }),
+      description: "A page.",
+      schema: z.object({ keys: z.array(listedKey), cursor: nextCursor }),
     }],
     errors: [],
     idempotency: "read",
-    example: { status: 200, answer: { keys: [KEY] }, needs: ["createKey"] },
+    example: {
+      query: { agent: "nightly" },
+      status: 200,
+      answer: { keys: [{ ...KEY, last_used_at: null }], cursor: null },
+      needs: ["createKey"],
+    },
+  },
+  {
+    method: "POST",
+    path: "/v1/keys/:id/rotate",
+    id: "rotateKey",
+    tag: "Credentials",
+    summary: "Rotate a credential",
+    description:
+      "A new credential with the same name, scopes or agent works at once; the old one " +
+      "goes on for a while. It is replaced once: again is `credential_ended`, which names the " +
+      "successor.",
+    pathFields: { id: idOf("key").describe("The old credential's id.") },
+    body: bodyOf(rotateBody, { overlap_hours: "How long the old secret goes on; 24 when absent." }),
+    answers: [{
+      status: 201,
+      description: "The new credential.",
+      schema: newKey,
+      headers: ["Cache-Control"],
+    }],
+    errors: ["not_found", "credential_ended"],
+    idempotency: "target",
+    example: {
+      path: { id: KEY.id },
+      body: { overlap_hours: 48 },
+      status: 201,
+      answer: SUCCESSOR,
+      needs: ["createKey"],
+    },
   },
   {
     method: "DELETE",

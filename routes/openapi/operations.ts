@@ -1,5 +1,6 @@
 /** Every call that is described, in the order in which they are shown. */
 import { AGENT_OPERATIONS } from "./agents.ts";
+import { AUDIT_OPERATIONS } from "./audit_log.ts";
 import { DELETION_OPERATIONS } from "./deletions.ts";
 import type { Operation } from "./describe.ts";
 import { HEARTBEAT_OPERATIONS } from "./heartbeats.ts";
@@ -11,6 +12,7 @@ import { RUN_READS } from "./run_reads.ts";
 import { RUN_OPERATIONS } from "./runs.ts";
 import { SERVICE_OPERATIONS } from "./service.ts";
 import { SPEND_OPERATIONS } from "./spend.ts";
+import { TEAM_OPERATIONS } from "./teams.ts";
 
 /** All of them; within a resource by their place here. */
 export const OPERATIONS: readonly Operation[] = [
@@ -24,5 +26,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...REPRICE_OPERATIONS,
   ...DELETION_OPERATIONS,
   ...KEY_OPERATIONS,
+  ...AUDIT_OPERATIONS,
+  ...TEAM_OPERATIONS,
   ...SERVICE_OPERATIONS,
 ];

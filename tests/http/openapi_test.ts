@@ -49,6 +49,7 @@ Deno.test("what a call needs is what the table of routes asks of a credential", 
       ?.call;
     assertEquals(call?.["x-scope"], requires?.scope ?? null, path);
     assertEquals(call?.["x-ping-tokens"], requires?.pingTokens ?? false, path);
+    assertEquals(call?.["x-operator"], requires?.operator ?? false, path);
   }
 });
 

@@ -12,6 +12,7 @@ import { NoticeJob } from "../../jobs/notices.ts";
 import { STAGE_HANDLERS } from "../../jobs/stage_handlers.ts";
 import { Worker } from "../../jobs/worker.ts";
 import { BACK_ENDS } from "../../kv/kv_limits.ts";
+import { createRunListStore } from "../../kv/list/run_list.ts";
 import { createPipelineStore } from "../../kv/pipeline/pipeline_store.ts";
 import { createSpendStore } from "../../kv/pipeline/rollups.ts";
 import { TeamCommits } from "../../kv/pipeline/team_commits.ts";
@@ -226,6 +227,7 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
     runs: createRunStore(store, rateCards),
     teams: createTeamStore(store, environment, "eu", () => given.credentials.forget()),
     auditLog: createAuditLogStore(store),
+    runList: createRunListStore(store),
     spend: createSpendStore(store),
     usage: createUsageStore(store),
     agents: createAgentStore(store),
