@@ -1,5 +1,5 @@
 /**
- * Every key of the store, built here and nowhere else.
+ * Every key of the store, built here and, for teams and their credentials, in `team_keys.ts`.
  *
  * What each request writes begins with the run's id, which begins with its time: inserts then land
  * side by side, ten times faster than spread over teams. The team stands right behind the id, so
@@ -13,6 +13,7 @@ import type { RunId } from "../domain/run/ids.ts";
 import type { DirtyLane } from "../domain/pipeline/pipeline.ts";
 import type { RollupKind } from "../domain/spend/rollup.ts";
 import type { Filing, Horizon } from "../domain/retention/retention.ts";
+import { teamKeys } from "./team_keys.ts";
 
 /** What runs are found by. */
 export type RunIndexKind =
@@ -27,6 +28,7 @@ export type RunIndexKind =
 
 /** Builders of keys; each reads like a path. */
 export const keys = {
+  ...teamKeys,
   /** The head of one run: small rows only, so that many runs are read at once. */
   run: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team],
   /** The heads of all runs, of whichever team, from one of this team to the last of an id. */
@@ -267,41 +269,6 @@ export const keys = {
   rate: (team: TeamId, name: Uint8Array): Deno.KvKey => ["rate", team, name],
   /** A team's request-rate bucket that instances lease slices of. */
   rateBucket: (team: TeamId, api: Api): Deno.KvKey => ["rate_bucket", team, api],
-  /** A credential by the SHA-256 of its secret: the one key found before the team is known. */
-  credential: (hash: Uint8Array): Deno.KvKey => ["credential", hash],
-  /** The hashes of a team's credentials. */
-  teamCredentials: (team: TeamId): Deno.KvKey => ["team_credential", team],
-  /** The hash of one of a team's credentials. */
-  teamCredential: (team: TeamId, id: string): Deno.KvKey => ["team_credential", team, id],
-  /** Credentials of a team behind an id, by id; from the first when there is none. */
-  teamCredentialsAfter: (team: TeamId, id: string | null): Deno.KvListSelector => ({
-    // `true` is behind every other part of a key.
-    start: id === null ? ["team_credential", team] : ["team_credential", team, id, true],
-    end: ["team_credential", team, true],
-  }),
-  /** When a credential was last used, as far as that is written down. */
-  credentialUse: (team: TeamId, id: string): Deno.KvKey => ["credential_use", team, id],
-  /** Entries of an audit log from one instant up to before another, unix milliseconds. */
-  auditEntries: (log: TeamId, fromMs: number, toMs: number): Deno.KvListSelector => ({
-    start: ["audit_log", log, fromMs],
-    end: ["audit_log", log, toMs],
-  }),
-  /** An entry of an audit log, by its instant. */
-  auditEntry: (log: TeamId, atMs: number, name: string): Deno.KvKey => [
-    "audit_log",
-    log,
-    atMs,
-    name,
-  ],
-  /** Teams behind an id, by id; from the first when there is none. */
-  teamsAfter: (id: string | null): Deno.KvListSelector => ({
-    start: id === null ? ["team"] : ["team", id, true],
-    end: ["team", true],
-  }),
-  /** All teams. */
-  teams: (): Deno.KvKey => ["team"],
-  /** A team. */
-  team: (team: TeamId): Deno.KvKey => ["team", team],
   /** Every run of every team. */
   runs: (): Deno.KvKey => ["run"],
   /** Every mark of a dirty run, in all lanes. */
@@ -316,6 +283,4 @@ export const keys = {
   teamAgents: (team: TeamId): Deno.KvKey => ["agent", team],
   /** Where the keys of teams lie whose second part is the team. */
   ofTeams: (): Deno.KvKey[] => [["team"], ["rollup"], ["usage"], ["agent"]],
-  /** The id of the team that the first start created. */
-  firstTeam: (): Deno.KvKey => ["first_team"],
 } as const;

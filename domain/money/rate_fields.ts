@@ -4,11 +4,14 @@
  * @module
  */
 import { formatInstant } from "../time.ts";
+import type { AuditValue } from "../teams/audit_log.ts";
 import { usdPerMillion } from "./rate_body.ts";
 import type { RateRow, Rates } from "./rates.ts";
 
 /** A row of a rate card as answers and the audit log show it. */
-export function rowFields({ id, source, provider, model, from, rates, tiers }: RateRow) {
+export function rowFields(
+  { id, source, provider, model, from, rates, tiers }: RateRow,
+): { readonly [name: string]: AuditValue } {
   return {
     id,
     source,

@@ -44,11 +44,16 @@ export interface TeamChange {
 }
 
 /** Limits as they are sent and shown; absent is unlimited. */
-interface LimitFields {
+export interface LimitFields {
+  /** Events of a month that are included. */
   readonly events_per_month: number | undefined;
+  /** Metadata keys kept of a request. */
   readonly metadata_keys_max: number | undefined;
+  /** Agents. */
   readonly agents_max: number | undefined;
+  /** Days that payloads are kept. */
   readonly payload_days: number | undefined;
+  /** Days that records are kept; at least as long as payloads. */
   readonly record_days: number | undefined;
 }
 
