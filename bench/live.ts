@@ -7,7 +7,7 @@
 import { endAll, isInstalled } from "./children.ts";
 import { describeMachine } from "./machine.ts";
 import { type Load, wrk, type WrkResult } from "./measure.ts";
-import { untilIdle } from "./process.ts";
+import { untilIdle, usageOf } from "./process.ts";
 import { print, say } from "./say.ts";
 import { type Side, startSide } from "./sides.ts";
 import { median, ratios, rotate } from "./stats.ts";
@@ -25,6 +25,8 @@ const IDLE_LIMIT_MS = 30_000;
 interface Found extends WrkResult {
   /** Bytes a second that all listeners got. */
   readonly bytesPerSecond: number;
+  /** CPU time of the server for one open; null where the system does not tell. */
+  readonly cpuUs: number | null;
   /** Listeners that were left before the end. */
   readonly lost: number;
 }
@@ -75,11 +77,13 @@ async function measure(side: Side, listeners: number): Promise<Found> {
     deaf.push(one);
   }
   const heard = () => deaf.reduce((sum, { bytes }) => sum + bytes, 0);
-  const before = heard();
+  const [before, used] = [heard(), await usageOf(side.pid)];
   const found = await wrk(side.url, LOAD);
+  const cpuSeconds = ((await usageOf(side.pid))?.cpuSeconds ?? NaN) - (used?.cpuSeconds ?? NaN);
+  const cpuUs = Number.isNaN(cpuSeconds) ? null : cpuSeconds * 1e6 / found.answered;
   const bytesPerSecond = (heard() - before) / seconds;
   const lost = deaf.filter(({ isLost }) => isLost).length;
-  return { ...found, bytesPerSecond, lost };
+  return { ...found, bytesPerSecond, cpuUs, lost };
 }
 
 async function main(folder: string): Promise<boolean> {
@@ -100,11 +104,20 @@ async function main(folder: string): Promise<boolean> {
     name,
     number(median(rates(some))),
     number(median(some.map(({ p99Ms }) => p99Ms)), 1),
+    number(median(some.map(({ cpuUs }) => cpuUs ?? NaN)), 1),
     number(median(some.map(({ bytesPerSecond }) => bytesPerSecond / 1_000))),
     number(some.reduce((sum, { lost }) => sum + lost, 0)),
     number(some.reduce((sum, { failures }) => sum + failures, 0)),
   ];
-  const head = ["listeners", "opens a second", "p99 ms", "kB heard a second", "left", "failures"];
+  const head = [
+    "listeners",
+    "opens a second",
+    "p99 ms",
+    "CPU µs an open",
+    "kB heard a second",
+    "left",
+    "failures",
+  ];
   print(table(head, [row("0", found.alone), row(String(LISTENERS), found.listened)]));
   const isMet = median(all) >= RATIO_MIN && found.listened.every(({ failures }) => failures === 0);
   print(

@@ -15,10 +15,11 @@ import { Alarm } from "./alarm.ts";
 const CHANGES_PER_LOOK = 200;
 
 /**
- * Rest after a look while calls come in, as a multiple of the time it took, so that all looks together
- * take a hundredth or two of the time; at most so many milliseconds, and at least so many always.
+ * Rest after a look while calls come in: a multiple of the time it took, and so long for each of all who
+ * listen that together they are written to two hundred times a second. At most so many milliseconds, and
+ * at least so many always.
  */
-const REST = { factor: 40, msMin: 20, msMax: 1_000 } as const;
+const REST = { factor: 40, msPerListener: 5, msMin: 20, msMax: 1_000 } as const;
 
 /** Milliseconds of rest after the store failed. */
 const FAILURE_PAUSE_MS = 1_000;
@@ -37,6 +38,7 @@ export class LiveJob implements LiveFeed {
   readonly #deps: LiveDeps;
   readonly #teams = new Map<TeamId, Reader>();
   readonly #running = new Set<Promise<void>>();
+  #listeners = 0;
 
   /** Follows nobody yet. */
   constructor(deps: LiveDeps) {
@@ -46,8 +48,9 @@ export class LiveJob implements LiveFeed {
   async listen(team: TeamId, take: (batch: LiveBatch) => void): Promise<Disposable> {
     const reader = this.#teams.get(team) ?? this.#begin(team);
     reader.listeners.add(take);
+    this.#listeners++;
     const leave = () => {
-      reader.listeners.delete(take);
+      if (reader.listeners.delete(take)) this.#listeners--;
       if (reader.listeners.size > 0) return;
       reader.end();
       if (this.#teams.get(team) === reader) this.#teams.delete(team);
@@ -69,7 +72,7 @@ export class LiveJob implements LiveFeed {
   }
 
   #begin(team: TeamId): Reader {
-    const reader = new Reader(this.#deps, team);
+    const reader = new Reader(this.#deps, team, () => this.#listeners);
     this.#teams.set(team, reader);
     const running = reader.run().finally(() => this.#running.delete(running));
     this.#running.add(running);
@@ -84,13 +87,15 @@ class Reader {
   readonly begun: Promise<void>;
   readonly #deps: LiveDeps;
   readonly #team: TeamId;
+  readonly #listenersOfAll: () => number;
   readonly #ended = new AbortController();
   readonly #rest = new Alarm();
   readonly #begun = Promise.withResolvers<void>();
   #at = 0;
 
-  constructor(deps: LiveDeps, team: TeamId) {
+  constructor(deps: LiveDeps, team: TeamId, listenersOfAll: () => number) {
     this.#deps = deps;
+    this.#listenersOfAll = listenersOfAll;
     this.#team = team;
     this.begun = this.#begun.promise;
   }
@@ -128,8 +133,10 @@ class Reader {
     if (!isMore) await watch.next(this.#ended.signal);
     if (this.#ended.signal.aborted) return;
     const isBusy = this.#deps.calls() > calls;
-    const restMs = isBusy ? Math.min(REST.msMax, REST.factor * (endMs - startMs)) : 0;
-    await this.#rest.wait(Math.max(REST.msMin, endMs + restMs - performance.now()));
+    const { factor, msPerListener, msMin, msMax } = REST;
+    const shareMs = Math.max(factor * (endMs - startMs), msPerListener * this.#listenersOfAll());
+    const restMs = isBusy ? Math.min(msMax, shareMs) : 0;
+    await this.#rest.wait(Math.max(msMin, endMs + restMs - performance.now()));
   }
 
   /** Hands over the next changes; answers whether there are more. */
