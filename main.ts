@@ -72,6 +72,7 @@ function listen(): RunningServer {
 
 /** Lets requests under way finish and keeps every acknowledged write. */
 async function drain(): Promise<void> {
+  service.leave();
   await server.drain();
   clock.abort();
   await Promise.all([service.stop(), slices?.stop(), writeUses(true)]);

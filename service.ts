@@ -5,12 +5,14 @@ import { BODY_DEADLINE_MS } from "./domain/limits.ts";
 import type { RequestLimits } from "./domain/plan/rate_limit.ts";
 import type { CredentialStore, Environment, Mailer } from "./domain/ports.ts";
 import type { Region } from "./domain/run/ids.ts";
+import { LiveJob } from "./jobs/live.ts";
 import { NoticeJob } from "./jobs/notices.ts";
 import { STAGE_HANDLERS } from "./jobs/stage_handlers.ts";
 import { SweepJob } from "./jobs/sweep.ts";
 import { Worker } from "./jobs/worker.ts";
 import { TIMERS } from "./kv/deadline.ts";
 import { createRunListStore } from "./kv/list/run_list.ts";
+import { createChangeStore } from "./kv/feed/change_store.ts";
 import { createPipelineStore } from "./kv/pipeline/pipeline_store.ts";
 import { createSpendStore } from "./kv/pipeline/rollups.ts";
 import { TeamCommits } from "./kv/pipeline/team_commits.ts";
@@ -58,6 +60,8 @@ export interface Service {
   readonly sweep: SweepJob;
   /** Sets the worker to work, with what an earlier process left. The sweep is started by itself. */
   start(): void;
+  /** Answers all who wait for something and ends live streams, so that the server can be drained. */
+  leave(): void;
   /** Ends what works behind the answers. Call it before the store closes. */
   stop(): Promise<void>;
 }
@@ -87,6 +91,9 @@ export function createService(options: ServiceOptions): Service {
     calls: () => store.doorbell.rings,
     log,
   });
+  const changes = createChangeStore(store, commits.bell);
+  const live = new LiveJob({ changes, calls: () => store.doorbell.rings, log });
+  const leaving = new AbortController();
   const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS);
   const app = createApp({
     region,
@@ -101,11 +108,14 @@ export function createService(options: ServiceOptions): Service {
     rateCards,
     reprices,
     deletions,
+    changes,
+    live,
     environment,
     limits: options.limits,
     bodyDeadlines,
     ready: () => isReady(store),
     draining: options.draining,
+    leaving: leaving.signal,
     log,
     ...options.parts,
   });
@@ -118,8 +128,11 @@ export function createService(options: ServiceOptions): Service {
       store.doorbell.listen(() => worker.wake());
       worker.start();
     },
+    leave() {
+      leaving.abort();
+    },
     async stop() {
-      await Promise.all([worker.stop(), sweep.stop()]);
+      await Promise.all([worker.stop(), sweep.stop(), live.stop()]);
       bodyDeadlines[Symbol.dispose]();
     },
   };

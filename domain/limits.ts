@@ -123,3 +123,24 @@ export const RATE_TEAMS_MAX = 20_000;
 
 /** Credentials that may fail from one address in a while, and how many addresses are remembered. */
 export const FAILED_TRIES = { max: 30, windowMs: 60_000, addressesMax: 10_000 } as const;
+
+/** Changes on one page of the feed. */
+export const CHANGES_PER_PAGE = { default: 100, max: 1_000 } as const;
+
+/** Seconds a call may wait for the next change. */
+export const CHANGES_WAIT_SECONDS_MAX = 30;
+
+/** Seconds a call may wait for a run to be processed. */
+export const FINAL_WAIT_SECONDS = { default: 30, max: 60 } as const;
+
+/** Calls that wait and live streams, open at once in one process and of one team. */
+export const LISTENERS_MAX = { process: 500, team: 50 } as const;
+
+/** Changes a live stream may be behind; of more the rest is left to the feed. */
+export const LIVE_CHANGES_BEHIND_MAX = 1_000;
+
+/** Milliseconds after which a live stream says that it is still there. */
+export const LIVE_KEEP_ALIVE_MS = 15_000;
+
+/** Bytes kept for a live stream that takes them too slowly; beyond that it is closed. */
+export const LIVE_BUFFER_BYTES_MAX = 65_536;

@@ -83,8 +83,21 @@ export const keys = {
   dirtyLane: (lane: DirtyLane): Deno.KvKey => ["dirty", lane],
   /** Runs that one commit changed. */
   dirty: (lane: DirtyLane, name: string): Deno.KvKey => ["dirty", lane, name],
-  /** Changes with every change of a team's roll-ups: one check on it guards them all. */
+  /**
+   * Changes with every change of a team's roll-ups: one check on it guards them all. It holds the number
+   * of the team's latest change in the feed.
+   */
   rollupVersion: (team: TeamId): Deno.KvKey => ["rollup_version", team],
+  /** The team's feed of changes. */
+  changes: (team: TeamId): Deno.KvKey => ["change", team],
+  /** The same behind a number. */
+  changesAfter: (team: TeamId, number: number): Deno.KvListSelector => ({
+    // `true` is behind every other part of a key.
+    start: ["change", team, number, true],
+    end: ["change", team, true],
+  }),
+  /** The latest change of a run, or its deletion. */
+  change: (team: TeamId, number: number, run: RunId): Deno.KvKey => ["change", team, number, run],
   /** All stages that wait, by when they are due. */
   dueStages: (): Deno.KvKey => ["due_stage"],
   /** A run whose next stage waits until then, unix milliseconds. */

@@ -26,7 +26,7 @@ export function answer(
 export function answerText(
   c: RequestContext,
   status: number,
-  text: string,
+  text: string | ReadableStream<Uint8Array<ArrayBuffer>>,
   type = "text/plain; charset=UTF-8",
   headers?: Headers,
 ): Response {

@@ -10,6 +10,7 @@ import type { AppDeps, Facts, Guard, Handle, Route } from "./context.ts";
 import { getAgent, listAgents } from "./agents.ts";
 import { compressed, isCompressed } from "./compress.ts";
 import { listAudit } from "./audit_log.ts";
+import { listChanges } from "./changes.ts";
 import { deleteCustomer, deleteRun, getDeletion } from "./deletions.ts";
 import { appendEvents } from "./events.ts";
 import { finishRun } from "./finish.ts";
@@ -22,6 +23,8 @@ import { requireCredential, requireScope } from "./guards/credential.ts";
 import { requireHost } from "./guards/host.ts";
 import { limitRate } from "./guards/rate.ts";
 import { Room } from "./guards/room.ts";
+import { Waiting } from "./guards/waiting.ts";
+import { followLive } from "./live.ts";
 import { pathOf } from "./path.ts";
 import { ping } from "./ping.ts";
 import { createPipeline } from "./pipeline.ts";
@@ -33,13 +36,17 @@ import { getRun, openRun } from "./runs.ts";
 import { getSpend, getUnpriced } from "./spend.ts";
 import { changeTeam, createTeam, createTeamKey, getTeam, listTeams } from "./teams.ts";
 import { getUsage } from "./usage.ts";
+import { whenFinal } from "./when_final.ts";
 
 /** Every route, with what it asks of a credential. */
-export function routeTable(deps: AppDeps): Route[] {
+export function routeTable(
+  deps: AppDeps,
+  waiting = new Waiting(new Room(), deps.leaving),
+): Route[] {
   return [
     route("POST", "/v1/runs", key("ingest"), openRun(deps)),
     route("GET", "/v1/runs", key("read"), listRuns(deps)),
-    route("GET", "/v1/runs/:id", key("read"), getRun(deps)),
+    route("GET", "/v1/runs/:id", key("read"), whenFinal(deps, waiting, getRun(deps))),
     route("DELETE", "/v1/runs/:id", key("admin"), deleteRun(deps)),
     route("GET", "/v1/runs/:id/cost", key("read"), getRunCost(deps)),
     route("POST", "/v1/runs/:id/events", key("ingest"), appendEvents(deps)),
@@ -70,6 +77,8 @@ export function routeTable(deps: AppDeps): Route[] {
     route("GET", "/v1/spend", key("read"), getSpend(deps)),
     route("GET", "/v1/spend/unpriced", key("read"), getUnpriced(deps)),
     route("GET", "/v1/usage", key("read"), getUsage(deps)),
+    route("GET", "/v1/changes", key("read"), listChanges(deps, waiting)),
+    route("GET", "/v1/live", key("read"), followLive(deps, waiting)),
     route("GET", "/healthz", null, healthz()),
     route("GET", "/readyz", null, readyz(deps)),
     route("GET", "/openapi.json", null, describeApi(() => routeTable(deps))),
@@ -82,7 +91,7 @@ export function createApp(deps: AppDeps): Hono<Facts> {
   const app = new Hono<Facts>({ getPath: pathOf });
   const room = new Room();
   const pipeline = createPipeline(deps, room);
-  const table = routeTable(deps);
+  const table = routeTable(deps, new Waiting(room, deps.leaving));
   for (const route of table) {
     const name = `${route.method} ${route.path}`;
     const handler = isCompressed(route) ? compressed(route.handler) : route.handler;

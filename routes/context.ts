@@ -14,6 +14,8 @@ import type { RepriceStore } from "../domain/money/reprice_job.ts";
 import type { DeletionStore } from "../domain/retention/deletion.ts";
 import type { AuditLogStore } from "../domain/teams/audit_log.ts";
 import type { TeamStore } from "../domain/teams/team.ts";
+import type { ChangeStore } from "../domain/feed/changes.ts";
+import type { LiveFeed } from "../domain/feed/live.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
 import type { Principal, Requirement } from "../domain/credentials.ts";
 import type { ErrorCode } from "../domain/errors.ts";
@@ -62,6 +64,8 @@ export interface AppDeps {
   readonly rateCards: RateCardStore;
   readonly reprices: RepriceStore;
   readonly deletions: DeletionStore;
+  readonly changes: ChangeStore;
+  readonly live: LiveFeed;
   readonly environment: Environment;
   /** What requests are counted by. */
   readonly limits: RequestLimits;
@@ -71,6 +75,8 @@ export interface AppDeps {
   readonly ready: () => Promise<boolean>;
   /** Whether the process is shutting down. */
   readonly draining: () => boolean;
+  /** Aborted when the process shuts down: whoever waits for something is answered then. */
+  readonly leaving: AbortSignal;
   /** Takes one line for the request log. */
   readonly log: (line: string) => void;
 }

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { ChangeNumbers } from "../feed/changes.ts";
 import type { Contribution } from "../spend/rollup.ts";
 import { labelsOf, statusOf } from "../run/run.ts";
 import { costOfRun, type CostSum, type RunHead, usageOfRun } from "../run/run_cost.ts";
@@ -54,6 +55,8 @@ export interface RunSummary {
   readonly times: RunTimes | null;
   /** Where it stands in lists; absent from summaries that were made before there were lists. */
   readonly listed?: Listed;
+  /** Where the run stands in the feed of changes; set by the commit that stores the summary. */
+  readonly changes?: ChangeNumbers;
 }
 
 /** The state of a run that a summary of it would see. */

@@ -18,7 +18,12 @@ import {
 } from "./run.ts";
 import { costOfRun, type CostSum, type RunHead, type RunUsage, usageOfRun } from "./run_cost.ts";
 import type { PayloadState } from "../retention/retention.ts";
-import { type Processing, type StageProgress, STAGES } from "../pipeline/stages.ts";
+import {
+  type Processing,
+  type StageProgress,
+  STAGES,
+  type StageState,
+} from "../pipeline/stages.ts";
 import { isCurrent, type RunSummary } from "../pipeline/summary.ts";
 
 /** Everything stored of a run but its events' payloads. */
@@ -153,6 +158,14 @@ function processingOf({ parts, processing }: StoredRun): readonly StageProgress[
   const at = parts.closing.receivedAt;
   return STAGES.map((stage) => ({ stage, state: "pending", attempts: 0, at }));
 }
+
+/** Whether everything behind the close of a run is done or given up, so that nothing of it will change. */
+export function isSettled(stored: StoredRun): boolean {
+  return runCostOf(stored, stored.summary).state === "final" &&
+    processingOf(stored).every(({ state }) => SETTLED.has(state));
+}
+
+const SETTLED: ReadonlySet<StageState> = new Set(["done", "skipped", "dead"]);
 
 /**
  * A run says when it starts, a closing heartbeat when it ends: that claim is held against arrival.

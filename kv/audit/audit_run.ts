@@ -43,6 +43,8 @@ export interface AuditedRun {
   readonly usage: ReadonlyMap<string, number>;
   /** The rows of the index it must be found under. */
   readonly indexed: readonly Deno.KvKey[];
+  /** Whether the feed of changes must have a row of it. */
+  readonly isInFeed: boolean;
   /** How many events are stored of it. */
   readonly events: number;
   /** Where what was made of its parts differs from them. */
@@ -55,6 +57,7 @@ const NOTHING: AuditedRun = {
   agentRun: null,
   usage: new Map(),
   indexed: [],
+  isInFeed: false,
   events: 0,
   mismatches: [],
 };
@@ -92,7 +95,8 @@ async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<Aud
     ...events.mismatches,
     ...mismatch(`event totals of ${id}`, { ...totals }, { ...ledger.totals }),
   ];
-  const found = { usage, events: totals.events };
+  const isInFeed = summary?.changes !== undefined;
+  const found = { usage, isInFeed, events: totals.events };
   // What could not be summed up yet is told once, and roll-ups hold what was summed up before.
   const waiting = waitingCost(id, cost);
   if (waiting !== null) {
@@ -210,11 +214,13 @@ function flat(summary: RunSummary): Record<string, unknown> {
 async function unfound(
   store: Store,
   team: TeamId,
-  { id, head, ledger }: SummarizedHead,
+  { id, head, ledger, summary }: SummarizedHead,
   indexed: readonly Deno.KvKey[],
 ): Promise<Mismatch[]> {
   const filed = isStored(head) ? [keys.expiry(team, filingOf(head.parts, ledger), id)] : [];
-  const wanted = [...indexed, ...filed];
+  const { changes } = summary ?? {};
+  const fed = changes === undefined ? [] : [keys.change(team, changes.latest, id)];
+  const wanted = [...indexed, ...filed, ...fed];
   const missing: Mismatch[] = [];
   for (let at = 0; at < wanted.length; at += GET_MANY_KEYS_MAX) {
     for (const entry of await getMany(store, wanted.slice(at, at + GET_MANY_KEYS_MAX))) {

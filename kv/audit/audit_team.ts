@@ -37,6 +37,7 @@ export class TeamSums {
   readonly #agents = new Map<string, AgentActivity>();
   readonly #indexed = new Map<string, number>();
   readonly #team: TeamId;
+  #inFeed = 0;
 
   /** Sums of no runs. */
   constructor(team: TeamId) {
@@ -49,6 +50,7 @@ export class TeamSums {
     this.events += run.events;
     this.#note(run.mismatches);
     for (const [month, by] of run.usage) this.#addUsage(month, by);
+    if (run.isInFeed) this.#inFeed++;
     for (const key of run.indexed) count(this.#indexed, String(key[INDEX]));
     if (run.agentRun !== null) {
       const { agent } = run.agentRun;
@@ -66,6 +68,7 @@ export class TeamSums {
     await this.#compareUsage(store);
     await this.#compareAgents(store);
     await this.#compareIndex(store);
+    await this.#compareFeed(store);
   }
 
   /** Counts in what runs that are gone had come to. */
@@ -130,6 +133,15 @@ export class TeamSums {
     }
     const [wanted, found] = [this.#indexed, stored].map((rows) => Object.fromEntries(rows));
     this.#note(mismatch("rows of the index", wanted ?? {}, found ?? {}));
+  }
+
+  /** The same of the feed, where deletions have rows of their own. */
+  async #compareFeed(store: Store): Promise<void> {
+    let found = 0;
+    for await (const { value } of eachRow(store, { prefix: keys.changes(this.#team) })) {
+      if (value === true) found++;
+    }
+    this.#note(mismatch("rows of the feed", { runs: this.#inFeed }, { runs: found }));
   }
 
   async #compareAgents(store: Store): Promise<void> {

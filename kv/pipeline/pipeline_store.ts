@@ -31,7 +31,10 @@ export function createPipelineStore(
     projectFailed: (run, error) => costFailed(store, run, error, now()),
     dueStages: (nowMs, max) => dueStages(store, nowMs, max),
     nextDueMs: () => nextDueMs(store),
-    settleStage: (task, error) => settleStage(store, task, error, now()),
+    async settleStage(task, error) {
+      await settleStage(store, task, error, now());
+      commits.bell.ring(task.team, [task.run]);
+    },
     deadStages: () => deadStages(store),
     revive: (run) => revive(store, run, now()),
   };

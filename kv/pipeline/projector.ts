@@ -14,7 +14,6 @@ import {
 } from "../../domain/pipeline/stages.ts";
 import { isCurrent, summarize } from "../../domain/pipeline/summary.ts";
 import { filingOf } from "../../domain/retention/retention.ts";
-import { encodeSums } from "../runs/codec_sums.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { dirtyName } from "../writer/dirty_mark.ts";
 import { keys } from "../keys.ts";
@@ -59,7 +58,6 @@ export class Projector {
     if (!isStored(head) || isCurrent(before, head)) return null;
     const after = summarize(head, before);
     const sets: { key: Deno.KvKey; value: unknown }[] = [
-      { key: keys.summary(team, id), value: encodeSums(after) },
       { key: keys.expiry(team, filingOf(head.parts, ledger), id), value: true },
     ];
     const was = before?.revision ?? 0;

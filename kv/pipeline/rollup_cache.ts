@@ -26,6 +26,8 @@ const TEAM_ROWS_MAX = 20_000;
 export interface TeamRollups {
   /** Version of all of them; null when the team has none yet. */
   readonly version: string | null;
+  /** Number of the latest change in the feed under that version. */
+  readonly lastChange: number;
   /** Rows as they are under that version, by the text of their key; null for none. */
   readonly rows: Map<string, RollupRow | null>;
 }
@@ -51,7 +53,11 @@ export class RollupCache {
     const known = this.#teams.get(team);
     if (known !== undefined) return known;
     const [entry] = await getMany(this.#store, [keys.rollupVersion(team)]);
-    const loaded: TeamRollups = { version: entry?.versionstamp ?? null, rows: new Map() };
+    const loaded: TeamRollups = {
+      version: entry?.versionstamp ?? null,
+      lastChange: lastChangeOf(entry?.value),
+      rows: new Map(),
+    };
     this.#teams.set(team, loaded);
     return loaded;
   }
@@ -61,11 +67,16 @@ export class RollupCache {
     this.#teams.delete(team);
   }
 
-  /** Adds differences to a team's roll-ups; rows that come to nothing are deleted. */
+  /**
+   * Adds differences to a team's roll-ups; rows that come to nothing are deleted.
+   *
+   * @param lastChange number of the latest change in the feed once this is committed
+   */
   async change(
     team: TeamId,
     known: TeamRollups,
     differences: readonly RollupRow[],
+    lastChange: number = known.lastChange,
   ): Promise<RollupChange> {
     const keyed = differences.map((row) => {
       const key = rollupKey(team, row);
@@ -73,7 +84,9 @@ export class RollupCache {
     });
     await this.#load(known, keyed);
     const versionKey = keys.rollupVersion(team);
-    const sets: { key: Deno.KvKey; value: unknown }[] = [{ key: versionKey, value: true }];
+    const sets: { key: Deno.KvKey; value: unknown }[] = [
+      { key: versionKey, value: lastChange },
+    ];
     const deletes: Deno.KvKey[] = [];
     const after = new Map<string, RollupRow | null>();
     for (const { key, name, row } of keyed) {
@@ -88,7 +101,7 @@ export class RollupCache {
       checks: [{ key: versionKey, versionstamp: known.version }],
       sets,
       deletes,
-      remember: (version) => this.#remember(team, known, after, version),
+      remember: (version) => this.#remember(team, known, after, { version, lastChange }),
     };
   }
 
@@ -111,12 +124,17 @@ export class RollupCache {
     team: TeamId,
     known: TeamRollups,
     after: ReadonlyMap<string, RollupRow | null>,
-    version: string,
+    state: Omit<TeamRollups, "rows">,
   ): TeamRollups {
     const rows = known.rows.size + after.size > TEAM_ROWS_MAX ? new Map() : known.rows;
     for (const [name, row] of after) rows.set(name, row);
-    const now = { version, rows };
+    const now = { ...state, rows };
     this.#teams.set(team, now);
     return now;
   }
+}
+
+/** The number of a team's latest change by the value of its version; ledgers of before hold none. */
+export function lastChangeOf(value: unknown): number {
+  return typeof value === "number" ? value : 0;
 }

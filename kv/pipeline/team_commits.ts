@@ -14,9 +14,12 @@ import type { RunId } from "../../domain/run/ids.ts";
 import { agentRunOf } from "../../domain/run/agents.ts";
 import { differencesOf, mergeRows, type RollupRow } from "../../domain/spend/rollup.ts";
 import type { RunSummary } from "../../domain/pipeline/summary.ts";
+import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { costOf } from "../writer/group.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";
 import { BACK_ENDS, COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+import { ChangeBell } from "../feed/change_bell.ts";
+import { feedRows } from "../feed/feed_rows.ts";
 import { RemovedSums } from "../retention/removed_sums.ts";
 import { RollupCache, type TeamRollups } from "./rollup_cache.ts";
 import { indexChange } from "./run_index.ts";
@@ -45,7 +48,9 @@ export interface Change {
    * record goes and the roll-ups stay, while a deleted run takes its share with it.
    */
   readonly remains?: RunSummary | null;
-  /** Its own rows. */
+  /** The receipt of a run that is deleted, which its followers are told of. */
+  readonly deletion?: RunDeletion | null;
+  /** Its own rows, but for its summary. */
   readonly rows: RunRows;
 }
 
@@ -77,6 +82,8 @@ export type Committed = (runs: readonly SummarizedHead[]) => void;
 
 /** Changes runs of teams. All who do so in one process share it. */
 export class TeamCommits {
+  /** Rings for those who follow a team's changes. */
+  readonly bell: ChangeBell;
   readonly #store: Store;
   readonly #rollups: RollupCache;
   readonly #agents: ActivityCache;
@@ -86,6 +93,7 @@ export class TeamCommits {
   /** Remembers nothing of any team yet. */
   constructor(store: Store) {
     this.#store = store;
+    this.bell = new ChangeBell(store);
     this.#rollups = new RollupCache(store);
     this.#agents = new ActivityCache(store);
     this.#removed = new RemovedSums(store);
@@ -216,6 +224,7 @@ export class TeamCommits {
       const version = await this.#store.writer.commit(write);
       if (version === null) return null;
       after = remember(version);
+      this.bell.ring(team, changes.map(({ run }) => run.id));
     }
     done(runs);
     return after;
@@ -227,7 +236,8 @@ export class TeamCommits {
     known: TeamRollups,
     changes: readonly Change[],
   ): Promise<{ readonly write: Write; readonly remember: (version: string) => TeamRollups }> {
-    const rollups = await this.#rollups.change(team, known, sumUp(changes));
+    const feed = feedRows(team, changes, known.lastChange);
+    const rollups = await this.#rollups.change(team, known, sumUp(changes), feed.lastChange);
     const agents = await this.#agents.change(team, known.version, changes.flatMap(agentChangeOf));
     const removed = await this.#removed.change(team, changes);
     const index = changes.map(({ run, before, after }) => indexChange(team, run.id, before, after));
@@ -237,8 +247,8 @@ export class TeamCommits {
         team,
         checks: [...rollups.checks, ...rows.flatMap(({ checks = [] }) => checks)],
         sums: rows.flatMap(({ sums = [] }) => sums),
-        sets: [rollups, agents, removed, ...index, ...rows].flatMap(({ sets }) => sets),
-        deletes: [rollups, ...index, ...rows].flatMap(({ deletes }) => deletes),
+        sets: [rollups, agents, removed, feed, ...index, ...rows].flatMap(({ sets }) => sets),
+        deletes: [rollups, feed, ...index, ...rows].flatMap(({ deletes }) => deletes),
       },
       remember(version) {
         agents.remember(version);

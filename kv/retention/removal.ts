@@ -79,6 +79,7 @@ async function removeRun(
     before: summary,
     after: null,
     remains,
+    deletion: receipt,
     rows: {
       checks: [
         { key: opening, versionstamp: versions.opening },
@@ -88,7 +89,6 @@ async function removeRun(
       sums,
       sets: [
         ...tombstone === null ? [] : inserted.map((key) => ({ key, value: tombstone })),
-        ...receipt === null ? [] : [{ key: tombstoneRow(team, receipt), value: true }],
         ...isPurged ? [{ key: keys.purge(team, id), value: true }] : [],
       ],
       deletes: [

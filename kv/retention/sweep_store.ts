@@ -16,6 +16,7 @@ import {
   type SweepStore,
 } from "../../domain/retention/sweep.ts";
 import type { RunId } from "../../domain/run/ids.ts";
+import { deletionRows } from "../feed/feed_rows.ts";
 import { keys } from "../keys.ts";
 import type { TeamCommits } from "../pipeline/team_commits.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";
@@ -86,6 +87,10 @@ async function step(on: Step, from: Cursor | null): Promise<SweepStep> {
   }
   const due = Map.groupBy(rows.map(({ key }) => key), (key) => key.at(-1) as RunId);
   if (horizon === "tombstone") {
+    for (const { key, value } of rows) {
+      const run = key.at(-1) as RunId;
+      due.get(run)?.push(...deletionRows(team.id, run, value));
+    }
     const released = dryRun ? due.size : await releaseIds(store, team.id, due);
     return { counts: { ...NOTHING_SWEPT, released }, next: { after: last } };
   }

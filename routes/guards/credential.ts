@@ -35,6 +35,15 @@ export function requireCredential(deps: AppDeps, requirement: Requirement): Guar
   };
 }
 
+/** Whether the credential of a request that was let in still works, for answers that go on for long. */
+export function stillWorks(
+  { region, credentials }: Pick<AppDeps, "region" | "credentials">,
+  c: RequestContext,
+): () => Promise<boolean> {
+  const secret = parseSecret(secretOf(c), region);
+  return async () => secret.ok && await credentials.find(secret.value) !== null;
+}
+
 /** Milliseconds after which a credential that is looked for in vain is refused: far more than it takes. */
 export const REFUSED_AFTER_MS = 5;
 

@@ -3,6 +3,7 @@ import { AGENT_OPERATIONS } from "./agents.ts";
 import { AUDIT_OPERATIONS } from "./audit_log.ts";
 import { DELETION_OPERATIONS } from "./deletions.ts";
 import type { Operation } from "./describe.ts";
+import { FEED_OPERATIONS } from "./feed.ts";
 import { HEARTBEAT_OPERATIONS } from "./heartbeats.ts";
 import { KEY_OPERATIONS } from "./keys.ts";
 import { RATE_CARD_OPERATIONS } from "./rate_card.ts";
@@ -19,6 +20,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...RUN_OPERATIONS,
   ...RUN_LISTS,
   ...RUN_READS,
+  ...FEED_OPERATIONS,
   ...HEARTBEAT_OPERATIONS,
   ...AGENT_OPERATIONS,
   ...SPEND_OPERATIONS,

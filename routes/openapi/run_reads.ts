@@ -1,5 +1,6 @@
 /** The calls that read a run, described. */
-import { EVENTS_PER_PAGE } from "../../domain/limits.ts";
+import { z } from "zod";
+import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../domain/limits.ts";
 import type { Operation } from "./describe.ts";
 import { cursorOf, idOf, limitOf } from "./fields.ts";
 import { run, runCost } from "./run_answers.ts";
@@ -10,6 +11,13 @@ const pathFields = { id: idOf("run").describe("The run's id.") };
 const query = {
   events_limit: limitOf(EVENTS_PER_PAGE, "Events"),
   events_cursor: cursorOf("events_cursor"),
+};
+
+const waiting = {
+  wait: z.literal("final").optional()
+    .describe("Answers once the run is closed and everything behind its close is done."),
+  timeout: z.int().min(0).max(FINAL_WAIT_SECONDS.max).default(FINAL_WAIT_SECONDS.default)
+    .describe("Seconds after which it answers with what there is."),
 };
 
 const EVENT = {
@@ -113,7 +121,7 @@ export const RUN_READS: readonly Operation[] = [
     description: "The full record with one page of its events. An unknown id and another team's " +
       "are 404 alike.",
     pathFields,
-    query,
+    query: { ...query, ...waiting },
     answers: [{ status: 200, description: "The record as it is now.", schema: run }],
     errors: ["invalid_id", "unknown_region", "not_found"],
     idempotency: "read",

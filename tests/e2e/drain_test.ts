@@ -3,6 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DRAIN_MS_MAX } from "../../domain/limits.ts";
 import { Rounds } from "../crash/rounds.ts";
 import { aRun, runId } from "../support/builders.ts";
+import { Listener } from "../support/live.ts";
 import { Process } from "../support/process.ts";
 import { withFolder } from "../support/temp_store.ts";
 
@@ -111,5 +112,48 @@ Deno.test("shutdown: a signal that comes twice at once is one, a later one ends 
     socket.close();
     assertEquals(code, 1);
     assert(ms < DRAIN_MS_MAX - SLACK_MS, `${ms} ms`);
+  });
+});
+
+/** A connection that asks for the live stream and then reads nothing of it. */
+async function deaf(url: string): Promise<Deno.TcpConn> {
+  const socket = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(url).port) });
+  const head = `GET /v1/live HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${KEY}\r\n\r\n`;
+  await socket.write(new TextEncoder().encode(head));
+  assertStringIncludes(await readText(socket), "200 OK");
+  return socket;
+}
+
+Deno.test("shutdown: live streams and calls that wait end at once, and hold nothing up", async () => {
+  await withFolder(async (folder) => {
+    const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
+    await using process = await Process.start(settings);
+    const headers = { Authorization: `Bearer ${KEY}` };
+    await using listener = await Listener.open(process.url, KEY);
+    const socket = await deaf(process.url);
+    const opened = await fetch(`${process.url}/v1/runs`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(aRun(1)),
+    });
+    await opened.body?.cancel();
+    const [told] = await listener.events(1);
+    assertEquals(told?.data.id, runId(1));
+    const waits = [`/v1/changes?wait=30&after=${told?.id}`, `/v1/runs/${runId(1)}?wait=final`]
+      .map((path) => fetch(process.url + path, { headers }));
+    // Answered behind them: they wait by then, or come too late to wait.
+    const health = await fetch(`${process.url}/healthz`);
+    await health.body?.cancel();
+    process.signal("SIGTERM");
+    const { code, ms, stderr } = await process.ended();
+    assertEquals(code, 0);
+    assert(ms < DRAIN_MS_MAX - 2 * SLACK_MS, `${ms} ms`);
+    assert(!stderr.includes("Unhandled"), stderr);
+    assertEquals((await listener.rest()).filter(({ event }) => event !== null), []);
+    for (const answer of await Promise.all(waits)) {
+      await answer.body?.cancel();
+      assert(answer.status === 200 || answer.status === 503, `${answer.status}`);
+    }
+    socket.close();
   });
 });

@@ -38,6 +38,8 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   ["/v1/spend", ["GET", "HEAD"]],
   ["/v1/spend/unpriced", ["GET", "HEAD"]],
   ["/v1/usage", ["GET", "HEAD"]],
+  ["/v1/changes", ["GET", "HEAD"]],
+  ["/v1/live", ["GET", "HEAD"]],
   ["/healthz", ["GET", "HEAD"]],
   ["/readyz", ["GET", "HEAD"]],
   ["/openapi.json", ["GET", "HEAD"]],

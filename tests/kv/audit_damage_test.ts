@@ -81,6 +81,18 @@ const DAMAGES: Damages = {
       return { sets: [{ key, value }] };
     },
   },
+  "a run is gone from the feed": {
+    says: "rows of the feed",
+    async make(h) {
+      const [row] = await Array.fromAsync(h.store.reader.list({ prefix: keys.changes(h.team.id) }));
+      assert(row !== undefined);
+      return { deletes: [row.key] };
+    },
+  },
+  "a run stands in the feed twice": {
+    says: "rows of the feed",
+    make: (h) => Promise.resolve({ sets: [{ key: keys.change(h.team.id, 99, RUN), value: true }] }),
+  },
   "a summary without any part": {
     says: `summary of ${runId(99)}`,
     async make(h) {

@@ -16,6 +16,7 @@ const ELSE = new Set([
   "rate",
   "rollup",
   "rollup_version",
+  "change",
   "run_by",
   "expiry",
   "agent_activity",

@@ -8,9 +8,11 @@ import { Deadlines, type Timers } from "../../domain/deadlines.ts";
 import { BODY_DEADLINE_MS, STORAGE_DEADLINE_MS } from "../../domain/limits.ts";
 import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
 import type { CredentialStore, Environment, Mailer } from "../../domain/ports.ts";
+import { LiveJob } from "../../jobs/live.ts";
 import { NoticeJob } from "../../jobs/notices.ts";
 import { STAGE_HANDLERS } from "../../jobs/stage_handlers.ts";
 import { Worker } from "../../jobs/worker.ts";
+import { createChangeStore } from "../../kv/feed/change_store.ts";
 import { BACK_ENDS } from "../../kv/kv_limits.ts";
 import { createRunListStore } from "../../kv/list/run_list.ts";
 import { createPipelineStore } from "../../kv/pipeline/pipeline_store.ts";
@@ -220,6 +222,7 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
     log,
     failurePauseMs: 1,
   });
+  const changes = createChangeStore(store, commits.bell);
   let minutes = 0;
   const app = createApp({
     ...given,
@@ -230,6 +233,7 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
     runList: createRunListStore(store),
     spend: createSpendStore(store),
     usage: createUsageStore(store),
+    runList: createRunListStore(store),
     agents: createAgentStore(store),
     rateCards,
     reprices,
@@ -238,6 +242,9 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
     limits: createRequestLimits(() => 60_000 * minutes++),
     ready: () => isReady(store),
     draining: () => false,
+    changes,
+    live: new LiveJob({ changes, calls: () => 0, log }),
+    leaving: new AbortController().signal,
   });
   return { worker, fetch: (request) => app.fetch(request) };
 }

@@ -146,6 +146,7 @@ export class Harness implements AsyncDisposable {
   async #stop(): Promise<void> {
     this.#client.close();
     this.#client = Deno.createHttpClient({});
+    this.#service.leave();
     await this.#server.drain();
     await this.#service.stop();
     await this.store.close();

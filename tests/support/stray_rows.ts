@@ -15,6 +15,7 @@ const RUN_AND_TEAM: Readonly<Record<string, readonly [run: number, team: number]
   chunk: [1, 2],
   run_by: [5, 1],
   expiry: [4, 1],
+  change: [3, 1],
   due_stage: [3, 2],
   dead_stage: [2, 1],
 };
@@ -79,7 +80,8 @@ export async function assertClean(store: Store, message?: string): Promise<void>
 function isStray(run: StoredRun, { key }: Row, held: ReadonlySet<string>): boolean {
   const [family, , , kind, number] = key;
   if (run.parts.size === 0) return true;
-  if (run.isDeleted) return family !== "expiry";
+  // The feed tells of it as long as its id is refused.
+  if (run.isDeleted) return family !== "expiry" && family !== "change";
   if (family === "chunk") return !held.has(`${String(kind)} ${String(number)}`);
   if (family !== "events") return false;
   const { removed = 0, batches = 0, sealed = 0 } = run.ledger ?? {};

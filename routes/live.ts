@@ -1,0 +1,81 @@
+/** `GET /v1/live`: the runs of a team as they open, end and cost, as server-sent events. */
+import type { Parsed } from "../domain/errors.ts";
+import { type LiveFilters, parseLiveFilters } from "../domain/feed/live.ts";
+import { parseQuery } from "../domain/input/ping.ts";
+import { LIVE_CHANGES_BEHIND_MAX } from "../domain/limits.ts";
+import { answerText, fail } from "./answer.ts";
+import { parseChangeCursor, UNKNOWN_CURSOR } from "./changes.ts";
+import type { AppDeps, Handle, RequestContext } from "./context.ts";
+import { stillWorks } from "./guards/credential.ts";
+import type { Waiting } from "./guards/waiting.ts";
+import { LiveStream } from "./live_stream.ts";
+import { queryOf } from "./query.ts";
+
+/** What a request for the stream asks for. */
+interface LiveQuery {
+  readonly filters: LiveFilters;
+  /** Behind which change to begin; null for now. */
+  readonly after: number | null;
+}
+
+/** Nothing on the way may keep events back, be it to compress them. */
+const HEADERS = { "Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no" } as const;
+
+export function followLive(deps: AppDeps, waiting: Waiting): Handle {
+  return async (c) => {
+    const query = parseLiveQuery(c);
+    if (!query.ok) return fail(c, query.problem);
+    if (c.req.method === "HEAD") return answerText(c, 200, "", "text/event-stream", HEADERS);
+    const seat = waiting.take(c);
+    if (seat instanceof Response) return seat;
+    const { filters, after } = query.value;
+    const stream = new LiveStream(filters, stillWorks(deps, c));
+    stream.holds(seat);
+    stream.endsWith(waiting.leaving);
+    try {
+      if (!await begin(deps, c, stream, after)) {
+        stream.end();
+        return fail(c, UNKNOWN_CURSOR);
+      }
+    } catch (error) {
+      stream.end();
+      throw error;
+    }
+    return answerText(c, 200, stream.body, "text/event-stream", HEADERS);
+  };
+}
+
+/** Begins a stream; answers false when there is no such place to begin at. */
+async function begin(
+  { live, changes }: AppDeps,
+  c: RequestContext,
+  stream: LiveStream,
+  after: number | null,
+): Promise<boolean> {
+  const { id } = c.get("principal").team;
+  // It listens first and looks then, so that nothing falls in between.
+  stream.holds(await live.listen(id, (batch) => stream.take(batch)));
+  if (after === null) {
+    stream.begin(await changes.last(id));
+    return true;
+  }
+  const page = await changes.page(id, after, LIVE_CHANGES_BEHIND_MAX);
+  if (page === null) return false;
+  stream.begin(after);
+  // What is more than that is left to the feed.
+  const [from, upTo] = page.hasMore ? [await changes.last(id)] : [after, page.next];
+  stream.take({ after: from, changes: page.hasMore ? [] : page.changes, upTo: upTo ?? from });
+  return true;
+}
+
+function parseLiveQuery(c: RequestContext): Parsed<LiveQuery> {
+  const parameters = parseQuery(queryOf(c));
+  if (!parameters.ok) return parameters;
+  const filters = parseLiveFilters(parameters.value);
+  if (!filters.ok) return filters;
+  // A client that reconnects sends the header with the address it began with: the header is the newer.
+  const sent = c.req.raw.headers.get("last-event-id") || parameters.value.get("after");
+  const after = sent === undefined ? null : parseChangeCursor(sent);
+  if (sent !== undefined && after === null) return { ok: false, problem: UNKNOWN_CURSOR };
+  return { ok: true, value: { filters: filters.value, after } };
+}

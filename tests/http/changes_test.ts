@@ -1,0 +1,105 @@
+/** `GET /v1/changes` over the socket. */
+import { assert, assertEquals } from "@std/assert";
+import { aFinish, aHeartbeat, aRun, runId } from "../support/builders.ts";
+import { Harness } from "../support/harness.ts";
+
+// deno-lint-ignore no-explicit-any -- what an answer shows
+type Shown = any;
+
+/** The feed from a cursor to its end, page by page. */
+async function readAll(h: Harness, limit: number, after?: string): Promise<Shown[]> {
+  const found: Shown[] = [];
+  for (let cursor = after;;) {
+    const query = cursor === undefined ? "" : `&after=${cursor}`;
+    const { status, json } = await h.get(`/v1/changes?limit=${limit}${query}`);
+    assertEquals(status, 200);
+    assert(json.changes.length <= limit);
+    found.push(...json.changes);
+    cursor = json.next_cursor;
+    if (!json.has_more) return found;
+  }
+}
+
+const idsOf = (changes: Shown[]) => changes.map(({ run, deleted }) => (run ?? deleted).id);
+
+Deno.test("changes: each run once, as lists show it, in the order it last changed", async () => {
+  await using h = await Harness.open();
+  for (const n of [1, 2, 3]) await h.post("/v1/runs", aRun(n));
+  await h.worker.idle();
+  await h.post(`/v1/runs/${runId(2)}/finish`, aFinish());
+  await h.worker.idle();
+  const all = await readAll(h, 2);
+  assertEquals(idsOf(all), [1, 3, 2].map((n) => runId(n)));
+  const { runs } = (await h.get("/v1/runs")).json;
+  const byId = new Map(runs.map((row: Shown) => [row.id, row]));
+  for (const { run } of all) assertEquals(run, byId.get(run.id));
+  assertEquals(all[2].run.cost.state, "final");
+});
+
+Deno.test("changes: behind a cursor there is what came after it and nothing else, also after a restart", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await h.worker.idle();
+  const { next_cursor } = (await h.get("/v1/changes")).json;
+  assertEquals((await h.get(`/v1/changes?after=${next_cursor}`)).json, {
+    changes: [],
+    next_cursor,
+    has_more: false,
+  });
+  await h.restart();
+  await h.post("/v1/heartbeats", aHeartbeat(2));
+  await h.worker.idle();
+  assertEquals(idsOf(await readAll(h, 10, next_cursor)), [runId(2)]);
+  assertEquals(idsOf(await readAll(h, 10)), [runId(1), runId(2)]);
+});
+
+Deno.test("changes: a deleted run is told as that", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await h.worker.idle();
+  const { next_cursor } = (await h.get("/v1/changes")).json;
+  await h.request("DELETE", `/v1/runs/${runId(1)}`);
+  const [{ deleted }] = await readAll(h, 10, next_cursor);
+  assertEquals(deleted, { id: runId(1), deleted_at: new Date(h.nowMs).toISOString() });
+  assertEquals(idsOf(await readAll(h, 10)), [runId(1)]);
+});
+
+Deno.test("changes: nothing of another team is in the feed, nor does its cursor count there", async () => {
+  await using h = await Harness.open();
+  const { key } = await h.addTeam("team");
+  for (const n of [1, 2, 3]) await h.post("/v1/runs", aRun(n));
+  await h.worker.idle();
+  const { json } = await h.get("/v1/changes", { key });
+  assertEquals([json.changes, json.has_more], [[], false]);
+  const { next_cursor } = (await h.get("/v1/changes")).json;
+  assertEquals((await h.get(`/v1/changes?after=${next_cursor}`, { key })).json.field, "after");
+});
+
+Deno.test("changes: wait answers with the first change, and at once when there is one", async () => {
+  await using h = await Harness.open();
+  const { next_cursor } = (await h.get("/v1/changes")).json;
+  const waiting = h.get(`/v1/changes?after=${next_cursor}&wait=30`);
+  await h.post("/v1/runs", aRun(1));
+  const first = (await waiting).json;
+  assertEquals(idsOf(first.changes), [runId(1)]);
+  assertEquals((await h.get(`/v1/changes?after=${next_cursor}&wait=30`)).json, first);
+});
+
+Deno.test("changes: a wait for nothing ends with its time, with nothing", async () => {
+  await using h = await Harness.open();
+  const startMs = performance.now();
+  const { json } = await h.get("/v1/changes?wait=1");
+  assertEquals([json.changes, json.has_more], [[], false]);
+  assert(performance.now() - startMs >= 990);
+});
+
+Deno.test("changes: whoever waits is answered when the service stops", async () => {
+  await using h = await Harness.open();
+  const waiting = h.get("/v1/changes?wait=30");
+  // Another request of the same connection would wait for the first.
+  await h.get("/healthz", { key: null });
+  const startMs = performance.now();
+  await h.restart();
+  assertEquals((await waiting).json.changes, []);
+  assert(performance.now() - startMs < 3_000);
+});

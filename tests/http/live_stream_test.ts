@@ -1,0 +1,125 @@
+/** One live stream, and the reader behind those of a team, where no socket helps to see it. */
+import { assert, assertEquals } from "@std/assert";
+import type { TeamId } from "../../domain/credentials.ts";
+import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
+import type { LiveBatch } from "../../domain/feed/live.ts";
+import { LIVE_BUFFER_BYTES_MAX, LIVE_CHANGES_BEHIND_MAX } from "../../domain/limits.ts";
+import { listRowOf } from "../../domain/run/run_list.ts";
+import { LiveJob } from "../../jobs/live.ts";
+import { changeCursor } from "../../routes/changes.ts";
+import { LiveStream } from "../../routes/live_stream.ts";
+import { readHeads } from "../../kv/runs/heads.ts";
+import { open, projectAll, run, runsOf, TEAM } from "../support/pipeline.ts";
+import { TempStore } from "../support/temp_store.ts";
+
+/** Changes `from` to `to`, each the opening of the same run. */
+async function changes(from: number, to: number): Promise<RunChange[]> {
+  await using temp = await TempStore.open();
+  await open(runsOf(temp.store), 1);
+  await projectAll(temp.store);
+  const [head] = await readHeads(temp.store, TEAM.id, [run(1)]);
+  assert(head !== undefined);
+  const row = listRowOf(head.id, head.head, head.summary);
+  return Array.from({ length: to - from + 1 }, (_, i): RunChange => {
+    const number = from + i;
+    return {
+      kind: "changed",
+      number,
+      numbers: { latest: number, opened: number, finished: 0, costFinal: 0 },
+      row,
+    };
+  });
+}
+
+function batchOf(all: readonly RunChange[]): LiveBatch {
+  const [first, last] = [all[0]?.number ?? 1, all.at(-1)?.number ?? 0];
+  return { after: first - 1, changes: all, upTo: last };
+}
+
+const mayGoOn = () => Promise.resolve(true);
+
+Deno.test("stream: whoever does not take what it is sent is left after so many bytes", async () => {
+  const all = await changes(1, 2_000);
+  const stream = new LiveStream({}, mayGoOn);
+  let isLeft = false;
+  stream.holds({ [Symbol.dispose]: () => void (isLeft = true) });
+  stream.begin(0);
+  let taken = 0;
+  while (!isLeft) {
+    const after = 100 * taken++;
+    stream.take(batchOf(all.slice(after, after + 100)));
+    assert(taken < 20, "nobody stops it");
+  }
+  let bytes = 0;
+  for await (const chunk of stream.body) bytes += chunk.length;
+  const largest = bytes / (taken - 1);
+  assert(bytes <= LIVE_BUFFER_BYTES_MAX + 2 * largest, `${bytes} bytes were kept`);
+});
+
+Deno.test("stream: batches that came before it began are told once it has, what is known is not", async () => {
+  const all = await changes(1, 6);
+  const stream = new LiveStream({}, mayGoOn);
+  stream.take(batchOf(all.slice(2, 4)));
+  stream.take(batchOf(all.slice(4)));
+  stream.begin(3);
+  stream.end();
+  const text = await new Response(stream.body).text();
+  const ids = [...text.matchAll(/^id: (.*)$/gm)].map(([, id]) => id);
+  assertEquals(ids, [3, 4, 5, 6].map(changeCursor));
+  assertEquals(text.match(/^event: run.opened$/gm)?.length, 3);
+  assert(!text.includes("skipped"));
+});
+
+Deno.test("stream: what is left out is told with the places between which the feed has it", async () => {
+  const stream = new LiveStream({}, mayGoOn);
+  stream.begin(3);
+  stream.take({ after: 2_000, changes: [], upTo: 2_000 });
+  stream.take(batchOf(await changes(2_001, 2_001)));
+  stream.end();
+  const text = await new Response(stream.body).text();
+  const [, data = ""] = /^event: changes.skipped\n.*\ndata: (.*)$/m.exec(text) ?? [];
+  assertEquals(JSON.parse(data), { after: changeCursor(3), up_to: changeCursor(2_000) });
+  assertEquals(text.match(/changes.skipped/g)?.length, 1);
+  assert(text.includes(`event: run.opened\nid: ${changeCursor(2_001)}\n`));
+});
+
+Deno.test("reader: it hands on every change in order, and leaves out what is too much", async () => {
+  const all = await changes(1, 3_000);
+  let [last, waits] = [0, 0];
+  const rung = Promise.withResolvers<void>();
+  const store: ChangeStore = {
+    last: () => Promise.resolve(last),
+    page(_, after, limit): Promise<ChangePage> {
+      const rows = all.slice(after, Math.min(last, after + limit));
+      const hasMore = rows.length === limit;
+      return Promise.resolve({ changes: rows, next: hasMore ? after + limit : last, hasMore });
+    },
+    watch: () => ({
+      async next(signal) {
+        if (signal.aborted) return;
+        const over = new Promise<void>((resolve) =>
+          signal.addEventListener("abort", () => resolve())
+        );
+        await Promise.race([waits++ === 0 ? rung.promise : over, over]);
+      },
+      [Symbol.dispose]() {},
+    }),
+  };
+  const job = new LiveJob({ changes: store, calls: () => 0, log: () => {} });
+  const batches: LiveBatch[] = [];
+  const done = Promise.withResolvers<void>();
+  using _listening = await job.listen("team" as TeamId, (batch) => {
+    batches.push(batch);
+    if (batch.upTo === 3_000) done.resolve();
+  });
+  last = 3_000;
+  rung.resolve();
+  await done.promise;
+  await job.stop();
+  assertEquals(batches.map(({ after, upTo }) => [after, upTo]), [[0, 100], [3_000, 3_000]]);
+  assertEquals(
+    batches[0]?.changes.map((change) => change.number),
+    all.slice(0, 100).map((c) => c.number),
+  );
+  assert(3_000 - 100 > LIVE_CHANGES_BEHIND_MAX);
+});

@@ -1,0 +1,156 @@
+/** `GET /v1/live` over the socket. */
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { LISTENERS_MAX } from "../../domain/limits.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
+import { Harness } from "../support/harness.ts";
+import { briefly, follow, type Listener, type Told } from "../support/live.ts";
+
+Deno.test("live: a run is told as it opens, ends and costs, each with the run as lists show it", async () => {
+  await using h = await Harness.open();
+  await using listener = await follow(h);
+  await h.post("/v1/runs", aRun(1));
+  const [opened] = await listener.events(1);
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  const [finished, final] = await listener.events(2);
+  assertEquals([opened, finished, final].map((told) => briefly(told as Told)), [
+    "run.opened 1",
+    "run.finished 1",
+    "run.cost_final 1",
+  ]);
+  assertEquals([opened?.data.status, finished?.data.status], ["running", "success"]);
+  assertEquals(final?.data, (await h.get("/v1/runs")).json.runs[0]);
+  // A cost that changed since is final once more.
+  await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
+  const [again] = await listener.events(1);
+  assertEquals([again?.event, again?.data.cost.revision], ["run.cost_final", 2]);
+});
+
+Deno.test("live: it begins now, and its places are cursors of the feed", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/heartbeats", aHeartbeat(1));
+  await h.worker.idle();
+  const { next_cursor } = (await h.get("/v1/changes")).json;
+  await using listener = await follow(h);
+  assertEquals(listener.place, next_cursor);
+  await h.post("/v1/heartbeats", aHeartbeat(2));
+  const told = await listener.events(3);
+  assertEquals(told.map(briefly), ["run.opened 2", "run.finished 2", "run.cost_final 2"]);
+  // Who is cut off between them gets all of them again.
+  assertEquals(told.map(({ id }) => id !== null), [false, false, true]);
+  assertEquals((await h.get(`/v1/changes?after=${next_cursor}`)).json.next_cursor, told[2]?.id);
+});
+
+Deno.test("live: whoever comes back with the last place misses nothing and hears nothing twice", async () => {
+  await using h = await Harness.open();
+  const heard: string[] = [];
+  let place: string | undefined;
+  for (let round = 0; round < 3; round++) {
+    const n = 3 * round;
+    await h.post("/v1/heartbeats", aHeartbeat(n + 1));
+    await h.worker.idle();
+    const options = place === undefined ? { query: `?after=${await beginning(h)}` } : {
+      lastEventId: place,
+    };
+    await using listener = await follow(h, options);
+    await h.post("/v1/heartbeats", aHeartbeat(n + 2));
+    await h.worker.idle();
+    heard.push(...(await listener.events(6)).map(briefly));
+    place = listener.place;
+    await h.restart();
+    await h.post("/v1/heartbeats", aHeartbeat(n + 3));
+    await h.worker.idle();
+    await using later = await follow(h, { lastEventId: place });
+    heard.push(...(await later.events(3)).map(briefly));
+    place = later.place;
+  }
+  const expected = Array.from({ length: 9 }, (_, i) => [`run.opened ${i + 1}`, ...ends(i + 1)]);
+  assertEquals(heard, expected.flat());
+});
+
+const ends = (n: number) => [`run.finished ${n}`, `run.cost_final ${n}`];
+
+/** The cursor of an empty feed. */
+async function beginning(h: Harness): Promise<string> {
+  const { key } = await h.addTeam("team");
+  return (await h.get("/v1/changes", { key })).json.next_cursor;
+}
+
+Deno.test("live: filters leave out what they do not name, and other teams are never heard of", async () => {
+  await using h = await Harness.open();
+  const { key } = await h.addTeam("business");
+  await using failed = await follow(h, { query: "?status=failed" });
+  await using acme = await follow(h, { query: "?customer_id=acme&kind=heartbeat" });
+  await using nobody = await follow(h, { query: "?customer_id=(unattributed)&agent=lonely" });
+  await h.post("/v1/heartbeats", aHeartbeat(1, { customer_id: "acme", status: "fail" }));
+  await h.post("/v1/heartbeats", aHeartbeat(9, { customer_id: "acme", status: "fail" }), { key });
+  await h.post("/v1/heartbeats", aHeartbeat(2, { customer_id: "globex", status: "fail" }));
+  await h.post("/v1/heartbeats", aHeartbeat(3, { customer_id: "acme", agent: "lonely" }));
+  await h.post("/v1/heartbeats", aHeartbeat(4, { agent: "lonely" }));
+  const finished = async (listener: Listener, count: number) =>
+    (await listener.events(3 * count)).filter(({ event }) => event === "run.finished")
+      .map(briefly);
+  assertEquals(await finished(failed, 2), ["run.finished 1", "run.finished 2"]);
+  assertEquals(await finished(acme, 2), ["run.finished 1", "run.finished 3"]);
+  assertEquals(await finished(nobody, 1), ["run.finished 4"]);
+});
+
+Deno.test("live: a stream ends within a second or so when its credential is revoked", async () => {
+  await using h = await Harness.open();
+  const made = (await h.post("/v1/keys", { kind: "api_key", name: "l", scopes: ["read"] })).json;
+  await using listener = await follow(h, { key: made.secret });
+  await using other = await follow(h);
+  await h.request("DELETE", `/v1/keys/${made.id}`);
+  assertEquals((await listener.rest()).filter(({ event }) => event !== null), []);
+  await h.post("/v1/runs", aRun(1));
+  assertEquals((await other.events(1)).map(briefly), ["run.opened 1"]);
+});
+
+Deno.test("live: a stop of the service ends every stream at once and as a whole", async () => {
+  await using h = await Harness.open();
+  const listeners = await Promise.all(Array.from({ length: 20 }, () => follow(h)));
+  await h.post("/v1/runs", aRun(1));
+  for (const listener of listeners) await listener.events(1);
+  const startMs = performance.now();
+  await h.restart();
+  const ends = await Promise.all(listeners.map((listener) => listener.rest()));
+  assert(performance.now() - startMs < 2_000);
+  assertEquals(ends.flat(), []);
+  for (const listener of listeners) await listener[Symbol.asyncDispose]();
+});
+
+Deno.test("live: a team has so many streams at once, one that ends makes room, others are not concerned", async () => {
+  await using h = await Harness.open();
+  const { key } = await h.addTeam("team");
+  const listeners: Listener[] = [];
+  for (let n = 0; n < LISTENERS_MAX.team; n++) listeners.push(await follow(h));
+  const refused = await h.get("/v1/live");
+  assertEquals([refused.status, refused.json.error], [429, "rate_limit"]);
+  assertEquals(refused.headers.get("retry-after"), "1");
+  assertEquals((await h.get("/v1/changes?wait=1")).status, 429);
+  // Nothing is waited for here.
+  assertEquals((await h.get("/v1/changes")).status, 200);
+  await using _other = await follow(h, { key });
+  await listeners.pop()?.[Symbol.asyncDispose]();
+  for (;;) {
+    // The service hears of it a moment later.
+    const last = await follow(h).catch(() => null);
+    if (last === null) continue;
+    listeners.push(last);
+    break;
+  }
+  for (const listener of listeners) await listener[Symbol.asyncDispose]();
+});
+
+Deno.test("live: HEAD answers the headers and opens nothing; the log has a line when a stream begins", async () => {
+  await using h = await Harness.open();
+  h.log.length = 0;
+  const head = await h.request("HEAD", "/v1/live");
+  assertEquals([head.status, head.headers.get("content-type")], [200, "text/event-stream"]);
+  assertStringIncludes(head.headers.get("cache-control") ?? "", "no-transform");
+  await using _listener = await follow(h);
+  const routes = h.log.map((line) => JSON.parse(line)).map(({ route, status }) =>
+    `${status} ${route}`
+  );
+  assertEquals(routes, ["200 GET /v1/live", "200 GET /v1/live"]);
+  await assertRejects(() => follow(h, { query: "?after=nope" }), Error, "invalid_field");
+});

@@ -1,0 +1,77 @@
+/** `GET /v1/runs/{id}?wait=final`: an answer once everything behind the close is done. */
+import { assert, assertEquals } from "@std/assert";
+import { isSettled } from "../../domain/run/record.ts";
+import type { StoredRun } from "../../domain/run/record.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
+import { Harness } from "../support/harness.ts";
+
+const PATH = `/v1/runs/${runId(1)}`;
+
+Deno.test("wait=final: the answer comes once the cost is final, with everything a read shows", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const waiting = h.get(`${PATH}?wait=final&timeout=60`);
+  await h.post(`${PATH}/events`, { events: [anEvent(1)] });
+  await h.post(`${PATH}/finish`, aFinish());
+  const answer = await waiting;
+  assertEquals(answer.status, 200);
+  assertEquals(answer.json.cost.state, "final");
+  assertEquals(answer.json.events.length, 1);
+  assertEquals(answer.text, (await h.get(PATH)).text);
+});
+
+Deno.test("wait=final: nobody waits for a run that is done, nor for one that is not there", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/heartbeats", aHeartbeat(1));
+  await h.worker.idle();
+  const startMs = performance.now();
+  assertEquals((await h.get(`${PATH}?wait=final`)).json.cost.state, "final");
+  assertEquals((await h.get(`/v1/runs/${runId(2)}?wait=final`)).status, 404);
+  assert(performance.now() - startMs < 1_000);
+});
+
+Deno.test("wait=final: after its time it answers with what there is", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const startMs = performance.now();
+  const { status, json } = await h.get(`${PATH}?wait=final&timeout=1`);
+  assertEquals([status, json.status, json.cost.state], [200, "running", "pending"]);
+  assert(performance.now() - startMs >= 990);
+});
+
+Deno.test("wait=final: whoever waits is answered when the service stops", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const waiting = h.get(`${PATH}?wait=final&timeout=60`);
+  await h.get("/healthz", { key: null });
+  const startMs = performance.now();
+  await h.restart();
+  assertEquals((await waiting).json.status, "running");
+  assert(performance.now() - startMs < 3_000);
+});
+
+Deno.test("settled: a run is done when its cost is final and each stage is done, skipped or dead", () => {
+  const head = {
+    parts: { opening: null, closing: { receivedAt: 0 } },
+    totals: { llmCalls: 0, cost: 0n, models: [] },
+    batchCount: 0,
+    repricings: 0,
+    summary: {
+      seen: { opening: false, closing: true, batches: 0, repricings: 0 },
+      revision: 1,
+    },
+  } as unknown as StoredRun;
+  const withStages = (...states: string[]) =>
+    isSettled(
+      {
+        ...head,
+        processing: { revision: 1, stages: states.map((state) => ({ state })) },
+      } as unknown as StoredRun,
+    );
+  assertEquals(withStages("done", "skipped", "done"), true);
+  assertEquals(withStages("done", "dead", "pending"), false);
+  assertEquals(withStages("done", "dead"), true);
+  assertEquals(withStages("done", "retrying"), false);
+  assertEquals(isSettled({ ...head, summary: null, processing: null }), false);
+  assertEquals(isSettled({ ...head, parts: { opening: null, closing: null } }), false);
+});
