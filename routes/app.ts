@@ -22,6 +22,7 @@ import { requireCredential, requireScope } from "./guards/credential.ts";
 import { requireHost } from "./guards/host.ts";
 import { limitRate } from "./guards/rate.ts";
 import { Room } from "./guards/room.ts";
+import { getMetrics } from "./metrics.ts";
 import { pathOf } from "./path.ts";
 import { ping } from "./ping.ts";
 import { createPipeline } from "./pipeline.ts";
@@ -70,6 +71,7 @@ export function routeTable(deps: AppDeps): Route[] {
     route("GET", "/v1/spend", key("read"), getSpend(deps)),
     route("GET", "/v1/spend/unpriced", key("read"), getUnpriced(deps)),
     route("GET", "/v1/usage", key("read"), getUsage(deps)),
+    route("GET", METRICS_PATH, key("read"), getMetrics(deps)),
     route("GET", "/healthz", null, healthz()),
     route("GET", "/readyz", null, readyz(deps)),
     route("GET", "/openapi.json", null, describeApi(() => routeTable(deps))),
@@ -84,13 +86,15 @@ export function createApp(deps: AppDeps): Hono<Facts> {
   const pipeline = createPipeline(deps, room);
   const table = routeTable(deps);
   for (const route of table) {
-    const name = `${route.method} ${route.path}`;
-    const handler = isCompressed(route) ? compressed(route.handler) : route.handler;
-    app.on(route.method, [route.path], pipeline(name, guards(deps, room, route), handler));
+const handler = isCompressed(route) ? compressed(route.handler) : route.handler;
+    app.on(route.method, [route.path], pipeline(route, guards(deps, room, route), handler));
   }
   app.notFound(pipeline(null, [requireHost], refuseUnknown(table)));
   return app;
 }
+
+/** Where figures are read. */
+const METRICS_PATH = "/metrics";
 
 const KEY_OR_TOKEN: Requirement = { scope: "ingest", pingTokens: true, operator: false };
 const OPERATOR_ONLY: Requirement = { scope: null, pingTokens: false, operator: true };
@@ -115,13 +119,14 @@ function keyOrOperator(scope: Scope): Requirement {
 const WITH_BODY: ReadonlySet<Route["method"]> = new Set(["POST", "PUT", "PATCH"]);
 
 /** What a route's requests must pass, in the order of decision 2. */
-function guards(deps: AppDeps, room: Room, { method, requires }: Route): Guard[] {
+function guards(deps: AppDeps, room: Room, { method, path, requires }: Route): Guard[] {
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   return [
     requireHost,
     ...(requires === null ? [] : [
       whileServing,
-      room.require,
+      // What is too much is to be seen while it is.
+      ...(path === METRICS_PATH ? [] : [room.require]),
       requireCredential(deps, requires),
       limitRate(deps, requires.scope === "ingest" ? "ingest" : "control"),
       requireScope(requires),
