@@ -74,6 +74,7 @@ Deno.test("every curl example of the API document is accepted", async () => {
     "201 POST /v1/teams",
     "200 GET /v1/teams",
     "200 PATCH /v1/teams/:id",
+    "200 GET /metrics",
     "200 GET /openapi.json",
   ]);
 });
