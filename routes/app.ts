@@ -12,6 +12,7 @@ import { compressed, isCompressed } from "./compress.ts";
 import { listAudit } from "./audit_log.ts";
 import { deleteCustomer, deleteRun, getDeletion } from "./deletions.ts";
 import { appendEvents } from "./events.ts";
+import { createExports } from "./exports.ts";
 import { finishRun } from "./finish.ts";
 import { healthz, readyz, SHUTTING_DOWN } from "./health.ts";
 import { sendHeartbeat } from "./heartbeats.ts";
@@ -37,12 +38,15 @@ import { getUsage } from "./usage.ts";
 
 /** Every route, with what it asks of a credential. */
 export function routeTable(deps: AppDeps): Route[] {
+  const exported = createExports(deps);
   return [
     route("POST", "/v1/runs", key("ingest"), openRun(deps)),
     route("GET", "/v1/runs", key("read"), listRuns(deps)),
     route("GET", "/v1/runs/:id", key("read"), getRun(deps)),
     route("DELETE", "/v1/runs/:id", key("admin"), deleteRun(deps)),
     route("GET", "/v1/runs/:id/cost", key("read"), getRunCost(deps)),
+    route("GET", "/v1/runs.ndjson", key("read"), exported("ndjson")),
+    route("GET", "/v1/runs.csv", key("read"), exported("csv")),
     route("POST", "/v1/runs/:id/events", key("ingest"), appendEvents(deps)),
     route("POST", "/v1/runs/:id/finish", key("ingest"), finishRun(deps)),
     route("POST", "/v1/heartbeats", KEY_OR_TOKEN, sendHeartbeat(deps)),

@@ -28,8 +28,8 @@ interface Stream {
 export interface PacedStreamsDeps {
   /** Whether the process is shutting down. */
   readonly draining: () => boolean;
-  /** Is told why a stream broke off. */
-  readonly failed: (error: unknown) => void;
+  /** Is told when an answer could not be made to its end, by the id of its request. */
+  readonly failed: (requestId: string, error: unknown) => void;
 }
 
 /** The streams of an application. */
@@ -43,10 +43,14 @@ export class PacedStreams {
   }
 
   /**
-   * Begins a stream, or answers null when there are too many. Parts that reject break it off, so that
+   * Begins a stream, or answers null when there are too many. When its parts fail it breaks off, so that
    * the client sees no proper end.
    */
-  begin(team: TeamId, parts: AsyncIterator<string>): ReadableStream<Uint8Array> | null {
+  begin(
+    team: TeamId,
+    requestId: string,
+    parts: AsyncIterator<string>,
+  ): ReadableStream<Uint8Array> | null {
     const own = Array.from(this.#streams).filter((stream) => stream.team === team).length;
     if (own >= STREAMS_MAX.team || this.#streams.size >= STREAMS_MAX.all) return null;
     const encoder = new TextEncoder();
@@ -68,15 +72,16 @@ export class PacedStreams {
       pull: async (controller) => {
         stream.idleSinceMs = null;
         try {
-          const part = await parts.next();
+          const part = await nextText(parts, () => this.#streams.has(stream));
           stream.idleSinceMs = performance.now();
           if (!this.#streams.has(stream)) return;
-          if (part.done !== true) return controller.enqueue(encoder.encode(part.value));
+          if (part !== null) return controller.enqueue(encoder.encode(part));
           this.#leave(stream);
           controller.close();
         } catch (error) {
+          // One that was ended before fails because of that.
+          if (this.#streams.has(stream)) this.#deps.failed(requestId, error);
           this.#leave(stream);
-          this.#deps.failed(error);
           controller.error(error);
         }
       },
@@ -109,4 +114,17 @@ export class PacedStreams {
       }
     }
   }
+}
+
+/** The next part that is not empty; null at the end, or when nobody wants it any more. */
+async function nextText(
+  parts: AsyncIterator<string>,
+  isWanted: () => boolean,
+): Promise<string | null> {
+  while (isWanted()) {
+    const part = await parts.next();
+    if (part.done === true) return null;
+    if (part.value !== "") return part.value;
+  }
+  return null;
 }

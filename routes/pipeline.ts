@@ -85,13 +85,22 @@ function pass(
 
 /** A handler that threw: broken machinery is told apart from our own bugs, and both are logged. */
 function failure(deps: AppDeps, c: RequestContext, error: unknown): Response {
-  const at = formatInstant(deps.environment.now());
-  const stack = error instanceof Error ? error.stack : String(error);
-  deps.log(JSON.stringify({ at, id: c.get("requestId"), failure: stack }));
+  logFailure(deps, c.get("requestId"), error);
   if (error instanceof Overloaded) return fail(c, OVERLOADED);
   return error instanceof StorageUnavailable
     ? fail(c, { code: "storage_unavailable", message: "The store did not confirm: retry" })
     : fail(c, { code: "internal_error", message: "This is our fault: retry, then report it" });
+}
+
+/** Logs what went wrong with a request, and where. */
+export function logFailure(
+  { log, environment }: Pick<AppDeps, "log" | "environment">,
+  requestId: string,
+  error: unknown,
+): void {
+  const at = formatInstant(environment.now());
+  const stack = error instanceof Error ? error.stack : String(error);
+  log(JSON.stringify({ at, id: requestId, failure: stack }));
 }
 
 /** One JSON line a request: never a body, a credential, an id from a path, or a query. */

@@ -1,13 +1,10 @@
-/**
- * A run as one line of an export.
- *
- * @module
- */
-import { rawOf } from "../input/json.ts";
-import { dollarsText } from "../money/money.ts";
-import type { RunListRow } from "../run/run_list.ts";
-import { formatInstant } from "../time.ts";
-import { csvLine, textCell } from "./csv.ts";
+/** A run as one line of an export. */
+import { csvLine, textCell } from "../domain/export/csv.ts";
+import { rawOf } from "../domain/input/json.ts";
+import { dollarsText } from "../domain/money/money.ts";
+import type { RunListRow } from "../domain/run/run_list.ts";
+import { formatInstant } from "../domain/time.ts";
+import { runRowJsonWith } from "./run_list.ts";
 
 /** The forms of an export. */
 export const EXPORT_FORMATS = ["ndjson", "csv"] as const;
@@ -69,7 +66,8 @@ export const EXPORT_FORMS: Readonly<Record<ExportFormat, ExportForm>> = {
   ndjson: {
     type: "application/x-ndjson",
     head: "",
-    line: (run) => `${rawOf(runFields(run))}\n`,
+    // Money is text here, because a number would round it.
+    line: (run) => `${runRowJsonWith(run, rawOf(dollarsText(run.cost.amount)))}\n`,
     tail: (runs) => `${rawOf({ end: true, runs })}\n`,
   },
   csv: {
@@ -83,42 +81,6 @@ export const EXPORT_FORMS: Readonly<Record<ExportFormat, ExportForm>> = {
 function cellOf(kind: Kind, value: unknown): string {
   if (value === null) return "";
   return kind === "text" ? textCell(String(value)) : String(value);
-}
-
-/** The names of the full record; money is text, because a number would round it. */
-function runFields(run: RunListRow) {
-  const { cost, usage } = run;
-  return {
-    id: run.id,
-    kind: run.kind,
-    agent: run.agent,
-    status: run.status,
-    started_at: instant(run.startedAt),
-    finished_at: instant(run.finishedAt),
-    received_at: instant(run.receivedAt),
-    duration_ms: run.durationMs,
-    customer_id: run.customerId,
-    feature: run.feature,
-    cost_usd: dollarsText(cost.amount),
-    cost: {
-      state: cost.state,
-      revision: cost.revision,
-      unpriced_models: cost.unpricedModels,
-      flags: cost.flags,
-    },
-    usage: {
-      events: usage.events,
-      llm_calls: usage.llmCalls,
-      tool_calls: usage.toolCalls,
-      logs: usage.logs,
-      errors: usage.errors,
-      input_tokens: Number(usage.inputTokens),
-      output_tokens: Number(usage.outputTokens),
-      cached_input_tokens: Number(usage.cachedInputTokens),
-    },
-    flags: run.flags,
-    has: run.has,
-  };
 }
 
 function instant(ms: number | null): string | null {

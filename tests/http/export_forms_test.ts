@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { parse } from "csv-parse/sync";
-import { EXPORT_FORMS } from "../../../domain/export/run_export.ts";
-import { dollarsText, type Picodollars } from "../../../domain/money/money.ts";
-import type { RunListRow } from "../../../domain/run/run_list.ts";
-import { aRow } from "../../support/exports.ts";
+import { EXPORT_FORMS } from "../../routes/export_forms.ts";
+import { dollarsText, type Picodollars } from "../../domain/money/money.ts";
+import type { RunListRow } from "../../domain/run/run_list.ts";
+import { aRow } from "../support/exports.ts";
 
 /** A run as CSV, read as a table with names. */
 function csvOf(row: RunListRow): Record<string, string> {
