@@ -90,7 +90,7 @@ export function createApp(deps: AppDeps): Hono<Facts> {
   const pipeline = createPipeline(deps, room);
   const table = routeTable(deps);
   for (const route of table) {
-const handler = isCompressed(route) ? compressed(route.handler) : route.handler;
+    const handler = isCompressed(route) ? compressed(route.handler) : route.handler;
     app.on(route.method, [route.path], pipeline(route, guards(deps, room, route), handler));
   }
   app.notFound(pipeline(null, [requireHost], refuseUnknown(table)));
