@@ -53,6 +53,8 @@ Deno.test("every curl example of the API document is accepted", async () => {
     "202 POST /v1/heartbeats",
     "200 GET /v1/ping",
     "200 GET /v1/runs",
+    "200 GET /v1/runs.ndjson",
+    "200 GET /v1/runs.csv",
     "200 GET /v1/runs/:id",
     "200 GET /v1/runs/:id/cost",
     "200 GET /v1/spend",
