@@ -4,7 +4,9 @@
  * Usage: exports.ts [RUNS]; 100,000 when none are named. Linux tells about memory, others do not.
  */
 import { endAll, runScript } from "./children.ts";
-import { untilIdle, usageOf } from "./process.ts";
+import { openBeside } from "../kv/open.ts";
+import { readBacklog } from "../kv/pipeline/backlog.ts";
+import { usageOf } from "./process.ts";
 import { print, say } from "./say.ts";
 import { startSide } from "./sides.ts";
 import { number, table } from "./table.ts";
@@ -12,8 +14,8 @@ import { keyOf } from "./teams.ts";
 
 const RUNS_DEFAULT = 100_000;
 
-/** How long the worker may take to list the runs that were stored. */
-const IDLE_MS_MAX = 600_000;
+/** Milliseconds between two looks at what waits for the worker. */
+const LOOK_MS = 1_000;
 
 /** Milliseconds between two looks at the memory. */
 const SAMPLE_MS = 100;
@@ -46,6 +48,18 @@ async function take(url: string, pid: number): Promise<Exported> {
   return { lines, bytes, seconds, rssMb };
 }
 
+/** Waits until the worker has looked at every run that was stored. */
+async function untilListed(file: string): Promise<void> {
+  const store = await openBeside(file);
+  try {
+    while ((await readBacklog(store, 1)).dirty.closed.count > 0) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  } finally {
+    await store.close();
+  }
+}
+
 async function main(runs: number): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
   try {
@@ -53,7 +67,7 @@ async function main(runs: number): Promise<void> {
     await runScript<number>("./fill.ts", `${folder}/exports.kv`, "0", String(runs));
     await using side = await startSide("ours", `${folder}/exports.kv`);
     say("exports: waiting for the worker …");
-    await untilIdle(side.pid, IDLE_MS_MAX);
+    await untilListed(`${folder}/exports.kv`);
     const rows: string[][] = [];
     for (const [round, form] of ["ndjson", "csv", "ndjson", "csv"].entries()) {
       say(`exports: ${form}, round ${round + 1} …`);
