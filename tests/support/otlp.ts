@@ -16,8 +16,8 @@ export class OtlpReceiver implements AsyncDisposable {
   readonly spans: Span[] = [];
   /** Names of metrics that arrived. */
   readonly metrics = new Set<string>();
-  /** Bodies of log records that arrived. */
-  readonly logs: string[] = [];
+  /** Everything that arrived, as text. */
+  readonly texts: string[] = [];
   #arrived = Promise.withResolvers<void>();
   readonly #server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
@@ -39,7 +39,9 @@ export class OtlpReceiver implements AsyncDisposable {
   }
 
   async #receive(request: Request): Promise<Response> {
-    const body: Json = await request.json();
+    const text = await request.text();
+    this.texts.push(text);
+    const body: Json = JSON.parse(text);
     for (const { resource, scopeSpans } of body.resourceSpans ?? []) {
       const service = attributesOf(resource)["service.name"];
       for (const span of scopeSpans.flatMap((scope: Json) => scope.spans ?? [])) {
@@ -49,11 +51,6 @@ export class OtlpReceiver implements AsyncDisposable {
     for (const { scopeMetrics } of body.resourceMetrics ?? []) {
       for (const { name } of scopeMetrics.flatMap((scope: Json) => scope.metrics ?? [])) {
         this.metrics.add(name);
-      }
-    }
-    for (const { scopeLogs } of body.resourceLogs ?? []) {
-      for (const record of scopeLogs.flatMap((scope: Json) => scope.logRecords ?? [])) {
-        this.logs.push(record.body?.stringValue ?? "");
       }
     }
     const { resolve } = this.#arrived;
