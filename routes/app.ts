@@ -75,7 +75,7 @@ export function routeTable(deps: AppDeps): Route[] {
     route("GET", "/v1/spend", key("read"), getSpend(deps)),
     route("GET", "/v1/spend/unpriced", key("read"), getUnpriced(deps)),
     route("GET", "/v1/usage", key("read"), getUsage(deps)),
-    route("GET", METRICS_PATH, key("read"), getMetrics(deps)),
+    route("GET", METRICS_PATH, keyOrOperator("read"), getMetrics(deps)),
     route("GET", "/healthz", null, healthz()),
     route("GET", "/readyz", null, readyz(deps)),
     route("GET", "/openapi.json", null, describeApi(() => routeTable(deps))),

@@ -1,8 +1,8 @@
 /** `GET /metrics`: figures for Prometheus. A team sees its own, the operator those of the process. */
 import type { Family } from "../domain/metrics/text.ts";
 import { gauge, METRICS_TYPE, metricsText } from "../domain/metrics/text.ts";
-import { TIERS } from "../domain/plan/tiers.ts";
-import type { Principal, Team } from "../domain/credentials.ts";
+import { planOf } from "../domain/plan/tiers.ts";
+import type { Team } from "../domain/credentials.ts";
 import { monthOf } from "../domain/time.ts";
 import { answerText } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";
@@ -10,7 +10,8 @@ import type { AppDeps, Handle } from "./context.ts";
 export function getMetrics({ figures, usage, environment }: AppDeps): Handle {
   return async (c) => {
     const principal = c.get("principal");
-    const families = isOperator(principal)
+    // Who runs the service sees all of it; a team would learn from it what others do.
+    const families = principal.grant.kind === "operator"
       ? [...figures.requests.families(null), ...await figures.ofProcess()]
       : [
         ...figures.requests.families(principal.team.id),
@@ -20,12 +21,6 @@ export function getMetrics({ figures, usage, environment }: AppDeps): Handle {
   };
 }
 
-/** Who runs the service sees all of it; a team would learn from it what others do. */
-function isOperator({ grant }: Principal): boolean {
-  const kind: string = grant.kind;
-  return kind === "operator";
-}
-
 /** How much of the present month is used; nothing is included where everything is. */
 async function quotaFamilies(
   team: Team,
@@ -33,7 +28,7 @@ async function quotaFamilies(
   nowMs: number,
 ): Promise<Family[]> {
   const used = await usage.used(team.id, monthOf(nowMs));
-  const included = TIERS[team.tier].eventsPerMonth;
+  const included = planOf(team).eventsPerMonth;
   return [
     gauge("runledger_quota_used_events", "Events counted in this month, in UTC.", used),
     ...included === Infinity ? [] : [

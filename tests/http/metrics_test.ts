@@ -1,14 +1,12 @@
 /** Figures for Prometheus: exact, bounded, and each team's own. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { CredentialStore } from "../../domain/ports.ts";
-import type { Principal, TeamId } from "../../domain/credentials.ts";
 import { aFinish, aHeartbeat, aRun, events, runId } from "../support/builders.ts";
 import { Harness, KEY } from "../support/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
 import { Scrape } from "../support/prometheus.ts";
 import { RawSocket } from "../support/raw_socket.ts";
 
 const TOTAL = "runledger_http_requests_total";
-const OPERATOR = `opk_eu_${"0b".repeat(16)}`;
 
 /** Reads and checks the figures that a key sees. */
 async function scrape(h: Harness, key: string = h.key): Promise<Scrape> {
@@ -26,19 +24,6 @@ function requestsOf(of: Scrape): Record<string, number> {
       value,
     ]),
   );
-}
-
-/** The harness's own credentials, and one of the operator. */
-function withOperator(): Partial<{ credentials: CredentialStore }> {
-  const key: Principal = {
-    credentialId: "key",
-    team: { id: "team" as TeamId, name: "t", tier: "enterprise" },
-    grant: { kind: "api_key", scopes: ["ingest", "read", "admin"] },
-  };
-  const grant = { kind: "operator", scopes: ["read"] } as unknown as Principal["grant"];
-  const operator = { ...key, credentialId: "operator", grant };
-  const find = (secret: string) => secret === OPERATOR ? operator : secret === KEY ? key : null;
-  return { credentials: { find } as CredentialStore };
 }
 
 Deno.test("metrics: a known series of calls is counted exactly, by route and status", async () => {
@@ -113,11 +98,11 @@ Deno.test("metrics: the scope read is needed, and the figures take a token of th
 });
 
 Deno.test("metrics: the operator sees all requests, the store and the worker", async () => {
-  await using h = await Harness.open({ deps: withOperator() });
+  await using h = await openWithOperator();
   for (let n = 1; n <= 20; n++) await h.post("/v1/heartbeats", aHeartbeat(n));
   await h.get("/v1/usage", { key: null });
   await h.worker.idle();
-  const told = await scrape(h, OPERATOR);
+  const told = await scrape(h, OPERATOR_KEY);
   assertEquals(requestsOf(told), { "POST /v1/heartbeats 202": 20, "GET /v1/usage 401": 1 });
   const stored = told.value("runledger_commits_total", { end: "stored" }) ?? 0;
   assert(stored >= 20, String(stored));
@@ -138,8 +123,8 @@ Deno.test("metrics: the operator sees all requests, the store and the worker", a
 });
 
 Deno.test("metrics: no label and no text comes from a request, whatever it sends", async () => {
-  await using h = await Harness.open({ deps: withOperator() });
-  const marks = ["EVIL", KEY, OPERATOR, h.team.id, "researcher"];
+  await using h = await openWithOperator();
+  const marks = ["EVIL", KEY, OPERATOR_KEY, h.team.id, "researcher"];
   await h.post("/v1/runs", aRun(1, { customer_id: "EVIL" }));
   await h.get("/EVIL?EVIL=1");
   await h.request("PROPFIND", "/v1/runs");
@@ -148,7 +133,7 @@ Deno.test("metrics: no label and no text comes from a request, whatever it sends
   await socket.send("EVIL /v1/runs HTTP/1.1\r\nHost: x\r\nUser-Agent: EVIL\r\n\r\n");
   await socket.answer();
   await h.get("/v1/runs/EVIL", { key: `apk_eu_${"e".repeat(32)}` });
-  const { text } = await h.get("/metrics", { key: OPERATOR });
+  const { text } = await h.get("/metrics", { key: OPERATOR_KEY });
   for (const mark of marks) assert(!text.includes(mark), mark);
   const told = requestsOf(new Scrape(text));
   assertEquals([told["other other 404"], told["other other 405"]], [1, 2]);
@@ -167,11 +152,11 @@ Deno.test("metrics: figures are read while there is no room for other requests",
     months: () => Promise.resolve([]),
     notices: () => Promise.resolve([]),
   };
-  await using h = await Harness.open({ tier: "enterprise", deps: { ...withOperator(), usage } });
+  await using h = await openWithOperator({ tier: "enterprise", deps: { usage } });
   const under = Array.from({ length: 500 }, () => h.get("/v1/usage"));
   await full.promise;
   assertEquals((await h.get("/v1/agents")).status, 503);
-  const told = await scrape(h, OPERATOR);
+  const told = await scrape(h, OPERATOR_KEY);
   assertEquals(told.value("runledger_http_requests_in_flight"), 501);
   assertEquals(told.value("runledger_http_errors_total", { error: "overloaded" }), 1);
   gate.resolve();
