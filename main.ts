@@ -9,6 +9,7 @@ import { ensureFirstTeam } from "./kv/teams/credentials.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
 import { createLineLog } from "./log.ts";
 import { createMailer } from "./mail.ts";
+import { ProcessFigures } from "./process_figures.ts";
 import { type RunningServer, serve } from "./routes/serve.ts";
 import { createService } from "./service.ts";
 import { stopOnSignals } from "./shutdown.ts";
@@ -26,6 +27,7 @@ const store = await openStore(config.kv, undefined, config.queue).catch(refuseSt
 // Who has its ledger alone keeps its buckets in memory.
 const slices = isShared(config.kv) ? new RateSlices(store) : null;
 const log = createLineLog(Deno.stdout);
+const figures = new ProcessFigures(config.region);
 const service = createService({
   store,
   environment,
@@ -34,6 +36,7 @@ const service = createService({
   operatorKey: config.operatorKey,
   limits: createRequestLimits(TIMERS.now, (api) => slices?.bucketsFor(api)),
   mailer: config.smtpUrl === null ? null : createMailer(config.smtpUrl),
+  processFamilies: () => figures.families(),
   log: log.write,
   draining: () => shutdown.begun(),
 });
@@ -75,6 +78,7 @@ async function drain(): Promise<void> {
   service.leave();
   await server.drain();
   clock.abort();
+  figures.stop();
   await Promise.all([service.stop(), slices?.stop(), writeUses(true)]);
   await store.close();
   log.flush();

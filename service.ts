@@ -2,6 +2,8 @@
 import type { Hono } from "hono";
 import { Deadlines } from "./domain/deadlines.ts";
 import { BODY_DEADLINE_MS } from "./domain/limits.ts";
+import { RequestFigures } from "./domain/metrics/requests.ts";
+import { type Family, gauge } from "./domain/metrics/text.ts";
 import type { RequestLimits } from "./domain/plan/rate_limit.ts";
 import type { CredentialStore, Environment, Mailer } from "./domain/ports.ts";
 import type { Region } from "./domain/run/ids.ts";
@@ -13,6 +15,7 @@ import { Worker } from "./jobs/worker.ts";
 import { TIMERS } from "./kv/deadline.ts";
 import { createRunListStore } from "./kv/list/run_list.ts";
 import { createChangeStore } from "./kv/feed/change_store.ts";
+import { storeFamilies } from "./kv/metrics/store_families.ts";
 import { createPipelineStore } from "./kv/pipeline/pipeline_store.ts";
 import { createSpendStore } from "./kv/pipeline/rollups.ts";
 import { TeamCommits } from "./kv/pipeline/team_commits.ts";
@@ -29,7 +32,7 @@ import { createRateCardStore } from "./kv/teams/rate_cards.ts";
 import { createTeamStore } from "./kv/teams/teams.ts";
 import { createUsageStore } from "./kv/teams/usage.ts";
 import { createApp } from "./routes/app.ts";
-import type { AppDeps, Facts } from "./routes/context.ts";
+import type { AppDeps, Facts, Figures } from "./routes/context.ts";
 
 /** What a service is made from. */
 export interface ServiceOptions {
@@ -44,6 +47,8 @@ export interface ServiceOptions {
   readonly limits: RequestLimits;
   /** Sends notices about quotas; null where no mail server is set. */
   readonly mailer: Mailer | null;
+  /** Figures of the process that are no business of the service; none when absent. */
+  readonly processFamilies?: () => readonly Family[];
   /** Takes one line of the log. */
   readonly log: (line: string) => void;
   /** Whether the process is shutting down. */
@@ -113,6 +118,7 @@ export function createService(options: ServiceOptions): Service {
     environment,
     limits: options.limits,
     bodyDeadlines,
+    figures: figuresOf(options),
     ready: () => isReady(store),
     draining: options.draining,
     leaving: leaving.signal,
@@ -135,5 +141,22 @@ export function createService(options: ServiceOptions): Service {
       await Promise.all([worker.stop(), sweep.stop(), live.stop()]);
       bodyDeadlines[Symbol.dispose]();
     },
+  };
+}
+
+/** Counts requests, and gathers what else is counted. */
+function figuresOf({ store, environment, processFamilies = () => [] }: ServiceOptions): Figures {
+  const requests = new RequestFigures();
+  return {
+    requests,
+    ofProcess: async () => [
+      gauge(
+        "runledger_http_requests_in_flight",
+        "Requests that are not answered yet.",
+        requests.inFlight,
+      ),
+      ...await storeFamilies(store, environment.now()),
+      ...processFamilies(),
+    ],
   };
 }

@@ -22,11 +22,17 @@ export function fatal(code: typeof EXIT[keyof typeof EXIT], lines: readonly stri
  */
 export function announce(url: string, config: Config, createdKey: string | null): void {
   const { region, kv, key, dev } = config;
-  console.error(`Runledger listens on ${url}, region ${region}, ledger ${kv}`);
+  tell(`Runledger listens on ${url}, region ${region}, ledger ${kv}`);
   const shown = key === null ? createdKey : key === developmentKey(region) ? key : null;
   if (shown === null) return;
-  if (!dev) console.error(`First key, shown only now: ${shown}`);
-  console.error(`Try it:\n  curl -fsS -u ${shown}: "${url}/v1/ping?agent=hello"`);
+  if (!dev) tell(`First key, shown only now: ${shown}`);
+  tell(`Try it:\n  curl -fsS -u ${shown}: "${url}/v1/ping?agent=hello"`);
+}
+
+/** Tells it here alone: what is said by way of the console goes to a collector of logs, too. */
+function tell(text: string): void {
+  let bytes = new TextEncoder().encode(`${text}\n`);
+  while (bytes.length > 0) bytes = bytes.subarray(Deno.stderr.writeSync(bytes));
 }
 
 /** Says what went wrong without anybody to tell; the service goes on. */

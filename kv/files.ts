@@ -14,14 +14,36 @@ interface Found {
   readonly ino: number | null;
 }
 
+/** Sizes of a ledger's files. */
+export interface FileBytes {
+  /** The file itself, bytes. */
+  readonly file: number;
+  /** The log of commits beside it, bytes. */
+  readonly log: number;
+}
+
+/** Looks how large a ledger's files are; null when they are not there. */
+export function fileBytesOf(location: string): FileBytes | null {
+  try {
+    const { size } = Deno.statSync(location);
+    return { file: size, log: Deno.statSync(logOf(location)).size };
+  } catch {
+    return null;
+  }
+}
+
+/** The log of commits: it stands beside the file itself, also where the location is a link to it. */
+function logOf(location: string): string {
+  return `${Deno.realPathSync(location)}-wal`;
+}
+
 /**
  * Notes the files of a ledger that was just opened.
  *
  * @returns whether the same files are still there
  */
 export function watchFiles(location: string): () => boolean {
-  // The log of commits stands beside the file itself, also where the location is a link to it.
-  const paths = [location, `${Deno.realPathSync(location)}-wal`];
+  const paths = [location, logOf(location)];
   const opened = paths.map((path): Found => ({ path, ...identityOf(path) }));
   return () => opened.every(isInPlace);
 }

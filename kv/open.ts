@@ -8,7 +8,7 @@ import { dirname } from "node:path";
 import { Deadlines } from "../domain/deadlines.ts";
 import { STORAGE_DEADLINE_MS } from "../domain/limits.ts";
 import { TIMERS } from "./deadline.ts";
-import { watchFiles } from "./files.ts";
+import { fileBytesOf, watchFiles } from "./files.ts";
 import { keys } from "./keys.ts";
 import { Doorbell } from "./writer/doorbell.ts";
 import { BACK_ENDS, type BackEnd } from "./kv_limits.ts";
@@ -77,7 +77,9 @@ export async function openStore(
     const kv = await openKv(location);
     const reader = await openKv(location);
     await answers(location, reader);
-    return openHandles({ kv, reader, lock, inPlace: watchFiles(location) }, limits, queue);
+    const inPlace = watchFiles(location);
+    const fileBytes = () => fileBytesOf(location);
+    return openHandles({ kv, reader, lock, inPlace, fileBytes }, limits, queue);
   } catch (error) {
     lock.close();
     throw error;
@@ -139,19 +141,21 @@ interface Handles {
   readonly lock: Deno.FsFile | null;
   /** Whether the files that were opened are still the ledger's. */
   readonly inPlace: () => boolean;
+  readonly fileBytes: Store["fileBytes"];
 }
 
 /** What goes with a single handle. */
-const ALONE = { reader: null, lock: null, inPlace: () => true } as const;
+const ALONE = { reader: null, lock: null, inPlace: () => true, fileBytes: () => null } as const;
 
 function openHandles(
-  { kv, reader, lock, inPlace }: Handles,
+  { kv, reader, lock, inPlace, fileBytes }: Handles,
   limits: BackEnd,
   queue: boolean,
 ): OpenStore {
   const deadlines = new Deadlines(STORAGE_DEADLINE_MS, TIMERS);
   const doorbell = new Doorbell(queue ? kv : null);
-  const store = createStore(kv, reader ?? kv, limits, deadlines, doorbell, inPlace);
+  const back = reader ?? kv;
+  const store = createStore(kv, back, limits, deadlines, doorbell, inPlace, fileBytes);
   return {
     ...store,
     async close() {

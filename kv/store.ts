@@ -9,6 +9,7 @@ import type { TeamId } from "../domain/credentials.ts";
 import type { RunId } from "../domain/run/ids.ts";
 import { type Blob, chunksOf, packBlob, unpackBlob } from "./blob.ts";
 import { inTime } from "./deadline.ts";
+import type { FileBytes } from "./files.ts";
 import { Doorbell } from "./writer/doorbell.ts";
 import { keys } from "./keys.ts";
 import { type BackEnd, COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./kv_limits.ts";
@@ -32,6 +33,8 @@ export interface Store {
   readonly doorbell: Doorbell;
   /** Whether what is written is still found where the ledger is. */
   readonly inPlace: () => boolean;
+  /** Sizes of the ledger's files; null where it has none. */
+  readonly fileBytes: () => FileBytes | null;
   /** Turns of those who add events to a run and those who remove some, by its dirty name. */
   readonly runTurns: Turns;
 }
@@ -44,9 +47,10 @@ export function createStore(
   deadlines: Deadlines,
   doorbell: Doorbell = new Doorbell(null),
   inPlace: () => boolean = () => true,
+  fileBytes: () => FileBytes | null = () => null,
 ): Store {
   const writer = createWriter(kv, reader, limits, deadlines, doorbell, inPlace);
-  return { reader, writer, limits, deadlines, doorbell, inPlace, runTurns: new Turns() };
+  return { reader, writer, limits, deadlines, doorbell, inPlace, fileBytes, runTurns: new Turns() };
 }
 
 /** Reads values of one moment; at most 10 keys. */

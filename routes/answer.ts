@@ -30,12 +30,25 @@ export function answerText(
   type = "text/plain; charset=UTF-8",
   headers?: Headers,
 ): Response {
+  return new Response(text, { status, headers: headersOf(c, type, headers) });
+}
+
+/** Answers with what is made while it is sent; without a body for `undefined`. */
+export function answerStream(
+  c: RequestContext,
+  body: ReadableStream<Uint8Array> | undefined,
+  type: string,
+  headers: Headers,
+): Response {
+  return new Response(body, { status: 200, headers: headersOf(c, type, headers) });
+}
+
+function headersOf(c: RequestContext, type: string, headers: Headers | undefined): Headers {
   const own = { "Content-Type": type, "X-Request-Id": c.get("requestId") };
   const rate = c.get("rate");
-  const all = rate === undefined
+  return rate === undefined
     ? { ...own, ...headers }
     : { ...own, "RateLimit-Policy": c.get("ratePolicy") ?? "", "RateLimit": rate, ...headers };
-  return new Response(text, { status, headers: all });
 }
 
 /** Answers a first write with 202 and its retry with 200 (decision 23). */

@@ -13,6 +13,7 @@ import { listAudit } from "./audit_log.ts";
 import { listChanges } from "./changes.ts";
 import { deleteCustomer, deleteRun, getDeletion } from "./deletions.ts";
 import { appendEvents } from "./events.ts";
+import { createExports } from "./exports.ts";
 import { finishRun } from "./finish.ts";
 import { healthz, readyz, SHUTTING_DOWN } from "./health.ts";
 import { sendHeartbeat } from "./heartbeats.ts";
@@ -25,6 +26,7 @@ import { limitRate } from "./guards/rate.ts";
 import { Room } from "./guards/room.ts";
 import { Waiting } from "./guards/waiting.ts";
 import { followLive } from "./live.ts";
+import { getMetrics } from "./metrics.ts";
 import { pathOf } from "./path.ts";
 import { ping } from "./ping.ts";
 import { createPipeline } from "./pipeline.ts";
@@ -43,12 +45,16 @@ export function routeTable(
   deps: AppDeps,
   waiting = new Waiting(new Room(), deps.leaving),
 ): Route[] {
+export function routeTable(deps: AppDeps): Route[] {
+  const exported = createExports(deps);
   return [
     route("POST", "/v1/runs", key("ingest"), openRun(deps)),
     route("GET", "/v1/runs", key("read"), listRuns(deps)),
     route("GET", "/v1/runs/:id", key("read"), whenFinal(deps, waiting, getRun(deps))),
     route("DELETE", "/v1/runs/:id", key("admin"), deleteRun(deps)),
     route("GET", "/v1/runs/:id/cost", key("read"), getRunCost(deps)),
+    route("GET", "/v1/runs.ndjson", key("read"), exported("ndjson")),
+    route("GET", "/v1/runs.csv", key("read"), exported("csv")),
     route("POST", "/v1/runs/:id/events", key("ingest"), appendEvents(deps)),
     route("POST", "/v1/runs/:id/finish", key("ingest"), finishRun(deps)),
     route("POST", "/v1/heartbeats", KEY_OR_TOKEN, sendHeartbeat(deps)),
@@ -79,6 +85,7 @@ export function routeTable(
     route("GET", "/v1/usage", key("read"), getUsage(deps)),
     route("GET", "/v1/changes", key("read"), listChanges(deps, waiting)),
     route("GET", "/v1/live", key("read"), followLive(deps, waiting)),
+    route("GET", METRICS_PATH, keyOrOperator("read"), getMetrics(deps)),
     route("GET", "/healthz", null, healthz()),
     route("GET", "/readyz", null, readyz(deps)),
     route("GET", "/openapi.json", null, describeApi(() => routeTable(deps))),
@@ -93,13 +100,15 @@ export function createApp(deps: AppDeps): Hono<Facts> {
   const pipeline = createPipeline(deps, room);
   const table = routeTable(deps, new Waiting(room, deps.leaving));
   for (const route of table) {
-    const name = `${route.method} ${route.path}`;
     const handler = isCompressed(route) ? compressed(route.handler) : route.handler;
-    app.on(route.method, [route.path], pipeline(name, guards(deps, room, route), handler));
+    app.on(route.method, [route.path], pipeline(route, guards(deps, room, route), handler));
   }
   app.notFound(pipeline(null, [requireHost], refuseUnknown(table)));
   return app;
 }
+
+/** Where figures are read. */
+const METRICS_PATH = "/metrics";
 
 const KEY_OR_TOKEN: Requirement = { scope: "ingest", pingTokens: true, operator: false };
 const OPERATOR_ONLY: Requirement = { scope: null, pingTokens: false, operator: true };
@@ -124,13 +133,14 @@ function keyOrOperator(scope: Scope): Requirement {
 const WITH_BODY: ReadonlySet<Route["method"]> = new Set(["POST", "PUT", "PATCH"]);
 
 /** What a route's requests must pass, in the order of decision 2. */
-function guards(deps: AppDeps, room: Room, { method, requires }: Route): Guard[] {
+function guards(deps: AppDeps, room: Room, { method, path, requires }: Route): Guard[] {
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   return [
     requireHost,
     ...(requires === null ? [] : [
       whileServing,
-      room.require,
+      // What is too much is to be seen while it is.
+      ...(path === METRICS_PATH ? [] : [room.require]),
       requireCredential(deps, requires),
       limitRate(deps, requires.scope === "ingest" ? "ingest" : "control"),
       requireScope(requires),

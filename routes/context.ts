@@ -20,6 +20,8 @@ import type { Deadlines } from "../domain/deadlines.ts";
 import type { Principal, Requirement } from "../domain/credentials.ts";
 import type { ErrorCode } from "../domain/errors.ts";
 import type { Region } from "../domain/run/ids.ts";
+import type { RequestFigures } from "../domain/metrics/requests.ts";
+import type { Family } from "../domain/metrics/text.ts";
 import type { Body, ParseContext } from "../domain/input/parse.ts";
 import type { RequestLimits } from "../domain/plan/rate_limit.ts";
 import { planOf } from "../domain/plan/tiers.ts";
@@ -71,6 +73,8 @@ export interface AppDeps {
   readonly limits: RequestLimits;
   /** How long clients may take to send a body. */
   readonly bodyDeadlines: Deadlines;
+  /** What is counted. */
+  readonly figures: Figures;
   /** Whether the store answers. */
   readonly ready: () => Promise<boolean>;
   /** Whether the process is shutting down. */
@@ -79,6 +83,14 @@ export interface AppDeps {
   readonly leaving: AbortSignal;
   /** Takes one line for the request log. */
   readonly log: (line: string) => void;
+}
+
+/** What is counted, for who may see it. */
+export interface Figures {
+  /** Requests, in all and by team. */
+  readonly requests: RequestFigures;
+  /** What is of no one team: the process, the store, the worker. */
+  readonly ofProcess: () => Promise<Family[]>;
 }
 
 /** One row of the route table. */

@@ -6,15 +6,16 @@
  */
 import type { Principal } from "../domain/credentials.ts";
 import { type ErrorCode, Overloaded, StorageUnavailable } from "../domain/errors.ts";
+import type { CountRequest } from "../domain/metrics/requests.ts";
 import { rawOf } from "../domain/input/json.ts";
 import { formatInstant } from "../domain/time.ts";
 import { fail } from "./answer.ts";
-import type { AppDeps, Guard, Handle, RequestContext } from "./context.ts";
+import type { AppDeps, Guard, Handle, RequestContext, Route } from "./context.ts";
 import { OVERLOADED, type Room } from "./guards/room.ts";
 
-/** Makes the handler of a route; `route` names it in the log, `null` where a path names none. */
+/** Makes the handler of a route, which it is named by; `null` for paths and methods that no route takes. */
 export type Pipeline = (
-  route: string | null,
+  route: Pick<Route, "method" | "path"> | null,
   guards: readonly Guard[],
   handle: Handle,
 ) => (c: RequestContext) => Promise<Response>;
@@ -24,11 +25,27 @@ export function createPipeline(deps: AppDeps, room: Room): Pipeline {
   // Unique across restarts by the prefix, within the process by the number.
   const prefix = deps.environment.random(6).toHex();
   let requests = 0;
+  const figures = deps.figures.requests;
 
-  return (route, guards, handle) => async (c) => {
+  return (route, guards, handle) => {
+    // The method of what no route takes is the client's word.
+    const { method, path } = route ?? { method: "other", path: "other" };
+    const name = route === null ? null : `${method} ${path}`;
+    const count = figures.route(method, path);
+    return (c) => carryOut(c, name, guards, handle, count);
+  };
+
+  async function carryOut(
+    c: RequestContext,
+    name: string | null,
+    guards: readonly Guard[],
+    handle: Handle,
+    count: CountRequest,
+  ): Promise<Response> {
     const startedMs = performance.now();
     c.set("requestId", `${prefix}-${++requests}`);
-    if (route !== null) c.set("route", route);
+    if (name !== null) c.set("route", name);
+    figures.inFlight++;
     let response: Response | null;
     let entered = false;
     try {
@@ -42,9 +59,13 @@ export function createPipeline(deps: AppDeps, room: Room): Pipeline {
       response = failure(deps, c, error);
     }
     if (entered) room.leave();
-    deps.log(logLine(c, response.status, deps.environment.now(), performance.now() - startedMs));
+    const tookMs = performance.now() - startedMs;
+    figures.inFlight--;
+    const principal: Principal | undefined = c.get("principal");
+    count(principal?.team.id, response.status, tookMs / 1_000, c.get("error"));
+    deps.log(logLine(c, response.status, deps.environment.now(), tookMs));
     return response;
-  };
+  }
 }
 
 /** Asks the guards in order, the first `asked` being asked already; the first refusal is the answer. */
@@ -64,13 +85,22 @@ function pass(
 
 /** A handler that threw: broken machinery is told apart from our own bugs, and both are logged. */
 function failure(deps: AppDeps, c: RequestContext, error: unknown): Response {
-  const at = formatInstant(deps.environment.now());
-  const stack = error instanceof Error ? error.stack : String(error);
-  deps.log(JSON.stringify({ at, id: c.get("requestId"), failure: stack }));
+  logFailure(deps, c.get("requestId"), error);
   if (error instanceof Overloaded) return fail(c, OVERLOADED);
   return error instanceof StorageUnavailable
     ? fail(c, { code: "storage_unavailable", message: "The store did not confirm: retry" })
     : fail(c, { code: "internal_error", message: "This is our fault: retry, then report it" });
+}
+
+/** Logs what went wrong with a request, and where. */
+export function logFailure(
+  { log, environment }: Pick<AppDeps, "log" | "environment">,
+  requestId: string,
+  error: unknown,
+): void {
+  const at = formatInstant(environment.now());
+  const stack = error instanceof Error ? error.stack : String(error);
+  log(JSON.stringify({ at, id: requestId, failure: stack }));
 }
 
 /** One JSON line a request: never a body, a credential, an id from a path, or a query. */

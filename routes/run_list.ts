@@ -42,6 +42,11 @@ export function listRuns({ runList, environment }: AppDeps): Handle {
 
 /** Writes a run as lists show it. */
 export function runRowJson(row: RunListRow): RawJson {
+  return runRowJsonWith(row, rawOf(dollars(row.cost.amount)));
+}
+
+/** The same with its cost in dollars as it is written elsewhere. */
+export function runRowJsonWith(row: RunListRow, costUsd: RawJson): RawJson {
   return writeObject([
     ["id", rawOf(row.id)],
     ["kind", rawOf(row.kind)],
@@ -55,7 +60,7 @@ export function runRowJson(row: RunListRow): RawJson {
     ["has", rawOf(row.has)],
     ["customer_id", rawOf(row.customerId)],
     ["feature", rawOf(row.feature)],
-    ["cost_usd", rawOf(dollars(row.cost.amount))],
+    ["cost_usd", costUsd],
     ["cost", costJson(row.cost)],
     ["usage", usageJson(row.usage)],
   ]);
@@ -67,7 +72,7 @@ function runsCursorText({ at, run }: RunPosition, from: number | null): string {
 }
 
 /** Reads what {@link runsCursorText} wrote, or answers null. */
-function parseRunsCursor(cursor: string): RunsCursor | null {
+export function parseRunsCursor(cursor: string): RunsCursor | null {
   const match = /^(\d{1,16}) (run_(?:eu|us)_[0-9a-f]{32}) (\d{0,16})$/.exec(
     decodeCursor(cursor) ?? "",
   );

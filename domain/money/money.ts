@@ -28,6 +28,16 @@ export function picodollars(usd: number): Picodollars {
 
 /** Writes an amount as the dollars that JSON shows. */
 export function dollars(amount: Picodollars): number {
+  return Number(decimals(amount));
+}
+
+/** Writes an amount in dollars as decimal text, exact to the picodollar and no longer than it needs. */
+export function dollarsText(amount: Picodollars): string {
+  return decimals(amount).replace(/\.?0+$/, "");
+}
+
+/** All decimals of an amount that is not negative. */
+function decimals(amount: Picodollars): string {
   const text = amount.toString().padStart(DECIMALS + 1, "0");
-  return Number(`${text.slice(0, -DECIMALS)}.${text.slice(-DECIMALS)}`);
+  return `${text.slice(0, -DECIMALS)}.${text.slice(-DECIMALS)}`;
 }

@@ -12,6 +12,7 @@
  */
 import type { Deadlines, Wait } from "../../domain/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/errors.ts";
+import { commitInPlace } from "./commit.ts";
 import type { DirtyMark } from "./dirty_mark.ts";
 import { Doorbell } from "./doorbell.ts";
 import { type Cost, costOf, Group, keyText } from "./group.ts";
@@ -21,10 +22,10 @@ import {
   COMMIT_ATTEMPTS_MAX,
   COMMITS_IN_FLIGHT_MAX,
   GET_MANY_KEYS_MAX,
-  LOCKED_RETRY,
   QUEUE,
 } from "../kv_limits.ts";
 import { Lanes } from "./lanes.ts";
+import { WriterCounts, type WriterFigures } from "./writer_figures.ts";
 
 /** What one caller wants written: all of it is stored, or none. */
 export interface Write {
@@ -54,6 +55,10 @@ export interface Writer {
   commit(write: Write): Promise<string | null>;
   /** Resolves once nothing waits and no commit is under way. */
   idle(): Promise<void>;
+  /** Writes that wait or are being committed. */
+  readonly underWay: number;
+  /** What it did so far. */
+  readonly figures: WriterFigures;
 }
 
 /** A write on its way. */
@@ -104,6 +109,7 @@ class GroupWriter implements Writer {
   #inFlight = 0;
   #cutting = false;
   #idle: PromiseWithResolvers<void> | null = null;
+  readonly figures = new WriterCounts();
 
   constructor(
     kv: Deno.Kv,
@@ -137,6 +143,10 @@ class GroupWriter implements Writer {
     this.#queuedBytes += cost.bytes;
     this.#enter({ write, cost, keys, waiters: [], resolve, reject, wait, lost: 0 });
     return promise;
+  }
+
+  get underWay(): number {
+    return this.#underWay;
   }
 
   idle(): Promise<void> {
@@ -180,8 +190,10 @@ class GroupWriter implements Writer {
 
   async #commitGroup(group: Group<Pending>): Promise<void> {
     try {
-      const result = await commitUnlocked(this.#kv, group, this.#doorbell);
-      if (!this.#inPlace()) throw new Error("the ledger's file was moved, deleted or replaced");
+      const result = await this.figures.counted(
+        group.members.length,
+        () => commitInPlace(this.#kv, group, this.#doorbell, this.#inPlace),
+      );
       if (result.ok && group.hasMarks) this.#doorbell.ring();
       if (result.ok) {
         for (const pending of group.members) this.#settle(pending, result.versionstamp);
@@ -251,38 +263,5 @@ class GroupWriter implements Writer {
     if (this.#underWay > 0) return;
     this.#idle?.resolve();
     this.#idle = null;
-  }
-}
-
-/** Another process's lock on the file passes; nothing was written and the commit can be repeated. */
-async function commitUnlocked(
-  kv: Deno.Kv,
-  group: Group<Pending>,
-  doorbell: Doorbell,
-): Promise<Deno.KvCommitResult | Deno.KvCommitError> {
-  for (let attempt = 1;; attempt++) {
-    try {
-      return await commitOnce(group.build(kv), group.hasMarks ? doorbell : null);
-    } catch (error) {
-      const locked = error instanceof Error && error.message.includes("database is locked");
-      if (!locked || attempt === LOCKED_RETRY.attemptsMax) throw error;
-      await new Promise((resolve) => setTimeout(resolve, LOCKED_RETRY.pauseMs));
-    }
-  }
-}
-
-async function commitOnce(
-  operation: Deno.AtomicOperation,
-  doorbell: Doorbell | null,
-): Promise<Deno.KvCommitResult | Deno.KvCommitError> {
-  const carriesBell = doorbell?.addTo(operation) ?? false;
-  let stored = false;
-  try {
-    const result = await operation.commit();
-    stored = result.ok;
-    return result;
-  } finally {
-    // A bell that did not go out must not keep the next one back.
-    if (carriesBell && !stored) doorbell?.missed();
   }
 }

@@ -111,7 +111,7 @@ export const TAGS = {
   Credentials: "Keys and ping tokens of the team.",
   "Audit log": "Who changed what, and when.",
   Teams: "For the operator of the service.",
-  Service: "About the service itself; no credential.",
+  Service: "About the service itself.",
 } as const;
 
 /** One of {@link TAGS}. */

@@ -54,6 +54,11 @@ export const HEADERS = {
     schema: { type: "string" },
     example: "no-store",
   },
+  "Content-Disposition": {
+    description: "A name to save the answer by.",
+    schema: { type: "string" },
+    example: 'attachment; filename="runs-2026-11-21.csv"',
+  },
   "ETag": {
     description: "Names these very bytes, for `If-None-Match`.",
     schema: { type: "string" },

@@ -4,6 +4,7 @@ import { AUDIT_OPERATIONS } from "./audit_log.ts";
 import { DELETION_OPERATIONS } from "./deletions.ts";
 import type { Operation } from "./describe.ts";
 import { FEED_OPERATIONS } from "./feed.ts";
+import { EXPORT_OPERATIONS } from "./exports.ts";
 import { HEARTBEAT_OPERATIONS } from "./heartbeats.ts";
 import { KEY_OPERATIONS } from "./keys.ts";
 import { RATE_CARD_OPERATIONS } from "./rate_card.ts";
@@ -19,6 +20,7 @@ import { TEAM_OPERATIONS } from "./teams.ts";
 export const OPERATIONS: readonly Operation[] = [
   ...RUN_OPERATIONS,
   ...RUN_LISTS,
+  ...EXPORT_OPERATIONS,
   ...RUN_READS,
   ...FEED_OPERATIONS,
   ...HEARTBEAT_OPERATIONS,

@@ -49,6 +49,26 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
   },
   {
     method: "GET",
+    path: "/metrics",
+    id: "getMetrics",
+    tag: "Service",
+    summary: "Figures for Prometheus",
+    description:
+      "Text format 0.0.4. A team's key sees the requests of its team by route and status, " +
+      "how long they took, refusals by code, and the month's events. The operator's key sees the " +
+      "requests of all, the store, the worker and the process, and no team apart.",
+    answers: [{
+      status: 200,
+      description: "The figures.",
+      schema: z.string(),
+      type: "text/plain",
+    }],
+    errors: ["storage_unavailable"],
+    idempotency: "read",
+    example: { status: 200, answer: "# HELP runledger_http_requests_total …" },
+  },
+  {
+    method: "GET",
     path: "/openapi.json",
     id: "getDescription",
     tag: "Service",

@@ -53,6 +53,8 @@ Deno.test("every curl example of the API document is accepted", async () => {
     "202 POST /v1/heartbeats",
     "200 GET /v1/ping",
     "200 GET /v1/runs",
+    "200 GET /v1/runs.ndjson",
+    "200 GET /v1/runs.csv",
     "200 GET /v1/runs/:id",
     "200 GET /v1/runs/:id",
     "200 GET /v1/runs/:id/cost",
@@ -77,6 +79,7 @@ Deno.test("every curl example of the API document is accepted", async () => {
     "201 POST /v1/teams",
     "200 GET /v1/teams",
     "200 PATCH /v1/teams/:id",
+    "200 GET /metrics",
     "200 GET /openapi.json",
   ]);
 });

@@ -149,7 +149,7 @@ function difference(shown: unknown, real: unknown, where = ""): string | null {
 
 /** Headers that the platform sets, and those of the page's own. */
 const NOT_OURS = new Set([
-  ...["content-type", "content-length", "date", "vary"],
+  ...["content-type", "content-length", "transfer-encoding", "date", "vary"],
   ...["content-security-policy", "x-content-type-options", "referrer-policy"],
 ]);
 

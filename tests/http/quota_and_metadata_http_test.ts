@@ -14,6 +14,8 @@ const ID = runId(1);
 const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] = [
   ["/v1/runs", ["GET", "HEAD", "POST"]],
   [`/v1/runs/${ID}`, ["GET", "HEAD", "DELETE"]],
+  ["/v1/runs.ndjson", ["GET", "HEAD"]],
+  ["/v1/runs.csv", ["GET", "HEAD"]],
   [`/v1/runs/${ID}/cost`, ["GET", "HEAD"]],
   [`/v1/runs/${ID}/events`, ["POST"]],
   [`/v1/runs/${ID}/finish`, ["POST"]],
@@ -40,6 +42,7 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   ["/v1/usage", ["GET", "HEAD"]],
   ["/v1/changes", ["GET", "HEAD"]],
   ["/v1/live", ["GET", "HEAD"]],
+  ["/metrics", ["GET", "HEAD"]],
   ["/healthz", ["GET", "HEAD"]],
   ["/readyz", ["GET", "HEAD"]],
   ["/openapi.json", ["GET", "HEAD"]],

@@ -6,6 +6,7 @@
 import type { Team } from "../../domain/credentials.ts";
 import { Deadlines, type Timers } from "../../domain/deadlines.ts";
 import { BODY_DEADLINE_MS, STORAGE_DEADLINE_MS } from "../../domain/limits.ts";
+import { RequestFigures } from "../../domain/metrics/requests.ts";
 import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
 import type { CredentialStore, Environment, Mailer } from "../../domain/ports.ts";
 import { LiveJob } from "../../jobs/live.ts";
@@ -238,6 +239,7 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
     rateCards,
     reprices,
     deletions,
+    figures: { requests: new RequestFigures(), ofProcess: () => Promise.resolve([]) },
     // A minute passes before each request: the rate limit is not what is looked at here.
     limits: createRequestLimits(() => 60_000 * minutes++),
     ready: () => isReady(store),

@@ -1,0 +1,123 @@
+/**
+ * What requests came to: for the process, and for each team that asked lately.
+ *
+ * Counting is plain additions to what was made for the route at the start: no name is put together and
+ * no label is looked up for a request.
+ *
+ * @module
+ */
+import type { TeamId } from "../credentials.ts";
+import { type ErrorCode, ERRORS } from "../errors.ts";
+import { Histogram, SECONDS_BOUNDS } from "./histogram.ts";
+import type { Family, Labels } from "./text.ts";
+
+/**
+ * Teams whose figures are kept: the last so many, and as many before them. A team that is forgotten
+ * begins at 0 again, which whoever reads counters takes for a restart.
+ */
+const TEAMS_MAX = 1_000;
+
+/** Takes the end of one request of a route. */
+export type CountRequest = (
+  team: TeamId | undefined,
+  status: number,
+  seconds: number,
+  error: ErrorCode | undefined,
+) => void;
+
+/** Requests of one route. */
+class RouteTally {
+  readonly statuses = new Map<number, number>();
+  readonly durations = new Histogram(SECONDS_BOUNDS);
+}
+
+/** Requests of one team, or of all. */
+class Tally {
+  /** By number of the route; without those that were never asked for. */
+  readonly routes = new Map<number, RouteTally>();
+  readonly errors = new Map<ErrorCode, number>();
+
+  count(route: number, status: number, seconds: number, error: ErrorCode | undefined): void {
+    let tally = this.routes.get(route);
+    if (tally === undefined) this.routes.set(route, tally = new RouteTally());
+    tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
+    tally.durations.observe(seconds);
+    if (error !== undefined) this.errors.set(error, (this.errors.get(error) ?? 0) + 1);
+  }
+}
+
+/** The figures of all requests. What it holds is bounded by routes, statuses, codes and teams. */
+export class RequestFigures {
+  /** Requests that are not answered yet. */
+  inFlight = 0;
+  readonly #routes: Labels[] = [];
+  readonly #all = new Tally();
+  #young = new Map<TeamId, Tally>();
+  #old = new Map<TeamId, Tally>();
+
+  /**
+   * Makes what counts the requests of a route.
+   *
+   * @param method the method, or a word for requests that fit no route
+   * @param path the pattern of its path, never the path that was sent
+   */
+  route(method: string, path: string): CountRequest {
+    const number = this.#routes.push({ method, route: path }) - 1;
+    return (team, status, seconds, error) => {
+      this.#all.count(number, status, seconds, error);
+      if (team === undefined) return;
+      const tally = this.#young.get(team) ?? this.#admit(team);
+      tally.count(number, status, seconds, error);
+    };
+  }
+
+  #admit(team: TeamId): Tally {
+    const tally = this.#old.get(team) ?? new Tally();
+    if (this.#young.size >= TEAMS_MAX) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    this.#young.set(team, tally);
+    return tally;
+  }
+
+  /** The figures of a team, or of all requests for `null`. */
+  families(team: TeamId | null): Family[] {
+    const tally = team === null
+      ? this.#all
+      : this.#young.get(team) ?? this.#old.get(team) ?? new Tally();
+    const routes = Array.from(tally.routes, ([number, route]) => ({
+      labels: this.#routes[number] ?? {},
+      route,
+    }));
+    const codes = Object.keys(ERRORS) as ErrorCode[];
+    return [
+      {
+        type: "counter",
+        name: "runledger_http_requests_total",
+        help: "Requests answered, by route and status.",
+        samples: routes.flatMap(({ labels, route }) =>
+          Array.from(route.statuses, ([status, value]) => ({
+            labels: { ...labels, status: String(status) },
+            value,
+          }))
+        ),
+      },
+      {
+        type: "histogram",
+        name: "runledger_http_request_duration_seconds",
+        help: "Time from the head of a request to its answer, its body's way included.",
+        samples: routes.map(({ labels, route }) => ({ labels, value: route.durations })),
+      },
+      {
+        type: "counter",
+        name: "runledger_http_errors_total",
+        help: "Requests refused or failed, by the code they were told.",
+        samples: codes.map((error) => ({
+          labels: { error },
+          value: tally.errors.get(error) ?? 0,
+        })),
+      },
+    ];
+  }
+}

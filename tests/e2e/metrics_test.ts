@@ -1,0 +1,33 @@
+/** The figures of the real program, as a scraper with the operator's key gets them. */
+import { assert, assertEquals } from "@std/assert";
+import { Process } from "../support/process.ts";
+import { Scrape } from "../support/prometheus.ts";
+import { withFolder } from "../support/temp_store.ts";
+
+const OPERATOR_KEY = `opk_eu_${"0f".repeat(16)}`;
+
+Deno.test("metrics: the operator's key reads requests, store and process of a running program", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/test.kv`;
+    const settings = { RUNLEDGER_KV: path, RUNLEDGER_OPERATOR_KEY: OPERATOR_KEY };
+    await using process = await Process.start(settings);
+    const headers = { Authorization: `Bearer ${OPERATOR_KEY}` };
+    const texts: string[] = [];
+    for (let n = 0; n < 2; n++) {
+      texts.push(await (await fetch(`${process.url}/metrics`, { headers })).text());
+    }
+    const told = new Scrape(texts[1] ?? "");
+    const first = { method: "GET", route: "/metrics", status: "200" };
+    assertEquals(told.value("runledger_http_requests_total", first), 1);
+    assertEquals(told.value("runledger_store_up"), 1);
+    assertEquals(told.value("runledger_kv_file_bytes"), (await Deno.stat(path)).size);
+    assert((told.value("process_resident_memory_bytes") ?? 0) > 10_000_000);
+    assert((told.value("process_cpu_seconds_total") ?? 0) > 0);
+    const startMs = 1_000 * (told.value("process_start_time_seconds") ?? 0);
+    assert(Math.abs(Date.now() - startMs) < 60_000);
+    const { deno, v8 } = Deno.version;
+    assertEquals(told.value("runledger_build_info", { deno, v8, region: "eu" }), 1);
+    assert(!texts.some((text) => text.includes(OPERATOR_KEY)));
+    assertEquals((await process.stop("SIGINT")).code, 0);
+  });
+});

@@ -1,0 +1,189 @@
+/** Exports: everything asked for, made while it is taken, and never an end that is none. */
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { parse } from "csv-parse/sync";
+import { StorageUnavailable } from "../../domain/errors.ts";
+import type { RunListStore } from "../../domain/run/run_list.ts";
+import { aFinish, aHeartbeat, aRun, at, events, runId } from "../support/builders.ts";
+import { aRow, FakeRunList } from "../support/exports.ts";
+import { Harness, NOON } from "../support/harness.ts";
+
+const FORMS = ["ndjson", "csv"] as const;
+
+/** Starts an export and leaves its body to the test. */
+async function begin(h: Harness, path: string, key = h.key): Promise<Response> {
+  const response = await fetch(h.url + path, { headers: { Authorization: `Bearer ${key}` } });
+  assertEquals(response.status, 200);
+  return response;
+}
+
+/** The lines of an export as NDJSON. */
+function linesOf(text: string): Record<string, unknown>[] {
+  assert(text.endsWith("\n"));
+  return text.trimEnd().split("\n").map((line) => JSON.parse(line));
+}
+
+Deno.test("exports: real runs in both forms, newest first, the same as the list shows them", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1, { customer_id: "=cmd|'/c calc'!A1", feature: "a,b" }));
+  await h.post(`/v1/runs/${runId(1)}/events`, { events: events(1, 3) });
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  for (let n = 2; n < 5; n++) {
+    const fields = { started_at: at(n), cost_usd: n / 1e12, metadata: {} };
+    await h.post("/v1/heartbeats", aHeartbeat(n, fields));
+  }
+  const { runs } = (await h.getSettled("/v1/runs")).json;
+  const ndjson = await h.get("/v1/runs.ndjson");
+  assertEquals(ndjson.headers.get("content-type"), "application/x-ndjson");
+  const lines = linesOf(ndjson.text);
+  assertEquals(lines.pop(), { end: true, runs: 4 });
+  assertEquals(lines.map((line) => ({ ...line, cost_usd: Number(line["cost_usd"]) })), runs);
+  assertEquals(lines[0]?.["cost_usd"], "0.000000000004");
+  const csv = await h.get("/v1/runs.csv");
+  assertEquals(csv.headers.get("content-type"), "text/csv; charset=utf-8; header=present");
+  const rows = parse<Record<string, string>>(csv.text, { columns: true });
+  assertEquals(rows.map(({ id }) => id), runs.map(({ id }: { id: string }) => id));
+  assertEquals(rows.map(({ cost_usd }) => cost_usd), lines.map(({ cost_usd }) => cost_usd));
+  const last = rows.at(-1);
+  assertEquals([last?.["customer_id"], last?.["feature"]], ["'=cmd|'/c calc'!A1", "a,b"]);
+  assertEquals([last?.["events"], last?.["duration_ms"]], ["3", "5000"]);
+});
+
+Deno.test("exports: the filters of the list, but for its default window", async () => {
+  await using h = await Harness.open();
+  const old = new Date(NOON - 3 * 86_400_000).toISOString();
+  await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "a", cost_usd: 2, started_at: old }));
+  await h.post("/v1/heartbeats", aHeartbeat(2, { agent: "b", cost_usd: 3, started_at: at() }));
+  await h.post("/v1/heartbeats", aHeartbeat(3, { agent: "a", cost_usd: 0, started_at: at() }));
+  await h.worker.idle();
+  const idsOf = async (query: string) => {
+    const lines = linesOf((await h.get(`/v1/runs.ndjson${query}`)).text).slice(0, -1);
+    return lines.map(({ id }) => id);
+  };
+  assertEquals(await idsOf("?agent=a"), [runId(3), runId(1)]);
+  assertEquals(await idsOf("?min_cost_usd=1"), [runId(2), runId(1)]);
+  assertEquals(await idsOf(`?q=${runId(1).slice(-8)}`), [runId(1)]);
+  assertEquals(await idsOf(`?from=${at(-1_000)}`), [runId(3), runId(2)]);
+  assertEquals(await idsOf("?agent=nobody"), []);
+  for (const form of FORMS) {
+    const refused = await h.get(`/v1/runs.${form}?status=odd`);
+    assertEquals([refused.status, refused.json.field], [400, "status"]);
+  }
+});
+
+Deno.test("exports: a foreign team's runs are not in them, and the scope read is needed", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/heartbeats", aHeartbeat(1));
+  await h.worker.idle();
+  const other = await h.addTeam("team");
+  const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });
+  for (const form of FORMS) {
+    const path = `/v1/runs.${form}`;
+    const empty = await h.get(path, { key: other.key });
+    assert(!empty.text.includes(runId(1)));
+    assertEquals((await h.get(path, { key: ingest })).status, 403);
+    assertEquals((await h.get(path, { key: null })).status, 401);
+  }
+  assertEquals(linesOf((await h.get("/v1/runs.ndjson", { key: other.key })).text), [
+    { end: true, runs: 0 },
+  ]);
+});
+
+Deno.test("exports: a name to save it by, and HEAD answers without making anything", async () => {
+  const runList = new FakeRunList(10);
+  await using h = await Harness.open({ deps: { runList } });
+  for (const form of FORMS) {
+    const { status, text, headers } = await h.request("HEAD", `/v1/runs.${form}`);
+    assertEquals([status, text], [200, ""]);
+    const name = `attachment; filename="runs-2026-11-21.${form}"`;
+    assertEquals(headers.get("content-disposition"), name);
+    assertMatch(headers.get("ratelimit") ?? "", /^"control"/);
+  }
+  assertEquals(runList.asked, []);
+});
+
+Deno.test("exports: all of 20,000 runs, each once, in the order of the pages", async () => {
+  const runList = new FakeRunList(20_000);
+  await using h = await Harness.open({ deps: { runList } });
+  const lines = linesOf((await h.get("/v1/runs.ndjson")).text);
+  assertEquals(lines.pop(), { end: true, runs: 20_000 });
+  assertEquals(lines.map(({ id }) => id), Array.from({ length: 20_000 }, (_, n) => runId(n)));
+  const csv = parse((await h.get("/v1/runs.csv")).text, { columns: true });
+  assertEquals(csv.length, 20_000);
+});
+
+Deno.test("exports: pages are read as the client takes them, and not at all once it has gone", async () => {
+  const runList = new FakeRunList(1_000_000);
+  await using h = await Harness.open({ deps: { runList } });
+  const { body } = await begin(h, "/v1/runs.ndjson");
+  const reader = body?.getReader();
+  await reader?.read();
+  // Buffers of sockets take some of it: of 2,000 pages these are few.
+  await untilStill(() => runList.asked.length);
+  assert(runList.asked.length < 200, String(runList.asked.length));
+  await reader?.cancel();
+  await untilStill(() => runList.asked.length);
+  assert(runList.asked.length < 200, String(runList.asked.length));
+  // Whoever left holds no place: four at once are a team's most.
+  for (let n = 0; n < 5; n++) {
+    const next = await begin(h, "/v1/runs.csv");
+    await next.body?.cancel();
+    await untilStill(() => runList.asked.length);
+  }
+});
+
+/** Waits until a count has not changed for a while. */
+async function untilStill(count: () => number): Promise<void> {
+  for (let last = -1; last !== count();) {
+    last = count();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+Deno.test("exports: of one team four at once, the fifth is told to come back; others are served", async () => {
+  await using h = await Harness.open({ deps: { runList: new FakeRunList(1_000_000) } });
+  const other = await h.addTeam("team");
+  const open = [];
+  for (let n = 0; n < 4; n++) open.push(await begin(h, "/v1/runs.csv"));
+  const refused = await h.get("/v1/runs.ndjson");
+  assertEquals([refused.status, refused.json.error], [503, "overloaded"]);
+  assert(refused.headers.has("retry-after"));
+  open.push(await begin(h, "/v1/runs.csv", other.key));
+  // They take no place among the requests at work.
+  assertEquals((await h.get("/v1/usage")).status, 200);
+  for (const { body } of open) await body?.cancel();
+});
+
+Deno.test("exports: one that the store fails breaks off, without an end, and is logged", async () => {
+  let pages = 0;
+  const runList: RunListStore = {
+    page() {
+      if (pages++ % 2 === 1) return Promise.reject(new StorageUnavailable("the disk is gone"));
+      const rows = Array.from({ length: 500 }, (_, n) => aRow(n));
+      return Promise.resolve({ rows, next: { at: 1, run: aRow(1).id }, searchedTo: null });
+    },
+  };
+  await using h = await Harness.open({ deps: { runList } });
+  for (const form of FORMS) {
+    const { body, headers } = await begin(h, `/v1/runs.${form}`);
+    let text = "";
+    await assertRejects(async () => {
+      for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) text += part;
+    });
+    assert(text.includes(runId(499)) && !text.includes('"end"'));
+    const failure = h.log.map((line) => JSON.parse(line)).find(({ id, failure }) =>
+      id === headers.get("x-request-id") && failure !== undefined
+    );
+    assertMatch(failure.failure, /the disk is gone/);
+  }
+});
+
+Deno.test("exports: they break off when the service shuts down", async () => {
+  await using h = await Harness.open({ deps: { runList: new FakeRunList(1_000_000) } });
+  const { body } = await begin(h, "/v1/runs.ndjson");
+  const reader = body?.getReader();
+  await reader?.read();
+  h.draining = true;
+  await assertRejects(async () => {
+    while (!(await reader?.read())?.done);
+  });
+});

@@ -1,0 +1,164 @@
+/** Figures for Prometheus: exact, bounded, and each team's own. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { aFinish, aHeartbeat, aRun, events, runId } from "../support/builders.ts";
+import { Harness, KEY } from "../support/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
+import { Scrape } from "../support/prometheus.ts";
+import { RawSocket } from "../support/raw_socket.ts";
+
+const TOTAL = "runledger_http_requests_total";
+
+/** Reads and checks the figures that a key sees. */
+async function scrape(h: Harness, key: string = h.key): Promise<Scrape> {
+  const answer = await h.get("/metrics", { key });
+  assertEquals(answer.status, 200, answer.text);
+  assertEquals(answer.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  return new Scrape(answer.text);
+}
+
+/** Requests by method, route and status. */
+function requestsOf(of: Scrape): Record<string, number> {
+  return Object.fromEntries(
+    of.of(TOTAL).map(({ labels, value }) => [
+      `${labels["method"]} ${labels["route"]} ${labels["status"]}`,
+      value,
+    ]),
+  );
+}
+
+Deno.test("metrics: a known series of calls is counted exactly, by route and status", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await h.post("/v1/runs", aRun(1));
+  await h.post("/v1/runs", aRun(1, { agent: "other" }));
+  await h.post(`/v1/runs/${runId(1)}/events`, { events: events(1, 3) });
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  for (let n = 2; n < 7; n++) await h.post("/v1/heartbeats", aHeartbeat(n));
+  await h.get("/v1/ping?agent=a");
+  await h.request("HEAD", "/v1/ping?agent=a");
+  await h.get(`/v1/runs/${runId(99)}`);
+  await h.post("/v1/runs", "{");
+  await scrape(h);
+  const told = await scrape(h);
+  assertEquals(requestsOf(told), {
+    "POST /v1/runs 202": 1,
+    "POST /v1/runs 200": 1,
+    "POST /v1/runs 409": 1,
+    "POST /v1/runs 400": 1,
+    "POST /v1/runs/:id/events 202": 1,
+    "POST /v1/runs/:id/finish 202": 1,
+    "POST /v1/heartbeats 202": 5,
+    "GET /v1/ping 200": 2,
+    "GET /v1/runs/:id 404": 1,
+    "GET /metrics 200": 1,
+  });
+  const took = told.of("runledger_http_request_duration_seconds_count");
+  assertEquals(took.reduce((sum, { value }) => sum + value, 0), told.sum(TOTAL));
+  const errors = told.of("runledger_http_errors_total").filter(({ value }) => value > 0);
+  assertEquals(
+    errors.map(({ labels, value }) => [labels["error"], value]),
+    [["invalid_json", 1], ["not_found", 1], ["id_conflict", 1]],
+  );
+  // Opening, three events, finish, five heartbeats, two pings.
+  assertEquals(told.value("runledger_quota_used_events"), 12);
+  assertEquals(told.value("runledger_quota_included_events"), 25_000_000);
+});
+
+Deno.test("metrics: a team sees its own figures and none of another's or of the process", async () => {
+  await using h = await Harness.open();
+  const other = await h.addTeam("enterprise");
+  for (let n = 1; n < 4; n++) await h.post("/v1/heartbeats", aHeartbeat(n));
+  const before = await scrape(h, other.key);
+  assertEquals([requestsOf(before), before.value("runledger_quota_used_events")], [{}, 0]);
+  assertEquals(before.value("runledger_quota_included_events"), null);
+  await h.post("/v1/heartbeats", aHeartbeat(1), { key: other.key });
+  const after = await scrape(h, other.key);
+  assertEquals(requestsOf(after), { "GET /metrics 200": 1, "POST /v1/heartbeats 202": 1 });
+  assertEquals(requestsOf(await scrape(h)), { "POST /v1/heartbeats 202": 3 });
+  assertEquals(
+    [...after.types.keys()],
+    [
+      "runledger_http_requests_total",
+      "runledger_http_request_duration_seconds",
+      "runledger_http_errors_total",
+      "runledger_quota_used_events",
+      "runledger_quota_included_events",
+    ].filter((name) => name !== "runledger_quota_included_events"),
+  );
+});
+
+Deno.test("metrics: the scope read is needed, and the figures take a token of the control bucket", async () => {
+  await using h = await Harness.open();
+  const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });
+  const token = await h.addKey({ kind: "ping_token", agent: "a" });
+  const statuses = [];
+  for (const key of [null, ingest, token]) statuses.push((await h.get("/metrics", { key })).status);
+  assertEquals(statuses, [401, 403, 401]);
+  assertMatch((await h.get("/metrics")).headers.get("ratelimit") ?? "", /^"control"/);
+});
+
+Deno.test("metrics: the operator sees all requests, the store and the worker", async () => {
+  await using h = await openWithOperator();
+  for (let n = 1; n <= 20; n++) await h.post("/v1/heartbeats", aHeartbeat(n));
+  await h.get("/v1/usage", { key: null });
+  await h.worker.idle();
+  const told = await scrape(h, OPERATOR_KEY);
+  assertEquals(requestsOf(told), { "POST /v1/heartbeats 202": 20, "GET /v1/usage 401": 1 });
+  const stored = told.value("runledger_commits_total", { end: "stored" }) ?? 0;
+  assert(stored >= 20, String(stored));
+  assertEquals(told.sum("runledger_commits_total"), told.value("runledger_commit_writes_count"));
+  assertEquals(told.value("runledger_writes_total"), told.value("runledger_commit_writes_sum"));
+  assertEquals(
+    told.value("runledger_commit_duration_seconds_count"),
+    told.sum("runledger_commits_total"),
+  );
+  assertEquals(told.value("runledger_store_up"), 1);
+  assertEquals(told.value("runledger_dirty_runs", { lane: "closed" }), 0);
+  assertEquals(told.value("runledger_writer_writes_waiting"), 0);
+  // This request is the one that is under way.
+  assertEquals(told.value("runledger_http_requests_in_flight"), 1);
+  const bytes = await Deno.stat(h.path);
+  assertEquals(told.value("runledger_kv_file_bytes"), bytes.size);
+  assert((told.value("runledger_kv_wal_bytes") ?? 0) > 0);
+});
+
+Deno.test("metrics: no label and no text comes from a request, whatever it sends", async () => {
+  await using h = await openWithOperator();
+  const marks = ["EVIL", KEY, OPERATOR_KEY, h.team.id, "researcher"];
+  await h.post("/v1/runs", aRun(1, { customer_id: "EVIL" }));
+  await h.get("/EVIL?EVIL=1");
+  await h.request("PROPFIND", "/v1/runs");
+  await h.get("/v1/agents/EVIL");
+  using socket = await RawSocket.open(h.url);
+  await socket.send("EVIL /v1/runs HTTP/1.1\r\nHost: x\r\nUser-Agent: EVIL\r\n\r\n");
+  await socket.answer();
+  await h.get("/v1/runs/EVIL", { key: `apk_eu_${"e".repeat(32)}` });
+  const { text } = await h.get("/metrics", { key: OPERATOR_KEY });
+  for (const mark of marks) assert(!text.includes(mark), mark);
+  const told = requestsOf(new Scrape(text));
+  assertEquals([told["other other 404"], told["other other 405"]], [1, 2]);
+});
+
+Deno.test("metrics: figures are read while there is no room for other requests", async () => {
+  const gate = Promise.withResolvers<void>();
+  const full = Promise.withResolvers<void>();
+  let waiting = 0;
+  const usage = {
+    async used() {
+      if (++waiting === 500) full.resolve();
+      await gate.promise;
+      return 0;
+    },
+    months: () => Promise.resolve([]),
+    notices: () => Promise.resolve([]),
+  };
+  await using h = await openWithOperator({ tier: "enterprise", deps: { usage } });
+  const under = Array.from({ length: 500 }, () => h.get("/v1/usage"));
+  await full.promise;
+  assertEquals((await h.get("/v1/agents")).status, 503);
+  const told = await scrape(h, OPERATOR_KEY);
+  assertEquals(told.value("runledger_http_requests_in_flight"), 501);
+  assertEquals(told.value("runledger_http_errors_total", { error: "overloaded" }), 1);
+  gate.resolve();
+  await Promise.all(under);
+});

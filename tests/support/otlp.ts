@@ -1,0 +1,67 @@
+/** A little receiver of OpenTelemetry data: OTLP over HTTP, in its JSON form. */
+
+/** A span as it arrived. */
+export interface Span {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** Name of the service that it is of. */
+  readonly service: unknown;
+}
+
+// deno-lint-ignore no-explicit-any -- what arrives is what is tested
+type Json = any;
+
+/** Receives until it is disposed. Always `await using`. */
+export class OtlpReceiver implements AsyncDisposable {
+  readonly spans: Span[] = [];
+  /** Names of metrics that arrived. */
+  readonly metrics = new Set<string>();
+  /** Everything that arrived, as text. */
+  readonly texts: string[] = [];
+  #arrived = Promise.withResolvers<void>();
+  readonly #server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    (request) => this.#receive(request),
+  );
+
+  /** What `OTEL_EXPORTER_OTLP_ENDPOINT` is set to. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.addr.port}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.shutdown();
+  }
+
+  /** Waits until something holds for what has arrived. */
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) await this.#arrived.promise;
+  }
+
+  async #receive(request: Request): Promise<Response> {
+    const text = await request.text();
+    this.texts.push(text);
+    const body: Json = JSON.parse(text);
+    for (const { resource, scopeSpans } of body.resourceSpans ?? []) {
+      const service = attributesOf(resource)["service.name"];
+      for (const span of scopeSpans.flatMap((scope: Json) => scope.spans ?? [])) {
+        this.spans.push({ name: span.name, attributes: attributesOf(span), service });
+      }
+    }
+    for (const { scopeMetrics } of body.resourceMetrics ?? []) {
+      for (const { name } of scopeMetrics.flatMap((scope: Json) => scope.metrics ?? [])) {
+        this.metrics.add(name);
+      }
+    }
+    const { resolve } = this.#arrived;
+    this.#arrived = Promise.withResolvers();
+    resolve();
+    return Response.json({});
+  }
+}
+
+function attributesOf({ attributes = [] }: Json): Record<string, unknown> {
+  return Object.fromEntries(
+    attributes.map(({ key, value }: Json) => [key, Object.values(value ?? {})[0]]),
+  );
+}

@@ -1,0 +1,111 @@
+/** Reads Prometheus' text format 0.0.4, and refuses what a scraper might read otherwise or not at all. */
+import { assert, assertEquals } from "@std/assert";
+
+/** One line of figures. */
+export interface Series {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** A scrape, read. */
+export class Scrape {
+  /** Type of each family by its name. */
+  readonly types: ReadonlyMap<string, string>;
+  readonly series: readonly Series[];
+
+  /** Reads a text; fails the test where it breaks the format. */
+  constructor(text: string) {
+    assert(text.endsWith("\n"), "the last line has no end");
+    const blocks = text.split(/^(?=# HELP )/m);
+    const families = blocks.map(readFamily);
+    this.types = new Map(families.map(({ name, type }) => [name, type]));
+    assertEquals(this.types.size, families.length, "a family stands twice");
+    this.series = families.flatMap(({ series }) => series);
+    const lines = this.series.map(({ name, labels }) => keyOf(name, labels));
+    assertEquals(new Set(lines).size, lines.length, "a figure stands twice");
+  }
+
+  /** The one figure of a name with these labels; null when there is none. */
+  value(name: string, labels: Record<string, string> = {}): number | null {
+    const key = keyOf(name, labels);
+    return this.series.find((one) => keyOf(one.name, one.labels) === key)?.value ?? null;
+  }
+
+  /** All figures of a name. */
+  of(name: string): Series[] {
+    return this.series.filter((one) => one.name === name);
+  }
+
+  /** The sum of all figures of a name. */
+  sum(name: string): number {
+    return this.of(name).reduce((sum, { value }) => sum + value, 0);
+  }
+}
+
+const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
+const LINE =
+  /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.+)\})? (NaN|[+-]Inf|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/;
+const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\\n]|\\[\\"n])*)"(?:,(?=.)|$)/y;
+
+function readFamily(block: string): { name: string; type: string; series: Series[] } {
+  const [help = "", type = "", ...lines] = block.trimEnd().split("\n");
+  const [, name = "", told = ""] = /^# HELP (\S+) (\S.*)$/.exec(help) ?? [];
+  assert(NAME.test(name) && told !== "", `no help: ${help}`);
+  const [, typed, kind = ""] = /^# TYPE (\S+) (counter|gauge|histogram)$/.exec(type) ?? [];
+  assertEquals(typed, name, `no type: ${type}`);
+  assertEquals(name.endsWith("_total"), kind === "counter", `${name} is a ${kind}`);
+  const series = lines.map(readLine);
+  if (kind === "histogram") checkHistograms(name, series);
+  else {
+    for (const one of series) {
+      assertEquals(one.name, name);
+      assert(kind === "gauge" || one.value >= 0, `${name} is ${one.value}`);
+    }
+  }
+  return { name, type: kind, series };
+}
+
+function readLine(line: string): Series {
+  const [, name = "", labels = "", value = ""] = LINE.exec(line) ?? [];
+  assert(name !== "", `no figure: ${line}`);
+  return { name, labels: readLabels(labels), value: numberOf(value) };
+}
+
+function readLabels(text: string): Record<string, string> {
+  const labels: Record<string, string> = {};
+  LABEL.lastIndex = 0;
+  while (LABEL.lastIndex < text.length) {
+    const found = LABEL.exec(text);
+    assert(found !== null, `no labels: ${text}`);
+    const [, name = "", value = ""] = found;
+    assert(!(name in labels), `${name} stands twice in ${text}`);
+    labels[name] = value.replace(/\\(.)/g, (_, mark) => mark === "n" ? "\n" : mark);
+  }
+  return labels;
+}
+
+function numberOf(text: string): number {
+  return text.endsWith("Inf") ? Number(text.replace("Inf", "Infinity")) : Number(text);
+}
+
+/** Buckets ascend and hold all below them, the last one is everything, and sum and count are there. */
+function checkHistograms(name: string, series: readonly Series[]): void {
+  const groups = Map.groupBy(series, ({ labels: { le: _, ...rest } }) => keyOf("", rest));
+  for (const [where, group] of groups) {
+    const buckets = group.filter((one) => one.name === `${name}_bucket`);
+    const [sum, count, ...more] = group.slice(buckets.length);
+    assertEquals([sum?.name, count?.name, more], [`${name}_sum`, `${name}_count`, []], where);
+    const bounds = buckets.map(({ labels }) => numberOf(labels["le"] ?? "NaN"));
+    const counts = buckets.map(({ value }) => value);
+    assertEquals(bounds, bounds.toSorted((a, b) => a - b), where);
+    assertEquals(counts, counts.toSorted((a, b) => a - b), where);
+    assertEquals([bounds.at(-1), counts.at(-1)], [Infinity, count?.value], where);
+    assert((count?.value ?? 0) > 0 || sum?.value === 0, where);
+  }
+}
+
+function keyOf(name: string, labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(([label, value]) => `${label}=${JSON.stringify(value)}`);
+  return `${name}{${pairs.toSorted().join(",")}}`;
+}
