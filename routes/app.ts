@@ -45,7 +45,6 @@ export function routeTable(
   deps: AppDeps,
   waiting = new Waiting(new Room(), deps.leaving),
 ): Route[] {
-export function routeTable(deps: AppDeps): Route[] {
   const exported = createExports(deps);
   return [
     route("POST", "/v1/runs", key("ingest"), openRun(deps)),

@@ -234,7 +234,6 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
     runList: createRunListStore(store),
     spend: createSpendStore(store),
     usage: createUsageStore(store),
-    runList: createRunListStore(store),
     agents: createAgentStore(store),
     rateCards,
     reprices,
