@@ -115,7 +115,7 @@ try {
       const back = query.from === null ? SPREAD_MS : DAY_MS;
       const at = nowMs - Math.floor(back * page / pages);
       const after = page === 0 ? null : { at, run: "" as RunId };
-      const budget = new Budget(PAGE_ROWS_MAX);
+      const budget = new Budget(PAGE_ROWS_MAX + 4 * LIMIT);
       const [sinceMs, sinceCpu] = [performance.now(), process.cpuUsage()];
       const { rows } = await readPage(store, team, query, after, LIMIT, budget);
       known.ms.push(performance.now() - sinceMs);
