@@ -30,7 +30,7 @@ import { Walk } from "./walk.ts";
  * Rows that one page may read of runs it does not show, more or less: each read counts as some more, and
  * for each run that it may show there are a few besides.
  */
-export const PAGE_ROWS_MAX = 1_000;
+export const PAGE_ROWS_MAX = 1_500;
 
 /** Pages read at once: there is one thread that reads, and what each holds meanwhile may be large. */
 const PAGES_AT_ONCE = 4;
@@ -45,7 +45,7 @@ const RUNS_SIDE_BY_SIDE = 10;
 const ROWS_PER_RUN = 4;
 
 /** Rows of the index that take as long as the parts of a run: those are decoded, and lie far apart. */
-const ROWS_PER_HEAD = 20;
+const ROWS_PER_HEAD = 10;
 
 /** In front of all runs. */
 const TOP: Place = { at: Number.MAX_SAFE_INTEGER, run: "" };
