@@ -30,7 +30,7 @@ import { Walk } from "./walk.ts";
  * Rows that one page may read of runs it does not show, more or less: each read counts as some more, and
  * for each run that it may show there are a few besides.
  */
-export const PAGE_ROWS_MAX = 2_000;
+export const PAGE_ROWS_MAX = 1_500;
 
 /** Pages read at once: there is one thread that reads, and what each holds meanwhile may be large. */
 const PAGES_AT_ONCE = 4;
@@ -41,8 +41,11 @@ const RUNS_PER_READ = 40;
 /** Runs of one of the reads that go on at once. */
 const RUNS_SIDE_BY_SIDE = 10;
 
-/** Rows that a run mostly has. */
+/** Rows of the index that may be read for each run that a page may show. */
 const ROWS_PER_RUN = 4;
+
+/** Rows of the index that take as long as the parts of a run: those are decoded, and lie far apart. */
+const ROWS_PER_HEAD = 10;
 
 /** In front of all runs. */
 const TOP: Place = { at: Number.MAX_SAFE_INTEGER, run: "" };
@@ -80,7 +83,7 @@ export async function readPage(
     }
     const shown = await readRows(store, team, query, some);
     rows.push(...shown);
-    if (shown.length < some.length) budget.spend((some.length - shown.length) * ROWS_PER_RUN);
+    if (shown.length < some.length) budget.spend((some.length - shown.length) * ROWS_PER_HEAD);
     // Each read is of no more runs than are missing, so a full page ends with the last one.
     if (rows.length === limit) {
       const isLast = await walk.next() === null && walk.isEnd;
