@@ -12,7 +12,7 @@ import { LIVE_CHANGES_BEHIND_MAX } from "../domain/limits.ts";
 import { Alarm } from "./alarm.ts";
 
 /** Changes read at once. */
-const CHANGES_PER_LOOK = 100;
+const CHANGES_PER_LOOK = 50;
 
 /**
  * Rest after a look while calls come in: a multiple of the time it took, and so long for each of all who

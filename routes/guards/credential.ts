@@ -41,7 +41,11 @@ export function stillWorks(
   c: RequestContext,
 ): () => Promise<boolean> {
   const secret = parseSecret(secretOf(c), region);
-  return async () => secret.ok && await credentials.find(secret.value) !== null;
+  return async () => {
+    if (!secret.ok) return false;
+    const principal = await credentials.find(secret.value);
+    return principal !== null && suspensionOf(principal) === null;
+  };
 }
 
 /** Milliseconds after which a credential that is looked for in vain is refused: far more than it takes. */

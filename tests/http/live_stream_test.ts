@@ -116,10 +116,10 @@ Deno.test("reader: it hands on every change in order, and leaves out what is too
   rung.resolve();
   await done.promise;
   await job.stop();
-  assertEquals(batches.map(({ after, upTo }) => [after, upTo]), [[0, 100], [3_000, 3_000]]);
+  assertEquals(batches.map(({ after, upTo }) => [after, upTo]), [[0, 50], [3_000, 3_000]]);
   assertEquals(
     batches[0]?.changes.map((change) => change.number),
-    all.slice(0, 100).map((c) => c.number),
+    all.slice(0, 50).map((c) => c.number),
   );
-  assert(3_000 - 100 > LIVE_CHANGES_BEHIND_MAX);
+  assert(3_000 - 50 > LIVE_CHANGES_BEHIND_MAX);
 });
