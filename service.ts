@@ -22,11 +22,14 @@ import { TeamCommits } from "./kv/pipeline/team_commits.ts";
 import { createRepriceStore } from "./kv/reprice/reprice_jobs.ts";
 import { createDeletionStore } from "./kv/retention/deletions.ts";
 import { createSweepStore } from "./kv/retention/sweep_store.ts";
+import { createFamilyStore } from "./kv/runs/family.ts";
 import { createRunStore } from "./kv/runs/run_store.ts";
+import { createScoreStore } from "./kv/runs/scores.ts";
 import { isReady, type Store } from "./kv/store.ts";
 import { createAgentStore } from "./kv/teams/agents.ts";
 import { createAuditLogStore } from "./kv/teams/audit_log.ts";
 import { createCredentialStore } from "./kv/teams/credentials.ts";
+import { KnownAgents } from "./kv/teams/known_agents.ts";
 import { createNoticeStore } from "./kv/teams/notices.ts";
 import { createRateCardStore } from "./kv/teams/rate_cards.ts";
 import { createTeamStore } from "./kv/teams/teams.ts";
@@ -81,6 +84,7 @@ export function createService(options: ServiceOptions): Service {
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
   const commits = new TeamCommits(store);
+  const knownAgents = new KnownAgents();
   const deletions = createDeletionStore(store, commits, now);
   const worker = new Worker({
     store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), now, commits),
@@ -102,14 +106,16 @@ export function createService(options: ServiceOptions): Service {
   const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS);
   const app = createApp({
     region,
-    runs: createRunStore(store, rateCards),
+    runs: createRunStore(store, rateCards, knownAgents),
+    scores: createScoreStore(store),
+    families: createFamilyStore(store),
     runList: createRunListStore(store),
     credentials,
     teams: createTeamStore(store, environment, region, () => credentials.forget()),
     auditLog: createAuditLogStore(store),
     spend: createSpendStore(store),
     usage: createUsageStore(store),
-    agents: createAgentStore(store),
+    agents: createAgentStore(store, knownAgents),
     rateCards,
     reprices,
     deletions,

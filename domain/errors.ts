@@ -17,6 +17,7 @@ export const ERRORS = {
   scope_violation: { status: 401, retry: false },
   forbidden: { status: 403, retry: false },
   agent_cap_reached: { status: 403, retry: false },
+  score_cap_reached: { status: 403, retry: false },
   not_found: { status: 404, retry: false },
   method_not_allowed: { status: 405, retry: false },
   body_timeout: { status: 408, retry: true },

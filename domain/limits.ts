@@ -46,6 +46,12 @@ export const GOAL_CHARS_MAX = 16_384;
 /** Scores one finish may carry: people compare them by eye. */
 export const SCORES_MAX = 200;
 
+/** Scores that may be added to a run: a page of them, read with its record. */
+export const ADDED_SCORES_MAX = 200;
+
+/** Characters of what a score comes from. */
+export const SCORE_SOURCE_CHARS_MAX = 128;
+
 /** Characters of a score's name. */
 export const SCORE_NAME_CHARS_MAX = 128;
 
@@ -81,6 +87,21 @@ export const EVENTS_PER_PAGE = { default: 50, max: 1_000 } as const;
 
 /** Characters of payload on one page: a page of the largest events ends early, with a cursor. */
 export const EVENTS_PAGE_CHARS_MAX = 4_194_304;
+
+/** Children that a run's record lists, the latest first. */
+export const CHILDREN_MAX = 100;
+
+/**
+ * Descendants whose cost a record adds to a run's own, and how many generations: each of them is a
+ * read, and a record is to be there in a moment.
+ */
+export const DESCENDANTS = { max: 200, generations: 10 } as const;
+
+/** Archived agents of a team; what sorts them by when they were seen holds all of them. */
+export const ARCHIVED_AGENTS_MAX = 10_000;
+
+/** Characters of the notes on an agent. */
+export const AGENT_NOTES_CHARS_MAX = 2_000;
 
 /** Dollars per million tokens of a rate: a thousand times the dearest model. */
 export const RATE_USD_PER_MILLION_MAX = 1_000_000;

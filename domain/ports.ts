@@ -16,6 +16,7 @@ import type { Picodollars } from "./money/money.ts";
 import type { RateSpec } from "./money/rate_body.ts";
 import type { RateCard, RateMatch, RateRow } from "./money/rates.ts";
 import type { Parsed, Problem } from "./errors.ts";
+import type { AgentPatch } from "./run/agent_change.ts";
 import type { AgentPage, AgentRecord, AgentsQuery } from "./run/agents.ts";
 import type { RunId } from "./run/ids.ts";
 import type { StoredRun } from "./run/record.ts";
@@ -145,6 +146,8 @@ export interface AgentStore {
   read(team: Team, slug: string): Promise<AgentRecord | null>;
   /** Lists a page, or says why not in this order. */
   list(team: Team, query: AgentsQuery): Promise<Parsed<AgentPage>>;
+  /** Changes one, or says why not; null when the team has none of that slug. */
+  change(team: Team, slug: string, patch: AgentPatch): Promise<Parsed<AgentRecord> | null>;
 }
 
 /** What a new credential is. */

@@ -9,7 +9,7 @@
  */
 import type { TeamId } from "../domain/credentials.ts";
 import type { Api } from "../domain/plan/rate_limit.ts";
-import type { RunId } from "../domain/run/ids.ts";
+import type { RunId, ScoreId } from "../domain/run/ids.ts";
 import type { DirtyLane } from "../domain/pipeline/pipeline.ts";
 import type { RollupKind } from "../domain/spend/rollup.ts";
 import type { Filing, Horizon } from "../domain/retention/retention.ts";
@@ -21,6 +21,7 @@ export type RunIndexKind =
   | "customer"
   | "feature"
   | "model"
+  | "parent"
   | "status"
   | "kind"
   | "cost"
@@ -65,6 +66,10 @@ export const keys = {
   ],
   /** What the removed batches of a run had come to. */
   removedTotals: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team, "removed"],
+  /** All scores that were added to a run. */
+  scores: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team, "score"],
+  /** A score that was added to a run, written once. */
+  score: (team: TeamId, run: RunId, id: ScoreId): Deno.KvKey => [...keys.scores(team, run), id],
   /** What a heartbeat costs since it was priced anew. */
   price: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "price"],
   /** What the pipeline made of a run. */
@@ -73,9 +78,7 @@ export const keys = {
   chunks: (team: TeamId, run: RunId): Deno.KvKey => ["chunk", run, team],
   /** A further piece of a value too large for one key. */
   chunk: (team: TeamId, run: RunId, blob: string, chunk: number): Deno.KvKey => [
-    "chunk",
-    run,
-    team,
+    ...keys.chunks(team, run),
     blob,
     chunk,
   ],
@@ -110,8 +113,7 @@ export const keys = {
   processing: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "processing"],
   /** All runs of one agent, customer, model and so on, by their start. */
   runsBy: (team: TeamId, kind: RunIndexKind, name: string): Deno.KvKey => [
-    "run_by",
-    team,
+    ...keys.teamRunsBy(team),
     kind,
     name,
   ],
@@ -167,9 +169,7 @@ export const keys = {
   ],
   /** What runs that are gone had come to, by roll-up. */
   removedRollup: (team: TeamId, kind: RollupKind, day: string, name: string): Deno.KvKey => [
-    "removed_rollup",
-    team,
-    kind,
+    ...keys.removedRollups(team, kind),
     day,
     name,
   ],
@@ -227,9 +227,7 @@ export const keys = {
   notices: (team: TeamId, month: string): Deno.KvKey => ["notice", team, month],
   /** A notice about a month; there is one for each percent, ever. */
   notice: (team: TeamId, month: string, percent: number): Deno.KvKey => [
-    "notice",
-    team,
-    month,
+    ...keys.notices(team, month),
     percent,
   ],
   /** All notices that are not told yet. */
@@ -254,14 +252,17 @@ export const keys = {
     day,
     name,
   ],
-  /** An agent, written once. */
+  /** An agent in use. */
   agent: (team: TeamId, slug: string): Deno.KvKey => ["agent", team, slug],
-  /** A team's agents behind a slug, by slug; from the first when there is none. */
-  agentsAfter: (team: TeamId, slug: string | null): Deno.KvListSelector => ({
-    // `true` is behind every other part of a key.
-    start: slug === null ? ["agent", team] : ["agent", team, slug, true],
-    end: ["agent", team, true],
+  /** Agents below a key, behind a slug, by slug; from the first when there is none. */
+  agentsAfter: (below: Deno.KvKey, slug: string | null): Deno.KvListSelector => ({
+    start: slug === null ? [...below, ""] : [...below, slug, true],
+    end: [...below, true],
   }),
+  /** How many agents of a team are archived, changed by each; all of them are below it. */
+  archivedAgents: (team: TeamId): Deno.KvKey => ["archived_agent", team],
+  /** An agent that left its place to others. */
+  archivedAgent: (team: TeamId, slug: string): Deno.KvKey => ["archived_agent", team, slug],
   /** What the runs of all agents of a team come to. */
   agentActivities: (team: TeamId): Deno.KvKey => ["agent_activity", team],
   /** The same of agents from one slug to another inclusive. */

@@ -1,4 +1,4 @@
-/** `GET /v1/agents` and `GET /v1/agents/{slug}`. */
+/** `GET /v1/agents`, and one agent: `GET` and `PATCH /v1/agents/{slug}`. */
 import type { Problem } from "../domain/errors.ts";
 import { rawOf } from "../domain/input/json.ts";
 import { isName } from "../domain/input/rules.ts";
@@ -9,8 +9,9 @@ import {
   type AgentSort,
   parseAgentsQuery,
 } from "../domain/run/agents.ts";
+import { parseAgentPatch } from "../domain/run/agent_change.ts";
 import { formatInstant } from "../domain/time.ts";
-import { answer, fail } from "./answer.ts";
+import { answer, answerTagged, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { lastPartOf, queryOf } from "./query.ts";
@@ -34,7 +35,22 @@ export function getAgent({ agents }: AppDeps): Handle {
     const record = isName(slug, AGENT_CHARS_MAX)
       ? await agents.read(c.get("principal").team, slug)
       : null;
-    return record === null ? fail(c, NO_SUCH_AGENT) : answer(c, 200, rawOf(agentFields(record)));
+    if (record === null) return fail(c, NO_SUCH_AGENT);
+    return answerTagged(c, rawOf(agentFields(record)));
+  };
+}
+
+export function patchAgent({ agents }: AppDeps): Handle {
+  return async (c) => {
+    const patch = parseAgentPatch(c.get("body"));
+    if (!patch.ok) return fail(c, patch.problem);
+    const slug = lastPartOf(c);
+    const changed = isName(slug, AGENT_CHARS_MAX)
+      ? await agents.change(c.get("principal").team, slug, patch.value)
+      : null;
+    if (changed === null) return fail(c, NO_SUCH_AGENT);
+    if (!changed.ok) return fail(c, changed.problem);
+    return answer(c, 200, rawOf(agentFields(changed.value)));
   };
 }
 
@@ -44,10 +60,11 @@ const NO_SUCH_AGENT: Problem = {
   message: "No such agent: list them to see slugs",
 };
 
-function agentFields({ agent, firstSeen, activity }: AgentRecord) {
+function agentFields({ agent, firstSeen, activity, name, notes, archived }: AgentRecord) {
   const last = activity?.lastRun ?? null;
   return {
     agent,
+    name: name ?? agent,
     first_seen: formatInstant(firstSeen),
     last_seen: activity === null ? null : formatInstant(activity.lastSeen),
     runs: activity?.runs ?? 0,
@@ -57,6 +74,8 @@ function agentFields({ agent, firstSeen, activity }: AgentRecord) {
     last_run_id: last?.id ?? null,
     last_status: last?.status ?? null,
     last_started_at: last === null ? null : formatInstant(last.startedAt),
+    notes,
+    archived,
   };
 }
 

@@ -2,6 +2,7 @@
 import { type ErrorCode, ERRORS, type Problem } from "../domain/errors.ts";
 import { type RawJson, rawOf } from "../domain/input/json.ts";
 import type { RequestContext } from "./context.ts";
+import { isKnown, tagOf } from "./etag.ts";
 
 /** Path whose errors are plain text (spec, Errors). */
 export const PING_PATH = "/v1/ping";
@@ -19,6 +20,14 @@ export function answer(
   return answerText(c, status, `${json}\n`, "application/json", headers);
 }
 
+/** Answers with a record under its tag; a client that has these very bytes is told 304 instead. */
+export function answerTagged(c: RequestContext, json: RawJson): Response {
+  const text = `${json}\n`;
+  const tag = tagOf(text);
+  if (isKnown(c, tag)) return answerText(c, 304, null, null, { "ETag": tag });
+  return answerText(c, 200, text, "application/json", { "ETag": tag });
+}
+
 /**
  * Answers with text. The headers go into the response at once: changing them later makes the runtime
  * build an object for them, which takes as long as the rest of the answer.
@@ -26,8 +35,8 @@ export function answer(
 export function answerText(
   c: RequestContext,
   status: number,
-  text: string | ReadableStream<Uint8Array<ArrayBuffer>>,
-  type = "text/plain; charset=UTF-8",
+  text: string | ReadableStream<Uint8Array<ArrayBuffer>> | null,
+  type: string | null = "text/plain; charset=UTF-8",
   headers?: Headers,
 ): Response {
   return new Response(text, { status, headers: headersOf(c, type, headers) });
@@ -43,8 +52,10 @@ export function answerStream(
   return new Response(body, { status: 200, headers: headersOf(c, type, headers) });
 }
 
-function headersOf(c: RequestContext, type: string, headers: Headers | undefined): Headers {
-  const own = { "Content-Type": type, "X-Request-Id": c.get("requestId") };
+function headersOf(c: RequestContext, type: string | null, headers: Headers | undefined): Headers {
+  const own: Headers = type === null
+    ? { "X-Request-Id": c.get("requestId") }
+    : { "Content-Type": type, "X-Request-Id": c.get("requestId") };
   const rate = c.get("rate");
   return rate === undefined
     ? { ...own, ...headers }

@@ -7,7 +7,7 @@ import { TrieRouter } from "hono/router/trie-router";
 import type { Requirement, Scope } from "../domain/credentials.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Facts, Guard, Handle, Route } from "./context.ts";
-import { getAgent, listAgents } from "./agents.ts";
+import { getAgent, listAgents, patchAgent } from "./agents.ts";
 import { compressed, isCompressed } from "./compress.ts";
 import { listAudit } from "./audit_log.ts";
 import { listChanges } from "./changes.ts";
@@ -35,6 +35,7 @@ import { getRunCost } from "./run_cost.ts";
 import { getReprice, listReprices, startReprice } from "./reprice.ts";
 import { listRuns } from "./run_list.ts";
 import { getRun, openRun } from "./runs.ts";
+import { addScore } from "./scores.ts";
 import { getSpend, getUnpriced } from "./spend.ts";
 import { changeTeam, createTeam, createTeamKey, getTeam, listTeams } from "./teams.ts";
 import { getUsage } from "./usage.ts";
@@ -56,6 +57,7 @@ export function routeTable(
     route("GET", "/v1/runs.csv", key("read"), exported("csv")),
     route("POST", "/v1/runs/:id/events", key("ingest"), appendEvents(deps)),
     route("POST", "/v1/runs/:id/finish", key("ingest"), finishRun(deps)),
+    route("POST", "/v1/runs/:id/scores", key("ingest"), addScore(deps)),
     route("POST", "/v1/heartbeats", KEY_OR_TOKEN, sendHeartbeat(deps)),
     route("GET", "/v1/ping", KEY_OR_TOKEN, ping(deps)),
     route("POST", "/v1/keys", key("admin"), createKey(deps)),
@@ -79,6 +81,7 @@ export function routeTable(
     route("GET", "/v1/deletions/:id", key("admin"), getDeletion(deps)),
     route("GET", "/v1/agents", key("read"), listAgents(deps)),
     route("GET", "/v1/agents/:slug", key("read"), getAgent(deps)),
+    route("PATCH", "/v1/agents/:slug", key("admin"), patchAgent(deps)),
     route("GET", "/v1/spend", key("read"), getSpend(deps)),
     route("GET", "/v1/spend/unpriced", key("read"), getUnpriced(deps)),
     route("GET", "/v1/usage", key("read"), getUsage(deps)),

@@ -19,9 +19,11 @@ import type { LiveFeed } from "../domain/feed/live.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
 import type { Principal, Requirement } from "../domain/credentials.ts";
 import type { ErrorCode } from "../domain/errors.ts";
+import type { FamilyStore } from "../domain/run/family.ts";
 import type { Region } from "../domain/run/ids.ts";
 import type { RequestFigures } from "../domain/metrics/requests.ts";
 import type { Family } from "../domain/metrics/text.ts";
+import type { ScoreStore } from "../domain/run/scores.ts";
 import type { Body, ParseContext } from "../domain/input/parse.ts";
 import type { RequestLimits } from "../domain/plan/rate_limit.ts";
 import { planOf } from "../domain/plan/tiers.ts";
@@ -57,6 +59,8 @@ export interface AppDeps {
   readonly region: Region;
   readonly runs: RunStore;
   readonly runList: RunListStore;
+  readonly scores: ScoreStore;
+  readonly families: FamilyStore;
   readonly credentials: CredentialStore;
   readonly teams: TeamStore;
   readonly auditLog: AuditLogStore;
@@ -106,6 +110,7 @@ export interface Route {
 export function parseContext(c: RequestContext): ParseContext {
   return {
     metadataKeysMax: planOf(c.get("principal").team).metadataKeysMax,
+    traceparent: c.req.raw.headers.get("traceparent"),
     sdkWords: c.req.raw.headers.get("user-agent")?.startsWith("agentping-") ?? false,
   };
 }

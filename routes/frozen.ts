@@ -1,6 +1,6 @@
 /** Answers whose text is the same for everybody, made once: the API's description. */
-import { createHash } from "node:crypto";
-import type { Handle, RequestContext } from "./context.ts";
+import type { Handle } from "./context.ts";
+import { isKnown, tagOf } from "./etag.ts";
 
 /** What is answered again and again. */
 export interface Frozen {
@@ -26,15 +26,7 @@ export function frozen(make: () => Promise<Frozen>): Handle {
 type Headers = Readonly<Record<string, string>>;
 
 function withHeaders({ type, text, headers }: Frozen) {
-  const tag = `"${createHash("sha256").update(text).digest("hex").slice(0, 32)}"`;
+  const tag = tagOf(text);
   const own = { "Content-Type": type, "ETag": tag, "Cache-Control": "public, max-age=300" };
   return { text, tag, headers: { ...own, ...headers } };
-}
-
-/** Whether the client names these bytes; a proxy that compresses them makes the tag a weak one. */
-function isKnown(c: RequestContext, tag: string): boolean {
-  const sent = c.req.raw.headers.get("if-none-match");
-  if (sent === null) return false;
-  return sent.trim() === "*" ||
-    sent.split(",").some((each) => each.trim().replace(/^W\//, "") === tag);
 }

@@ -11,7 +11,7 @@ import { rowFields } from "../domain/money/rate_fields.ts";
 import type { RateRow } from "../domain/money/rates.ts";
 import { isText } from "../domain/input/rules.ts";
 import { formatInstant, parseInstant } from "../domain/time.ts";
-import { answer, answerWrite, fail } from "./answer.ts";
+import { answer, answerTagged, answerWrite, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { queryOf } from "./query.ts";
@@ -32,7 +32,7 @@ export function listRates({ rateCards }: AppDeps): Handle {
       cursor: last === undefined ? null : encodeCursor(last.id),
       default_source: defaultSource(DEFAULT_RATES),
     });
-    return answer(c, 200, json);
+    return answerTagged(c, json);
   };
 }
 

@@ -21,7 +21,7 @@ import { answerPage } from "./runs.ts";
 export function getRunCost(deps: AppDeps): Handle {
   return answerPage(
     deps,
-    (id, run, isFirst) => runCostJson(id, run, explainCalls(run, isFirst)),
+    (id, run, { isFirst }) => runCostJson(id, run, explainCalls(run, isFirst)),
   );
 }
 

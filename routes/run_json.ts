@@ -4,13 +4,19 @@ import { writeMetadata } from "../domain/run/metadata.ts";
 import { dollars } from "../domain/money/money.ts";
 import type { EventPosition, PagedEvent, RunPage } from "../domain/ports.ts";
 import { assemble, type RunRecord } from "../domain/run/record.ts";
+import type { RunFamily } from "../domain/run/family.ts";
 import type { RunId } from "../domain/run/ids.ts";
 import type { StageProgress } from "../domain/pipeline/stages.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { formatInstant } from "../domain/time.ts";
 
-/** Writes a run with one page of its events. */
-export function runJson(id: RunId, page: RunPage, eventsCursor: string | null): RawJson {
+/** Writes a run with one page of its events, and what is known of the runs it started. */
+export function runJson(
+  id: RunId,
+  page: RunPage,
+  family: RunFamily,
+  eventsCursor: string | null,
+): RawJson {
   const run = assemble(id, page);
   return writeObject([
     ["id", rawOf(run.id)],
@@ -33,13 +39,14 @@ export function runJson(id: RunId, page: RunPage, eventsCursor: string | null): 
     ["payload", run.payload === "whole" ? undefined : rawOf(run.payload)],
     ["cost_usd", rawOf(dollars(run.cost.amount))],
     ["cost", costJson(run.cost)],
+    ["cost_with_children_usd", rawOf(dollars(run.cost.amount + family.cost))],
     ["usage", usageJson(run.usage)],
-    ["scores", rawOf(run.scores.map(([name, value]) => ({ name, value, source: "self" })))],
+    ["scores", rawOf(scoreFields(run))],
     ["events", `[${page.events.map(eventJson).join(",")}]`],
     ["events_cursor", rawOf(eventsCursor)],
     ["checks", "[]"],
     ["judge_results", "[]"],
-    ["links", rawOf({ parent: run.parentRunId, children: [] })],
+    ["links", rawOf(linkFields(run, family))],
     ["processing", rawOf(run.processing.map(stageJson))],
   ]);
 }
@@ -47,6 +54,32 @@ export function runJson(id: RunId, page: RunPage, eventsCursor: string | null): 
 /** Writes how sure a cost is. */
 export function costJson({ state, revision, unpricedModels, flags }: RunRecord["cost"]): RawJson {
   return rawOf({ state, revision, unpriced_models: unpricedModels, flags });
+}
+
+/** Those of the close, then those that were added. */
+function scoreFields({ scores, addedScores }: RunRecord) {
+  return [
+    ...scores.map(([name, value]) => ({ name, value, source: "self" })),
+    ...addedScores.map(({ id, name, value, source, receivedAt }) => ({
+      name,
+      value,
+      source,
+      id,
+      received_at: formatInstant(receivedAt),
+    })),
+  ];
+}
+
+/** Where a run stands among others; what is not the case is not told. */
+function linkFields({ parentRunId, trace }: RunRecord, family: RunFamily) {
+  const { children, hasMore, isCut } = family;
+  return {
+    parent: parentRunId,
+    children,
+    ...hasMore ? { children_cut: true } : {},
+    ...isCut ? { cost_cut: true } : {},
+    ...trace === null ? {} : { trace_id: trace.traceId, parent_span_id: trace.spanId },
+  };
 }
 
 /** Writes what a run used. */

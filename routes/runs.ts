@@ -1,4 +1,5 @@
 /** `POST /v1/runs` and `GET /v1/runs/{id}`. */
+import type { Team } from "../domain/credentials.ts";
 import type { Conflict } from "../domain/run/decide.ts";
 import type { Parsed, Problem } from "../domain/errors.ts";
 import { refuse } from "../domain/errors.ts";
@@ -11,7 +12,7 @@ import type { RunId } from "../domain/run/ids.ts";
 import { TOMBSTONE_DAYS } from "../domain/retention/retention.ts";
 import { statusOf } from "../domain/run/run.ts";
 import { formatInstant } from "../domain/time.ts";
-import { answer, answerWrite, fail } from "./answer.ts";
+import { answerTagged, answerWrite, fail } from "./answer.ts";
 import { type AppDeps, type Handle, parseContext } from "./context.ts";
 import { queryOf } from "./query.ts";
 import { cursorText, parseCursor, runJson } from "./run_json.ts";
@@ -52,16 +53,23 @@ export function conflictProblem(id: string, { field }: Conflict): Problem {
 }
 
 export function getRun(deps: AppDeps): Handle {
-  return answerPage(
-    deps,
-    (id, run) => runJson(id, run, run.next === null ? null : cursorText(run.next)),
-  );
+  return answerPage(deps, async (id, run, { team }) => {
+    const family = await deps.families.of(team, id);
+    return runJson(id, run, family, run.next === null ? null : cursorText(run.next));
+  });
+}
+
+/** Which page of whose run is shown. */
+export interface ShownPage {
+  readonly team: Team;
+  /** Whether it is the first page of its events. */
+  readonly isFirst: boolean;
 }
 
 /** Answers with what `json` makes of a run and the page of its events that a query asks for. */
 export function answerPage(
   { runs }: AppDeps,
-  json: (id: RunId, run: RunPage, isFirst: boolean) => RawJson,
+  json: (id: RunId, run: RunPage, page: ShownPage) => RawJson | Promise<RawJson>,
 ): Handle {
   return async (c) => {
     const page = parsePage(queryOf(c));
@@ -69,9 +77,10 @@ export function answerPage(
     if (!id.ok) return fail(c, id.problem);
     if (!page.ok) return fail(c, page.problem);
     const { after, limit } = page.value;
-    const run = await runs.read(c.get("principal").team, id.value, after, limit);
+    const { team } = c.get("principal");
+    const run = await runs.read(team, id.value, after, limit);
     if (run === null) return fail(c, NO_SUCH_RUN);
-    return answer(c, 200, json(id.value, run, after === null));
+    return answerTagged(c, await json(id.value, run, { team, isFirst: after === null }));
   };
 }
 

@@ -4,7 +4,7 @@ import { parseUsageQuery, projectedUse, quotaState, spanOf } from "../domain/pla
 import { rawOf } from "../domain/input/json.ts";
 import { planOf } from "../domain/plan/tiers.ts";
 import { formatInstant } from "../domain/time.ts";
-import { answer, fail } from "./answer.ts";
+import { answerTagged, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";
 import { queryOf } from "./query.ts";
 
@@ -36,7 +36,7 @@ export function getUsage({ usage, environment }: AppDeps): Handle {
       notices: notices.map(noticeFields),
       months: months.map((past) => ({ ...past, state: quotaState(past.used, included) })),
     });
-    return answer(c, 200, json);
+    return answerTagged(c, json);
   };
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Scope } from "../credentials.ts";
-import type { EventId, RunId } from "../run/ids.ts";
+import type { EventId, RunId, ScoreId } from "../run/ids.ts";
 import type { Picodollars } from "../money/money.ts";
 import type { FinishStatus, HeartbeatStatus, Score } from "../run/run.ts";
 
@@ -124,6 +124,28 @@ export interface HeartbeatFields {
   readonly feature: string | undefined;
   /** Result of the run. */
   readonly output: JsonObject | undefined;
+}
+
+/** `POST /v1/runs/{id}/scores`. */
+export interface ScoreBody {
+  /** The score. */
+  readonly id: ScoreId;
+  /** What it measures. */
+  readonly name: string;
+  /** What it says. */
+  readonly value: number | boolean;
+  /** What it comes from. */
+  readonly source: string | undefined;
+}
+
+/** `PATCH /v1/agents/{slug}`. */
+export interface AgentPatchBody {
+  /** What people see; the empty text for the slug. */
+  readonly name: string | undefined;
+  /** Anything worth knowing; the empty text for none. */
+  readonly notes: string | undefined;
+  /** Whether it leaves its place to others. */
+  readonly archived: boolean | undefined;
 }
 
 /** `POST /v1/keys`. */

@@ -5,6 +5,7 @@
  */
 import type { FinishRequest, HeartbeatRequest, OpenRequest } from "../run/decide.ts";
 import type { CredentialSpec } from "../ports.ts";
+import type { ScoreRequest } from "../run/scores.ts";
 import { type Parsed, refuse } from "../errors.ts";
 import { check, idProblem } from "./check.ts";
 import { judgeId, type RunId } from "../run/ids.ts";
@@ -14,7 +15,11 @@ import { quickFinish, quickHeartbeat, quickOpen } from "./quick.ts";
 import { keepMetadata, type KeptMetadata } from "../run/metadata.ts";
 import type { Score } from "../run/run.ts";
 import { printable } from "./text.ts";
-import { finishBody, heartbeatBody, keyBody, openBody } from "./schemas.ts";
+import { finishBody, heartbeatBody, keyBody, openBody, scoreBody } from "./schemas.ts";
+import { parseTraceparent } from "./traceparent.ts";
+
+/** What a score comes from when nothing says so. */
+const DEFAULT_SCORE_SOURCE = "api";
 
 /** A body that is a JSON object, as its text and as its value. */
 export interface Body {
@@ -30,6 +35,8 @@ export interface ParseContext {
   readonly metadataKeysMax: number;
   /** Whether the caller is an SDK whose own status words are understood (decisions, section 4). */
   readonly sdkWords: boolean;
+  /** The header `traceparent`, unchecked. */
+  readonly traceparent?: string | null;
 }
 
 /** A checked request, and how many metadata labels the plan dropped from it. */
@@ -80,6 +87,7 @@ export function parseOpen(body: Body, context: ParseContext): Parsed<Kept<OpenRe
     feature: sent.feature,
     metadata: kept,
     parentRunId: sent.parent_run_id,
+    trace: parseTraceparent(context.traceparent),
     goal: sent.goal,
     idleTimeoutSeconds: sent.idle_timeout_seconds,
     idleTimeoutStatus: sent.idle_timeout_status,
@@ -139,8 +147,17 @@ export function parseHeartbeat(body: Body, context: ParseContext): Parsed<Kept<H
     customerId: sent.customer_id,
     feature: sent.feature,
     output: output.value,
+    trace: parseTraceparent(context.traceparent),
   };
   return { ok: true, value: { request, dropped } };
+}
+
+/** Checks a `POST /v1/runs/{id}/scores`. */
+export function parseScore(body: Body): Parsed<ScoreRequest> {
+  const parsed = check(null, scoreBody, body.value);
+  if (!parsed.ok) return parsed;
+  const { id, name, value, source } = parsed.value;
+  return { ok: true, value: { id, name, value, source: source ?? DEFAULT_SCORE_SOURCE } };
 }
 
 /** Checks a `POST /v1/keys`. */

@@ -30,10 +30,17 @@ export function isCost(value: unknown): value is number {
 /** Scores by name. */
 export function isScores(value: unknown): value is Record<string, number | boolean> {
   return isObject(value) && Object.keys(value).length <= SCORES_MAX &&
-    Object.entries(value).every(([name, score]) =>
-      name !== "" && isText(name, SCORE_NAME_CHARS_MAX) &&
-      (typeof score === "boolean" || Number.isFinite(score))
-    );
+    Object.entries(value).every(([name, score]) => isScoreName(name) && isScore(score));
+}
+
+/** What a score measures. */
+export function isScoreName(value: unknown): value is string {
+  return value !== "" && isText(value, SCORE_NAME_CHARS_MAX);
+}
+
+/** What a score says. */
+export function isScore(value: unknown): value is number | boolean {
+  return typeof value === "boolean" || Number.isFinite(value);
 }
 
 /** Units are counted first: there are never fewer of them than characters. */

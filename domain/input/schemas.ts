@@ -8,6 +8,7 @@
  */
 import { z } from "zod";
 import type {
+  AgentPatchBody,
   EventBody,
   FinishBody,
   HeartbeatFields,
@@ -16,12 +17,14 @@ import type {
   LlmCallData,
   LogData,
   OpenBody,
+  ScoreBody,
 } from "./bodies.ts";
 import { SCOPES } from "../credentials.ts";
-import { type EventId, judgeId, type RunId } from "../run/ids.ts";
+import { type EventId, type IdPrefix, judgeId, type RunId, type ScoreId } from "../run/ids.ts";
 import { isObject } from "./json.ts";
 import {
   AGENT_CHARS_MAX,
+  AGENT_NOTES_CHARS_MAX,
   COST_USD_MAX,
   EVENT_TYPE_CHARS_MAX,
   GOAL_CHARS_MAX,
@@ -29,12 +32,13 @@ import {
   KEY_NAME_CHARS_MAX,
   LABEL_CHARS_MAX,
   SCORE_NAME_CHARS_MAX,
+  SCORE_SOURCE_CHARS_MAX,
   SCORES_MAX,
 } from "../limits.ts";
 import { picodollars } from "../money/money.ts";
 import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../run/run.ts";
 import { instant, name, optional, text } from "./fields.ts";
-import { isCost, isCount, isScores } from "./rules.ts";
+import { isCost, isCount, isName, isScore, isScoreName, isScores } from "./rules.ts";
 
 /** What a schema promises; underneath each is a Zod schema. */
 export interface Schema<T> {
@@ -51,7 +55,7 @@ export interface Issue {
   /** What it must be. */
   readonly message: string;
   /** The prefix an identifier must have, when it is one. */
-  readonly params?: { readonly prefix?: "run" | "evt" } | undefined;
+  readonly params?: { readonly prefix?: IdPrefix } | undefined;
 }
 
 const COUNT = `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`;
@@ -133,6 +137,31 @@ export const heartbeatBody: Schema<HeartbeatFields> = z.object({
   output: optional(object),
 });
 
+const scoreName = `text of 1 to ${SCORE_NAME_CHARS_MAX} characters`;
+
+/** Body of `POST /v1/runs/{id}/scores`. */
+export const scoreBody: Schema<ScoreBody> = z.object({
+  id: id<ScoreId>("scr"),
+  name: z.custom<string>((value) => isScoreName(value), scoreName)
+    .meta({ type: "string", minLength: 1, maxLength: SCORE_NAME_CHARS_MAX }),
+  value: z.custom<number | boolean>((value) => isScore(value), "a number or a boolean")
+    .meta({ type: ["number", "boolean"] }),
+  source: optional(name(SCORE_SOURCE_CHARS_MAX, "a source")),
+});
+
+/** Body of `PATCH /v1/agents/{slug}`. */
+export const agentPatchBody: Schema<AgentPatchBody> = z.object({
+  name: optional(
+    z.custom<string>(
+      (value) => value === "" || isName(value, AGENT_CHARS_MAX),
+      `empty or a name of 1 to ${AGENT_CHARS_MAX} characters, ` +
+        "well-formed, without control characters or surrounding white space",
+    ).meta({ type: "string", maxLength: AGENT_CHARS_MAX }),
+  ),
+  notes: optional(text(AGENT_NOTES_CHARS_MAX)),
+  archived: optional(z.boolean("true or false")),
+});
+
 /** Body of `POST /v1/keys`: `scopes` is for a key, `agent` for a ping token. */
 export const keyBody: Schema<KeyBody> = z.discriminatedUnion("kind", [
   z.object({
@@ -144,7 +173,7 @@ export const keyBody: Schema<KeyBody> = z.discriminatedUnion("kind", [
 ], { error: oneOfText(["api_key", "ping_token"]) });
 
 /** The verdict on the id (see `judgeId`) is looked up again where the issue becomes a problem. */
-function id<Id extends string>(prefix: "run" | "evt") {
+function id<Id extends string>(prefix: IdPrefix) {
   const expected = `an id such as ${prefix}_eu_ followed by 32 lowercase hex digits`;
   return z.custom<Id>((value) => judgeId(prefix, value) === "valid", {
     error: expected,
@@ -152,7 +181,7 @@ function id<Id extends string>(prefix: "run" | "evt") {
   }).meta(idMeta(prefix));
 }
 
-function idMeta(prefix: "run" | "evt") {
+function idMeta(prefix: IdPrefix) {
   return { type: "string", pattern: `^${prefix}_(eu|us)_[0-9a-f]{32}$` };
 }
 

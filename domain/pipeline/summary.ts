@@ -8,6 +8,7 @@
  */
 import type { ChangeNumbers } from "../feed/changes.ts";
 import type { Contribution } from "../spend/rollup.ts";
+import type { RunId } from "../run/ids.ts";
 import { labelsOf, statusOf } from "../run/run.ts";
 import { costOfRun, type CostSum, type RunHead, usageOfRun } from "../run/run_cost.ts";
 import { firstArrivalOf, type RunKind, type RunTrait, traitsOf } from "../run/traits.ts";
@@ -23,6 +24,8 @@ export interface Seen {
   readonly batches: number;
   /** How often it had been priced anew. */
   readonly repricings: number;
+  /** How many scores were added to it; absent for none. */
+  readonly scores?: number;
 }
 
 /** When a run began and was last heard of, by its opening and its close. */
@@ -57,20 +60,28 @@ export interface RunSummary {
   readonly listed?: Listed;
   /** Where the run stands in the feed of changes; set by the commit that stores the summary. */
   readonly changes?: ChangeNumbers;
+  /** The run that started it; absent where its opening names none. */
+  readonly parent?: RunId;
 }
 
 /** The state of a run that a summary of it would see. */
-export function seenOf({ parts, batchCount, repricings }: RunHead): Seen {
+export function seenOf({ parts, batchCount, repricings, ages }: RunHead): Seen {
   return {
     opening: parts.opening !== null,
     closing: parts.closing !== null,
     batches: batchCount,
     repricings,
+    ...ages.scores === undefined ? {} : { scores: ages.scores.count },
   };
 }
 
 /** Whether a summary was made of the very state that a run is in. */
 export function isCurrent(summary: RunSummary | null, head: RunHead): boolean {
+  return isCostCurrent(summary, head) && summary?.seen.scores === head.ages.scores?.count;
+}
+
+/** Whether a summary has the cost of the state that a run is in; scores change none. */
+export function isCostCurrent(summary: RunSummary | null, head: RunHead): boolean {
   if (summary === null) return false;
   const now = seenOf(head);
   const { opening, closing, batches, repricings } = summary.seen;
@@ -87,6 +98,7 @@ export function summarize(head: RunHead, previous: RunSummary | null): RunSummar
     previous.seen.batches === seen.batches && previous.seen.repricings === seen.repricings;
   const revision = !seen.closing ? 0 : (previous?.revision ?? 0) + (same ? 0 : 1);
   const cost = costOfRun(head);
+  const parent = head.parts.opening?.parentRunId;
   return {
     seen,
     revision,
@@ -98,6 +110,7 @@ export function summarize(head: RunHead, previous: RunSummary | null): RunSummar
       at: head.parts.opening?.startedAt ?? previous?.listed?.at ?? firstArrivalOf(head),
       has: traitsOf(head, cost.unpricedModels),
     },
+    ...parent === undefined ? {} : { parent },
   };
 }
 

@@ -35,7 +35,7 @@ export interface Filing {
 }
 
 /** What of a run's ledger matters here. */
-export type LedgerAges = Pick<EventLedger, "oldestAt" | "latestAt">;
+export type LedgerAges = Pick<EventLedger, "oldestAt" | "latestAt" | "scores">;
 
 const DAY_MS = 86_400_000;
 
@@ -80,8 +80,9 @@ export function filingOf({ opening, closing }: RunParts, ledger: LedgerAges): Fi
 }
 
 /** Arrival of the latest part of a run, unix milliseconds. */
-function latestOf({ opening, closing }: RunParts, { latestAt }: LedgerAges): number {
-  return Math.max(opening?.receivedAt ?? 0, closing?.receivedAt ?? 0, latestAt ?? 0);
+function latestOf({ opening, closing }: RunParts, { latestAt, scores }: LedgerAges): number {
+  const arrivals = [opening?.receivedAt, closing?.receivedAt, latestAt, scores?.latestAt];
+  return Math.max(...arrivals.map((at) => at ?? 0));
 }
 
 /**

@@ -12,14 +12,20 @@ import { type Planned, planOf } from "../plan/tiers.ts";
 import type { RunId } from "./ids.ts";
 import type { RunStatus } from "./run.ts";
 
-/** Why a team may not have one more agent; null when it may. */
-export function agentCapRefusal(team: Planned, agents: number): Problem | null {
+/**
+ * Why a team may not have one more agent; null when it may.
+ *
+ * @param isArchived whether it is one that was archived and would come back
+ */
+export function agentCapRefusal(team: Planned, agents: number, isArchived = false): Problem | null {
   const { agentsMax } = planOf(team);
+  const [cannot, instead] = isArchived
+    ? ["The agent is archived and cannot come back", "archive another one"]
+    : ["Cannot create another agent", "use an existing agent, archive one"];
   return agents < agentsMax ? null : {
     code: "agent_cap_reached",
-    message:
-      `Cannot create another agent: the ${team.tier} plan has ${agentsMax} and all are in use; ` +
-      "use an existing agent or change the plan",
+    message: `${cannot}: the ${team.tier} plan has ${agentsMax} and all are in use; ` +
+      `${instead} or change the plan`,
     field: "agent",
   };
 }
@@ -153,6 +159,12 @@ export interface AgentRecord {
   readonly firstSeen: number;
   /** What its runs come to; null until the first is summed up. */
   readonly activity: AgentActivity | null;
+  /** What people see in place of the slug; null for the slug. */
+  readonly name: string | null;
+  /** Anything worth knowing; null for nothing. */
+  readonly notes: string | null;
+  /** Whether it left its place to others. */
+  readonly archived: boolean;
 }
 
 /** Agents on one page of the list. */
@@ -183,6 +195,8 @@ export interface AgentsQuery {
   readonly limit: number;
   /** Behind whom; null for from the first. */
   readonly after: AgentPosition | null;
+  /** Whether archived ones are among them. */
+  readonly archived: boolean;
 }
 
 /** A page of agents. */
@@ -219,13 +233,18 @@ export function parseAgentsQuery(
     const message = `"limit" must be an integer from 1 to ${AGENTS_PER_PAGE.max}`;
     return refuse("invalid_field", message, "limit");
   }
+  const archived = sent.get("archived") ?? "false";
+  if (archived !== "true" && archived !== "false") {
+    const message = `Parameter "archived" must be "true" or "false": got ${show(archived)}`;
+    return refuse("invalid_field", message, "archived");
+  }
   const cursor = sent.get("cursor");
   const after = cursor === undefined ? null : positionOf(cursor, sort);
   if (cursor !== undefined && after === null) {
     const message = '"cursor" must be the "cursor" of the page before, in the same order';
     return refuse("invalid_field", message, "cursor");
   }
-  return { ok: true, value: { sort, limit, after } };
+  return { ok: true, value: { sort, limit, after, archived: archived === "true" } };
 }
 
 /** Where an agent stands. */

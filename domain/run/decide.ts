@@ -20,6 +20,7 @@ import {
 } from "./run.ts";
 import type { Metadata } from "./metadata.ts";
 import type { RawJson } from "../input/json.ts";
+import type { TraceParent } from "../input/traceparent.ts";
 import type { RateCard } from "../money/rates.ts";
 
 /** A checked `POST /v1/runs`. */
@@ -67,6 +68,8 @@ export interface HeartbeatRequest {
   readonly output?: RawJson | undefined;
   /** Note of a ping. */
   readonly note?: string | undefined;
+  /** The trace it was sent in. */
+  readonly trace?: TraceParent | undefined;
 }
 
 /** The stored run differs from the request in a field that may never differ, or is deleted. */
@@ -164,6 +167,7 @@ function openingOfRun(request: OpenRequest, receivedAt: number): Opening {
     metadata: request.metadata,
     goal: request.goal,
     parentRunId: request.parentRunId,
+    trace: request.trace,
     idleTimeoutSeconds: request.idleTimeoutSeconds,
     idleTimeoutStatus: request.idleTimeoutStatus,
   };
@@ -182,7 +186,8 @@ function compare(
 /** @param alone whether no close goes with it, so that it carries all that was reported */
 function openingOf(request: HeartbeatRequest, receivedAt: number, alone: boolean): Opening {
   const startedAt = request.startedAt ?? receivedAt;
-  const opening: Opening = { kind: "heartbeat", agent: request.agent, startedAt, receivedAt };
+  const { agent, trace } = request;
+  const opening: Opening = { kind: "heartbeat", agent, startedAt, receivedAt, trace };
   return alone ? { ...opening, ...detailsOf(request) } : opening;
 }
 

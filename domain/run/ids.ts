@@ -16,6 +16,12 @@ export type RunId = string & { readonly __brand: "RunId" };
 /** An event's identifier, checked; unique within its run (decision 19). */
 export type EventId = string & { readonly __brand: "EventId" };
 
+/** A score's identifier, checked; unique within its run, as an event's. */
+export type ScoreId = string & { readonly __brand: "ScoreId" };
+
+/** The prefixes that are judged. */
+export type IdPrefix = "run" | "evt" | "key" | "scr";
+
 /** What a text is when read as an identifier: the pattern is judged before the region (decision 5). */
 export type IdVerdict = "valid" | "invalid_id" | "unknown_region";
 
@@ -26,6 +32,7 @@ const BEGINNINGS = {
   run: ["run_eu_", "run_us_"],
   evt: ["evt_eu_", "evt_us_"],
   key: ["key_eu_", "key_us_"],
+  scr: ["scr_eu_", "scr_us_"],
 } as const;
 const BEGINNING_CHARS = 7;
 const ID_CHARS = 39;
@@ -37,7 +44,7 @@ const HEX_DIGITS = Uint8Array.from(
 );
 
 /** Judges a value as an identifier with this prefix. */
-export function judgeId(prefix: "run" | "evt" | "key", value: unknown): IdVerdict {
+export function judgeId(prefix: IdPrefix, value: unknown): IdVerdict {
   if (typeof value !== "string") return "invalid_id";
   // A batch has 50 ids, nearly always valid: the pattern takes twice as long to say so.
   if (isPlainId(prefix, value)) return "valid";
@@ -46,7 +53,7 @@ export function judgeId(prefix: "run" | "evt" | "key", value: unknown): IdVerdic
   return isRegion(match[2]) ? "valid" : "unknown_region";
 }
 
-function isPlainId(prefix: "run" | "evt" | "key", text: string): boolean {
+function isPlainId(prefix: IdPrefix, text: string): boolean {
   if (text.length !== ID_CHARS) return false;
   const [eu, us] = BEGINNINGS[prefix];
   const beginning = text.slice(0, BEGINNING_CHARS);

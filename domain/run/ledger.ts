@@ -32,6 +32,16 @@ export interface LedgerPage {
   readonly batches: readonly BatchEntry[];
 }
 
+/** What there is of scores that were added to a run. */
+export interface ScoreSum {
+  /** How many. */
+  readonly count: number;
+  /** Arrival of the first, unix milliseconds. */
+  readonly firstAt: number;
+  /** Arrival of the latest, unix milliseconds. */
+  readonly latestAt: number;
+}
+
 /** The head of a run's event ledger. */
 export interface EventLedger {
   /** How many pages are sealed. */
@@ -50,6 +60,8 @@ export interface EventLedger {
   readonly oldestAt: number | null;
   /** Arrival of the latest batch, unix milliseconds; null when there is none. */
   readonly latestAt: number | null;
+  /** The scores that were added to the run; absent for none. */
+  readonly scores?: ScoreSum;
 }
 
 /** Ids a page holds before it is sealed: small, because each batch rewrites the open page. */

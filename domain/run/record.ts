@@ -17,6 +17,8 @@ import {
   statusOf,
 } from "./run.ts";
 import { costOfRun, type CostSum, type RunHead, type RunUsage, usageOfRun } from "./run_cost.ts";
+import type { AddedScore } from "./scores.ts";
+import type { TraceParent } from "../input/traceparent.ts";
 import type { PayloadState } from "../retention/retention.ts";
 import {
   type Processing,
@@ -24,7 +26,7 @@ import {
   STAGES,
   type StageState,
 } from "../pipeline/stages.ts";
-import { isCurrent, type RunSummary } from "../pipeline/summary.ts";
+import { isCostCurrent, type RunSummary } from "../pipeline/summary.ts";
 
 /** Everything stored of a run but its events' payloads. */
 export interface StoredRun extends RunHead {
@@ -36,6 +38,8 @@ export interface StoredRun extends RunHead {
   readonly summary: RunSummary | null;
   /** How the stages behind its close stand. */
   readonly processing: Processing | null;
+  /** Scores that were added to it, in order of arrival. */
+  readonly addedScores: readonly AddedScore[];
 }
 
 /** What is odd about a run's times or parts. */
@@ -89,10 +93,14 @@ export interface RunRecord {
   readonly usage: RunUsage;
   /** Self-reported scores. */
   readonly scores: readonly Score[];
+  /** Scores that were added to it, in order of arrival. */
+  readonly addedScores: readonly AddedScore[];
   /** The stages behind its close; none while it is open. */
   readonly processing: readonly StageProgress[];
   /** The run that started it. */
   readonly parentRunId: RunId | null;
+  /** The trace it was started in. */
+  readonly trace: TraceParent | null;
 }
 
 /** What a run cost and how sure that is. */
@@ -110,10 +118,11 @@ export interface RunCost extends CostSum {
  * ends in the same record, but for the instants of arrival and the count of late revisions.
  */
 export function assemble(id: RunId, stored: StoredRun): RunRecord {
-  const { parts, batches } = stored;
+  const { parts, batches, addedScores } = stored;
   const { opening, closing } = parts;
   const { customer, feature } = labelsOf(parts);
-  const arrivals = [opening, closing, ...batches].flatMap((part) => part?.receivedAt ?? []);
+  const arrivals = [opening, closing, ...batches, ...addedScores]
+    .flatMap((part) => part?.receivedAt ?? []);
   return {
     id,
     kind: opening?.kind ?? "run",
@@ -136,14 +145,16 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     cost: runCostOf(stored, stored.summary),
     usage: usageOfRun(stored),
     scores: closing?.scores ?? [],
+    addedScores,
     processing: processingOf(stored),
     parentRunId: opening?.parentRunId ?? null,
+    trace: opening?.trace ?? null,
   };
 }
 
 /** What a run cost as it is stored, and how sure that is by its summary. */
 export function runCostOf(head: RunHead, summary: RunSummary | null): RunCost {
-  const final = head.parts.closing !== null && isCurrent(summary, head);
+  const final = head.parts.closing !== null && isCostCurrent(summary, head);
   return {
     ...costOfRun(head),
     state: final ? "final" : "pending",

@@ -6,6 +6,7 @@
 import type { LlmCall } from "./event.ts";
 import type { RawJson } from "../input/json.ts";
 import type { Metadata } from "./metadata.ts";
+import type { TraceParent } from "../input/traceparent.ts";
 import type { Picodollars } from "../money/money.ts";
 import type { RunId } from "./ids.ts";
 import { priceOf } from "../money/pricing.ts";
@@ -97,6 +98,8 @@ export interface Opening {
   readonly goal?: string | undefined;
   /** The run that started this one. */
   readonly parentRunId?: RunId | undefined;
+  /** The trace it was started in. */
+  readonly trace?: TraceParent | undefined;
   /** Seconds without an event after which the run may be closed. */
   readonly idleTimeoutSeconds?: number | undefined;
   /** Status such a close would set. */

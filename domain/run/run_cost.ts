@@ -23,7 +23,7 @@ export interface RunHead {
   readonly totals: EventTotals;
   /** How many batches of events are stored. */
   readonly batchCount: number;
-  /** When its batches arrived. */
+  /** When its batches arrived, and the scores that were added to it. */
   readonly ages: LedgerAges;
   /** How often events or tokens of it were priced anew. */
   readonly repricings: number;

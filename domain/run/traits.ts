@@ -39,6 +39,8 @@ export function traitsOf(
 
 /** Arrival of the first part that is still there, unix milliseconds. */
 export function firstArrivalOf({ parts: { opening, closing }, ages }: RunHead): number {
-  const arrivals = [opening?.receivedAt, closing?.receivedAt, ages.oldestAt ?? ages.latestAt];
+  const { oldestAt, latestAt, scores } = ages;
+  const arrivals = [opening?.receivedAt, closing?.receivedAt, oldestAt ?? latestAt];
+  arrivals.push(scores?.firstAt);
   return Math.min(...arrivals.filter((at) => typeof at === "number"));
 }

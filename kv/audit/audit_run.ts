@@ -9,7 +9,7 @@
 import type { TeamId } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
 import { addEvents, type EventTotals } from "../../domain/run/event_totals.ts";
-import type { EventLedger } from "../../domain/run/ledger.ts";
+import { EMPTY_LEDGER, type EventLedger } from "../../domain/run/ledger.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import { isRest, type ModelUsage } from "../../domain/run/model_usage.ts";
 import type { Contribution } from "../../domain/spend/rollup.ts";
@@ -28,7 +28,7 @@ import { tombstoneOf } from "../runs/tombstone.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { readRemovedTotals } from "../retention/old_batches.ts";
 import { indexRows } from "../pipeline/run_index.ts";
-import { getMany, type Store } from "../store.ts";
+import { getMany, listRows, type Store } from "../store.ts";
 
 /** Batches held at once: the largest have 50 events of 64 KiB. */
 const BATCHES_PER_READ = 4;
@@ -94,6 +94,7 @@ async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<Aud
   const mismatches = [
     ...events.mismatches,
     ...mismatch(`event totals of ${id}`, { ...totals }, { ...ledger.totals }),
+    ...await compareScores(store, team, id, ledger),
   ];
   const isInFeed = summary?.changes !== undefined;
   const found = { usage, isInFeed, events: totals.events };
@@ -121,9 +122,9 @@ async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<Aud
  */
 function placedAs(wanted: RunSummary, found: RunSummary | null): RunSummary {
   if (found === null || wanted.listed === undefined) return wanted;
-  const { listed, ...others } = wanted;
+  const { listed, parent: _, ...others } = wanted;
   if (found.listed === undefined) return others;
-  return wanted.times === null ? { ...others, listed: { ...listed, at: found.listed.at } } : wanted;
+  return wanted.times === null ? { ...wanted, listed: { ...listed, at: found.listed.at } } : wanted;
 }
 
 function waitingCost(id: RunId, cost: StageProgress | null): Mismatch | null {
@@ -203,11 +204,25 @@ function compareSummaries(
 
 /** A summary without its history: how often it was made final is known to nobody else. */
 function flat(summary: RunSummary): Record<string, unknown> {
-  const { seen, revision, contribution, times, listed } = summary;
-  const state = { ...seen, ...times, ...listed, final: revision > 0 };
+  const { seen, revision, contribution, times, listed, parent } = summary;
+  const state = { ...seen, ...times, ...listed, parent, final: revision > 0 };
   if (contribution === null) return { ...state, contribution };
   const { labels, ...sums } = contribution;
   return { ...state, ...sums, ...labels };
+}
+
+/** Scores that the ledger counts otherwise than they are stored. No score is without a ledger. */
+async function compareScores(
+  store: Store,
+  team: TeamId,
+  id: RunId,
+  ledger: EventLedger,
+): Promise<Mismatch[]> {
+  if (ledger === EMPTY_LEDGER) return [];
+  const rows = await listRows(store, { prefix: keys.scores(team, id) });
+  return mismatch(`scores of ${id}`, { scores: rows.length }, {
+    scores: ledger.scores?.count ?? 0,
+  });
 }
 
 /** Rows by which a run is found, by what it came to and by its age, that are not there. */

@@ -149,10 +149,22 @@ export class TeamSums {
     for await (const { key } of eachRow(store, { prefix: keys.teamAgents(this.#team) })) {
       slugs.add(String(key[SLUG]));
     }
-    const [count] = await getMany(store, [keys.agentCount(this.#team)]);
-    this.#note(mismatch("count of agents", { agents: slugs.size }, { agents: count?.value ?? 0 }));
+    const archived = new Set<string>();
+    for await (const { key } of eachRow(store, { prefix: keys.archivedAgents(this.#team) })) {
+      archived.add(String(key[SLUG]));
+    }
+    const [count, archive] = await getMany(store, [
+      keys.agentCount(this.#team),
+      keys.archivedAgents(this.#team),
+    ]);
+    const found = { agents: count?.value ?? 0, archived: archive?.value ?? 0 };
+    const expected = { agents: slugs.size, archived: archived.size };
+    this.#note(mismatch("count of agents", expected, found));
+    for (const slug of slugs.intersection(archived)) {
+      this.#note([{ what: `agent ${slug}`, expected: "in use or archived", found: "both" }]);
+    }
     for (const slug of this.#agents.keys()) {
-      if (slugs.has(slug)) continue;
+      if (slugs.has(slug) || archived.has(slug)) continue;
       this.#note([{ what: `agent ${slug}`, expected: "stored", found: NONE }]);
     }
     await this.#compareActivities(store);

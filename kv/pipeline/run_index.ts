@@ -1,5 +1,5 @@
 /**
- * The index of runs: by agent, customer, feature, model, status, kind, magnitude of their cost and what
+ * The index of runs: by agent, customer, feature, model, parent, status, kind, magnitude of their cost and what
  * is special of them, each in the order of their starts. Runs without an opening have no start: they are
  * found as orphans alone, by the arrival of their first part.
  *
@@ -50,6 +50,7 @@ export function indexRows(
   if (labels.agent !== null) add("agent", agentPart(labels.agent));
   if (labels.customer !== null) add("customer", customerPart(labels.customer));
   for (const model of models) add("model", modelPart(model));
+  if (summary.parent !== undefined) add("parent", summary.parent);
   if (listed === undefined) return rows;
   if (labels.feature !== null) add("feature", featurePart(labels.feature));
   add("status", labels.status);

@@ -46,8 +46,9 @@ export interface SummarizedHead {
 }
 
 /** Whether anything is stored of a run. */
-export function isStored({ parts, batchCount }: RunHead): boolean {
-  return parts.opening !== null || parts.closing !== null || batchCount > 0;
+export function isStored({ parts, batchCount, ages }: RunHead): boolean {
+  return parts.opening !== null || parts.closing !== null || batchCount > 0 ||
+    ages.scores !== undefined;
 }
 
 /** Keys that {@link headOf} reads, for each run. */

@@ -13,6 +13,7 @@ import type { Processing } from "../../domain/pipeline/stages.ts";
 import { readBatches } from "./batches.ts";
 import { readPages } from "./events.ts";
 import { headKeys, headOf, isStored } from "./heads.ts";
+import { readScores } from "./scores.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { getMany, type Store } from "../store.ts";
@@ -29,8 +30,9 @@ export function createReader(store: Store): Pick<RunStore, "read"> {
       const pages = await readPages(store, team.id, id, ledger);
       const batches = pages.flatMap((page) => page.batches);
       const page = await readEvents(store, team, id, ledger, batches, after, limit);
+      const addedScores = await readScores(store, team.id, id, ledger);
       const payload = payloadState(head.parts, ledger);
-      return { ...head, batches, payload, summary, processing, ...page };
+      return { ...head, batches, payload, summary, processing, addedScores, ...page };
     },
   };
 }

@@ -6,6 +6,7 @@
 import type { RateCards, RunStore } from "../../domain/ports.ts";
 import { inTime } from "../deadline.ts";
 import { createEvents } from "./events.ts";
+import { KnownAgents } from "../teams/known_agents.ts";
 import { createRateCardStore } from "../teams/rate_cards.ts";
 import { createReader } from "./read.ts";
 import { createRuns } from "./runs.ts";
@@ -15,13 +16,14 @@ import type { Store } from "../store.ts";
 export function createRunStore(
   store: Store,
   cards: RateCards = createRateCardStore(store, { now: () => Date.now() }),
+  known: KnownAgents = new KnownAgents(),
 ): RunStore {
   const { append } = createEvents(store, cards);
   const { read } = createReader(store);
   return {
     // These mind the deadline themselves: their first try is one commit, which the writer watches; a
     // second try, by what is stored, has as long again.
-    ...createRuns(store, cards),
+    ...createRuns(store, cards, known),
     append: (...args) => inTime(append(...args), store.deadlines),
     read: (...args) => inTime(read(...args), store.deadlines),
   };

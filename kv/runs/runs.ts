@@ -5,7 +5,6 @@
  * @module
  */
 import { LRUCache } from "lru-cache";
-import { agentCapRefusal } from "../../domain/run/agents.ts";
 import type { Team } from "../../domain/credentials.ts";
 import {
   decideFinish,
@@ -14,7 +13,7 @@ import {
   type Decision,
   DELETED,
 } from "../../domain/run/decide.ts";
-import { type Problem, StorageUnavailable } from "../../domain/errors.ts";
+import { StorageUnavailable } from "../../domain/errors.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import type { CappedOutcome, RateCards, RunStore } from "../../domain/ports.ts";
 import type { RateCard } from "../../domain/money/rates.ts";
@@ -28,12 +27,11 @@ import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
 import { RecentIds } from "./recent_ids.ts";
 import { type BlobWrite, blobWrite, getMany, stage, type Store, unstage } from "../store.ts";
+import { agentKeys, type AgentRows, agentRows, useAgent } from "../teams/agent_rows.ts";
+import type { KnownAgents, KnownTeam } from "../teams/known_agents.ts";
 import { Turns } from "../turns.ts";
 import { tombstoneOf } from "./tombstone.ts";
 import type { Write } from "../writer/writer.ts";
-
-/** Agents remembered as existing, so that the happy path reads nothing. */
-const KNOWN_AGENTS_MAX = 100_000;
 
 /** Runs lately begun by a heartbeat, by number and by characters. */
 const BEGUN = { max: 20_000, maxSize: 16_777_216 } as const;
@@ -50,11 +48,10 @@ interface Snapshot {
   readonly agent: AgentSnapshot | null;
 }
 
-/** Whether an agent exists and how many its team has. */
+/** Where an agent stands, and as of which look at its team that is. */
 interface AgentSnapshot {
-  readonly exists: boolean;
-  readonly count: number;
-  readonly countVersion: string | null;
+  readonly rows: AgentRows;
+  readonly known: KnownTeam | null;
 }
 
 const NO_PARTS: RunParts = { opening: null, closing: null };
@@ -73,8 +70,9 @@ interface Call {
 export function createRuns(
   store: Store,
   cards: RateCards,
+  known: KnownAgents,
 ): Pick<RunStore, "open" | "finish" | "heartbeat"> {
-  const settler = new Settler(store);
+  const settler = new Settler(store, known);
   return {
     open(team, request, receivedAt) {
       const decide = (parts: RunParts) => decideOpen(parts, request, receivedAt);
@@ -102,7 +100,7 @@ export function createRuns(
 /** Settles calls: at once where nothing is stored of the run yet, else by what is. */
 class Settler {
   readonly #store: Store;
-  readonly #knownAgents = new LRUCache<string, true>({ max: KNOWN_AGENTS_MAX });
+  readonly #known: KnownAgents;
   /** Ids whose opening, or whose close, was written lately: a repeated call reads before it writes. */
   readonly #opened = new RecentIds();
   readonly #closed = new RecentIds();
@@ -110,8 +108,9 @@ class Settler {
   readonly #begun = new LRUCache<string, Opening>({ ...BEGUN, sizeCalculation: charsOf });
   readonly #turns = new Turns();
 
-  constructor(store: Store) {
+  constructor(store: Store, known: KnownAgents) {
     this.#store = store;
+    this.#known = known;
   }
 
   /**
@@ -119,7 +118,9 @@ class Settler {
    * every call and costs no read; a lost check reads and decides again.
    */
   settle(call: Call, assumed: RunParts = NO_PARTS): Promise<CappedOutcome> {
-    if (!this.#isKnown(call)) return inTime(this.#settleNewAgent(call), this.#store.deadlines);
+    const { team, agent } = call;
+    const isKnown = agent === null || this.#known.hasOrAsk(team.id, agent);
+    if (!isKnown) return inTime(this.#settleNewAgent(call), this.#store.deadlines);
     const decision = call.decide(assumed);
     const { opening, closing, outcome } = decision;
     // An assumption may only lead to a commit, whose checks prove it; a replay needs a read.
@@ -154,9 +155,13 @@ class Settler {
    * when its turn comes goes on without it, together with all others.
    */
   async #settleNewAgent(call: Call): Promise<CappedOutcome> {
+    const { team, agent } = call;
     const settled = await this.#turns.take(
-      call.team.id,
-      () => this.#isKnown(call) ? Promise.resolve(null) : this.#settleReading(call, call.agent),
+      team.id,
+      () =>
+        agent !== null && this.#known.has(team.id, agent)
+          ? Promise.resolve(null)
+          : this.#settleReading(call, agent),
     );
     return settled ?? await this.settle(call);
   }
@@ -165,20 +170,21 @@ class Settler {
   async #settleReading(call: Call, newAgent: string | null): Promise<CappedOutcome> {
     const { team, receivedAt } = call;
     for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
-      const snapshot = await readSnapshot(this.#store, team, call.id, newAgent);
+      const snapshot = await this.#read(team, call.id, newAgent);
       if (snapshot === null) return DELETED;
       const { parts, agent } = snapshot;
       const decision = call.decide(parts);
       // A replay or a conflict goes before the agent cap.
       if (!decision.opening && !decision.closing) return decision.outcome;
-      const added = agent === null || newAgent === null || agent.exists
+      const added = agent === null || newAgent === null || agent.rows.used !== null
         ? {}
-        : addAgent(team, newAgent, agent, receivedAt);
+        : useAgent(team, newAgent, agent.rows, agent.rows.archived ?? { created_at: receivedAt });
       if ("code" in added) return { kind: "refused", problem: added };
       const { write, staged } = partsWrite(call, decision);
       await stage(this.#store, team.id, staged);
       if (await this.#store.writer.commit(merge(write, added)) !== null) {
         this.#remember(call, decision);
+        if (newAgent !== null && agent !== null) this.#known.add(team.id, newAgent, agent.known);
         return decision.outcome;
       }
       await unstage(this.#store, team.id, staged);
@@ -186,16 +192,23 @@ class Settler {
     throw new StorageUnavailable("Cannot settle a run: other writers were always first");
   }
 
-  #isKnown({ team, agent }: Call): boolean {
-    return agent === null || this.#knownAgents.has(`${team.id} ${agent}`);
+  /** Reads what a call depends on; null where the run is deleted. */
+  async #read(team: Team, id: RunId, agent: string | null): Promise<Snapshot | null> {
+    const asked = this.#known.now();
+    const parts = [keys.opening(team.id, id), keys.closing(team.id, id)];
+    const wanted = agent === null ? parts : [...parts, ...agentKeys(team.id, agent)];
+    const [opening, closing, ...entries] = await getMany(this.#store, wanted);
+    if (tombstoneOf([opening?.value, closing?.value]) !== null) return null;
+    const read = await readParts(this.#store, team.id, id, opening?.value, closing?.value);
+    if (agent === null) return { parts: read, agent: null };
+    const rows = agentRows(entries);
+    const known = this.#known.saw(team.id, rows.archiveVersion, asked);
+    return { parts: read, agent: { rows, known } };
   }
 
   /** Remembers what was just written. It never is an answer: it only chooses what to try first. */
   #remember(call: Call, { opening, closing }: Decision): void {
-    const { team, id, agent } = call;
-    if (agent !== null && !this.#isKnown(call)) {
-      this.#knownAgents.set(`${team.id} ${agent}`, true);
-    }
+    const { id } = call;
     if (opening !== undefined) this.#opened.add(id);
     if (closing !== undefined) this.#closed.add(id);
     if (opening?.kind === "heartbeat" && closing === undefined) {
@@ -207,27 +220,6 @@ class Settler {
 /** Names a run among those of all teams. */
 function nameOf({ team, id }: Call): string {
   return dirtyName(team.id, id);
-}
-
-/** Reads what a call depends on; null where the run is deleted. */
-async function readSnapshot(
-  store: Store,
-  team: Team,
-  id: RunId,
-  agent: string | null,
-): Promise<Snapshot | null> {
-  const wanted = [keys.opening(team.id, id), keys.closing(team.id, id)];
-  if (agent !== null) wanted.push(keys.agent(team.id, agent), keys.agentCount(team.id));
-  const [opening, closing, known, count] = await getMany(store, wanted);
-  if (tombstoneOf([opening?.value, closing?.value]) !== null) return null;
-  return {
-    parts: await readParts(store, team.id, id, opening?.value, closing?.value),
-    agent: agent === null ? null : {
-      exists: known?.versionstamp !== null,
-      count: Number(count?.value ?? 0),
-      countVersion: count?.versionstamp ?? null,
-    },
-  };
 }
 
 /** What remembering an opening costs. */
@@ -257,28 +249,12 @@ function partsWrite(
   return { write: { team: team.id, checks, sums, sets, dirty }, staged };
 }
 
-/** Adds an agent, or says why the plan has no room for it. */
-function addAgent(
-  team: Team,
-  agent: string,
-  snapshot: AgentSnapshot,
-  nowMs: number,
-): Write | Problem {
-  const refusal = agentCapRefusal(team, snapshot.count);
-  if (refusal !== null) return refusal;
-  const key = keys.agent(team.id, agent);
-  const count = keys.agentCount(team.id);
-  return {
-    checks: [{ key, versionstamp: null }, { key: count, versionstamp: snapshot.countVersion }],
-    sets: [{ key, value: { created_at: nowMs } }, { key: count, value: snapshot.count + 1 }],
-  };
-}
-
 function merge(a: Write, b: Write): Write {
   return {
     ...a,
     checks: [...a.checks ?? [], ...b.checks ?? []],
     sums: [...a.sums ?? [], ...b.sums ?? []],
     sets: [...b.sets ?? [], ...a.sets ?? []],
+    deletes: [...a.deletes ?? [], ...b.deletes ?? []],
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Agents in the store: one row that says an agent exists, written with its first run, and one that
- * says what its runs come to, kept by the projector.
+ * Agents in the store: one row that says an agent exists, written with its first run and moved when it
+ * is archived, and one that says what its runs come to, kept by the projector.
  *
  * @module
  */
@@ -21,6 +21,9 @@ import {
 } from "../../domain/run/agents.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
+import type { StoredAgent } from "./agent_rows.ts";
+import { changeAgent, recordOf } from "./change_agent.ts";
+import { KnownAgents } from "./known_agents.ts";
 import { lastRunOf } from "./last_run.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { getMany, listRows, type Store } from "../store.ts";
@@ -32,50 +35,62 @@ const TEAMS_MAX = 2_000;
 /** Agents remembered of one team; more are forgotten all at once. About 300 bytes each. */
 const TEAM_AGENTS_MAX = 10_000;
 
-/** Where the slug stands in a key. */
-const SLUG = 2;
+/** Where the slug stands in a key, and what the keys of agents in use begin with. */
+const SLUG = 2, USED = "agent";
 
-/** That an agent exists, as stored. */
-interface StoredAgent {
-  /** Arrival of its first run, unix milliseconds. */
-  readonly created_at: number;
-}
-
-/** Creates the store that agents are read from. No run is read. */
-export function createAgentStore(store: Store): AgentStore {
+/**
+ * Creates the store of agents. No run is read.
+ *
+ * @param known is told of agents that are archived
+ */
+export function createAgentStore(
+  store: Store,
+  known: KnownAgents = new KnownAgents(),
+): AgentStore {
   return {
+    change: (team, slug, patch) =>
+      inTime(changeAgent(store, known, team, slug, patch), store.deadlines),
     read: (team, slug) => inTime(readAgent(store, team, slug), store.deadlines),
     async list(team, query) {
       if (query.sort === "agent") {
         return { ok: true, value: await inTime(listBySlug(store, team, query), store.deadlines) };
       }
-      const [count] = await inTime(
-        getMany(store, [keys.agentCount(team.id)]),
+      const counts = await inTime(
+        getMany(store, [keys.agentCount(team.id), keys.archivedAgents(team.id)]),
         store.deadlines,
       );
-      const problem = sortRefusal(Number(count?.value ?? 0));
+      const [used, archived] = counts.map(({ value }) => Number(value ?? 0)) as [number, number];
+      const problem = sortRefusal(used + (query.archived ? archived : 0));
       if (problem !== null) return { ok: false, problem };
-      const all = await inTime(listAgents(store, team), store.deadlines);
+      const all = await inTime(listAgents(store, team, query), store.deadlines);
       return { ok: true, value: pageByLastSeen(all, query) };
     },
   };
 }
 
 async function readAgent(store: Store, team: Team, slug: string): Promise<AgentRecord | null> {
-  const wanted = [keys.agent(team.id, slug), keys.agentActivity(team.id, slug)];
-  const [agent, activity] = await getMany(store, wanted);
-  if (!agent || agent.versionstamp === null) return null;
-  return recordOf(slug, agent.value, (activity?.value ?? null) as AgentActivity | null);
+  const [used, archived, activity] = await getMany(store, [
+    keys.agent(team.id, slug),
+    keys.archivedAgent(team.id, slug),
+    keys.agentActivity(team.id, slug),
+  ]);
+  const agent = (used?.value ?? archived?.value ?? null) as StoredAgent | null;
+  return agent && recordOf(slug, agent, activity?.value, !used?.versionstamp);
 }
 
 async function listBySlug(
   store: Store,
   team: Team,
-  { after, limit }: AgentsQuery,
+  { after, limit, archived }: AgentsQuery,
 ): Promise<AgentPage> {
-  const rows = await listRows(store, keys.agentsAfter(team.id, after?.agent ?? null), {
-    limit: limit + 1,
-  });
+  const from = after?.agent ?? null;
+  const ranges = [
+    keys.agentsAfter(keys.teamAgents(team.id), from),
+    ...archived ? [keys.agentsAfter(keys.archivedAgents(team.id), from)] : [],
+  ];
+  const options = { limit: limit + 1 };
+  const found = await Promise.all(ranges.map((range) => listRows(store, range, options)));
+  const rows = found.length === 1 ? found.flat() : found.flat().sort(byBytes).slice(0, limit + 1);
   const slugs = rows.map(({ key }) => String(key[SLUG]));
   const [first, last] = [slugs[0], slugs.at(-1)];
   if (first === undefined || last === undefined) return pageOf([], limit);
@@ -83,12 +98,17 @@ async function listBySlug(
   return pageOf(join(rows, await listRows(store, range)), limit);
 }
 
-async function listAgents(store: Store, team: Team): Promise<AgentRecord[]> {
-  const [agents, activities] = await Promise.all([
+async function listAgents(
+  store: Store,
+  team: Team,
+  { archived }: AgentsQuery,
+): Promise<AgentRecord[]> {
+  const [agents, gone, activities] = await Promise.all([
     listRows(store, { prefix: keys.teamAgents(team.id) }),
+    archived ? listRows(store, { prefix: keys.archivedAgents(team.id) }) : [],
     listRows(store, { prefix: keys.agentActivities(team.id) }),
   ]);
-  return join(agents, activities);
+  return join([...agents, ...gone], activities);
 }
 
 type Rows = readonly Deno.KvEntry<unknown>[];
@@ -97,12 +117,24 @@ type Rows = readonly Deno.KvEntry<unknown>[];
 function join(agents: Rows, activities: Rows): AgentRecord[] {
   const bySlug = new Map(activities.map(({ key, value }) => [key[SLUG], value as AgentActivity]));
   return agents.map(({ key, value }) =>
-    recordOf(String(key[SLUG]), value, bySlug.get(key[SLUG] ?? "") ?? null)
+    recordOf(
+      String(key[SLUG]),
+      value as StoredAgent,
+      bySlug.get(key[SLUG] ?? ""),
+      key[0] !== USED,
+    )
   );
 }
 
-function recordOf(agent: string, value: unknown, activity: AgentActivity | null): AgentRecord {
-  return { agent, firstSeen: (value as StoredAgent).created_at, activity };
+/** By slug as the store sorts them: by the bytes of UTF-8, which is the order of code points. */
+function byBytes({ key: a }: Rows[number], { key: b }: Rows[number]): number {
+  const [left, right] = [a, b].map((key) => Array.from(String(key[SLUG])));
+  for (const [i, char] of left?.entries() ?? []) {
+    const other = right?.[i];
+    if (other === undefined) return 1;
+    if (char !== other) return (char.codePointAt(0) ?? 0) - (other.codePointAt(0) ?? 0);
+  }
+  return (left?.length ?? 0) - (right?.length ?? 0);
 }
 
 /** A run whose state changed, as its agent counted it before and counts it now; one of them is there. */

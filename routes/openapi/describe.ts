@@ -122,6 +122,18 @@ export function bodyOf<T>(schema: Schema<T>, notes: { readonly [name in keyof T]
   return (schema as unknown as z.ZodType).meta({ [NOTES]: notes });
 }
 
+/** The answers of a read whose client may have it already; `ifNoneMatch` is its header. */
+export function tagged(description: string, schema: z.ZodType): readonly Answer[] {
+  return [
+    { status: 200, description, schema, headers: ["ETag"] },
+    {
+      status: 304,
+      description: "It is the one that `If-None-Match` names.",
+      headers: ["ETag"],
+    },
+  ];
+}
+
 /** The answers of a write that the client repeats under one id: 202 first, 200 ever after. */
 export function written(
   schema: z.ZodType,

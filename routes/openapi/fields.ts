@@ -51,6 +51,17 @@ export function cursorOf(name: string) {
   return z.string().optional().describe(`The \`${name}\` of the page before.`);
 }
 
+/** Names what the client has. */
+export const ifNoneMatch = {
+  "If-None-Match": z.string().optional().describe("An `ETag`: 304 while it is the same."),
+};
+
+/** Where the caller is. */
+export const traceparent = {
+  traceparent: z.string().optional()
+    .describe("W3C Trace Context: links a run that this call opens to the caller's trace."),
+};
+
 /** Where the next page begins. */
 export const nextCursor = z.string().nullable()
   .describe("For the parameter of the same name, to get the next page; null at the end.");

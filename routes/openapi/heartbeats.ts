@@ -8,7 +8,15 @@ import {
   NOTE_CHARS_MAX,
 } from "../../domain/limits.ts";
 import { bodyOf, type Operation, written } from "./describe.ts";
-import { count, dollars, heartbeatStatus, idOf, instant, sentInstant } from "./fields.ts";
+import {
+  count,
+  dollars,
+  heartbeatStatus,
+  idOf,
+  instant,
+  sentInstant,
+  traceparent,
+} from "./fields.ts";
 
 const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0002";
 
@@ -66,6 +74,7 @@ export const HEARTBEAT_OPERATIONS: readonly Operation[] = [
     description: "`start` opens a run and leaves it open; a later heartbeat with the same `id` " +
       "closes it. The first close wins and nothing reopens a run. 409 when the `id` is stored " +
       "with another `agent`, or another `started_at` and one was sent. Counts one event.",
+    headers: traceparent,
     body: bodyOf(heartbeatBody, {
       id: "A new one when absent; a retry needs one.",
       agent: "The agent's slug; a new one is created.",
@@ -119,6 +128,7 @@ export const HEARTBEAT_OPERATIONS: readonly Operation[] = [
     query: pingQuery,
     headers: {
       Accept: z.string().optional().describe("`application/json` for an answer in JSON."),
+      ...traceparent,
     },
     answers: [{
       status: 200,

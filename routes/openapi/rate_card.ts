@@ -2,11 +2,12 @@
 import { z } from "zod";
 import { LABEL_CHARS_MAX, RATE_TIERS_MAX, RATES_PER_PAGE } from "../../domain/limits.ts";
 import { rateBody, tierBody } from "../../domain/money/rate_body.ts";
-import { bodyOf, type Operation, written } from "./describe.ts";
+import { bodyOf, type Operation, tagged, written } from "./describe.ts";
 import {
   count,
   cursorOf,
   dollars,
+  ifNoneMatch,
   instant,
   limitOf,
   matchStep,
@@ -124,7 +125,8 @@ export const RATE_CARD_OPERATIONS: readonly Operation[] = [
       limit: limitOf(RATES_PER_PAGE, "Default rows"),
       cursor: cursorOf("cursor"),
     },
-    answers: [{ status: 200, description: "The card.", schema: card }],
+    headers: ifNoneMatch,
+    answers: tagged("The card.", card),
     errors: [],
     idempotency: "read",
     example: {

@@ -71,6 +71,37 @@ const stage = z.object({
   error: z.string().optional(),
 }).meta({ id: "Stage" });
 
+const scoreValue = z.union([z.number(), z.boolean()]);
+
+const score = z.object({
+  name: z.string(),
+  value: scoreValue,
+  source: z.string().describe("`self` for one of the finish."),
+  id: idOf("scr").optional().describe("Of one that was added."),
+  received_at: instant.optional().describe("Of one that was added."),
+}).meta({ id: "Score" });
+
+const links = z.object({
+  parent: idOf("run").nullable().describe("As it was sent: the team may have no such run."),
+  children: z.array(idOf("run")).describe("The latest start first."),
+  children_cut: z.literal(true).optional().describe("There are more children."),
+  cost_cut: z.literal(true).optional()
+    .describe("There are more descendants than `cost_with_children_usd` counts."),
+  trace_id: z.string().meta({ pattern: "^[0-9a-f]{32}$" }).optional()
+    .describe("Of the `traceparent` that its opening came with."),
+  parent_span_id: z.string().meta({ pattern: "^[0-9a-f]{16}$" }).optional(),
+}).meta({ id: "Links" });
+
+/** What `POST /v1/runs/{id}/scores` answers. */
+export const addedScore = z.object({
+  id: idOf("scr"),
+  run_id: idOf("run"),
+  name: z.string(),
+  value: scoreValue,
+  source: z.string(),
+  received_at: instant.describe("Arrival of the first call."),
+}).meta({ id: "AddedScore" });
+
 /** A run with a page of its events. */
 export const run = z.object({
   id: idOf("run"),
@@ -95,17 +126,15 @@ export const run = z.object({
     .describe("Only when some of the payload is gone by age."),
   cost_usd: dollars.describe("Of everything stored so far."),
   cost: costState,
+  cost_with_children_usd: dollars
+    .describe("The same and that of all runs it started, and those that they started."),
   usage,
-  scores: z.array(z.object({
-    name: z.string(),
-    value: z.union([z.number(), z.boolean()]),
-    source: z.string(),
-  })),
+  scores: z.array(score).describe("Those of the finish, then those that were added."),
   events: z.array(event).describe("One page, by `ts`, then arrival."),
   events_cursor: nextCursor,
   checks: z.array(anyObject),
   judge_results: z.array(anyObject),
-  links: z.object({ parent: idOf("run").nullable(), children: z.array(anyObject) }),
+  links,
   processing: z.array(stage).describe("Stages behind the close; empty while open."),
 }).meta({ id: "Run" });
 

@@ -1,8 +1,8 @@
 /** The calls that read a run, described. */
 import { z } from "zod";
 import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../domain/limits.ts";
-import type { Operation } from "./describe.ts";
-import { cursorOf, idOf, limitOf } from "./fields.ts";
+import { type Operation, tagged } from "./describe.ts";
+import { cursorOf, idOf, ifNoneMatch, limitOf } from "./fields.ts";
 import { run, runCost } from "./run_answers.ts";
 import { RUN } from "./runs.ts";
 
@@ -51,6 +51,7 @@ const RECORD = {
   note: null,
   cost_usd: 0.0013,
   cost: COST,
+  cost_with_children_usd: 0.0013,
   usage: {
     events: 1,
     llm_calls: 1,
@@ -122,7 +123,8 @@ export const RUN_READS: readonly Operation[] = [
       "are 404 alike.",
     pathFields,
     query: { ...query, ...waiting },
-    answers: [{ status: 200, description: "The record as it is now.", schema: run }],
+    headers: ifNoneMatch,
+    answers: tagged("The record as it is now.", run),
     errors: ["invalid_id", "unknown_region", "not_found"],
     idempotency: "read",
     example: {
@@ -144,7 +146,8 @@ export const RUN_READS: readonly Operation[] = [
       "tokens times rate. The calls of all pages add up to `cost_usd`, unless some are gone by age.",
     pathFields,
     query,
-    answers: [{ status: 200, description: "The cost as it is now.", schema: runCost }],
+    headers: ifNoneMatch,
+    answers: tagged("The cost as it is now.", runCost),
     errors: ["invalid_id", "unknown_region", "not_found"],
     idempotency: "read",
     example: {

@@ -6,15 +6,17 @@ import {
   llmCallData,
   logData,
   openBody,
+  scoreBody,
 } from "../../domain/input/schemas.ts";
 import { EVENTS_PER_BATCH_MAX } from "../../domain/limits.ts";
 import { bodyOf, type Operation, written } from "./describe.ts";
-import { idOf } from "./fields.ts";
-import { batchReceipt, finishRecord, openedRun } from "./run_answers.ts";
+import { idOf, traceparent } from "./fields.ts";
+import { addedScore, batchReceipt, finishRecord, openedRun } from "./run_answers.ts";
 
 /** The run of the examples. */
 export const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001";
 const EVENT = "evt_eu_019aa6b2c8b87e1f8a9b0c1d2e3f0001";
+const SCORE = "scr_eu_019aa6b2d1f07e1f8a9b0c1d2e3f0001";
 
 const pathFields = { id: idOf("run").describe("The run's id, made by the client.") };
 
@@ -38,7 +40,7 @@ const event = bodyOf(eventBody, {
 
 const eventsBody = z.object({ events: z.array(event).max(EVENTS_PER_BATCH_MAX) });
 
-/** Open, append, finish. */
+/** Open, append, finish, judge. */
 export const RUN_OPERATIONS: readonly Operation[] = [
   {
     method: "POST",
@@ -49,6 +51,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     description: "Its events and its finish may be sent without waiting for the answer, and may " +
       "arrive first. 200 with the current status when it is stored with the same `agent` and " +
       "`started_at`; 409 when one of them differs. A new `agent` is created. Counts one event.",
+    headers: traceparent,
     body: bodyOf(openBody, {
       id: "Made by the client, best of a UUIDv7.",
       agent: "The agent's slug; no control characters, no outer space.",
@@ -157,6 +160,38 @@ export const RUN_OPERATIONS: readonly Operation[] = [
         scores: { quality: 0.9 },
       },
       needs: ["openRun"],
+    },
+  },
+  {
+    method: "POST",
+    path: "/v1/runs/:id/scores",
+    id: "addScore",
+    tag: "Runs",
+    summary: "Add a score",
+    description:
+      "Whenever somebody has judged the run: it may be open, closed, or not there yet. " +
+      "409 when a score of this id is stored with another `name` or `value`. Counts no event.",
+    pathFields,
+    body: bodyOf(scoreBody, {
+      id: "Made by the client; unique within its run.",
+      name: "What it measures; several scores may share it.",
+      source: "Who says so; `api` when absent.",
+    }),
+    answers: written(addedScore),
+    errors: ["invalid_id", "missing_field", "unknown_region", "score_cap_reached", "id_conflict"],
+    idempotency: "id",
+    example: {
+      path: { id: RUN },
+      body: { id: SCORE, name: "helpful", value: true, source: "review" },
+      status: 202,
+      answer: {
+        id: SCORE,
+        run_id: RUN,
+        name: "helpful",
+        value: true,
+        source: "review",
+        received_at: "2026-11-21T12:00:09.300Z",
+      },
     },
   },
 ];

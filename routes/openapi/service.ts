@@ -1,11 +1,7 @@
 /** What the service says about itself, described. */
 import { z } from "zod";
 import type { Answer, Operation } from "./describe.ts";
-import { anyObject } from "./fields.ts";
-
-const known = {
-  "If-None-Match": z.string().optional().describe("An `ETag`: 304 while it is the same."),
-};
+import { anyObject, ifNoneMatch } from "./fields.ts";
 
 const same: Answer = {
   status: 304,
@@ -74,7 +70,7 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
     tag: "Service",
     summary: "This document",
     description: "The API in the form of OpenAPI 3.1, made from the schemas that check requests.",
-    headers: known,
+    headers: ifNoneMatch,
     answers: [
       {
         status: 200,
@@ -95,7 +91,7 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
     tag: "Service",
     summary: "This document as a page",
     description: "For people; it loads nothing from elsewhere and needs no script.",
-    headers: known,
+    headers: ifNoneMatch,
     answers: [
       {
         status: 200,

@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../../domain/limits.ts";
 import { GROUPINGS, SPEND_DAYS_DEFAULT, SPEND_DAYS_MAX } from "../../domain/spend/spend_query.ts";
-import type { Operation } from "./describe.ts";
-import { count, day, dollars, instant, runStatus } from "./fields.ts";
+import { type Operation, tagged } from "./describe.ts";
+import { count, day, dollars, ifNoneMatch, instant, runStatus } from "./fields.ts";
 
 const tokens = { input_tokens: count, output_tokens: count, cached_input_tokens: count };
 
@@ -169,7 +169,8 @@ export const SPEND_OPERATIONS: readonly Operation[] = [
     description: "How many of the plan's events the team has used. The number stands in the way " +
       "of nothing: nothing is refused or charged beyond it.",
     query: { month: month.optional().describe("In UTC; the present one when absent.") },
-    answers: [{ status: 200, description: "The month's count.", schema: usage }],
+    headers: ifNoneMatch,
+    answers: tagged("The month's count.", usage),
     errors: [],
     idempotency: "read",
     example: {

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, ERRORS, StorageUnavailable } from "../../domain/errors.ts";
 import type { RunStore } from "../../domain/ports.ts";
-import { aFinish, aHeartbeat, aRun, events, runId } from "../support/builders.ts";
+import { aFinish, aHeartbeat, aRun, aScore, events, runId } from "../support/builders.ts";
 import { type Answer, Harness, type HarnessOptions } from "../support/harness.ts";
 
 /** How a code comes about, and the field its envelope names. */
@@ -51,6 +51,12 @@ const PROVOCATIONS: Record<ErrorCode, Provocation | string> = {
     arrange: fillAgents,
     act: post("/v1/runs", aRun(11, { agent: "one too many" })),
     field: "agent",
+  },
+  score_cap_reached: {
+    arrange: async (h) => {
+      for (let n = 1; n <= 200; n++) await h.post(`/v1/runs/${runId(1)}/scores`, aScore(n));
+    },
+    act: post(`/v1/runs/${runId(1)}/scores`, aScore(201)),
   },
   not_found: { act: (h) => h.get(`/v1/runs/${runId(1)}`) },
   method_not_allowed: { act: (h) => h.request("PUT", "/v1/runs", { body: aRun(1) }) },

@@ -25,6 +25,7 @@ const OPEN = {
   note: null,
   cost_usd: 0,
   cost: { state: "pending", revision: 0, unpriced_models: [], flags: [] },
+  cost_with_children_usd: 0,
   usage: {
     events: 0,
     llm_calls: 0,
@@ -171,6 +172,7 @@ Deno.test("section 6: the record of a heartbeat and of a ping's note", async () 
     metadata: { host: "a" },
     output: { code: 1 },
     cost_usd: 0.5,
+    cost_with_children_usd: 0.5,
     cost: FINAL,
     usage: { ...OPEN.usage, input_tokens: 3 },
     processing: processed(),

@@ -48,6 +48,7 @@ Deno.test("run list: a row says what the run's record says, and what it can be l
     "goal",
     "output",
     "note",
+    "cost_with_children_usd",
     "scores",
     "events",
     "events_cursor",

@@ -1,5 +1,5 @@
 /** Every call of the API as a team may make it, over ids and names that all teams share. */
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, aScore, at, runId } from "../support/builders.ts";
 import type { RequestOptions } from "../support/harness.ts";
 import { CARD, MODEL, PRICE, UNKNOWN } from "../support/rate_cards.ts";
 import { REPRICE } from "../support/reprice.ts";
@@ -71,6 +71,9 @@ const CALLS = {
     post("/v1/runs", aRun(step.run, { agent: agentOf(step), ...labels(step), metadata: { n: 1 } })),
   events: (step) => post(`${pathOf(step)}/events`, events(step)),
   finish: (step) => post(`${pathOf(step)}/finish`, aFinish({ output: { n: step.n } })),
+  child: (step) =>
+    post("/v1/runs", aRun(step.run + 8, { agent: agentOf(step), parent_run_id: runId(step.run) })),
+  score: (step) => post(`${pathOf(step)}/scores`, aScore(step.n, { value: step.agent })),
   beat: (step) => post("/v1/heartbeats", beat(step, tokens(step))),
   costlyBeat: (step) => post("/v1/heartbeats", beat(step, { cost_usd: step.n / 8 })),
   start: (step) => post("/v1/heartbeats", beat(step, { status: "start", started_at: at() })),
@@ -106,6 +109,12 @@ const CALLS = {
   unpriced: () => get("/v1/spend/unpriced"),
   usage: () => get("/v1/usage"),
   agents: ({ n }) => get(`/v1/agents?limit=2&sort=${n % 2 === 0 ? "agent" : "last_seen"}`),
+  allAgents: ({ n }) => get(`/v1/agents?archived=true&sort=${n % 2 === 0 ? "agent" : "last_seen"}`),
+  changeAgent: (step) => ({
+    method: "PATCH",
+    path: `/v1/agents/${encodeURIComponent(agentOf(step))}`,
+    body: { name: `n ${step.n}`, notes: "x", archived: step.n % 3 === 0 },
+  }),
   agent: (step) => get(`/v1/agents/${encodeURIComponent(agentOf(step))}`),
   bad: (step) => post("/v1/runs", aRun(step.run, { agent: "" })),
 } satisfies Record<string, (step: Step, nameOf: NameOf) => Call>;

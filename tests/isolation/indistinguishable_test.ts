@@ -1,6 +1,6 @@
 /** What is another team's, what was revoked and what never was get the same bytes. */
 import { assert, assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, aScore, runId } from "../support/builders.ts";
 import { REFUSED_AFTER_MS } from "../../routes/guards/credential.ts";
 import { ALL_SCOPES, Harness } from "../support/harness.ts";
 import { CARD, put } from "../support/rate_cards.ts";
@@ -33,12 +33,12 @@ async function fillOther(h: Harness): Promise<string> {
   return key;
 }
 
-/** Bytes of an answer but those that name this one exchange. */
+/** Bytes of an answer but those that name this one exchange, and the hash of a text that has the name. */
 async function bytesOf(h: Harness, request: string, name: string): Promise<string> {
   using socket = await RawSocket.open(h.url);
   await socket.send(request);
   const answer = await socket.rest();
-  return answer.replace(/^x-request-id: .*$/im, "").replace(/^date: .*$/im, "")
+  return answer.replace(/^(x-request-id|date|etag): .*$/gim, "")
     .replaceAll(name, "NAME");
 }
 
@@ -99,11 +99,15 @@ Deno.test("decision 32: another team's run id is written to like one that never 
   await assertAlike(h, 202, RUNS, (id) => [`/v1/runs/${id}/events`, body({ events: [event] })]);
   await assertAlike(h, 202, RUNS, (id) => ["/v1/runs", body({ ...aRun(0), id })]);
   await assertAlike(h, 202, RUNS, (id) => [`/v1/runs/${id}/finish`, body(aFinish())]);
+  await assertAlike(h, 202, RUNS, (id) => [`/v1/runs/${id}/scores`, body(aScore(1))]);
+  await assertAlike(h, 409, RUNS, (id) => [`/v1/runs/${id}/scores`, body(aScore(1, { value: 9 }))]);
   await assertAlike(h, 200, RUNS, (id) => ["/v1/heartbeats", body({ ...aRun(0), id })]);
   await assertAlike(h, 409, RUNS, (id) => ["/v1/heartbeats", body({ ...aHeartbeat(0), id })]);
   await assertAlike(h, 200, RUNS, (id) => [`/v1/ping?agent=researcher&id=${id}`]);
   await h.worker.idle();
   await assertAlike(h, 200, RUNS, (id) => [`/v1/runs/${id}`]);
+  const patch = { method: "PATCH", body: { name: "x", archived: true } };
+  await assertAlike(h, 404, AGENTS, (agent) => [`/v1/agents/${agent}`, patch]);
 });
 
 Deno.test("decision 32: another team's credential, rate and job are like what never was", async () => {

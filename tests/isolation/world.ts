@@ -137,9 +137,9 @@ function inspect(value: unknown): string {
   return Deno.inspect(value, { depth: 20, iterableLimit: Infinity, strAbbreviateSize: Infinity });
 }
 
-/** Everything of an answer but the names of this one exchange. */
+/** Everything of an answer but the names of this one exchange, and the hash of a text that has names. */
 function textOf({ status, headers, text }: Answer): string {
-  const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
+  const kept = [...headers].filter(([name]) => !["date", "x-request-id", "etag"].includes(name));
   return `${status} ${JSON.stringify(kept)} ${text}`;
 }
 

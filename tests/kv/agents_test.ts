@@ -155,7 +155,7 @@ Deno.test("agents: runs of many, summed up in several commits and by two project
   await pipeline.project(team.id, ids);
   await Promise.all(ids.map((_, n) => finish(runs, n, team)));
   await pipelineOf(store).project(team.id, ids);
-  const query = { sort: "agent", limit: 1_000, after: null } as const;
+  const query = { sort: "agent", limit: 1_000, after: null, archived: false } as const;
   const page = await createAgentStore(store).list(team, query);
   assert(page.ok);
   const counts = page.value.agents.map(({ activity }) => [activity?.runs, activity?.succeeded]);
@@ -224,6 +224,7 @@ Deno.test("agents: one that no run is summed up of is there, with zeros and null
   await h.post("/v1/runs", aRun(1));
   const expected = {
     agent: "researcher",
+    name: "researcher",
     first_seen: at(),
     last_seen: null,
     runs: 0,
@@ -233,6 +234,8 @@ Deno.test("agents: one that no run is summed up of is there, with zeros and null
     last_run_id: null,
     last_status: null,
     last_started_at: null,
+    notes: null,
+    archived: false,
   };
   assertEquals((await h.get("/v1/agents/researcher")).json, expected);
   assertEquals((await h.get("/v1/agents")).json, { agents: [expected], cursor: null });
@@ -253,7 +256,9 @@ Deno.test("agents: beyond 10000 they are listed by slug alone", async () => {
 
 Deno.test("agents: a store that fails is 503, and tells nothing of it", async () => {
   const fails = () => Promise.reject(new StorageUnavailable("disk of secrets"));
-  await using h = await Harness.open({ deps: { agents: { read: fails, list: fails } } });
+  await using h = await Harness.open({
+    deps: { agents: { read: fails, list: fails, change: fails } },
+  });
   for (const path of ["/v1/agents", "/v1/agents/a"]) {
     const { status, json, text } = await h.get(path);
     assertEquals([status, json.error], [503, "storage_unavailable"]);

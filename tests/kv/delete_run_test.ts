@@ -136,6 +136,9 @@ Deno.test("delete a run: an agent whose every run is deleted was still seen, and
     agent: "x",
     firstSeen: NOON,
     activity: { runs: 0, succeeded: 0, failed: 0, running: 0, lastSeen: NOON, lastRun: null },
+    name: null,
+    notes: null,
+    archived: false,
   });
   await assertClean(temp.store);
   await aRunNow(archive, team, 99, { agent: "x" });

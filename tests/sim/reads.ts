@@ -32,6 +32,7 @@ export function recordOf(id: string, run: Run): Fields {
       unpriced_models: [...new Set(unpricedOf(run).map(({ model }) => model))].sort(),
       flags: cachedExceedsInput(run) ? ["cached_exceeds_input"] : [],
     },
+    cost_with_children_usd: costOf(run) / 1e12,
     usage: usageOf(run),
     scores: Object.entries((closing?.scores ?? {}) as Fields)
       .map(([name, value]) => ({ name, value, source: "self" })),
@@ -176,6 +177,7 @@ export function agentsOf(state: State) {
     ).at(-1) ?? ["", { events: [] }];
     return {
       agent,
+      name: agent,
       first_seen: instant(first),
       last_seen: instant(Math.max(...seen)),
       runs: runs.length,
@@ -185,6 +187,8 @@ export function agentsOf(state: State) {
       last_run_id: last,
       last_status: run.closing?.status ?? "running",
       last_started_at: instant(run.opening?.started_at ?? 0),
+      notes: null,
+      archived: false,
     };
   });
   return items.sort((a, b) =>

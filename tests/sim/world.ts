@@ -15,16 +15,19 @@ import { STAGE_HANDLERS } from "../../jobs/stage_handlers.ts";
 import { Worker } from "../../jobs/worker.ts";
 import { createChangeStore } from "../../kv/feed/change_store.ts";
 import { BACK_ENDS } from "../../kv/kv_limits.ts";
-import { createRunListStore } from "../../kv/list/run_list.ts";
 import { createPipelineStore } from "../../kv/pipeline/pipeline_store.ts";
 import { createSpendStore } from "../../kv/pipeline/rollups.ts";
 import { TeamCommits } from "../../kv/pipeline/team_commits.ts";
 import { createDeletionStore } from "../../kv/retention/deletions.ts";
 import { createRepriceStore } from "../../kv/reprice/reprice_jobs.ts";
+import { createRunListStore } from "../../kv/list/run_list.ts";
+import { createFamilyStore } from "../../kv/runs/family.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
+import { createScoreStore } from "../../kv/runs/scores.ts";
 import { createStore, isReady, type Store } from "../../kv/store.ts";
 import { createAgentStore } from "../../kv/teams/agents.ts";
 import { createAuditLogStore } from "../../kv/teams/audit_log.ts";
+import { KnownAgents } from "../../kv/teams/known_agents.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import { createNoticeStore } from "../../kv/teams/notices.ts";
 import { createRateCardStore } from "../../kv/teams/rate_cards.ts";
@@ -72,6 +75,9 @@ export class VirtualTimers implements Timers {
 
 /** An answer, its body already read. */
 export type Sent = Pick<Response, "status" | "headers"> & { readonly text: string };
+
+/** Headers that hang on chance: a jittered pause, and the hash of a text with names made by chance. */
+const BY_CHANCE = new Set(["retry-after", "etag"]);
 
 /** What one process holds; a restart ends it and begins another. */
 interface Process {
@@ -139,7 +145,7 @@ export class World implements AsyncDisposable {
     const response = await this.#process.fetch(new Request(url, { method, headers: all, ...sent }));
     const text = await response.text();
     // How long to wait after a 503 is drawn anew each time; that it is told is checked where it is read.
-    const told = [...response.headers].filter(([name]) => name !== "retry-after").join("; ");
+    const told = [...response.headers].filter(([name]) => !BY_CHANCE.has(name)).join("; ");
     this.answers.push(`${method} ${path} ${response.status} ${told} ${text}`);
     return { status: response.status, headers: response.headers, text };
   }
@@ -213,6 +219,7 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
   const { store, environment, log } = given;
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
+  const knownAgents = new KnownAgents(environment.now);
   const commits = new TeamCommits(store);
   const deletions = createDeletionStore(store, commits, environment.now);
   const worker = new Worker({
@@ -228,13 +235,15 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
   const app = createApp({
     ...given,
     region: "eu",
-    runs: createRunStore(store, rateCards),
+    runs: createRunStore(store, rateCards, knownAgents),
+    scores: createScoreStore(store),
+    families: createFamilyStore(store),
     teams: createTeamStore(store, environment, "eu", () => given.credentials.forget()),
     auditLog: createAuditLogStore(store),
     runList: createRunListStore(store),
     spend: createSpendStore(store),
     usage: createUsageStore(store),
-    agents: createAgentStore(store),
+    agents: createAgentStore(store, knownAgents),
     rateCards,
     reprices,
     deletions,

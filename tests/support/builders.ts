@@ -40,3 +40,13 @@ export function aFinish(fields: Record<string, unknown> = {}) {
 export function aHeartbeat(n: number, fields: Record<string, unknown> = {}) {
   return { id: runId(n), agent: "nightly", ...fields };
 }
+
+/** Score id number `n`. */
+export function scoreId(n: number): string {
+  return `scr_eu_${n.toString(16).padStart(32, "0")}`;
+}
+
+/** A body of `POST /v1/runs/{id}/scores`. */
+export function aScore(n: number, fields: Record<string, unknown> = {}) {
+  return { id: scoreId(n), name: "quality", value: n / 8, ...fields };
+}

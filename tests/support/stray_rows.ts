@@ -87,6 +87,7 @@ function isStray(run: StoredRun, { key }: Row, held: ReadonlySet<string>): boole
   const { removed = 0, batches = 0, sealed = 0 } = run.ledger ?? {};
   if (kind === "page") return Number(number) >= sealed;
   if (kind === "removed") return removed === 0;
+  if (kind === "score") return run.ledger?.scores === undefined;
   return Number(number) < removed || Number(number) >= batches;
 }
 

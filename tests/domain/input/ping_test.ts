@@ -82,6 +82,7 @@ Deno.test("decisions, section 3: every parameter reaches the heartbeat's field o
     metadata: undefined,
     customerId: undefined,
     feature: undefined,
+    trace: undefined,
     output: undefined,
   });
 });

@@ -15,6 +15,9 @@ const NOON = Date.UTC(2026, 0, 31, 12);
 const opening: Opening = { kind: "run", agent: "a", startedAt: NOON, receivedAt: NOON };
 const closing: Closing = { status: "success", finishedAt: NOON + 9, receivedAt: NOON + 10 };
 
+/** What a run may have besides its parts. */
+const NOTHING = { batches: [], addedScores: [], processing: null };
+
 function record(parts: Partial<StoredRun["parts"]>, more: Partial<StoredRun> = {}) {
   const joined = { opening: null, closing: null, ...parts };
   const head = {
@@ -28,7 +31,7 @@ function record(parts: Partial<StoredRun["parts"]>, more: Partial<StoredRun> = {
   };
   // As the pipeline leaves it once it has seen everything.
   const summary = summarize(head, null);
-  return assemble(ID, { batches: [], payload: "whole", summary, processing: null, ...head });
+  return assemble(ID, { ...NOTHING, payload: "whole", summary, ...head });
 }
 
 function batch(receivedAt: number) {
@@ -121,7 +124,7 @@ Deno.test("decision 17: the cost is final once the close and everything else is 
   });
   const cost = (now: ReturnType<typeof head>, summary: RunSummary | null) => {
     const { state, revision } =
-      assemble(ID, { ...now, batches: [], payload: "whole", summary, processing: null }).cost;
+      assemble(ID, { ...now, ...NOTHING, payload: "whole", summary }).cost;
     return [state, revision];
   };
   const open = summarize(head(1, false), null);

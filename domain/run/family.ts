@@ -1,0 +1,26 @@
+/**
+ * The runs that a run started, and those that they started.
+ *
+ * @module
+ */
+import type { Team } from "../credentials.ts";
+import type { Picodollars } from "../money/money.ts";
+import type { RunId } from "./ids.ts";
+
+/** What is known of a run's children and of all its descendants. */
+export interface RunFamily {
+  /** Its children, the latest start first; not more than `CHILDREN_MAX` of them. */
+  readonly children: readonly RunId[];
+  /** Whether there are more children. */
+  readonly hasMore: boolean;
+  /** What all descendants cost that were looked at, each once, as far as they are summed up. */
+  readonly cost: Picodollars;
+  /** Whether there are more descendants, beyond `DESCENDANTS`, whose cost is not in it. */
+  readonly isCut: boolean;
+}
+
+/** Reads families. Its method rejects with `StorageUnavailable` when the store fails. */
+export interface FamilyStore {
+  /** Which runs of the team a run started, as far as they are summed up. */
+  of(team: Team, id: RunId): Promise<RunFamily>;
+}

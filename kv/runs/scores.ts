@@ -1,0 +1,75 @@
+/**
+ * Scores in the store: a row each, counted by the run's ledger.
+ *
+ * @module
+ */
+import type { Team, TeamId } from "../../domain/credentials.ts";
+import { StorageUnavailable } from "../../domain/errors.ts";
+import { DELETED } from "../../domain/run/decide.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import type { EventLedger } from "../../domain/run/ledger.ts";
+import {
+  type AddedScore,
+  decideScore,
+  inOrder,
+  type ScoreOutcome,
+  type ScoreRequest,
+  type ScoreStore,
+} from "../../domain/run/scores.ts";
+import { inTime } from "../deadline.ts";
+import { keys } from "../keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+import { getMany, listRows, type Store } from "../store.ts";
+import { dirtyName } from "../writer/dirty_mark.ts";
+import { ledgerOf, tombstoneOf } from "./tombstone.ts";
+
+/** Creates the store of scores. */
+export function createScoreStore(store: Store): ScoreStore {
+  return {
+    add(team, id, request, receivedAt) {
+      const name = dirtyName(team.id, id);
+      const add = () => addScore(store, team, id, request, receivedAt);
+      return inTime(store.runTurns.take(name, add), store.deadlines);
+    },
+  };
+}
+
+/** Reads the scores that were added to a run, in order of arrival. */
+export async function readScores(
+  store: Store,
+  team: TeamId,
+  id: RunId,
+  { scores }: Pick<EventLedger, "scores">,
+): Promise<AddedScore[]> {
+  if (scores === undefined) return [];
+  const rows = await listRows<AddedScore>(store, { prefix: keys.scores(team, id) });
+  return inOrder(rows.map(({ value }) => value));
+}
+
+/** Reads, decides and commits until the decision holds. */
+async function addScore(
+  store: Store,
+  team: Team,
+  id: RunId,
+  request: ScoreRequest,
+  receivedAt: number,
+): Promise<ScoreOutcome> {
+  const key = keys.score(team.id, id, request.id);
+  const ledgerKey = keys.ledger(team.id, id);
+  for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+    const [stored, entry] = await getMany(store, [key, ledgerKey]);
+    if (tombstoneOf([entry?.value]) !== null) return DELETED;
+    const known = (stored?.value ?? null) as AddedScore | null;
+    const { outcome, ledger } = decideScore(ledgerOf(entry?.value), known, request, receivedAt);
+    if (outcome.kind !== "stored" || ledger === undefined) return outcome;
+    const committed = await store.writer.commit({
+      team: team.id,
+      // Every score changes the ledger, so its version says that this one is still new.
+      checks: [{ key: ledgerKey, versionstamp: entry?.versionstamp ?? null }],
+      sets: [{ key, value: outcome.score }, { key: ledgerKey, value: ledger }],
+      dirty: [{ lane: "open", name: dirtyName(team.id, id) }],
+    });
+    if (committed !== null) return outcome;
+  }
+  throw new StorageUnavailable("Cannot add a score: other writers were always first");
+}

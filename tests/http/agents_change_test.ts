@@ -1,0 +1,200 @@
+/** `PATCH /v1/agents/{slug}`: names, notes, the archive and the cap. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { auditStore } from "../../kv/audit/audit.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
+import { Harness } from "../support/harness.ts";
+
+const CAP = 10;
+
+function patch(h: Harness, agent: string, body: unknown, key = h.key) {
+  return h.request("PATCH", `/v1/agents/${encodeURIComponent(agent)}`, { body, key });
+}
+
+function beat(h: Harness, agent: string) {
+  return h.post("/v1/heartbeats", { agent });
+}
+
+/** Agents `agent-0` and so on. */
+async function fill(h: Harness, count: number): Promise<void> {
+  for (let n = 0; n < count; n++) assertEquals((await beat(h, `agent-${n}`)).status, 202);
+}
+
+async function slugsOf(h: Harness, query: string): Promise<string[]> {
+  const { agents } = (await h.getSettled(`/v1/agents?${query}`)).json;
+  return agents.map(({ agent }: { agent: string }) => agent);
+}
+
+async function isExact(h: Harness): Promise<void> {
+  await h.worker.idle();
+  assertEquals((await auditStore(h.store, { pauseMs: 0 })).differences, []);
+}
+
+Deno.test("agents: a new name keeps the slug and all history, and can be taken back", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/heartbeats", aHeartbeat(1));
+  await h.worker.idle();
+  const before = (await h.get("/v1/agents/nightly")).json;
+  assertEquals([before.name, before.notes, before.archived], ["nightly", null, false]);
+  const words = { name: "Nightly backup 🌙", notes: "Ask Ada.\nRuns at 02:00." };
+  const named = await patch(h, "nightly", words);
+  assertEquals([named.status, named.json], [200, { ...before, ...words }]);
+  assertEquals((await h.get("/v1/agents/nightly")).json, named.json);
+  // What is not sent, or null, stays.
+  const again = await patch(h, "nightly", { name: null });
+  assertEquals(again.text, named.text);
+  await h.post("/v1/heartbeats", aHeartbeat(2));
+  const later = (await h.getSettled("/v1/agents/nightly")).json;
+  assertEquals([later.name, later.runs, later.last_run_id], [words.name, 2, runId(2)]);
+  assertEquals((await h.get("/v1/agents")).json.agents, [later]);
+  const back = (await patch(h, "nightly", { name: "", notes: "" })).json;
+  assertEquals([back.name, back.notes], ["nightly", null]);
+  await isExact(h);
+});
+
+Deno.test("agents: an archived one is hidden from the list, frees its place, and keeps its runs", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  await fill(h, CAP);
+  assertEquals((await beat(h, "new")).status, 403);
+  await h.worker.idle();
+  const { status, json } = await patch(h, "agent-3", { archived: true, notes: "retired" });
+  assertEquals([status, json.archived, json.runs, json.notes], [200, true, 1, "retired"]);
+  assertEquals((await h.get("/v1/agents/agent-3")).json, json);
+  assertEquals((await beat(h, "new")).status, 202);
+  assertEquals((await beat(h, "newer")).status, 403);
+  assert(!(await slugsOf(h, "sort=agent")).includes("agent-3"));
+  assert(!(await slugsOf(h, "sort=last_seen")).includes("agent-3"));
+  for (const sort of ["agent", "last_seen"]) {
+    const all = await slugsOf(h, `sort=${sort}&archived=true`);
+    assertEquals(all.toSorted(), [...await slugsOf(h, "sort=agent"), "agent-3"].toSorted());
+  }
+  // Again changes nothing, and its words can still be changed.
+  assertEquals((await patch(h, "agent-3", { archived: true })).json, json);
+  assertEquals((await patch(h, "agent-3", { name: "Old" })).json, { ...json, name: "Old" });
+  await isExact(h);
+});
+
+Deno.test("agents: pages with the archived among them hold each once, in the order of bytes", async () => {
+  await using h = await Harness.open();
+  const order = ["Z", "a", "a b", "b", "\u00e9", "\uff5e", "🦉", "🦉a"];
+  for (const agent of order) {
+    await beat(h, agent);
+    // So that the order of slugs is the order of sights, too.
+    h.nowMs -= 1;
+  }
+  for (const agent of ["a", "🦉", "b"]) await patch(h, agent, { archived: true });
+  await h.worker.idle();
+  for (const sort of ["agent", "last_seen"]) {
+    for (let limit = 1; limit <= order.length + 1; limit++) {
+      const found: string[] = [];
+      let cursor: string | null = "";
+      while (cursor !== null) {
+        const path: string =
+          `/v1/agents?archived=true&sort=${sort}&limit=${limit}&cursor=${cursor}`;
+        const { json } = await h.get(path);
+        found.push(...json.agents.map(({ agent }: { agent: string }) => agent));
+        ({ cursor } = json);
+      }
+      assertEquals(found, order, `${sort} by ${limit}`);
+    }
+  }
+  const used = order.filter((agent) => !["a", "🦉", "b"].includes(agent));
+  assertEquals(await slugsOf(h, "sort=agent&limit=1000"), used);
+});
+
+Deno.test("agents: an archived one that sends again comes back with its words, where the cap allows", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  await fill(h, CAP);
+  const first = (await h.getSettled("/v1/agents/agent-1")).json.first_seen;
+  h.nowMs += 1_000;
+  await patch(h, "agent-1", { archived: true, name: "One" });
+  for (
+    const call of [
+      () => h.post("/v1/runs", aRun(1, { agent: "agent-1" })),
+      () => beat(h, "agent-2"),
+    ]
+  ) assertEquals((await call()).status, 202);
+  const back = (await h.getSettled("/v1/agents/agent-1")).json;
+  assertEquals([back.archived, back.name, back.runs], [false, "One", 2]);
+  assertEquals(back.first_seen, first);
+  await patch(h, "agent-1", { archived: true });
+  assertEquals((await beat(h, "in its place")).status, 202);
+  const before = await h.dump();
+  for (
+    const refuse of [
+      () => beat(h, "agent-1"),
+      () => h.post("/v1/runs", aRun(9, { agent: "agent-1" })),
+    ]
+  ) {
+    const { status, json } = await refuse();
+    assertEquals([status, json.error, json.field], [403, "agent_cap_reached", "agent"]);
+    assertStringIncludes(json.message, "archived");
+  }
+  const { status, json } = await patch(h, "agent-1", { archived: false });
+  assertEquals([status, json.error], [403, "agent_cap_reached"]);
+  assertEquals(await h.dump(), before, "a refusal stores nothing");
+  await patch(h, "agent-5", { archived: true });
+  assertEquals((await patch(h, "agent-1", { archived: false })).json.archived, false);
+  await isExact(h);
+});
+
+Deno.test("agents: retries and calls that name no agent bring nobody back", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await patch(h, "researcher", { archived: true });
+  assertEquals((await h.post("/v1/runs", aRun(1))).status, 200);
+  const path = `/v1/runs/${runId(1)}`;
+  assertEquals((await h.post(`${path}/events`, { events: [anEvent(1)] })).status, 202);
+  assertEquals((await h.post(`${path}/finish`, aFinish())).status, 202);
+  assertEquals((await h.getSettled("/v1/agents/researcher")).json.archived, true);
+  await isExact(h);
+});
+
+Deno.test("agents: of many at once that want the last place, new or archived, one gets it", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  await fill(h, CAP);
+  for (const n of [1, 2, 3]) {
+    await patch(h, `agent-${n}`, { archived: true });
+    if (n < 3) assertEquals((await beat(h, `filler-${n}`)).status, 202);
+  }
+  const answers = await Promise.all([
+    ...[1, 2, 3].map((n) => beat(h, `agent-${n}`)),
+    ...[1, 2, 3].map((n) => patch(h, `agent-${n}`, { archived: false })),
+    ...["x", "y", "z"].map((agent) => beat(h, agent)),
+  ]);
+  const used = await slugsOf(h, "sort=agent");
+  assertEquals(used.length, CAP);
+  const refused = answers.filter(({ status }) => status === 403);
+  assert(refused.length >= 7, `${refused.length} were refused`);
+  assert(refused.every(({ json }) => json.error === "agent_cap_reached"));
+  await isExact(h);
+});
+
+Deno.test("agents: archiving and sending at once always end in a count that is right", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  await fill(h, CAP);
+  for (let round = 0; round < 10; round++) {
+    await Promise.all(
+      Array.from({ length: CAP }, (_, n) => [
+        patch(h, `agent-${n}`, { archived: (round + n) % 2 === 0 }),
+        beat(h, `agent-${n}`),
+        beat(h, `agent-${(n + round) % CAP}`),
+      ]).flat(),
+    );
+    await isExact(h);
+  }
+});
+
+Deno.test("agents: changing one needs the scope admin, and never changes another team's", async () => {
+  await using h = await Harness.open();
+  const other = await h.addTeam("business");
+  await beat(h, "nightly");
+  await h.post("/v1/heartbeats", { agent: "nightly" }, other);
+  const weak = await h.addKey({ kind: "api_key", scopes: ["ingest", "read"] });
+  const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
+  for (const [key, status] of [[weak, 403], [token, 401]] as const) {
+    assertEquals((await patch(h, "nightly", { name: "x" }, key)).status, status);
+  }
+  assertEquals((await patch(h, "nightly", { name: "x", archived: true })).status, 200);
+  const { name, archived } = (await h.get("/v1/agents/nightly", other)).json;
+  assertEquals([name, archived], ["nightly", false]);
+});

@@ -1,0 +1,200 @@
+/** `POST /v1/runs/{id}/scores`: any order, retries, races, and runs that are gone. */
+import { assert, assertEquals } from "@std/assert";
+import { ADDED_SCORES_MAX } from "../../domain/limits.ts";
+import { auditStore } from "../../kv/audit/audit.ts";
+import { aFinish, anEvent, aRun, aScore, at, events, runId, scoreId } from "../support/builders.ts";
+import { type Answer, Harness } from "../support/harness.ts";
+import { assertClean } from "../support/stray_rows.ts";
+
+const RUN = `/v1/runs/${runId(1)}`;
+const PATH = `${RUN}/scores`;
+const DAY_MS = 86_400_000;
+
+/** The score number `n` as the record of its run shows it. */
+function shown(n: number, fields: Record<string, unknown> = {}) {
+  const { id, name, value } = aScore(n);
+  return { name, value, source: "api", id, received_at: at(), ...fields };
+}
+
+Deno.test("scores: 202 first, 200 and the same bytes on a retry, 409 when it says something else", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const before = await h.usage();
+  const first = await h.post(PATH, aScore(1, { source: "review" }));
+  assertEquals([first.status, first.headers.get("idempotent-replayed")], [202, null]);
+  const { id, name, value } = aScore(1);
+  const stored = { id, run_id: runId(1), name, value, source: "review", received_at: at() };
+  assertEquals(first.json, stored);
+  h.nowMs += 5_000;
+  for (const source of ["review", "another", undefined]) {
+    const again = await h.post(PATH, aScore(1, { source }));
+    assertEquals([again.status, again.headers.get("idempotent-replayed")], [200, "true"]);
+    assertEquals(again.text, first.text);
+  }
+  for (const [field, other] of [["name", "speed"], ["value", 7], ["value", true]] as const) {
+    const { status, json } = await h.post(PATH, aScore(1, { [field]: other }));
+    assertEquals([status, json.error, json.field], [409, "id_conflict", field]);
+  }
+  assertEquals((await h.getSettled(RUN)).json.scores, [shown(1, { source: "review" })]);
+  assertEquals(await h.usage(), before, "a score counts toward nothing");
+});
+
+Deno.test("scores: every order of a run's parts ends in one record, its own scores first", async () => {
+  await using h = await Harness.open();
+  const calls: [path: string, body: unknown][] = [
+    ["", aRun(1)],
+    ["/events", { events: [anEvent(1)] }],
+    ["/finish", aFinish({ scores: { own: true } })],
+    ["/scores", aScore(1)],
+    ["/scores", aScore(2, { name: "passed", value: false, source: "ci" })],
+  ];
+  const records: unknown[] = [];
+  for (const order of ordersOf(calls)) {
+    const { key } = await h.addTeam("business");
+    for (const [n, [path, body]] of order.entries()) {
+      const where = path === "" ? "/v1/runs" : RUN + path;
+      assertEquals((await h.post(where, body, { key })).status, 202, where);
+      // Summed up in between, too.
+      if (n === 2) await h.worker.idle();
+    }
+    const { cost, ...record } = (await h.getSettled(RUN, { key })).json;
+    assertEquals(cost.state, "final");
+    records.push(record);
+  }
+  assertEquals((records[0] as { scores: unknown }).scores, [
+    { name: "own", value: true, source: "self" },
+    shown(1),
+    shown(2, { name: "passed", value: false, source: "ci" }),
+  ]);
+  assertEquals(records, Array(records.length).fill(records[0]));
+  await assertClean(h.store);
+});
+
+Deno.test("scores: a score changes no cost and makes none pending, but moves updated_at", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await h.post(`${RUN}/finish`, aFinish());
+  const before = (await h.getSettled(RUN)).json;
+  h.nowMs += 1_000;
+  await h.worker.stop();
+  await h.post(PATH, aScore(1));
+  const after = (await h.get(RUN)).json;
+  assertEquals(after.cost, before.cost);
+  assertEquals([before.updated_at, after.updated_at], [at(), at(1_000)]);
+  await h.restart();
+  assertEquals((await h.getSettled("/v1/runs?has=late")).json.runs, []);
+});
+
+Deno.test("scores: one alone is a run that is not open yet, and goes after 7 days", async () => {
+  await using h = await Harness.open();
+  await h.post(PATH, aScore(1));
+  await h.worker.idle();
+  const { status, flags, scores, received_at } = (await h.get(RUN)).json;
+  assertEquals([status, flags, received_at], ["running", ["no_opening"], at()]);
+  assertEquals(scores, [shown(1)]);
+  assertEquals((await h.get("/v1/runs?has=orphan")).json.runs.length, 1);
+  await assertClean(h.store);
+  h.nowMs += 7 * DAY_MS;
+  await h.sweep.sweepIfDue();
+  assertEquals((await h.get(RUN)).status, 200, "a moment too early");
+  h.nowMs += DAY_MS;
+  await h.sweep.sweepIfDue();
+  assertEquals((await h.get(RUN)).status, 404);
+  await assertClean(h.store);
+});
+
+Deno.test("scores: they stay when payloads go by age, and go with the record", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  await h.post("/v1/runs", aRun(1, { goal: "to be removed" }));
+  await h.post(`${RUN}/events`, { events: events(1, 3) });
+  await h.post(`${RUN}/finish`, aFinish());
+  await h.post(PATH, aScore(1));
+  await h.worker.idle();
+  h.nowMs += 8 * DAY_MS;
+  await h.sweep.sweepIfDue();
+  const kept = (await h.get(RUN)).json;
+  assertEquals([kept.payload, kept.goal, kept.scores], ["removed", null, [shown(1)]]);
+  assertEquals((await h.post(PATH, aScore(1))).status, 200);
+  h.nowMs += 25 * DAY_MS;
+  await h.sweep.sweepIfDue();
+  assertEquals((await h.get(RUN)).status, 404);
+  await assertClean(h.store);
+});
+
+Deno.test("scores: a deleted run refuses them, and nothing of them is left", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  for (let n = 1; n <= 3; n++) await h.post(PATH, aScore(n));
+  await h.worker.idle();
+  assertEquals((await h.request("DELETE", RUN)).status, 200);
+  for (const n of [1, 4]) {
+    const { status, json } = await h.post(PATH, aScore(n));
+    assertEquals([status, json.error, json.field], [409, "id_conflict", "id"]);
+  }
+  assertEquals((await h.get(RUN)).status, 404);
+  await h.worker.idle();
+  await assertClean(h.store);
+});
+
+Deno.test("scores: of many at once, beside events of the run, none is lost and none passes the most", async () => {
+  await using h = await Harness.open();
+  const numbers = Array.from({ length: ADDED_SCORES_MAX + 20 }, (_, n) => n + 1);
+  const answers: Answer[] = [];
+  for (let at = 0; at < numbers.length; at += 44) {
+    const calls = numbers.slice(at, at + 44).flatMap((n) => [
+      h.post(PATH, aScore(n)),
+      ...n % 10 === 0 ? [h.post(`${RUN}/events`, { events: [anEvent(n)] })] : [],
+      ...n % 50 === 0 ? [h.post(PATH, aScore(n))] : [],
+    ]);
+    answers.push(...await Promise.all(calls));
+  }
+  const count = (status: number) => answers.filter((each) => each.status === status).length;
+  assertEquals(count(202), ADDED_SCORES_MAX + 22);
+  const refused = answers.filter(({ status }) => status === 403);
+  assert(refused.length >= 20);
+  assert(refused.every(({ json }) => json.error === "score_cap_reached"));
+  const { scores, usage } = (await h.getSettled(RUN)).json;
+  assertEquals([scores.length, usage.events], [ADDED_SCORES_MAX, 22]);
+  // What is stored is known for ever, also when there is room for nothing else.
+  const known = aScore(Number.parseInt(scores[0].id.slice(-4), 16));
+  assertEquals((await h.post(PATH, known)).status, 200);
+  assertEquals((await auditStore(h.store, { pauseMs: 0 })).differences, []);
+  await assertClean(h.store);
+});
+
+Deno.test("scores: the audit finds one that is lost, and one that nobody counted", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await h.post(PATH, aScore(1));
+  await h.post(PATH, aScore(2));
+  await h.worker.idle();
+  const key = ["events", runId(1), h.team.id, "score", scoreId(1)];
+  const { value } = await h.store.reader.get(key);
+  const differences = async () => {
+    const found = (await auditStore(h.store, { pauseMs: 0 })).differences;
+    return found.map(({ what, expected }) => `${what} ${expected}`);
+  };
+  await h.store.writer.commit({ deletes: [key] });
+  assertEquals(await differences(), [`scores of ${runId(1)} scores 1`]);
+  const another = ["events", runId(1), h.team.id, "score", scoreId(3)];
+  await h.store.writer.commit({ sets: [{ key, value }, { key: another, value }] });
+  assertEquals(await differences(), [`scores of ${runId(1)} scores 3`]);
+});
+
+Deno.test("scores: one id names another score in each run, and in each team", async () => {
+  await using h = await Harness.open();
+  const other = await h.addTeam("team");
+  const post = (n: number, value: number, key = h.key) =>
+    h.post(`/v1/runs/${runId(n)}/scores`, aScore(1, { value }), { key });
+  assertEquals((await post(1, 1)).status, 202);
+  assertEquals((await post(2, 2)).status, 202);
+  assertEquals((await post(1, 3, other.key)).status, 202);
+  const valueOf = async (n: number, key = h.key) =>
+    (await h.get(`/v1/runs/${runId(n)}`, { key })).json.scores[0].value;
+  assertEquals([await valueOf(1), await valueOf(2), await valueOf(1, other.key)], [1, 2, 3]);
+});
+
+function ordersOf<T>(items: readonly T[]): T[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item, i) => ordersOf(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
+}
