@@ -10,6 +10,8 @@ import type {
   OpenRequest,
   Outcome,
 } from "./run/decide.ts";
+
+import type { AuditEntry } from "./teams/audit_log.ts";
 import type { CredentialRecord, Grant, Principal, Team, TeamId } from "./credentials.ts";
 import type { RunEvent } from "./run/event.ts";
 import type { Picodollars } from "./money/money.ts";
@@ -146,8 +148,17 @@ export interface AgentStore {
   read(team: Team, slug: string): Promise<AgentRecord | null>;
   /** Lists a page, or says why not in this order. */
   list(team: Team, query: AgentsQuery): Promise<Parsed<AgentPage>>;
-  /** Changes one, or says why not; null when the team has none of that slug. */
-  change(team: Team, slug: string, patch: AgentPatch): Promise<Parsed<AgentRecord> | null>;
+  /**
+   * Changes one, or says why not; null when the team has none of that slug.
+   *
+   * @param made identifier of the credential that does it, and when, for the audit log
+   */
+  change(
+    team: Team,
+    slug: string,
+    patch: AgentPatch,
+    made: Pick<AuditEntry, "at"> & { readonly by: string },
+  ): Promise<Parsed<AgentRecord> | null>;
 }
 
 /** What a new credential is. */

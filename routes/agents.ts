@@ -40,13 +40,15 @@ export function getAgent({ agents }: AppDeps): Handle {
   };
 }
 
-export function patchAgent({ agents }: AppDeps): Handle {
+export function patchAgent({ agents, environment }: AppDeps): Handle {
   return async (c) => {
     const patch = parseAgentPatch(c.get("body"));
     if (!patch.ok) return fail(c, patch.problem);
     const slug = lastPartOf(c);
+    const { team, credentialId } = c.get("principal");
+    const made = { by: credentialId, at: environment.now() };
     const changed = isName(slug, AGENT_CHARS_MAX)
-      ? await agents.change(c.get("principal").team, slug, patch.value)
+      ? await agents.change(team, slug, patch.value, made)
       : null;
     if (changed === null) return fail(c, NO_SUCH_AGENT);
     if (!changed.ok) return fail(c, changed.problem);

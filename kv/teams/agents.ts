@@ -48,8 +48,7 @@ export function createAgentStore(
   known: KnownAgents = new KnownAgents(),
 ): AgentStore {
   return {
-    change: (team, slug, patch) =>
-      inTime(changeAgent(store, known, team, slug, patch), store.deadlines),
+    change: (...asked) => inTime(changeAgent(store, known, ...asked), store.deadlines),
     read: (team, slug) => inTime(readAgent(store, team, slug), store.deadlines),
     async list(team, query) {
       if (query.sort === "agent") {

@@ -6,6 +6,8 @@
 import type { Team } from "../../domain/credentials.ts";
 import { type Parsed, StorageUnavailable } from "../../domain/errors.ts";
 import { type AgentPatch, patchWords } from "../../domain/run/agent_change.ts";
+import type { AgentStore } from "../../domain/ports.ts";
+import { differenceOf } from "../../domain/teams/audit_log.ts";
 import type { AgentActivity, AgentRecord } from "../../domain/run/agents.ts";
 import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
@@ -20,7 +22,11 @@ import {
   useAgent,
   versionsOf,
 } from "./agent_rows.ts";
+import { auditRows } from "./audit_log.ts";
 import type { KnownAgents } from "./known_agents.ts";
+
+/** Who changes an agent, and when. */
+type Made = Parameters<AgentStore["change"]>[3];
 
 /** Changes an agent until nobody else is faster; null when the team has none of that slug. */
 export async function changeAgent(
@@ -29,6 +35,7 @@ export async function changeAgent(
   team: Team,
   slug: string,
   patch: AgentPatch,
+  made: Made,
 ): Promise<Parsed<AgentRecord> | null> {
   const wanted = [...agentKeys(team.id, slug), keys.agentActivity(team.id, slug)];
   for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
@@ -40,18 +47,34 @@ export async function changeAgent(
     const isArchived = rows.used === null;
     const archived = patch.archived ?? isArchived;
     const record = recordOf(slug, after, activity?.value, archived);
-    const isSame = archived === isArchived && after.name === before.name &&
-      after.notes === before.notes;
-    if (isSame) return { ok: true, value: record };
+    const details = differenceOf(
+      wordsOf(slug, before, isArchived),
+      wordsOf(slug, after, archived),
+    );
+    if (details === null) return { ok: true, value: record };
     const write = writeOf(team, slug, rows, after, archived);
     if ("code" in write) return { ok: false, problem: write };
-    const version = await store.writer.commit({ ...write, team: team.id });
+    const logged = auditRows({
+      at: made.at,
+      team: team.id,
+      actor: made.by,
+      action: "agent.changed",
+      target: slug,
+      details,
+    });
+    const sets = [...write.sets ?? [], ...logged];
+    const version = await store.writer.commit({ ...write, sets, team: team.id });
     if (version === null) continue;
     // Nobody here may take it for in use any more.
     if (archived && !isArchived) known.saw(team.id, version, known.now());
     return { ok: true, value: record };
   }
   throw new StorageUnavailable("Cannot change an agent: other writers were always first");
+}
+
+/** What can be changed of an agent, as answers show it. */
+function wordsOf(slug: string, { name, notes }: StoredAgent, archived: boolean) {
+  return { name: name ?? slug, notes: notes ?? null, archived };
 }
 
 /** Joins what is stored of an agent. */

@@ -32,6 +32,10 @@ Deno.test("every kind of change is in the log once, newest first, with the crede
   await h.post("/v1/runs", aRun(1, { customer_id: "acme" }));
   const calls: (readonly [() => Promise<Answer>, string])[] = [
     [() => h.request("PUT", "/v1/rate-card", { ...as, body: PRICE }), "rate.put"],
+    [
+      () => h.request("PATCH", "/v1/agents/researcher", { ...as, body: { name: "Backup" } }),
+      "agent.changed",
+    ],
     [() => h.request("DELETE", `/v1/runs/${runId(1)}`, as), "run.deleted"],
     [() => h.request("DELETE", "/v1/customers/acme", as), "customer.deleted"],
     [
@@ -48,7 +52,7 @@ Deno.test("every kind of change is in the log once, newest first, with the crede
     assertEquals([latest?.at, latest?.team], [new Date(h.nowMs).toISOString(), h.team.id]);
     // Said again it changes nothing, and nothing is added.
     const before = (await actionsOf(h)).length;
-    if (action === "rate.put" || action === "run.deleted") {
+    if (action === "rate.put" || action === "agent.changed" || action === "run.deleted") {
       await call();
       assertEquals((await actionsOf(h)).length, before, action);
     }

@@ -28,7 +28,8 @@ class Process {
   }
 }
 
-const archive = (process: Process) => process.agents.change(TEAM, "a", archived);
+const MADE = { by: "key_1", at: 0 };
+const archive = (process: Process) => process.agents.change(TEAM, "a", archived, MADE);
 const archived = { archived: true, name: undefined, notes: undefined };
 
 Deno.test("known agents: an archive is noticed at once here and within 10 seconds elsewhere", async () => {
@@ -104,7 +105,7 @@ Deno.test("known agents: two processes that want the last place at once, one fro
     open(there.runs, 21, { agent: "new" }, team),
     open(there.runs, 22, { agent: "a" }, team),
     open(here.runs, 23, { agent: "newer" }, team),
-    there.agents.change(team, "a", { ...archived, archived: false }),
+    there.agents.change(team, "a", { ...archived, archived: false }, MADE),
   ]);
   const kinds = outcomes.slice(0, 4).map((outcome) => outcome && "kind" in outcome && outcome.kind);
   assertEquals(kinds.filter((kind) => kind === "refused").length >= 2, true, kinds.join());
