@@ -1,5 +1,7 @@
 /** `PATCH /v1/agents/{slug}`: names, notes, the archive and the cap. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { AGENT_NOTES_CHARS_MAX, ARCHIVED_AGENTS_MAX } from "../../domain/limits.ts";
+import { archiveRefusal } from "../../domain/run/agent_change.ts";
 import { auditStore } from "../../kv/audit/audit.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
@@ -49,6 +51,21 @@ Deno.test("agents: a new name keeps the slug and all history, and can be taken b
   const back = (await patch(h, "nightly", { name: "", notes: "" })).json;
   assertEquals([back.name, back.notes], ["nightly", null]);
   await isExact(h);
+});
+
+Deno.test("agents: notes at the limit are kept, beyond it refused", async () => {
+  await using h = await Harness.open();
+  await beat(h, "a");
+  await h.worker.idle();
+  const notes = "ü".repeat(AGENT_NOTES_CHARS_MAX);
+  const refused = await patch(h, "a", { notes: notes + "!" });
+  assertEquals([refused.status, refused.json.field], [400, "notes"]);
+  assertEquals((await patch(h, "a", { notes })).json.notes, notes);
+});
+
+Deno.test("agents: only so many can be archived", () => {
+  assertEquals(archiveRefusal(ARCHIVED_AGENTS_MAX - 1), null);
+  assertEquals(archiveRefusal(ARCHIVED_AGENTS_MAX)?.code, "agent_cap_reached");
 });
 
 Deno.test("agents: an archived one is hidden from the list, frees its place, and keeps its runs", async () => {

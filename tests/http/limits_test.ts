@@ -296,8 +296,27 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "OWN_RATE_MAX",
     "OWN_LIMIT_MAX",
   ];
+  /** In `scores_test.ts`, `links_test.ts` and `agents_change_test.ts`. */
+  const ofRuns = [
+    "ADDED_SCORES_MAX",
+    "SCORE_SOURCE_CHARS_MAX",
+    "CHILDREN_MAX",
+    "DESCENDANTS",
+    "AGENT_NOTES_CHARS_MAX",
+    "ARCHIVED_AGENTS_MAX",
+  ];
+  /** In `changes_test.ts`, `live_test.ts`, `live_stream_test.ts` and `bad_requests/bad_feed.jsonl`. */
+  const ofFeeds = [
+    "CHANGES_PER_PAGE",
+    "CHANGES_WAIT_SECONDS_MAX",
+    "FINAL_WAIT_SECONDS",
+    "LISTENERS_MAX",
+    "LIVE_BUFFER_BYTES_MAX",
+    "LIVE_CHANGES_BEHIND_MAX",
+    "LIVE_KEEP_ALIVE_MS",
+  ];
   const here = EDGES.map(({ limit }) => limit);
-  const lists = [here, told, elsewhere, ofRates, ofRequests, ofTeams];
+  const lists = [here, told, elsewhere, ofRates, ofRequests, ofTeams, ofRuns, ofFeeds];
   const covered: Set<string> = new Set(lists.flat());
   const missing = Object.keys(limits).filter((name) => !covered.has(name));
   assertEquals(missing, []);

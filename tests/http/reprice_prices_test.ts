@@ -19,9 +19,9 @@ import {
   spent,
 } from "../support/reprice.ts";
 
-/** Whether a line of a dump is a job, or the version of a team's jobs. */
+/** Whether a line of a dump is a job, the version of a team's jobs, or the entry that tells of one. */
 function isJob(line: string): boolean {
-  return /^\[\s*"reprice"/.test(line);
+  return /^\[\s*"(reprice|audit_log)"/.test(line);
 }
 
 function isNoJob(line: string): boolean {

@@ -1,6 +1,6 @@
 /** `POST /v1/runs/{id}/scores`: any order, retries, races, and runs that are gone. */
 import { assert, assertEquals } from "@std/assert";
-import { ADDED_SCORES_MAX } from "../../domain/limits.ts";
+import { ADDED_SCORES_MAX, SCORE_SOURCE_CHARS_MAX } from "../../domain/limits.ts";
 import { auditStore } from "../../kv/audit/audit.ts";
 import { aFinish, anEvent, aRun, aScore, at, events, runId, scoreId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
@@ -15,6 +15,16 @@ function shown(n: number, fields: Record<string, unknown> = {}) {
   const { id, name, value } = aScore(n);
   return { name, value, source: "api", id, received_at: at(), ...fields };
 }
+
+Deno.test("scores: a source at the limit is kept, beyond it refused", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const source = "s".repeat(SCORE_SOURCE_CHARS_MAX);
+  const refused = await h.post(PATH, aScore(1, { source: source + "s" }));
+  assertEquals([refused.status, refused.json.field], [400, "source"]);
+  const taken = await h.post(PATH, aScore(1, { source }));
+  assertEquals([taken.status, taken.json.source], [202, source]);
+});
 
 Deno.test("scores: 202 first, 200 and the same bytes on a retry, 409 when it says something else", async () => {
   await using h = await Harness.open();
