@@ -43,7 +43,7 @@ Deno.test("a dry run changes no key but those of its jobs", async () => {
   const dry = await reprice(h, { dry_run: true });
   assertEquals(resultOf(dry), [4, 4, 4, 0, 0.011]);
   const after = await h.dump();
-  assertEquals(after.filter(isNoJob), before);
+  assertEquals(after.filter(isNoJob), before.filter(isNoJob));
   assert(after.some(isJob));
 });
 

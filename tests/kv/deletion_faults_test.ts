@@ -1,6 +1,7 @@
 /** Deletions that are broken off anywhere end as ones that nobody disturbed, with exact receipts. */
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../domain/errors.ts";
+import type { Store } from "../../kv/store.ts";
 import { type Archive, contentsOf, DAY_MS } from "../support/archive.ts";
 import type { Fault } from "../support/fault_kv.ts";
 import { MANY, OldLedger, openArchive } from "../support/old_ledger.ts";
@@ -27,6 +28,12 @@ async function workWith(
   return commits;
 }
 
+/** What is stored, but for the names of entries of the audit log, which are made by chance. */
+async function rowsOf(store: Store): Promise<string[]> {
+  const lines = await contentsOf(store);
+  return lines.map((line) => line.replace(/^(\[ "audit_log", "\w+", \d+, )"\w+"/, "$1")).sort();
+}
+
 /** Does work undisturbed, then with each fault at each commit, and compares what is stored in the end. */
 async function assertSameEnd(
   open: () => Promise<OldLedger>,
@@ -35,7 +42,7 @@ async function assertSameEnd(
   await using undisturbed = await open();
   const commits = await workWith(undisturbed, "none", 0, (archive) => work(archive, undisturbed));
   await assertClean(undisturbed.temp.store);
-  const wanted = await contentsOf(undisturbed.temp.store);
+  const wanted = await rowsOf(undisturbed.temp.store);
   for (const fault of FAULTS) {
     for (let at = 1; at <= commits; at++) {
       const what = `commit ${at} of ${commits}: ${fault}`;
@@ -44,7 +51,7 @@ async function assertSameEnd(
       await workWith(ledger, fault, at, (archive) => work(archive, ledger));
       await assertExact(store, what);
       await work(archive, ledger);
-      assertEquals(await contentsOf(store), wanted, what);
+      assertEquals(await rowsOf(store), wanted, what);
     }
   }
   return commits;
