@@ -96,6 +96,11 @@ function quantile(values: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
 }
 
+/** With how many runs the kept file was filled; NaN when that did not come to its end. */
+async function filledWith(): Promise<number> {
+  return await Deno.readTextFile(`${kept}.runs`).then(Number, () => NaN);
+}
+
 const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
 try {
   const store = await openStore(kept ?? `${folder}/runs.kv`);
@@ -103,8 +108,13 @@ try {
   const [first] = await getMany(store, [keys.firstTeam()]);
   const team = first?.value as TeamId;
   const startMs = performance.now();
-  if ((await readPage(store, team, ALL, null, 1)).rows.length === 0) {
+  const isEmpty = (await readPage(store, team, ALL, null, 1)).rows.length === 0;
+  if (!isEmpty && await filledWith() !== count) {
+    throw new Error(`${kept} was filled with another number of runs, or not to the end: remove it`);
+  }
+  if (isEmpty) {
     await fillList(store, team, count, nowMs);
+    if (kept !== undefined) await Deno.writeTextFile(`${kept}.runs`, String(count));
     say(`runs: stored in ${number((performance.now() - startMs) / 1000)} s`);
   }
   const found = new Map<string, Found>();
