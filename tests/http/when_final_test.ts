@@ -56,6 +56,7 @@ Deno.test("settled: a run is done when its cost is final and each stage is done,
     totals: { llmCalls: 0, cost: 0n, models: [] },
     batchCount: 0,
     repricings: 0,
+    ages: {},
     summary: {
       seen: { opening: false, closing: true, batches: 0, repricings: 0 },
       revision: 1,
