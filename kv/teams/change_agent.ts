@@ -26,7 +26,7 @@ import { auditRows } from "./audit_log.ts";
 import type { KnownAgents } from "./known_agents.ts";
 
 /** Who changes an agent, and when. */
-type Made = Parameters<AgentStore["change"]>[3];
+export type Made = Parameters<AgentStore["change"]>[3];
 
 /** Changes an agent until nobody else is faster; null when the team has none of that slug. */
 export async function changeAgent(
