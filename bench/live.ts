@@ -4,7 +4,6 @@
  * The listeners are of four teams, since one may not have so many, and the opens are of the same four.
  * They listen from this process, and take whatever comes. Usage: deno task bench-live [ROUNDS] [SECONDS]
  */
-import { endAll, isInstalled } from "./children.ts";
 import { describeMachine } from "./machine.ts";
 import { type Load, wrk, type WrkResult } from "./measure.ts";
 import { untilIdle, usageOf } from "./process.ts";
@@ -13,6 +12,7 @@ import { type Side, startSide } from "./sides.ts";
 import { median, ratios, rotate } from "./stats.ts";
 import { number, table } from "./table.ts";
 import { keyOf } from "./teams.ts";
+import { endWithVerdict } from "./verdict.ts";
 
 const [rounds = 5, seconds = 5] = Deno.args.map(Number);
 const TEAMS = 4;
@@ -128,16 +128,4 @@ async function main(folder: string): Promise<boolean> {
   return isMet;
 }
 
-if (!await isInstalled("wrk", "--version")) {
-  say("wrk is not installed and makes the load: apt install wrk, or brew install wrk");
-  Deno.exit(2);
-}
-const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
-let met = false;
-try {
-  met = await main(folder);
-} finally {
-  await endAll();
-  await Deno.remove(folder, { recursive: true });
-}
-Deno.exit(met ? 0 : 1);
+await endWithVerdict(main);

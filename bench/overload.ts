@@ -7,13 +7,13 @@
 import { uuid7Hex } from "../domain/run/ids.ts";
 import { keys } from "../kv/keys.ts";
 import { openBeside } from "../kv/open.ts";
-import { endAll, isInstalled } from "./children.ts";
 import { measure, wrk } from "./measure.ts";
 import { usageOf } from "./process.ts";
 import { print, say } from "./say.ts";
 import { type Side, startSide } from "./sides.ts";
 import { number } from "./table.ts";
 import { keyOf } from "./teams.ts";
+import { endWithVerdict } from "./verdict.ts";
 
 /** Ten times as many connections as are enough for the top rate. */
 const CONNECTIONS = { enough: 256, many: 2_560 } as const;
@@ -147,16 +147,4 @@ async function main(folder: string, seconds: number): Promise<boolean> {
   return checks.every(([, , met]) => met);
 }
 
-if (!await isInstalled("wrk", "--version")) {
-  say("wrk is not installed and makes the load: apt install wrk, or brew install wrk");
-  Deno.exit(2);
-}
-const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
-let met = false;
-try {
-  met = await main(folder, Number(Deno.args[0] ?? 60));
-} finally {
-  await endAll();
-  await Deno.remove(folder, { recursive: true });
-}
-Deno.exit(met ? 0 : 1);
+await endWithVerdict((folder) => main(folder, Number(Deno.args[0] ?? 60)));

@@ -3,13 +3,13 @@
  *
  * Usage: deno task stalled
  */
-import { endAll, isInstalled } from "./children.ts";
 import { type Load, measure } from "./measure.ts";
 import { usageOf } from "./process.ts";
 import { print, say } from "./say.ts";
 import { type Side, startSide } from "./sides.ts";
 import { number } from "./table.ts";
 import { keyOf } from "./teams.ts";
+import { endWithVerdict } from "./verdict.ts";
 
 const STALLED = 3_000;
 /** The bar: 99th percentile of everybody else's calls. */
@@ -54,16 +54,4 @@ async function main(folder: string): Promise<boolean> {
   return met;
 }
 
-if (!await isInstalled("wrk", "--version")) {
-  say("wrk is not installed and makes the load: apt install wrk, or brew install wrk");
-  Deno.exit(2);
-}
-const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
-let met = false;
-try {
-  met = await main(folder);
-} finally {
-  await endAll();
-  await Deno.remove(folder, { recursive: true });
-}
-Deno.exit(met ? 0 : 1);
+await endWithVerdict(main);

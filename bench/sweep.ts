@@ -10,13 +10,14 @@ import { planOf } from "../domain/plan/tiers.ts";
 import { keys } from "../kv/keys.ts";
 import { openBeside } from "../kv/open.ts";
 import { getMany, listRows, type Store } from "../kv/store.ts";
-import { endAll, isInstalled, runScript } from "./children.ts";
+import { runScript } from "./children.ts";
 import { describeMachine } from "./machine.ts";
 import { type Load, wrk, type WrkResult } from "./measure.ts";
 import { print, say } from "./say.ts";
 import { type SideKind, startSide } from "./sides.ts";
 import { median, ratios, rotate } from "./stats.ts";
 import { number, table } from "./table.ts";
+import { endWithVerdict } from "./verdict.ts";
 
 const [runs = 20_000, rounds = 3, seconds = 5] = Deno.args.map(Number);
 const LOAD: Load = { call: "open", connections: 64, seconds };
@@ -138,16 +139,4 @@ async function main(folder: string): Promise<boolean> {
   return compared.every(isMet);
 }
 
-if (!await isInstalled("wrk", "--version")) {
-  say("wrk is not installed and makes the load: apt install wrk, or brew install wrk");
-  Deno.exit(2);
-}
-const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
-let met = false;
-try {
-  met = await main(folder);
-} finally {
-  await endAll();
-  await Deno.remove(folder, { recursive: true });
-}
-Deno.exit(met ? 0 : 1);
+await endWithVerdict(main);

@@ -10,8 +10,7 @@ import {
 } from "../../domain/limits.ts";
 import type { Operation } from "./describe.ts";
 import { idOf, instant, limitOf } from "./fields.ts";
-import { RUN_FILTERS, runRow } from "./run_list.ts";
-import { RUN } from "./runs.ts";
+import { ROW, RUN_FILTERS, runRow } from "./run_list.ts";
 
 const cursor = z.string().describe("The place of the change in the feed.");
 
@@ -59,32 +58,7 @@ export const FEED_OPERATIONS: readonly Operation[] = [
       answer: {
         changes: [{
           cursor: "YzM",
-          run: {
-            id: RUN,
-            kind: "run",
-            agent: "researcher",
-            status: "success",
-            started_at: "2026-11-21T12:00:00.000Z",
-            finished_at: "2026-11-21T12:00:09.000Z",
-            received_at: "2026-11-21T12:00:00.215Z",
-            duration_ms: 9000,
-            flags: [],
-            has: [],
-            customer_id: "acme",
-            feature: null,
-            cost_usd: 0.0013,
-            cost: { state: "final", revision: 1, unpriced_models: [], flags: [] },
-            usage: {
-              events: 1,
-              llm_calls: 1,
-              tool_calls: 0,
-              logs: 0,
-              errors: 0,
-              input_tokens: 900,
-              output_tokens: 80,
-              cached_input_tokens: 0,
-            },
-          },
+          run: ROW,
         }],
         next_cursor: "YzM",
         has_more: false,

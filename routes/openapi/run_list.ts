@@ -12,6 +12,34 @@ import { cursorOf, instant, limitOf, nextCursor, runStatus } from "./fields.ts";
 import { run } from "./run_answers.ts";
 import { RUN } from "./runs.ts";
 
+/** A row as examples show it. */
+export const ROW = {
+  id: RUN,
+  kind: "run",
+  agent: "researcher",
+  status: "success",
+  started_at: "2026-11-21T12:00:00.000Z",
+  finished_at: "2026-11-21T12:00:09.000Z",
+  received_at: "2026-11-21T12:00:00.215Z",
+  duration_ms: 9000,
+  flags: [],
+  has: [],
+  customer_id: "acme",
+  feature: null,
+  cost_usd: 0.0013,
+  cost: { state: "final", revision: 1, unpriced_models: [], flags: [] },
+  usage: {
+    events: 1,
+    llm_calls: 1,
+    tool_calls: 0,
+    logs: 0,
+    errors: 0,
+    input_tokens: 900,
+    output_tokens: 80,
+    cached_input_tokens: 0,
+  },
+};
+
 /** A run as lists show it. */
 export const runRow = run.pick({
   id: true,
@@ -96,32 +124,7 @@ export const RUN_LISTS: readonly Operation[] = [
       query: { agent: "researcher", status: "success", limit: "10" },
       status: 200,
       answer: {
-        runs: [{
-          id: RUN,
-          kind: "run",
-          agent: "researcher",
-          status: "success",
-          started_at: "2026-11-21T12:00:00.000Z",
-          finished_at: "2026-11-21T12:00:09.000Z",
-          received_at: "2026-11-21T12:00:00.215Z",
-          duration_ms: 9000,
-          flags: [],
-          has: [],
-          customer_id: "acme",
-          feature: null,
-          cost_usd: 0.0013,
-          cost: { state: "final", revision: 1, unpriced_models: [], flags: [] },
-          usage: {
-            events: 1,
-            llm_calls: 1,
-            tool_calls: 0,
-            logs: 0,
-            errors: 0,
-            input_tokens: 900,
-            output_tokens: 80,
-            cached_input_tokens: 0,
-          },
-        }],
+        runs: [ROW],
         cursor: null,
         window: { from: null, to: null, defaulted: false },
         searched_to: null,

@@ -4,6 +4,7 @@ import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../domain/limits.ts";
 import { type Operation, tagged } from "./describe.ts";
 import { cursorOf, idOf, ifNoneMatch, limitOf } from "./fields.ts";
 import { run, runCost } from "./run_answers.ts";
+import { ROW } from "./run_list.ts";
 import { RUN } from "./runs.ts";
 
 const pathFields = { id: idOf("run").describe("The run's id.") };
@@ -52,16 +53,7 @@ const RECORD = {
   cost_usd: 0.0013,
   cost: COST,
   cost_with_children_usd: 0.0013,
-  usage: {
-    events: 1,
-    llm_calls: 1,
-    tool_calls: 0,
-    logs: 0,
-    errors: 0,
-    input_tokens: 900,
-    output_tokens: 80,
-    cached_input_tokens: 0,
-  },
+  usage: ROW.usage,
   scores: [{ name: "quality", value: 0.9, source: "self" }],
   events: [EVENT],
   events_cursor: null,
