@@ -28,12 +28,16 @@ const store = await openStore(config.kv, undefined, config.queue).catch(refuseSt
 const slices = isShared(config.kv) ? new RateSlices(store) : null;
 const log = createLineLog(Deno.stdout);
 const figures = new ProcessFigures(config.region);
+const signInLink = config.dev && config.key !== null
+  ? { code: environment.random(16).toHex(), secret: config.key }
+  : null;
 const service = createService({
   store,
   environment,
   region: config.region,
   refusedSecret: config.refusedKey,
   operatorKey: config.operatorKey,
+  signInLink,
   limits: createRequestLimits(TIMERS.now, (api) => slices?.bucketsFor(api)),
   mailer: config.smtpUrl === null ? null : createMailer(config.smtpUrl),
   processFamilies: () => figures.families(),
@@ -54,7 +58,7 @@ globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
   reportUnhandled(event.reason);
 });
-announce(server.url, config, first.createdKey);
+announce(server.url, config, { createdKey: first.createdKey, signInLink });
 
 /** Says in one line why the store is of no use. */
 function refuseStore(error: unknown): never {

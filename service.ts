@@ -32,10 +32,11 @@ import { createCredentialStore } from "./kv/teams/credentials.ts";
 import { KnownAgents } from "./kv/teams/known_agents.ts";
 import { createNoticeStore } from "./kv/teams/notices.ts";
 import { createRateCardStore } from "./kv/teams/rate_cards.ts";
+import { createSessionStore } from "./kv/teams/sessions.ts";
 import { createTeamStore } from "./kv/teams/teams.ts";
 import { createUsageStore } from "./kv/teams/usage.ts";
 import { createApp } from "./routes/app.ts";
-import type { AppDeps, Facts, Figures } from "./routes/context.ts";
+import type { AppDeps, Facts, Figures, SignInLink } from "./routes/context.ts";
 
 /** What a service is made from. */
 export interface ServiceOptions {
@@ -46,6 +47,8 @@ export interface ServiceOptions {
   readonly refusedSecret: string | null;
   /** The operator's key; null or absent for no operator. */
   readonly operatorKey?: string | null;
+  /** Signs in to the dashboard from this very machine; none when absent. */
+  readonly signInLink?: SignInLink | null;
   /** What requests are counted by. */
   readonly limits: RequestLimits;
   /** Sends notices about quotas; null where no mail server is set. */
@@ -111,6 +114,8 @@ export function createService(options: ServiceOptions): Service {
     families: createFamilyStore(store),
     runList: createRunListStore(store),
     credentials,
+    sessions: createSessionStore(store, environment, operatorKey),
+    signInLink: options.signInLink ?? null,
     teams: createTeamStore(store, environment, region, () => credentials.forget()),
     auditLog: createAuditLogStore(store),
     spend: createSpendStore(store),

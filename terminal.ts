@@ -16,13 +16,23 @@ export function fatal(code: typeof EXIT[keyof typeof EXIT], lines: readonly stri
   Deno.exit(code);
 }
 
+/** What was made for whoever started the process. */
+export interface Made {
+  /** The first team's key, when this start created it. */
+  readonly createdKey: string | null;
+  /** What signs in to the dashboard without a key. */
+  readonly signInLink: { readonly code: string } | null;
+}
+
 /**
  * Says where the service is and how to try it. A key is shown only where it is new to everybody, or
  * known to everybody.
  */
-export function announce(url: string, config: Config, createdKey: string | null): void {
+export function announce(url: string, config: Config, { createdKey, signInLink }: Made): void {
   const { region, kv, key, dev } = config;
   tell(`Runledger listens on ${url}, region ${region}, ledger ${kv}`);
+  const path = signInLink === null ? "" : `/sign-in?code=${signInLink.code}`;
+  tell(`Look at it: ${url}/dashboard${path}`);
   const shown = key === null ? createdKey : key === developmentKey(region) ? key : null;
   if (shown === null) return;
   if (!dev) tell(`First key, shown only now: ${shown}`);

@@ -165,3 +165,6 @@ export const LIVE_KEEP_ALIVE_MS = 15_000;
 
 /** Bytes kept for a live stream that takes them too slowly; beyond that it is closed. */
 export const LIVE_BUFFER_BYTES_MAX = 65_536;
+
+/** How long a session of the dashboard lasts: without use, and in all. Milliseconds. */
+export const SESSION = { idleMs: 12 * 3_600_000, maxMs: 7 * 86_400_000 } as const;

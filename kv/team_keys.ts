@@ -21,6 +21,8 @@ export const teamKeys = {
   }),
   /** When a credential was last used, as far as that is written down. */
   credentialUse: (team: TeamId, id: string): Deno.KvKey => ["credential_use", team, id],
+  /** A session of the dashboard by the SHA-256 of its token: found before its team is known. */
+  session: (hash: Uint8Array): Deno.KvKey => ["session", hash],
   /** Entries of an audit log from one instant up to before another, unix milliseconds. */
   auditEntries: (log: TeamId, fromMs: number, toMs: number): Deno.KvListSelector => ({
     start: ["audit_log", log, fromMs],

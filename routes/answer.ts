@@ -42,6 +42,16 @@ export function answerText(
   return new Response(text, { status, headers: headersOf(c, type, headers) });
 }
 
+/** Answers with bytes as they are. */
+export function answerBytes(
+  c: RequestContext,
+  bytes: Uint8Array<ArrayBuffer>,
+  type: string,
+  headers: Headers,
+): Response {
+  return new Response(bytes, { status: 200, headers: headersOf(c, type, headers) });
+}
+
 /** Answers with what is made while it is sent; without a body for `undefined`. */
 export function answerStream(
   c: RequestContext,
@@ -88,6 +98,8 @@ export function fail(c: RequestContext, problem: Problem, headers: Headers = {})
   const { status } = ERRORS[code];
   c.set("error", code);
   const all = { ...refusalHeaders(problem), ...headers };
+  const tell = c.get("tell");
+  if (tell !== undefined) return tell(c, problem, all);
   if (c.req.path === PING_PATH) {
     const told = { ...all, "X-Error-Code": code, "Cache-Control": "no-store" };
     return answerText(c, status, `${code} ${message}\n`, undefined, told);

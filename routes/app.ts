@@ -4,7 +4,7 @@
  */
 import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
-import type { Requirement, Scope } from "../domain/credentials.ts";
+import type { Requirement } from "../domain/credentials.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Facts, Guard, Handle, Route } from "./context.ts";
 import { getAgent, listAgents, patchAgent } from "./agents.ts";
@@ -17,6 +17,7 @@ import { createExports } from "./exports.ts";
 import { finishRun } from "./finish.ts";
 import { healthz, readyz, SHUTTING_DOWN } from "./health.ts";
 import { sendHeartbeat } from "./heartbeats.ts";
+import { createDashboard } from "./dashboard/dashboard.ts";
 import { describeApi, showDocs } from "./openapi.ts";
 import { createKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 import { readJsonBody } from "./guards/body.ts";
@@ -32,6 +33,7 @@ import { ping } from "./ping.ts";
 import { createPipeline } from "./pipeline.ts";
 import { deleteRate, listRates, matchRate, putRate } from "./rate_card.ts";
 import { getRunCost } from "./run_cost.ts";
+import { key, KEY_OR_TOKEN, keyOrOperator, OPERATOR_ONLY } from "./requires.ts";
 import { getReprice, listReprices, startReprice } from "./reprice.ts";
 import { listRuns } from "./run_list.ts";
 import { getRun, openRun } from "./runs.ts";
@@ -101,19 +103,21 @@ export function createApp(deps: AppDeps): Hono<Facts> {
   const room = new Room();
   const pipeline = createPipeline(deps, room);
   const table = routeTable(deps, new Waiting(room, deps.leaving));
-  for (const route of table) {
+  const dashboard = createDashboard(deps, room);
+  const mount = (route: Route, guards: readonly Guard[]) => {
     const handler = isCompressed(route) ? compressed(route.handler) : route.handler;
-    app.on(route.method, [route.path], pipeline(route, guards(deps, room, route), handler));
-  }
-  app.notFound(pipeline(null, [requireHost], refuseUnknown(table)));
+    app.on(route.method, [route.path], pipeline(route, guards, handler));
+  };
+  for (const route of table) mount(route, guards(deps, room, route));
+  for (const route of dashboard.routes) mount(route, dashboard.guards(route));
+  app.notFound(
+    pipeline(null, [requireHost, dashboard.asPage], refuseUnknown([...table, ...dashboard.routes])),
+  );
   return app;
 }
 
 /** Where figures are read. */
 const METRICS_PATH = "/metrics";
-
-const KEY_OR_TOKEN: Requirement = { scope: "ingest", pingTokens: true, operator: false };
-const OPERATOR_ONLY: Requirement = { scope: null, pingTokens: false, operator: true };
 
 function route(
   method: Route["method"],
@@ -122,14 +126,6 @@ function route(
   handler: Handle,
 ): Route {
   return { method, path, requires, handler };
-}
-
-function key(scope: Scope): Requirement {
-  return { scope, pingTokens: false, operator: false };
-}
-
-function keyOrOperator(scope: Scope): Requirement {
-  return { scope, pingTokens: false, operator: true };
 }
 
 const WITH_BODY: ReadonlySet<Route["method"]> = new Set(["POST", "PUT", "PATCH"]);

@@ -40,7 +40,7 @@ export function compressed(handle: Handle): Handle {
 }
 
 /** Whether the client lists gzip, and not with a weight of 0. */
-function takesGzip(c: RequestContext): boolean {
+export function takesGzip(c: RequestContext): boolean {
   const codings = c.req.raw.headers.get("accept-encoding")?.toLowerCase().split(",") ?? [];
   return codings.some((coding) => {
     const [name = "", weight = "q=1"] = coding.split(";").map((part) => part.trim());

@@ -12,13 +12,14 @@ import type {
 import type { RunListStore } from "../domain/run/run_list.ts";
 import type { RepriceStore } from "../domain/money/reprice_job.ts";
 import type { DeletionStore } from "../domain/retention/deletion.ts";
+import type { SessionStore } from "../domain/teams/session.ts";
 import type { AuditLogStore } from "../domain/teams/audit_log.ts";
 import type { TeamStore } from "../domain/teams/team.ts";
 import type { ChangeStore } from "../domain/feed/changes.ts";
 import type { LiveFeed } from "../domain/feed/live.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
 import type { Principal, Requirement } from "../domain/credentials.ts";
-import type { ErrorCode } from "../domain/errors.ts";
+import type { ErrorCode, Problem } from "../domain/errors.ts";
 import type { FamilyStore } from "../domain/run/family.ts";
 import type { Region } from "../domain/run/ids.ts";
 import type { RequestFigures } from "../domain/metrics/requests.ts";
@@ -41,12 +42,23 @@ export interface Facts {
     rate: string | undefined;
     ratePolicy: string | undefined;
     body: Body;
+    /** Fields of a form, of pages' own requests. */
+    form: URLSearchParams;
+    /** How refusals are told, where not as JSON. */
+    tell: Refuse | undefined;
     /** Code of the refusal, for the log. */
     error: ErrorCode;
   };
 }
 
 export type RequestContext = Context<Facts>;
+
+/** Answers with a refusal and its headers. */
+export type Refuse = (
+  c: RequestContext,
+  problem: Problem,
+  headers: Record<string, string>,
+) => Response;
 
 /** Answers a request that every guard let through. */
 export type Handle = (c: RequestContext) => Response | Promise<Response>;
@@ -62,6 +74,9 @@ export interface AppDeps {
   readonly scores: ScoreStore;
   readonly families: FamilyStore;
   readonly credentials: CredentialStore;
+  readonly sessions: SessionStore;
+  /** Signs in by a link from this very machine; null where there is none. */
+  readonly signInLink: SignInLink | null;
   readonly teams: TeamStore;
   readonly auditLog: AuditLogStore;
   readonly spend: SpendStore;
@@ -87,6 +102,14 @@ export interface AppDeps {
   readonly leaving: AbortSignal;
   /** Takes one line for the request log. */
   readonly log: (line: string) => void;
+}
+
+/** A link that signs in whoever started the service. */
+export interface SignInLink {
+  /** The code in the link. */
+  readonly code: string;
+  /** The key that it stands for. */
+  readonly secret: string;
 }
 
 /** What is counted, for who may see it. */

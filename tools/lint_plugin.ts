@@ -14,7 +14,10 @@ const MAY_IMPORT: Record<
 > = {
   domain: { folders: ["domain"], packages: /^zod$/ },
   kv: { folders: ["kv", "domain"], packages: /^(node:|lru-cache$|@std\/ulid$)/ },
-  routes: { folders: ["routes", "domain"], packages: /^(node:|zod$|hono(\/|$))/ },
+  routes: {
+    folders: ["routes", "domain"],
+    packages: /^(node:|zod$|hono(\/|$)|@picocss\/|htmx\.org\/)/,
+  },
   jobs: { folders: ["jobs", "domain"], packages: /^node:/ },
 };
 

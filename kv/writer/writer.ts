@@ -36,11 +36,19 @@ export interface Write {
   /** Amounts to add to counters, which only ever hold sums. */
   readonly sums?: readonly { readonly key: Deno.KvKey; readonly by: bigint }[];
   /** Values to set. A key that is checked is also set: that is what its check protects. */
-  readonly sets?: readonly { readonly key: Deno.KvKey; readonly value: unknown }[];
+  readonly sets?: readonly KvSet[];
   /** Keys to remove. */
   readonly deletes?: readonly Deno.KvKey[];
   /** The runs it changes. */
   readonly dirty?: readonly DirtyMark[];
+}
+
+/** A value to set. */
+export interface KvSet {
+  readonly key: Deno.KvKey;
+  readonly value: unknown;
+  /** Milliseconds after which the store may drop the row by itself; absent for never. */
+  readonly expireIn?: number;
 }
 
 /** Commits writes. */

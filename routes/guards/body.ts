@@ -1,12 +1,13 @@
 /** The body, read once: bounded in bytes, time and depth (decisions 10 and 11). */
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
+import type { Principal, TeamId } from "../../domain/credentials.ts";
 import type { Deadlines } from "../../domain/deadlines.ts";
 import { type Parsed, refuse } from "../../domain/errors.ts";
 import { BODY_BYTES_MAX } from "../../domain/limits.ts";
 import { parseBody } from "../../domain/input/parse.ts";
 import { fail } from "../answer.ts";
-import type { Guard } from "../context.ts";
+import type { Guard, RequestContext } from "../context.ts";
 import { OVERLOADED, type Room } from "./room.ts";
 
 const inflate = promisify(gunzip);
@@ -14,10 +15,32 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Reads the body as a JSON object, whatever its Content-Type says. */
 export function readJsonBody(deadlines: Deadlines, room: Room): Guard {
+  return readBody(deadlines, room, (c, text) => {
+    const parsed = parseBody(text);
+    if (!parsed.ok) return fail(c, parsed.problem);
+    c.set("body", parsed.value);
+    return null;
+  });
+}
+
+/** Reads the body as the fields of a form; what is no form has none of the fields asked for. */
+export function readForm(deadlines: Deadlines, room: Room): Guard {
+  return readBody(deadlines, room, (c, text) => {
+    c.set("form", new URLSearchParams(text));
+    return null;
+  });
+}
+
+function readBody(
+  deadlines: Deadlines,
+  room: Room,
+  take: (c: RequestContext, text: string) => Response | null,
+): Guard {
   const late = () =>
     refuse<string>("body_timeout", `The body took over ${deadlines.ms} ms: send it again`);
   return async (c) => {
-    const team = c.get("principal").team.id;
+    const principal: Principal | undefined = c.get("principal");
+    const team = principal?.team.id ?? NOBODY;
     const bytes = bytesAnnounced(c.req.raw);
     if (!room.takeBytes(team, bytes)) return fail(c, OVERLOADED);
     let text: Parsed<string>;
@@ -26,13 +49,12 @@ export function readJsonBody(deadlines: Deadlines, room: Room): Guard {
     } finally {
       room.giveBytes(team, bytes);
     }
-    if (!text.ok) return fail(c, text.problem);
-    const parsed = parseBody(text.value);
-    if (!parsed.ok) return fail(c, parsed.problem);
-    c.set("body", parsed.value);
-    return null;
+    return text.ok ? take(c, text.value) : fail(c, text.problem);
   };
 }
+
+/** Whose room those who are not signed in take. */
+const NOBODY = "" as TeamId;
 
 /** Most bytes a body can take: one that announces more is refused as too large, not for want of room. */
 function bytesAnnounced({ headers }: Request): number {

@@ -55,7 +55,9 @@ export const REFUSED_AFTER_MS = 5;
  * Waits for a credential. That there is none is known at a fixed time, so that it does not tell a
  * revoked one, which takes longer to find, from one that never was.
  */
-async function atFixedTime(found: Promise<Principal | null> | null): Promise<Principal | null> {
+export async function atFixedTime(
+  found: Promise<Principal | null> | null,
+): Promise<Principal | null> {
   const { promise: due, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, REFUSED_AFTER_MS);
   try {

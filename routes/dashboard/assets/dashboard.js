@@ -1,0 +1,21 @@
+// What pages do besides loading each other: copying text. All of them work without it.
+"use strict";
+
+/** Buttons that copy are shown only where they work. */
+function offerCopies(root) {
+  if (!navigator.clipboard) return;
+  for (const button of root.querySelectorAll("button[data-copies]")) button.hidden = false;
+}
+
+addEventListener("click", async (event) => {
+  const button = event.target.closest?.("button[data-copies]");
+  if (!button) return;
+  const source = document.getElementById(button.dataset.copies);
+  await navigator.clipboard.writeText(source.textContent);
+  const { textContent } = button;
+  button.textContent = "Copied";
+  setTimeout(() => (button.textContent = textContent), 1_500);
+});
+
+addEventListener("DOMContentLoaded", () => offerCopies(document));
+addEventListener("htmx:afterSwap", (event) => offerCopies(event.target));

@@ -1,0 +1,113 @@
+/** The frame of every page: where one is, where one can go, and who one is. */
+import { type Principal, refusalOf, type Requirement } from "../../../domain/credentials.ts";
+import { key, keyOrOperator, OPERATOR_ONLY } from "../../requires.ts";
+import { assetPath } from "./assets.ts";
+import { DASHBOARD } from "./paths.ts";
+import type { View } from "./reply.tsx";
+
+/** What the menu leads to, and for whom. */
+const MENU: readonly (readonly [string, string, Requirement])[] = [
+  ["Overview", DASHBOARD, key("read")],
+  ["Teams", `${DASHBOARD}/teams`, OPERATOR_ONLY],
+  ["Runs", `${DASHBOARD}/runs`, key("read")],
+  ["Agents", `${DASHBOARD}/agents`, key("read")],
+  ["Spend", `${DASHBOARD}/spend`, key("read")],
+  ["Rate card", `${DASHBOARD}/rate-card`, key("admin")],
+  ["Usage", `${DASHBOARD}/usage`, key("read")],
+  ["Keys", `${DASHBOARD}/keys`, key("admin")],
+  ["Team", `${DASHBOARD}/team`, key("read")],
+  ["Audit", `${DASHBOARD}/audit`, keyOrOperator("admin")],
+];
+
+interface Framed {
+  readonly view: View;
+  readonly principal: Principal | undefined;
+  readonly path: string;
+}
+
+/** Config of htmx: it needs no style of its own and evaluates no text. */
+const HTMX = JSON.stringify({
+  includeIndicatorStyles: false,
+  allowEval: false,
+  allowScriptTags: false,
+  selfRequestsOnly: true,
+  historyEnabled: false,
+});
+
+/** A whole document. */
+export function Layout({ view, principal, path }: Framed) {
+  const { title, body, aside, reloadSeconds } = view;
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="htmx-config" content={HTMX} />
+        <title>{title === "Runledger" ? title : `${title} · Runledger`}</title>
+        <link rel="icon" href={assetPath("icon.svg")} type="image/svg+xml" />
+        <link rel="stylesheet" href={assetPath("pico.css")} />
+        <link rel="stylesheet" href={assetPath("dashboard.css")} />
+        <script src={assetPath("htmx.js")} defer />
+        <script src={assetPath("dashboard.js")} defer />
+        {reloadSeconds === undefined ? null : (
+          <noscript>
+            <meta http-equiv="refresh" content={String(reloadSeconds)} />
+          </noscript>
+        )}
+      </head>
+      <body>
+        <a class="skip" href="#main">Skip to the content</a>
+        <header class="top">
+          <a class="brand" href={DASHBOARD}>Runledger</a>
+          {principal === undefined ? null : <Menu principal={principal} path={path} />}
+        </header>
+        <main id="main">
+          <div class="heading">
+            <h1>{title}</h1>
+            {aside ?? null}
+          </div>
+          {body}
+        </main>
+        <footer class="bottom">
+          <a href="/docs">API</a>
+          {principal === undefined ? null : <Whoever principal={principal} />}
+        </footer>
+      </body>
+    </html>
+  );
+}
+
+function Menu({ principal, path }: Pick<Framed, "path"> & { readonly principal: Principal }) {
+  return (
+    <nav class="menu" aria-label="Pages">
+      <ul>
+        {MENU.filter(([, , requires]) => refusalOf(principal, requires) === null).map((
+          [name, to],
+        ) => (
+          <li>
+            <a href={to} {...(isWithin(path, to) ? { "aria-current": "page" } : {})}>{name}</a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** Whether a page is the one of a menu's entry, or below it. */
+function isWithin(path: string, to: string): boolean {
+  return path === to || (to !== DASHBOARD && path.startsWith(`${to}/`));
+}
+
+function Whoever({ principal }: { readonly principal: Principal }) {
+  const { grant, team } = principal;
+  const may = grant.kind === "api_key" ? grant.scopes.join(", ") : grant.kind;
+  return (
+    <form method="post" action={`${DASHBOARD}/sign-out`}>
+      <span>
+        {team.name} · {may}
+      </span>
+      <button type="submit" class="link">Sign out</button>
+    </form>
+  );
+}

@@ -1,0 +1,122 @@
+/** `/dashboard/sign-in` and `/dashboard/sign-out`. */
+import { ERRORS, type Problem } from "../../domain/errors.ts";
+import {
+  INVALID_CREDENTIAL,
+  parseSecret,
+  refusalOf,
+  suspensionOf,
+} from "../../domain/credentials.ts";
+import { fail } from "../answer.ts";
+import type { AppDeps, Handle, RequestContext } from "../context.ts";
+import { atFixedTime } from "../guards/credential.ts";
+import { refuseCredential } from "../guards/rate.ts";
+import { cookieOf, tokenOf } from "../guards/session.ts";
+import { keyOrOperator } from "../requires.ts";
+import { DASHBOARD, SIGN_IN } from "./frame/paths.ts";
+import { seeOther, showPage } from "./frame/reply.tsx";
+
+/** Whose page it may lead back to: one of ours, by its path alone. */
+const OWN_PAGE = /^\/dashboard(?:[/?][^\\]*)?$/;
+
+/** Shows the form; or goes on, for who has just signed in or follows the link of the start. */
+export function showSignIn(deps: AppDeps): Handle {
+  return async (c) => {
+    const { code, next: wanted, kept } = c.req.query();
+    const next = ownPage(wanted);
+    if (code !== undefined) {
+      const secret = secretOfLink(deps, c, code);
+      return secret === null ? showForm(c, next, OLD_LINK) : await begin(deps, secret, next);
+    }
+    if (kept === undefined) return showForm(c, next, null);
+    return tokenOf(c) === null ? showForm(c, next, NO_COOKIE) : seeOther(next);
+  };
+}
+
+/** Signs in with the key of the form. */
+export function signIn(deps: AppDeps): Handle {
+  return async (c) => {
+    const form = c.get("form");
+    const next = ownPage(form.get("next"));
+    c.set("tell", (c, problem, headers) => showForm(c, next, problem, headers));
+    const secret = parseSecret((form.get("key") ?? "").trim(), deps.region);
+    if (!secret.ok) return refuseCredential(deps, c, secret.problem);
+    const principal = await atFixedTime(Promise.resolve(deps.credentials.find(secret.value)));
+    if (principal === null) return refuseCredential(deps, c, INVALID_CREDENTIAL);
+    const refused = suspensionOf(principal) ?? refusalOf(principal, keyOrOperator("read"));
+    return refused === null ? await begin(deps, secret.value, next) : fail(c, refused);
+  };
+}
+
+/** Ends the session here and in the browser. */
+export function signOut({ sessions }: AppDeps): Handle {
+  return async (c) => {
+    await sessions.end(tokenOf(c) ?? "");
+    return seeOther(SIGN_IN, { "Set-Cookie": cookieOf(null) });
+  };
+}
+
+/** Hands out the cookie, and has the browser show whether it keeps it before it goes on. */
+async function begin({ sessions }: AppDeps, secret: string, next: string): Promise<Response> {
+  const kept = new URLSearchParams({ kept: "", next });
+  return seeOther(`${SIGN_IN}?${kept}`, { "Set-Cookie": cookieOf(await sessions.start(secret)) });
+}
+
+/** Only who sits at this machine has seen the link. */
+function secretOfLink({ signInLink }: AppDeps, c: RequestContext, code: string): string | null {
+  const remote: Deno.Addr | undefined = c.env?.remoteAddr;
+  const isHere = remote !== undefined && "hostname" in remote &&
+    /^(127\.|::1$|::ffff:127\.)/.test(remote.hostname);
+  return isHere && code === signInLink?.code ? signInLink.secret : null;
+}
+
+function ownPage(path: string | null | undefined): string {
+  return path !== null && path !== undefined && OWN_PAGE.test(path) ? path : DASHBOARD;
+}
+
+const OLD_LINK: Problem = {
+  code: "invalid_credential",
+  message: "This link is of an earlier start: use the one that the service printed last, or a key",
+};
+
+const NO_COOKIE: Problem = {
+  code: "forbidden",
+  message: "The browser kept no cookie, so it is not signed in: open the dashboard by https, " +
+    "or on this machine in a browser that trusts 127.0.0.1, such as Chrome or Firefox",
+};
+
+/** What a person is told in place of what a program is told. */
+const UNKNOWN_KEY = "No such key works here: check it for missing characters, or create another";
+
+function showForm(
+  c: RequestContext,
+  next: string,
+  problem: Problem | null,
+  headers: Record<string, string> = {},
+): Response {
+  const status = problem === null ? 200 : ERRORS[problem.code].status;
+  const message = problem === INVALID_CREDENTIAL ? UNKNOWN_KEY : problem?.message;
+  const body = (
+    <form class="sign-in" method="post" action={SIGN_IN}>
+      {message === undefined ? null : <p role="alert" class="notice bad">{message}.</p>}
+      <input type="hidden" name="next" value={next} />
+      <label>
+        Team key
+        <input
+          type="password"
+          name="key"
+          required
+          autofocus
+          autocomplete="current-password"
+          placeholder="apk_…"
+          {...(message === undefined ? {} : { "aria-invalid": "true" })}
+        />
+        <small>
+          A key with the scope <code>read</code>, or the operator's. With <code>admin</code>{" "}
+          it can also change things.
+        </small>
+      </label>
+      <button type="submit">Sign in</button>
+    </form>
+  );
+  return showPage(c, { title: "Sign in", body, status }, headers);
+}
