@@ -45,7 +45,9 @@ export interface Write {
 
 /** A value to set. */
 export interface KvSet {
+  /** Where. */
   readonly key: Deno.KvKey;
+  /** What. */
   readonly value: unknown;
   /** Milliseconds after which the store may drop the row by itself; absent for never. */
   readonly expireIn?: number;

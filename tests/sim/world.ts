@@ -31,6 +31,7 @@ import { KnownAgents } from "../../kv/teams/known_agents.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import { createNoticeStore } from "../../kv/teams/notices.ts";
 import { createRateCardStore } from "../../kv/teams/rate_cards.ts";
+import { createSessionStore } from "../../kv/teams/sessions.ts";
 import { createTeamStore } from "../../kv/teams/teams.ts";
 import { createUsageStore } from "../../kv/teams/usage.ts";
 import { createApp } from "../../routes/app.ts";
@@ -238,6 +239,8 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
     runs: createRunStore(store, rateCards, knownAgents),
     scores: createScoreStore(store),
     families: createFamilyStore(store),
+    sessions: createSessionStore(store, environment, null),
+    signInLink: null,
     teams: createTeamStore(store, environment, "eu", () => given.credentials.forget()),
     auditLog: createAuditLogStore(store),
     runList: createRunListStore(store),

@@ -45,6 +45,8 @@ export interface RequestOptions {
   readonly headers?: Record<string, string>;
   /** An object is sent as JSON, text and bytes as they are. */
   readonly body?: unknown;
+  /** What becomes of a redirection: followed by default. */
+  readonly redirect?: "follow" | "manual";
 }
 
 /** What a harness begins with. */
@@ -167,11 +169,12 @@ export class Harness implements AsyncDisposable {
 
   /** Sends a request over the socket. */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
-    const { key = this.key, headers = {}, body } = options;
+    const { key = this.key, headers = {}, body, redirect = "follow" } = options;
     const raw = body === undefined || typeof body === "string" || body instanceof Uint8Array;
     const response = await fetch(this.url + path, {
       method,
       client: this.#client,
+      redirect,
       headers: {
         ...PLAIN,
         ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
