@@ -174,8 +174,8 @@ try {
   print(`${await describeMachine(folder)}\n`);
   print(`Pages of the dashboard over ${number(count)} runs, ${times} times each.\n`);
   print(table(["page", "status", "p50 ms", "p99 ms", "bytes, plain"], rows));
-  const slow = [...asked].filter(([, { ms }]) => quantile(ms, 0.5) >= BAR.ms);
-  const met = slow.length === 0 && firstBytes < BAR.firstPageBytes;
+  const isGood = ({ ms, status }: Asked) => status === 200 && quantile(ms, 0.5) < BAR.ms;
+  const met = [...asked.values()].every(isGood) && firstBytes < BAR.firstPageBytes;
   print(`\nThe first page with everything it loads: ${number(firstBytes)} bytes compressed.`);
   print(
     `The bars are ${BAR.ms} ms and ${number(BAR.firstPageBytes)} bytes: ${
