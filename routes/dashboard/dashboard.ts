@@ -13,13 +13,14 @@ import type { Room } from "../guards/room.ts";
 import { requireSameOrigin } from "../guards/same_origin.ts";
 import { requireSession } from "../guards/session.ts";
 import { SHUTTING_DOWN } from "../health.ts";
-import { keyOrOperator } from "../requires.ts";
+import { key, keyOrOperator } from "../requires.ts";
 import { sendAsset } from "./frame/assets.ts";
 import { DASHBOARD, SIGN_IN } from "./frame/paths.ts";
 import { tellAsPage } from "./frame/problem.tsx";
 import { seeOther } from "./frame/reply.tsx";
-import { showOverview } from "./overview.tsx";
+import { showOverview } from "./overview/overview.tsx";
 import { showSignIn, signIn, signOut } from "./sign_in.tsx";
+import { showUsage } from "./usage/usage.tsx";
 
 /** The dashboard, for the application. */
 export interface Dashboard {
@@ -39,6 +40,7 @@ function pageTable(deps: AppDeps): Route[] {
     page("POST", SIGN_IN, null, signIn(deps)),
     page("POST", `${DASHBOARD}/sign-out`, ANYBODY, signOut(deps)),
     page("GET", DASHBOARD, ANYBODY, showOverview(deps)),
+    page("GET", `${DASHBOARD}/usage`, key("read"), showUsage(deps)),
   ];
 }
 
