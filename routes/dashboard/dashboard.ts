@@ -13,11 +13,15 @@ import type { Room } from "../guards/room.ts";
 import { requireSameOrigin } from "../guards/same_origin.ts";
 import { requireSession } from "../guards/session.ts";
 import { SHUTTING_DOWN } from "../health.ts";
-import { keyOrOperator } from "../requires.ts";
+import { key, keyOrOperator } from "../requires.ts";
 import { sendAsset } from "./frame/assets.ts";
 import { DASHBOARD, SIGN_IN } from "./frame/paths.ts";
 import { tellAsPage } from "./frame/problem.tsx";
 import { seeOther } from "./frame/reply.tsx";
+import { makeKey, revokeKey, rotateKey } from "./keys/change.tsx";
+import { showNewKey } from "./keys/form.tsx";
+import { showKeys } from "./keys/list.tsx";
+import { KEYS } from "./keys/paths.ts";
 import { showOverview } from "./overview.tsx";
 import { showSignIn, signIn, signOut } from "./sign_in.tsx";
 
@@ -39,6 +43,11 @@ function pageTable(deps: AppDeps): Route[] {
     page("POST", SIGN_IN, null, signIn(deps)),
     page("POST", `${DASHBOARD}/sign-out`, ANYBODY, signOut(deps)),
     page("GET", DASHBOARD, ANYBODY, showOverview(deps)),
+    page("GET", KEYS, key("admin"), showKeys(deps)),
+    page("POST", KEYS, key("admin"), makeKey(deps)),
+    page("GET", `${KEYS}/new`, key("admin"), showNewKey),
+    page("POST", `${KEYS}/:id/rotate`, key("admin"), rotateKey(deps)),
+    page("POST", `${KEYS}/:id/revoke`, key("admin"), revokeKey(deps)),
   ];
 }
 
