@@ -1,6 +1,5 @@
 /** `/dashboard/keys`: the credentials of a team, or one of them by its id. */
-import { parseKeysQuery } from "../../../domain/teams/key_list.ts";
-import type { KeyPage, KeysQuery, ListedCredential } from "../../../domain/teams/key_list.ts";
+import { type KeyPage, type KeysQuery, parseKeysQuery } from "../../../domain/teams/key_list.ts";
 import { encodeCursor } from "../../cursor.ts";
 import { fail } from "../../answer.ts";
 import type { AppDeps, Handle } from "../../context.ts";
@@ -9,10 +8,10 @@ import { queryOf } from "../../query.ts";
 import { agentPath } from "../agents/paths.ts";
 import { queryText } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
-import { Ago, Empty, NextPage, Wide } from "../parts/basics.tsx";
+import { Empty, NextPage, Wide } from "../parts/basics.tsx";
 import { showKey } from "./one.tsx";
-import { keyPath, KEYS, newKeyPath } from "./paths.ts";
-import { KeyActions, LastUse, May, State } from "./words.tsx";
+import { KEYS, newKeyPath } from "./paths.ts";
+import { KeyRow } from "./rows.tsx";
 
 /** Shows a page of the list, or with `id` one credential and what is to be confirmed of it. */
 export function showKeys({ credentials, environment }: AppDeps): Handle {
@@ -94,46 +93,15 @@ function KeyList({ page: { records, next }, query: { agent, limit, sent }, now, 
               </tr>
             </thead>
             <tbody>
-              {records.map((each) => <KeyRow of={each} now={now} isMine={each.id === mine} />)}
+              {records.map((each) => (
+                <KeyRow of={each} now={now} isMine={each.id === mine} withGrant />
+              ))}
             </tbody>
           </table>
         </Wide>
       )}
       <NextPage to={more} />
     </>
-  );
-}
-
-interface Row {
-  readonly of: ListedCredential;
-  readonly now: number;
-  readonly isMine?: boolean;
-}
-
-/** One credential in a table. */
-export function KeyRow({ of, now, isMine = false }: Row) {
-  return (
-    <tr>
-      <th scope="row">
-        <a href={keyPath(of.id)}>{of.name}</a>
-        {isMine ? <small class="tag">you are signed in with it</small> : null}
-      </th>
-      <td>
-        <May of={of} />
-      </td>
-      <td>
-        <State of={of} now={now} />
-      </td>
-      <td>
-        <Ago at={of.createdAt} now={now} />
-      </td>
-      <td>
-        <LastUse of={of} now={now} />
-      </td>
-      <td>
-        <KeyActions of={of} now={now} />
-      </td>
-    </tr>
   );
 }
 
