@@ -13,12 +13,15 @@ import type { Room } from "../guards/room.ts";
 import { requireSameOrigin } from "../guards/same_origin.ts";
 import { requireSession } from "../guards/session.ts";
 import { SHUTTING_DOWN } from "../health.ts";
-import { keyOrOperator } from "../requires.ts";
+import { key, keyOrOperator } from "../requires.ts";
 import { sendAsset } from "./frame/assets.ts";
 import { DASHBOARD, SIGN_IN } from "./frame/paths.ts";
 import { tellAsPage } from "./frame/problem.tsx";
 import { seeOther } from "./frame/reply.tsx";
 import { showOverview } from "./overview.tsx";
+import { sendDeletion } from "./run/delete_run.tsx";
+import { RUNS } from "./run/paths.ts";
+import { showRawRun, showRun } from "./run/run.tsx";
 import { showSignIn, signIn, signOut } from "./sign_in.tsx";
 
 /** The dashboard, for the application. */
@@ -39,6 +42,9 @@ function pageTable(deps: AppDeps): Route[] {
     page("POST", SIGN_IN, null, signIn(deps)),
     page("POST", `${DASHBOARD}/sign-out`, ANYBODY, signOut(deps)),
     page("GET", DASHBOARD, ANYBODY, showOverview(deps)),
+    page("GET", `${RUNS}/:id`, key("read"), showRun(deps)),
+    page("GET", `${RUNS}/:id/raw`, key("read"), showRawRun(deps)),
+    page("POST", `${RUNS}/:id/delete`, key("admin"), sendDeletion(deps)),
   ];
 }
 
