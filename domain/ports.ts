@@ -45,6 +45,12 @@ export interface PagedEvent extends Omit<RunEvent, "facts"> {
   readonly pricedBy: RateMatch | null;
 }
 
+/** An event in its place among the run's. */
+export interface PlacedEvent extends PagedEvent {
+  /** Where it stands: the events behind it come on the page after this position. */
+  readonly position: EventPosition;
+}
+
 /** Where a page of events ends: by `ts`, then arrival (decisions, section 6). */
 export interface EventPosition {
   /** Instant of the last event, unix milliseconds. */
@@ -58,7 +64,7 @@ export interface EventPosition {
 /** A run read back, with one page of its events. */
 export interface RunPage extends StoredRun {
   /** Events by `ts`, then arrival. */
-  readonly events: readonly PagedEvent[];
+  readonly events: readonly PlacedEvent[];
   /** Where the next page starts after, or null at the end. */
   readonly next: EventPosition | null;
 }

@@ -36,6 +36,9 @@ import { showTeams } from "./teams/list.tsx";
 import { showTeam } from "./teams/one.tsx";
 import { showOwnTeam } from "./teams/own.tsx";
 import { TEAM, TEAMS } from "./teams/paths.ts";
+import { sendDeletion } from "./run/delete_run.tsx";
+import { RUNS } from "./run/paths.ts";
+import { showRawRun, showRun } from "./run/run.tsx";
 import { showSignIn, signIn, signOut } from "./sign_in.tsx";
 import { showUsage } from "./usage/usage.tsx";
 
@@ -76,6 +79,9 @@ function pageTable(deps: AppDeps): Route[] {
     page("POST", `${TEAMS}/:id/suspend`, OPERATOR_ONLY, serveTeam(deps, true)),
     page("POST", `${TEAMS}/:id/resume`, OPERATOR_ONLY, serveTeam(deps, false)),
     page("POST", `${TEAMS}/:id/keys`, OPERATOR_ONLY, makeTeamKey(deps)),
+    page("GET", `${RUNS}/:id`, key("read"), showRun(deps)),
+    page("GET", `${RUNS}/:id/raw`, key("read"), showRawRun(deps)),
+    page("POST", `${RUNS}/:id/delete`, key("admin"), sendDeletion(deps)),
   ];
 }
 

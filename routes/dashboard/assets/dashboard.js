@@ -19,3 +19,10 @@ addEventListener("click", async (event) => {
 
 addEventListener("DOMContentLoaded", () => offerCopies(document));
 addEventListener("htmx:afterSwap", (event) => offerCopies(event.target));
+
+/** What somebody opened stays open when the page is brought up to date. */
+addEventListener("htmx:oobBeforeSwap", ({ detail: { target, fragment } }) => {
+  for (const { id } of target.querySelectorAll("details[open][id]")) {
+    fragment.querySelector(`#${id}`)?.setAttribute("open", "");
+  }
+});
