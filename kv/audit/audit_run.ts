@@ -118,13 +118,20 @@ async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<Aud
 
 /**
  * A summary with the place of the stored one: where parts without an opening stand follows from what has
- * gone since, and summaries made before there were lists have no place.
+ * gone since. Those that were made before there were lists have no place, and those before lists were
+ * read from them do not say what is shown.
  */
 function placedAs(wanted: RunSummary, found: RunSummary | null): RunSummary {
   if (found === null || wanted.listed === undefined) return wanted;
-  const { listed, parent: _, ...others } = wanted;
+  const { listed, parent, shown, ...others } = wanted;
   if (found.listed === undefined) return others;
-  return wanted.times === null ? { ...wanted, listed: { ...listed, at: found.listed.at } } : wanted;
+  const at = wanted.times === null ? found.listed.at : listed.at;
+  return {
+    ...others,
+    listed: { ...listed, at },
+    ...parent === undefined ? {} : { parent },
+    ...found.shown === undefined || shown === undefined ? {} : { shown },
+  };
 }
 
 function waitingCost(id: RunId, cost: StageProgress | null): Mismatch | null {
@@ -204,8 +211,8 @@ function compareSummaries(
 
 /** A summary without its history: how often it was made final is known to nobody else. */
 function flat(summary: RunSummary): Record<string, unknown> {
-  const { seen, revision, contribution, times, listed, parent } = summary;
-  const state = { ...seen, ...times, ...listed, parent, final: revision > 0 };
+  const { seen, revision, contribution, times, listed, shown, parent } = summary;
+  const state = { ...seen, ...times, ...listed, ...shown, parent, final: revision > 0 };
   if (contribution === null) return { ...state, contribution };
   const { labels, ...sums } = contribution;
   return { ...state, ...sums, ...labels };
