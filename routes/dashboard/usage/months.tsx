@@ -51,7 +51,7 @@ export function MonthsTable({ of }: { readonly of: UsageView }) {
                     </>
                   )
                   : null}
-                <th scope="col" class="bar" aria-label="Events as a bar" />
+                <th scope="col" class="bar">Compared</th>
               </tr>
             </thead>
             <tbody>
