@@ -91,7 +91,7 @@ function RunRow({ of, nowMs }: { readonly of: RunListRow; readonly nowMs: number
           <Ago at={of.startedAt ?? of.receivedAt} now={nowMs} />
         </a>
       </th>
-      <td class="name">
+      <td class="agent-name">
         <Agent slug={of.agent} />
       </td>
       <td class="number">{of.durationMs === null ? "–" : durationText(of.durationMs)}</td>
@@ -156,7 +156,7 @@ function AgentRow({ of, span }: { readonly of: AgentSpend; readonly span: Span }
   const runs: Child = countText(runsToday);
   return (
     <tr>
-      <th scope="row" class="name">
+      <th scope="row" class="agent-name">
         <Agent slug={agent} />
       </th>
       <td class="number">

@@ -59,15 +59,16 @@ function RunsTile({ today, usual, day, passed }: Compare & { readonly passed: nu
 
 function FailedTile({ today, usual }: Omit<Compare, "day">) {
   const ended = today.runs - today.running;
+  const word = compareFailures(today, usual);
   const share = usual === null ? null : percentText(Math.round(usual.failedShare * 1e6), 1e6);
   return (
     <Tile
       name="Failed or timed out"
       to="#failures"
       value={countText(today.failed)}
-      isBad={today.failed > 0}
+      isBad={word === "more"}
     >
-      <Word of={compareFailures(today, usual)} isBad />
+      <Word of={word} isBad />
       {ended === 0 ? null : <span>{percentText(today.failed, ended)} of those that ended</span>}
       {share === null ? null : <span>usually {share}</span>}
     </Tile>
@@ -118,7 +119,7 @@ function Tile({ name, to, value, isBad = false, children }: TileProps) {
     <div class="tile">
       <a href={to}>{name}</a>
       <b class={isBad ? "bad" : ""}>{value}</b>
-      <small class="facts">{children}</small>
+      <small class="about">{children}</small>
     </div>
   );
 }

@@ -47,7 +47,7 @@ function MonthFacts({ of, isNow, nowMs }: Month) {
   const isLimited = included !== Infinity;
   return (
     <section aria-label="The month">
-      <p class="headline">
+      <p class="month-use">
         <b>{countText(used)}</b> {isLimited
           ? `of ${countText(included)} events: ${percentText(used, included)}`
           : "events; the plan has no limit"}

@@ -32,7 +32,7 @@ Deno.test("a month is told against the plan, with its state in words and where i
     if (by > 0) await count(h, "2026-11", by);
     const { status, text } = await reader.get(PAGE);
     assertEquals(status, 200);
-    const month = textOf(text.slice(text.indexOf('<p class="headline">')));
+    const month = textOf(text.slice(text.indexOf('<p class="month-use">')));
     assertMatch(month, words);
     assertMatch(month, /anew in 15 days , on 2026-12-01 at 00:00 UTC/);
   }
