@@ -68,7 +68,7 @@ export function DaysTable({ days }: { readonly days: readonly DayOfRuns[] }) {
     <details>
       <summary>The same as a table</summary>
       <Wide label="Runs by day">
-        <table>
+        <table class="roomy">
           <thead>
             <tr>
               <th scope="col">Day (UTC)</th>

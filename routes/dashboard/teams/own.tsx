@@ -9,7 +9,7 @@ export function showOwnTeam({ environment, region }: AppDeps): Handle {
   return (c) => {
     const { team, credentialId } = c.get("principal");
     return showPage(c, {
-      title: team.name,
+      title: `Team ${team.name}`,
       body: (
         <>
           <TeamFacts team={team} now={environment.now()}>
