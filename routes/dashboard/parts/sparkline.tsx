@@ -72,6 +72,8 @@ export function wordsOf(days: readonly DayOfRuns[]): string {
   if (runs === 0) return `No run in ${days.length} days`;
   const other = runs - sum(({ measures }) => measures.succeeded);
   const most = days.reduce((a, b) => b.measures.runs > a.measures.runs ? b : a);
-  return `${countText(runs)} runs in ${days.length} days, of which ${countText(other)} did not ` +
+  return `${countText(runs)} run${runs === 1 ? "" : "s"} in ${days.length} days, of which ${
+    countText(other)
+  } did not ` +
     `succeed; most on ${most.day}: ${countText(most.measures.runs)}`;
 }
