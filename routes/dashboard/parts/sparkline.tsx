@@ -20,49 +20,35 @@ export function Sparkline({ days }: { readonly days: readonly DayOfRuns[] }) {
     <svg
       class="spark"
       role="img"
-      aria-label={words}
       viewBox={`0 0 ${width} ${HEIGHT}`}
       width={width}
       height={HEIGHT}
     >
       <title>{words}</title>
       <rect class="base" x="0" y={BASE - 0.25} width={width} height="0.5" />
-      {days.map(({ measures: { runs, succeeded } }, i) => (
-        <>
-          <Bar at={i} from={BASE - heightOf(succeeded, scale)} size={heightOf(succeeded, scale)} />
-          <Bar at={i} from={BASE} size={heightOf(runs - succeeded, scale)} isBad />
-        </>
-      ))}
+      <path class="good" d={barsOf(days, ({ succeeded }) => -heightOf(succeeded, scale))} />
+      <path
+        class="bad"
+        d={barsOf(days, ({ runs, succeeded }) => heightOf(runs - succeeded, scale))}
+      />
     </svg>
   );
 }
 
-interface BarShape {
-  readonly at: number;
-  readonly from: number;
-  readonly size: number;
-  readonly isBad?: boolean;
-}
-
-function Bar({ at, from, size, isBad = false }: BarShape) {
-  return size === 0 ? null : (
-    <rect
-      class={isBad ? "bad" : "good"}
-      x={at * DAY.width}
-      y={round(from)}
-      width={DAY.bar}
-      height={round(size)}
-    />
-  );
+/** All bars as one shape, which is a fraction of an element each. */
+function barsOf(
+  days: readonly DayOfRuns[],
+  lengthOf: (measures: DayOfRuns["measures"]) => number,
+): string {
+  return days.map(({ measures }, i) => {
+    const length = Math.round(lengthOf(measures) * 100) / 100;
+    return length === 0 ? "" : `M${i * DAY.width} ${BASE}h${DAY.bar}v${length}h-${DAY.bar}z`;
+  }).join("");
 }
 
 /** What is there at all can be seen. */
 function heightOf(count: number, scale: number): number {
   return count <= 0 ? 0 : Math.max(1, count * scale);
-}
-
-function round(length: number): number {
-  return Math.round(length * 100) / 100;
 }
 
 /** The chart in a sentence. */
