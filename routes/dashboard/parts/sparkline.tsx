@@ -1,6 +1,6 @@
 /** Runs of the last days as bars: those that succeeded upwards, all others downwards. */
 import type { DayOfRuns } from "../../../domain/spend/agent_days.ts";
-import { countText } from "./format.ts";
+import { countedText, countText } from "./format.ts";
 
 /** Width of a day, and the part of it that its bar fills. */
 const DAY = { width: 4, bar: 3 } as const;
@@ -58,7 +58,7 @@ export function wordsOf(days: readonly DayOfRuns[]): string {
   if (runs === 0) return `No run in ${days.length} days`;
   const other = runs - sum(({ measures }) => measures.succeeded);
   const most = days.reduce((a, b) => b.measures.runs > a.measures.runs ? b : a);
-  return `${countText(runs)} run${runs === 1 ? "" : "s"} in ${days.length} days, of which ${
+  return `${countedText(runs, "run")} in ${days.length} days, of which ${
     countText(other)
   } did not ` +
     `succeed; most on ${most.day}: ${countText(most.measures.runs)}`;

@@ -130,7 +130,7 @@ Deno.test("the form changes name, notes and archive as the call does, and says i
   const fields = { name: "Nightly <job>", notes: "one\r\ntwo & three", archived: "true" };
   const sent = await reader.send(`${AGENTS}/a`, fields);
   assertEquals([sent.status, sent.headers.get("location")], [303, `${AGENTS}/a?done=saved`]);
-  assertMatch(textOf((await reader.get(`${AGENTS}/a?done=saved`)).text), /job> Saved\./);
+  assertMatch(textOf((await reader.get(`${AGENTS}/a?done=saved`)).text), /All agents Saved\./);
   const other = textOf((await reader.get(`${AGENTS}/a?done=Send+money`)).text);
   assert(!/Saved|money/.test(other));
   const { name, notes, archived } = (await h.get("/v1/agents/a")).json;
