@@ -4,7 +4,8 @@
  */
 import type { AppDeps, Guard, Handle, RequestContext, Route } from "../context.ts";
 import type { Requirement } from "../../domain/credentials.ts";
-import { fail } from "../answer.ts";
+import { answerText, fail } from "../answer.ts";
+import type { ExportFormat } from "../export_forms.ts";
 import { readForm } from "../guards/body.ts";
 import { requireScope } from "../guards/credential.ts";
 import { requireHost } from "../guards/host.ts";
@@ -12,13 +13,15 @@ import { limitRate } from "../guards/rate.ts";
 import type { Room } from "../guards/room.ts";
 import { requireSameOrigin } from "../guards/same_origin.ts";
 import { requireSession } from "../guards/session.ts";
+import type { Waiting } from "../guards/waiting.ts";
 import { SHUTTING_DOWN } from "../health.ts";
-import { keyOrOperator } from "../requires.ts";
+import { key, keyOrOperator } from "../requires.ts";
 import { sendAsset } from "./frame/assets.ts";
 import { DASHBOARD, SIGN_IN } from "./frame/paths.ts";
 import { tellAsPage } from "./frame/problem.tsx";
 import { seeOther } from "./frame/reply.tsx";
 import { showOverview } from "./overview.tsx";
+import { showRuns } from "./runs/list.tsx";
 import { showSignIn, signIn, signOut } from "./sign_in.tsx";
 
 /** The dashboard, for the application. */
@@ -30,8 +33,16 @@ export interface Dashboard {
   readonly asPage: Guard;
 }
 
+/** What pages and the API have in common, so that its bounds hold for both together. */
+export interface Shared {
+  /** Those who wait. */
+  readonly waiting: Waiting;
+  /** Makes the handler of an export. */
+  readonly exported: (format: ExportFormat) => Handle;
+}
+
 /** Every page, with what it asks of whoever signed in. */
-function pageTable(deps: AppDeps): Route[] {
+function pageTable(deps: AppDeps, { waiting, exported }: Shared): Route[] {
   return [
     page("GET", "/", null, () => seeOther(DASHBOARD)),
     page("GET", `${DASHBOARD}/assets/:name`, null, sendAsset),
@@ -39,6 +50,9 @@ function pageTable(deps: AppDeps): Route[] {
     page("POST", SIGN_IN, null, signIn(deps)),
     page("POST", `${DASHBOARD}/sign-out`, ANYBODY, signOut(deps)),
     page("GET", DASHBOARD, ANYBODY, showOverview(deps)),
+    page("GET", `${DASHBOARD}/runs`, key("read"), showRuns(deps, waiting)),
+    page("GET", `${DASHBOARD}/runs.csv`, key("read"), exported("csv")),
+    page("GET", `${DASHBOARD}/runs.ndjson`, key("read"), exported("ndjson")),
   ];
 }
 
@@ -55,7 +69,7 @@ function page(
 }
 
 /** Builds the dashboard. */
-export function createDashboard(deps: AppDeps, room: Room): Dashboard {
+export function createDashboard(deps: AppDeps, room: Room, shared: Shared): Dashboard {
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const withSession = requireSession(deps, askToSignIn);
   const asPage: Guard = (c) => {
@@ -79,11 +93,17 @@ export function createDashboard(deps: AppDeps, room: Room): Dashboard {
       ...(changes ? [readForm(deps.bodyDeadlines, room), room.require] : []),
     ];
   }
-  return { routes: pageTable(deps), guards, asPage };
+  return { routes: pageTable(deps, shared), guards, asPage };
 }
 
-/** Sends to the form for keys, and back to the page afterwards; what was sent by a form is lost. */
+/**
+ * Sends to the form for keys, and back to the page afterwards; what was sent by a form is lost. A page that
+ * asks for a part of itself is loaded anew as a whole, and so comes to the form.
+ */
 function askToSignIn(c: RequestContext): Response {
+  if (c.req.raw.headers.has("hx-request")) {
+    return answerText(c, 401, null, null, { "HX-Refresh": "true", "Cache-Control": "no-store" });
+  }
   const { pathname, search } = new URL(c.req.url);
   const next = c.req.method === "GET" ? pathname + search : DASHBOARD;
   return seeOther(`${SIGN_IN}?${new URLSearchParams({ next })}`);

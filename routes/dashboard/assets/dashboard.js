@@ -1,4 +1,5 @@
-// What pages do besides loading each other: copying text. All of them work without it.
+// What pages do besides loading each other: copying text, resting while nobody looks. All of them work
+// without it.
 "use strict";
 
 /** Buttons that copy are shown only where they work. */
@@ -19,3 +20,9 @@ addEventListener("click", async (event) => {
 
 addEventListener("DOMContentLoaded", () => offerCopies(document));
 addEventListener("htmx:afterSwap", (event) => offerCopies(event.target));
+
+// A page that nobody sees does not ask for news.
+addEventListener("htmx:beforeRequest", (event) => {
+  const trigger = event.target.getAttribute("hx-trigger") ?? "";
+  if (document.hidden && trigger.startsWith("every ")) event.preventDefault();
+});
