@@ -1,15 +1,15 @@
 /** `DELETE /v1/runs/{id}`, `DELETE /v1/customers/{customer_id}`, and how the latter stands. */
-import type { Problem } from "../domain/errors.ts";
+import type { Parsed, Problem } from "../domain/errors.ts";
 import { rawOf } from "../domain/input/json.ts";
 import { parseRunId } from "../domain/input/parse.ts";
 import { isText } from "../domain/input/rules.ts";
 import { LABEL_CHARS_MAX } from "../domain/limits.ts";
 import { isJobId } from "../domain/money/reprice_job.ts";
-import type { CustomerDeletion, RunDeletion } from "../domain/retention/deletion.ts";
+import type { CustomerDeletion, DeletionStore, RunDeletion } from "../domain/retention/deletion.ts";
 import { TOMBSTONE_DAYS } from "../domain/retention/retention.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answer, fail, writeHeaders } from "./answer.ts";
-import type { AppDeps, Handle } from "./context.ts";
+import type { AppDeps, Handle, RequestContext } from "./context.ts";
 import { lastPartOf } from "./query.ts";
 import { NO_SUCH_RUN } from "./runs.ts";
 
@@ -18,16 +18,25 @@ const WAIT_MS = 5_000;
 
 const DAY_MS = 86_400_000;
 
-export function deleteRun({ deletions }: AppDeps): Handle {
+export function deleteRun(deps: AppDeps): Handle {
   return async (c) => {
-    const id = parseRunId(c.req.param("id") ?? "");
-    if (!id.ok) return fail(c, id.problem);
-    const { team, credentialId } = c.get("principal");
-    const deleted = await deletions.deleteRun(team, id.value, credentialId);
-    if (deleted === null) return fail(c, NO_SUCH_RUN);
-    const { kind, receipt } = deleted;
+    const deleted = await deleteNamedRun(deps, c);
+    if (!deleted.ok) return fail(c, deleted.problem);
+    const { kind, receipt } = deleted.value;
     return answer(c, 200, rawOf(receiptFields(receipt)), writeHeaders(kind, 0));
   };
+}
+
+/** Deletes the run that the path names, for whoever asks. */
+export async function deleteNamedRun(
+  { deletions }: Pick<AppDeps, "deletions">,
+  c: RequestContext,
+): Promise<Parsed<NonNullable<Awaited<ReturnType<DeletionStore["deleteRun"]>>>>> {
+  const id = parseRunId(c.req.param("id") ?? "");
+  if (!id.ok) return id;
+  const { team, credentialId } = c.get("principal");
+  const deleted = await deletions.deleteRun(team, id.value, credentialId);
+  return deleted === null ? { ok: false, problem: NO_SUCH_RUN } : { ok: true, value: deleted };
 }
 
 export function deleteCustomer({ deletions }: AppDeps): Handle {

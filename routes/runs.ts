@@ -72,7 +72,7 @@ export function answerPage(
   json: (id: RunId, run: RunPage, page: ShownPage) => RawJson | Promise<RawJson>,
 ): Handle {
   return async (c) => {
-    const page = parsePage(queryOf(c));
+    const page = parseEventsPage(queryOf(c));
     const id = parseRunId(c.req.param("id") ?? "");
     if (!id.ok) return fail(c, id.problem);
     if (!page.ok) return fail(c, page.problem);
@@ -87,8 +87,16 @@ export function answerPage(
 /** The same bytes for an id that never was and one of another team (decision 32). */
 export const NO_SUCH_RUN: Problem = { code: "not_found", message: "No such run: check its id" };
 
+/** Which events of a run are asked for. */
+export interface EventsPage {
+  /** The place that they come behind; null for the first. */
+  readonly after: EventPosition | null;
+  /** How many at most. */
+  readonly limit: number;
+}
+
 /** Reads which page of events a query asks for. */
-function parsePage(query: string): Parsed<{ after: EventPosition | null; limit: number }> {
+export function parseEventsPage(query: string): Parsed<EventsPage> {
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;
   const sent = parameters.value.get("events_limit") ?? String(EVENTS_PER_PAGE.default);

@@ -6,6 +6,7 @@
 import type { Team } from "../credentials.ts";
 import type { Picodollars } from "../money/money.ts";
 import type { RunId } from "./ids.ts";
+import type { RunListRow } from "./run_list.ts";
 
 /** What is known of a run's children and of all its descendants. */
 export interface RunFamily {
@@ -19,8 +20,14 @@ export interface RunFamily {
   readonly isCut: boolean;
 }
 
-/** Reads families. Its method rejects with `StorageUnavailable` when the store fails. */
+/** Reads families. Its methods reject with `StorageUnavailable` when the store fails. */
 export interface FamilyStore {
   /** Which runs of the team a run started, as far as they are summed up. */
   of(team: Team, id: RunId): Promise<RunFamily>;
+  /**
+   * Runs of the team as lists show them, in this order; those that it does not have are left out.
+   *
+   * @param ids at most `CHILDREN_MAX` and a parent, each once
+   */
+  rows(team: Team, ids: readonly RunId[]): Promise<readonly RunListRow[]>;
 }

@@ -8,15 +8,31 @@ import { CHILDREN_MAX, DESCENDANTS } from "../../domain/limits.ts";
 import type { RunSummary } from "../../domain/pipeline/summary.ts";
 import type { FamilyStore, RunFamily } from "../../domain/run/family.ts";
 import type { RunId } from "../../domain/run/ids.ts";
+import { listRowOf, type RunListRow } from "../../domain/run/run_list.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { decodeSums } from "./codec_sums.ts";
+import { isStored, readHeads } from "./heads.ts";
 
 /** Creates the store that families are read from. */
 export function createFamilyStore(store: Store): FamilyStore {
-  return { of: (team, id) => inTime(readFamily(store, team.id, id), store.deadlines) };
+  return {
+    of: (team, id) => inTime(readFamily(store, team.id, id), store.deadlines),
+    rows: (team, ids) => inTime(readRows(store, team.id, ids), store.deadlines),
+  };
+}
+
+/** Reads runs as lists show them. */
+async function readRows(
+  store: Store,
+  team: TeamId,
+  ids: readonly RunId[],
+): Promise<readonly RunListRow[]> {
+  const heads = await readHeads(store, team, ids);
+  return heads.filter(({ head }) => isStored(head))
+    .map(({ id, head, summary }) => listRowOf(id, head, summary));
 }
 
 /** Reads a run's family, generation by generation. */

@@ -7,7 +7,7 @@ import type { Team } from "../../domain/credentials.ts";
 import type { BatchEntry, EventLedger } from "../../domain/run/ledger.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import { EVENTS_PAGE_CHARS_MAX } from "../../domain/limits.ts";
-import type { EventPosition, PagedEvent, RunPage, RunStore } from "../../domain/ports.ts";
+import type { EventPosition, PlacedEvent, RunPage, RunStore } from "../../domain/ports.ts";
 import { payloadState } from "../../domain/retention/retention.ts";
 import type { Processing } from "../../domain/pipeline/stages.ts";
 import { readBatches } from "./batches.ts";
@@ -40,8 +40,6 @@ export function createReader(store: Store): Pick<RunStore, "read"> {
 /** Where the stages stand among what is read. */
 const PROCESSING = 5;
 
-type Placed = { readonly event: PagedEvent; readonly position: EventPosition };
-
 /**
  * Reads `limit` events behind a position, by `ts`, then arrival.
  *
@@ -62,7 +60,7 @@ async function readEvents(
     .slice(ledger.removed)
     .filter((entry) => after === null || entry.tsMax >= after.ts)
     .sort((a, b) => a.tsMin - b.tsMin || a.batch - b.batch);
-  const found: Placed[] = [];
+  const found: PlacedEvent[] = [];
   for (let at = 0; at < ahead.length; at += GET_MANY_KEYS_MAX) {
     const from = ahead[at]?.tsMin ?? 0;
     // Whatever is still unread begins at `from` or later.
@@ -76,14 +74,14 @@ async function readEvents(
   found.sort((a, b) => comparePositions(a.position, b.position));
   const page = found.slice(0, pageLength(found, limit));
   const next = found.length > page.length ? page.at(-1)?.position ?? null : null;
-  return { events: page.map(({ event }) => event), next };
+  return { events: page, next };
 }
 
 /** How many of these events make a page: at most `limit`, at most so many bytes, at least one. */
-function pageLength(events: readonly Placed[], limit: number): number {
+function pageLength(events: readonly PlacedEvent[], limit: number): number {
   let length = 0;
-  for (const [count, { event }] of events.entries()) {
-    length += event.data.length;
+  for (const [count, { data }] of events.entries()) {
+    length += data.length;
     if (count === limit || (count > 0 && length > EVENTS_PAGE_CHARS_MAX)) return count;
   }
   return events.length;
@@ -95,11 +93,11 @@ async function readPlaced(
   id: RunId,
   ledger: EventLedger,
   numbers: readonly number[],
-): Promise<Placed[]> {
+): Promise<PlacedEvent[]> {
   const batches = await readBatches(store, team.id, id, ledger, numbers);
   return batches.flatMap(({ events }, i) => {
     const batch = numbers[i] ?? 0;
-    return events.map((event, index) => ({ event, position: { ts: event.ts, batch, index } }));
+    return events.map((event, index) => ({ ...event, position: { ts: event.ts, batch, index } }));
   });
 }
 

@@ -21,6 +21,13 @@ addEventListener("click", async (event) => {
 addEventListener("DOMContentLoaded", () => offerCopies(document));
 addEventListener("htmx:afterSwap", (event) => offerCopies(event.target));
 
+/** What somebody opened stays open when the page is brought up to date. */
+addEventListener("htmx:oobBeforeSwap", ({ detail: { target, fragment } }) => {
+  for (const { id } of target.querySelectorAll("details[open][id]")) {
+    fragment.querySelector(`#${id}`)?.setAttribute("open", "");
+  }
+});
+
 // A page that nobody sees does not ask for news.
 addEventListener("htmx:beforeRequest", (event) => {
   const trigger = event.target.getAttribute("hx-trigger") ?? "";

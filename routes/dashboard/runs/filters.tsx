@@ -5,10 +5,12 @@ import { FINISH_STATUSES } from "../../../domain/run/run.ts";
 import { RUN_KINDS, RUN_TRAITS, type RunTrait } from "../../../domain/run/run_list.ts";
 import { RUNS_PER_PAGE } from "../../../domain/run/runs_query.ts";
 import { UNATTRIBUTED } from "../../../domain/spend/spend_query.ts";
-import { DASHBOARD, queryText } from "../frame/paths.ts";
+import { queryText } from "../frame/paths.ts";
+import { Choice, Field, FormProblem } from "../parts/form_fields.tsx";
+import { RUNS } from "../run/paths.ts";
 
 /** A filter: a parameter of the API under its own name. */
-interface Field {
+interface Filter {
   readonly name: string;
   readonly label: string;
   /** What it can be, with what people are told; absent where it is any text. */
@@ -31,7 +33,7 @@ function plain(words: readonly string[]): readonly (readonly [string, string])[]
   return words.map((word) => [word, word]);
 }
 
-const COMMON: readonly Field[] = [
+const COMMON: readonly Filter[] = [
   { name: "status", label: "Status", words: plain(["running", ...FINISH_STATUSES]) },
   { name: "agent", label: "Agent" },
   { name: "customer_id", label: "Customer" },
@@ -39,7 +41,7 @@ const COMMON: readonly Field[] = [
   { name: "to", label: "To", isDay: true },
 ];
 
-const RARE: readonly Field[] = [
+const RARE: readonly Filter[] = [
   { name: "feature", label: "Feature" },
   { name: "model", label: "Model" },
   { name: "provider", label: "Provider", hint: "Of that model" },
@@ -49,14 +51,14 @@ const RARE: readonly Field[] = [
   { name: "q", label: "Run id", hint: "Or a part of it" },
 ];
 
-const LIMIT: Field = {
+const LIMIT: Filter = {
   name: "limit",
   label: "Runs a page",
   hint: `At most ${RUNS_PER_PAGE.max}; ${RUNS_PER_PAGE.default} unless told`,
 };
 
-const FILTERS: readonly Field[] = [...COMMON, ...RARE];
-const FIELDS: readonly Field[] = [...FILTERS, LIMIT];
+const FILTERS: readonly Filter[] = [...COMMON, ...RARE];
+const FIELDS: readonly Filter[] = [...FILTERS, LIMIT];
 
 /** What was asked for, by the names of the parameters; none of it is empty. */
 export type Asked = ReadonlyMap<string, string>;
@@ -75,24 +77,24 @@ export function isFiltered(asked: Asked): boolean {
 /**
  * The address of a list with the same filters, but for what is changed; null takes one away.
  *
- * @param under what follows on the address of the dashboard
+ * @param form of a file; the empty text for the page
  */
-export function runsPath(
+export function listPath(
   asked: Asked,
   changed: Readonly<Record<string, string | null>> = {},
-  under = "/runs",
+  form: "" | ".csv" | ".ndjson" = "",
 ): string {
   const kept = FIELDS.filter(({ name }) => !(name in changed));
   const pairs = [
     ...kept.map(({ name }) => [name, asked.get(name)] as const),
     ...Object.entries(changed),
   ];
-  return DASHBOARD + under + queryText(pairs);
+  return RUNS + form + queryText(pairs);
 }
 
 interface FormProps {
   readonly asked: Asked;
-  /** What goes along with the filters though nobody types it. */
+  /** Whether the list is followed, and goes on to be. */
   readonly live: boolean;
   readonly problem: Problem | null;
 }
@@ -100,19 +102,10 @@ interface FormProps {
 /** The form; a refusal stands at the field that it is of. */
 export function FilterForm({ asked, live, problem }: FormProps) {
   const isOpen = [...RARE, LIMIT].some(({ name }) => asked.has(name) || problem?.field === name);
-  const isOfField = FIELDS.some(({ name }) => name === problem?.field);
-  const shown = (field: Field) => (
-    <Filter
-      field={field}
-      value={asked.get(field.name) ?? ""}
-      refusal={problem?.field === field.name ? problem.message : null}
-    />
-  );
+  const shown = (filter: Filter) => <FilterField {...{ filter, asked, problem }} />;
   return (
-    <form class="run-filters" method="get" action={`${DASHBOARD}/runs`} aria-label="Filters">
-      {problem === null || isOfField
-        ? null
-        : <p class="notice bad" role="alert">{problem.message}.</p>}
+    <form class="run-filters" method="get" action={RUNS} aria-label="Filters">
+      <FormProblem problem={problem} fields={FIELDS.map(({ name }) => name)} />
       {live ? <input type="hidden" name="live" value="1" /> : null}
       <div class="filters">
         {COMMON.map(shown)}
@@ -130,51 +123,20 @@ export function FilterForm({ asked, live, problem }: FormProps) {
   );
 }
 
-function Filter(
-  { field, value, refusal }: {
-    readonly field: Field;
-    readonly value: string;
-    readonly refusal: string | null;
-  },
+function FilterField(
+  { filter, asked, problem }: Omit<FormProps, "live"> & { readonly filter: Filter },
 ) {
-  const { name, label, words, isDay, hint } = field;
-  const told = refusal === null ? hint : `${refusal}.`;
-  const marks = {
-    name,
-    ...(told === undefined ? {} : { "aria-describedby": `${name}-told` }),
-    ...(refusal === null ? {} : { "aria-invalid": "true", autofocus: true }),
-  };
-  return (
-    <label>
-      {label}
-      {words !== undefined
-        ? <Choice marks={marks} words={words} value={value} />
-        : <input type={typeOf(isDay, value)} value={value} autocomplete="off" {...marks} />}
-      {told === undefined ? null : <small id={`${name}-told`}>{told}</small>}
-    </label>
-  );
+  const { name, label, words, isDay, hint } = filter;
+  const value = asked.get(name) ?? "";
+  const shared = { name, label, value, problem, ...(hint === undefined ? {} : { hint }) };
+  return words === undefined
+    ? <Field {...shared} type={typeOf(isDay, value)} />
+    : <Choice {...shared} words={[["", "any"], ...words]} />;
 }
 
 /** A field for days shows nothing else, and what was typed is to be seen. */
 function typeOf(isDay: true | undefined, value: string): "date" | "text" {
   return isDay && /^(\d{4}-\d\d-\d\d)?$/.test(value) ? "date" : "text";
-}
-
-function Choice(
-  { marks, words, value }: {
-    readonly marks: Readonly<Record<string, unknown>>;
-    readonly words: NonNullable<Field["words"]>;
-    readonly value: string;
-  },
-) {
-  const isKnown = value === "" || words.some(([word]) => word === value);
-  return (
-    <select {...marks}>
-      <option value="">any</option>
-      {isKnown ? null : <option value={value} selected>{value}</option>}
-      {words.map(([word, told]) => <option value={word} selected={word === value}>{told}</option>)}
-    </select>
-  );
 }
 
 /** The filters that are set, each a link to the list without it. */
@@ -190,7 +152,7 @@ export function Chips({ asked, live }: { readonly asked: Asked; readonly live: b
           <li>
             <a
               class="chip"
-              href={runsPath(asked, { [name]: null, ...kept })}
+              href={listPath(asked, { [name]: null, ...kept })}
               aria-label={`${label} ${told}: take this filter away`}
             >
               {label} <b>{told}</b> <span aria-hidden="true">✕</span>
@@ -199,7 +161,7 @@ export function Chips({ asked, live }: { readonly asked: Asked; readonly live: b
         );
       })}
       <li>
-        <a href={runsPath(new Map(), kept)}>Clear all</a>
+        <a href={listPath(new Map(), kept)}>Clear all</a>
       </li>
     </ul>
   );

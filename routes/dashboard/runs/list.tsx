@@ -9,9 +9,10 @@ import type { AppDeps, Handle, RequestContext } from "../../context.ts";
 import type { Waiting } from "../../guards/waiting.ts";
 import { queryOf } from "../../query.ts";
 import { parseRunsCursor, runsCursorText } from "../../run_list.ts";
+import { originOf } from "../frame/origin.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Ago, NextPage, Wide } from "../parts/basics.tsx";
-import { type Asked, askedOf, Chips, FilterForm, runsPath } from "./filters.tsx";
+import { type Asked, askedOf, Chips, FilterForm, listPath } from "./filters.tsx";
 import { Nothing } from "./nothing.tsx";
 import { RunsTable } from "./table.tsx";
 import {
@@ -80,7 +81,7 @@ async function showList(
   // The number first: what changes in between is then told by the next look.
   const change = live ? await changes.last(team.id) : 0;
   const page = await runList.page(team, request.query, request.after, request.limit);
-  const { origin } = new URL(c.req.url);
+  const origin = originOf(c);
   const fresh = newOf(page.rows, seen);
   const found = { asked, request, page, fresh, nowMs: environment.now(), origin, live, change };
   return showPage(c, {
@@ -102,7 +103,7 @@ function showRefused(
       <FilterForm asked={asked} live={false} problem={problem} />
       <Chips asked={asked} live={false} />
       <p>
-        <a href={runsPath(new Map())}>Show all runs</a>
+        <a href={listPath(new Map())}>Show all runs</a>
       </p>
     </>
   );
@@ -126,14 +127,14 @@ function Tools(
             <span class="live">
               <span aria-hidden="true">●</span> Live
             </span>
-            <a role="button" class="small secondary" href={runsPath(asked)}>Pause</a>
+            <a role="button" class="small secondary" href={listPath(asked)}>Pause</a>
             <span id="news" class="news" role="status">{fresh === 0 ? null : `${fresh} new`}</span>
           </>
         )
-        : <a role="button" class="small" href={runsPath(asked, { live: "1" })}>Live</a>}
+        : <a role="button" class="small" href={listPath(asked, { live: "1" })}>Live</a>}
       <span>
-        Export as <a href={runsPath(asked, file, "/runs.csv")} download="">CSV</a>,{" "}
-        <a href={runsPath(asked, file, "/runs.ndjson")} download="">NDJSON</a>
+        Export as <a href={listPath(asked, file, ".csv")} download="">CSV</a>,{" "}
+        <a href={listPath(asked, file, ".ndjson")} download="">NDJSON</a>
       </span>
     </div>
   );
@@ -165,7 +166,7 @@ function List(found: Found) {
 function followed({ asked, live, change, page: { rows } }: Found): Record<string, string> {
   if (!live) return {};
   return {
-    "hx-get": runsPath(asked, { live: "1", ...seenText(change, rows) }),
+    "hx-get": listPath(asked, { live: "1", ...seenText(change, rows) }),
     "hx-trigger": "every 2s",
     "hx-sync": "this:drop",
     "hx-select": "#runs",
@@ -184,7 +185,7 @@ function WindowNote({ asked, request: { query, isWindowDefault }, nowMs, live }:
       Only runs since <Ago at={query.from} now={nowMs} />{" "}
       are looked at, one by one, as no index answers this. To look further back, say <b>From</b>
       {" "}
-      when: <a href={runsPath(asked, { from, live: live ? "1" : null })}>the last 7 days</a>.
+      when: <a href={listPath(asked, { from, live: live ? "1" : null })}>the last 7 days</a>.
     </p>
   );
 }
@@ -193,7 +194,7 @@ function WindowNote({ asked, request: { query, isWindowDefault }, nowMs, live }:
 function Onward({ asked, request, page: { next, searchedTo }, nowMs }: Found) {
   const { query, isWindowDefault } = request;
   const cursor = next === null ? null : runsCursorText(next, isWindowDefault ? query.from : null);
-  const to = cursor === null ? null : runsPath(asked, { cursor });
+  const to = cursor === null ? null : listPath(asked, { cursor });
   return (
     <div id="onward">
       {to === null || searchedTo === null ? <NextPage to={to} /> : (
@@ -206,7 +207,7 @@ function Onward({ asked, request, page: { next, searchedTo }, nowMs }: Found) {
       {asked.has("cursor")
         ? (
           <p>
-            <a href={runsPath(asked)}>Back to the newest</a>
+            <a href={listPath(asked)}>Back to the newest</a>
           </p>
         )
         : null}

@@ -1,6 +1,6 @@
 /** A list without runs: what would fill it, or how to find more. */
 import { Copyable, Empty } from "../parts/basics.tsx";
-import { type Asked, isFiltered, runsPath } from "./filters.tsx";
+import { type Asked, isFiltered, listPath } from "./filters.tsx";
 
 interface NothingProps {
   readonly asked: Asked;
@@ -25,7 +25,7 @@ export function Nothing({ asked, origin, live, goesOn }: NothingProps) {
     return (
       <Empty title="No more runs">
         <p>
-          <a href={runsPath(asked)}>Back to the newest</a>
+          <a href={listPath(asked)}>Back to the newest</a>
         </p>
       </Empty>
     );
@@ -35,7 +35,7 @@ export function Nothing({ asked, origin, live, goesOn }: NothingProps) {
       <Empty title="No run is like that">
         <p>
           {live ? "One that is shows up here by itself. " : null}
-          Take a filter away above, or <a href={runsPath(new Map(), kept)}>clear all of them</a>.
+          Take a filter away above, or <a href={listPath(new Map(), kept)}>clear all of them</a>.
         </p>
       </Empty>
     )
@@ -54,7 +54,7 @@ function FirstRun({ origin, live }: Pick<NothingProps, "origin" | "live">) {
         {live ? "It shows up here by itself." : (
           <>
             Then load this page again, or{" "}
-            <a href={runsPath(new Map(), { live: "1" })}>watch live</a>.
+            <a href={listPath(new Map(), { live: "1" })}>watch live</a>.
           </>
         )} <a href="/docs">All the calls there are</a>
       </p>

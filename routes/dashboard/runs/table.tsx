@@ -2,10 +2,10 @@
 import type { RunId } from "../../../domain/run/ids.ts";
 import type { RunListRow } from "../../../domain/run/run_list.ts";
 import { formatInstant } from "../../../domain/time.ts";
-import { DASHBOARD } from "../frame/paths.ts";
 import { Ago, Money, Status } from "../parts/basics.tsx";
 import { countText, durationText } from "../parts/format.ts";
-import { type Asked, runsPath } from "./filters.tsx";
+import { agentPath, runPath } from "../run/paths.ts";
+import { type Asked, listPath } from "./filters.tsx";
 import { notesOf } from "./notes.ts";
 
 /** Width of the longest bar, in pixels. */
@@ -67,7 +67,7 @@ function Row(
         <Status of={row.status} />
       </td>
       <th scope="row" class="run-name">
-        <a id={id} href={`${DASHBOARD}/runs/${id}`} title={id}>…{id.slice(-ID_CHARS)}</a>
+        <a id={id} href={runPath(id)} title={id}>…{id.slice(-ID_CHARS)}</a>
         {fresh.has(id) ? <mark class="fresh">✦ new</mark> : null}
         {row.kind === "heartbeat" ? <small>heartbeat</small> : null}
       </th>
@@ -104,7 +104,7 @@ function Row(
 function AgentLink({ row: { id, agent } }: { readonly row: RunListRow }) {
   return agent === null
     ? <span class="soft">not told yet</span>
-    : <a id={`${id}-agent`} href={`${DASHBOARD}/agents/${encodeURIComponent(agent)}`}>{agent}</a>;
+    : <a id={`${id}-agent`} href={agentPath(agent)}>{agent}</a>;
 }
 
 /** How long a run took, also as a bar against the longest on the page. */
@@ -164,7 +164,7 @@ function Labels(
           <a
             class="label"
             id={`${row.id}-${name}`}
-            href={runsPath(asked, { [name]: value, ...kept })}
+            href={listPath(asked, { [name]: value, ...kept })}
             title={`Only runs with this ${name === "feature" ? "feature" : "customer"}`}
           >
             {value}

@@ -1,0 +1,68 @@
+/**
+ * JSON for people to read: laid out in lines, and otherwise as it was sent.
+ *
+ * Nothing is parsed on the way, so large integers, `1.0`, escapes and the order of keys survive.
+ *
+ * @module
+ */
+import { afterSpace, endOfValue, type RawJson } from "./json.ts";
+
+/** A text for people, perhaps only its beginning. */
+export interface Shown {
+  /** The text. */
+  readonly text: string;
+  /** Whether there is more of it. */
+  readonly isCut: boolean;
+}
+
+const INDENT = "  ";
+
+/**
+ * Lays out a valid JSON value, a member or an element a line.
+ *
+ * @param charsMax how much of it is written; work stops there
+ */
+export function prettyJson(json: RawJson, charsMax: number): Shown {
+  let text = "";
+  let depth = 0;
+  let at = afterSpace(json, 0);
+  while (at < json.length && text.length <= charsMax) {
+    const mark = json[at] ?? "";
+    if (mark === "{" || mark === "[") {
+      const inside = afterSpace(json, at + 1);
+      // What holds nothing stays on its line.
+      if (json[inside] === "}" || json[inside] === "]") {
+        text += mark + json[inside];
+        at = inside + 1;
+      } else {
+        text += mark + lineAt(++depth);
+        at = inside;
+      }
+    } else if (mark === "}" || mark === "]") {
+      text += lineAt(--depth) + mark;
+      at++;
+    } else if (mark === ",") {
+      text += mark + lineAt(depth);
+      at++;
+    } else if (mark === ":") {
+      text += ": ";
+      at++;
+    } else {
+      const end = endOfValue(json, at);
+      text += json.slice(at, end);
+      at = end;
+    }
+    at = afterSpace(json, at);
+  }
+  return beginning(text, charsMax);
+}
+
+/** The first characters of a text; none of them is half a pair. */
+export function beginning(text: string, charsMax: number): Shown {
+  if (text.length <= charsMax) return { text, isCut: false };
+  return { text: text.slice(0, charsMax).toWellFormed().replace(/\uFFFD$/, ""), isCut: true };
+}
+
+function lineAt(depth: number): string {
+  return `\n${INDENT.repeat(depth)}`;
+}

@@ -1,0 +1,54 @@
+/** Deleting a run from its page: asked for once more, then carried out. */
+import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
+import { fail } from "../../answer.ts";
+import type { AppDeps, Handle } from "../../context.ts";
+import { deleteNamedRun } from "../../deletions.ts";
+import { seeOther } from "../frame/reply.tsx";
+import { Notice } from "../parts/basics.tsx";
+import { countText } from "../parts/format.ts";
+import type { ShownRun } from "./load.ts";
+import { tellNoRun } from "./no_run.tsx";
+import { runPath, RUNS } from "./paths.ts";
+
+/** Deletes the run and goes on to the list. */
+export function sendDeletion(deps: AppDeps): Handle {
+  return async (c) => {
+    c.set("tell", tellNoRun);
+    const deleted = await deleteNamedRun(deps, c);
+    return deleted.ok ? seeOther(`${RUNS}?done=deleted`) : fail(c, deleted.problem);
+  };
+}
+
+/** Says what deleting comes to, and asks once more. */
+export function ConfirmDeletion({ shown: { run } }: { readonly shown: ShownRun }) {
+  return (
+    <Notice kind="bad">
+      <h2>Delete this run?</h2>
+      <p>
+        It goes with its {countText(run.usage.events)}{" "}
+        events, output and scores, and out of the spend. This cannot be undone. For {TOMBSTONE_DAYS}
+        {" "}
+        days its id is refused, so that a client that still sends does not bring it back.
+      </p>
+      <form method="post" action={`${runPath(run.id)}/delete`} class="choice">
+        <button type="submit" class="danger">Delete it</button>
+        <a href={runPath(run.id)} role="button" class="secondary outline">Keep it</a>
+      </form>
+    </Notice>
+  );
+}
+
+/** The way to delete a run, for who may. */
+export function OfferDeletion({ shown: { run, isAdmin } }: { readonly shown: ShownRun }) {
+  return isAdmin
+    ? (
+      <p>
+        <a href={`${runPath(run.id)}?confirm=delete`}>Delete this run…</a>
+      </p>
+    )
+    : (
+      <p class="soft">
+        Deleting a run takes a key with the scope <code>admin</code>.
+      </p>
+    );
+}

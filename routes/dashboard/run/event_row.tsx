@@ -1,0 +1,103 @@
+/** A row of the timeline: when, what, how long, how much; opened, its data and its cost. */
+import type { ExplainedCall } from "../../../domain/money/explain_cost.ts";
+import { formatInstant } from "../../../domain/time.ts";
+import { Money } from "../parts/basics.tsx";
+import { compactText, countText, durationText } from "../parts/format.ts";
+import { CallCost } from "./call_cost.tsx";
+import { Data } from "./data.tsx";
+import type { EventFace } from "./event_face.ts";
+import { offsetText } from "./offset.ts";
+
+/** The time that bars are drawn in. Milliseconds. */
+export interface Span {
+  /** When the run began. */
+  readonly runStart: number;
+  readonly startMs: number;
+  readonly lengthMs: number;
+}
+
+/** Characters of an event's data that are shown. */
+const DATA_CHARS = 4_000;
+
+/** Units a bar is drawn in, and the least that can be seen. */
+const BAR = { length: 1_000, least: 6 } as const;
+
+interface Row {
+  readonly face: EventFace;
+  readonly span: Span;
+  readonly call: ExplainedCall | null;
+  readonly isOpened: boolean;
+  readonly isAdmin: boolean;
+  /** Where all of its data is. */
+  readonly all: string;
+}
+
+/** Shows an event. */
+export function EventRow({ face, span, call, isOpened, isAdmin, all }: Row) {
+  const { event, latencyMs, failure } = face;
+  return (
+    <li id={event.id} class={failure === null ? "" : "failing"}>
+      <details id={`of-${event.id}`} {...(isOpened ? { open: true } : {})}>
+        <summary id={`row-${event.id}`}>
+          <time class="offset" datetime={formatInstant(event.ts)} title={formatInstant(event.ts)}>
+            {offsetText(event.ts, span.runStart)}
+          </time>
+          <What face={face} />
+          <Bar face={face} span={span} />
+          <span class="took">{latencyMs === null ? "" : durationText(latencyMs)}</span>
+          <Tokens face={face} />
+          <span class="cost">
+            {call === null
+              ? ""
+              : call.unpriced
+              ? <abbr title="No price on the rate card">no price</abbr>
+              : <Money of={call.cost} />}
+          </span>
+        </summary>
+        <div class="inside">
+          <p class="soft">
+            {event.type} <code>{event.id}</code> · {formatInstant(event.ts)}
+            {event.turn === undefined ? "" : ` · turn ${event.turn}`}
+            {` · arrived ${formatInstant(event.receivedAt)}`} · <a href={all}>JSON</a>
+          </p>
+          {call === null ? null : <CallCost call={call} mayPrice={isAdmin} />}
+          <Data json={event.data} charsMax={DATA_CHARS} all={all} />
+        </div>
+      </details>
+    </li>
+  );
+}
+
+function What({ face: { sign, colour, what, label, failure } }: { readonly face: EventFace }) {
+  return (
+    <span class="what">
+      <span class={`sign ${colour}`} aria-hidden="true">{sign}</span>{" "}
+      <span class="soft">{what}</span> {label === null ? "" : <b>{label}</b>}
+      {failure === null
+        ? null
+        : <span class="why">✕ {failure === label ? "failed" : failure}</span>}
+    </span>
+  );
+}
+
+function Bar({ face: { event, latencyMs, colour }, span }: Pick<Row, "face" | "span">) {
+  const scale = BAR.length / span.lengthMs;
+  const width = Math.max(BAR.least, Math.round((latencyMs ?? 0) * scale));
+  const x = Math.min(BAR.length - width, Math.round((event.ts - span.startMs) * scale));
+  return (
+    <svg class="bar" viewBox={`0 0 ${BAR.length} 10`} preserveAspectRatio="none" aria-hidden="true">
+      <rect class={colour} x={Math.max(0, x)} y="0" width={width} height="10" />
+    </svg>
+  );
+}
+
+function Tokens({ face: { tokens } }: Pick<Row, "face">) {
+  if (tokens === null) return <span class="tokens"></span>;
+  const { inputTokens, outputTokens } = tokens;
+  const exact = `${countText(inputTokens)} input and ${countText(outputTokens)} output tokens`;
+  return (
+    <span class="tokens" title={exact}>
+      {compactText(inputTokens)} → {compactText(outputTokens)} <span class="soft">tok</span>
+    </span>
+  );
+}

@@ -1,0 +1,116 @@
+/** What went wrong with a run, in front of all else. */
+import type { EventPosition } from "../../../domain/ports.ts";
+import type { RunRecord } from "../../../domain/run/record.ts";
+import { Notice } from "../parts/basics.tsx";
+import { durationText } from "../parts/format.ts";
+import { type EventFace, faceOf, lineOf, reasonIn } from "./event_face.ts";
+import type { ShownRun } from "./load.ts";
+import { offsetText } from "./offset.ts";
+import { eventsPath } from "./paths.ts";
+
+/** Failing events that are named. */
+const NAMED_MAX = 3;
+
+/** Events in front of a failing one that its link shows as well: they tell how it came to it. */
+const EVENTS_BEFORE = 8;
+
+/** Characters of a note that are shown here. */
+const NOTE_CHARS = 600;
+
+/** Milliseconds without an event that are told. */
+const SILENCE_MS = 60_000;
+
+/** An event, and the place from which on the timeline shows it. */
+interface Found {
+  readonly face: EventFace;
+  readonly from: EventPosition | null;
+}
+
+/** Says why a run failed; nothing of one that did not. */
+export function Failure({ shown }: { readonly shown: ShownRun }) {
+  const { run } = shown;
+  if (run.status !== "failed" && run.status !== "timeout") return null;
+  const reason = run.note ?? (run.output === null ? null : reasonIn(run.output));
+  const found = findFailures(shown);
+  return (
+    <Notice kind="bad">
+      <h2>{run.status === "failed" ? "✕ It failed" : "◷ It ran out of time"}</h2>
+      {reason === null ? null : <p class="reason">{lineOf(reason, NOTE_CHARS)}</p>}
+      {found.length > 0
+        ? <LastEvents found={found} shown={shown} />
+        : reason === null
+        ? <NoReason run={run} />
+        : null}
+    </Notice>
+  );
+}
+
+function LastEvents({ found, shown }: { readonly found: Found[]; readonly shown: ShownRun }) {
+  const silentMs = silenceAtEnd(shown);
+  const isTheirs = found.some(({ face }) => face.failure !== null);
+  return (
+    <>
+      <p>{isTheirs ? "What failed last:" : "No event reports a failure; the last one:"}</p>
+      <ul>
+        {found.map(({ face, from }) => (
+          <li>
+            <a href={eventsPath(shown.run.id, from, face.event.id)}>
+              {startOf(shown) === null
+                ? null
+                : `${offsetText(face.event.ts, startOf(shown) ?? 0)} `}
+              {face.what} {face.label === null || face.label === face.failure ? "" : face.label}
+            </a>
+            {face.failure === null ? null : `: ${face.failure}`}
+          </li>
+        ))}
+      </ul>
+      {silentMs < SILENCE_MS
+        ? null
+        : <p>Then {durationText(silentMs)} without an event, until its end.</p>}
+    </>
+  );
+}
+
+function NoReason({ run }: { readonly run: RunRecord }) {
+  return (
+    <p>
+      {run.payload === "whole"
+        ? (
+          <>
+            It does not say why: no event, no note and no <code>error</code> in its{" "}
+            <code>output</code>. Send <code>{'"output": {"error": "…"}'}</code>{" "}
+            with its end, and it stands here.
+          </>
+        )
+        : "What it said of why is no longer kept: the plan keeps payloads for a while."}
+    </p>
+  );
+}
+
+/** The last events that report a failure, else the last one of all; the latest first. */
+function findFailures({ end, page, after }: ShownRun): Found[] {
+  const faces = end.events.map(faceOf);
+  const onPage = new Set(page.events.map(({ id }) => id));
+  const found = faces.flatMap((face, i) => {
+    if (
+      face.failure === null && (i < faces.length - 1 || faces.some((any) => any.failure !== null))
+    ) {
+      return [];
+    }
+    if (onPage.has(face.event.id)) return [{ face, from: after }];
+    const before = end.events[i - EVENTS_BEFORE - 1];
+    return [{ face, from: before?.position ?? end.after }];
+  });
+  return found.slice(-NAMED_MAX).reverse();
+}
+
+/** Milliseconds between the last event and the end of the run. */
+function silenceAtEnd({ end, run }: ShownRun): number {
+  const last = end.events.at(-1);
+  if (last === undefined || run.finishedAt === null) return 0;
+  return run.finishedAt - last.ts - (faceOf(last).latencyMs ?? 0);
+}
+
+function startOf({ run }: ShownRun): number | null {
+  return run.startedAt;
+}

@@ -1,0 +1,66 @@
+/** What is odd about a run, each with what it means. */
+import type { Child } from "hono/jsx";
+import { durationText } from "../parts/format.ts";
+import type { ShownRun } from "./load.ts";
+
+/** Says what is odd about a run; nothing where nothing is. */
+export function Flags({ shown }: { readonly shown: ShownRun }) {
+  const told = [...partsMissing(shown), ...odd(shown)];
+  return told.length === 0 ? null : (
+    <ul class="flags">
+      {told.map(([word, meaning]) => (
+        <li>
+          <b>{word}</b> {meaning}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+type Flag = readonly [word: string, meaning: Child];
+
+/** What of the run has not arrived, or is no longer there. */
+function partsMissing({ run }: ShownRun): Flag[] {
+  const flags: Flag[] = [];
+  if (run.flags.includes("no_opening")) {
+    flags.push([
+      "No opening yet:",
+      <>
+        events or its end came before{" "}
+        <code>POST /v1/runs</code>, so nobody knows its agent and start. Whatever comes in which
+        order, it ends in the same run; without an opening it goes after a week.
+      </>,
+    ]);
+  }
+  if (run.payload !== "whole") {
+    const what = run.payload === "removed" ? "is gone" : "is gone in part";
+    flags.push([
+      "Payload removed:",
+      `what it was sent (events, output, goal, note, values of metadata) ${what} by age, as the plan ` +
+      "says. Cost, usage, scores and labels stay.",
+    ]);
+  }
+  return flags;
+}
+
+function odd({ run, traits }: ShownRun): Flag[] {
+  const flags: Flag[] = [];
+  if (traits.includes("late")) {
+    flags.push(["Late:", "events arrived after its end. They count, and its cost was made anew."]);
+  }
+  if (run.flags.includes("negative_duration")) {
+    flags.push(["Ends before it starts:", "by the client's clock, so its duration counts as 0."]);
+  }
+  if (run.clockSkewMs !== null) {
+    const way = run.clockSkewMs > 0 ? "ahead of" : "behind";
+    const by = durationText(Math.abs(run.clockSkewMs));
+    flags.push(["Clock:", `the client's is ${by} ${way} the server's, or it sent this late.`]);
+  }
+  if (run.cost.flags.includes("cached_exceeds_input")) {
+    flags.push([
+      "Cached tokens apart:",
+      "some call cached more tokens than its input has, so they cost on top of it.",
+    ]);
+  }
+  return flags;
+}

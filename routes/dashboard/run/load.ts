@@ -1,0 +1,115 @@
+/** Everything that the page of a run shows, read in two rounds whatever the run is. */
+import { type Principal, refusalOf } from "../../../domain/credentials.ts";
+import { explainCalls, type ExplainedCall } from "../../../domain/money/explain_cost.ts";
+import type { EventPosition, PlacedEvent, RunPage } from "../../../domain/ports.ts";
+import type { RunFamily } from "../../../domain/run/family.ts";
+import type { RunId } from "../../../domain/run/ids.ts";
+import { assemble, type RunRecord } from "../../../domain/run/record.ts";
+import { reportedBy } from "../../../domain/run/run.ts";
+import type { RunListRow, RunTrait } from "../../../domain/run/run_list.ts";
+import { traitsOf } from "../../../domain/run/traits.ts";
+import type { AppDeps } from "../../context.ts";
+import { key } from "../../requires.ts";
+import type { EventsPage } from "../../runs.ts";
+import { placeNearEnd } from "./tail.ts";
+
+/** A run as its page shows it. */
+export interface ShownRun {
+  readonly run: RunRecord;
+  /** The page of its events that is shown, and the place they come behind. */
+  readonly page: RunPage;
+  readonly after: EventPosition | null;
+  readonly family: RunFamily;
+  /** Its parent and the first of its children, as far as the team has them. */
+  readonly relatives: ReadonlyMap<RunId, RunListRow>;
+  /** The calls of the page by event, and what a heartbeat reports of itself. */
+  readonly calls: ReadonlyMap<string, ExplainedCall>;
+  readonly ownCall: ExplainedCall | null;
+  /** What is special of it. */
+  readonly traits: readonly RunTrait[];
+  /** Whether it states its cost itself. */
+  readonly isStated: boolean;
+  /** Its last events, when it went wrong; as far back as was looked. */
+  readonly end: RunEnd;
+  /** Whether something of it is about to change. */
+  readonly isLive: boolean;
+  /** Whether who looks may change things. */
+  readonly isAdmin: boolean;
+  readonly nowMs: number;
+}
+
+/** The last events of a run. */
+export interface RunEnd {
+  /** The place they come behind; null where they are all there are. */
+  readonly after: EventPosition | null;
+  readonly events: readonly PlacedEvent[];
+}
+
+/** Children that are shown; the record lists more. */
+export const CHILDREN_SHOWN = 25;
+
+/** Events that are read of the end of a run that went wrong. */
+const LAST_EVENTS_MAX = 400;
+
+/** Reads a run; null when the team has none of that id. */
+export async function loadRun(
+  deps: AppDeps,
+  principal: Principal,
+  id: RunId,
+  { after, limit }: EventsPage,
+): Promise<ShownRun | null> {
+  const { team } = principal;
+  const [page, family] = await Promise.all([
+    deps.runs.read(team, id, after, limit),
+    deps.families.of(team, id),
+  ]);
+  if (page === null) return null;
+  const run = assemble(id, page);
+  const [relatives, end] = await Promise.all([
+    readRelatives(deps, principal, run, family),
+    readEnd(deps, principal, run, page, after),
+  ]);
+  const calls = explainCalls(page, true);
+  return {
+    run,
+    page,
+    after,
+    family,
+    relatives,
+    calls: new Map(calls.flatMap((call) => call.eventId === null ? [] : [[call.eventId, call]])),
+    ownCall: calls.find(({ eventId }) => eventId === null) ?? null,
+    traits: traitsOf(page, run.cost.unpricedModels),
+    isStated: page.parts.opening?.kind === "heartbeat" && reportedBy(page.parts).cost !== undefined,
+    end,
+    isLive: run.status === "running" || run.cost.state === "pending",
+    isAdmin: refusalOf(principal, key("admin")) === null,
+    nowMs: deps.environment.now(),
+  };
+}
+
+async function readRelatives(
+  { families }: AppDeps,
+  { team }: Principal,
+  { parentRunId }: RunRecord,
+  { children }: RunFamily,
+): Promise<ReadonlyMap<RunId, RunListRow>> {
+  const parents = parentRunId === null ? [] : [parentRunId];
+  const ids = new Set([...parents, ...children.slice(0, CHILDREN_SHOWN)]);
+  const rows = ids.size === 0 ? [] : await families.rows(team, [...ids]);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** The last events of a run that went wrong: they are where the reason is. */
+async function readEnd(
+  { runs }: AppDeps,
+  { team }: Principal,
+  { id, status }: RunRecord,
+  page: RunPage,
+  after: EventPosition | null,
+): Promise<RunEnd> {
+  if (status !== "failed" && status !== "timeout") return { after: null, events: [] };
+  if (after === null && page.next === null) return { after, events: page.events };
+  const place = placeNearEnd(page);
+  const end = await runs.read(team, id, place, LAST_EVENTS_MAX);
+  return { after: place, events: end?.events ?? [] };
+}

@@ -1,0 +1,32 @@
+/** What is shown in place of a run that the team does not have. */
+import { ERRORS } from "../../../domain/errors.ts";
+import type { Refuse } from "../../context.ts";
+import { tellAsPage } from "../frame/problem.tsx";
+import { showPage } from "../frame/reply.tsx";
+import { RUNS } from "./paths.ts";
+
+/** Tells who asked for a run that is not there what to do; other refusals as everywhere. */
+export const tellNoRun: Refuse = (c, problem, headers) => {
+  if (ERRORS[problem.code].status !== 404) return tellAsPage(c, problem, headers);
+  const { name } = c.get("principal").team;
+  return showPage(c, {
+    title: "No such run",
+    status: 404,
+    body: (
+      <section class="empty">
+        <p>
+          {name} has no run <code>{c.req.param("id")}</code>. It may be:
+        </p>
+        <ul>
+          <li>mistyped: an id is copied whole from where it was sent;</li>
+          <li>not here yet: reload once its first call was answered with 202;</li>
+          <li>another team's: sign in with a key of that team;</li>
+          <li>deleted, or gone by age as the plan says: it does not come back.</li>
+        </ul>
+        <p>
+          <a href={RUNS}>Look for it among the runs</a>
+        </p>
+      </section>
+    ),
+  }, headers);
+};

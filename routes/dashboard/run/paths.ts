@@ -1,0 +1,47 @@
+/** Where the pages of a run are, and those it leads to. */
+import type { EventPosition } from "../../../domain/ports.ts";
+import { cursorText } from "../../run_json.ts";
+import { DASHBOARD, queryText } from "../frame/paths.ts";
+
+/** The list of runs. */
+export const RUNS = `${DASHBOARD}/runs`;
+
+/** The page of a run. */
+export function runPath(id: string): string {
+  return `${RUNS}/${encodeURIComponent(id)}`;
+}
+
+/** The page of a run with the events behind a place, one of them opened. */
+export function eventsPath(id: string, after: EventPosition | null, opened?: string): string {
+  return `${pagePath(id, after, opened)}#${opened ?? "timeline"}`;
+}
+
+/** The same from its top. */
+export function pagePath(id: string, after: EventPosition | null, opened?: string): string {
+  return runPath(id) + queryText([["events_cursor", cursorOf(after)], ["event", opened]]);
+}
+
+/** The record as JSON, of its events those behind a place. */
+export function rawPath(id: string, after: EventPosition | null = null, limit?: number): string {
+  const query = queryText([["events_cursor", cursorOf(after)], ["events_limit", limit]]);
+  return `${runPath(id)}/raw${query}`;
+}
+
+/** The runs with a label in common. */
+export function runsPath(name: "agent" | "customer_id" | "feature", value: string): string {
+  return `${RUNS}${queryText([[name, value]])}`;
+}
+
+/** The page of an agent. */
+export function agentPath(slug: string): string {
+  return `${DASHBOARD}/agents/${encodeURIComponent(slug)}`;
+}
+
+/** Where a price for a model is put on the rate card. */
+export function pricePath(model: string, provider: string | null): string {
+  return `${DASHBOARD}/rate-card${queryText([["model", model], ["provider", provider]])}`;
+}
+
+function cursorOf(after: EventPosition | null): string | null {
+  return after === null ? null : cursorText(after);
+}

@@ -1,0 +1,92 @@
+/** The run among those that started it and that it started. */
+import type { Child } from "hono/jsx";
+import type { RunId } from "../../../domain/run/ids.ts";
+import type { RunListRow } from "../../../domain/run/run_list.ts";
+import { Money, Status } from "../parts/basics.tsx";
+import { durationText } from "../parts/format.ts";
+import { CHILDREN_SHOWN, type ShownRun } from "./load.ts";
+import { rawPath, runPath } from "./paths.ts";
+
+/** Shows the tree, where a run has a parent or children. */
+export function Relatives({ shown }: { readonly shown: ShownRun }) {
+  const { run, family, relatives } = shown;
+  const { parentRunId } = run;
+  if (parentRunId === null && family.children.length === 0) return null;
+  const self = (
+    <>
+      <b>{run.agent ?? "this run"}</b> (this run) <Status of={run.status} />{" "}
+      <Money of={run.cost.amount} />
+      <Children shown={shown} />
+    </>
+  );
+  return (
+    <section id="family">
+      <h2>Parent and children</h2>
+      <ul class="tree">
+        <li>
+          {parentRunId === null ? self : (
+            <>
+              <Relative id={parentRunId} row={relatives.get(parentRunId)} />
+              <ul>
+                <li>{self}</li>
+              </ul>
+            </>
+          )}
+        </li>
+      </ul>
+      <Together shown={shown} />
+    </section>
+  );
+}
+
+function Children({ shown: { run, family, relatives } }: { readonly shown: ShownRun }) {
+  const { children, hasMore } = family;
+  if (children.length === 0) return null;
+  const rest = children.length - CHILDREN_SHOWN;
+  return (
+    <ul>
+      {children.slice(0, CHILDREN_SHOWN).map((id) => (
+        <li>
+          <Relative id={id} row={relatives.get(id)} />
+        </li>
+      ))}
+      {rest <= 0 ? null : (
+        <li>
+          and {hasMore ? `more than ${rest}` : rest} started earlier: see{" "}
+          <code>links.children</code> <a href={rawPath(run.id, null, 1)}>in the JSON</a>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** A run in one line. */
+function Relative(
+  { id, row }: { readonly id: RunId; readonly row: RunListRow | undefined },
+): Child {
+  if (row === undefined) {
+    return (
+      <>
+        <code>{id}</code>{" "}
+        <span class="soft">is not here: it was not sent to this team yet, or is gone</span>
+      </>
+    );
+  }
+  return (
+    <>
+      <a href={runPath(id)}>{row.agent ?? id}</a> <Status of={row.status} />{" "}
+      <span class="soft">{row.durationMs === null ? "" : durationText(row.durationMs)}</span>{" "}
+      <Money of={row.cost.amount} />
+    </>
+  );
+}
+
+function Together({ shown: { run, family } }: { readonly shown: ShownRun }) {
+  if (family.children.length === 0) return null;
+  return (
+    <p>
+      Together with all that it started: <Money of={run.cost.amount + family.cost} />
+      {family.isCut ? ", and what those beyond the nearest 200 cost" : ""}.
+    </p>
+  );
+}

@@ -1,0 +1,137 @@
+/** The timeline: a page of a run's events as a waterfall, and the way to the next. */
+import { dayOf, formatInstant } from "../../../domain/time.ts";
+import { cursorText } from "../../run_json.ts";
+import { countText, durationText } from "../parts/format.ts";
+import { type EventFace, faceOf } from "./event_face.ts";
+import { EventRow, type Span } from "./event_row.tsx";
+import type { ShownRun } from "./load.ts";
+import { offsetText } from "./offset.ts";
+import { eventsPath, pagePath, rawPath } from "./paths.ts";
+import { placeNearEnd } from "./tail.ts";
+
+/** Shows the timeline. */
+export function Timeline(
+  { shown, opened }: { readonly shown: ShownRun; readonly opened: string | null },
+) {
+  const { run, page, after } = shown;
+  const end = page.next === null ? null : placeNearEnd(page);
+  return (
+    <section id="timeline" aria-labelledby="timeline-title">
+      <h2 id="timeline-title">Timeline</h2>
+      {after === null && end === null ? null : (
+        <p class="jumps">
+          {countText(run.usage.events)} events.{" "}
+          {after === null ? null : <a href={eventsPath(run.id, null)}>To the first</a>}{" "}
+          {end === null ? null : <a href={eventsPath(run.id, end)}>To the last</a>}
+        </p>
+      )}
+      <Chunk shown={shown} opened={opened} />
+    </section>
+  );
+}
+
+/** The name of a page of events among those that are on the page at once. */
+export function chunkName({ after }: Pick<ShownRun, "after">): string {
+  return after === null ? "events-first" : `events-${cursorText(after)}`;
+}
+
+/** One page of events: it is what is added below another one, too. */
+function Chunk({ shown, opened }: { readonly shown: ShownRun; readonly opened: string | null }) {
+  const { run, page, after, calls, isAdmin } = shown;
+  const faces = page.events.map(faceOf);
+  const [first] = faces;
+  if (first === undefined) {
+    return (
+      <div id={chunkName(shown)}>
+        {after === null ? <NoEvents shown={shown} /> : <p>No further events.</p>}
+      </div>
+    );
+  }
+  const span = spanOf(faces, run.startedAt ?? first.event.ts);
+  return (
+    <div id={chunkName(shown)} class="chunk">
+      <Axis span={span} count={faces.length} />
+      <ol class="events">
+        {faces.map((face, i) => (
+          <EventRow
+            face={face}
+            span={span}
+            call={calls.get(face.event.id) ?? null}
+            isOpened={face.event.id === opened}
+            isAdmin={isAdmin}
+            all={rawPath(run.id, page.events[i - 1]?.position ?? after, 1)}
+          />
+        ))}
+      </ol>
+      <More shown={shown} />
+    </div>
+  );
+}
+
+/** The time that a page of events takes up. */
+function spanOf(faces: readonly EventFace[], runStart: number): Span {
+  const starts = faces.map(({ event }) => event.ts);
+  const ends = faces.map(({ event, latencyMs }) => event.ts + (latencyMs ?? 0));
+  const startMs = Math.min(...starts);
+  return { runStart, startMs, lengthMs: Math.max(1, Math.max(...ends) - startMs) };
+}
+
+function Axis({ span, count }: { readonly span: Span; readonly count: number }) {
+  const { startMs, lengthMs, runStart } = span;
+  const from = formatInstant(startMs);
+  return (
+    <div class="axis">
+      <p class="soft">
+        {countText(count)} {count === 1 ? "event" : "events"} within {durationText(lengthMs)}, from
+        {" "}
+        <time datetime={from}>
+          {dayOf(startMs)} {from.slice(11, 19)} UTC
+        </time>
+      </p>
+      <div class="ticks" aria-hidden="true">
+        {[0, 0.5, 1].map((part) => <span>{offsetText(startMs + part * lengthMs, runStart)}</span>)}
+      </div>
+    </div>
+  );
+}
+
+/** The way to the next page: it is put below this one, or opened in its place without scripts. */
+function More({ shown: { run, page } }: { readonly shown: ShownRun }) {
+  if (page.next === null) return null;
+  return (
+    <p class="pager">
+      <a
+        id="more"
+        href={eventsPath(run.id, page.next)}
+        rel="next"
+        role="button"
+        class="secondary outline"
+        hx-get={pagePath(run.id, page.next)}
+        hx-select={`#${chunkName({ after: page.next })}`}
+        hx-select-oob="#facts"
+        hx-target="closest p"
+        hx-swap="outerHTML"
+      >
+        Load more
+      </a>
+    </p>
+  );
+}
+
+function NoEvents({ shown: { run } }: { readonly shown: ShownRun }) {
+  if (run.usage.events > 0) {
+    return (
+      <p>
+        Its {countText(run.usage.events)}{" "}
+        events are no longer kept: the plan keeps payloads for a while. What they came to is above.
+      </p>
+    );
+  }
+  return (
+    <p>
+      {run.kind === "heartbeat" ? "A heartbeat has no events of its own. " : "No events yet. "}
+      Model calls, tools and logs stand here once they are sent to{" "}
+      <code>POST /v1/runs/{run.id}/events</code>.
+    </p>
+  );
+}
