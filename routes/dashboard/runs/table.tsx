@@ -129,7 +129,7 @@ function Duration(
   return (
     <>
       {durationText(durationMs)}
-      <svg class="bar" width={BAR_WIDTH} height="6" aria-hidden="true">
+      <svg class="took" width={BAR_WIDTH} height="6" aria-hidden="true">
         <rect class="track" width={BAR_WIDTH} height="6" rx="2" />
         <rect class={status} width={width} height="6" rx="2" />
       </svg>
