@@ -47,8 +47,8 @@ import { whenFinal } from "./when_final.ts";
 export function routeTable(
   deps: AppDeps,
   waiting = new Waiting(new Room(), deps.leaving),
+  exported = createExports(deps),
 ): Route[] {
-  const exported = createExports(deps);
   const table: Route[] = [
     route("POST", "/v1/runs", key("ingest"), openRun(deps)),
     route("GET", "/v1/runs", key("read"), listRuns(deps)),
@@ -103,8 +103,10 @@ export function createApp(deps: AppDeps): Hono<Facts> {
   const app = new Hono<Facts>({ getPath: pathOf });
   const room = new Room();
   const pipeline = createPipeline(deps, room);
-  const table = routeTable(deps, new Waiting(room, deps.leaving));
-  const dashboard = createDashboard(deps, room);
+  const waiting = new Waiting(room, deps.leaving);
+  const exported = createExports(deps);
+  const table = routeTable(deps, waiting, exported);
+  const dashboard = createDashboard(deps, room, { waiting, exported });
   const mount = (route: Route, guards: readonly Guard[]) => {
     const handler = isCompressed(route) ? compressed(route.handler) : route.handler;
     app.on(route.method, [route.path], pipeline(route, guards, handler));

@@ -66,8 +66,8 @@ export function runRowJsonWith(row: RunListRow, costUsd: RawJson): RawJson {
   ]);
 }
 
-/** A place in a list, and where its default window begins. */
-function runsCursorText({ at, run }: RunPosition, from: number | null): string {
+/** A place in a list, and where its default window begins; null where it has none. */
+export function runsCursorText({ at, run }: RunPosition, from: number | null): string {
   return encodeCursor(`${at} ${run} ${from ?? ""}`);
 }
 

@@ -4,7 +4,9 @@
  */
 import type { AppDeps, Guard, Handle, RequestContext, Route } from "../context.ts";
 import type { Requirement } from "../../domain/credentials.ts";
-import { fail } from "../answer.ts";
+import { answerText, fail } from "../answer.ts";
+import type { ExportFormat } from "../export_forms.ts";
+import { createExports } from "../exports.ts";
 import { readForm } from "../guards/body.ts";
 import { requireScope } from "../guards/credential.ts";
 import { requireHost } from "../guards/host.ts";
@@ -12,6 +14,7 @@ import { limitRate } from "../guards/rate.ts";
 import type { Room } from "../guards/room.ts";
 import { requireSameOrigin } from "../guards/same_origin.ts";
 import { requireSession } from "../guards/session.ts";
+import { Waiting } from "../guards/waiting.ts";
 import { SHUTTING_DOWN } from "../health.ts";
 import { key, keyOrOperator, OPERATOR_ONLY } from "../requires.ts";
 import { showAudit } from "./audit/list.tsx";
@@ -36,6 +39,7 @@ import { showOwnTeam } from "./teams/own.tsx";
 import { TEAM, TEAMS } from "./teams/paths.ts";
 import { sendDeletion } from "./run/delete_run.tsx";
 import { RUNS } from "./run/paths.ts";
+import { showRuns } from "./runs/list.tsx";
 import { showRawRun, showRun } from "./run/run.tsx";
 import { showSignIn, signIn, signOut } from "./sign_in.tsx";
 import { showUsage } from "./usage/usage.tsx";
@@ -49,8 +53,16 @@ export interface Dashboard {
   readonly asPage: Guard;
 }
 
+/** What pages and the API have in common, so that its bounds hold for both together. */
+export interface Shared {
+  /** Those who wait. */
+  readonly waiting: Waiting;
+  /** Makes the handler of an export. */
+  readonly exported: (format: ExportFormat) => Handle;
+}
+
 /** Every page, with what it asks of whoever signed in. */
-function pageTable(deps: AppDeps): Route[] {
+function pageTable(deps: AppDeps, { waiting, exported }: Shared): Route[] {
   return [
     page("GET", "/", null, () => seeOther(DASHBOARD)),
     page("GET", `${DASHBOARD}/assets/:name`, null, sendAsset),
@@ -77,6 +89,9 @@ function pageTable(deps: AppDeps): Route[] {
     page("POST", `${TEAMS}/:id/suspend`, OPERATOR_ONLY, serveTeam(deps, true)),
     page("POST", `${TEAMS}/:id/resume`, OPERATOR_ONLY, serveTeam(deps, false)),
     page("POST", `${TEAMS}/:id/keys`, OPERATOR_ONLY, makeTeamKey(deps)),
+    page("GET", `${RUNS}`, key("read"), showRuns(deps, waiting)),
+    page("GET", `${RUNS}.csv`, key("read"), exported("csv")),
+    page("GET", `${RUNS}.ndjson`, key("read"), exported("ndjson")),
     page("GET", `${RUNS}/:id`, key("read"), showRun(deps)),
     page("GET", `${RUNS}/:id/raw`, key("read"), showRawRun(deps)),
     page("POST", `${RUNS}/:id/delete`, key("admin"), sendDeletion(deps)),
@@ -96,7 +111,11 @@ function page(
 }
 
 /** Builds the dashboard. */
-export function createDashboard(deps: AppDeps, room: Room): Dashboard {
+export function createDashboard(
+  deps: AppDeps,
+  room: Room,
+  shared: Shared = { waiting: new Waiting(room, deps.leaving), exported: createExports(deps) },
+): Dashboard {
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const withSession = requireSession(deps, askToSignIn);
   const asPage: Guard = (c) => {
@@ -120,11 +139,17 @@ export function createDashboard(deps: AppDeps, room: Room): Dashboard {
       ...(changes ? [readForm(deps.bodyDeadlines, room), room.require] : []),
     ];
   }
-  return { routes: pageTable(deps), guards, asPage };
+  return { routes: pageTable(deps, shared), guards, asPage };
 }
 
-/** Sends to the form for keys, and back to the page afterwards; what was sent by a form is lost. */
+/**
+ * Sends to the form for keys, and back to the page afterwards; what was sent by a form is lost. A page that
+ * asks for a part of itself is loaded anew as a whole, and so comes to the form.
+ */
 function askToSignIn(c: RequestContext): Response {
+  if (c.req.raw.headers.has("hx-request")) {
+    return answerText(c, 401, null, null, { "HX-Refresh": "true", "Cache-Control": "no-store" });
+  }
   const { pathname, search } = new URL(c.req.url);
   const next = c.req.method === "GET" ? pathname + search : DASHBOARD;
   return seeOther(`${SIGN_IN}?${new URLSearchParams({ next })}`);

@@ -32,10 +32,15 @@ export class Waiting {
     this.leaving = leaving;
   }
 
+  /** Whether somebody of a team would find a seat. */
+  hasSeat(team: TeamId): boolean {
+    return this.#of(team) < LISTENERS_MAX.team && this.#all < LISTENERS_MAX.process;
+  }
+
   /** Takes a seat, or says why there is none. */
   take(c: RequestContext): Seat | Response {
     const { id } = c.get("principal").team;
-    const own = this.#ofTeam.get(id) ?? 0;
+    const own = this.#of(id);
     if (own >= LISTENERS_MAX.team) return fail(c, TEAM_FULL, { "Retry-After": RETRY_SECONDS });
     if (this.#all >= LISTENERS_MAX.process) return fail(c, PROCESS_FULL);
     this.#all++;
@@ -47,11 +52,15 @@ export class Waiting {
         if (!isTaken) return;
         isTaken = false;
         this.#all--;
-        const left = (this.#ofTeam.get(id) ?? 0) - 1;
+        const left = this.#of(id) - 1;
         if (left > 0) this.#ofTeam.set(id, left);
         else this.#ofTeam.delete(id);
       },
     };
+  }
+
+  #of(team: TeamId): number {
+    return this.#ofTeam.get(team) ?? 0;
   }
 
   /**

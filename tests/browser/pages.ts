@@ -23,11 +23,25 @@ export interface PageUnderTest {
 export const PAGES: readonly PageUnderTest[] = [
   { name: "sign-in", route: "/dashboard/sign-in", path: () => "/dashboard/sign-in", who: "nobody" },
   { name: "overview", route: "/dashboard", path: () => "/dashboard", who: "admin" },
+  { name: "runs", route: "/dashboard/runs", path: () => "/dashboard/runs", who: "admin" },
+  { name: "runs-live", route: null, path: () => "/dashboard/runs?live=1", who: "admin" },
+  {
+    name: "runs-refused",
+    route: null,
+    path: () => "/dashboard/runs?status=failed&min_cost_usd=much",
+    who: "admin",
+    status: 400,
+  },
   { name: "not-found", route: null, path: () => "/dashboard/nothing", who: "admin", status: 404 },
 ];
 
 /** Routes that answer with a file, or with the way to a page. */
-const NO_PAGES = new Set(["/", "/dashboard/assets/:name"]);
+const NO_PAGES = new Set([
+  "/",
+  "/dashboard/assets/:name",
+  "/dashboard/runs.csv",
+  "/dashboard/runs.ndjson",
+]);
 
 /** Routes of pages, from the dashboard's own table. */
 export function pageRoutes(): string[] {

@@ -52,3 +52,14 @@ export function textOf(html: string): string {
     .replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
     .replaceAll("&#39;", "'").replaceAll("&amp;", "&").replace(/\s+/g, " ").trim();
 }
+
+/**
+ * Where the links of a page lead, in its order.
+ *
+ * @param marked what a link must have in its tag to be meant
+ */
+export function hrefsOf(html: string, marked = ""): string[] {
+  return [...html.matchAll(/<a\b[^>]*>/g)].map(([tag]) => tag)
+    .filter((tag) => tag.includes(marked))
+    .flatMap((tag) => /\shref="([^"]*)"/.exec(tag)?.[1]?.replaceAll("&amp;", "&") ?? []);
+}

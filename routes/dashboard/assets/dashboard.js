@@ -1,4 +1,5 @@
-// What pages do besides loading each other: copying text. All of them work without it.
+// What pages do besides loading each other: copying text, resting while nobody looks. All of them work
+// without it.
 "use strict";
 
 /** Buttons that copy are shown only where they work. */
@@ -25,4 +26,10 @@ addEventListener("htmx:oobBeforeSwap", ({ detail: { target, fragment } }) => {
   for (const { id } of target.querySelectorAll("details[open][id]")) {
     fragment.querySelector(`#${id}`)?.setAttribute("open", "");
   }
+});
+
+// A page that nobody sees does not ask for news.
+addEventListener("htmx:beforeRequest", (event) => {
+  const trigger = event.target.getAttribute("hx-trigger") ?? "";
+  if (document.hidden && trigger.startsWith("every ")) event.preventDefault();
 });

@@ -66,25 +66,31 @@ function described(name: string, hint: Child | undefined, message: string | null
   };
 }
 
-/** One of several words. */
+/** One of several words; what was typed is shown also where it is none of them. */
 export function Choice(
-  { name, label, value, words, hint }: {
+  { name, label, value, words, problem = null, hint }: {
     readonly name: string;
     readonly label: string;
     readonly value: string;
     /** Each with what people read. */
     readonly words: readonly (readonly [string, string])[];
+    /** Why the form was refused; shown here when it is about this field. */
+    readonly problem?: Problem | null;
     readonly hint?: Child;
   },
 ) {
   const id = `field-${name}`;
+  const message = problem?.field === name ? problem.message : null;
+  const isWord = words.some(([word]) => word === value);
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <select id={id} name={name} {...described(name, hint, null)}>
+      <select id={id} name={name} {...described(name, hint, message)}>
         {words.map(([word, text]) => <option value={word} selected={word === value}>{text}
         </option>)}
+        {isWord ? null : <option value={value} selected>{value}</option>}
       </select>
+      {message === null ? null : <small id={`${name}-problem`} class="wrong">{message}</small>}
       {hint === undefined ? null : <small id={`${name}-hint`}>{hint}</small>}
     </div>
   );

@@ -39,7 +39,7 @@ export function moneyText(amount: Picodollars): string {
   }
   const digits = size.toString().padStart(12, "0");
   const first = digits.search(/[1-9]/);
-  const shown = Math.max(2, first + 2);
+  const shown = Math.min(12, Math.max(2, first + 2));
   const step = 10n ** BigInt(12 - shown);
   const rounded = ((size + step / 2n) / step) * step;
   return rounded >= PICO ? `${sign}$1.00` : `${sign}$${padded(dollarsText(rounded))}`;

@@ -1,0 +1,72 @@
+/**
+ * Following the list of runs: a page that is asked for again says what of it was seen, waits until
+ * something changed, and then tells which of its runs are new to who looks.
+ */
+import type { TeamId } from "../../../domain/credentials.ts";
+import type { ChangeStore } from "../../../domain/feed/changes.ts";
+import type { RunId } from "../../../domain/run/ids.ts";
+import type { RunListRow } from "../../../domain/run/run_list.ts";
+import { changeCursor, parseChangeCursor } from "../../changes.ts";
+import type { Asked } from "./filters.tsx";
+
+/** Milliseconds a page waits for a change; then it is shown anyway, as its times have grown old. */
+export const TAIL_WAIT_MS = 15_000;
+
+/** Seconds after which a browser without scripts loads the page anew. */
+export const TAIL_RELOAD_SECONDS = 5;
+
+/** Characters of an id that tell it from the others of a page, well enough to mark it. */
+const MARK_CHARS = 6;
+
+/** Runs of a page that are remembered, so that the address stays short: new ones come in above them. */
+const REMEMBERED_MAX = 100;
+
+/** What was seen of a list. */
+export interface Seen {
+  /** The number of the latest change by then. */
+  readonly change: number;
+  /** Ends of the ids of the first runs that were shown. */
+  readonly marks: ReadonlySet<string>;
+}
+
+/** What was seen, as parameters of the page's own address. */
+export function seenText(change: number, rows: readonly RunListRow[]): Record<string, string> {
+  const marks = rows.slice(0, REMEMBERED_MAX).map(({ id }) => markOf(id));
+  return { seen: changeCursor(change), shown: marks.join("") };
+}
+
+/** Reads what {@link seenText} wrote; null where that is not there, or something else. */
+export function seenOf(asked: Asked): Seen | null {
+  const change = parseChangeCursor(asked.get("seen") ?? "");
+  const shown = asked.get("shown") ?? "";
+  if (change === null || !/^([0-9a-f]{6}){0,100}$/.test(shown)) return null;
+  return { change, marks: new Set(shown.match(/.{6}/g)) };
+}
+
+function markOf(id: RunId): string {
+  return id.slice(-MARK_CHARS);
+}
+
+/**
+ * The runs of a page that were not there when it was seen. What stands behind all that was seen may
+ * have moved up from the next page, and is not new.
+ */
+export function newOf(rows: readonly RunListRow[], seen: Seen | null): ReadonlySet<RunId> {
+  if (seen === null) return new Set();
+  const ids = rows.map(({ id }) => id);
+  const last = ids.findLastIndex((id) => seen.marks.has(markOf(id)));
+  // Nothing is left of what was seen: all of it is new, or there was nothing.
+  const above = last < 0 ? ids : ids.slice(0, last);
+  return new Set(above.filter((id) => !seen.marks.has(markOf(id))));
+}
+
+/** Waits until a team has another change than the one that was seen, or the signal is aborted. */
+export async function whenChanged(
+  changes: ChangeStore,
+  team: TeamId,
+  seen: number,
+  signal: AbortSignal,
+): Promise<void> {
+  using watch = changes.watch(team);
+  while (!signal.aborted && await changes.last(team) === seen) await watch.next(signal);
+}
