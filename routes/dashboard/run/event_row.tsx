@@ -46,13 +46,7 @@ export function EventRow({ face, span, call, isOpened, isAdmin, all }: Row) {
           <Bar face={face} span={span} />
           <span class="took">{latencyMs === null ? "" : durationText(latencyMs)}</span>
           <Tokens face={face} />
-          <span class="cost">
-            {call === null
-              ? ""
-              : call.unpriced
-              ? <abbr title="No price on the rate card">no price</abbr>
-              : <Money of={call.cost} />}
-          </span>
+          <Cost call={call} />
         </summary>
         <div class="inside">
           <p class="soft">
@@ -68,16 +62,24 @@ export function EventRow({ face, span, call, isOpened, isAdmin, all }: Row) {
   );
 }
 
-function What({ face: { sign, colour, what, label, failure } }: { readonly face: EventFace }) {
+function What({ face }: Pick<Row, "face">) {
+  const { sign, colour, what, name, words, failure } = face;
   return (
     <span class="what">
       <span class={`sign ${colour}`} aria-hidden="true">{sign}</span>{" "}
-      <span class="soft">{what}</span> {label === null ? "" : <b>{label}</b>}
-      {failure === null
-        ? null
-        : <span class="why">✕ {failure === label ? "failed" : failure}</span>}
+      <span class="soft">{what}</span> {name === null ? "" : <b>{name}</b>}{" "}
+      {words === null || words === failure ? "" : words}
+      {failure === null ? null : <span class="why">✕ {failure}</span>}
     </span>
   );
+}
+
+function Cost({ call }: Pick<Row, "call">) {
+  if (call?.unpriced === true) {
+    return <abbr class="cost" title="No price on the rate card">no price</abbr>;
+  }
+  const isNothing = call === null || (call.lines.length === 0 && call.cost === 0n);
+  return <span class="cost">{isNothing ? "" : <Money of={call.cost} />}</span>;
 }
 
 function Bar({ face: { event, latencyMs, colour }, span }: Pick<Row, "face" | "span">) {

@@ -58,7 +58,8 @@ function LastEvents({ found, shown }: { readonly found: Found[]; readonly shown:
               {startOf(shown) === null
                 ? null
                 : `${offsetText(face.event.ts, startOf(shown) ?? 0)} `}
-              {face.what} {face.label === null || face.label === face.failure ? "" : face.label}
+              {face.what} {face.name ?? ""}
+              {face.words === null || face.failure !== null ? "" : ` ${face.words}`}
             </a>
             {face.failure === null ? null : `: ${face.failure}`}
           </li>

@@ -118,7 +118,7 @@ function ByModel({ lines }: { readonly lines: readonly ModelCost[] }) {
           {lines.map((line) => (
             <tr>
               <th scope="row">
-                {line.model ?? "of no model"}
+                {line.model ?? "(no model, or no tokens counted)"}
                 {line.provider === null ? null : <span class="soft">{` ${line.provider}`}</span>}
               </th>
               <td class="number">{countText(line.calls)}</td>
