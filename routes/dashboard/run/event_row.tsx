@@ -6,7 +6,7 @@ import { compactText, countText, durationText } from "../parts/format.ts";
 import { CallCost } from "./call_cost.tsx";
 import { Data } from "./data.tsx";
 import type { EventFace } from "./event_face.ts";
-import { offsetText } from "./offset.ts";
+import { offsetText } from "./words.ts";
 
 /** The time that bars are drawn in. Milliseconds. */
 export interface Span {

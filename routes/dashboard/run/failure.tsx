@@ -5,7 +5,7 @@ import { Notice } from "../parts/basics.tsx";
 import { durationText } from "../parts/format.ts";
 import { type EventFace, faceOf, lineOf, reasonIn } from "./event_face.ts";
 import type { ShownRun } from "./load.ts";
-import { offsetText } from "./offset.ts";
+import { offsetText } from "./words.ts";
 import { eventsPath } from "./paths.ts";
 
 /** Failing events that are named. */

@@ -1,11 +1,11 @@
 /** The timeline: a page of a run's events as a waterfall, and the way to the next. */
 import { dayOf, formatInstant } from "../../../domain/time.ts";
 import { cursorText } from "../../run_json.ts";
-import { countText, durationText } from "../parts/format.ts";
+import { durationText } from "../parts/format.ts";
 import { type EventFace, faceOf } from "./event_face.ts";
 import { EventRow, type Span } from "./event_row.tsx";
 import type { ShownRun } from "./load.ts";
-import { offsetText } from "./offset.ts";
+import { countedText, offsetText } from "./words.ts";
 import { eventsPath, pagePath, rawPath } from "./paths.ts";
 import { placeNearEnd } from "./tail.ts";
 
@@ -20,7 +20,7 @@ export function Timeline(
       <h2 id="timeline-title">Timeline</h2>
       {after === null && end === null ? null : (
         <p class="jumps">
-          {countText(run.usage.events)} events.{" "}
+          {countedText(run.usage.events, "event")}.{" "}
           {after === null ? null : <a href={eventsPath(run.id, null)}>To the first</a>}{" "}
           {end === null ? null : <a href={eventsPath(run.id, end)}>To the last</a>}
         </p>
@@ -82,8 +82,7 @@ function Axis({ span, count }: { readonly span: Span; readonly count: number }) 
   return (
     <div class="axis">
       <p class="soft">
-        {countText(count)} {count === 1 ? "event" : "events"} within {durationText(lengthMs)}, from
-        {" "}
+        {countedText(count, "event")} within {durationText(lengthMs)}, from{" "}
         <time datetime={from}>
           {dayOf(startMs)} {from.slice(11, 19)} UTC
         </time>
@@ -122,8 +121,8 @@ function NoEvents({ shown: { run } }: { readonly shown: ShownRun }) {
   if (run.usage.events > 0) {
     return (
       <p>
-        Its {countText(run.usage.events)}{" "}
-        events are no longer kept: the plan keeps payloads for a while. What they came to is above.
+        Its {countedText(run.usage.events, "event")}{" "}
+        went by age: the plan keeps payloads for a while. What they came to is above.
       </p>
     );
   }
