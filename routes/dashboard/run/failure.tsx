@@ -50,7 +50,13 @@ function LastEvents({ found, shown }: { readonly found: Found[]; readonly shown:
   const isTheirs = found.some(({ face }) => face.failure !== null);
   return (
     <>
-      <p>{isTheirs ? "What failed last:" : "No event reports a failure; the last one:"}</p>
+      <p>
+        {isTheirs
+          ? "What failed last:"
+          : shown.run.usage.errors > 0
+          ? "What failed of its events was long before the last one:"
+          : "No event reports a failure; the last one:"}
+      </p>
       <ul>
         {found.map(({ face, from }) => (
           <li>

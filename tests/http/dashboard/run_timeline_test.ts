@@ -118,10 +118,10 @@ Deno.test("a call without a price leads whoever may to the rate card, and tells 
   await sendEvents(h, aCall(1, { model: "atlas&co", provider: "in house", input_tokens: 10 }));
   const ours = await pageOf(h);
   assertMatch(textOf(ours), /⚠ 1 call without a price/);
-  const link = 'href="/dashboard/rate-card?model=atlas%26co&amp;provider=in+house">Add a price';
+  const link = 'href="/dashboard/rate-card/new?model=atlas%26co&amp;provider=in+house">Add a price';
   assert(rowOf(ours, 1).includes(link));
   const theirs = await pageOf(h, key);
-  assert(!theirs.includes("/dashboard/rate-card?"));
+  assert(!theirs.includes("/dashboard/rate-card/new"));
   assertMatch(textOf(rowOf(theirs, 1)), /Whoever has a key with the scope admin can add a price/);
   await putPrice(h, { ...ATLAS, model: "other" });
 });
