@@ -16,6 +16,7 @@ import { TIMERS } from "./kv/deadline.ts";
 import { createRunListStore } from "./kv/list/run_list.ts";
 import { createChangeStore } from "./kv/feed/change_store.ts";
 import { storeFamilies } from "./kv/metrics/store_families.ts";
+import { createDeadStageStore } from "./kv/pipeline/dead_stages.ts";
 import { createPipelineStore } from "./kv/pipeline/pipeline_store.ts";
 import { createSpendStore } from "./kv/pipeline/rollups.ts";
 import { TeamCommits } from "./kv/pipeline/team_commits.ts";
@@ -126,6 +127,7 @@ export function createService(options: ServiceOptions): Service {
     deletions,
     changes,
     live,
+    deadStages: createDeadStageStore(store),
     environment,
     limits: options.limits,
     bodyDeadlines,

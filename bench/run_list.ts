@@ -18,7 +18,7 @@ import { getMany } from "../kv/store.ts";
 import { fillList, SPREAD_MS } from "./fill_list.ts";
 import { describeMachine } from "./machine.ts";
 import { print, say } from "./say.ts";
-import { mean } from "./stats.ts";
+import { mean, quantile } from "./stats.ts";
 import { number, table } from "./table.ts";
 import { createTeams } from "./teams.ts";
 
@@ -89,11 +89,6 @@ interface Found {
   readonly cpuMs: number[];
   readonly read: number[];
   readonly listed: number[];
-}
-
-function quantile(values: readonly number[], part: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
 }
 
 /** With how many runs the kept file was filled; NaN when that did not come to its end. */

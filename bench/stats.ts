@@ -34,3 +34,9 @@ export function rotate<T>(list: readonly T[], by: number): T[] {
   const at = by % list.length;
   return [...list.slice(at), ...list.slice(0, at)];
 }
+
+/** The value that so great a part of the values is below, such as 0.99. */
+export function quantile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
+}

@@ -22,8 +22,8 @@ import type { AgentPatch } from "./run/agent_change.ts";
 import type { AgentPage, AgentRecord, AgentsQuery } from "./run/agents.ts";
 import type { RunId } from "./run/ids.ts";
 import type { StoredRun } from "./run/record.ts";
-import type { RollupKind, RollupRow } from "./spend/rollup.ts";
-import type { KeyPage, KeysQuery } from "./teams/key_list.ts";
+import type { RollupGroup, RollupKind, RollupRow } from "./spend/rollup.ts";
+import type { KeyPage, KeysQuery, ListedCredential } from "./teams/key_list.ts";
 import type { RotateOutcome } from "./teams/rotation.ts";
 import type { Notice, NoticeName, SendOutcome } from "./plan/notice.ts";
 
@@ -146,6 +146,17 @@ export interface SpendStore {
    * @throws {StorageUnavailable} when the store fails or takes too long
    */
   rows(team: Team, kind: RollupKind, fromDay: string, toDay: string): AsyncIterable<RollupRow>;
+  /**
+   * Reads the rows of some groups on some days, in no order: for few groups among many.
+   *
+   * @param days UTC days, `YYYY-MM-DD`
+   * @throws {StorageUnavailable} when the store fails or takes too long
+   */
+  some(
+    team: Team,
+    groups: readonly RollupGroup[],
+    days: readonly string[],
+  ): Promise<readonly RollupRow[]>;
 }
 
 /** The agents of all teams, and what their runs come to. */
@@ -189,6 +200,8 @@ export interface CredentialStore {
     spec: CredentialSpec,
     by: string,
   ): Promise<{ readonly record: CredentialRecord; readonly secret: string }>;
+  /** Reads one; null when the team has none of that id. */
+  read(team: Team, id: string): Promise<ListedCredential | null>;
   /** A page of the team's credentials, oldest first. */
   list(team: Team, query: KeysQuery): Promise<KeyPage>;
   /** Revokes one; null when the team has none of that id. Repeating changes nothing. */

@@ -107,6 +107,8 @@ export const keys = {
   dueStage: (atMs: number, team: TeamId, run: RunId): Deno.KvKey => ["due_stage", atMs, team, run],
   /** All runs with a stage that was given up. */
   deadStages: (): Deno.KvKey => ["dead_stage"],
+  /** The same of one team. */
+  deadStagesOf: (team: TeamId): Deno.KvKey => ["dead_stage", team],
   /** A run with a stage that was given up. */
   deadStage: (team: TeamId, run: RunId): Deno.KvKey => ["dead_stage", team, run],
   /** The stages of a run. */

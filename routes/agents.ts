@@ -18,12 +18,12 @@ import { lastPartOf, queryOf } from "./query.ts";
 
 export function listAgents({ agents }: AppDeps): Handle {
   return async (c) => {
-    const query = parseAgentsQuery(queryOf(c), parsePosition);
+    const query = parseAgentsQuery(queryOf(c), parseAgentCursor);
     if (!query.ok) return fail(c, query.problem);
     const page = await agents.list(c.get("principal").team, query.value);
     if (!page.ok) return fail(c, page.problem);
     const { next } = page.value;
-    const cursor = next === null ? null : positionText(next, query.value.sort);
+    const cursor = next === null ? null : agentCursor(next, query.value.sort);
     return answer(c, 200, rawOf({ agents: page.value.agents.map(agentFields), cursor }));
   };
 }
@@ -57,7 +57,7 @@ export function patchAgent({ agents, environment }: AppDeps): Handle {
 }
 
 /** The same bytes for a slug that never was and one of another team (decision 32). */
-const NO_SUCH_AGENT: Problem = {
+export const NO_SUCH_AGENT: Problem = {
   code: "not_found",
   message: "No such agent: list them to see slugs",
 };
@@ -82,12 +82,12 @@ function agentFields({ agent, firstSeen, activity, name, notes, archived }: Agen
 }
 
 /** A place in an order: when the agent was seen, nothing where that says nothing, and its slug. */
-function positionText({ agent, lastSeen }: AgentPosition, sort: AgentSort): string {
+export function agentCursor({ agent, lastSeen }: AgentPosition, sort: AgentSort): string {
   return encodeCursor(`${sort} ${sort === "agent" ? "" : lastSeen ?? ""} ${agent}`);
 }
 
-/** Reads what {@link positionText} wrote for the same order, or answers null. */
-function parsePosition(cursor: string, sort: AgentSort): AgentPosition | null {
+/** Reads what {@link agentCursor} wrote for the same order, or answers null. */
+export function parseAgentCursor(cursor: string, sort: AgentSort): AgentPosition | null {
   const match = /^(last_seen|agent) (\d{0,16}) (.+)$/su.exec(decodeCursor(cursor) ?? "");
   const [, order, lastSeen = "", agent] = match ?? [];
   if (order !== sort || !isName(agent, AGENT_CHARS_MAX)) return null;

@@ -49,7 +49,7 @@ export function routeTable(
   waiting = new Waiting(new Room(), deps.leaving),
 ): Route[] {
   const exported = createExports(deps);
-  return [
+  const table: Route[] = [
     route("POST", "/v1/runs", key("ingest"), openRun(deps)),
     route("GET", "/v1/runs", key("read"), listRuns(deps)),
     route("GET", "/v1/runs/:id", key("read"), whenFinal(deps, waiting, getRun(deps))),
@@ -92,9 +92,10 @@ export function routeTable(
     route("GET", METRICS_PATH, keyOrOperator("read"), getMetrics(deps)),
     route("GET", "/healthz", null, healthz()),
     route("GET", "/readyz", null, readyz(deps)),
-    route("GET", "/openapi.json", null, describeApi(() => routeTable(deps))),
-    route("GET", "/docs", null, showDocs(() => routeTable(deps))),
+    route("GET", "/openapi.json", null, describeApi(() => table)),
+    route("GET", "/docs", null, showDocs(() => table)),
   ];
+  return table;
 }
 
 /** Builds the application. It opens nothing and keeps no state of its own. */

@@ -13,10 +13,10 @@ import { queryOf } from "./query.ts";
 
 export function listAudit({ auditLog }: AppDeps): Handle {
   return async (c) => {
-    const query = parseAuditQuery(queryOf(c), placeOf);
+    const query = parseAuditQuery(queryOf(c), parseAuditCursor);
     if (!query.ok) return fail(c, query.problem);
     const { entries, next } = await auditLog.page(c.get("principal").team.id, query.value);
-    const cursor = next === null ? null : encodeCursor(`${next.at} ${next.name}`);
+    const cursor = next === null ? null : auditCursor(next);
     return answer(c, 200, rawOf({ entries: entries.map(entryFields), cursor }));
   };
 }
@@ -33,7 +33,13 @@ function entryFields(entry: ReadAuditEntry) {
   };
 }
 
-function placeOf(cursor: string): AuditPlace | null {
+/** Writes a place in a log. */
+export function auditCursor({ at, name }: AuditPlace): string {
+  return encodeCursor(`${at} ${name}`);
+}
+
+/** Reads what {@link auditCursor} wrote, or answers null. */
+export function parseAuditCursor(cursor: string): AuditPlace | null {
   const match = /^(\d{1,16}) ([0-9A-Z]{26})$/.exec(decodeCursor(cursor) ?? "");
   const [, at, name] = match ?? [];
   return at === undefined || name === undefined ? null : { at: Number(at), name };

@@ -17,6 +17,7 @@ import type { AuditLogStore } from "../domain/teams/audit_log.ts";
 import type { TeamStore } from "../domain/teams/team.ts";
 import type { ChangeStore } from "../domain/feed/changes.ts";
 import type { LiveFeed } from "../domain/feed/live.ts";
+import type { DeadStageStore } from "../domain/pipeline/pipeline.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
 import type { Principal, Requirement } from "../domain/credentials.ts";
 import type { ErrorCode, Problem } from "../domain/errors.ts";
@@ -87,6 +88,7 @@ export interface AppDeps {
   readonly deletions: DeletionStore;
   readonly changes: ChangeStore;
   readonly live: LiveFeed;
+  readonly deadStages: DeadStageStore;
   readonly environment: Environment;
   /** What requests are counted by. */
   readonly limits: RequestLimits;

@@ -75,16 +75,21 @@ export function revokeKey({ credentials }: AppDeps): Handle {
 }
 
 /** Any other text names no key, and may be longer than the store takes. */
-function isKeyId(text: string): boolean {
+export function isKeyId(text: string): boolean {
   return judgeId("key", text) === "valid";
 }
 
-function keyIdOf(cursor: string): string | null {
+/** The place that a cursor of the list stands for, or null. */
+export function keyIdOf(cursor: string): string | null {
   const id = decodeCursor(cursor);
   return id !== null && isKeyId(id) ? id : null;
 }
 
-const NO_SUCH_KEY: Problem = { code: "not_found", message: "No such key: list them to see ids" };
+/** The same bytes for a key that never was and one of another team. */
+export const NO_SUCH_KEY: Problem = {
+  code: "not_found",
+  message: "No such key: list them to see ids",
+};
 
 /** A new credential with its secret. */
 export function newKeyFields(

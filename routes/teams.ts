@@ -54,9 +54,14 @@ export function createTeamKey(deps: AppDeps): Handle {
   };
 }
 
-function teamIdOf(cursor: string): TeamId | null {
+/** The place that a cursor of the list stands for, or null. */
+export function teamIdOf(cursor: string): TeamId | null {
   const id = decodeCursor(cursor);
   return id !== null && isTeamId(id) ? id : null;
 }
 
-const NO_SUCH_TEAM: Problem = { code: "not_found", message: "No such team: list them to see ids" };
+/** Says that an id names no team. */
+export const NO_SUCH_TEAM: Problem = {
+  code: "not_found",
+  message: "No such team: list them to see ids",
+};

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TeamId } from "../credentials.ts";
+import type { Team, TeamId } from "../credentials.ts";
 import type { RunId } from "../run/ids.ts";
 import type { StageProgress } from "./stages.ts";
 
@@ -48,6 +48,23 @@ export interface StageTask extends DirtyRun {
 export interface DeadStage extends DirtyRun {
   /** The stage, with the error of its last try. */
   readonly stage: StageProgress;
+}
+
+/** Dead stages of a team that are told at once. */
+export const DEAD_STAGES_TOLD = 10;
+
+/** Which stages of a team's runs were given up. */
+export interface TeamDeadStages {
+  /** By run, {@link DEAD_STAGES_TOLD} at most. */
+  readonly stages: readonly DeadStage[];
+  /** Whether there are more. */
+  readonly hasMore: boolean;
+}
+
+/** Reads what was given up of a team. Its method rejects with `StorageUnavailable`. */
+export interface DeadStageStore {
+  /** The stages that were given up; a bounded number of rows is read. */
+  ofTeam(team: Pick<Team, "id">): Promise<TeamDeadStages>;
 }
 
 /** The store as the worker sees it. Methods reject with `StorageUnavailable` when it fails. */

@@ -7,10 +7,17 @@
  * @module
  */
 import type { ChangeNumbers } from "../feed/changes.ts";
-import type { Contribution } from "../spend/rollup.ts";
+import type { Contribution, RunSums } from "../spend/rollup.ts";
 import type { RunId } from "../run/ids.ts";
-import { labelsOf, statusOf } from "../run/run.ts";
-import { costOfRun, type CostSum, type RunHead, usageOfRun } from "../run/run_cost.ts";
+import { durationOf, labelsOf, statusOf } from "../run/run.ts";
+import {
+  type CostFlag,
+  costOfRun,
+  type CostSum,
+  type RunHead,
+  type RunUsage,
+  usageOfRun,
+} from "../run/run_cost.ts";
 import { firstArrivalOf, type RunKind, type RunTrait, traitsOf } from "../run/traits.ts";
 import { dayOf } from "../time.ts";
 
@@ -46,6 +53,20 @@ export interface Listed {
   readonly has: readonly RunTrait[];
 }
 
+/** What lists show of a run that its summary says nowhere else. */
+export interface Shown extends Pick<RunUsage, "llmCalls" | "toolCalls" | "logs" | "errors"> {
+  /** Arrival of the opening, unix milliseconds; null until then. */
+  readonly openedAt: number | null;
+  /** End by the client's clock, unix milliseconds; null while it is open. */
+  readonly finishedAt: number | null;
+  /** Milliseconds it took; null where that is not known. */
+  readonly durationMs: number | null;
+  /** Oddities in what its cost was computed from. */
+  readonly costFlags: readonly CostFlag[];
+  /** The sums of a run without an opening, which adds nothing to roll-ups. */
+  readonly sums?: RunSums;
+}
+
 /** A run's summary. */
 export interface RunSummary {
   /** The state it was made of. */
@@ -58,6 +79,8 @@ export interface RunSummary {
   readonly times: RunTimes | null;
   /** Where it stands in lists; absent from summaries that were made before there were lists. */
   readonly listed?: Listed;
+  /** What else lists show of it; absent from summaries that were made before lists were read from them. */
+  readonly shown?: Shown;
   /** Where the run stands in the feed of changes; set by the commit that stores the summary. */
   readonly changes?: ChangeNumbers;
   /** The run that started it; absent where its opening names none. */
@@ -98,18 +121,20 @@ export function summarize(head: RunHead, previous: RunSummary | null): RunSummar
     previous.seen.batches === seen.batches && previous.seen.repricings === seen.repricings;
   const revision = !seen.closing ? 0 : (previous?.revision ?? 0) + (same ? 0 : 1);
   const cost = costOfRun(head);
-  const parent = head.parts.opening?.parentRunId;
+  const sums = sumsOf(head, cost);
+  const { startedAt, parentRunId: parent } = head.parts.opening ?? {};
   return {
     seen,
     revision,
-    contribution: contributionOf(head, cost),
+    contribution: startedAt === undefined ? null : { day: dayOf(startedAt), ...sums },
     times: timesOf(head),
     listed: {
       kind: head.parts.opening?.kind ?? "run",
       // Parts that go by age leave a run without an opening where it stands.
-      at: head.parts.opening?.startedAt ?? previous?.listed?.at ?? firstArrivalOf(head),
+      at: startedAt ?? previous?.listed?.at ?? firstArrivalOf(head),
       has: traitsOf(head, cost.unpricedModels),
     },
+    shown: { ...shownOf(head, cost), ...startedAt === undefined ? { sums } : {} },
     ...parent === undefined ? {} : { parent },
   };
 }
@@ -120,14 +145,13 @@ function timesOf({ parts: { opening, closing } }: RunHead): RunTimes | null {
   return { startedAt: opening.startedAt, receivedAt };
 }
 
-function contributionOf(head: RunHead, { amount, models, calls }: CostSum): Contribution | null {
+function sumsOf(head: RunHead, { amount, models, calls }: CostSum): RunSums {
   const { parts } = head;
-  if (parts.opening === null) return null;
   const { customer, feature } = labelsOf(parts);
   const usage = usageOfRun(head);
+  const agent = parts.opening?.agent ?? null;
   return {
-    day: dayOf(parts.opening.startedAt),
-    labels: { agent: parts.opening.agent, customer, feature, status: statusOf(parts) },
+    labels: { agent, customer, feature, status: statusOf(parts) },
     events: usage.events,
     calls,
     inputTokens: usage.inputTokens,
@@ -135,5 +159,19 @@ function contributionOf(head: RunHead, { amount, models, calls }: CostSum): Cont
     cachedInputTokens: usage.cachedInputTokens,
     cost: amount,
     models,
+  };
+}
+
+function shownOf({ parts: { opening, closing }, totals }: RunHead, { flags }: CostSum): Shown {
+  const { llmCalls, toolCalls, logs, errors } = totals;
+  return {
+    openedAt: opening?.receivedAt ?? null,
+    finishedAt: closing?.finishedAt ?? null,
+    durationMs: durationOf(opening, closing),
+    llmCalls,
+    toolCalls,
+    logs,
+    errors,
+    costFlags: flags,
   };
 }

@@ -134,7 +134,7 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     updatedAt: arrivals.reduce((a, b) => Math.max(a, b)),
     durationMs: durationOf(opening, closing),
     clockSkewMs: clockSkewOf(parts),
-    flags: flagsOf(parts),
+    flags: flagsOf(opening?.startedAt ?? null, closing?.finishedAt ?? null),
     customerId: customer,
     feature,
     metadata: mergeMetadata(opening?.metadata ?? null, closing?.metadata ?? null),
@@ -191,12 +191,13 @@ function clockSkewOf({ opening, closing }: RunParts): number | null {
   return Math.abs(skew) > CLOCK_SKEW_MS_MAX ? skew : null;
 }
 
-/** What is odd about a run's times or parts. */
-export function flagsOf({ opening, closing }: RunParts): RunFlag[] {
-  const flags: RunFlag[] = [];
-  if (opening === null) flags.push("no_opening");
-  else if (closing !== null && closing.finishedAt < opening.startedAt) {
-    flags.push("negative_duration");
-  }
-  return flags;
+/**
+ * What is odd about a run's times or parts.
+ *
+ * @param startedAt unix milliseconds; null without an opening
+ * @param finishedAt unix milliseconds; null without a close
+ */
+export function flagsOf(startedAt: number | null, finishedAt: number | null): RunFlag[] {
+  if (startedAt === null) return ["no_opening"];
+  return finishedAt !== null && finishedAt < startedAt ? ["negative_duration"] : [];
 }

@@ -67,14 +67,19 @@ export function costOfRun(head: RunHead): CostSum {
     // The names first: behind a rest a name would join it.
     .sort((a, b) => Number(isRest(a)) - Number(isRest(b)))
     .reduce<readonly ModelUsage[]>(addModelUsage, []);
-  const unpriced = new Set(models.flatMap(({ priced, model }) => priced ? [] : [model]));
   return {
     amount: reportedCost(parts, repriced) + (stated ? 0n : totals.cost),
     models,
     calls: totals.llmCalls + (own === null ? 0 : 1),
-    unpricedModels: [...unpriced].sort(),
+    unpricedModels: unpricedOf(models),
     flags: exceedsInput(head) ? ["cached_exceeds_input"] : [],
   };
+}
+
+/** Names of the models without a price among the lines of a run. */
+export function unpricedOf(models: readonly ModelUsage[]): string[] {
+  const unpriced = new Set(models.flatMap(({ priced, model }) => priced ? [] : [model]));
+  return [...unpriced].sort();
 }
 
 /** Sums up what a run used. */

@@ -6,11 +6,11 @@
 import type { Team } from "../credentials.ts";
 import type { Picodollars } from "../money/money.ts";
 import { judgeId, type RunId } from "./ids.ts";
-import type { RunSummary } from "../pipeline/summary.ts";
+import { type RunSummary, summarize } from "../pipeline/summary.ts";
 import { flagsOf, type RunCost, runCostOf, type RunFlag } from "./record.ts";
-import { durationOf, labelsOf, type RunStatus, statusOf } from "./run.ts";
-import { type RunHead, type RunUsage, usageOfRun } from "./run_cost.ts";
-import { firstArrivalOf, type RunKind, type RunTrait, traitsOf } from "./traits.ts";
+import type { RunStatus } from "./run.ts";
+import { type RunHead, type RunUsage, unpricedOf } from "./run_cost.ts";
+import type { RunKind, RunTrait } from "./traits.ts";
 
 export { RUN_KINDS, RUN_TRAITS, type RunKind, type RunTrait } from "./traits.ts";
 
@@ -95,32 +95,63 @@ export interface RunListPage {
   readonly searchedTo: number | null;
 }
 
-/** A run as the list shows it, by its parts and what the pipeline made of them. */
+/** A run as the list shows it, as it is now: by its parts and what the pipeline made of them. */
 export function listRowOf(id: RunId, head: RunHead, summary: RunSummary | null): RunListRow {
-  const { opening, closing } = head.parts;
-  const { customer, feature } = labelsOf(head.parts);
-  const cost = runCostOf(head, summary);
+  // A summary that is made now says everything.
+  const row = summedRowOf(id, summarize(head, summary)) as RunListRow;
+  return { ...row, cost: runCostOf(head, summary) };
+}
+
+/**
+ * A run as the list shows it, as it was when it was summed up; null where its summary was made before it
+ * said all of that.
+ */
+export function summedRowOf(id: RunId, summary: RunSummary): RunListRow | null {
+  const { seen, revision, contribution, times, listed, shown } = summary;
+  const sums = contribution ?? shown?.sums;
+  if (listed === undefined || shown === undefined || sums === undefined) return null;
+  const { labels: { agent, customer, feature, status }, models, calls } = sums;
+  const { finishedAt, durationMs, llmCalls, toolCalls, logs, errors } = shown;
+  const { events, inputTokens, outputTokens, cachedInputTokens } = sums;
+  const startedAt = times?.startedAt ?? null;
   return {
     id,
-    kind: opening?.kind ?? "run",
-    agent: opening?.agent ?? null,
-    status: statusOf(head.parts),
-    startedAt: opening?.startedAt ?? null,
-    finishedAt: closing?.finishedAt ?? null,
-    receivedAt: opening?.receivedAt ?? firstArrivalOf(head),
-    durationMs: durationOf(opening, closing),
+    kind: listed.kind,
+    agent,
+    status,
+    startedAt,
+    finishedAt,
+    receivedAt: shown.openedAt ?? listed.at,
+    durationMs,
     customerId: customer,
     feature,
-    cost,
-    usage: usageOfRun(head),
-    flags: flagsOf(head.parts),
-    has: traitsOf(head, cost.unpricedModels),
+    cost: {
+      amount: sums.cost,
+      models,
+      calls,
+      unpricedModels: unpricedOf(models),
+      flags: shown.costFlags,
+      state: seen.closing ? "final" : "pending",
+      revision,
+    },
+    usage: {
+      events,
+      llmCalls,
+      toolCalls,
+      logs,
+      errors,
+      inputTokens,
+      outputTokens,
+      cachedInputTokens,
+    },
+    flags: flagsOf(startedAt, finishedAt),
+    has: listed.has,
   };
 }
 
 /**
- * Whether a run is among what a query asks for. The index may be a moment behind the run; what is shown
- * is always as the run is.
+ * Whether a run is among what a query asks for. It may have been summed up once more since it was found
+ * in the index, and no index has all that can be asked.
  *
  * @param at its place in the list, unix milliseconds
  */

@@ -85,18 +85,22 @@ export interface RollupRow {
   readonly measures: Measures;
 }
 
-/** What one run adds to the roll-ups of its day: its own sums, of which the cost may be stated. */
-export interface Contribution extends
+/** A run's own sums, of which the cost may be stated. */
+export interface RunSums extends
   Pick<
     Measures,
     "events" | "calls" | "inputTokens" | "outputTokens" | "cachedInputTokens" | "cost"
   > {
-  /** UTC day of its `started_at`, `YYYY-MM-DD`. */
-  readonly day: string;
   /** What it is grouped by. */
   readonly labels: RunLabels;
   /** Its calls with tokens, by model. */
   readonly models: readonly ModelUsage[];
+}
+
+/** What one run adds to the roll-ups of its day. */
+export interface Contribution extends RunSums {
+  /** UTC day of its `started_at`, `YYYY-MM-DD`. */
+  readonly day: string;
 }
 
 /** Nothing: what sums begin with. */

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Parsed, Problem } from "../errors.ts";
+import type { Picodollars } from "../money/money.ts";
 import {
   addMeasures,
   EMPTY_MEASURES,
@@ -58,6 +59,16 @@ export interface Spend {
   readonly totals: Measures;
   /** The groups, which add up to it. By model, runs do not: one run may use many. */
   readonly groups: readonly SpendGroup[];
+}
+
+/**
+ * What all runs cost for each that succeeded, in picodollars; null when none did. Rounded half up: the one
+ * figure here that is no sum.
+ */
+export function costPerSuccess({ cost, succeeded }: Measures): Picodollars | null {
+  if (succeeded === 0) return null;
+  const runs = BigInt(succeeded);
+  return (2n * cost + runs) / (2n * runs);
 }
 
 /** Reads the rows of a kind, for the days of a question. */

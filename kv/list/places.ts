@@ -16,14 +16,32 @@ export interface Place {
   readonly run: string;
 }
 
+/** A run in the index. */
+export interface Found extends RunPosition {
+  /** What its row tells of it. */
+  readonly value: unknown;
+}
+
 /** Places of runs that are visited from the newest on; each question lies behind the one before. */
 export interface Places {
-  /** The first place behind another one; null behind the last. */
-  behind(place: Place): Promise<RunPosition | null>;
+  /** The first place behind another one, at once where it is known; null behind the last. */
+  behind(place: Place): Found | null | Promise<Found | null>;
+  /**
+   * Runs in a millisecond, going by what was read last; 0 where that was the last there is.
+   *
+   * @param newest from where on to count, unix milliseconds
+   */
+  rate(newest: number): number;
 }
 
 /** Rows of one read: at most what one batch of the runtime holds. */
 const ROWS_PER_READ = { min: 16, max: 500 } as const;
+
+/**
+ * Rows of which one is visited, where reading them all takes as long as asking for each: leaping over
+ * fewer saves nothing.
+ */
+const ROWS_PER_LEAP = 16;
 
 /** The order of lists: what comes first is greater. */
 export function comparePlaces(a: Place, b: Place): number {
@@ -40,9 +58,9 @@ export class IndexPlaces implements Places {
   readonly #store: Store;
   readonly #rangeBehind: (place: Place) => Deno.KvListSelector;
   readonly #budget: Budget;
-  #rows: readonly RunPosition[] = [];
+  #rows: readonly Found[] = [];
   #at = 0;
-  #last: RunPosition | undefined;
+  #last: Found | undefined;
   #used = 0;
   #limit: number;
   #isEnd = false;
@@ -65,37 +83,50 @@ export class IndexPlaces implements Places {
     this.#limit = withinBounds(limit);
   }
 
-  /** The first place behind another one; null behind the last. */
-  async behind(place: Place): Promise<RunPosition | null> {
-    let next = this.#skipTo(place);
-    if (next === undefined && !this.#isEnd) {
-      await this.#read(place);
-      next = this.#rows[0];
-    }
+  /** The first place behind another one, at once where it was read; null behind the last. */
+  behind(place: Place): Found | null | Promise<Found | null> {
+    const next = this.#skipTo(place);
+    if (next !== undefined || this.#isEnd) return this.#visit(next);
+    return this.#read(place).then(() => this.#visit(this.#rows[0]));
+  }
+
+  #visit(next: Found | undefined): Found | null {
     if (next !== this.#last) this.#used++;
     this.#last = next;
     return next ?? null;
   }
 
-  #skipTo(place: Place): RunPosition | undefined {
+  /** Runs in a millisecond, going by what was read last; 0 where that was the last there is. */
+  rate(newest: number): number {
+    const oldest = this.#rows.at(-1)?.at;
+    if (this.#isEnd || oldest === undefined) return 0;
+    return this.#rows.length / Math.max(1, newest - oldest);
+  }
+
+  #skipTo(place: Place): Found | undefined {
     for (; this.#at < this.#rows.length; this.#at++) {
-      const row = this.#rows[this.#at] as RunPosition;
+      const row = this.#rows[this.#at] as Found;
       if (comparePlaces(row, place) < 0) return row;
     }
     return undefined;
   }
 
-  /** Reads on, more at once where most of what was read is visited. */
+  /** Reads on, more at once where leaps are short. */
   async #read(place: Place): Promise<void> {
     if (this.#rows.length > 0) {
-      const isDense = this.#used * 2 > this.#rows.length;
+      const isDense = this.#used * ROWS_PER_LEAP > this.#rows.length;
       this.#limit = withinBounds(isDense ? this.#limit * 2 : this.#limit / 4);
     }
-    const options = { limit: this.#limit, reverse: true };
+    const limit = withinBounds(Math.min(this.#limit, this.#budget.left));
+    const options = { limit, reverse: true };
     const rows = await listRows(this.#store, this.#rangeBehind(place), options);
     this.#budget.spend(rows.length);
-    this.#rows = rows.map(({ key }) => ({ at: Number(key.at(-2)), run: key.at(-1) as RunId }));
-    this.#isEnd = rows.length < this.#limit;
+    this.#rows = rows.map(({ key, value }) => ({
+      at: Number(key.at(-2)),
+      run: key.at(-1) as RunId,
+      value,
+    }));
+    this.#isEnd = rows.length < limit;
     this.#at = 0;
     this.#used = 0;
   }
@@ -104,7 +135,7 @@ export class IndexPlaces implements Places {
 /** All places of several, each once. */
 export class JoinedPlaces implements Places {
   readonly #members: readonly Places[];
-  readonly #next: (RunPosition | null | undefined)[];
+  readonly #next: (Found | null | undefined)[];
 
   /** Joins places. */
   constructor(members: readonly Places[]) {
@@ -113,16 +144,28 @@ export class JoinedPlaces implements Places {
   }
 
   /** The first place behind another one; null behind the last. */
-  async behind(place: Place): Promise<RunPosition | null> {
-    await Promise.all(this.#members.map(async (member, i) => {
+  behind(place: Place): Found | null | Promise<Found | null> {
+    const waits: Promise<void>[] = [];
+    for (const [i, member] of this.#members.entries()) {
       const known = this.#next[i];
-      const isAhead = known === undefined || (known !== null && comparePlaces(known, place) >= 0);
-      if (isAhead) this.#next[i] = await member.behind(place);
-    }));
-    return this.#next.reduce<RunPosition | null>((first, next) => {
+      if (known === null || (known !== undefined && comparePlaces(known, place) < 0)) continue;
+      const next = member.behind(place);
+      if (next instanceof Promise) waits.push(next.then((read) => void (this.#next[i] = read)));
+      else this.#next[i] = next;
+    }
+    return waits.length === 0 ? this.#first() : Promise.all(waits).then(() => this.#first());
+  }
+
+  #first(): Found | null {
+    return this.#next.reduce<Found | null>((first, next) => {
       if (next === null || next === undefined) return first;
       return first === null || comparePlaces(next, first) > 0 ? next : first;
     }, null);
+  }
+
+  /** The sum of all. */
+  rate(newest: number): number {
+    return this.#members.reduce((sum, member) => sum + member.rate(newest), 0);
   }
 }
 

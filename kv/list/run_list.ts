@@ -7,7 +7,6 @@ import type { TeamId } from "../../domain/credentials.ts";
 import { judgeId, type RunId } from "../../domain/run/ids.ts";
 import {
   isListed,
-  listRowOf,
   RUN_KINDS,
   type RunListPage,
   type RunListRow,
@@ -17,35 +16,33 @@ import {
 } from "../../domain/run/run_list.ts";
 import { inTime } from "../deadline.ts";
 import { keys, type RunIndexKind } from "../keys.ts";
+import { maybeListed } from "../pipeline/index_value.ts";
 import { agentPart, costPartsFrom, customerPart, featurePart } from "../pipeline/run_index.ts";
-import { isStored, readHeads, type SummarizedHead } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
 import { Turns } from "../turns.ts";
 import { Budget } from "./budget.ts";
 import { modelParts } from "./model_parts.ts";
 import { comparePlaces, IndexPlaces, JoinedPlaces, type Place, type Places } from "./places.ts";
+import { readPresentRows, readSummedRows } from "./rows.ts";
 import { Walk } from "./walk.ts";
 
 /**
  * Rows that one page may read of runs it does not show, more or less: each read counts as some more, and
  * for each run that it may show there are a few besides.
  */
-export const PAGE_ROWS_MAX = 1_500;
+export const PAGE_ROWS_MAX = 1_200;
 
 /** Pages read at once: there is one thread that reads, and what each holds meanwhile may be large. */
 const PAGES_AT_ONCE = 4;
 
-/** Runs whose parts are held at once: an output may have half a megabyte. */
-const RUNS_PER_READ = 40;
+/** Runs that are read at once. */
+const RUNS_PER_READ = 50;
 
-/** Runs of one of the reads that go on at once. */
-const RUNS_SIDE_BY_SIDE = 10;
+/** Runs that are passed by before it is looked anew which part of the index is the rarest. */
+const IN_VAIN_MAX = 250;
 
 /** Rows of the index that may be read for each run that a page may show. */
 const ROWS_PER_RUN = 4;
-
-/** Rows of the index that take as long as the parts of a run: those are decoded, and lie far apart. */
-const ROWS_PER_HEAD = 10;
 
 /** In front of all runs. */
 const TOP: Place = { at: Number.MAX_SAFE_INTEGER, run: "" };
@@ -74,16 +71,18 @@ export async function readPage(
   if (judgeId("run", query.q) === "valid") return await readOne(store, team, query, after);
   const parts = await partsOf(store, team, query, budget, limit);
   const walk = new Walk(parts, startOf(query, after), budget);
+  const maybe = maybeListed(query);
   const rows: RunListRow[] = [];
   while (true) {
-    const some = await nextRuns(walk, query.q, Math.min(RUNS_PER_READ, limit - rows.length));
+    const some = await nextRuns(walk, query.q, maybe, Math.min(RUNS_PER_READ, limit - rows.length));
     if (some.length === 0) {
       const next = walk.isEnd ? null : walk.passed;
       return { rows, next, searchedTo: next?.at ?? null };
     }
     const shown = await readRows(store, team, query, some);
     rows.push(...shown);
-    if (shown.length < some.length) budget.spend((some.length - shown.length) * ROWS_PER_HEAD);
+    budget.spendOnRuns(some.length - shown.length);
+    if (shown.length * 2 < some.length) walk.chooseAgain();
     // Each read is of no more runs than are missing, so a full page ends with the last one.
     if (rows.length === limit) {
       const isLast = await walk.next() === null && walk.isEnd;
@@ -100,45 +99,44 @@ async function readOne(
   after: RunPosition | null,
 ): Promise<RunListPage> {
   const ids = after === null ? [query.q as RunId] : [];
-  const heads = await readHeads(store, team, ids);
-  const rows = heads.filter(({ head }) => isStored(head))
-    .map(({ id, head, summary }) => listRowOf(id, head, summary))
+  const rows = (await readPresentRows(store, team, ids))
     .filter((row) => isListed(row, row.startedAt ?? row.receivedAt, query));
   return { rows, next: null, searchedTo: null };
 }
 
-/** The next runs of a walk whose ids have a text in them. */
+/** The next runs of a walk that may be among what is asked for, by their ids and what their rows tell. */
 async function nextRuns(
   walk: Walk,
   text: string = "",
+  maybe: (value: unknown) => boolean,
   max: number,
 ): Promise<readonly RunPosition[]> {
   const some: RunPosition[] = [];
+  let inVain = 0;
   while (some.length < max) {
-    const place = await walk.next();
-    if (place === null) break;
-    if (place.run.includes(text)) some.push(place);
+    const found = await walk.next();
+    if (found === null) break;
+    if (found.run.includes(text) && maybe(found.value)) {
+      some.push(found);
+      inVain = 0;
+    } else if (++inVain % IN_VAIN_MAX === 0) {
+      walk.chooseAgain();
+    }
   }
   return some;
 }
 
-/** Reads runs as they are, without those that are not what the index said a moment ago. */
+/** Reads runs without those that are not what the index said a moment ago, or not all that is asked. */
 async function readRows(
   store: Store,
   team: TeamId,
   query: RunsQuery,
   places: readonly RunPosition[],
 ): Promise<RunListRow[]> {
-  // Runs that lie far apart take a read each: some at once are soonest there.
-  const groups: Promise<readonly SummarizedHead[]>[] = [];
-  for (let at = 0; at < places.length; at += RUNS_SIDE_BY_SIDE) {
-    const ids = places.slice(at, at + RUNS_SIDE_BY_SIDE).map(({ run }) => run);
-    groups.push(readHeads(store, team, ids));
-  }
-  return (await Promise.all(groups)).flat().flatMap(({ id, head, summary }, i) => {
-    if (!isStored(head)) return [];
-    const row = listRowOf(id, head, summary);
-    return isListed(row, places[i]?.at ?? 0, query) ? [row] : [];
+  const rows = await readSummedRows(store, team, places.map(({ run }) => run));
+  return places.flatMap(({ run, at }) => {
+    const row = rows.get(run);
+    return row !== undefined && isListed(row, at, query) ? [row] : [];
   });
 }
 

@@ -1,19 +1,22 @@
 /**
  * Walking along the runs that several parts of the index have in common, newest first.
  *
- * All parts have the same order, so each leaps over what the others do not have: the walk reads about as
- * much as the rarest part holds, not as much as the commonest.
+ * All parts have the same order, so each leaps over what the others do not have. A part that holds far
+ * more than the others is left out: looking at the runs found without it takes less than reading it. So
+ * the walk reads about as much as the rarest part holds, not as much as the commonest.
  *
  * @module
  */
 import type { RunPosition } from "../../domain/run/run_list.ts";
 import type { Budget } from "./budget.ts";
-import { comparePlaces, inFrontOf, type Place, type Places } from "./places.ts";
+import { comparePlaces, type Found, inFrontOf, type Place, type Places } from "./places.ts";
 
 /** A walk; it ends where any part does, or once its budget is spent. */
 export class Walk {
-  readonly #parts: readonly Places[];
+  readonly #all: readonly Places[];
   readonly #budget: Budget;
+  #parts: readonly Places[];
+  #isChosen = false;
   #from: Place;
   /** What is not behind this run has been looked at; null until anything has. */
   passed: RunPosition | null = null;
@@ -27,15 +30,26 @@ export class Walk {
    * @param from where to begin behind
    */
   constructor(parts: readonly Places[], from: Place, budget: Budget) {
+    this.#all = parts;
     this.#parts = parts;
     this.#from = from;
     this.#budget = budget;
   }
 
-  /** The next run that all parts have; null at the end, and where the budget is spent. */
-  async next(): Promise<RunPosition | null> {
+  /**
+   * Goes on with the parts that are the rarest from here. Call it where many of the runs that were found
+   * are in a part that was left out no more.
+   */
+  chooseAgain(): void {
+    this.#isChosen = false;
+    this.#parts = this.#all;
+  }
+
+  /** The next run that its parts have; null at the end, and where the budget is spent. */
+  async next(): Promise<Found | null> {
     while (!this.isEnd && !this.#budget.isSpent) {
-      const found = await Promise.all(this.#parts.map((part) => part.behind(this.#from)));
+      const next = this.#parts.map((part) => part.behind(this.#from));
+      const found = isAllThere(next) ? next : await Promise.all(next);
       const places = found.filter((place) => place !== null);
       if (places.length < found.length) {
         this.isEnd = true;
@@ -43,6 +57,10 @@ export class Walk {
       }
       const [first, last] = [places.reduce(newer), places.reduce(older)];
       this.passed = first;
+      if (!this.#isChosen) {
+        this.#parts = rarest(this.#parts, first.at);
+        this.#isChosen = true;
+      }
       if (comparePlaces(first, last) === 0) {
         this.#from = first;
         return first;
@@ -54,10 +72,34 @@ export class Walk {
   }
 }
 
-function newer(a: RunPosition, b: RunPosition): RunPosition {
+/** Rows of a part between two runs of the others that take as long as looking at what it rules out. */
+const ROWS_BETWEEN_MAX = 3.5;
+
+/** The parts that are worth reading: the rarest, and those of which few rows lie between two runs of it. */
+function rarest(parts: readonly Places[], newest: number): readonly Places[] {
+  const rated = parts.map((part) => ({ part, rate: part.rate(newest) }))
+    .sort((a, b) => a.rate - b.rate);
+  // No part has more runs than there are, so there are as many at least.
+  const most = Math.max(...rated.map(({ rate }) => rate));
+  const chosen: Places[] = [];
+  let left = Infinity;
+  for (const { part, rate } of rated) {
+    if (rate > left * ROWS_BETWEEN_MAX) break;
+    chosen.push(part);
+    left = chosen.length === 1 ? rate : left * rate / most;
+  }
+  return chosen;
+}
+
+/** Whether nothing has to be waited for, which takes longer than most steps. */
+function isAllThere(next: readonly ReturnType<Places["behind"]>[]): next is (Found | null)[] {
+  return !next.some((found) => found instanceof Promise);
+}
+
+function newer(a: Found, b: Found): Found {
   return comparePlaces(a, b) >= 0 ? a : b;
 }
 
-function older(a: RunPosition, b: RunPosition): RunPosition {
+function older(a: Found, b: Found): Found {
   return comparePlaces(a, b) <= 0 ? a : b;
 }

@@ -17,6 +17,7 @@ import {
   stageDone,
   stageDueAt,
   stageFailed,
+  type StageProgress,
   stageRevived,
   STAGES,
 } from "../../domain/pipeline/stages.ts";
@@ -111,7 +112,8 @@ function reopened(processing: Processing): Processing {
   return { ...processing, stages };
 }
 
-function deadOf({ stages }: Processing) {
+/** The stage of a run that was given up; null while none is. */
+export function deadOf({ stages }: Processing): StageProgress | null {
   return stages.find(({ state }) => state === "dead") ?? null;
 }
 

@@ -9,7 +9,7 @@ import { isLive, OPERATOR, type Principal, type Team } from "../../domain/creden
 import { StorageUnavailable } from "../../domain/errors.ts";
 import type { CredentialSpec, CredentialStore, Environment } from "../../domain/ports.ts";
 import type { Region } from "../../domain/run/ids.ts";
-import type { KeyPage, KeysQuery } from "../../domain/teams/key_list.ts";
+import type { KeyPage, KeysQuery, ListedCredential } from "../../domain/teams/key_list.ts";
 import { replaced, type RotateOutcome } from "../../domain/teams/rotation.ts";
 import { formatInstant } from "../../domain/time.ts";
 import { inTime } from "../deadline.ts";
@@ -188,6 +188,18 @@ class Credentials implements CredentialStore {
       return { ok: true, value: successor };
     }
     throw new StorageUnavailable("Cannot rotate a key: other writers were always first");
+  }
+
+  read(team: Team, id: string): Promise<ListedCredential | null> {
+    return inTime(this.#read(team, id), this.#store.deadlines);
+  }
+
+  async #read({ id: team }: Team, id: string): Promise<ListedCredential | null> {
+    const [found, [lastUsedAt]] = await Promise.all([
+      readCredential(this.#store, team, id),
+      this.#uses.read(team, [id]),
+    ]);
+    return found && { ...publicRecord(found.stored), lastUsedAt: lastUsedAt ?? null };
   }
 
   list(team: Team, query: KeysQuery): Promise<KeyPage> {

@@ -13,16 +13,32 @@ import type { Room } from "../guards/room.ts";
 import { requireSameOrigin } from "../guards/same_origin.ts";
 import { requireSession } from "../guards/session.ts";
 import { SHUTTING_DOWN } from "../health.ts";
-import { key, keyOrOperator } from "../requires.ts";
+import { key, keyOrOperator, OPERATOR_ONLY } from "../requires.ts";
+import { showAudit } from "./audit/list.tsx";
 import { sendAsset } from "./frame/assets.ts";
 import { DASHBOARD, SIGN_IN } from "./frame/paths.ts";
 import { tellAsPage } from "./frame/problem.tsx";
 import { seeOther } from "./frame/reply.tsx";
-import { showOverview } from "./overview.tsx";
+import { showOverview } from "./overview/overview.tsx";
+import { showAgent } from "./agents/agent.tsx";
+import { changeAgent } from "./agents/form.tsx";
+import { showAgents } from "./agents/list.tsx";
+import { AGENTS } from "./agents/paths.ts";
+import { makeKey, revokeKey, rotateKey } from "./keys/change.tsx";
+import { showNewKey } from "./keys/form.tsx";
+import { showKeys } from "./keys/list.tsx";
+import { KEYS } from "./keys/paths.ts";
+import { changeTeam, makeTeamKey, serveTeam } from "./teams/change.tsx";
+import { makeTeam, showNewTeam } from "./teams/create.tsx";
+import { showTeams } from "./teams/list.tsx";
+import { showTeam } from "./teams/one.tsx";
+import { showOwnTeam } from "./teams/own.tsx";
+import { TEAM, TEAMS } from "./teams/paths.ts";
 import { sendDeletion } from "./run/delete_run.tsx";
 import { RUNS } from "./run/paths.ts";
 import { showRawRun, showRun } from "./run/run.tsx";
 import { showSignIn, signIn, signOut } from "./sign_in.tsx";
+import { showUsage } from "./usage/usage.tsx";
 
 /** The dashboard, for the application. */
 export interface Dashboard {
@@ -42,6 +58,25 @@ function pageTable(deps: AppDeps): Route[] {
     page("POST", SIGN_IN, null, signIn(deps)),
     page("POST", `${DASHBOARD}/sign-out`, ANYBODY, signOut(deps)),
     page("GET", DASHBOARD, ANYBODY, showOverview(deps)),
+    page("GET", `${DASHBOARD}/usage`, key("read"), showUsage(deps)),
+    page("GET", AGENTS, key("read"), showAgents(deps)),
+    page("GET", `${AGENTS}/:slug`, key("read"), showAgent(deps)),
+    page("POST", `${AGENTS}/:slug`, key("admin"), changeAgent(deps)),
+    page("GET", KEYS, key("admin"), showKeys(deps)),
+    page("POST", KEYS, key("admin"), makeKey(deps)),
+    page("GET", `${KEYS}/new`, key("admin"), showNewKey),
+    page("POST", `${KEYS}/:id/rotate`, key("admin"), rotateKey(deps)),
+    page("POST", `${KEYS}/:id/revoke`, key("admin"), revokeKey(deps)),
+    page("GET", TEAM, key("read"), showOwnTeam(deps)),
+    page("GET", `${DASHBOARD}/audit`, keyOrOperator("admin"), showAudit(deps)),
+    page("GET", TEAMS, OPERATOR_ONLY, showTeams(deps)),
+    page("POST", TEAMS, OPERATOR_ONLY, makeTeam(deps)),
+    page("GET", `${TEAMS}/new`, OPERATOR_ONLY, showNewTeam),
+    page("GET", `${TEAMS}/:id`, OPERATOR_ONLY, showTeam(deps)),
+    page("POST", `${TEAMS}/:id`, OPERATOR_ONLY, changeTeam(deps)),
+    page("POST", `${TEAMS}/:id/suspend`, OPERATOR_ONLY, serveTeam(deps, true)),
+    page("POST", `${TEAMS}/:id/resume`, OPERATOR_ONLY, serveTeam(deps, false)),
+    page("POST", `${TEAMS}/:id/keys`, OPERATOR_ONLY, makeTeamKey(deps)),
     page("GET", `${RUNS}/:id`, key("read"), showRun(deps)),
     page("GET", `${RUNS}/:id/raw`, key("read"), showRawRun(deps)),
     page("POST", `${RUNS}/:id/delete`, key("admin"), sendDeletion(deps)),

@@ -69,7 +69,7 @@ function Answers({ call }: { readonly call: Call }) {
   return (
     <>
       {answers.map(([, { content }]) => <Sample content={content} />)}
-      <div class="wide">
+      <div class="wide" tabindex={0}>
         <table>
           <tr>
             <th>status</th>

@@ -17,7 +17,7 @@ interface Field {
 export function FieldTable({ fields }: { readonly fields: readonly Field[] }) {
   if (fields.length === 0) return null;
   return (
-    <div class="wide">
+    <div class="wide" tabindex={0}>
       <table>
         <tr>
           <th>name</th>

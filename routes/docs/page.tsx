@@ -34,18 +34,20 @@ function Page({ document }: Whole) {
         <style dangerouslySetInnerHTML={{ __html: STYLE }} />
       </head>
       <body>
-        <h1>{title} API</h1>
-        <p>{description}</p>
-        <p>
-          The same for machines: <a href="/openapi.json">openapi.json</a>. In the examples{" "}
-          <code>U</code> is the endpoint and <code>K</code> the header with the key:
-        </p>
-        <pre>{SETTING}</pre>
-        <p class="soft">Fields marked * must be sent, and are in every answer.</p>
-        <Contents document={document} />
-        <Calls document={document} />
-        <Shared document={document} />
-        <Schemas document={document} />
+        <main>
+          <h1>{title} API</h1>
+          <p>{description}</p>
+          <p>
+            The same for machines: <a href="/openapi.json">openapi.json</a>. In the examples{" "}
+            <code>U</code> is the endpoint and <code>K</code> the header with the key:
+          </p>
+          <pre>{SETTING}</pre>
+          <p class="soft">Fields marked * must be sent, and are in every answer.</p>
+          <Contents document={document} />
+          <Calls document={document} />
+          <Shared document={document} />
+          <Schemas document={document} />
+        </main>
       </body>
     </html>
   );
@@ -99,7 +101,7 @@ function Shared({ document }: Whole) {
       <p>
         Every refusal is <a href="#schema-Error">Error</a>, and nothing is stored on any 4xx.
       </p>
-      <div class="wide">
+      <div class="wide" tabindex={0}>
         <table>
           {document["x-errors"].map(({ code, status, retry, meaning }) => (
             <tr id={`error-${code}`}>
@@ -124,7 +126,7 @@ function Shared({ document }: Whole) {
 
 function Meanings({ of }: { readonly of: readonly (readonly [string, string])[] }) {
   return (
-    <div class="wide">
+    <div class="wide" tabindex={0}>
       <table>
         {of.map(([name, meaning]) => (
           <tr>

@@ -13,7 +13,7 @@ h3{margin:2.2rem 0 .3rem;font-size:1.1rem}h4{margin:1rem 0 .2rem;font-size:.9rem
 p{margin:.4rem 0}a{color:var(--link)}
 code,pre{font:.86em/1.5 ui-monospace,Menlo,Consolas,monospace;background:var(--code);
 border-radius:.3rem}
-code{padding:.08em .3em}pre{padding:.7rem;overflow-x:auto;margin:.4rem 0}
+code{padding:.08em .3em}pre{padding:.7rem;white-space:pre-wrap;margin:.4rem 0}
 nav ul{columns:17rem;padding:0;margin:.2rem 0 .8rem;list-style:none}
 nav li{break-inside:avoid;padding:.1rem 0}
 .m{display:inline-block;min-width:4.2em;font-weight:700;font-size:.82em;letter-spacing:.03em}

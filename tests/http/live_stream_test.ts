@@ -3,7 +3,11 @@ import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../domain/credentials.ts";
 import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
 import type { LiveBatch } from "../../domain/feed/live.ts";
-import { LIVE_BUFFER_BYTES_MAX, LIVE_CHANGES_BEHIND_MAX } from "../../domain/limits.ts";
+import {
+  LIVE_BUFFER_BYTES_MAX,
+  LIVE_CHANGES_BEHIND_MAX,
+  LIVE_KEEP_ALIVE_MS,
+} from "../../domain/limits.ts";
 import { listRowOf } from "../../domain/run/run_list.ts";
 import { LiveJob } from "../../jobs/live.ts";
 import { changeCursor } from "../../routes/changes.ts";
@@ -81,6 +85,30 @@ Deno.test("stream: what is left out is told with the places between which the fe
   assertEquals(JSON.parse(data), { after: changeCursor(3), up_to: changeCursor(2_000) });
   assertEquals(text.match(/changes.skipped/g)?.length, 1);
   assert(text.includes(`event: run.opened\nid: ${changeCursor(2_001)}\n`));
+});
+
+Deno.test("stream: a quiet one says every 15 seconds that it lives, and where its client is", async () => {
+  const { setInterval } = globalThis;
+  let tick = () => Promise.resolve();
+  globalThis.setInterval = ((look: () => Promise<void>) => {
+    tick = look;
+    return 0;
+  }) as unknown as typeof setInterval;
+  const stream = new LiveStream({}, mayGoOn);
+  globalThis.setInterval = setInterval;
+  stream.begin(3);
+  const seconds = async (count: number) => {
+    for (let n = 0; n < count; n++) await tick();
+  };
+  await seconds(14);
+  stream.take(batchOf(await changes(4, 4)));
+  await seconds(14);
+  stream.take(batchOf(await changes(5, 5)));
+  await seconds(2 * LIVE_KEEP_ALIVE_MS / 1_000);
+  stream.end();
+  const text = await new Response(stream.body).text();
+  const [, ...kept] = text.split(": keep-alive\n");
+  assertEquals(kept, Array(2).fill(`id: ${changeCursor(5)}\n\n`));
 });
 
 Deno.test("reader: it hands on every change in order, and leaves out what is too much", async () => {

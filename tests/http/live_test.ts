@@ -3,6 +3,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { LISTENERS_MAX } from "../../domain/limits.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
+import { aTeam, openWithOperator, operate } from "../support/operator.ts";
 import { briefly, follow, type Listener, type Told } from "../support/live.ts";
 
 Deno.test("live: a run is told as it opens, ends and costs, each with the run as lists show it", async () => {
@@ -100,6 +101,18 @@ Deno.test("live: a stream ends within a second or so when its credential is revo
   await using listener = await follow(h, { key: made.secret });
   await using other = await follow(h);
   await h.request("DELETE", `/v1/keys/${made.id}`);
+  assertEquals((await listener.rest()).filter(({ event }) => event !== null), []);
+  await h.post("/v1/runs", aRun(1));
+  assertEquals((await other.events(1)).map(briefly), ["run.opened 1"]);
+});
+
+Deno.test("live: a stream ends within a second or so when its team is suspended, others go on", async () => {
+  await using h = await openWithOperator();
+  const { id, key } = await aTeam(h);
+  await using listener = await follow(h, { key: key.secret });
+  await using other = await follow(h);
+  const suspended = await operate(h, "PATCH", `/v1/teams/${id}`, { suspended: true });
+  assertEquals(suspended.status, 200);
   assertEquals((await listener.rest()).filter(({ event }) => event !== null), []);
   await h.post("/v1/runs", aRun(1));
   assertEquals((await other.events(1)).map(briefly), ["run.opened 1"]);

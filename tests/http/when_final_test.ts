@@ -1,5 +1,6 @@
 /** `GET /v1/runs/{id}?wait=final`: an answer once everything behind the close is done. */
 import { assert, assertEquals } from "@std/assert";
+import { LISTENERS_MAX } from "../../domain/limits.ts";
 import { isSettled } from "../../domain/run/record.ts";
 import type { StoredRun } from "../../domain/run/record.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
@@ -48,6 +49,31 @@ Deno.test("wait=final: whoever waits is answered when the service stops", async 
   await h.restart();
   assertEquals((await waiting).json.status, "running");
   assert(performance.now() - startMs < 3_000);
+});
+
+Deno.test("wait=final: as many as may wait take no room from calls, and each is answered in the end", async () => {
+  await using h = await Harness.open();
+  const keys = [h.key];
+  while (keys.length < LISTENERS_MAX.process / LISTENERS_MAX.team) {
+    keys.push((await h.addTeam("team")).key);
+  }
+  const waiting = [];
+  for (const key of keys) {
+    await h.post("/v1/runs", aRun(1), { key });
+    for (let n = 0; n < LISTENERS_MAX.team; n++) {
+      waiting.push(h.get(`${PATH}?wait=final&timeout=60`, { key }));
+    }
+  }
+  const late = (await h.addTeam("team")).key;
+  await h.post("/v1/runs", aRun(1), { key: late });
+  // All of them wait once one more is refused.
+  while ((await h.get(`${PATH}?wait=final&timeout=1`, { key: late })).status !== 503);
+  assertEquals((await h.post("/v1/runs", aRun(2))).status, 202);
+  for (const key of keys) {
+    assertEquals((await h.post(`${PATH}/finish`, aFinish(), { key })).status, 202);
+  }
+  const states = (await Promise.all(waiting)).map(({ json }) => json.cost.state);
+  assertEquals(new Set(states), new Set(["final"]));
 });
 
 Deno.test("settled: a run is done when its cost is final and each stage is done, skipped or dead", () => {

@@ -216,6 +216,16 @@ const DAMAGES: Damages = {
       return { deletes: [own] };
     },
   },
+  "a row of the index tells of another run than its own": {
+    says: `for ${RUN}`,
+    async make(h) {
+      const prefix = ["run_by", h.team.id];
+      const rows = await Array.fromAsync(h.store.reader.list<Uint8Array>({ prefix }));
+      const own = rows.find(({ key }) => key.at(-1) === RUN);
+      assert(own !== undefined);
+      return { sets: [{ key: own.key, value: own.value.map((byte) => byte ^ 1) }] };
+    },
+  },
   "the index has a row of a status that a run has no more": {
     says: "rows of the index",
     make: (h) => {
@@ -230,6 +240,16 @@ const DAMAGES: Damages = {
       const summary = decodeSums<RunSummary>(await valueOf(h, key) as Uint8Array);
       const listed = { kind: "run", at: NOON, ...summary.listed, has: ["late"] } as const;
       return { sets: [{ key, value: encodeSums({ ...summary, listed }) }] };
+    },
+  },
+  "lists show another end than a run has": {
+    says: `summary of ${RUN}`,
+    async make(h) {
+      const key = keys.summary(h.team.id, RUN);
+      const summary = decodeSums<RunSummary>(await valueOf(h, key) as Uint8Array);
+      assert(summary.shown !== undefined);
+      const shown = { ...summary.shown, finishedAt: NOON - 1 };
+      return { sets: [{ key, value: encodeSums({ ...summary, shown }) }] };
     },
   },
 };

@@ -31,6 +31,7 @@ import { KnownAgents } from "../../kv/teams/known_agents.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import { createNoticeStore } from "../../kv/teams/notices.ts";
 import { createRateCardStore } from "../../kv/teams/rate_cards.ts";
+import { createDeadStageStore } from "../../kv/pipeline/dead_stages.ts";
 import { createSessionStore } from "../../kv/teams/sessions.ts";
 import { createTeamStore } from "../../kv/teams/teams.ts";
 import { createUsageStore } from "../../kv/teams/usage.ts";
@@ -241,6 +242,7 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
     families: createFamilyStore(store),
     sessions: createSessionStore(store, environment, null),
     signInLink: null,
+    deadStages: createDeadStageStore(store),
     teams: createTeamStore(store, environment, "eu", () => given.credentials.forget()),
     auditLog: createAuditLogStore(store),
     runList: createRunListStore(store),

@@ -8,6 +8,7 @@ export function brokenCredentials(fail: () => never | Promise<never>): Credentia
   return {
     find,
     create: broken,
+    read: broken,
     list: broken,
     revoke: broken,
     rotate: broken,

@@ -24,7 +24,7 @@ export async function signedIn(h: Harness, key = h.key): Promise<Reader> {
   };
 }
 
-/** Sends a form with the headers that a browser adds. */
+/** Sends a form with the headers that a browser adds; an empty one among `headers` is not sent. */
 export function submit(
   h: Harness,
   path: string,
@@ -33,12 +33,14 @@ export function submit(
 ): Promise<Answer> {
   return h.request("POST", path, {
     key: null,
-    headers: {
-      "Content-Type": "application/x-www-form-urlencoded",
-      "Origin": new URL(h.url).origin,
-      "Sec-Fetch-Site": "same-origin",
-      ...headers,
-    },
+    headers: Object.fromEntries(
+      Object.entries({
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Origin": new URL(h.url).origin,
+        "Sec-Fetch-Site": "same-origin",
+        ...headers,
+      }).filter(([, value]) => value !== ""),
+    ),
     body: new URLSearchParams(fields).toString(),
     redirect: "manual",
   });

@@ -15,11 +15,11 @@ export function compactText(count: number | bigint): string {
   return compact.format(count);
 }
 
-/** A share as whole percent; the ends are kept for what is all or nothing: `99%` of 999 in 1,000. */
+/** A share as whole percent; the ends are kept for what is all or nothing: `99%` of 999 in 1,000. More than all is told as it is. */
 export function percentText(part: number, all: number): string {
   if (all === 0) return "–";
   const percent = Math.round((part / all) * 100);
-  const kept = part === all ? 100 : part === 0 ? 0 : Math.min(99, Math.max(1, percent));
+  const kept = part >= all ? percent : part === 0 ? 0 : Math.min(99, Math.max(1, percent));
   return `${kept}%`;
 }
 

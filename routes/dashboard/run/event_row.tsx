@@ -87,7 +87,12 @@ function Bar({ face: { event, latencyMs, colour }, span }: Pick<Row, "face" | "s
   const width = Math.max(BAR.least, Math.round((latencyMs ?? 0) * scale));
   const x = Math.min(BAR.length - width, Math.round((event.ts - span.startMs) * scale));
   return (
-    <svg class="bar" viewBox={`0 0 ${BAR.length} 10`} preserveAspectRatio="none" aria-hidden="true">
+    <svg
+      class="lane"
+      viewBox={`0 0 ${BAR.length} 10`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
       <rect class={colour} x={Math.max(0, x)} y="0" width={width} height="10" />
     </svg>
   );

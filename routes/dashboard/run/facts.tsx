@@ -124,7 +124,7 @@ export function Labels({ shown }: { readonly shown: ShownRun }) {
   const { agent, customerId, feature, parentRunId } = run;
   return (
     <>
-      <dl class="facts">
+      <dl class="labels">
         <Fact name="Agent">{agent === null ? null : <a href={agentPath(agent)}>{agent}</a>}</Fact>
         <Fact name="Customer">
           {customerId === null
@@ -155,7 +155,7 @@ function More({ shown }: { readonly shown: ShownRun }) {
   return (
     <details id="more-facts" class="more-facts">
       <summary>Exact instants{run.trace === null ? "" : " and trace"}</summary>
-      <dl class="facts">
+      <dl class="labels">
         <Instant name="Started" at={run.startedAt} />
         <Instant name="Ended" at={run.finishedAt} />
         <Instant name="First arrived" at={run.receivedAt} />

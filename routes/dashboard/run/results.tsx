@@ -71,7 +71,7 @@ export function MetadataTable({ shown: { run } }: { readonly shown: ShownRun }) 
   return (
     <section id="metadata">
       <h2>Metadata</h2>
-      <dl class="facts">
+      <dl class="labels">
         {run.metadata.map(([key, value]) => (
           <div>
             <dt>{key}</dt>

@@ -83,7 +83,7 @@ function Axis({ span, count }: { readonly span: Span; readonly count: number }) 
   const { startMs, lengthMs, runStart } = span;
   const from = formatInstant(startMs);
   return (
-    <div class="axis">
+    <div class="time-axis">
       <p class="soft">
         {countedText(count, "event")} within {durationText(lengthMs)}, from{" "}
         <time datetime={from}>

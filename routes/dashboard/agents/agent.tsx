@@ -1,0 +1,113 @@
+/** `/dashboard/agents/{slug}`: one agent, its last runs, what people say of it, and its ping tokens. */
+import type { AgentRecord } from "../../../domain/run/agents.ts";
+import type { RunListRow } from "../../../domain/run/run_list.ts";
+import type { Team } from "../../../domain/credentials.ts";
+import { AGENT_DAYS, type AgentDays } from "../../../domain/spend/agent_days.ts";
+import type { KeyPage } from "../../../domain/teams/key_list.ts";
+import { NO_SUCH_AGENT } from "../../agents.ts";
+import { fail } from "../../answer.ts";
+import type { AppDeps, Handle } from "../../context.ts";
+import { showPage } from "../frame/reply.tsx";
+import { mayAdmin } from "../keys/paths.ts";
+import { Notice } from "../parts/basics.tsx";
+import { DaysChart, DaysTable } from "./chart.tsx";
+import { readDays } from "./days.ts";
+import { AgentForm } from "./form.tsx";
+import { AGENTS } from "./paths.ts";
+import { agentNamed } from "./named.ts";
+import { RunsOf } from "./runs.tsx";
+import { Tiles } from "./tiles.tsx";
+import { Tokens } from "./tokens.tsx";
+
+/** Runs and failed runs that are listed, and ping tokens. */
+const RUNS_SHOWN = 10, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;
+
+/** Shows one agent. */
+export function showAgent(deps: AppDeps): Handle {
+  return async (c) => {
+    const { team } = c.get("principal");
+    const record = await agentNamed(deps, c);
+    if (record === null) return fail(c, NO_SUCH_AGENT);
+    const now = deps.environment.now();
+    const canAdmin = mayAdmin(c.get("principal"));
+    const facts = await readFacts(deps, team, record.agent, now, canAdmin);
+    return showPage(c, {
+      title: record.name ?? record.agent,
+      aside: <a href={AGENTS}>All agents</a>,
+      body: <AgentPage record={record} facts={facts} now={now} canAdmin={canAdmin} />,
+    });
+  };
+}
+
+/** What is read of an agent besides itself. */
+interface AgentFacts {
+  readonly days: AgentDays | undefined;
+  readonly latest: readonly RunListRow[];
+  readonly failed: readonly RunListRow[];
+  /** Null for who may not see keys. */
+  readonly tokens: KeyPage | null;
+}
+
+async function readFacts(
+  { spend, runList, credentials }: AppDeps,
+  team: Team,
+  agent: string,
+  now: number,
+  canAdmin: boolean,
+): Promise<AgentFacts> {
+  const all = { agent, from: null, to: null };
+  const [days, latest, failed, tokens] = await Promise.all([
+    readDays(spend, team, [agent], now),
+    runList.page(team, all, null, RUNS_SHOWN),
+    runList.page(team, { ...all, status: "failed" }, null, FAILURES_SHOWN),
+    canAdmin
+      ? credentials.list(team, { agent, limit: TOKENS_SHOWN, after: null, sent: new Map() })
+      : null,
+  ]);
+  return { days: days.get(agent), latest: latest.rows, failed: failed.rows, tokens };
+}
+
+interface Page {
+  readonly record: AgentRecord;
+  readonly facts: AgentFacts;
+  readonly now: number;
+  readonly canAdmin: boolean;
+}
+
+function AgentPage({ record, facts: { days, latest, failed, tokens }, now, canAdmin }: Page) {
+  const { agent, name, notes, archived } = record;
+  return (
+    <>
+      {archived
+        ? (
+          <Notice kind="warn">
+            <p>Archived: it takes no place of the plan. Its next run brings it back.</p>
+          </Notice>
+        )
+        : null}
+      {name === null ? null : (
+        <p class="soft">
+          Slug: <code>{agent}</code>
+        </p>
+      )}
+      {notes === null ? null : <p class="notes">{notes}</p>}
+      <Tiles record={record} days={days} now={now} />
+      <h2>Runs a day, last {AGENT_DAYS} days</h2>
+      {days === undefined ? null : (
+        <>
+          <DaysChart days={days.days} />
+          <DaysTable days={days.days} />
+        </>
+      )}
+      <RunsOf title="Latest runs" agent={agent} status={null} rows={latest} now={now} />
+      <RunsOf title="Latest failures" agent={agent} status="failed" rows={failed} now={now} />
+      <Tokens agent={agent} page={tokens} now={now} />
+      <h2 id="words">Name, notes, archive</h2>
+      {canAdmin ? <AgentForm agent={agent} typed={record} problem={null} /> : (
+        <p class="soft">
+          Changing these takes a key with the scope <code>admin</code>.
+        </p>
+      )}
+    </>
+  );
+}

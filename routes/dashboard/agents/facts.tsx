@@ -1,0 +1,46 @@
+/** Figures of an agent, in tables and large. */
+import type { AgentActivity } from "../../../domain/run/agents.ts";
+import type { Measures } from "../../../domain/spend/rollup.ts";
+import { costPerSuccess } from "../../../domain/spend/spend.ts";
+import { Ago, Money, Status } from "../parts/basics.tsx";
+import { countText, percentText } from "../parts/format.ts";
+import { runPath } from "./paths.ts";
+
+interface Of {
+  readonly activity: AgentActivity | null;
+}
+
+/** The share of ended runs that succeeded. */
+export function SuccessRate({ activity }: Of) {
+  if (activity === null) return <>–</>;
+  const { runs, running, succeeded } = activity;
+  const ended = runs - running;
+  const words = `${countText(succeeded)} of ${countText(ended)} ended runs`;
+  return <span title={words}>{percentText(succeeded, ended)}</span>;
+}
+
+/** What all runs cost for each that succeeded. */
+export function CostOfSuccess({ measures }: { readonly measures: Measures }) {
+  const cost = costPerSuccess(measures);
+  if (cost !== null) return <Money of={cost} />;
+  return measures.cost === 0n ? <>–</> : (
+    <span title="Nothing succeeded">
+      <Money of={measures.cost} /> for none
+    </span>
+  );
+}
+
+/** How the last run stands, as a link to it. */
+export function LastRunOf({ activity, now }: Of & { readonly now: number }) {
+  const last = activity?.lastRun ?? null;
+  return last === null ? <>–</> : (
+    <span class="last-run">
+      <a href={runPath(last.id)}>
+        <Status of={last.status} />
+      </a>{" "}
+      <span class="soft">
+        <Ago at={last.startedAt} now={now} />
+      </span>
+    </span>
+  );
+}

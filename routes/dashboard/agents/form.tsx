@@ -1,0 +1,95 @@
+/** The form that changes what people say of an agent, and what it does. */
+import { ERRORS, type Problem } from "../../../domain/errors.ts";
+import { AGENT_CHARS_MAX, AGENT_NOTES_CHARS_MAX } from "../../../domain/limits.ts";
+import { parseAgentPatch } from "../../../domain/run/agent_change.ts";
+import type { AgentRecord } from "../../../domain/run/agents.ts";
+import { NO_SUCH_AGENT } from "../../agents.ts";
+import { fail } from "../../answer.ts";
+import type { AppDeps, Handle } from "../../context.ts";
+import { seeOther, showPage } from "../frame/reply.tsx";
+import { bodyOf, Field, FormProblem } from "../parts/form_fields.tsx";
+import { agentNamed } from "./named.ts";
+import { agentPath } from "./paths.ts";
+
+/** What was typed, or what is known. */
+type Typed = Pick<AgentRecord, "name" | "notes" | "archived">;
+
+/** Changes an agent and goes back to its page, or shows the form again. */
+export function changeAgent(deps: AppDeps): Handle {
+  return async (c) => {
+    const record = await agentNamed(deps, c);
+    if (record === null) return fail(c, NO_SUCH_AGENT);
+    const { agent } = record;
+    const typed = typedOf(c.get("form"));
+    c.set("tell", (c, problem, headers) =>
+      showPage(c, {
+        title: record.name ?? agent,
+        aside: <a href={agentPath(agent)}>Back to the agent</a>,
+        status: ERRORS[problem.code].status,
+        body: <AgentForm agent={agent} typed={typed} problem={problem} />,
+      }, headers));
+    const patch = parseAgentPatch(bodyOf({ ...typed }));
+    if (!patch.ok) return fail(c, patch.problem);
+    const { team, credentialId } = c.get("principal");
+    const made = { by: credentialId, at: deps.environment.now() };
+    const changed = await deps.agents.change(team, agent, patch.value, made);
+    if (changed === null) return fail(c, NO_SUCH_AGENT);
+    return changed.ok ? seeOther(agentPath(agent)) : fail(c, changed.problem);
+  };
+}
+
+/** Line ends as texts have them elsewhere: forms send two characters for each. */
+function typedOf(form: URLSearchParams): Typed {
+  return {
+    name: form.get("name") ?? "",
+    notes: (form.get("notes") ?? "").replaceAll("\r\n", "\n"),
+    archived: form.get("archived") === "true",
+  };
+}
+
+interface Filled {
+  readonly agent: string;
+  readonly typed: Typed;
+  readonly problem: Problem | null;
+}
+
+/** The form. */
+export function AgentForm({ agent, typed, problem }: Filled) {
+  const { name, notes, archived } = typed;
+  return (
+    <form class="narrow" method="post" action={agentPath(agent)}>
+      <FormProblem problem={problem} fields={["name", "notes"]} />
+      <Field
+        name="name"
+        label="Name"
+        value={name ?? ""}
+        problem={problem}
+        maxlength={AGENT_CHARS_MAX}
+        placeholder={agent}
+        hint="What people see in place of the slug; clients go on sending the slug."
+      />
+      <Field
+        name="notes"
+        label="Notes"
+        value={notes ?? ""}
+        problem={problem}
+        rows={4}
+        hint={`What it does, who looks after it. At most ${AGENT_NOTES_CHARS_MAX} characters.`}
+      />
+      <label>
+        <input
+          type="checkbox"
+          name="archived"
+          value="true"
+          checked={archived}
+          aria-describedby="archived-hint"
+        />
+        Archived
+      </label>
+      <small id="archived-hint" class="under">
+        Leaves its place in the plan to another; its history stays, and its next run brings it back.
+      </small>
+      <button type="submit">Save</button>
+    </form>
+  );
+}

@@ -1,0 +1,74 @@
+/** Some runs of an agent, and the way to all of them. */
+import type { RunListRow } from "../../../domain/run/run_list.ts";
+import type { RunStatus } from "../../../domain/run/run.ts";
+import { DASHBOARD, queryText } from "../frame/paths.ts";
+import { Ago, Money, Status, Wide } from "../parts/basics.tsx";
+import { durationText } from "../parts/format.ts";
+import { runPath } from "./paths.ts";
+
+interface Listed {
+  readonly title: string;
+  readonly agent: string;
+  /** The status they all have; null for any. */
+  readonly status: RunStatus | null;
+  readonly rows: readonly RunListRow[];
+  readonly now: number;
+}
+
+/** A short table of runs. */
+export function RunsOf({ title, agent, status, rows, now }: Listed) {
+  const all = `${DASHBOARD}/runs${queryText([["agent", agent], ["status", status]])}`;
+  return (
+    <>
+      <h2>{title}</h2>
+      {rows.length === 0 ? <p class="soft">None.</p> : (
+        <Wide label={title}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Started</th>
+                <th scope="col">Status</th>
+                <th scope="col" class="number">Took</th>
+                <th scope="col" class="number">Cost</th>
+                <th scope="col">Customer</th>
+                <th scope="col">Run</th>
+              </tr>
+            </thead>
+            <tbody>{rows.map((row) => <RunRow of={row} now={now} />)}</tbody>
+          </table>
+        </Wide>
+      )}
+      <p>
+        <a href={all}>{status === null ? "All its runs" : `All its ${status} runs`}</a>
+      </p>
+    </>
+  );
+}
+
+function RunRow({ of, now }: { readonly of: RunListRow; readonly now: number }) {
+  return (
+    <tr>
+      <td>
+        <Ago at={of.startedAt ?? of.receivedAt} now={now} />
+      </td>
+      <td>
+        <Status of={of.status} />
+      </td>
+      <td class="number">{of.durationMs === null ? "–" : durationText(of.durationMs)}</td>
+      <td class="number">
+        <Money of={of.cost.amount} />
+      </td>
+      <td>{of.customerId ?? "–"}</td>
+      <td>
+        <a href={runPath(of.id)}>
+          <code>{shortId(of.id)}</code>
+        </a>
+      </td>
+    </tr>
+  );
+}
+
+/** The end of an id, which is where ids of one moment differ. */
+function shortId(id: string): string {
+  return `…${id.slice(-8)}`;
+}

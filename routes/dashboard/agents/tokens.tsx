@@ -1,0 +1,56 @@
+/** The ping tokens of an agent. */
+import type { KeyPage } from "../../../domain/teams/key_list.ts";
+import { queryText } from "../frame/paths.ts";
+import { KEYS, newKeyPath } from "../keys/paths.ts";
+import { KeyRow } from "../keys/rows.tsx";
+import { Wide } from "../parts/basics.tsx";
+
+interface Of {
+  readonly agent: string;
+  /** Null for who may not see keys. */
+  readonly page: KeyPage | null;
+  readonly now: number;
+}
+
+/** What cron jobs send pings with, and how to make more. */
+export function Tokens({ agent, page, now }: Of) {
+  return (
+    <>
+      <h2>Ping tokens</h2>
+      <p class="soft">
+        A ping token lets a cron job say with one line of curl how it ended, and nothing else.
+        {page === null
+          ? (
+            <>
+              {" "}Seeing them takes a key with the scope <code>admin</code>.
+            </>
+          )
+          : null}
+      </p>
+      {page === null || page.records.length === 0 ? null : (
+        <Wide label="Ping tokens">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">State</th>
+                <th scope="col">Created</th>
+                <th scope="col">Last used</th>
+                <th scope="col">Change</th>
+              </tr>
+            </thead>
+            <tbody>{page.records.map((each) => <KeyRow of={each} now={now} />)}</tbody>
+          </table>
+        </Wide>
+      )}
+      {page === null ? null : (
+        <p class="actions">
+          <a role="button" class="small" href={newKeyPath("ping_token", agent)}>New ping token</a>
+          {page.next === null
+            ? null
+            : <a href={KEYS + queryText([["agent", agent]])}>All its ping tokens</a>}
+        </p>
+      )}
+    </>
+  );
+}

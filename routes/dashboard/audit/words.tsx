@@ -1,0 +1,128 @@
+/** Entries of the audit log in words: who, what, to what, and how. */
+import { OPERATOR } from "../../../domain/credentials.ts";
+import {
+  type AuditAction,
+  type AuditValue,
+  type ReadAuditEntry,
+  SETTINGS_ACTOR,
+} from "../../../domain/teams/audit_log.ts";
+import { agentPath, runPath } from "../agents/paths.ts";
+import { DASHBOARD, queryText } from "../frame/paths.ts";
+import { keyPath } from "../keys/paths.ts";
+import { TEAM, teamPath } from "../teams/paths.ts";
+
+const ACTIONS: Readonly<Partial<Record<AuditAction, string>>> = {
+  "agent.changed": "changed an agent",
+  "credential.created": "made a key",
+  "credential.rotated": "rotated a key",
+  "credential.revoked": "revoked a key",
+  "customer.deleted": "deleted a customer",
+  "rate.put": "set a price",
+  "rate.deleted": "deleted a price",
+  "reprice.started": "priced calls anew",
+  "run.deleted": "deleted a run",
+  "team.created": "made the team",
+  "team.changed": "changed the team",
+  "team.suspended": "suspended the team",
+  "team.resumed": "resumed the team",
+};
+
+/** What was done, as people say it; its own name where there are no words for it. */
+export function actionText(action: AuditAction): string {
+  return ACTIONS[action] ?? action;
+}
+
+interface Of {
+  readonly entry: ReadAuditEntry;
+}
+
+/** Who it was. */
+export function Actor({ entry: { actor, actorName } }: Of) {
+  if (actor === OPERATOR.credentialId) return <>the operator</>;
+  if (actor === SETTINGS_ACTOR) return <>the settings of a start</>;
+  return <a href={keyPath(actor)} title={actor}>{actorName ?? actor}</a>;
+}
+
+/** What it was done to, as a link where it has a page. */
+export function Target({ entry, isOperator }: Of & { readonly isOperator: boolean }) {
+  const { target } = entry;
+  const to = isOperator ? teamPath(entry.team) : pathOf(entry);
+  const text = target.length > TARGET_CHARS ? `${target.slice(0, TARGET_CHARS)}…` : target;
+  return to === null ? <code>{text}</code> : (
+    <a href={to}>
+      <code>{text}</code>
+    </a>
+  );
+}
+
+/** Characters of a target that are enough to tell it from others. */
+const TARGET_CHARS = 60;
+
+function pathOf({ action, target }: ReadAuditEntry): string | null {
+  const [what] = action.split(".", 1);
+  switch (what) {
+    case "agent":
+      return agentPath(target);
+    case "credential":
+      return keyPath(target);
+    case "customer":
+      return `${DASHBOARD}/runs${queryText([["customer_id", target]])}`;
+    case "rate":
+      return `${DASHBOARD}/rate-card`;
+    case "run":
+      // One that was deleted has no page any more.
+      return action === "run.deleted" ? null : runPath(target);
+    case "team":
+      return TEAM;
+    default:
+      return null;
+  }
+}
+
+/** What changed, a line each; what is long can be opened. */
+export function Details({ entry: { details } }: Of) {
+  const lines = linesOf(details);
+  if (lines.length === 0) return null;
+  const list = <ul class="plain">{lines.map(([name, text]) => <li>{name}: {text}</li>)}</ul>;
+  const chars = lines.reduce((sum, [name, text]) => sum + name.length + text.length, 0);
+  return lines.length <= LINES_SHOWN && chars <= CHARS_SHOWN ? list : (
+    <details>
+      <summary>{lines.length} details</summary>
+      {list}
+    </details>
+  );
+}
+
+/** What stands open in a table. */
+const LINES_SHOWN = 6, CHARS_SHOWN = 300;
+
+function linesOf(details: ReadAuditEntry["details"]): (readonly [string, string])[] {
+  const { before, after, ...rest } = details;
+  const changes = isFields(before) && isFields(after)
+    ? Object.keys(after).map((name) =>
+      [name, `${textOf(before[name])} → ${textOf(after[name])}`] as const
+    )
+    : Object.entries({
+      ...before === undefined ? {} : { before },
+      ...after === undefined ? {} : { after },
+    })
+      .map(([name, value]) => [name, textOf(value)] as const);
+  return [
+    ...Object.entries(rest).map(([name, value]) => [name, textOf(value)] as const),
+    ...changes,
+  ]
+    .map(([name, text]) => [name.replaceAll("_", " "), text]);
+}
+
+function isFields(value: AuditValue | undefined): value is { readonly [name: string]: AuditValue } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: AuditValue | undefined): string {
+  if (value === null || value === undefined) return "none";
+  if (Array.isArray(value)) return value.map(textOf).join(", ");
+  if (!isFields(value)) return String(value);
+  return Object.entries(value)
+    .filter(([, each]) => each !== null)
+    .map(([name, each]) => `${name.replaceAll("_", " ")} ${textOf(each)}`).join(", ");
+}

@@ -1,0 +1,128 @@
+/** `/dashboard/keys/new`: the form for a new key or ping token. */
+import { SCOPES } from "../../../domain/credentials.ts";
+import { ERRORS, type Problem } from "../../../domain/errors.ts";
+import { AGENT_CHARS_MAX, KEY_NAME_CHARS_MAX } from "../../../domain/limits.ts";
+import type { Handle, RequestContext } from "../../context.ts";
+import { showPage } from "../frame/reply.tsx";
+import { Field, FormProblem } from "../parts/form_fields.tsx";
+import { KEYS, newKeyPath } from "./paths.ts";
+import { SCOPE_WORDS } from "./words.tsx";
+
+/** What was typed. */
+export interface KeyForm {
+  readonly kind: "api_key" | "ping_token";
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly agent: string;
+}
+
+/** The same as the body of the call that makes one. */
+export function keyFields({ kind, name, scopes, agent }: KeyForm): Record<string, unknown> {
+  return kind === "api_key" ? { kind, name, scopes } : { kind, name, agent };
+}
+
+/** Shows the form. */
+export const showNewKey: Handle = (c) => {
+  const { kind, agent = "" } = c.req.query();
+  const isToken = kind === "ping_token";
+  return showKeyForm(c, {
+    kind: isToken ? "ping_token" : "api_key",
+    name: "",
+    scopes: ["ingest"],
+    agent,
+  }, null);
+};
+
+/** Answers with the form as it was filled in, and with what is wrong with it. */
+export function showKeyForm(
+  c: RequestContext,
+  typed: KeyForm,
+  problem: Problem | null,
+  headers: Record<string, string> = {},
+): Response {
+  const isToken = typed.kind === "ping_token";
+  return showPage(c, {
+    title: isToken ? "New ping token" : "New API key",
+    aside: <a href={KEYS}>All keys</a>,
+    status: problem === null ? 200 : ERRORS[problem.code].status,
+    body: <KeyFormBody typed={typed} problem={problem} />,
+  }, headers);
+}
+
+interface Filled {
+  readonly typed: KeyForm;
+  readonly problem: Problem | null;
+}
+
+function KeyFormBody({ typed, problem }: Filled) {
+  const isToken = typed.kind === "ping_token";
+  const { name, agent } = typed;
+  return (
+    <form class="narrow" method="post" action={KEYS}>
+      <FormProblem problem={problem} fields={["name", isToken ? "agent" : "scopes"]} />
+      <input type="hidden" name="kind" value={typed.kind} />
+      <Field
+        name="name"
+        label="Name"
+        value={name}
+        problem={problem}
+        required
+        maxlength={KEY_NAME_CHARS_MAX}
+        placeholder={isToken ? "backup host" : "production worker"}
+        hint="Where it is used, so that you know later what stops when you revoke it."
+      />
+      {isToken
+        ? (
+          <Field
+            name="agent"
+            label="Agent"
+            value={agent}
+            problem={problem}
+            required
+            maxlength={AGENT_CHARS_MAX}
+            placeholder="nightly"
+            hint="The one agent that it can send pings and heartbeats for; a new one is made by the first."
+          />
+        )
+        : <Scopes checked={typed.scopes} problem={problem} />}
+      <button type="submit">{isToken ? "Make the ping token" : "Make the key"}</button>
+      <p class="soft">
+        {isToken
+          ? (
+            <>
+              For programs or people: <a href={newKeyPath("api_key")}>an API key</a>.
+            </>
+          )
+          : (
+            <>
+              For one cron job: <a href={newKeyPath("ping_token")}>a ping token</a>.
+            </>
+          )}
+      </p>
+    </form>
+  );
+}
+
+interface ScopesProps {
+  readonly checked: readonly string[];
+  readonly problem: Problem | null;
+}
+
+/** What a key may do, to be ticked. */
+export function Scopes({ checked, problem }: ScopesProps) {
+  const message = problem?.field === "scopes" ? problem.message : null;
+  return (
+    <fieldset
+      {...message === null ? {} : { "aria-invalid": "true", "aria-describedby": "scopes-problem" }}
+    >
+      <legend>What it may do</legend>
+      {SCOPES.map((scope) => (
+        <label>
+          <input type="checkbox" name="scopes" value={scope} checked={checked.includes(scope)} />
+          <b>{scope}</b> – {SCOPE_WORDS[scope]}
+        </label>
+      ))}
+      {message === null ? null : <small id="scopes-problem" class="wrong">{message}</small>}
+    </fieldset>
+  );
+}

@@ -1,0 +1,117 @@
+/** `/dashboard/keys`: the credentials of a team, or one of them by its id. */
+import { type KeyPage, type KeysQuery, parseKeysQuery } from "../../../domain/teams/key_list.ts";
+import { encodeCursor } from "../../cursor.ts";
+import { fail } from "../../answer.ts";
+import type { AppDeps, Handle } from "../../context.ts";
+import { isKeyId, keyIdOf, NO_SUCH_KEY } from "../../keys.ts";
+import { queryOf } from "../../query.ts";
+import { agentPath } from "../agents/paths.ts";
+import { queryText } from "../frame/paths.ts";
+import { showPage } from "../frame/reply.tsx";
+import { Empty, NextPage, Wide } from "../parts/basics.tsx";
+import { showKey } from "./one.tsx";
+import { KEYS, newKeyPath } from "./paths.ts";
+import { KeyRow } from "./rows.tsx";
+
+/** Shows a page of the list, or with `id` one credential and what is to be confirmed of it. */
+export function showKeys({ credentials, environment }: AppDeps): Handle {
+  return async (c) => {
+    const { team, credentialId } = c.get("principal");
+    const now = environment.now();
+    const { id, confirm } = c.req.query();
+    if (id !== undefined) {
+      const record = isKeyId(id) ? await credentials.read(team, id) : null;
+      if (record === null) return fail(c, NO_SUCH_KEY);
+      const asked = confirm === "rotate" || confirm === "revoke" ? confirm : null;
+      return showKey(c, { record, now, confirm: asked, problem: null });
+    }
+    const query = parseKeysQuery(queryOf(c), keyIdOf);
+    if (!query.ok) return fail(c, query.problem);
+    const page = await credentials.list(team, query.value);
+    const { agent } = query.value;
+    return showPage(c, {
+      title: "Keys",
+      aside: <NewKeys agent={agent} />,
+      body: <KeyList page={page} query={query.value} now={now} mine={credentialId} />,
+    });
+  };
+}
+
+function NewKeys({ agent }: { readonly agent: string | null }) {
+  return (
+    <span class="actions">
+      <a role="button" class="small" href={newKeyPath("api_key")}>New API key</a>
+      <a role="button" class="small outline" href={newKeyPath("ping_token", agent)}>
+        New ping token
+      </a>
+    </span>
+  );
+}
+
+interface Listed {
+  readonly page: KeyPage;
+  readonly query: KeysQuery;
+  readonly now: number;
+  /** The credential of this session. */
+  readonly mine: string;
+}
+
+function KeyList({ page: { records, next }, query: { agent, limit, sent }, now, mine }: Listed) {
+  const more = next === null ? null : KEYS +
+    queryText([["agent", agent], ["limit", sent.has("limit") ? limit : null], [
+      "cursor",
+      encodeCursor(next),
+    ]]);
+  return (
+    <>
+      {agent === null
+        ? (
+          <p class="soft">
+            An <b>API key</b> is for programs that send runs and people who look at them. A{" "}
+            <b>ping token</b>{" "}
+            speaks for one agent alone, such as a cron job. Secrets are shown once, when they are
+            made.
+          </p>
+        )
+        : (
+          <p>
+            Ping tokens of <a href={agentPath(agent)}>{agent}</a> · <a href={KEYS}>all keys</a>
+          </p>
+        )}
+      {records.length === 0 ? <NoKeys agent={agent} /> : (
+        <Wide label="Keys">
+          <table>
+            <caption>Oldest first.</caption>
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">May</th>
+                <th scope="col">State</th>
+                <th scope="col">Created</th>
+                <th scope="col">Last used</th>
+                <th scope="col">Change</th>
+              </tr>
+            </thead>
+            <tbody>
+              {records.map((each) => (
+                <KeyRow of={each} now={now} isMine={each.id === mine} withGrant />
+              ))}
+            </tbody>
+          </table>
+        </Wide>
+      )}
+      <NextPage to={more} />
+    </>
+  );
+}
+
+function NoKeys({ agent }: { readonly agent: string | null }) {
+  return (
+    <Empty title="No ping token here">
+      <p>
+        <a href={newKeyPath("ping_token", agent)}>Make one</a>, or go on to the next page if there
+        is one.
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,174 @@
+/** One credential: its facts, and the forms that rotate and revoke it. */
+import type { Child } from "hono/jsx";
+import { isLive } from "../../../domain/credentials.ts";
+import { ERRORS, type Problem } from "../../../domain/errors.ts";
+import { OVERLAP_HOURS } from "../../../domain/limits.ts";
+import type { ListedCredential } from "../../../domain/teams/key_list.ts";
+import type { RequestContext } from "../../context.ts";
+import { agentPath } from "../agents/paths.ts";
+import { showPage } from "../frame/reply.tsx";
+import { Ago, Notice } from "../parts/basics.tsx";
+import { Field, FormProblem } from "../parts/form_fields.tsx";
+import { type Confirm, keyPath, KEYS } from "./paths.ts";
+import { KeyActions, kindWord, LastUse, May, State } from "./words.tsx";
+
+/** What is shown of one. */
+interface Shown {
+  readonly record: ListedCredential;
+  readonly now: number;
+  /** What somebody is about to do. */
+  readonly confirm: Confirm | null;
+  /** Why it was refused, and what was typed. */
+  readonly problem: Problem | null;
+  readonly hours?: string;
+}
+
+/** Answers with the page of one credential. */
+export function showKey(
+  c: RequestContext,
+  shown: Shown,
+  headers: Record<string, string> = {},
+): Response {
+  const { record, now, confirm, problem } = shown;
+  const isMine = record.id === c.get("principal").credentialId;
+  const isOpen = confirm !== null && (isLive(record, now) || problem !== null);
+  return showPage(c, {
+    title: record.name,
+    aside: <a href={KEYS}>All keys</a>,
+    status: problem === null ? 200 : ERRORS[problem.code].status,
+    body: (
+      <>
+        <KeyFacts of={record} now={now} isMine={isMine} />
+        {!isOpen
+          ? <KeyActions of={record} now={now} />
+          : confirm === "revoke"
+          ? <RevokeForm of={record} isMine={isMine} problem={problem} />
+          : <RotateForm of={record} isMine={isMine} problem={problem} hours={shown.hours} />}
+      </>
+    ),
+  }, headers);
+}
+
+interface Facts {
+  readonly of: ListedCredential;
+  readonly now: number;
+  readonly isMine: boolean;
+}
+
+function KeyFacts({ of, now, isMine }: Facts) {
+  return (
+    <dl class="facts">
+      <dt>State</dt>
+      <dd>
+        <State of={of} now={now} />
+        {isMine ? " · you are signed in with it" : null}
+      </dd>
+      <dt>May</dt>
+      <dd>
+        <May of={of} />
+      </dd>
+      <dt>Created</dt>
+      <dd>
+        <Ago at={of.createdAt} now={now} />
+        {of.replaces === undefined ? null : (
+          <>
+            , in place of <a href={keyPath(of.replaces)}>an older one</a>
+          </>
+        )}
+      </dd>
+      <dt>Last used</dt>
+      <dd>
+        <LastUse of={of} now={now} />
+      </dd>
+      <dt>Id</dt>
+      <dd>
+        <code>{of.id}</code>
+      </dd>
+    </dl>
+  );
+}
+
+interface Asked {
+  readonly of: ListedCredential;
+  readonly isMine: boolean;
+  readonly problem: Problem | null;
+}
+
+function RevokeForm({ of, isMine, problem }: Asked) {
+  return (
+    <Confirmation of={of} does="revoke" problem={problem} word={`Revoke this ${lowKind(of)}`}>
+      <p>
+        Whoever still sends it is refused at once. This cannot be undone; to change it without a
+        pause, <a href={keyPath(of.id, "rotate")}>rotate it</a>.
+      </p>
+      {isMine
+        ? (
+          <Notice kind="bad">
+            <p>You are signed in with this very key: revoking it signs you out.</p>
+          </Notice>
+        )
+        : null}
+    </Confirmation>
+  );
+}
+
+function RotateForm(
+  { of, isMine, problem, hours }: Asked & { readonly hours: string | undefined },
+) {
+  return (
+    <Confirmation of={of} does="rotate" problem={problem} word="Make a new secret">
+      <p>
+        A new {lowKind(of)}{" "}
+        that may do the same takes its place and works at once. The old secret goes on for the hours
+        you say, so that nothing stops while you exchange it.
+      </p>
+      <Field
+        name="overlap_hours"
+        label="Hours that the old secret goes on"
+        type="number"
+        min={0}
+        max={OVERLAP_HOURS.max}
+        value={hours ?? String(OVERLAP_HOURS.default)}
+        problem={problem}
+        hint={`0 ends it now; at most ${OVERLAP_HOURS.max}.`}
+      />
+      {isMine
+        ? (
+          <Notice kind="warn">
+            <p>
+              You are signed in with this very key: you are signed out when the old secret ends.
+            </p>
+          </Notice>
+        )
+        : null}
+    </Confirmation>
+  );
+}
+
+function lowKind(of: ListedCredential): string {
+  const word = kindWord(of);
+  return of.grant.kind === "api_key" ? word : word.toLowerCase();
+}
+
+interface ConfirmationProps {
+  readonly of: ListedCredential;
+  readonly does: Confirm;
+  readonly word: string;
+  readonly problem: Problem | null;
+  readonly children?: Child;
+}
+
+function Confirmation({ of, does, word, problem, children }: ConfirmationProps) {
+  const back = of.grant.kind === "ping_token" ? agentPath(of.grant.agent) : KEYS;
+  return (
+    <form class="confirm" method="post" action={`${KEYS}/${of.id}/${does}`}>
+      <h2>{does === "rotate" ? "Rotate" : "Revoke"} “{of.name}”?</h2>
+      <FormProblem problem={problem} fields={["overlap_hours"]} />
+      {children}
+      <div class="buttons">
+        <button type="submit" class={does === "revoke" ? "danger" : ""}>{word}</button>
+        <a href={back} role="button" class="secondary outline">Keep it as it is</a>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,25 @@
+/** Where the pages of keys are, and who may change them. */
+import { type Principal, refusalOf } from "../../../domain/credentials.ts";
+import { key } from "../../requires.ts";
+import { DASHBOARD, queryText } from "../frame/paths.ts";
+
+/** The list. */
+export const KEYS = `${DASHBOARD}/keys`;
+
+/** What is asked for before it is done. */
+export type Confirm = "rotate" | "revoke";
+
+/** One key's page, with what is to be confirmed there. */
+export function keyPath(id: string, confirm: Confirm | null = null): string {
+  return KEYS + queryText([["confirm", confirm], ["id", id]]);
+}
+
+/** The form for a new one. */
+export function newKeyPath(kind: "api_key" | "ping_token", agent: string | null = null): string {
+  return `${KEYS}/new${queryText([["kind", kind], ["agent", agent]])}`;
+}
+
+/** Whether somebody may make and change keys. */
+export function mayAdmin(principal: Principal): boolean {
+  return refusalOf(principal, key("admin")) === null;
+}

@@ -1,0 +1,78 @@
+/** The one page that shows a secret, and lines that use it. */
+import type { Child } from "hono/jsx";
+import type { CredentialRecord } from "../../../domain/credentials.ts";
+import type { RequestContext } from "../../context.ts";
+import { showPage } from "../frame/reply.tsx";
+import { originOf } from "../parts/address.ts";
+import { Copyable, Notice } from "../parts/basics.tsx";
+import { kindWord } from "./words.tsx";
+
+/** A credential that was just made. */
+export interface Made {
+  readonly record: CredentialRecord;
+  readonly secret: string;
+}
+
+/** What else the page says. */
+interface Around {
+  readonly title: string;
+  /** Where to go on. */
+  readonly next: Child;
+  /** What became of others. */
+  readonly children?: Child;
+}
+
+/** Answers with a new secret: it is in this answer and nowhere else. */
+export function showSecret(c: RequestContext, made: Made, around: Around): Response {
+  const { record, secret } = made;
+  const origin = originOf(c);
+  const body = (
+    <>
+      <Notice kind="warn">
+        <p>
+          <strong>Copy the secret now: it is shown this once.</strong>{" "}
+          Only its hash is stored. Who loses it makes another.
+        </p>
+      </Notice>
+      {around.children ?? null}
+      <h2>{kindWord(record)} “{record.name}”</h2>
+      <Copyable id="secret" text={secret} />
+      {linesOf(made, origin).map(({ title, text }, i) => (
+        <>
+          <h2>{title}</h2>
+          <Copyable id={`line-${i}`} text={text} />
+        </>
+      ))}
+      <p>{around.next}</p>
+    </>
+  );
+  return showPage(c, { title: around.title, status: 201, body });
+}
+
+/** Lines for a shell or a crontab that work as they are. */
+export function linesOf(
+  { record: { grant }, secret }: Made,
+  origin: string,
+): { readonly title: string; readonly text: string }[] {
+  if (grant.kind === "ping_token") return pingLines(secret, origin);
+  const use = 'curl -sS -u "$RUNLEDGER_KEY:"';
+  const line = grant.scopes.includes("ingest")
+    ? `${use} ${origin}/v1/heartbeats -d '{"agent":"my-agent","status":"ok"}'`
+    : grant.scopes.includes("read")
+    ? `${use} "${origin}/v1/runs?limit=5"`
+    : `${use} "${origin}/v1/keys?limit=5"`;
+  return [{ title: "Try it", text: `RUNLEDGER_KEY=${secret}\n${line}` }];
+}
+
+/** The exit code of a job is the message; documented form of decisions, section 3. */
+function pingLines(secret: string, origin: string) {
+  const ping = (query: string) =>
+    `curl -fsS -m 10 --retry 3 -u "$RUNLEDGER_TOKEN:" "${origin}/v1/ping${query}"`;
+  return [
+    {
+      title: "In a crontab, behind the job",
+      text: `RUNLEDGER_TOKEN=${secret}\n0 3 * * * /path/to/job; ${ping("?exit_code=$?")}`,
+    },
+    { title: "Try it", text: `RUNLEDGER_TOKEN=${secret}\n${ping("")}` },
+  ];
+}

@@ -1,0 +1,96 @@
+/** What needs somebody's work, each with what to do. */
+import type { DeadStage } from "../../../domain/pipeline/pipeline.ts";
+import { DASHBOARD, queryText } from "../frame/paths.ts";
+import { Notice } from "../parts/basics.tsx";
+import { countText, percentText } from "../parts/format.ts";
+import type { Overview, Quota, UnpricedCalls } from "./read.ts";
+
+/** Models that are named; the page of spend names all. */
+const MODELS_NAMED = 3;
+
+/** Shows those there are. */
+export function Banners({ of }: { readonly of: Overview }) {
+  const { quota, unpriced, dead, span } = of;
+  return (
+    <>
+      {quota.state === "normal" ? null : <QuotaBanner of={quota} from={span.from} />}
+      {unpriced === null ? null : <UnpricedBanner of={unpriced} from={span.from} />}
+      {dead.stages.length === 0 ? null : <DeadBanner stages={dead.stages} hasMore={dead.hasMore} />}
+    </>
+  );
+}
+
+function QuotaBanner({ of, from }: { readonly of: Quota; readonly from: string }) {
+  const isOver = of.state === "over";
+  const byAgent = `${DASHBOARD}/spend${queryText([["group_by", "agent"], ["from", from]])}`;
+  return (
+    <Notice kind={isOver ? "bad" : "warn"}>
+      <p>
+        <strong>
+          {isOver
+            ? "Over quota: this month's events are used up."
+            : "Heads-up: 80% or more of this month's events are used."}
+        </strong>{" "}
+        {countText(of.used)} of {countText(of.included)}{" "}
+        ({percentText(of.used, of.included)}). Nothing is cut off and nothing is charged.{" "}
+        <a href={`${DASHBOARD}/usage`}>See where the month is heading</a> and{" "}
+        <a href={byAgent}>which agents do the work</a>; if it is what you need, ask for a larger
+        plan.
+      </p>
+    </Notice>
+  );
+}
+
+function UnpricedBanner({ of, from }: { readonly of: UnpricedCalls; readonly from: string }) {
+  const { calls, models } = of;
+  const named = models.slice(0, MODELS_NAMED);
+  const more = models.length - named.length;
+  return (
+    <Notice kind="warn">
+      <p>
+        <strong>
+          {countText(calls)} {calls === 1 ? "call has" : "calls have"} no price
+        </strong>{" "}
+        since {from} and {calls === 1 ? "counts" : "count"} as $0, so costs are too low
+        {named.length === 0 ? null : ": "}
+        {named.map((name, i) => (
+          <>
+            {i === 0 ? null : ", "}
+            <code>{name}</code>
+          </>
+        ))}
+        {more > 0 ? ` and ${countText(more)} more` : null}.{" "}
+        <a href={`${DASHBOARD}/spend#unpriced`}>Add a price</a>, then price those calls anew.
+      </p>
+    </Notice>
+  );
+}
+
+function DeadBanner(
+  { stages, hasMore }: { readonly stages: readonly DeadStage[]; readonly hasMore: boolean },
+) {
+  const count = stages.length;
+  const word = count === 1 && !hasMore ? "run is" : "runs are";
+  return (
+    <Notice kind="bad">
+      <p>
+        <strong>
+          {hasMore ? `More than ${count}` : count} {word} stuck: a step behind the end was given up.
+        </strong>{" "}
+        Mend what the error says; then whoever runs this service gives it new tries with{" "}
+        <code>deno task jobs --redrive=RUN_ID</code>.
+      </p>
+      <ul>{stages.map((stage) => <Dead of={stage} />)}</ul>
+    </Notice>
+  );
+}
+
+function Dead({ of: { run, stage } }: { readonly of: DeadStage }) {
+  return (
+    <li>
+      <a href={`${DASHBOARD}/runs/${encodeURIComponent(run)}`}>
+        <code>{run}</code>
+      </a>: {stage.stage}, {stage.attempts} tries: {stage.error ?? "no error was kept"}
+    </li>
+  );
+}

@@ -1,0 +1,148 @@
+/** The days up to today: runs with their failures, and cost. */
+import type { Child } from "hono/jsx";
+import { DASHBOARD, queryText } from "../frame/paths.ts";
+import { Money, Wide } from "../parts/basics.tsx";
+import { ColumnChart, Swatch } from "../parts/column_chart.tsx";
+import { countText, moneyText, percentText } from "../parts/format.ts";
+import { type DayFigures, DAYS_BEFORE, usualDayOf } from "./figures.ts";
+import type { Overview } from "./read.ts";
+
+/** Draws both. */
+export function Charts({ of: { days, span } }: { readonly of: Overview }) {
+  const usual = usualDayOf(days.slice(0, -1));
+  const ends = [dateText(span.from), "today"] as const;
+  const mostRuns = Math.max(...days.map(({ runs }) => runs), usual?.runs ?? 0);
+  const mostCost = days.reduce((most, { cost }) => cost > most ? cost : most, usual?.cost ?? 0n);
+  return (
+    <div class="halves">
+      <Figure name="Runs by day" legend={<RunsLegend hasUsual={usual !== null} />}>
+        <ColumnChart
+          title={runsTitle(days)}
+          columns={days.map((day) => ({
+            title: `${day.day}: ${countText(day.runs)} runs, ${countText(day.failed)} failed`,
+            parts: [["failed", day.failed], ["c1", day.runs - day.failed]],
+          }))}
+          ends={ends}
+          top={countText(mostRuns)}
+          usual={usual?.runs ?? null}
+        />
+      </Figure>
+      <Figure name="Cost by day" legend={<CostLegend hasUsual={usual !== null} />}>
+        <ColumnChart
+          title={`Cost of each day of the last ${DAYS_BEFORE} days and today; the table below has the figures`}
+          columns={days.map((day) => ({
+            title: `${day.day}: ${moneyText(day.cost)}`,
+            parts: [["c3", Number(day.cost)]],
+          }))}
+          ends={ends}
+          top={moneyText(mostCost)}
+          usual={usual === null ? null : Number(usual.cost)}
+        />
+      </Figure>
+    </div>
+  );
+}
+
+function runsTitle(days: readonly DayFigures[]): string {
+  const failed = days.reduce((sum, day) => sum + day.failed, 0);
+  const runs = days.reduce((sum, day) => sum + day.runs, 0);
+  return `Runs of each day of the last ${DAYS_BEFORE} days and today: ${countText(runs)} runs, ` +
+    `${countText(failed)} of them failed; the table below has the figures`;
+}
+
+function Figure(
+  { name, legend, children }: {
+    readonly name: string;
+    readonly legend: Child;
+    readonly children?: Child;
+  },
+) {
+  return (
+    <section>
+      <h2>{name}</h2>
+      {children}
+      <p class="legend">{legend}</p>
+    </section>
+  );
+}
+
+function RunsLegend({ hasUsual }: { readonly hasUsual: boolean }) {
+  return (
+    <>
+      <Swatch of="c1" /> other runs <Swatch of="failed" /> failed or timed out
+      {hasUsual ? <UsualSwatch /> : null}
+    </>
+  );
+}
+
+function CostLegend({ hasUsual }: { readonly hasUsual: boolean }) {
+  return (
+    <>
+      <Swatch of="c3" /> cost{hasUsual ? <UsualSwatch /> : null}
+    </>
+  );
+}
+
+function UsualSwatch() {
+  return (
+    <>
+      {" "}
+      <svg class="swatch columns" width="18" height="10" aria-hidden="true">
+        <line class="usual" x1="0" x2="18" y1="5" y2="5" />
+      </svg>{" "}
+      a usual day
+    </>
+  );
+}
+
+/** The same figures to read. */
+export function DaysTable({ of: { days } }: { readonly of: Overview }) {
+  return (
+    <details>
+      <summary>The same as a table</summary>
+      <Wide label="Figures by day">
+        <table>
+          <caption class="soft">
+            By UTC day of the runs' start. Failed are those that failed or timed out, also as a
+            share of the runs that ended.
+          </caption>
+          <thead>
+            <tr>
+              <th scope="col">Day</th>
+              <th scope="col" class="number">Runs</th>
+              <th scope="col" class="number">Failed</th>
+              <th scope="col" class="number">Share</th>
+              <th scope="col" class="number">Cost</th>
+            </tr>
+          </thead>
+          <tbody>{days.toReversed().map((day, i) => <DayRow of={day} isToday={i === 0} />)}</tbody>
+        </table>
+      </Wide>
+    </details>
+  );
+}
+
+function DayRow({ of, isToday }: { readonly of: DayFigures; readonly isToday: boolean }) {
+  const to = `${DASHBOARD}/runs${queryText([["from", of.day], ["to", of.day]])}`;
+  return (
+    <tr>
+      <th scope="row">
+        <a href={to}>{of.day}</a>
+        {isToday ? " (today, so far)" : null}
+      </th>
+      <td class="number">{countText(of.runs)}</td>
+      <td class="number">{countText(of.failed)}</td>
+      <td class="number">{percentText(of.failed, of.runs - of.running)}</td>
+      <td class="number">
+        <Money of={of.cost} />
+      </td>
+    </tr>
+  );
+}
+
+const date = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone: "UTC" });
+
+/** A day `YYYY-MM-DD` as people say it: `Nov 8`. */
+function dateText(day: string): string {
+  return date.format(Date.parse(day));
+}

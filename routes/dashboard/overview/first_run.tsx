@@ -1,0 +1,61 @@
+/** What is shown while there is nothing to look at: what would fill the page. */
+import type { Team } from "../../../domain/credentials.ts";
+import type { AppDeps } from "../../context.ts";
+import { DASHBOARD } from "../frame/paths.ts";
+import { Ago, Copyable, Empty } from "../parts/basics.tsx";
+import { DAYS_BEFORE } from "./figures.ts";
+
+/** When the newest run began, unix milliseconds; null for a team that never had one. */
+export async function readLastStart({ runList }: AppDeps, team: Team): Promise<number | null> {
+  const { rows: [run] } = await runList.page(team, { from: null, to: null }, null, 1);
+  return run === undefined ? null : run.startedAt ?? run.receivedAt;
+}
+
+interface Nothing {
+  /** Where this service is asked. */
+  readonly origin: string;
+  readonly last: number | null;
+  /** Whether whoever looks may create keys. */
+  readonly mayCreateKeys: boolean;
+  readonly nowMs: number;
+}
+
+/** Teaches the first call, or says since when nothing came. */
+export function NothingYet({ origin, last, mayCreateKeys, nowMs }: Nothing) {
+  return (
+    <Empty title={last === null ? "Send the first run" : "Nothing ran lately"}>
+      {last === null ? null : (
+        <p>
+          No run began today or in the {DAYS_BEFORE} days before; the newest one began{" "}
+          <Ago at={last} now={nowMs} />. <a href={`${DASHBOARD}/runs`}>See all runs</a>
+        </p>
+      )}
+      <ol>
+        <li>
+          In a shell, put a key with the scope <code>ingest</code> into <code>RUNLEDGER_KEY</code>:
+          {" "}
+          {mayCreateKeys
+            ? <a href={`${DASHBOARD}/keys`}>create one</a>
+            : "somebody with the scope admin creates them"}.
+        </li>
+        <li>
+          Put this line behind any job; its exit code says how the run ended.
+          <Copyable id="first-ping" text={pingLine(origin)} />
+        </li>
+        <li>
+          <span hx-get={DASHBOARD} hx-trigger="every 5s" hx-swap="none" role="status">
+            This page fills by itself: it is waiting for the run.
+          </span>
+        </li>
+      </ol>
+      <p class="soft">
+        Runs with model calls, tokens and costs take three calls: see the <a href="/docs">API</a>.
+      </p>
+    </Empty>
+  );
+}
+
+/** A command for a shell: it answers OK. */
+function pingLine(origin: string): string {
+  return `curl -fsS -u "$RUNLEDGER_KEY:" "${origin}/v1/ping?agent=nightly&exit_code=$?"`;
+}

@@ -1,0 +1,130 @@
+/** Reads what the overview shows: each by range, each bounded, side by side. */
+import type { Team } from "../../../domain/credentials.ts";
+import type { TeamDeadStages } from "../../../domain/pipeline/pipeline.ts";
+import { type QuotaState, quotaState } from "../../../domain/plan/quota.ts";
+import { planOf } from "../../../domain/plan/tiers.ts";
+import type { RunListRow, RunsQuery } from "../../../domain/run/run_list.ts";
+import type { RunStatus } from "../../../domain/run/run.ts";
+import type { RollupRow } from "../../../domain/spend/rollup.ts";
+import { modelKey } from "../../../domain/spend/spend.ts";
+import { unpricedOf } from "../../../domain/spend/unpriced.ts";
+import { monthOf } from "../../../domain/time.ts";
+import type { AppDeps } from "../../context.ts";
+import { readSpendByAgent, type SpendByAgent } from "./agents.ts";
+import { type DayFigures, figuresOf, type Span, spanAt } from "./figures.ts";
+
+/** The newest runs of today that the slowest ones are found among. */
+export const NEWEST_LOOKED_AT = 50;
+
+const SLOWEST_SHOWN = 5;
+const FAILURES_SHOWN = 6;
+
+/** Rows read to name the models without a price. */
+const MODEL_ROWS_MAX = 1_000;
+
+/** What the overview shows. */
+export interface Overview {
+  readonly span: Span;
+  /** Figures of each day, today's last. */
+  readonly days: readonly DayFigures[];
+  readonly quota: Quota;
+  readonly slowest: Slowest;
+  /** Runs that failed or timed out, the latest first. */
+  readonly failures: readonly RunListRow[];
+  readonly agents: SpendByAgent | null;
+  readonly dead: TeamDeadStages;
+  /** What has no price; null where everything has one. */
+  readonly unpriced: UnpricedCalls | null;
+}
+
+/** The present month against the plan. */
+export interface Quota {
+  readonly month: string;
+  readonly used: number;
+  /** `Infinity` for all. */
+  readonly included: number;
+  readonly state: QuotaState;
+}
+
+/** The slowest of some runs of today. */
+export interface Slowest {
+  readonly runs: readonly RunListRow[];
+  /** How many were looked at. */
+  readonly lookedAt: number;
+  /** Whether those are all of today's. */
+  readonly isAll: boolean;
+}
+
+/** Calls that cost 0 because their models have no price. */
+export interface UnpricedCalls {
+  readonly calls: number;
+  /** Names, those with the most tokens first; some may be missing. */
+  readonly models: readonly string[];
+}
+
+/** Reads all of it. */
+export async function readOverview(deps: AppDeps, team: Team, nowMs: number): Promise<Overview> {
+  const span = spanAt(nowMs);
+  const [rows, quota, slowest, failures, agents, dead] = await Promise.all([
+    Array.fromAsync(deps.spend.rows(team, "status", span.from, span.today)),
+    readQuota(deps, team, nowMs),
+    readSlowest(deps, team, span),
+    readFailures(deps, team, span),
+    readSpendByAgent(deps.spend, team, span),
+    deps.deadStages.ofTeam(team),
+  ]);
+  const days = figuresOf(span.days, rows);
+  const unpriced = await readUnpriced(deps, team, span, days);
+  return { span, days, quota, slowest, failures, agents, dead, unpriced };
+}
+
+async function readQuota({ usage }: AppDeps, team: Team, nowMs: number): Promise<Quota> {
+  const month = monthOf(nowMs);
+  const used = await usage.used(team.id, month);
+  const included = planOf(team).eventsPerMonth;
+  return { month, used, included, state: quotaState(used, included) };
+}
+
+/** No index has runs by how long they took, so only the newest are compared. */
+async function readSlowest({ runList }: AppDeps, team: Team, span: Span): Promise<Slowest> {
+  const query: RunsQuery = { from: span.startMs, to: span.endMs };
+  const { rows, next } = await runList.page(team, query, null, NEWEST_LOOKED_AT);
+  const runs = rows.filter(({ durationMs }) => durationMs !== null)
+    .sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))
+    .slice(0, SLOWEST_SHOWN);
+  return { runs, lookedAt: rows.length, isAll: next === null };
+}
+
+async function readFailures({ runList }: AppDeps, team: Team, span: Span): Promise<RunListRow[]> {
+  const from = Date.parse(span.from);
+  const pageOf = (status: RunStatus) =>
+    runList.page(team, { from, to: span.endMs, status }, null, FAILURES_SHOWN);
+  const pages = await Promise.all([pageOf("failed"), pageOf("timeout")]);
+  return pages.flatMap(({ rows }) => rows)
+    .sort((a, b) => (b.startedAt ?? b.receivedAt) - (a.startedAt ?? a.receivedAt))
+    .slice(0, FAILURES_SHOWN);
+}
+
+/** The days' sums say whether anything has no price; only then are models read for their names. */
+async function readUnpriced(
+  { spend }: AppDeps,
+  team: Team,
+  { from, today }: Span,
+  days: readonly DayFigures[],
+): Promise<UnpricedCalls | null> {
+  const calls = days.reduce((sum, day) => sum + day.unpricedCalls, 0);
+  if (calls === 0) return null;
+  const query = { from, to: today, groupBy: "model", filters: {} } as const;
+  const some = (kind: RollupRow["group"]["kind"]) =>
+    firstOf(spend.rows(team, kind, from, today), MODEL_ROWS_MAX);
+  const found = await unpricedOf(query, some, () => null);
+  return { calls, models: found.ok ? found.value.models.map(({ name }) => modelKey(name)) : [] };
+}
+
+async function* firstOf<T>(rows: AsyncIterable<T>, max: number): AsyncGenerator<T> {
+  let left = max;
+  for await (const row of rows) {
+    if (left-- <= 0) return;
+    yield row;
+  }
+}

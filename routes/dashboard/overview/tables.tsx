@@ -1,0 +1,168 @@
+/** Runs and agents to look at first. */
+import type { Child } from "hono/jsx";
+import type { RunListRow } from "../../../domain/run/run_list.ts";
+import { UNATTRIBUTED } from "../../../domain/spend/spend_query.ts";
+import { DASHBOARD, queryText } from "../frame/paths.ts";
+import { Ago, Money, Status, Wide } from "../parts/basics.tsx";
+import { countText, durationText } from "../parts/format.ts";
+import type { AgentSpend } from "./agents.ts";
+import { DAYS_BEFORE, type Span } from "./figures.ts";
+import type { Overview } from "./read.ts";
+
+/** The runs that failed last. */
+export function FailuresTable({ of, nowMs }: { readonly of: Overview; readonly nowMs: number }) {
+  const { failures, span } = of;
+  const all = `${DASHBOARD}/runs${queryText([["status", "failed"], ["from", span.from]])}`;
+  return (
+    <section>
+      <h2>Latest failures</h2>
+      {failures.length === 0
+        ? <p>Nothing failed or timed out today or in the {DAYS_BEFORE} days before.</p>
+        : (
+          <>
+            <RunsTable
+              label="Latest failures"
+              caption="The runs that failed or timed out last."
+              runs={failures}
+              nowMs={nowMs}
+            />
+            <p>
+              <a href={all}>All failed runs</a>
+            </p>
+          </>
+        )}
+    </section>
+  );
+}
+
+/** The slowest of the newest runs of today. */
+export function SlowestTable({ of, nowMs }: { readonly of: Overview; readonly nowMs: number }) {
+  const { runs, lookedAt, isAll } = of.slowest;
+  const caption = isAll
+    ? `The slowest of today's ${countText(lookedAt)} runs.`
+    : `The slowest among the newest ${
+      countText(lookedAt)
+    } runs of today; older ones are not compared.`;
+  return (
+    <section>
+      <h2>Slowest today</h2>
+      {runs.length === 0
+        ? <p>No run of today has ended.</p>
+        : <RunsTable label="Slowest today" caption={caption} runs={runs} nowMs={nowMs} />}
+    </section>
+  );
+}
+
+interface Runs {
+  readonly label: string;
+  readonly caption: string;
+  readonly runs: readonly RunListRow[];
+  readonly nowMs: number;
+}
+
+function RunsTable({ label, caption, runs, nowMs }: Runs) {
+  return (
+    <Wide label={label}>
+      <table>
+        <caption class="soft">{caption}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Started</th>
+            <th scope="col">Agent</th>
+            <th scope="col">Status</th>
+            <th scope="col" class="number">Took</th>
+            <th scope="col" class="number">Cost</th>
+          </tr>
+        </thead>
+        <tbody>{runs.map((run) => <RunRow of={run} nowMs={nowMs} />)}</tbody>
+      </table>
+    </Wide>
+  );
+}
+
+function RunRow({ of, nowMs }: { readonly of: RunListRow; readonly nowMs: number }) {
+  return (
+    <tr>
+      <th scope="row">
+        <a href={`${DASHBOARD}/runs/${encodeURIComponent(of.id)}`}>
+          <Ago at={of.startedAt ?? of.receivedAt} now={nowMs} />
+        </a>
+      </th>
+      <td class="name">
+        <Agent slug={of.agent} />
+      </td>
+      <td>
+        <Status of={of.status} />
+      </td>
+      <td class="number">{of.durationMs === null ? "–" : durationText(of.durationMs)}</td>
+      <td class="number">
+        <Money of={of.cost.amount} />
+      </td>
+    </tr>
+  );
+}
+
+function Agent({ slug }: { readonly slug: string | null }) {
+  return slug === null
+    ? <>{UNATTRIBUTED}</>
+    : <a href={`${DASHBOARD}/agents/${encodeURIComponent(slug)}`}>{slug}</a>;
+}
+
+/** What the agents spent. */
+export function AgentsTable({ of: { agents, span } }: { readonly of: Overview }) {
+  const all = `${DASHBOARD}/spend${queryText([["group_by", "agent"], ["from", span.from]])}`;
+  return (
+    <section>
+      <h2>Spend by agent</h2>
+      {agents === null
+        ? <p>So many agents ran today that this page does not add them up.</p>
+        : (
+          <Wide label="Spend by agent">
+            <table>
+              <caption class="soft">
+                {agentsCaption(agents.leftOut)}
+              </caption>
+              <thead>
+                <tr>
+                  <th scope="col">Agent</th>
+                  <th scope="col" class="number">Runs today</th>
+                  <th scope="col" class="number">Today</th>
+                  <th scope="col" class="number">{DAYS_BEFORE} days before</th>
+                </tr>
+              </thead>
+              <tbody>{agents.agents.map((agent) => <AgentRow of={agent} span={span} />)}</tbody>
+            </table>
+          </Wide>
+        )}
+      <p>
+        <a href={all}>All spend by agent</a>
+      </p>
+    </section>
+  );
+}
+
+function agentsCaption(leftOut: number): string {
+  return leftOut === 0
+    ? "Those that spent most today first."
+    : `The agents that spent most today; ${countText(leftOut)} more are not shown.`;
+}
+
+function AgentRow({ of, span }: { readonly of: AgentSpend; readonly span: Span }) {
+  const { agent, runsToday, costToday, costBefore } = of;
+  const query = queryText([["agent", agent], ["from", span.today], ["to", span.today]]);
+  const runs: Child = countText(runsToday);
+  return (
+    <tr>
+      <th scope="row" class="name">
+        <Agent slug={agent} />
+      </th>
+      <td class="number">
+        {agent === null ? runs : <a href={`${DASHBOARD}/runs${query}`}>{runs}</a>}
+      </td>
+      <td class="number">
+        <Money of={costToday} />
+      </td>
+      <td class="number">{costBefore === null ? "see all" : <Money of={costBefore} />}</td>
+    </tr>
+  );
+}

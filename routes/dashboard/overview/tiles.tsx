@@ -1,0 +1,140 @@
+/** Today in four figures, each with how it compares. */
+import type { Child } from "hono/jsx";
+import { DASHBOARD, queryText } from "../frame/paths.ts";
+import { Money } from "../parts/basics.tsx";
+import { compactText, countText, percentText } from "../parts/format.ts";
+import {
+  type Compared,
+  compareFailures,
+  compareSum,
+  type DayFigures,
+  type UsualDay,
+  usualDayOf,
+} from "./figures.ts";
+import type { Overview, Quota } from "./read.ts";
+
+/** Shows them. */
+export function Tiles({ of: { days, span, quota } }: { readonly of: Overview }) {
+  const today = days.at(-1);
+  if (today === undefined) return null;
+  const usual = usualDayOf(days.slice(0, -1));
+  const of = { today, usual, day: span.today };
+  return (
+    <>
+      <section class="tiles" aria-label="Today">
+        <RunsTile {...of} passed={span.passed} />
+        <FailedTile {...of} />
+        <CostTile {...of} passed={span.passed} />
+        <QuotaTile of={quota} />
+      </section>
+      {usual === null ? null : (
+        <p class="soft">
+          A usual day is the average of the {usual.days === 1 ? "day" : `${usual.days} days`}{" "}
+          before today. “More than usual” is said once today is above a whole usual day.
+        </p>
+      )}
+    </>
+  );
+}
+
+interface Compare {
+  readonly today: DayFigures;
+  readonly usual: UsualDay | null;
+  readonly day: string;
+}
+
+function RunsTile({ today, usual, day, passed }: Compare & { readonly passed: number }) {
+  return (
+    <Tile name="Runs today" to={runsOf(day)} value={countText(today.runs)}>
+      <Word of={compareSum(today.runs, usual?.runs, passed)} isBad={false} />
+      {usual === null ? null : <span>usual day: {countText(usual.runs)}</span>}
+      {today.running === 0 ? null : <span>{countText(today.running)} under way</span>}
+    </Tile>
+  );
+}
+
+function FailedTile({ today, usual, day }: Compare) {
+  const ended = today.runs - today.running;
+  const share = usual === null ? null : percentText(Math.round(usual.failedShare * 1e6), 1e6);
+  return (
+    <Tile
+      name="Failed or timed out"
+      to={runsOf(day, "failed")}
+      value={countText(today.failed)}
+      isBad={today.failed > 0}
+    >
+      <Word of={compareFailures(today, usual)} isBad />
+      {ended === 0 ? null : <span>{percentText(today.failed, ended)} of those that ended</span>}
+      {share === null ? null : <span>usually {share}</span>}
+    </Tile>
+  );
+}
+
+function CostTile({ today, usual, day, passed }: Compare & { readonly passed: number }) {
+  const to = `${DASHBOARD}/spend${queryText([["group_by", "agent"], ["from", day], ["to", day]])}`;
+  const usualCost = usual === null ? undefined : Number(usual.cost);
+  return (
+    <Tile name="Cost today" to={to} value={<Money of={today.cost} />}>
+      <Word of={compareSum(Number(today.cost), usualCost, passed)} isBad />
+      {usual === null ? null : (
+        <span>
+          usual day: <Money of={usual.cost} />
+        </span>
+      )}
+    </Tile>
+  );
+}
+
+function QuotaTile({ of }: { readonly of: Quota }) {
+  const isLimited = of.included !== Infinity;
+  return (
+    <Tile
+      name={`Events in ${of.month}`}
+      to={`${DASHBOARD}/usage`}
+      value={compactText(of.used)}
+      isBad={of.state === "over"}
+    >
+      {isLimited
+        ? <span>{percentText(of.used, of.included)} of {compactText(of.included)} in the plan</span>
+        : <span>the plan has no limit</span>}
+    </Tile>
+  );
+}
+
+interface TileProps {
+  readonly name: string;
+  readonly to: string;
+  readonly value: Child;
+  readonly isBad?: boolean;
+  readonly children?: Child;
+}
+
+function Tile({ name, to, value, isBad = false, children }: TileProps) {
+  return (
+    <div class="tile">
+      <a href={to}>{name}</a>
+      <b class={isBad ? "bad" : ""}>{value}</b>
+      <small class="facts">{children}</small>
+    </div>
+  );
+}
+
+const WORDS = {
+  more: ["▲", "more than usual"],
+  less: ["▼", "less than usual"],
+  usual: ["●", "as usual so far"],
+} as const;
+
+function Word({ of, isBad }: { readonly of: Compared; readonly isBad: boolean }) {
+  if (of === null) return <span>nothing to compare with yet</span>;
+  const [sign, word] = WORDS[of];
+  return (
+    <span class={of === "more" && isBad ? "word bad" : "word"}>
+      <span aria-hidden="true">{sign}</span> {word}
+    </span>
+  );
+}
+
+function runsOf(day: string, status?: string): string {
+  return `${DASHBOARD}/runs${queryText([["from", day], ["to", day], ["status", status]])}`;
+}

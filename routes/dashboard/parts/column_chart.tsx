@@ -1,0 +1,108 @@
+/** Columns side by side, one a day or month, each of parts that stand on each other. */
+
+/** A column. */
+export interface Column {
+  /** What it is of, and how much: shown on hovering. */
+  readonly title: string;
+  /** Its parts from the bottom up: the class that says their colour, and how large they are. */
+  readonly parts: readonly (readonly [string, number])[];
+}
+
+interface Chart {
+  /** What it shows, in a sentence with its figures. */
+  readonly title: string;
+  readonly columns: readonly Column[];
+  /** What stands below the first and the last column. */
+  readonly ends: readonly [string, string];
+  /** What stands at the top: what its height is. */
+  readonly top: string;
+  /** A size to compare with, drawn as a dashed line; null for none. */
+  readonly usual: number | null;
+}
+
+/** Pixels above, of, and below the columns. */
+const ABOVE = 16, PLOT = 104, BELOW = 18;
+
+/** The part of its place that a column takes. */
+const WIDTH = 0.72;
+
+/** Draws columns; the last one is marked, because it is still growing. Widths are shares, so text keeps its size. */
+export function ColumnChart({ title, columns, ends, top, usual }: Chart) {
+  const sizes = columns.map(({ parts }) => parts.reduce((sum, [, size]) => sum + size, 0));
+  const tallest = Math.max(...sizes, usual ?? 0) || 1;
+  const place = 100 / columns.length;
+  return (
+    <svg class="columns" role="img" width="100%" height={ABOVE + PLOT + BELOW}>
+      <title>{title}</title>
+      <text x="0" y="11">{top}</text>
+      <svg x="0" y={ABOVE} width="100%" height={PLOT}>
+        <rect class="marked" x={percent(100 - place)} width={percent(place)} height="100%" />
+        {columns.map((column, i) => (
+          <Parts of={column} left={place * (i + (1 - WIDTH) / 2)} place={place} tallest={tallest} />
+        ))}
+        <line class="ground" x1="0" x2="100%" y1="100%" y2="100%" />
+        {usual === null ? null : (
+          <line
+            class="usual"
+            x1="0"
+            x2="100%"
+            y1={percent(100 - 100 * usual / tallest)}
+            y2={percent(100 - 100 * usual / tallest)}
+          />
+        )}
+      </svg>
+      <text x="0" y={ABOVE + PLOT + 14}>{ends[0]}</text>
+      <text class="marked" x="100%" y={ABOVE + PLOT + 14} text-anchor="end">{ends[1]}</text>
+    </svg>
+  );
+}
+
+function Parts(
+  { of, left, place, tallest }: {
+    readonly of: Column;
+    readonly left: number;
+    readonly place: number;
+    readonly tallest: number;
+  },
+) {
+  let below = 0;
+  return (
+    <g>
+      <title>{of.title}</title>
+      {/* The whole place tells its title, also above a low column. */}
+      <rect
+        class="place"
+        x={percent(left - place * (1 - WIDTH) / 2)}
+        width={percent(place)}
+        height="100%"
+      />
+      {of.parts.map(([name, size]) => {
+        const height = 100 * size / tallest;
+        below += height;
+        return height === 0 ? null : (
+          <rect
+            class={name}
+            x={percent(left)}
+            y={percent(100 - below)}
+            width={percent(place * WIDTH)}
+            height={percent(height)}
+          />
+        );
+      })}
+    </g>
+  );
+}
+
+/** A share as the text of an attribute. */
+export function percent(share: number): string {
+  return `${Math.round(share * 100) / 100}%`;
+}
+
+/** A sign of a colour, by its class, for the words beside it. */
+export function Swatch({ of }: { readonly of: string }) {
+  return (
+    <svg class="swatch" width="10" height="10" aria-hidden="true">
+      <rect class={of} width="10" height="10" />
+    </svg>
+  );
+}

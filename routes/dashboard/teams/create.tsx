@@ -1,0 +1,87 @@
+/** `/dashboard/teams/new`: makes a team, for the operator. */
+import { ERRORS, type Problem } from "../../../domain/errors.ts";
+import { TEAM_NAME_CHARS_MAX } from "../../../domain/limits.ts";
+import { TIER_NAMES } from "../../../domain/plan/tiers.ts";
+import { parseNewTeam } from "../../../domain/teams/team.ts";
+import { fail } from "../../answer.ts";
+import type { AppDeps, Handle, RequestContext } from "../../context.ts";
+import { showPage } from "../frame/reply.tsx";
+import { showSecret } from "../keys/secret.tsx";
+import { bodyOf, Choice, Field, FormProblem } from "../parts/form_fields.tsx";
+import { teamPath, TEAMS } from "./paths.ts";
+
+/** What was typed. */
+interface Typed {
+  readonly name: string;
+  readonly tier: string;
+  readonly ownerEmail: string;
+}
+
+/** Shows the form. */
+export const showNewTeam: Handle = (c) =>
+  showForm(c, { name: "", tier: TIER_NAMES[0], ownerEmail: "" }, null);
+
+/** Makes a team and shows the secret of its first key, or the form again. */
+export function makeTeam({ teams }: AppDeps): Handle {
+  return async (c) => {
+    const form = c.get("form");
+    const typed: Typed = {
+      name: form.get("name") ?? "",
+      tier: form.get("tier") ?? "",
+      ownerEmail: (form.get("owner_email") ?? "").trim(),
+    };
+    c.set("tell", (c, problem, headers) => showForm(c, typed, problem, headers));
+    const { name, tier, ownerEmail } = typed;
+    const fields = { name, tier, owner_email: ownerEmail === "" ? null : ownerEmail };
+    const spec = parseNewTeam(bodyOf(fields));
+    if (!spec.ok) return fail(c, spec.problem);
+    const { team, ...made } = await teams.create(spec.value);
+    return showSecret(c, made, {
+      title: `Team made: ${team.name}`,
+      next: (
+        <>
+          I have copied it: <a href={teamPath(team.id)}>to the team</a>
+        </>
+      ),
+    });
+  };
+}
+
+function showForm(
+  c: RequestContext,
+  { name, tier, ownerEmail }: Typed,
+  problem: Problem | null,
+  headers: Record<string, string> = {},
+): Response {
+  return showPage(c, {
+    title: "New team",
+    aside: <a href={TEAMS}>All teams</a>,
+    status: problem === null ? 200 : ERRORS[problem.code].status,
+    body: (
+      <form class="narrow" method="post" action={TEAMS}>
+        <FormProblem problem={problem} fields={["name", "owner_email"]} />
+        <Field
+          name="name"
+          label="Name"
+          value={name}
+          problem={problem}
+          required
+          maxlength={TEAM_NAME_CHARS_MAX}
+        />
+        <Choice name="tier" label="Plan" value={tier} words={TIER_WORDS} />
+        <Field
+          name="owner_email"
+          label="Owner's e-mail address"
+          type="email"
+          value={ownerEmail}
+          problem={problem}
+          hint="Notices about the quota go there; empty for nobody."
+        />
+        <button type="submit">Make the team</button>
+      </form>
+    ),
+  }, headers);
+}
+
+/** The plans to choose from. */
+export const TIER_WORDS = TIER_NAMES.map((tier) => [tier, tier] as const);

@@ -1,0 +1,41 @@
+/** The form by which the operator makes a key for a team. */
+import type { Team } from "../../../domain/credentials.ts";
+import type { Problem } from "../../../domain/errors.ts";
+import { KEY_NAME_CHARS_MAX } from "../../../domain/limits.ts";
+import { Scopes } from "../keys/form.tsx";
+import { Field, FormProblem } from "../parts/form_fields.tsx";
+import { teamPath } from "./paths.ts";
+
+/** What was typed. */
+export interface TypedKey {
+  readonly name: string;
+  readonly scopes: readonly string[];
+}
+
+interface Form {
+  readonly team: Team;
+  readonly typed: TypedKey;
+  readonly problem: Problem | null;
+}
+
+/** The form. */
+export function TeamKeyForm({ team, typed, problem }: Form) {
+  return (
+    <form class="narrow" method="post" action={`${teamPath(team.id)}/keys`}>
+      <h2>Make a key for it</h2>
+      <FormProblem problem={problem} fields={["name", "scopes"]} />
+      <Field
+        name="key_name"
+        of="name"
+        label="Name of the key"
+        value={typed.name}
+        problem={problem}
+        required
+        maxlength={KEY_NAME_CHARS_MAX}
+        hint="For a team that lost its last key; it makes its own others."
+      />
+      <Scopes checked={typed.scopes} problem={problem} />
+      <button type="submit">Make the key</button>
+    </form>
+  );
+}

@@ -1,0 +1,53 @@
+/** A month's events as a bar, with marks where the owner is told. */
+import { NOTICE_PERCENTS } from "../../../domain/plan/quota.ts";
+import type { UsageView } from "../../usage.ts";
+import { percent, Swatch } from "../parts/column_chart.tsx";
+import { countText, percentText } from "../parts/format.ts";
+
+/** Room behind 100 %, so that the mark has its text. */
+const SCALE = 1.15;
+
+/** Pixels of the marks' texts, of the bar, and of all. */
+const TEXT = 16, BAR = 24, ALL = TEXT + BAR + 4;
+
+/** Draws the bar of a plan that has a limit; the projection behind what was used, for the present month. */
+export function MonthBar({ of, isNow }: { readonly of: UsageView; readonly isNow: boolean }) {
+  const { used, included, projected, state } = of;
+  const most = Math.max(included, used, isNow ? projected : 0) * SCALE;
+  const shareOf = (events: number) => percent(100 * events / most);
+  const heading = isNow ? `, heading for about ${countText(projected)}` : "";
+  const title = `${countText(used)} of ${countText(included)} events used ` +
+    `(${percentText(used, included)})${heading}; marks at 80% and 100%`;
+  return (
+    <>
+      <svg class="columns" role="img" width="100%" height={ALL}>
+        <title>{title}</title>
+        <rect class="track" y={TEXT} width="100%" height={BAR} />
+        {isNow ? <rect class="projected" y={TEXT} width={shareOf(projected)} height={BAR} /> : null}
+        <rect class={`quota ${state}`} y={TEXT} width={shareOf(used)} height={BAR} />
+        {NOTICE_PERCENTS.map((mark) => {
+          const x = shareOf(included * mark / 100);
+          return (
+            <>
+              <line class="mark" x1={x} x2={x} y1={TEXT - 3} y2={ALL} />
+              <text x={x} y={TEXT - 5} text-anchor={mark === 100 ? "start" : "end"}>{mark}%</text>
+            </>
+          );
+        })}
+      </svg>
+      <p class="legend">
+        <Swatch of={`quota ${state}`} /> used {isNow
+          ? (
+            <>
+              <Swatch of="projected" /> at the present pace{" "}
+            </>
+          )
+          : null}
+        · the owner is told at{" "}
+        {NOTICE_PERCENTS.map((mark) => `${countText(included * mark / 100)} (${mark}%)`).join(
+          " and ",
+        )}
+      </p>
+    </>
+  );
+}

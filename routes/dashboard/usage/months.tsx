@@ -1,0 +1,111 @@
+/** The last months beside each other. */
+import type { QuotaState } from "../../../domain/plan/quota.ts";
+import type { UsageView } from "../../usage.ts";
+import { DASHBOARD, queryText } from "../frame/paths.ts";
+import { Wide } from "../parts/basics.tsx";
+import { percent } from "../parts/column_chart.tsx";
+import { countText, percentText } from "../parts/format.ts";
+
+/** What each state is called, with a sign of its own. */
+export const STATES: Readonly<
+  Record<QuotaState, { readonly sign: string; readonly word: string; readonly meaning: string }>
+> = {
+  normal: {
+    sign: "✓",
+    word: "Within the plan",
+    meaning: "below 80% of its events.",
+  },
+  heads_up: {
+    sign: "▲",
+    word: "Heads-up",
+    meaning: "80% of the events or more are used. Every call is taken as before.",
+  },
+  over: {
+    sign: "✕",
+    word: "Over the plan",
+    meaning: "Nothing is cut off and nothing is charged; if it stays so, ask for a larger plan.",
+  },
+};
+
+/** Shows the months with usage, latest first. */
+export function MonthsTable({ of }: { readonly of: UsageView }) {
+  const { months, included, month } = of;
+  const most = Math.max(...months.map(({ used }) => used), 1);
+  const isLimited = included !== Infinity;
+  return (
+    <section>
+      <h2>Months</h2>
+      {months.length === 0 ? <p>Nothing was counted yet.</p> : (
+        <Wide label="Events by month">
+          <table>
+            <caption class="soft">The last 12 months with any events</caption>
+            <thead>
+              <tr>
+                <th scope="col">Month (UTC)</th>
+                <th scope="col" class="number">Events</th>
+                {isLimited
+                  ? (
+                    <>
+                      <th scope="col" class="number">Of today's plan</th>
+                      <th scope="col">State</th>
+                    </>
+                  )
+                  : null}
+                <th scope="col" class="bar" aria-label="Events as a bar" />
+              </tr>
+            </thead>
+            <tbody>
+              {months.map((past) => (
+                <MonthRow
+                  of={past}
+                  included={included}
+                  most={most}
+                  isShown={past.month === month}
+                />
+              ))}
+            </tbody>
+          </table>
+        </Wide>
+      )}
+    </section>
+  );
+}
+
+interface Row {
+  readonly of: UsageView["months"][number];
+  readonly included: number;
+  readonly most: number;
+  readonly isShown: boolean;
+}
+
+function MonthRow({ of: { month, used, state }, included, most, isShown }: Row) {
+  const { sign, word } = STATES[state];
+  return (
+    <tr>
+      <th scope="row">
+        <a
+          href={`${DASHBOARD}/usage${queryText([["month", month]])}`}
+          {...(isShown ? { "aria-current": "true" } : {})}
+        >
+          {month}
+        </a>
+      </th>
+      <td class="number">{countText(used)}</td>
+      {included === Infinity ? null : (
+        <>
+          <td class="number">{percentText(used, included)}</td>
+          <td>
+            <span class={`quota ${state}`}>
+              <span aria-hidden="true">{sign}</span> {word}
+            </span>
+          </td>
+        </>
+      )}
+      <td class="bar">
+        <svg class="columns" width="100%" height="14" aria-hidden="true">
+          <rect class={`quota ${state}`} width={percent(100 * used / most)} height="14" />
+        </svg>
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,51 @@
+/** What the plan includes. */
+import type { Team } from "../../../domain/credentials.ts";
+import { planOf } from "../../../domain/plan/tiers.ts";
+import { countText } from "../parts/format.ts";
+
+/** Lists it. */
+export function PlanFacts({ team }: { readonly team: Team }) {
+  const plan = planOf(team);
+  const sustained = team.rate?.sustained ?? plan.requestsPerSecond;
+  const burst = team.rate?.burst ?? plan.burst;
+  const facts: readonly (readonly [string, string])[] = [
+    ["Plan", team.tier],
+    ["Events a month", textOf(plan.eventsPerMonth)],
+    [
+      "Requests",
+      sustained === Infinity
+        ? "no limit"
+        : `${countText(sustained)} a second, ${countText(burst)} at once`,
+    ],
+    ["Agents", textOf(plan.agentsMax)],
+    ["Metadata keys of a run", plan.metadataKeysMax === 0 ? "none" : textOf(plan.metadataKeysMax)],
+    ["Events, outputs and metadata are kept", daysText(plan.payloadDays)],
+    ["Records of runs are kept", daysText(plan.recordDays)],
+  ];
+  return (
+    <section>
+      <h2>The plan</h2>
+      <table class="facts">
+        <tbody>
+          {facts.map(([name, value]) => (
+            <tr>
+              <th scope="row">{name}</th>
+              <td>{value}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="soft">
+        Sums of spend and usage are kept for ever. Only who runs this service can change a plan.
+      </p>
+    </section>
+  );
+}
+
+function textOf(limit: number): string {
+  return limit === Infinity ? "no limit" : countText(limit);
+}
+
+function daysText(days: number): string {
+  return days === Infinity ? "until somebody deletes them" : `${countText(days)} days`;
+}
