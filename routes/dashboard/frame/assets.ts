@@ -7,8 +7,13 @@ import htmx from "htmx.org/dist/htmx.min.js" with { type: "text" };
 import { answerBytes, fail } from "../../answer.ts";
 import { takesGzip } from "../../compress.ts";
 import type { Handle } from "../../context.ts";
-import style from "../assets/dashboard.css" with { type: "text" };
 import script from "../assets/dashboard.js" with { type: "text" };
+import admin from "../assets/style/admin.css" with { type: "text" };
+import frame from "../assets/style/frame.css" with { type: "text" };
+import overview from "../assets/style/overview.css" with { type: "text" };
+import run from "../assets/style/run.css" with { type: "text" };
+import runs from "../assets/style/runs.css" with { type: "text" };
+import spend from "../assets/style/spend.css" with { type: "text" };
 import icon from "../assets/icon.svg" with { type: "text" };
 import { DASHBOARD } from "./paths.ts";
 
@@ -22,9 +27,11 @@ interface Asset {
   gzipped?: Promise<Uint8Array<ArrayBuffer>>;
 }
 
+const STYLES = [frame, overview, runs, run, admin, spend];
+
 const FILES = {
   "pico.css": { text: pico, type: "text/css; charset=UTF-8" },
-  "dashboard.css": { text: style, type: "text/css; charset=UTF-8" },
+  "dashboard.css": { text: STYLES.join("\n"), type: "text/css; charset=UTF-8" },
   "htmx.js": { text: htmx, type: "text/javascript; charset=UTF-8" },
   "dashboard.js": { text: script, type: "text/javascript; charset=UTF-8" },
   "icon.svg": { text: icon, type: "image/svg+xml" },
