@@ -1,8 +1,8 @@
 /** The wire form of spend (`docs/SPEND.md`). */
 import { type RawJson, rawOf } from "../domain/input/json.ts";
-import { dollars } from "../domain/money/money.ts";
+import { dollars, type Picodollars } from "../domain/money/money.ts";
 import type { Measures } from "../domain/spend/rollup.ts";
-import type { Spend, SpendGroup } from "../domain/spend/spend.ts";
+import { costPerSuccess, type Spend, type SpendGroup } from "../domain/spend/spend.ts";
 import { FILTERS, type SpendQuery, UNATTRIBUTED } from "../domain/spend/spend_query.ts";
 import type { EstimatedModel, Unpriced } from "../domain/spend/unpriced.ts";
 
@@ -43,7 +43,7 @@ function measureFields(sums: Measures, runsKnown: boolean) {
     runs: runsKnown ? sums.runs : null,
     successful_runs: runsKnown ? sums.succeeded : null,
     cost_usd: dollars(sums.cost),
-    cost_per_successful_run: runsKnown ? costPerSuccess(sums) : null,
+    cost_per_successful_run: runsKnown ? dollarsOrNull(costPerSuccess(sums)) : null,
     events: sums.events,
     llm_calls: sums.calls,
     input_tokens: Number(sums.inputTokens),
@@ -58,11 +58,8 @@ function measureFields(sums: Measures, runsKnown: boolean) {
   };
 }
 
-/** Rounded half up to a whole picodollar: the one figure here that is no sum. */
-function costPerSuccess({ cost, succeeded }: Measures): number | null {
-  if (succeeded === 0) return null;
-  const runs = BigInt(succeeded);
-  return dollars((2n * cost + runs) / (2n * runs));
+function dollarsOrNull(amount: Picodollars | null): number | null {
+  return amount === null ? null : dollars(amount);
 }
 
 /** Writes the models without a price. */

@@ -13,12 +13,16 @@ import type { Room } from "../guards/room.ts";
 import { requireSameOrigin } from "../guards/same_origin.ts";
 import { requireSession } from "../guards/session.ts";
 import { SHUTTING_DOWN } from "../health.ts";
-import { keyOrOperator } from "../requires.ts";
+import { key, keyOrOperator } from "../requires.ts";
 import { sendAsset } from "./frame/assets.ts";
 import { DASHBOARD, SIGN_IN } from "./frame/paths.ts";
 import { tellAsPage } from "./frame/problem.tsx";
 import { seeOther } from "./frame/reply.tsx";
 import { showOverview } from "./overview.tsx";
+import { rateCardPages } from "./rate_card/rate_card_pages.ts";
+import { sendSpendCsv } from "./spend/spend_csv.ts";
+import { SPEND } from "./spend/spend_links.ts";
+import { showSpend } from "./spend/spend_page.tsx";
 import { showSignIn, signIn, signOut } from "./sign_in.tsx";
 
 /** The dashboard, for the application. */
@@ -39,6 +43,11 @@ function pageTable(deps: AppDeps): Route[] {
     page("POST", SIGN_IN, null, signIn(deps)),
     page("POST", `${DASHBOARD}/sign-out`, ANYBODY, signOut(deps)),
     page("GET", DASHBOARD, ANYBODY, showOverview(deps)),
+    page("GET", SPEND, key("read"), showSpend(deps)),
+    page("GET", `${SPEND}.csv`, key("read"), sendSpendCsv(deps)),
+    ...rateCardPages(deps).map(([method, path, handler]) =>
+      page(method, path, key("admin"), handler)
+    ),
   ];
 }
 
