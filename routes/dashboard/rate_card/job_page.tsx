@@ -186,7 +186,7 @@ function ShareTable(
 ) {
   return (
     <Wide label={`Difference by ${first}`}>
-      <table>
+      <table class="named">
         <thead>
           <tr>
             <th scope="col">{first}</th>

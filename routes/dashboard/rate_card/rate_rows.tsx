@@ -25,7 +25,7 @@ export function RateTable(
 ) {
   return (
     <Wide label={label}>
-      <table>
+      <table class="named">
         <caption class="hidden">{label}, in dollars per million tokens</caption>
         <thead>
           <tr>

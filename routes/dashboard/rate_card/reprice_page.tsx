@@ -134,7 +134,7 @@ function Jobs({ jobs, now }: { readonly jobs: readonly RepriceJob[]; readonly no
     <section>
       <h2>Earlier jobs</h2>
       <Wide label="Earlier jobs">
-        <table>
+        <table class="named">
           <thead>
             <tr>
               <th scope="col">Model</th>

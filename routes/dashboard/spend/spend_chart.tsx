@@ -7,11 +7,12 @@ import { moneyText } from "../parts/format.ts";
 import { barsOf, seriesName, type SpendBar, ticksOf } from "./spend_bars.ts";
 import { daySpan, shareText } from "./spend_words.ts";
 
-const SIZE = { width: 960, height: 290, left: 62, right: 4, top: 48, bottom: 24 } as const;
-const INNER = {
-  width: SIZE.width - SIZE.left - SIZE.right,
-  height: SIZE.height - SIZE.top - SIZE.bottom,
-} as const;
+/** Units of the picture; bars begin at 0 and end at `bars`, amounts stand above them. */
+const SIZE = { width: 960, left: 62, right: 4, bars: 216, names: 24 } as const;
+const INNER_WIDTH = SIZE.width - SIZE.left - SIZE.right;
+
+/** Width below which the amounts above bars are turned, and the height they take. */
+const UPRIGHT = { widthMin: 48, height: 20, turnedHeight: 50 } as const;
 
 /** Names of days that fit below the bars. */
 const NAMES_MAX = 16;
@@ -39,15 +40,17 @@ export function SpendChart(
   const greatest = bars.reduce((most, { total }) => total > most ? total : most, 0n);
   if (greatest === 0n) return null;
   const { groupBy } = query;
+  const above = isTurned(bars.length) ? UPRIGHT.turnedHeight : UPRIGHT.height;
+  const height = above + SIZE.bars + SIZE.names;
   const what = groupBy === "day" ? "" : `, by ${groupBy}`;
   return (
     <figure class="spend">
       <Wide label="Cost by day">
         <svg
           class="chart"
-          viewBox={`0 0 ${SIZE.width} ${SIZE.height}`}
+          viewBox={`0 ${-above} ${SIZE.width} ${height}`}
           width={SIZE.width}
-          height={SIZE.height}
+          height={height}
           role="img"
           aria-labelledby="spend-chart-title"
         >
@@ -67,6 +70,11 @@ export function SpendChart(
       {spend.daily.length === 0 ? null : <Legend spend={spend} />}
     </figure>
   );
+}
+
+/** Whether so many bars leave no room for amounts to be written level. */
+function isTurned(bars: number): boolean {
+  return INNER_WIDTH / bars < UPRIGHT.widthMin;
 }
 
 /** The colour of a group. */
@@ -113,14 +121,13 @@ interface BarOf {
 }
 
 function Bar({ bar, at, bars, top }: BarOf) {
-  const slot = INNER.width / bars;
+  const slot = INNER_WIDTH / bars;
   const width = Math.min(slot * 0.78, 64);
   const x = SIZE.left + at * slot + (slot - width) / 2;
   const middle = rounded(x + width / 2);
   const isNamed = at % Math.ceil(bars / NAMES_MAX) === 0;
   const y = rounded(yOf(bar.total, top) - 5);
-  const isTight = slot < 48;
-  const place = isTight
+  const place = isTurned(bars)
     ? { transform: `rotate(-90 ${middle + 4} ${y})`, x: middle + 4, y }
     : { x: middle, y, "text-anchor": "middle" };
   return (
@@ -128,7 +135,7 @@ function Bar({ bar, at, bars, top }: BarOf) {
       <title>{`${bar.name}: ${moneyText(bar.total)}`}</title>
       <Stack bar={bar} x={rounded(x)} width={rounded(width)} top={top} />
       {bar.total === 0n ? null : <text {...place}>{moneyText(bar.total)}</text>}
-      {isNamed ? <text x={middle} y={SIZE.height - 7} text-anchor="middle">{bar.name}</text> : null}
+      {isNamed ? <text x={middle} y={SIZE.bars + 17} text-anchor="middle">{bar.name}</text> : null}
     </g>
   );
 }
@@ -200,7 +207,7 @@ function shortName(name: string): string {
 
 /** Where an amount is; a picture needs no more digits than a number has. */
 function yOf(amount: Picodollars, top: Picodollars): number {
-  return SIZE.top + INNER.height * (1 - Number(amount) / Number(top));
+  return SIZE.bars * (1 - Number(amount) / Number(top));
 }
 
 function rounded(size: number): number {

@@ -31,7 +31,7 @@ export function GroupTable({ asked, query, spend }: TableOf) {
     <section>
       <h2>By {query.groupBy}</h2>
       <Wide label={`Spend by ${query.groupBy}`}>
-        <table>
+        <table class="named">
           <caption class="hidden">Spend by {query.groupBy}, each group with its share</caption>
           <HeadRow first={query.groupBy} />
           <tbody>
@@ -210,7 +210,7 @@ export function DayTable({ spend }: { readonly spend: DailySpend }) {
     <details class="more">
       <summary>The chart as a table</summary>
       <Wide label={`Cost by ${unit}`}>
-        <table>
+        <table class="named">
           <caption class="hidden">Cost by {unit}</caption>
           <thead>
             <tr>

@@ -1,6 +1,5 @@
 /** Days and shares of spend as people read them. */
 import type { Picodollars } from "../../../domain/money/money.ts";
-import { percentText } from "../parts/format.ts";
 
 const short = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" });
 const withYear = new Intl.DateTimeFormat("en", {
@@ -42,9 +41,11 @@ export function shareOf(part: Picodollars, all: Picodollars): number {
   return part === all ? 1 : Number((part * BigInt(STEPS)) / all) / STEPS;
 }
 
-/** A part of an amount in whole percent; what is more than nothing is at least `1%`. */
+/** A part of an amount in whole percent; its ends are kept for nothing and all. */
 export function shareText(part: Picodollars, all: Picodollars): string {
   if (all <= 0n) return "–";
-  if (part <= 0n || part === all) return part === all ? "100%" : "0%";
-  return percentText(Math.max(shareOf(part, all), 1 / STEPS), 1);
+  const share = shareOf(part, all);
+  if (part <= 0n || part === all) return `${share * 100}%`;
+  if (share < 0.01) return "< 1%";
+  return share > 0.99 ? "> 99%" : `${Math.round(share * 100)}%`;
 }

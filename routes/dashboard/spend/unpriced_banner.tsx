@@ -41,16 +41,16 @@ export function UnpricedBanner({ unpriced, query, mayPrice }: Banner) {
         )}
       </p>
       <Wide label="Models without a price">
-        <table>
+        <table class="named">
           <thead>
             <tr>
               <th scope="col">Model</th>
+              {mayPrice ? <th scope="col">What to do</th> : null}
               <th scope="col" class="number">Calls</th>
               <th scope="col" class="number">Tokens in</th>
               <th scope="col" class="number">Out</th>
               <th scope="col">Estimate</th>
               <th scope="col">Seen</th>
-              {mayPrice ? <th scope="col">What to do</th> : null}
             </tr>
           </thead>
           <tbody>
@@ -78,21 +78,6 @@ function ModelRow(
   return (
     <tr>
       <th scope="row">{title}</th>
-      <td class="number">{countText(calls)}</td>
-      <td class="number" title={countText(inputTokens)}>{compactText(inputTokens)}</td>
-      <td class="number" title={countText(outputTokens)}>{compactText(outputTokens)}</td>
-      <td>
-        {estimate === null ? "no similar model" : (
-          <>
-            about <Money of={estimate.cost} />, as {modelKey(estimate.row)}
-          </>
-        )}
-      </td>
-      <td>
-        {firstSeen === lastSeen
-          ? dayText(firstSeen)
-          : `${dayText(firstSeen)} to ${dayText(lastSeen)}`}
-      </td>
       {mayPrice
         ? (
           <td>
@@ -109,6 +94,21 @@ function ModelRow(
           </td>
         )
         : null}
+      <td class="number">{countText(calls)}</td>
+      <td class="number" title={countText(inputTokens)}>{compactText(inputTokens)}</td>
+      <td class="number" title={countText(outputTokens)}>{compactText(outputTokens)}</td>
+      <td>
+        {estimate === null ? "no similar model" : (
+          <>
+            about <Money of={estimate.cost} />, as {modelKey(estimate.row)}
+          </>
+        )}
+      </td>
+      <td>
+        {firstSeen === lastSeen
+          ? dayText(firstSeen)
+          : `${dayText(firstSeen)} to ${dayText(lastSeen)}`}
+      </td>
     </tr>
   );
 }
