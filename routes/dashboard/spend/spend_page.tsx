@@ -106,7 +106,7 @@ function Answer({ asked, query, spend, banner }: Answered & { readonly banner: C
       <Tiles asked={asked} query={query} spend={spend} />
       <SpendChart query={query} spend={spend} />
       <GroupTable asked={asked} query={query} spend={spend} />
-      <DayTable spend={spend} />
+      {query.groupBy === "day" ? null : <DayTable spend={spend} />}
     </>
   );
 }
