@@ -18,6 +18,7 @@ import { Waiting } from "../guards/waiting.ts";
 import { SHUTTING_DOWN } from "../health.ts";
 import { key, keyOrOperator, OPERATOR_ONLY } from "../requires.ts";
 import { showAudit } from "./audit/list.tsx";
+import { key, keyOrOperator } from "../requires.ts";
 import { sendAsset } from "./frame/assets.ts";
 import { DASHBOARD, SIGN_IN } from "./frame/paths.ts";
 import { tellAsPage } from "./frame/problem.tsx";
@@ -41,6 +42,11 @@ import { sendDeletion } from "./run/delete_run.tsx";
 import { RUNS } from "./run/paths.ts";
 import { showRuns } from "./runs/list.tsx";
 import { showRawRun, showRun } from "./run/run.tsx";
+import { showOverview } from "./overview.tsx";
+import { rateCardPages } from "./rate_card/rate_card_pages.ts";
+import { sendSpendCsv } from "./spend/spend_csv.ts";
+import { SPEND } from "./spend/spend_links.ts";
+import { showSpend } from "./spend/spend_page.tsx";
 import { showSignIn, signIn, signOut } from "./sign_in.tsx";
 import { showUsage } from "./usage/usage.tsx";
 
@@ -95,6 +101,11 @@ function pageTable(deps: AppDeps, { waiting, exported }: Shared): Route[] {
     page("GET", `${RUNS}/:id`, key("read"), showRun(deps)),
     page("GET", `${RUNS}/:id/raw`, key("read"), showRawRun(deps)),
     page("POST", `${RUNS}/:id/delete`, key("admin"), sendDeletion(deps)),
+    page("GET", SPEND, key("read"), showSpend(deps)),
+    page("GET", `${SPEND}.csv`, key("read"), sendSpendCsv(deps)),
+    ...rateCardPages(deps).map(([method, path, handler]) =>
+      page(method, path, key("admin"), handler)
+    ),
   ];
 }
 
