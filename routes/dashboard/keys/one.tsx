@@ -57,7 +57,7 @@ interface Facts {
 
 function KeyFacts({ of, now, isMine }: Facts) {
   return (
-    <dl class="facts">
+    <dl class="pairs">
       <dt>State</dt>
       <dd>
         <State of={of} now={now} />
