@@ -68,7 +68,9 @@ function aRun(name: string, idOf: (world: DemoWorld) => string): PageUnderTest {
 /** Routes that answer with a file, or with the way to a page. */
 const NO_PAGES = new Set([
   "/",
-  ...["/assets/:name", "/runs/:id/raw", "/runs.csv", "/runs.ndjson"].map((path) => DASHBOARD + path),
+  ...["/assets/:name", "/runs/:id/raw", "/runs.csv", "/runs.ndjson"].map((path) =>
+    DASHBOARD + path
+  ),
 ]);
 
 /** Routes of pages, from the dashboard's own table. */

@@ -9,7 +9,7 @@ import type { AppDeps, Handle, RequestContext } from "../../context.ts";
 import type { Waiting } from "../../guards/waiting.ts";
 import { queryOf } from "../../query.ts";
 import { parseRunsCursor, runsCursorText } from "../../run_list.ts";
-import { originOf } from "../frame/origin.ts";
+import { originOf } from "../parts/address.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Ago, NextPage, Wide } from "../parts/basics.tsx";
 import { type Asked, askedOf, Chips, FilterForm, listPath } from "./filters.tsx";
