@@ -87,6 +87,7 @@ Deno.test("GET /v1/spend: a store that fails is 503, and tells nothing of it", a
       await Promise.resolve();
       throw new StorageUnavailable("Cannot list roll-ups: secret detail");
     },
+    some: () => Promise.reject(new StorageUnavailable("Cannot read: secret detail")),
   };
   await using h = await Harness.open({ deps: { spend } });
   for (const path of ["/v1/spend", "/v1/spend?group_by=model", "/v1/spend/unpriced"]) {
