@@ -86,6 +86,9 @@ function OldSecret({ of, now }: { readonly of: ListedCredential; readonly now: n
   );
 }
 
+/** Who loads the page of a secret again comes to its key: the secret is gone. */
+export const backToKey: Handle = (c) => seeOther(keyPath(c.req.param("id") ?? ""));
+
 /** Revokes a credential and goes to its page. */
 export function revokeKey({ credentials }: AppDeps): Handle {
   return async (c) => {
