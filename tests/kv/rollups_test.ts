@@ -219,3 +219,26 @@ Deno.test("roll-ups: a store that fails is told as unavailable", async () => {
   const rows = createSpendStore({ ...store, reader }).rows(team, "total", DAY, DAY);
   await assertRejects(() => Array.fromAsync(rows), StorageUnavailable, "disk I/O error");
 });
+
+Deno.test("roll-ups: rows of some groups on some days are those alone, however many there are beside", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const [ours, theirs] = [await createTeam(store, "team"), await createTeam(store, "team")];
+  const days = Array.from({ length: 30 }, (_, i) => `2026-11-${String(i + 1).padStart(2, "0")}`);
+  const long = "字".repeat(250);
+  const stored = ["a", "b", "c", long].flatMap((name, n) =>
+    days.filter((_, i) => i % (n + 1) === 0).map((day, i) => agent(name, day, 100 * n + i))
+  );
+  await put(store, ours, stored);
+  await put(store, theirs, [agent("a", days[0], 9_999)]);
+  const wanted = ["a", "c", long, "none"];
+  const groups = wanted.map((value) => ({ kind: "agent" as const, value }));
+  const read = await createSpendStore(store).some(ours, groups, days.slice(3, 25));
+  const text = ({ day, group, measures }: RollupRow) =>
+    `${day} ${groupName(group)} ${measures.runs}`;
+  const expected = stored.filter(({ day, group }) =>
+    days.slice(3, 25).includes(day) && group.kind === "agent" && wanted.includes(group.value ?? "")
+  );
+  assertEquals(read.map(text).sort(), expected.map(text).sort());
+  assert(expected.length > 30);
+});

@@ -10,6 +10,7 @@ import type { AppDeps, Handle } from "../../context.ts";
 import { showPage } from "../frame/reply.tsx";
 import { mayAdmin } from "../keys/paths.ts";
 import { Notice } from "../parts/basics.tsx";
+import { Done } from "../parts/done.tsx";
 import { DaysChart, DaysTable } from "./chart.tsx";
 import { readDays } from "./days.ts";
 import { AgentForm } from "./form.tsx";
@@ -34,7 +35,12 @@ export function showAgent(deps: AppDeps): Handle {
     return showPage(c, {
       title: record.name ?? record.agent,
       aside: <a href={AGENTS}>All agents</a>,
-      body: <AgentPage record={record} facts={facts} now={now} canAdmin={canAdmin} />,
+      body: (
+        <>
+          <Done c={c} />
+          <AgentPage record={record} facts={facts} now={now} canAdmin={canAdmin} />
+        </>
+      ),
     });
   };
 }

@@ -1,7 +1,7 @@
 /** The days of an agent as a chart with a scale, and the same figures as a table. */
 import type { DayOfRuns } from "../../../domain/spend/agent_days.ts";
 import { Money, Wide } from "../parts/basics.tsx";
-import { countText } from "../parts/format.ts";
+import { countedText, countText } from "../parts/format.ts";
 import { wordsOf } from "../parts/sparkline.tsx";
 
 /** Units of the drawing; it is stretched to the width of the page, so there is no text in it. */
@@ -53,7 +53,7 @@ function DayBar({ of: { day, measures: { runs, succeeded } }, at, scale }: Bar) 
   return (
     <g>
       <title>
-        {`${day}: ${countText(runs)} runs, ${countText(runs - succeeded)} not succeeded`}
+        {`${day}: ${countedText(runs, "run")}, ${countText(runs - succeeded)} not succeeded`}
       </title>
       <rect class="good" {...box} y={(HEIGHT - good).toFixed(1)} height={good.toFixed(1)} />
       <rect class="bad" {...box} y={(HEIGHT - all).toFixed(1)} height={(all - good).toFixed(1)} />
@@ -68,7 +68,7 @@ export function DaysTable({ days }: { readonly days: readonly DayOfRuns[] }) {
     <details>
       <summary>The same as a table</summary>
       <Wide label="Runs by day">
-        <table>
+        <table class="roomy">
           <thead>
             <tr>
               <th scope="col">Day (UTC)</th>

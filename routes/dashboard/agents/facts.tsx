@@ -3,7 +3,7 @@ import type { AgentActivity } from "../../../domain/run/agents.ts";
 import type { Measures } from "../../../domain/spend/rollup.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
 import { Ago, Money, Status } from "../parts/basics.tsx";
-import { countText, percentText } from "../parts/format.ts";
+import { countedText, countText, percentText } from "../parts/format.ts";
 import { runPath } from "./paths.ts";
 
 interface Of {
@@ -15,7 +15,7 @@ export function SuccessRate({ activity }: Of) {
   if (activity === null) return <>–</>;
   const { runs, running, succeeded } = activity;
   const ended = runs - running;
-  const words = `${countText(succeeded)} of ${countText(ended)} ended runs`;
+  const words = `${countText(succeeded)} of ${countedText(ended, "run")} that ended`;
   return <span title={words}>{percentText(succeeded, ended)}</span>;
 }
 

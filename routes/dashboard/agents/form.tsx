@@ -7,6 +7,7 @@ import { NO_SUCH_AGENT } from "../../agents.ts";
 import { fail } from "../../answer.ts";
 import type { AppDeps, Handle } from "../../context.ts";
 import { seeOther, showPage } from "../frame/reply.tsx";
+import { SAVED } from "../parts/done.tsx";
 import { bodyOf, Field, FormProblem } from "../parts/form_fields.tsx";
 import { agentNamed } from "./named.ts";
 import { agentPath } from "./paths.ts";
@@ -34,7 +35,7 @@ export function changeAgent(deps: AppDeps): Handle {
     const made = { by: credentialId, at: deps.environment.now() };
     const changed = await deps.agents.change(team, agent, patch.value, made);
     if (changed === null) return fail(c, NO_SUCH_AGENT);
-    return changed.ok ? seeOther(agentPath(agent)) : fail(c, changed.problem);
+    return changed.ok ? seeOther(agentPath(agent) + SAVED) : fail(c, changed.problem);
   };
 }
 

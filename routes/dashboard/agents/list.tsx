@@ -97,7 +97,7 @@ interface Listed {
 function AgentTable({ agents, days, now }: Listed) {
   return (
     <Wide label="Agents">
-      <table>
+      <table class="roomy">
         <thead>
           <tr>
             <th scope="col">Agent</th>

@@ -23,7 +23,7 @@ export function RunsOf({ title, agent, status, rows, now }: Listed) {
       <h2>{title}</h2>
       {rows.length === 0 ? <p class="soft">None.</p> : (
         <Wide label={title}>
-          <table>
+          <table class="roomy">
             <thead>
               <tr>
                 <th scope="col">Started</th>

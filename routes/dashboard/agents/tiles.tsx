@@ -3,7 +3,7 @@ import type { Child } from "hono/jsx";
 import type { AgentRecord } from "../../../domain/run/agents.ts";
 import { AGENT_DAYS, type AgentDays } from "../../../domain/spend/agent_days.ts";
 import { Ago, Money } from "../parts/basics.tsx";
-import { countText } from "../parts/format.ts";
+import { countedText, countText } from "../parts/format.ts";
 import { CostOfSuccess, LastRunOf, SuccessRate } from "./facts.tsx";
 
 interface Of {
@@ -30,7 +30,7 @@ export function Tiles({ record: { activity, firstSeen }, days, now }: Of) {
       </Tile>
       {days === undefined ? null : (
         <>
-          <Tile of={`Cost, ${AGENT_DAYS} days`} more={`${countText(days.total.runs)} runs`}>
+          <Tile of={`Cost, ${AGENT_DAYS} days`} more={countedText(days.total.runs, "run")}>
             <Money of={days.total.cost} />
           </Tile>
           <Tile of={`Cost per success, ${AGENT_DAYS} days`}>

@@ -29,7 +29,7 @@ export function Tokens({ agent, page, now }: Of) {
       </p>
       {page === null || page.records.length === 0 ? null : (
         <Wide label="Ping tokens">
-          <table>
+          <table class="roomy">
             <thead>
               <tr>
                 <th scope="col">Name</th>

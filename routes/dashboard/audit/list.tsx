@@ -60,7 +60,7 @@ function Filters({ from, to }: { readonly from: string; readonly to: string }) {
   return (
     <form class="filters" method="get" action={AUDIT}>
       <Field name="from" label="From (UTC)" type="date" value={from.slice(0, 10)} />
-      <Field name="to" label="To, with that day" type="date" value={to.slice(0, 10)} />
+      <Field name="to" label="To (day included)" type="date" value={to.slice(0, 10)} />
       <button type="submit" class="secondary">Show</button>
     </form>
   );
@@ -86,7 +86,7 @@ interface Listed {
 function Entries({ page: { entries }, now, isOperator }: Listed) {
   return (
     <Wide label="Changes">
-      <table>
+      <table class="roomy">
         <caption>
           {isOperator ? "What the operator did, newest first." : "Newest first; kept for ever."}
         </caption>

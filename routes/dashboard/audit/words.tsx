@@ -43,16 +43,14 @@ export function Actor({ entry: { actor, actorName } }: Of) {
   return <a href={keyPath(actor)} title={actor}>{actorName ?? actor}</a>;
 }
 
-/** What it was done to, as a link where it has a page. */
+/** What it was done to, as a link where it has a page. The operator only has pages of teams. */
 export function Target({ entry, isOperator }: Of & { readonly isOperator: boolean }) {
-  const { target } = entry;
-  const to = isOperator ? teamPath(entry.team) : pathOf(entry);
-  const text = target.length > TARGET_CHARS ? `${target.slice(0, TARGET_CHARS)}…` : target;
-  return to === null ? <code>{text}</code> : (
-    <a href={to}>
-      <code>{text}</code>
-    </a>
-  );
+  if (isOperator) return <a href={teamPath(entry.team)}>{entry.team}</a>;
+  const { target, action, details: { name } } = entry;
+  const full = action.startsWith("credential.") && typeof name === "string" ? name : target;
+  const text = full.length > TARGET_CHARS ? `${full.slice(0, TARGET_CHARS)}…` : full;
+  const to = pathOf(entry);
+  return to === null ? <span title={target}>{text}</span> : <a href={to} title={target}>{text}</a>;
 }
 
 /** Characters of a target that are enough to tell it from others. */
@@ -94,7 +92,7 @@ export function Details({ entry: { details } }: Of) {
 }
 
 /** What stands open in a table. */
-const LINES_SHOWN = 6, CHARS_SHOWN = 300;
+const LINES_SHOWN = 8, CHARS_SHOWN = 300;
 
 function linesOf(details: ReadAuditEntry["details"]): (readonly [string, string])[] {
   const { before, after, ...rest } = details;

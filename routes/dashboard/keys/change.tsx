@@ -74,7 +74,7 @@ function OldSecret({ of, now }: { readonly of: ListedCredential; readonly now: n
       {endsAt !== undefined && isLive(of, now)
         ? (
           <p>
-            The old secret works until <Ago at={endsAt} now={now} />: exchange it before.
+            The old secret goes on and ends <Ago at={endsAt} now={now} />: exchange it before.
           </p>
         )
         : (

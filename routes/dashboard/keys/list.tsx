@@ -80,12 +80,12 @@ function KeyList({ page: { records, next }, query: { agent, limit, sent }, now, 
         )}
       {records.length === 0 ? <NoKeys agent={agent} /> : (
         <Wide label="Keys">
-          <table>
+          <table class="roomy">
             <caption>Oldest first.</caption>
             <thead>
               <tr>
                 <th scope="col">Name</th>
-                <th scope="col">May</th>
+                <th scope="col">Allows</th>
                 <th scope="col">State</th>
                 <th scope="col">Created</th>
                 <th scope="col">Last used</th>

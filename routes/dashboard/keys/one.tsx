@@ -63,7 +63,7 @@ function KeyFacts({ of, now, isMine }: Facts) {
         <State of={of} now={now} />
         {isMine ? " · you are signed in with it" : null}
       </dd>
-      <dt>May</dt>
+      <dt>Allows</dt>
       <dd>
         <May of={of} />
       </dd>

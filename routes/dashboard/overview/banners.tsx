@@ -13,9 +13,9 @@ export function Banners({ of }: { readonly of: Overview }) {
   const { quota, unpriced, dead, span } = of;
   return (
     <>
+      {dead.stages.length === 0 ? null : <DeadBanner stages={dead.stages} hasMore={dead.hasMore} />}
       {quota.state === "normal" ? null : <QuotaBanner of={quota} from={span.from} />}
       {unpriced === null ? null : <UnpricedBanner of={unpriced} from={span.from} />}
-      {dead.stages.length === 0 ? null : <DeadBanner stages={dead.stages} hasMore={dead.hasMore} />}
     </>
   );
 }
@@ -88,9 +88,11 @@ function DeadBanner(
 function Dead({ of: { run, stage } }: { readonly of: DeadStage }) {
   return (
     <li>
+      {stage.stage} of{" "}
       <a href={`${DASHBOARD}/runs/${encodeURIComponent(run)}`}>
         <code>{run}</code>
-      </a>: {stage.stage}, {stage.attempts} tries: {stage.error ?? "no error was kept"}
+      </a>{" "}
+      after {stage.attempts} tries: {stage.error ?? "no error was kept"}
     </li>
   );
 }

@@ -61,7 +61,7 @@ function Figure(
     <section>
       <h2>{name}</h2>
       {children}
-      <p class="legend">{legend}</p>
+      <p class="below-chart">{legend}</p>
     </section>
   );
 }
@@ -87,7 +87,7 @@ function UsualSwatch() {
   return (
     <>
       {" "}
-      <svg class="swatch columns" width="18" height="10" aria-hidden="true">
+      <svg class="columns in-text" width="18" height="10" aria-hidden="true">
         <line class="usual" x1="0" x2="18" y1="5" y2="5" />
       </svg>{" "}
       a usual day

@@ -2,7 +2,7 @@
 import { refusalOf } from "../../../domain/credentials.ts";
 import type { AppDeps, Handle } from "../../context.ts";
 import { key } from "../../requires.ts";
-import { originOf } from "../frame/origin.ts";
+import { originOf } from "../parts/address.ts";
 import { DASHBOARD } from "../frame/paths.ts";
 import { seeOther, showPage } from "../frame/reply.tsx";
 import { durationText, percentText } from "../parts/format.ts";

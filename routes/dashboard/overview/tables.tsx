@@ -1,5 +1,6 @@
 /** Runs and agents to look at first. */
 import type { Child } from "hono/jsx";
+import type { RunStatus } from "../../../domain/run/run.ts";
 import type { RunListRow } from "../../../domain/run/run_list.ts";
 import { UNATTRIBUTED } from "../../../domain/spend/spend_query.ts";
 import { DASHBOARD, queryText } from "../frame/paths.ts";
@@ -12,9 +13,10 @@ import type { Overview } from "./read.ts";
 /** The runs that failed last. */
 export function FailuresTable({ of, nowMs }: { readonly of: Overview; readonly nowMs: number }) {
   const { failures, span } = of;
-  const all = `${DASHBOARD}/runs${queryText([["status", "failed"], ["from", span.from]])}`;
+  const allOf = (status: RunStatus) =>
+    `${DASHBOARD}/runs${queryText([["status", status], ["from", span.from]])}`;
   return (
-    <section>
+    <section id="failures">
       <h2>Latest failures</h2>
       {failures.length === 0
         ? <p>Nothing failed or timed out today or in the {DAYS_BEFORE} days before.</p>
@@ -27,7 +29,8 @@ export function FailuresTable({ of, nowMs }: { readonly of: Overview; readonly n
               nowMs={nowMs}
             />
             <p>
-              <a href={all}>All failed runs</a>
+              <a href={allOf("failed")}>All that failed</a> ·{" "}
+              <a href={allOf("timeout")}>all that timed out</a>
             </p>
           </>
         )}
@@ -69,8 +72,8 @@ function RunsTable({ label, caption, runs, nowMs }: Runs) {
           <tr>
             <th scope="col">Started</th>
             <th scope="col">Agent</th>
-            <th scope="col">Status</th>
             <th scope="col" class="number">Took</th>
+            <th scope="col">Status</th>
             <th scope="col" class="number">Cost</th>
           </tr>
         </thead>
@@ -88,13 +91,13 @@ function RunRow({ of, nowMs }: { readonly of: RunListRow; readonly nowMs: number
           <Ago at={of.startedAt ?? of.receivedAt} now={nowMs} />
         </a>
       </th>
-      <td class="name">
+      <td class="agent-name">
         <Agent slug={of.agent} />
       </td>
+      <td class="number">{of.durationMs === null ? "–" : durationText(of.durationMs)}</td>
       <td>
         <Status of={of.status} />
       </td>
-      <td class="number">{of.durationMs === null ? "–" : durationText(of.durationMs)}</td>
       <td class="number">
         <Money of={of.cost.amount} />
       </td>
@@ -125,9 +128,9 @@ export function AgentsTable({ of: { agents, span } }: { readonly of: Overview })
               <thead>
                 <tr>
                   <th scope="col">Agent</th>
-                  <th scope="col" class="number">Runs today</th>
                   <th scope="col" class="number">Today</th>
                   <th scope="col" class="number">{DAYS_BEFORE} days before</th>
+                  <th scope="col" class="number">Runs today</th>
                 </tr>
               </thead>
               <tbody>{agents.agents.map((agent) => <AgentRow of={agent} span={span} />)}</tbody>
@@ -153,16 +156,16 @@ function AgentRow({ of, span }: { readonly of: AgentSpend; readonly span: Span }
   const runs: Child = countText(runsToday);
   return (
     <tr>
-      <th scope="row" class="name">
+      <th scope="row" class="agent-name">
         <Agent slug={agent} />
       </th>
-      <td class="number">
-        {agent === null ? runs : <a href={`${DASHBOARD}/runs${query}`}>{runs}</a>}
-      </td>
       <td class="number">
         <Money of={costToday} />
       </td>
       <td class="number">{costBefore === null ? "see all" : <Money of={costBefore} />}</td>
+      <td class="number">
+        {agent === null ? runs : <a href={`${DASHBOARD}/runs${query}`}>{runs}</a>}
+      </td>
     </tr>
   );
 }

@@ -23,7 +23,7 @@ export function Tiles({ of: { days, span, quota } }: { readonly of: Overview }) 
     <>
       <section class="tiles" aria-label="Today">
         <RunsTile {...of} passed={span.passed} />
-        <FailedTile {...of} />
+        <FailedTile today={today} usual={usual} />
         <CostTile {...of} passed={span.passed} />
         <QuotaTile of={quota} />
       </section>
@@ -45,7 +45,11 @@ interface Compare {
 
 function RunsTile({ today, usual, day, passed }: Compare & { readonly passed: number }) {
   return (
-    <Tile name="Runs today" to={runsOf(day)} value={countText(today.runs)}>
+    <Tile
+      name="Runs today"
+      to={`${DASHBOARD}/runs${queryText([["from", day], ["to", day]])}`}
+      value={countText(today.runs)}
+    >
       <Word of={compareSum(today.runs, usual?.runs, passed)} isBad={false} />
       {usual === null ? null : <span>usual day: {countText(usual.runs)}</span>}
       {today.running === 0 ? null : <span>{countText(today.running)} under way</span>}
@@ -53,17 +57,18 @@ function RunsTile({ today, usual, day, passed }: Compare & { readonly passed: nu
   );
 }
 
-function FailedTile({ today, usual, day }: Compare) {
+function FailedTile({ today, usual }: Omit<Compare, "day">) {
   const ended = today.runs - today.running;
+  const word = compareFailures(today, usual);
   const share = usual === null ? null : percentText(Math.round(usual.failedShare * 1e6), 1e6);
   return (
     <Tile
       name="Failed or timed out"
-      to={runsOf(day, "failed")}
+      to="#failures"
       value={countText(today.failed)}
-      isBad={today.failed > 0}
+      isBad={word === "more"}
     >
-      <Word of={compareFailures(today, usual)} isBad />
+      <Word of={word} isBad />
       {ended === 0 ? null : <span>{percentText(today.failed, ended)} of those that ended</span>}
       {share === null ? null : <span>usually {share}</span>}
     </Tile>
@@ -114,7 +119,7 @@ function Tile({ name, to, value, isBad = false, children }: TileProps) {
     <div class="tile">
       <a href={to}>{name}</a>
       <b class={isBad ? "bad" : ""}>{value}</b>
-      <small class="facts">{children}</small>
+      <small class="about">{children}</small>
     </div>
   );
 }
@@ -133,8 +138,4 @@ function Word({ of, isBad }: { readonly of: Compared; readonly isBad: boolean })
       <span aria-hidden="true">{sign}</span> {word}
     </span>
   );
-}
-
-function runsOf(day: string, status?: string): string {
-  return `${DASHBOARD}/runs${queryText([["from", day], ["to", day], ["status", status]])}`;
 }

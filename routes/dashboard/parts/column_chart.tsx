@@ -101,7 +101,7 @@ export function percent(share: number): string {
 /** A sign of a colour, by its class, for the words beside it. */
 export function Swatch({ of }: { readonly of: string }) {
   return (
-    <svg class="swatch" width="10" height="10" aria-hidden="true">
+    <svg class="columns in-text" width="10" height="10" aria-hidden="true">
       <rect class={of} width="10" height="10" />
     </svg>
   );

@@ -10,6 +10,11 @@ export function countText(count: number | bigint): string {
   return whole.format(count);
 }
 
+/** So many of something: `1 run`, `2 runs`. */
+export function countedText(count: number, word: string): string {
+  return `${countText(count)} ${word}${count === 1 ? "" : "s"}`;
+}
+
 /** A large count, short: `1.2M`. */
 export function compactText(count: number | bigint): string {
   return compact.format(count);

@@ -1,6 +1,6 @@
 /** Runs of the last days as bars: those that succeeded upwards, all others downwards. */
 import type { DayOfRuns } from "../../../domain/spend/agent_days.ts";
-import { countText } from "./format.ts";
+import { countedText, countText } from "./format.ts";
 
 /** Width of a day, and the part of it that its bar fills. */
 const DAY = { width: 4, bar: 3 } as const;
@@ -20,49 +20,35 @@ export function Sparkline({ days }: { readonly days: readonly DayOfRuns[] }) {
     <svg
       class="spark"
       role="img"
-      aria-label={words}
       viewBox={`0 0 ${width} ${HEIGHT}`}
       width={width}
       height={HEIGHT}
     >
       <title>{words}</title>
       <rect class="base" x="0" y={BASE - 0.25} width={width} height="0.5" />
-      {days.map(({ measures: { runs, succeeded } }, i) => (
-        <>
-          <Bar at={i} from={BASE - heightOf(succeeded, scale)} size={heightOf(succeeded, scale)} />
-          <Bar at={i} from={BASE} size={heightOf(runs - succeeded, scale)} isBad />
-        </>
-      ))}
+      <path class="good" d={barsOf(days, ({ succeeded }) => -heightOf(succeeded, scale))} />
+      <path
+        class="bad"
+        d={barsOf(days, ({ runs, succeeded }) => heightOf(runs - succeeded, scale))}
+      />
     </svg>
   );
 }
 
-interface BarShape {
-  readonly at: number;
-  readonly from: number;
-  readonly size: number;
-  readonly isBad?: boolean;
-}
-
-function Bar({ at, from, size, isBad = false }: BarShape) {
-  return size === 0 ? null : (
-    <rect
-      class={isBad ? "bad" : "good"}
-      x={at * DAY.width}
-      y={round(from)}
-      width={DAY.bar}
-      height={round(size)}
-    />
-  );
+/** All bars as one shape, which is a fraction of an element each. */
+function barsOf(
+  days: readonly DayOfRuns[],
+  lengthOf: (measures: DayOfRuns["measures"]) => number,
+): string {
+  return days.map(({ measures }, i) => {
+    const length = Math.round(lengthOf(measures) * 100) / 100;
+    return length === 0 ? "" : `M${i * DAY.width} ${BASE}h${DAY.bar}v${length}h-${DAY.bar}z`;
+  }).join("");
 }
 
 /** What is there at all can be seen. */
 function heightOf(count: number, scale: number): number {
   return count <= 0 ? 0 : Math.max(1, count * scale);
-}
-
-function round(length: number): number {
-  return Math.round(length * 100) / 100;
 }
 
 /** The chart in a sentence. */
@@ -72,6 +58,8 @@ export function wordsOf(days: readonly DayOfRuns[]): string {
   if (runs === 0) return `No run in ${days.length} days`;
   const other = runs - sum(({ measures }) => measures.succeeded);
   const most = days.reduce((a, b) => b.measures.runs > a.measures.runs ? b : a);
-  return `${countText(runs)} runs in ${days.length} days, of which ${countText(other)} did not ` +
+  return `${countedText(runs, "run")} in ${days.length} days, of which ${
+    countText(other)
+  } did not ` +
     `succeed; most on ${most.day}: ${countText(most.measures.runs)}`;
 }

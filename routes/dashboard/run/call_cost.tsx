@@ -4,7 +4,7 @@ import type { CostLine } from "../../../domain/money/pricing.ts";
 import { usdPerMillion } from "../../../domain/money/rate_body.ts";
 import type { MatchStep, RateMatch } from "../../../domain/money/rates.ts";
 import { dayOf } from "../../../domain/time.ts";
-import { Money } from "../parts/basics.tsx";
+import { Money, Wide } from "../parts/basics.tsx";
 import { countText } from "../parts/format.ts";
 import { pricePath } from "./paths.ts";
 
@@ -45,39 +45,40 @@ export function CallCost(
 
 function Lines({ call: { lines, cost } }: { readonly call: ExplainedCall }) {
   return (
-    <table class="sum">
-      <caption>What it cost</caption>
-      <thead>
-        <tr>
-          <th scope="col">Tokens</th>
-          <th scope="col" class="number">Count</th>
-          <th scope="col" class="number">× $ per million</th>
-          <th scope="col" class="number">= Cost</th>
-        </tr>
-      </thead>
-      <tbody>
-        {lines.map((line) => (
+    <Wide label="What it cost">
+      <table class="sum">
+        <thead>
           <tr>
-            <th scope="row">{KINDS[line.kind]}</th>
-            <td class="number">{countText(line.tokens)}</td>
-            <td class="number">{usdPerMillion(line.rate)}</td>
-            <td class="number">
-              <Money of={line.cost} />
-            </td>
+            <th scope="col">Tokens</th>
+            <th scope="col" class="number">Count</th>
+            <th scope="col" class="number">× $ per million</th>
+            <th scope="col" class="number">= Cost</th>
           </tr>
-        ))}
-      </tbody>
-      {lines.length < 2 ? null : (
-        <tfoot>
-          <tr>
-            <th scope="row" colspan={3}>Together</th>
-            <td class="number">
-              <Money of={cost} />
-            </td>
-          </tr>
-        </tfoot>
-      )}
-    </table>
+        </thead>
+        <tbody>
+          {lines.map((line) => (
+            <tr>
+              <th scope="row">{KINDS[line.kind]}</th>
+              <td class="number">{countText(line.tokens)}</td>
+              <td class="number">{usdPerMillion(line.rate)}</td>
+              <td class="number">
+                <Money of={line.cost} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+        {lines.length < 2 ? null : (
+          <tfoot>
+            <tr>
+              <th scope="row" colspan={3}>Together</th>
+              <td class="number">
+                <Money of={cost} />
+              </td>
+            </tr>
+          </tfoot>
+        )}
+      </table>
+    </Wide>
   );
 }
 

@@ -35,7 +35,9 @@ export function Data(
           <>
             <dt>{key}</dt>
             <dd>
-              <pre class={isText ? "text" : ""}>{shown.text}{shown.isCut ? "…" : ""}</pre>
+              <pre class={isText ? "text" : ""} {...(mayScroll(shown.text) ? { tabindex: 0 } : {})}>
+                {shown.text}{shown.isCut ? "…" : ""}
+              </pre>
             </dd>
           </>
         ))}
@@ -50,6 +52,11 @@ export function Data(
         : null}
     </>
   );
+}
+
+/** Whether a text may be higher than the room for it, on a phone. */
+function mayScroll(text: string): boolean {
+  return text.length > 500 || text.split("\n", 21).length > 20;
 }
 
 /** The members that have room. */

@@ -5,10 +5,10 @@ import type { AppDeps, Handle } from "../../context.ts";
 import { deleteNamedRun } from "../../deletions.ts";
 import { seeOther } from "../frame/reply.tsx";
 import { Notice } from "../parts/basics.tsx";
-import { countText } from "../parts/format.ts";
 import type { ShownRun } from "./load.ts";
 import { tellNoRun } from "./no_run.tsx";
 import { runPath, RUNS } from "./paths.ts";
+import { countedText } from "./words.ts";
 
 /** Deletes the run and goes on to the list. */
 export function sendDeletion(deps: AppDeps): Handle {
@@ -25,9 +25,9 @@ export function ConfirmDeletion({ shown: { run } }: { readonly shown: ShownRun }
     <Notice kind="bad">
       <h2>Delete this run?</h2>
       <p>
-        It goes with its {countText(run.usage.events)}{" "}
-        events, output and scores, and out of the spend. This cannot be undone. For {TOMBSTONE_DAYS}
-        {" "}
+        It goes with its{" "}
+        {countedText(run.usage.events, "event")}, output and scores, and out of the spend. This
+        cannot be undone. For {TOMBSTONE_DAYS}{" "}
         days its id is refused, so that a client that still sends does not bring it back.
       </p>
       <form method="post" action={`${runPath(run.id)}/delete`} class="choice">

@@ -1,5 +1,5 @@
 /** What a row of the timeline shows of an event: the few words and figures that tell it from others. */
-import { isObject, type RawJson, rawMembers } from "../../../domain/input/json.ts";
+import { type RawJson, rawMembers } from "../../../domain/input/json.ts";
 import { storedFacts } from "../../../domain/input/parse_events.ts";
 import { beginning } from "../../../domain/input/pretty_json.ts";
 import { printable } from "../../../domain/input/text.ts";
@@ -14,8 +14,10 @@ export interface EventFace {
   readonly colour: string;
   /** What it is, in words. */
   readonly what: string;
-  /** Its name or first words; null where its data has none. */
-  readonly label: string | null;
+  /** Its name; null where its data has none. */
+  readonly name: string | null;
+  /** The first words of what it is about; null where its data has none. */
+  readonly words: string | null;
   /** Milliseconds it took; null where it does not say. */
   readonly latencyMs: number | null;
   /** What a model call used; null for all else, and where it was not counted. */
@@ -24,8 +26,8 @@ export interface EventFace {
   readonly failure: string | null;
 }
 
-/** Characters of a label: a line. */
-const LABEL_CHARS = 140;
+/** Characters of a name or of the first words: a line. */
+const LINE_CHARS = 140;
 
 /** Characters of a reason: a few lines. */
 const REASON_CHARS = 400;
@@ -40,30 +42,46 @@ const SORTS: Readonly<Record<string, readonly [sign: string, colour: string, wha
   log: ["≡", "c8", "log"],
 };
 
-/** Members that name an event or say what it is about, the first that is there counts. */
-const NAMES: Readonly<Record<string, readonly string[]>> = {
-  llm_call: ["model"],
-  tool_call: ["name", "tool", "tool_name", "function"],
-  log: ["message"],
+/** Members that name an event, and those that say what it is about; the first that is there counts. */
+const NAMES: Readonly<
+  Record<string, readonly [names: readonly string[], words: readonly string[]]>
+> = {
+  llm_call: [["model"], ["text", "output", "content", "completion", "message"]],
+  tool_call: [
+    ["name", "tool", "tool_name", "function"],
+    ["action", "command", "arguments", "args", "input", "parameters"],
+  ],
+  log: [[], ["message"]],
 };
-const OTHER_NAMES = ["name", "title", "message", "label", "summary", "text", "output", "status"];
+const OTHERS = [["name"], [
+  "title",
+  "message",
+  "label",
+  "summary",
+  "text",
+  "output",
+  "status",
+]] as const;
 
 /** Reads an event's face out of its data. */
 export function faceOf(event: PlacedEvent): EventFace {
   const { type, data } = event;
-  const sent: unknown = JSON.parse(data);
-  const members = isObject(sent) ? sent : {};
+  const members = rawMembers(data);
   const { error, call } = storedFacts(type, data);
   const [sign, colour, what] = Object.hasOwn(SORTS, type)
     ? SORTS[type] ?? ["•", "c5", type]
     : ["•", "c5", type] as const;
+  const hasWords = Object.hasOwn(NAMES, type);
+  const [names, words] = hasWords ? NAMES[type] ?? OTHERS : OTHERS;
   return {
     event,
     sign,
     colour: error ? "bad" : colour,
     what,
-    label: labelOf(members, Object.hasOwn(NAMES, type) ? NAMES[type] ?? OTHER_NAMES : OTHER_NAMES),
-    latencyMs: spanOf(members.latency_ms) ?? spanOf(members.duration_ms),
+    name: wordsOf(members, names),
+    words: wordsOf(members, words) ??
+      (hasWords || EMPTY.has(data) ? null : lineOf(data, LINE_CHARS)),
+    latencyMs: spanOf(members.get("latency_ms")) ?? spanOf(members.get("duration_ms")),
     tokens: call?.counted === true ? call : null,
     failure: error ? reasonIn(data) ?? "it says no more than that it failed" : null,
   };
@@ -75,14 +93,22 @@ export function lineOf(text: string, charsMax: number): string {
   return `${printable(shown).replace(/\s+/g, " ").trim()}${isCut ? "…" : ""}`;
 }
 
-function labelOf(members: Record<string, unknown>, names: readonly string[]): string | null {
-  const found = names.map((name) => members[name])
-    .find((value) => typeof value === "string" && value.trim() !== "");
-  return typeof found === "string" ? lineOf(found, LABEL_CHARS) : null;
+/** What the first member that says something says. */
+function wordsOf(members: ReadonlyMap<string, RawJson>, names: readonly string[]): string | null {
+  const found = names.map((name) => members.get(name)).find((value) =>
+    value !== undefined && !EMPTY.has(value)
+  );
+  return found === undefined ? null : lineOf(wordsIn(found), LINE_CHARS);
 }
 
-function spanOf(value: unknown): number | null {
-  return typeof value === "number" && value >= 0 && value <= LATENCY_MS_MAX ? value : null;
+/** A text as it reads, all else as it was sent. */
+function wordsIn(value: RawJson): string {
+  return value.startsWith('"') ? JSON.parse(value) as string : value;
+}
+
+function spanOf(value: string | undefined): number | null {
+  const ms = value === undefined || value.startsWith('"') ? NaN : Number(value);
+  return ms >= 0 && ms <= LATENCY_MS_MAX ? ms : null;
 }
 
 /** Why something went wrong, by what its data says: `error`, or what else there is; null for nothing. */
@@ -94,8 +120,8 @@ export function reasonIn(data: RawJson): string | null {
     each !== undefined && !EMPTY.has(each)
   );
   if (first === undefined) return null;
-  return lineOf(first.startsWith('"') ? JSON.parse(first) as string : first, REASON_CHARS);
+  return lineOf(wordsIn(first), REASON_CHARS);
 }
 
 /** Values that say nothing of why. */
-const EMPTY: ReadonlySet<string> = new Set(["null", "true", "false", '""', "{}"]);
+const EMPTY: ReadonlySet<string> = new Set(["null", "true", "false", '""', "{}", "[]"]);

@@ -6,7 +6,7 @@ import { compactText, countText, durationText } from "../parts/format.ts";
 import { CallCost } from "./call_cost.tsx";
 import { Data } from "./data.tsx";
 import type { EventFace } from "./event_face.ts";
-import { offsetText } from "./offset.ts";
+import { offsetText } from "./words.ts";
 
 /** The time that bars are drawn in. Milliseconds. */
 export interface Span {
@@ -46,13 +46,7 @@ export function EventRow({ face, span, call, isOpened, isAdmin, all }: Row) {
           <Bar face={face} span={span} />
           <span class="took">{latencyMs === null ? "" : durationText(latencyMs)}</span>
           <Tokens face={face} />
-          <span class="cost">
-            {call === null
-              ? ""
-              : call.unpriced
-              ? <abbr title="No price on the rate card">no price</abbr>
-              : <Money of={call.cost} />}
-          </span>
+          <Cost call={call} />
         </summary>
         <div class="inside">
           <p class="soft">
@@ -68,16 +62,24 @@ export function EventRow({ face, span, call, isOpened, isAdmin, all }: Row) {
   );
 }
 
-function What({ face: { sign, colour, what, label, failure } }: { readonly face: EventFace }) {
+function What({ face }: Pick<Row, "face">) {
+  const { sign, colour, what, name, words, failure } = face;
   return (
     <span class="what">
       <span class={`sign ${colour}`} aria-hidden="true">{sign}</span>{" "}
-      <span class="soft">{what}</span> {label === null ? "" : <b>{label}</b>}
-      {failure === null
-        ? null
-        : <span class="why">✕ {failure === label ? "failed" : failure}</span>}
+      <span class="soft">{what}</span> {name === null ? "" : <b>{name}</b>}{" "}
+      {words === null || words === failure ? "" : words}
+      {failure === null ? null : <span class="why">✕ {failure}</span>}
     </span>
   );
+}
+
+function Cost({ call }: Pick<Row, "call">) {
+  if (call?.unpriced === true) {
+    return <abbr class="cost" title="No price on the rate card">no price</abbr>;
+  }
+  const isNothing = call === null || (call.lines.length === 0 && call.cost === 0n);
+  return <span class="cost">{isNothing ? "" : <Money of={call.cost} />}</span>;
 }
 
 function Bar({ face: { event, latencyMs, colour }, span }: Pick<Row, "face" | "span">) {
@@ -85,7 +87,12 @@ function Bar({ face: { event, latencyMs, colour }, span }: Pick<Row, "face" | "s
   const width = Math.max(BAR.least, Math.round((latencyMs ?? 0) * scale));
   const x = Math.min(BAR.length - width, Math.round((event.ts - span.startMs) * scale));
   return (
-    <svg class="bar" viewBox={`0 0 ${BAR.length} 10`} preserveAspectRatio="none" aria-hidden="true">
+    <svg
+      class="lane"
+      viewBox={`0 0 ${BAR.length} 10`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
       <rect class={colour} x={Math.max(0, x)} y="0" width={width} height="10" />
     </svg>
   );

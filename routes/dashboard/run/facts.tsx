@@ -2,10 +2,11 @@
 import type { Child } from "hono/jsx";
 import { formatInstant } from "../../../domain/time.ts";
 import { Ago, Money, Status } from "../parts/basics.tsx";
-import { compactText, countText, durationText } from "../parts/format.ts";
+import { compactText, durationText } from "../parts/format.ts";
 import type { ShownRun } from "./load.ts";
 import { Flags } from "./flags.tsx";
 import { agentPath, runPath, runsPath } from "./paths.ts";
+import { countedText } from "./words.ts";
 
 /** The figures that say how a run went. */
 export function Glance({ shown }: { readonly shown: ShownRun }) {
@@ -85,7 +86,7 @@ function CostTile({ shown: { run, family, isStated } }: { readonly shown: ShownR
         <small class="warned">
           ⚠{" "}
           <a href="#cost">
-            {countText(unpriced)} {unpriced === 1 ? "call" : "calls"} without a price
+            {countedText(unpriced, "call")} without a price
           </a>
         </small>
       )}
@@ -96,12 +97,12 @@ function CostTile({ shown: { run, family, isStated } }: { readonly shown: ShownR
 function UseTile({ shown: { run: { usage } } }: { readonly shown: ShownRun }) {
   const { llmCalls, toolCalls, logs, events, errors } = usage;
   const other = events - llmCalls - toolCalls - logs;
-  const counts = [
-    counted(llmCalls, "model call"),
-    counted(toolCalls, "tool call"),
-    counted(logs, "log"),
-    counted(other, "other event"),
-  ].filter((text) => text !== null);
+  const counts = ([
+    [llmCalls, "model call"],
+    [toolCalls, "tool call"],
+    [logs, "log"],
+    [other, "other event"],
+  ] as const).flatMap(([count, what]) => count === 0 ? [] : [countedText(count, what)]);
   const cached = usage.cachedInputTokens;
   return (
     <Tile title="Tokens">
@@ -112,13 +113,9 @@ function UseTile({ shown: { run: { usage } } }: { readonly shown: ShownRun }) {
         {cached > 0n ? `${compactText(cached)} of the input read from caches; ` : ""}
         {counts.length === 0 ? "no events" : counts.join(", ")}
       </small>
-      {errors === 0 ? null : <small class="failed">✕ {counted(errors, "event")} failed</small>}
+      {errors === 0 ? null : <small class="failed">✕ {countedText(errors, "event")} failed</small>}
     </Tile>
   );
-}
-
-function counted(count: number, what: string): string | null {
-  return count === 0 ? null : `${countText(count)} ${what}${count === 1 ? "" : "s"}`;
 }
 
 /** What a run is, by its labels, instants and oddities. */
@@ -127,7 +124,7 @@ export function Labels({ shown }: { readonly shown: ShownRun }) {
   const { agent, customerId, feature, parentRunId } = run;
   return (
     <>
-      <dl class="facts">
+      <dl class="labels">
         <Fact name="Agent">{agent === null ? null : <a href={agentPath(agent)}>{agent}</a>}</Fact>
         <Fact name="Customer">
           {customerId === null
@@ -158,7 +155,7 @@ function More({ shown }: { readonly shown: ShownRun }) {
   return (
     <details id="more-facts" class="more-facts">
       <summary>Exact instants{run.trace === null ? "" : " and trace"}</summary>
-      <dl class="facts">
+      <dl class="labels">
         <Instant name="Started" at={run.startedAt} />
         <Instant name="Ended" at={run.finishedAt} />
         <Instant name="First arrived" at={run.receivedAt} />

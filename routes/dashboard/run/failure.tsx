@@ -5,7 +5,7 @@ import { Notice } from "../parts/basics.tsx";
 import { durationText } from "../parts/format.ts";
 import { type EventFace, faceOf, lineOf, reasonIn } from "./event_face.ts";
 import type { ShownRun } from "./load.ts";
-import { offsetText } from "./offset.ts";
+import { offsetText } from "./words.ts";
 import { eventsPath } from "./paths.ts";
 
 /** Failing events that are named. */
@@ -50,7 +50,13 @@ function LastEvents({ found, shown }: { readonly found: Found[]; readonly shown:
   const isTheirs = found.some(({ face }) => face.failure !== null);
   return (
     <>
-      <p>{isTheirs ? "What failed last:" : "No event reports a failure; the last one:"}</p>
+      <p>
+        {isTheirs
+          ? "What failed last:"
+          : shown.run.usage.errors > 0
+          ? "What failed of its events was long before the last one:"
+          : "No event reports a failure; the last one:"}
+      </p>
       <ul>
         {found.map(({ face, from }) => (
           <li>
@@ -58,7 +64,8 @@ function LastEvents({ found, shown }: { readonly found: Found[]; readonly shown:
               {startOf(shown) === null
                 ? null
                 : `${offsetText(face.event.ts, startOf(shown) ?? 0)} `}
-              {face.what} {face.label === null || face.label === face.failure ? "" : face.label}
+              {face.what} {face.name ?? ""}
+              {face.words === null || face.failure !== null ? "" : ` ${face.words}`}
             </a>
             {face.failure === null ? null : `: ${face.failure}`}
           </li>

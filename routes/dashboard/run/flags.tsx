@@ -52,9 +52,12 @@ function odd({ run, traits }: ShownRun): Flag[] {
     flags.push(["Ends before it starts:", "by the client's clock, so its duration counts as 0."]);
   }
   if (run.clockSkewMs !== null) {
-    const way = run.clockSkewMs > 0 ? "ahead of" : "behind";
     const by = durationText(Math.abs(run.clockSkewMs));
-    flags.push(["Clock:", `the client's is ${by} ${way} the server's, or it sent this late.`]);
+    flags.push(
+      run.clockSkewMs < 0
+        ? ["Sent late:", `it arrived ${by} after it says it was, or the client's clock is behind.`]
+        : ["Clock ahead:", `it says ${by} later than it arrived, so the client's clock is wrong.`],
+    );
   }
   if (run.cost.flags.includes("cached_exceeds_input")) {
     flags.push([

@@ -1,6 +1,8 @@
 /** Everything that the page of a run shows, read in two rounds whatever the run is. */
 import { type Principal, refusalOf } from "../../../domain/credentials.ts";
 import { explainCalls, type ExplainedCall } from "../../../domain/money/explain_cost.ts";
+import { storedFacts } from "../../../domain/input/parse_events.ts";
+import { EVENTS_PER_PAGE } from "../../../domain/limits.ts";
 import type { EventPosition, PlacedEvent, RunPage } from "../../../domain/ports.ts";
 import type { RunFamily } from "../../../domain/run/family.ts";
 import type { RunId } from "../../../domain/run/ids.ts";
@@ -48,8 +50,8 @@ export interface RunEnd {
 /** Children that are shown; the record lists more. */
 export const CHILDREN_SHOWN = 25;
 
-/** Events that are read of the end of a run that went wrong. */
-const LAST_EVENTS_MAX = 400;
+/** Events that are read of the end of a run that went wrong, and when none of those failed. */
+const LAST_EVENTS = { first: 40, most: 900 } as const;
 
 /** Reads a run; null when the team has none of that id. */
 export async function loadRun(
@@ -101,15 +103,24 @@ async function readRelatives(
 
 /** The last events of a run that went wrong: they are where the reason is. */
 async function readEnd(
-  { runs }: AppDeps,
+  deps: AppDeps,
   { team }: Principal,
-  { id, status }: RunRecord,
+  { id, status, usage }: RunRecord,
   page: RunPage,
   after: EventPosition | null,
 ): Promise<RunEnd> {
   if (status !== "failed" && status !== "timeout") return { after: null, events: [] };
   if (after === null && page.next === null) return { after, events: page.events };
-  const place = placeNearEnd(page);
-  const end = await runs.read(team, id, place, LAST_EVENTS_MAX);
-  return { after: place, events: end?.events ?? [] };
+  const read = async (count: number): Promise<RunEnd> => {
+    const place = placeNearEnd(page, count);
+    const end = await deps.runs.read(team, id, place, EVENTS_PER_PAGE.max);
+    return { after: place, events: end?.events ?? [] };
+  };
+  const end = await read(LAST_EVENTS.first);
+  const isThere = usage.errors === 0 || end.after === null || end.events.some(isFailing);
+  return isThere ? end : await read(LAST_EVENTS.most);
+}
+
+function isFailing({ type, data }: PlacedEvent): boolean {
+  return storedFacts(type, data).error;
 }

@@ -39,7 +39,7 @@ export function agentPath(slug: string): string {
 
 /** Where a price for a model is put on the rate card. */
 export function pricePath(model: string, provider: string | null): string {
-  return `${DASHBOARD}/rate-card${queryText([["model", model], ["provider", provider]])}`;
+  return `${DASHBOARD}/rate-card/new${queryText([["model", model], ["provider", provider]])}`;
 }
 
 function cursorOf(after: EventPosition | null): string | null {

@@ -11,7 +11,7 @@ import type { ShownRun } from "./load.ts";
 const STATES: Readonly<Record<StageState, readonly [sign: string, meaning: string]>> = {
   pending: ["…", "waiting"],
   done: ["✓", "done"],
-  skipped: ["–", "skipped: nothing is set up for it"],
+  skipped: ["–", "skipped"],
   retrying: ["↻", "failed, is tried again"],
   dead: ["✕", "given up"],
 };
@@ -19,6 +19,7 @@ const STATES: Readonly<Record<StageState, readonly [sign: string, meaning: strin
 /** Shows the stages; while a run is open there are none. */
 export function Stages({ shown: { run, nowMs } }: { readonly shown: ShownRun }) {
   if (run.processing.length === 0) return null;
+  const isSkipped = run.processing.some(({ state }) => state === "skipped");
   const isDead = run.processing.some(({ state }) => state === "dead");
   return (
     <section id="processing">
@@ -39,6 +40,7 @@ export function Stages({ shown: { run, nowMs } }: { readonly shown: ShownRun }) 
           </tbody>
         </table>
       </Wide>
+      {isSkipped ? <p class="soft">What is skipped has nothing set up for it.</p> : null}
       {isDead
         ? (
           <p>

@@ -71,7 +71,7 @@ export function MetadataTable({ shown: { run } }: { readonly shown: ShownRun }) 
   return (
     <section id="metadata">
       <h2>Metadata</h2>
-      <dl class="facts">
+      <dl class="labels">
         {run.metadata.map(([key, value]) => (
           <div>
             <dt>{key}</dt>
@@ -118,7 +118,7 @@ function ByModel({ lines }: { readonly lines: readonly ModelCost[] }) {
           {lines.map((line) => (
             <tr>
               <th scope="row">
-                {line.model ?? "of no model"}
+                {line.model ?? "(no model, or no tokens counted)"}
                 {line.provider === null ? null : <span class="soft">{` ${line.provider}`}</span>}
               </th>
               <td class="number">{countText(line.calls)}</td>

@@ -85,7 +85,11 @@ function RunPage({ shown, asked }: Page) {
       <div id="facts" {...following(shown, asked)}>
         <Failure shown={shown} />
         <Glance shown={shown} />
-        {shown.run.goal === null ? null : <p class="goal">{shown.run.goal}</p>}
+        {shown.run.goal === null ? null : (
+          <p class="goal" tabindex={0}>
+            <span class="soft">Goal:</span> {shown.run.goal}
+          </p>
+        )}
         <Labels shown={shown} />
         <Contents shown={shown} />
       </div>

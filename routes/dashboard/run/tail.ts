@@ -2,16 +2,16 @@
 import type { EventPosition } from "../../../domain/ports.ts";
 import type { StoredRun } from "../../../domain/run/record.ts";
 
-/** Events that the end of a run should have at least, to say how it came to it. */
-const EVENTS_WANTED = 40;
-
 /**
- * A place near the end of a run's events, so that about 40 of them are behind it; null where that would be
- * all of them. It follows from where batches lie in time: none is read.
+ * A place near the end of a run's events, so that about so many of them are behind it; null where that
+ * would be all of them. It follows from where batches lie in time: none is read.
  */
-export function placeNearEnd({ batches, totals }: Pick<StoredRun, "batches" | "totals">) {
+export function placeNearEnd(
+  { batches, totals }: Pick<StoredRun, "batches" | "totals">,
+  events: number,
+): EventPosition | null {
   const perBatch = Math.max(1, totals.events / Math.max(1, batches.length));
-  const wanted = Math.ceil(EVENTS_WANTED / perBatch);
+  const wanted = Math.ceil(events / perBatch);
   if (wanted >= batches.length) return null;
   const starts = batches.map(({ tsMin }) => tsMin).sort((a, b) => b - a);
   return before(starts[wanted - 1] ?? 0);

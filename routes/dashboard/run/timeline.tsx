@@ -1,26 +1,29 @@
 /** The timeline: a page of a run's events as a waterfall, and the way to the next. */
 import { dayOf, formatInstant } from "../../../domain/time.ts";
 import { cursorText } from "../../run_json.ts";
-import { countText, durationText } from "../parts/format.ts";
+import { durationText } from "../parts/format.ts";
 import { type EventFace, faceOf } from "./event_face.ts";
 import { EventRow, type Span } from "./event_row.tsx";
 import type { ShownRun } from "./load.ts";
-import { offsetText } from "./offset.ts";
+import { countedText, offsetText } from "./words.ts";
 import { eventsPath, pagePath, rawPath } from "./paths.ts";
 import { placeNearEnd } from "./tail.ts";
+
+/** Events that the way to the last ones leads to, more or less. */
+const EVENTS_AT_END = 40;
 
 /** Shows the timeline. */
 export function Timeline(
   { shown, opened }: { readonly shown: ShownRun; readonly opened: string | null },
 ) {
   const { run, page, after } = shown;
-  const end = page.next === null ? null : placeNearEnd(page);
+  const end = page.next === null ? null : placeNearEnd(page, EVENTS_AT_END);
   return (
     <section id="timeline" aria-labelledby="timeline-title">
       <h2 id="timeline-title">Timeline</h2>
       {after === null && end === null ? null : (
         <p class="jumps">
-          {countText(run.usage.events)} events.{" "}
+          {countedText(run.usage.events, "event")}.{" "}
           {after === null ? null : <a href={eventsPath(run.id, null)}>To the first</a>}{" "}
           {end === null ? null : <a href={eventsPath(run.id, end)}>To the last</a>}
         </p>
@@ -80,10 +83,9 @@ function Axis({ span, count }: { readonly span: Span; readonly count: number }) 
   const { startMs, lengthMs, runStart } = span;
   const from = formatInstant(startMs);
   return (
-    <div class="axis">
+    <div class="time-axis">
       <p class="soft">
-        {countText(count)} {count === 1 ? "event" : "events"} within {durationText(lengthMs)}, from
-        {" "}
+        {countedText(count, "event")} within {durationText(lengthMs)}, from{" "}
         <time datetime={from}>
           {dayOf(startMs)} {from.slice(11, 19)} UTC
         </time>
@@ -122,8 +124,8 @@ function NoEvents({ shown: { run } }: { readonly shown: ShownRun }) {
   if (run.usage.events > 0) {
     return (
       <p>
-        Its {countText(run.usage.events)}{" "}
-        events are no longer kept: the plan keeps payloads for a while. What they came to is above.
+        Its {countedText(run.usage.events, "event")}{" "}
+        went by age: the plan keeps payloads for a while. What they came to is above.
       </p>
     );
   }

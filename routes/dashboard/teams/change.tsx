@@ -7,6 +7,7 @@ import type { AppDeps, Handle, RequestContext } from "../../context.ts";
 import { NO_SUCH_TEAM } from "../../teams.ts";
 import { seeOther } from "../frame/reply.tsx";
 import { showSecret } from "../keys/secret.tsx";
+import { SAVED } from "../parts/done.tsx";
 import { bodyOf } from "../parts/form_fields.tsx";
 import { changeFields, typedIn } from "./change_form.tsx";
 import { answerTeam } from "./one.tsx";
@@ -24,7 +25,7 @@ export function changeTeam({ teams, environment }: AppDeps): Handle {
     if (!change.ok) return fail(c, change.problem);
     const changed = await teams.change(team.id, change.value);
     if (changed === null) return fail(c, NO_SUCH_TEAM);
-    return changed.ok ? seeOther(teamPath(team.id)) : fail(c, changed.problem);
+    return changed.ok ? seeOther(teamPath(team.id) + SAVED) : fail(c, changed.problem);
   };
 }
 

@@ -17,9 +17,9 @@ const RATES = ["sustained", "burst"] as const;
 const LIMITS = [
   ["events_per_month", "Events a month"],
   ["agents_max", "Agents"],
-  ["metadata_keys_max", "Metadata keys a run"],
-  ["payload_days", "Days that events and outputs are kept"],
-  ["record_days", "Days that records are kept"],
+  ["metadata_keys_max", "Metadata keys"],
+  ["payload_days", "Days events are kept"],
+  ["record_days", "Days records are kept"],
 ] as const;
 const NAMES = [...TEXTS, ...RATES, ...LIMITS.map(([name]) => name)];
 
@@ -98,13 +98,17 @@ function OwnNumbers({ typed }: Pick<Form, "typed">) {
     <>
       <fieldset>
         <legend>Requests a second in place of the plan's</legend>
-        <NumberField name="sustained" label="For ever" typed={typed} />
-        <NumberField name="burst" label="At once" typed={typed} />
+        <div class="fields">
+          <NumberField name="sustained" label="On end" typed={typed} />
+          <NumberField name="burst" label="At once" typed={typed} />
+        </div>
         <small>Both, or neither for the plan's.</small>
       </fieldset>
       <fieldset>
         <legend>Limits of the plan “{TIER_OF_OWN_LIMITS}”</legend>
-        {LIMITS.map(([name, label]) => <NumberField name={name} label={label} typed={typed} />)}
+        <div class="fields">
+          {LIMITS.map(([name, label]) => <NumberField name={name} label={label} typed={typed} />)}
+        </div>
         <small>Empty is without limit. Other plans have limits of their own.</small>
       </fieldset>
     </>

@@ -2,6 +2,7 @@
 import type { Child } from "hono/jsx";
 import type { Team } from "../../../domain/credentials.ts";
 import { CONTROL_RATE_FACTOR } from "../../../domain/limits.ts";
+import type { Rate } from "../../../domain/plan/token_bucket.ts";
 import { planOf } from "../../../domain/plan/tiers.ts";
 import { Ago } from "../parts/basics.tsx";
 import { countText } from "../parts/format.ts";
@@ -57,12 +58,12 @@ export function PlanFacts({ team }: { readonly team: Team }) {
       <h2>What the plan includes</h2>
       <dl class="facts">
         <dt>Events a month</dt>
-        <dd>{limitText(plan.eventsPerMonth)}; beyond them nothing is refused</dd>
-        <dt>Requests a second</dt>
         <dd>
-          {limitText(rate.sustained)} for ever, {limitText(rate.burst)} at once; reading{" "}
-          {CONTROL_RATE_FACTOR} times that
+          {limitText(plan.eventsPerMonth)}
+          {plan.eventsPerMonth === Infinity ? null : "; beyond them nothing is refused"}
         </dd>
+        <dt>Requests a second</dt>
+        <dd>{rateText(rate)}</dd>
         <dt>Agents</dt>
         <dd>{limitText(plan.agentsMax)}, archived ones not counted</dd>
         <dt>Metadata keys a run</dt>
@@ -70,13 +71,22 @@ export function PlanFacts({ team }: { readonly team: Team }) {
         <dt>Events, outputs kept</dt>
         <dd>{daysText(plan.payloadDays)}</dd>
         <dt>Records kept</dt>
-        <dd>{daysText(plan.recordDays)}; sums by day stay</dd>
+        <dd>
+          {daysText(plan.recordDays)}
+          {plan.recordDays === Infinity ? null : "; sums by day stay"}
+        </dd>
       </dl>
       {isOwn
         ? <p class="soft">Some of this is agreed for this team in place of the plan's.</p>
         : null}
     </>
   );
+}
+
+function rateText({ sustained, burst }: Rate): string {
+  if (sustained === Infinity) return limitText(sustained);
+  return `${countText(sustained)} on end, ${countText(burst)} at once; ` +
+    `${CONTROL_RATE_FACTOR} times that for what is not ingest`;
 }
 
 function limitText(limit: number): string {

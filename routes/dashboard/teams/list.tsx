@@ -50,7 +50,7 @@ interface Listed {
 function TeamTable({ page: { teams }, now }: Listed) {
   return (
     <Wide label="Teams">
-      <table>
+      <table class="roomy">
         <thead>
           <tr>
             <th scope="col">Name</th>

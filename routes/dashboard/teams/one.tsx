@@ -5,6 +5,7 @@ import { fail } from "../../answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../context.ts";
 import { NO_SUCH_TEAM } from "../../teams.ts";
 import { showPage } from "../frame/reply.tsx";
+import { Done } from "../parts/done.tsx";
 import { PlanFacts, TeamFacts } from "./facts.tsx";
 import { ChangeForm, type Typed, typedOf } from "./change_form.tsx";
 import { TeamKeyForm, type TypedKey } from "./key_form.tsx";
@@ -49,6 +50,7 @@ export function answerTeam(
     status: problem === null ? 200 : ERRORS[problem.code].status,
     body: (
       <>
+        <Done c={c} />
         <TeamFacts team={team} now={now} />
         {confirm === does ? <ServeForm team={team} does={does} /> : (
           <p>

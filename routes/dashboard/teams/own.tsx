@@ -2,23 +2,23 @@
 import type { AppDeps, Handle } from "../../context.ts";
 import { DASHBOARD } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
+import { keyPath, mayAdmin } from "../keys/paths.ts";
 import { PlanFacts, TeamFacts } from "./facts.tsx";
 
 /** Shows the team of who signed in. */
 export function showOwnTeam({ environment, region }: AppDeps): Handle {
   return (c) => {
     const { team, credentialId } = c.get("principal");
+    const id = <code>{credentialId}</code>;
     return showPage(c, {
-      title: team.name,
+      title: `Team ${team.name}`,
       body: (
         <>
           <TeamFacts team={team} now={environment.now()}>
             <dt>Region</dt>
             <dd>{region}</dd>
-            <dt>You are here by</dt>
-            <dd>
-              key <code>{credentialId}</code>
-            </dd>
+            <dt>Your key</dt>
+            <dd>{mayAdmin(c.get("principal")) ? <a href={keyPath(credentialId)}>{id}</a> : id}</dd>
           </TeamFacts>
           <PlanFacts team={team} />
           <p>

@@ -35,7 +35,7 @@ export function MonthBar({ of, isNow }: { readonly of: UsageView; readonly isNow
           );
         })}
       </svg>
-      <p class="legend">
+      <p class="below-chart">
         <Swatch of={`quota ${state}`} /> used {isNow
           ? (
             <>

@@ -51,7 +51,7 @@ export function MonthsTable({ of }: { readonly of: UsageView }) {
                     </>
                   )
                   : null}
-                <th scope="col" class="bar" aria-label="Events as a bar" />
+                <th scope="col" class="compared">Compared</th>
               </tr>
             </thead>
             <tbody>
@@ -101,7 +101,7 @@ function MonthRow({ of: { month, used, state }, included, most, isShown }: Row) 
           </td>
         </>
       )}
-      <td class="bar">
+      <td class="compared">
         <svg class="columns" width="100%" height="14" aria-hidden="true">
           <rect class={`quota ${state}`} width={percent(100 * used / most)} height="14" />
         </svg>

@@ -25,7 +25,7 @@ export function PlanFacts({ team }: { readonly team: Team }) {
   return (
     <section>
       <h2>The plan</h2>
-      <table class="facts">
+      <table class="plan">
         <tbody>
           {facts.map(([name, value]) => (
             <tr>

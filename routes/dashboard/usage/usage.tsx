@@ -26,7 +26,7 @@ export function showUsage({ usage, environment }: AppDeps): Handle {
     const body = (
       <>
         <MonthFacts of={view} isNow={isNow} nowMs={nowMs} />
-        <Notices of={view.notices} nowMs={nowMs} />
+        <Notices of={view} nowMs={nowMs} />
         <MonthsTable of={view} />
         <PlanFacts team={team} />
       </>
@@ -47,7 +47,7 @@ function MonthFacts({ of, isNow, nowMs }: Month) {
   const isLimited = included !== Infinity;
   return (
     <section aria-label="The month">
-      <p class="headline">
+      <p class="month-use">
         <b>{countText(used)}</b> {isLimited
           ? `of ${countText(included)} events: ${percentText(used, included)}`
           : "events; the plan has no limit"}
@@ -101,29 +101,34 @@ const NOTICE_WORDS: Readonly<Record<NoticeState, string>> = {
   dead: "not sent: the mail server did not take it",
 };
 
-function Notices(
-  { of, nowMs }: { readonly of: readonly QuotaNotice[]; readonly nowMs: number },
-) {
+function Notices({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number }) {
+  const { notices, included } = of;
   const percents = NOTICE_PERCENTS.map((percent) => `${percent}%`).join(" and ");
+  if (notices.length === 0 && included === Infinity) return null;
   return (
     <section>
       <h2>Notices</h2>
-      {of.length === 0
+      {notices.length === 0
         ? <p>None in this month. The owner of the team is told at {percents} of the plan.</p>
-        : (
-          <ul>
-            {of.map(({ percent, state, sentAt }) => (
-              <li>
-                {percent}% reached: {NOTICE_WORDS[state]}
-                {sentAt === null ? null : (
-                  <>
-                    , <Ago at={sentAt} now={nowMs} />
-                  </>
-                )}
-              </li>
-            ))}
-          </ul>
-        )}
+        : <ul>{notices.map((notice) => <Told of={notice} nowMs={nowMs} />)}</ul>}
     </section>
+  );
+}
+
+function Told(
+  { of: { percent, state, sentAt }, nowMs }: {
+    readonly of: QuotaNotice;
+    readonly nowMs: number;
+  },
+) {
+  return (
+    <li>
+      {percent}% reached: {NOTICE_WORDS[state]}
+      {sentAt === null ? null : (
+        <>
+          , <Ago at={sentAt} now={nowMs} />
+        </>
+      )}
+    </li>
   );
 }

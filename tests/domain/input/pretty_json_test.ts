@@ -1,0 +1,59 @@
+/** JSON laid out for people: what was sent, with white space between it. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { type RawJson, rawOf } from "../../../domain/input/json.ts";
+import { beginning, prettyJson } from "../../../domain/input/pretty_json.ts";
+
+const pretty = (text: string) => prettyJson(text as RawJson, 1_000_000).text;
+
+Deno.test("numbers, escapes and the order of keys are as they were sent", () => {
+  const sent = '{"b":12345678901234567890,"1":1.0,"0":1e400,"a":"\\u00e9\\n","a":-0.10}';
+  assertEquals(
+    pretty(sent),
+    [
+      "{",
+      '  "b": 12345678901234567890,',
+      '  "1": 1.0,',
+      '  "0": 1e400,',
+      '  "a": "\\u00e9\\n",',
+      '  "a": -0.10',
+      "}",
+    ].join("\n"),
+  );
+});
+
+Deno.test("white space of the sender gives way, but for that within texts", () => {
+  assertEquals(
+    pretty(' { "a" :\n[ 1 ,{ } , [ ] , " x : , [ " ]\t} '),
+    [
+      "{",
+      '  "a": [',
+      "    1,",
+      "    {},",
+      "    [],",
+      '    " x : , [ "',
+      "  ]",
+      "}",
+    ].join("\n"),
+  );
+});
+
+Deno.test("any value is laid out as JSON.stringify would, token by token", () => {
+  fc.assert(fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+    assertEquals(pretty(JSON.stringify(value)), JSON.stringify(value, null, 2));
+  }));
+});
+
+Deno.test("the beginning alone is written of what is long", () => {
+  const list = rawOf(Array.from({ length: 100_000 }, (_, i) => i));
+  const { text, isCut } = prettyJson(list, 100);
+  assertEquals([text.length, isCut], [100, true]);
+  assert(text.startsWith("[\n  0,\n  1,\n"));
+  assertEquals(prettyJson(rawOf({ a: 1 }), 12), { text: '{\n  "a": 1\n}', isCut: false });
+  assertEquals(prettyJson(rawOf("x".repeat(50)), 10).text, `"${"x".repeat(9)}`);
+});
+
+Deno.test("a cut leaves no half of a pair", () => {
+  assertEquals(beginning("ab\u{1F600}c", 3), { text: "ab", isCut: true });
+  assertEquals(beginning("ab\u{1F600}", 4), { text: "ab\u{1F600}", isCut: false });
+});
