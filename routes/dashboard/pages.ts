@@ -15,11 +15,11 @@ import { showAgent } from "./agents/agent.tsx";
 import { changeAgent } from "./agents/form.tsx";
 import { showAgents } from "./agents/list.tsx";
 import { AGENTS } from "./agents/paths.ts";
-import { makeKey, revokeKey, rotateKey } from "./keys/change.tsx";
+import { backToKey, makeKey, revokeKey, rotateKey } from "./keys/change.tsx";
 import { showNewKey } from "./keys/form.tsx";
 import { showKeys } from "./keys/list.tsx";
 import { KEYS } from "./keys/paths.ts";
-import { changeTeam, makeTeamKey, serveTeam } from "./teams/change.tsx";
+import { backToTeam, changeTeam, makeTeamKey, serveTeam } from "./teams/change.tsx";
 import { makeTeam, showNewTeam } from "./teams/create.tsx";
 import { showTeams } from "./teams/list.tsx";
 import { showTeam } from "./teams/one.tsx";
@@ -62,6 +62,7 @@ export function pageTable(deps: AppDeps, { waiting, exported }: Shared): Route[]
     page("POST", KEYS, key("admin"), makeKey(deps)),
     page("GET", `${KEYS}/new`, key("admin"), showNewKey),
     page("POST", `${KEYS}/:id/rotate`, key("admin"), rotateKey(deps)),
+    page("GET", `${KEYS}/:id/rotate`, key("admin"), backToKey),
     page("POST", `${KEYS}/:id/revoke`, key("admin"), revokeKey(deps)),
     page("GET", TEAM, key("read"), showOwnTeam(deps)),
     page("GET", `${DASHBOARD}/audit`, keyOrOperator("admin"), showAudit(deps)),
@@ -73,6 +74,7 @@ export function pageTable(deps: AppDeps, { waiting, exported }: Shared): Route[]
     page("POST", `${TEAMS}/:id/suspend`, OPERATOR_ONLY, serveTeam(deps, true)),
     page("POST", `${TEAMS}/:id/resume`, OPERATOR_ONLY, serveTeam(deps, false)),
     page("POST", `${TEAMS}/:id/keys`, OPERATOR_ONLY, makeTeamKey(deps)),
+    page("GET", `${TEAMS}/:id/keys`, OPERATOR_ONLY, backToTeam),
     page("GET", `${RUNS}`, key("read"), showRuns(deps, waiting)),
     page("GET", `${RUNS}.csv`, key("read"), exported("csv")),
     page("GET", `${RUNS}.ndjson`, key("read"), exported("ndjson")),
