@@ -97,7 +97,7 @@ function ModelRow(
       <td class="number">{countText(calls)}</td>
       <td class="number" title={countText(inputTokens)}>{compactText(inputTokens)}</td>
       <td class="number" title={countText(outputTokens)}>{compactText(outputTokens)}</td>
-      <td class="estimate">
+      <td class="words">
         {estimate === null ? "no similar model" : (
           <>
             about <Money of={estimate.cost} />, as {modelKey(estimate.row)}
