@@ -66,14 +66,14 @@ const SOURCES = [["", "all rows"], ["own", "own rows"], ["default", "default row
 
 function Search({ sent }: { readonly sent: Sent }) {
   return (
-    <form method="get" action={RATE_CARD} class="filters" role="search">
+    <form method="get" action={RATE_CARD} class="filters" aria-label="Search">
       <label>
         Model has
-        <input type="search" name="model" value={sent.get("model") ?? ""} />
+        <input type="text" name="model" value={sent.get("model") ?? ""} />
       </label>
       <label>
         Provider
-        <input type="search" name="provider" value={sent.get("provider") ?? ""} />
+        <input type="text" name="provider" value={sent.get("provider") ?? ""} />
       </label>
       <label>
         Rows

@@ -31,11 +31,11 @@ export function RateTable(
           <tr>
             <th scope="col">Model</th>
             <th scope="col">Provider</th>
-            <th scope="col">In force</th>
             <th scope="col" class="number">Input $/M</th>
             <th scope="col" class="number">Output $/M</th>
             <th scope="col" class="number">Cached $/M</th>
             <th scope="col" class="number">Cache write $/M</th>
+            <th scope="col">In force</th>
             <th scope="col">{lastName}</th>
           </tr>
         </thead>
@@ -46,10 +46,10 @@ export function RateTable(
                 {row.model}
                 <Tiers row={row} />
               </th>
-              <td>{row.provider ?? "any"}</td>
-              <td>{row.from === null ? "always" : `from ${typedInstant(row.from)}`}</td>
+              <td class="words">{row.provider ?? "any"}</td>
               <RateCells rates={row.rates} />
-              <td>{last}</td>
+              <td>{row.from === null ? "always" : `from ${typedInstant(row.from)}`}</td>
+              <td class="words">{last}</td>
             </tr>
           ))}
         </tbody>

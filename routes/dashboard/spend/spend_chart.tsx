@@ -45,7 +45,7 @@ export function SpendChart(
   const what = groupBy === "day" ? "" : `, by ${groupBy}`;
   return (
     <figure class="spend">
-      <Wide label="Cost by day">
+      <Wide label="Chart of the cost">
         <svg
           class="chart"
           viewBox={`0 ${-above} ${SIZE.width} ${height}`}

@@ -31,7 +31,7 @@ export function UnpricedBanner({ unpriced, query, mayPrice }: Banner) {
         {all === 1 ? "1 model has no price" : `${countText(all)} models have no price`}
       </h2>
       <p>
-        Their calls {daySpan(query.from, query.to)}{" "}
+        {all === 1 ? "Its" : "Their"} calls {daySpan(query.from, query.to)}{" "}
         cost $0 here, so the bill is too low{estimateTotal === 0n ? "" : ", by about "}
         {estimateTotal === 0n ? null : <Money of={estimateTotal} />}
         . {mayPrice ? "Add a price, look at what it changes, then price the calls anew." : (
@@ -97,7 +97,7 @@ function ModelRow(
       <td class="number">{countText(calls)}</td>
       <td class="number" title={countText(inputTokens)}>{compactText(inputTokens)}</td>
       <td class="number" title={countText(outputTokens)}>{compactText(outputTokens)}</td>
-      <td>
+      <td class="words">
         {estimate === null ? "no similar model" : (
           <>
             about <Money of={estimate.cost} />, as {modelKey(estimate.row)}
