@@ -2,16 +2,17 @@
 import type { RequestContext } from "../../context.ts";
 import { Notice } from "./basics.tsx";
 
-/** Behind the path of a page that is to say that a form was saved. */
-export const SAVED = "?done=saved";
+/** Behind the path of a page that is to say that a form was saved, or that something is deleted. */
+export const SAVED = "?done=saved", DELETED = "?done=deleted";
+
+const TOLD = new Map([["saved", "Saved."], ["deleted", "Deleted."]]);
 
 /** Says so; a query cannot make it say anything else. */
 export function Done({ c }: { readonly c: RequestContext }) {
-  return c.req.query("done") === "saved"
-    ? (
-      <Notice kind="good">
-        <p>Saved.</p>
-      </Notice>
-    )
-    : null;
+  const told = TOLD.get(c.req.query("done") ?? "");
+  return told === undefined ? null : (
+    <Notice kind="good">
+      <p>{told}</p>
+    </Notice>
+  );
 }

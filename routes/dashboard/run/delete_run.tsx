@@ -5,6 +5,7 @@ import type { AppDeps, Handle } from "../../context.ts";
 import { deleteNamedRun } from "../../deletions.ts";
 import { seeOther } from "../frame/reply.tsx";
 import { Notice } from "../parts/basics.tsx";
+import { DELETED } from "../parts/done.tsx";
 import type { ShownRun } from "./load.ts";
 import { tellNoRun } from "./no_run.tsx";
 import { runPath, RUNS } from "./paths.ts";
@@ -15,7 +16,7 @@ export function sendDeletion(deps: AppDeps): Handle {
   return async (c) => {
     c.set("tell", tellNoRun);
     const deleted = await deleteNamedRun(deps, c);
-    return deleted.ok ? seeOther(`${RUNS}?done=deleted`) : fail(c, deleted.problem);
+    return deleted.ok ? seeOther(RUNS + DELETED) : fail(c, deleted.problem);
   };
 }
 

@@ -5,6 +5,7 @@ import type { AppDeps, Handle, RequestContext } from "../../context.ts";
 import { queryOf } from "../../query.ts";
 import { getRun, NO_SUCH_RUN, parseEventsPage } from "../../runs.ts";
 import { showPage } from "../frame/reply.tsx";
+import { originOf } from "../parts/address.ts";
 import { Copyable } from "../parts/basics.tsx";
 import { ConfirmDeletion, OfferDeletion } from "./delete_run.tsx";
 import { Glance, Labels } from "./facts.tsx";
@@ -26,7 +27,7 @@ interface Asked {
   readonly event: string | null;
   /** Whether deleting is to be confirmed. */
   readonly confirms: boolean;
-  /** Where the service is, as this request says. */
+  /** Where the service is, as the browser sees it. */
   readonly origin: string;
 }
 
@@ -69,7 +70,7 @@ function askedOf(c: RequestContext, { isAdmin }: ShownRun): Asked {
   return {
     event: event ?? null,
     confirms: confirm === "delete" && isAdmin,
-    origin: new URL(c.req.url).origin,
+    origin: originOf(c),
   };
 }
 

@@ -26,6 +26,7 @@ Deno.test("deleting is asked for once more, and then done in the name of the key
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 200);
   const done = await reader.send(`${PAGE}/delete`);
   assertEquals([done.status, done.headers.get("location")], [303, "/dashboard/runs?done=deleted"]);
+  assertMatch(textOf((await reader.get("/dashboard/runs?done=deleted")).text), /Runs .*Deleted\./);
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 404);
   const { entries } = (await h.get("/v1/audit")).json;
   const { keys } = (await h.get("/v1/keys")).json;
