@@ -9,9 +9,10 @@ import type { AppDeps, Handle, RequestContext } from "../../context.ts";
 import type { Waiting } from "../../guards/waiting.ts";
 import { queryOf } from "../../query.ts";
 import { parseRunsCursor, runsCursorText } from "../../run_list.ts";
-import { showPage } from "../frame/reply.tsx";
 import { originOf } from "../parts/address.ts";
+import { showPage } from "../frame/reply.tsx";
 import { Ago, NextPage, Wide } from "../parts/basics.tsx";
+import { Done } from "../parts/done.tsx";
 import { type Asked, askedOf, Chips, FilterForm, listPath } from "./filters.tsx";
 import { Nothing } from "./nothing.tsx";
 import { RunsTable } from "./table.tsx";
@@ -87,7 +88,12 @@ async function showList(
   return showPage(c, {
     title: "Runs",
     aside: <Tools asked={asked} live={live} fresh={fresh.size} />,
-    body: <List {...found} />,
+    body: (
+      <>
+        <Done c={c} />
+        <List {...found} />
+      </>
+    ),
     ...(live ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {}),
   });
 }
