@@ -7,6 +7,9 @@
 /** What asking for rows costs, in rows: a read takes the store as long as so many more rows of one. */
 const ROWS_PER_ASKING = 25;
 
+/** Rows of the index that take as long as the summary of a run. */
+export const ROWS_PER_SUMMARY = 7;
+
 /** Counts what is read. */
 export class Budget {
   /** Rows read so far. */
@@ -26,6 +29,11 @@ export class Budget {
   spend(rows: number): void {
     this.rows += rows;
     this.#left -= rows + ROWS_PER_ASKING;
+  }
+
+  /** Counts runs that were looked at in vain. */
+  spendOnRuns(count: number): void {
+    this.#left -= count * ROWS_PER_SUMMARY;
   }
 
   /** Whether nothing more should be read. */

@@ -20,10 +20,22 @@ export interface Place {
 export interface Places {
   /** The first place behind another one; null behind the last. */
   behind(place: Place): Promise<RunPosition | null>;
+  /**
+   * Runs in a millisecond, going by what was read last; 0 where that was the last there is.
+   *
+   * @param newest from where on to count, unix milliseconds
+   */
+  rate(newest: number): number;
 }
 
 /** Rows of one read: at most what one batch of the runtime holds. */
 const ROWS_PER_READ = { min: 16, max: 500 } as const;
+
+/**
+ * Rows of which one is visited, where reading them all takes as long as asking for each: leaping over
+ * fewer saves nothing.
+ */
+const ROWS_PER_LEAP = 16;
 
 /** The order of lists: what comes first is greater. */
 export function comparePlaces(a: Place, b: Place): number {
@@ -77,6 +89,13 @@ export class IndexPlaces implements Places {
     return next ?? null;
   }
 
+  /** Runs in a millisecond, going by what was read last; 0 where that was the last there is. */
+  rate(newest: number): number {
+    const oldest = this.#rows.at(-1)?.at;
+    if (this.#isEnd || oldest === undefined) return 0;
+    return this.#rows.length / Math.max(1, newest - oldest);
+  }
+
   #skipTo(place: Place): RunPosition | undefined {
     for (; this.#at < this.#rows.length; this.#at++) {
       const row = this.#rows[this.#at] as RunPosition;
@@ -85,10 +104,10 @@ export class IndexPlaces implements Places {
     return undefined;
   }
 
-  /** Reads on, more at once where most of what was read is visited. */
+  /** Reads on, more at once where leaps are short. */
   async #read(place: Place): Promise<void> {
     if (this.#rows.length > 0) {
-      const isDense = this.#used * 2 > this.#rows.length;
+      const isDense = this.#used * ROWS_PER_LEAP > this.#rows.length;
       this.#limit = withinBounds(isDense ? this.#limit * 2 : this.#limit / 4);
     }
     const options = { limit: this.#limit, reverse: true };
@@ -123,6 +142,11 @@ export class JoinedPlaces implements Places {
       if (next === null || next === undefined) return first;
       return first === null || comparePlaces(next, first) > 0 ? next : first;
     }, null);
+  }
+
+  /** The sum of all. */
+  rate(newest: number): number {
+    return this.#members.reduce((sum, member) => sum + member.rate(newest), 0);
   }
 }
 

@@ -40,9 +40,6 @@ const RUNS_PER_READ = 50;
 /** Rows of the index that may be read for each run that a page may show. */
 const ROWS_PER_RUN = 4;
 
-/** Rows of the index that take as long as the summary of a run, which is decoded. */
-const ROWS_PER_SUMMARY = 7;
-
 /** In front of all runs. */
 const TOP: Place = { at: Number.MAX_SAFE_INTEGER, run: "" };
 
@@ -79,7 +76,8 @@ export async function readPage(
     }
     const shown = await readRows(store, team, query, some);
     rows.push(...shown);
-    if (shown.length < some.length) budget.spend((some.length - shown.length) * ROWS_PER_SUMMARY);
+    budget.spendOnRuns(some.length - shown.length);
+    if (shown.length * 2 < some.length) walk.chooseAgain();
     // Each read is of no more runs than are missing, so a full page ends with the last one.
     if (rows.length === limit) {
       const isLast = await walk.next() === null && walk.isEnd;

@@ -1,19 +1,22 @@
 /**
  * Walking along the runs that several parts of the index have in common, newest first.
  *
- * All parts have the same order, so each leaps over what the others do not have: the walk reads about as
- * much as the rarest part holds, not as much as the commonest.
+ * All parts have the same order, so each leaps over what the others do not have. A part that holds far
+ * more than the others is left out: looking at the runs found without it takes less than reading it. So
+ * the walk reads about as much as the rarest part holds, not as much as the commonest.
  *
  * @module
  */
 import type { RunPosition } from "../../domain/run/run_list.ts";
-import type { Budget } from "./budget.ts";
+import { type Budget, ROWS_PER_SUMMARY } from "./budget.ts";
 import { comparePlaces, inFrontOf, type Place, type Places } from "./places.ts";
 
 /** A walk; it ends where any part does, or once its budget is spent. */
 export class Walk {
-  readonly #parts: readonly Places[];
+  readonly #all: readonly Places[];
   readonly #budget: Budget;
+  #parts: readonly Places[];
+  #isChosen = false;
   #from: Place;
   /** What is not behind this run has been looked at; null until anything has. */
   passed: RunPosition | null = null;
@@ -27,12 +30,22 @@ export class Walk {
    * @param from where to begin behind
    */
   constructor(parts: readonly Places[], from: Place, budget: Budget) {
+    this.#all = parts;
     this.#parts = parts;
     this.#from = from;
     this.#budget = budget;
   }
 
-  /** The next run that all parts have; null at the end, and where the budget is spent. */
+  /**
+   * Goes on with the parts that are the rarest from here. Call it where many of the runs that were found
+   * are in a part that was left out no more.
+   */
+  chooseAgain(): void {
+    this.#isChosen = false;
+    this.#parts = this.#all;
+  }
+
+  /** The next run that its parts have; null at the end, and where the budget is spent. */
   async next(): Promise<RunPosition | null> {
     while (!this.isEnd && !this.#budget.isSpent) {
       const found = await Promise.all(this.#parts.map((part) => part.behind(this.#from)));
@@ -43,6 +56,10 @@ export class Walk {
       }
       const [first, last] = [places.reduce(newer), places.reduce(older)];
       this.passed = first;
+      if (!this.#isChosen) {
+        this.#parts = rarest(this.#parts, first.at);
+        this.#isChosen = true;
+      }
       if (comparePlaces(first, last) === 0) {
         this.#from = first;
         return first;
@@ -52,6 +69,25 @@ export class Walk {
     }
     return null;
   }
+}
+
+/**
+ * The parts that are worth reading: the rarest, and each further one of which so few rows lie between two
+ * runs of those before that reading them takes less than looking at the runs they rule out.
+ */
+function rarest(parts: readonly Places[], newest: number): readonly Places[] {
+  const rated = parts.map((part) => ({ part, rate: part.rate(newest) }))
+    .sort((a, b) => a.rate - b.rate);
+  // No part has more runs than there are, so there are as many at least.
+  const most = Math.max(...rated.map(({ rate }) => rate));
+  const chosen: Places[] = [];
+  let left = Infinity;
+  for (const { part, rate } of rated) {
+    if (rate > left * ROWS_PER_SUMMARY) break;
+    chosen.push(part);
+    left = chosen.length === 1 ? rate : left * rate / most;
+  }
+  return chosen;
 }
 
 function newer(a: RunPosition, b: RunPosition): RunPosition {

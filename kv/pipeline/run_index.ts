@@ -18,6 +18,9 @@ import { keyPart } from "./rollups.ts";
 /** Characters of a model's name in a key, and of them those that stand there as they are if it is longer. */
 const MODEL_CHARS = { max: 200, kept: 150 } as const;
 
+/** The value of all rows: their keys say it all, and bytes take the runtime least. */
+const NOTHING = new Uint8Array([1]);
+
 /** Digits of costs that are told apart: from a tenth of a cent to thousands of dollars. */
 const COST_DIGITS = { min: 10, max: 16 } as const;
 
@@ -66,11 +69,11 @@ export function indexChange(
   run: RunId,
   before: RunSummary | null,
   after: RunSummary | null,
-): { readonly sets: { key: Deno.KvKey; value: true }[]; readonly deletes: Deno.KvKey[] } {
+): { readonly sets: { key: Deno.KvKey; value: Uint8Array }[]; readonly deletes: Deno.KvKey[] } {
   const old = indexRows(team, run, before);
   const now = indexRows(team, run, after);
   return {
-    sets: [...now].flatMap(([text, key]) => old.has(text) ? [] : [{ key, value: true }]),
+    sets: [...now].flatMap(([text, key]) => old.has(text) ? [] : [{ key, value: NOTHING }]),
     deletes: [...old].flatMap(([text, key]) => now.has(text) ? [] : [key]),
   };
 }

@@ -21,10 +21,21 @@ export function encodeSums(sums: RunSummary | EventTotals): Uint8Array {
 
 /** Reads what {@link encodeSums} wrote. */
 export function decodeSums<Sums extends RunSummary | EventTotals>(bytes: Uint8Array): Sums {
-  return JSON.parse(
-    unpackBlob(bytes, []),
-    (name, value) => BIGINT_FIELDS.has(name) ? BigInt(value) : value,
-  );
+  const sums = JSON.parse(unpackBlob(bytes, []));
+  reviveBigints(sums);
+  return sums;
+}
+
+/** Done here and not by `JSON.parse` itself, which takes twice as long once it is told to. */
+function reviveBigints(value: Record<string, unknown>): void {
+  for (const name in value) {
+    const part = value[name];
+    if (typeof part === "object") {
+      if (part !== null) reviveBigints(part as Record<string, unknown>);
+    } else if (typeof part === "string" && BIGINT_FIELDS.has(name)) {
+      value[name] = BigInt(part);
+    }
+  }
 }
 
 function noPieces(): never {
