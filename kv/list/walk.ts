@@ -71,10 +71,10 @@ export class Walk {
   }
 }
 
-/**
- * The parts that are worth reading: the rarest, and each further one of which so few rows lie between two
- * runs of those before that reading them takes less than looking at the runs they rule out.
- */
+/** Rows of a part between two runs of the others that take as long as looking at what it may rule out. */
+const ROWS_BETWEEN_MAX = ROWS_PER_SUMMARY / 2;
+
+/** The parts that are worth reading: the rarest, and those of which few rows lie between two runs of it. */
 function rarest(parts: readonly Places[], newest: number): readonly Places[] {
   const rated = parts.map((part) => ({ part, rate: part.rate(newest) }))
     .sort((a, b) => a.rate - b.rate);
@@ -83,7 +83,7 @@ function rarest(parts: readonly Places[], newest: number): readonly Places[] {
   const chosen: Places[] = [];
   let left = Infinity;
   for (const { part, rate } of rated) {
-    if (rate > left * ROWS_PER_SUMMARY) break;
+    if (rate > left * ROWS_BETWEEN_MAX) break;
     chosen.push(part);
     left = chosen.length === 1 ? rate : left * rate / most;
   }

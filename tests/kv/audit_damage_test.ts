@@ -232,6 +232,16 @@ const DAMAGES: Damages = {
       return { sets: [{ key, value: encodeSums({ ...summary, listed }) }] };
     },
   },
+  "lists show another end than a run has": {
+    says: `summary of ${RUN}`,
+    async make(h) {
+      const key = keys.summary(h.team.id, RUN);
+      const summary = decodeSums<RunSummary>(await valueOf(h, key) as Uint8Array);
+      assert(summary.shown !== undefined);
+      const shown = { ...summary.shown, finishedAt: NOON - 1 };
+      return { sets: [{ key, value: encodeSums({ ...summary, shown }) }] };
+    },
+  },
 };
 
 Deno.test("audit: every kind of damage is found, in the team that has it", async (t) => {
