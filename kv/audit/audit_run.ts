@@ -27,7 +27,7 @@ import { keys } from "../keys.ts";
 import { tombstoneOf } from "../runs/tombstone.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { readRemovedTotals } from "../retention/old_batches.ts";
-import { indexRows } from "../pipeline/run_index.ts";
+import { type IndexRow, indexRows } from "../pipeline/run_index.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 
 /** Batches held at once: the largest have 50 events of 64 KiB. */
@@ -42,7 +42,7 @@ export interface AuditedRun {
   /** What it adds to the usage counters, by month. */
   readonly usage: ReadonlyMap<string, number>;
   /** The rows of the index it must be found under. */
-  readonly indexed: readonly Deno.KvKey[];
+  readonly indexed: readonly IndexRow[];
   /** Whether the feed of changes must have a row of it. */
   readonly isInFeed: boolean;
   /** How many events are stored of it. */
@@ -232,24 +232,32 @@ async function compareScores(
   });
 }
 
-/** Rows by which a run is found, by what it came to and by its age, that are not there. */
+/** Rows by which a run is found, by what it came to and by its age, that are not as they have to be. */
 async function unfound(
   store: Store,
   team: TeamId,
   { id, head, ledger, summary }: SummarizedHead,
-  indexed: readonly Deno.KvKey[],
+  indexed: readonly IndexRow[],
 ): Promise<Mismatch[]> {
   const filed = isStored(head) ? [keys.expiry(team, filingOf(head.parts, ledger), id)] : [];
   const { changes } = summary ?? {};
   const fed = changes === undefined ? [] : [keys.change(team, changes.latest, id)];
-  const wanted = [...indexed, ...filed, ...fed];
+  const others = [...filed, ...fed].map((key) => ({ key, value: null }));
+  const wanted = [...indexed, ...others];
   const missing: Mismatch[] = [];
   for (let at = 0; at < wanted.length; at += GET_MANY_KEYS_MAX) {
-    for (const entry of await getMany(store, wanted.slice(at, at + GET_MANY_KEYS_MAX))) {
-      if (entry.versionstamp !== null) continue;
+    const some = wanted.slice(at, at + GET_MANY_KEYS_MAX);
+    for (const [i, entry] of (await getMany(store, some.map(({ key }) => key))).entries()) {
       const what = `index ${entry.key.slice(2, -1).join(" ")} for ${id}`;
-      missing.push({ what, expected: "stored", found: NONE });
+      if (entry.versionstamp === null) missing.push({ what, expected: "stored", found: NONE });
+      else missing.push(...compareValues(what, some[i]?.value ?? null, entry.value));
     }
   }
   return missing;
+}
+
+/** What a row of the index tells of its run, if it tells anything: older ones do not. */
+function compareValues(what: string, wanted: Uint8Array | null, found: unknown): Mismatch[] {
+  if (wanted === null || !(found instanceof Uint8Array)) return [];
+  return mismatch(what, { tells: wanted.toHex() }, { tells: found.toHex() });
 }

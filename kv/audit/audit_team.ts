@@ -51,7 +51,7 @@ export class TeamSums {
     this.#note(run.mismatches);
     for (const [month, by] of run.usage) this.#addUsage(month, by);
     if (run.isInFeed) this.#inFeed++;
-    for (const key of run.indexed) count(this.#indexed, String(key[INDEX]));
+    for (const { key } of run.indexed) count(this.#indexed, String(key[INDEX]));
     if (run.agentRun !== null) {
       const { agent } = run.agentRun;
       this.#agents.set(agent, addAgentRun(this.#agents.get(agent) ?? null, null, run.agentRun));

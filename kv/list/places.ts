@@ -16,10 +16,16 @@ export interface Place {
   readonly run: string;
 }
 
+/** A run in the index. */
+export interface Found extends RunPosition {
+  /** What its row tells of it. */
+  readonly value: unknown;
+}
+
 /** Places of runs that are visited from the newest on; each question lies behind the one before. */
 export interface Places {
   /** The first place behind another one; null behind the last. */
-  behind(place: Place): Promise<RunPosition | null>;
+  behind(place: Place): Promise<Found | null>;
   /**
    * Runs in a millisecond, going by what was read last; 0 where that was the last there is.
    *
@@ -52,9 +58,9 @@ export class IndexPlaces implements Places {
   readonly #store: Store;
   readonly #rangeBehind: (place: Place) => Deno.KvListSelector;
   readonly #budget: Budget;
-  #rows: readonly RunPosition[] = [];
+  #rows: readonly Found[] = [];
   #at = 0;
-  #last: RunPosition | undefined;
+  #last: Found | undefined;
   #used = 0;
   #limit: number;
   #isEnd = false;
@@ -78,7 +84,7 @@ export class IndexPlaces implements Places {
   }
 
   /** The first place behind another one; null behind the last. */
-  async behind(place: Place): Promise<RunPosition | null> {
+  async behind(place: Place): Promise<Found | null> {
     let next = this.#skipTo(place);
     if (next === undefined && !this.#isEnd) {
       await this.#read(place);
@@ -96,9 +102,9 @@ export class IndexPlaces implements Places {
     return this.#rows.length / Math.max(1, newest - oldest);
   }
 
-  #skipTo(place: Place): RunPosition | undefined {
+  #skipTo(place: Place): Found | undefined {
     for (; this.#at < this.#rows.length; this.#at++) {
-      const row = this.#rows[this.#at] as RunPosition;
+      const row = this.#rows[this.#at] as Found;
       if (comparePlaces(row, place) < 0) return row;
     }
     return undefined;
@@ -113,7 +119,11 @@ export class IndexPlaces implements Places {
     const options = { limit: this.#limit, reverse: true };
     const rows = await listRows(this.#store, this.#rangeBehind(place), options);
     this.#budget.spend(rows.length);
-    this.#rows = rows.map(({ key }) => ({ at: Number(key.at(-2)), run: key.at(-1) as RunId }));
+    this.#rows = rows.map(({ key, value }) => ({
+      at: Number(key.at(-2)),
+      run: key.at(-1) as RunId,
+      value,
+    }));
     this.#isEnd = rows.length < this.#limit;
     this.#at = 0;
     this.#used = 0;
@@ -123,7 +133,7 @@ export class IndexPlaces implements Places {
 /** All places of several, each once. */
 export class JoinedPlaces implements Places {
   readonly #members: readonly Places[];
-  readonly #next: (RunPosition | null | undefined)[];
+  readonly #next: (Found | null | undefined)[];
 
   /** Joins places. */
   constructor(members: readonly Places[]) {
@@ -132,13 +142,13 @@ export class JoinedPlaces implements Places {
   }
 
   /** The first place behind another one; null behind the last. */
-  async behind(place: Place): Promise<RunPosition | null> {
+  async behind(place: Place): Promise<Found | null> {
     await Promise.all(this.#members.map(async (member, i) => {
       const known = this.#next[i];
       const isAhead = known === undefined || (known !== null && comparePlaces(known, place) >= 0);
       if (isAhead) this.#next[i] = await member.behind(place);
     }));
-    return this.#next.reduce<RunPosition | null>((first, next) => {
+    return this.#next.reduce<Found | null>((first, next) => {
       if (next === null || next === undefined) return first;
       return first === null || comparePlaces(next, first) > 0 ? next : first;
     }, null);

@@ -16,6 +16,7 @@ import {
 } from "../../domain/run/run_list.ts";
 import { inTime } from "../deadline.ts";
 import { keys, type RunIndexKind } from "../keys.ts";
+import { maybeListed } from "../pipeline/index_value.ts";
 import { agentPart, costPartsFrom, customerPart, featurePart } from "../pipeline/run_index.ts";
 import type { Store } from "../store.ts";
 import { Turns } from "../turns.ts";
@@ -36,6 +37,9 @@ const PAGES_AT_ONCE = 4;
 
 /** Runs that are read at once. */
 const RUNS_PER_READ = 50;
+
+/** Runs that are passed by before it is looked anew which part of the index is the rarest. */
+const IN_VAIN_MAX = 250;
 
 /** Rows of the index that may be read for each run that a page may show. */
 const ROWS_PER_RUN = 4;
@@ -67,9 +71,10 @@ export async function readPage(
   if (judgeId("run", query.q) === "valid") return await readOne(store, team, query, after);
   const parts = await partsOf(store, team, query, budget, limit);
   const walk = new Walk(parts, startOf(query, after), budget);
+  const maybe = maybeListed(query);
   const rows: RunListRow[] = [];
   while (true) {
-    const some = await nextRuns(walk, query.q, Math.min(RUNS_PER_READ, limit - rows.length));
+    const some = await nextRuns(walk, query.q, maybe, Math.min(RUNS_PER_READ, limit - rows.length));
     if (some.length === 0) {
       const next = walk.isEnd ? null : walk.passed;
       return { rows, next, searchedTo: next?.at ?? null };
@@ -99,17 +104,24 @@ async function readOne(
   return { rows, next: null, searchedTo: null };
 }
 
-/** The next runs of a walk whose ids have a text in them. */
+/** The next runs of a walk that may be among what is asked for, by their ids and what their rows tell. */
 async function nextRuns(
   walk: Walk,
   text: string = "",
+  maybe: (value: unknown) => boolean,
   max: number,
 ): Promise<readonly RunPosition[]> {
   const some: RunPosition[] = [];
+  let inVain = 0;
   while (some.length < max) {
-    const place = await walk.next();
-    if (place === null) break;
-    if (place.run.includes(text)) some.push(place);
+    const found = await walk.next();
+    if (found === null) break;
+    if (found.run.includes(text) && maybe(found.value)) {
+      some.push(found);
+      inVain = 0;
+    } else if (++inVain % IN_VAIN_MAX === 0) {
+      walk.chooseAgain();
+    }
   }
   return some;
 }

@@ -9,7 +9,7 @@
  */
 import type { RunPosition } from "../../domain/run/run_list.ts";
 import { type Budget, ROWS_PER_SUMMARY } from "./budget.ts";
-import { comparePlaces, inFrontOf, type Place, type Places } from "./places.ts";
+import { comparePlaces, type Found, inFrontOf, type Place, type Places } from "./places.ts";
 
 /** A walk; it ends where any part does, or once its budget is spent. */
 export class Walk {
@@ -46,7 +46,7 @@ export class Walk {
   }
 
   /** The next run that its parts have; null at the end, and where the budget is spent. */
-  async next(): Promise<RunPosition | null> {
+  async next(): Promise<Found | null> {
     while (!this.isEnd && !this.#budget.isSpent) {
       const found = await Promise.all(this.#parts.map((part) => part.behind(this.#from)));
       const places = found.filter((place) => place !== null);
@@ -90,10 +90,10 @@ function rarest(parts: readonly Places[], newest: number): readonly Places[] {
   return chosen;
 }
 
-function newer(a: RunPosition, b: RunPosition): RunPosition {
+function newer(a: Found, b: Found): Found {
   return comparePlaces(a, b) >= 0 ? a : b;
 }
 
-function older(a: RunPosition, b: RunPosition): RunPosition {
+function older(a: Found, b: Found): Found {
   return comparePlaces(a, b) <= 0 ? a : b;
 }

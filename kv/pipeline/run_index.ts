@@ -13,13 +13,14 @@ import type { RunId } from "../../domain/run/ids.ts";
 import type { ModelName } from "../../domain/spend/rollup.ts";
 import { keyText } from "../writer/group.ts";
 import { keys, type RunIndexKind } from "../keys.ts";
+import { indexValue, isSameValue } from "./index_value.ts";
 import { keyPart } from "./rollups.ts";
 
 /** Characters of a model's name in a key, and of them those that stand there as they are if it is longer. */
 const MODEL_CHARS = { max: 200, kept: 150 } as const;
 
-/** The value of all rows: their keys say it all, and bytes take the runtime least. */
-const NOTHING = new Uint8Array([1]);
+/** The labels of a run whose summary does not say. */
+const NO_LABELS = { agent: null, customer: null, feature: null, status: "running" } as const;
 
 /** Digits of costs that are told apart: from a tenth of a cent to thousands of dollars. */
 const COST_DIGITS = { min: 10, max: 16 } as const;
@@ -30,26 +31,36 @@ const COST_PARTS = Array.from(
   (_, i) => [1, 2, 5].map((first) => partOf(COST_DIGITS.min + i, first)),
 ).flat();
 
+/** A row of the index. */
+export interface IndexRow {
+  /** Where it is. */
+  readonly key: Deno.KvKey;
+  /** What it tells of the run. */
+  readonly value: Uint8Array;
+}
+
 /** The rows under which a run is found, by the text of their keys. */
 export function indexRows(
   team: TeamId,
   run: RunId,
   summary: RunSummary | null,
-): ReadonlyMap<string, Deno.KvKey> {
-  const rows = new Map<string, Deno.KvKey>();
+): ReadonlyMap<string, IndexRow> {
+  const rows = new Map<string, IndexRow>();
   if (summary === null) return rows;
-  const { contribution, times, listed } = summary;
+  const { contribution, times, listed, shown } = summary;
   const at = times?.startedAt ?? listed?.at;
   if (at === undefined) return rows;
-  const add = (kind: RunIndexKind, name: string) => {
+  const known = contribution?.labels ?? shown?.sums?.labels ?? NO_LABELS;
+  const all = indexValue(listed?.kind ?? "run", known);
+  const add = (kind: RunIndexKind, name: string, value = all) => {
     const key = keys.runBy(team, kind, name, at, run);
-    rows.set(keyText(key), key);
+    rows.set(keyText(key), { key, value });
   };
   if (contribution === null) {
     add("has", "orphan");
     return rows;
   }
-  const { labels, models } = contribution;
+  const { labels, models, cost } = contribution;
   if (labels.agent !== null) add("agent", agentPart(labels.agent));
   if (labels.customer !== null) add("customer", customerPart(labels.customer));
   for (const model of models) add("model", modelPart(model));
@@ -58,7 +69,7 @@ export function indexRows(
   if (labels.feature !== null) add("feature", featurePart(labels.feature));
   add("status", labels.status);
   add("kind", listed.kind);
-  if (contribution.cost > 0n) add("cost", costPart(contribution.cost));
+  if (cost > 0n) add("cost", costPart(cost), indexValue(listed.kind, labels, cost));
   for (const trait of listed.has) add("has", trait);
   return rows;
 }
@@ -69,13 +80,17 @@ export function indexChange(
   run: RunId,
   before: RunSummary | null,
   after: RunSummary | null,
-): { readonly sets: { key: Deno.KvKey; value: Uint8Array }[]; readonly deletes: Deno.KvKey[] } {
+): { readonly sets: readonly IndexRow[]; readonly deletes: Deno.KvKey[] } {
   const old = indexRows(team, run, before);
   const now = indexRows(team, run, after);
   return {
-    sets: [...now].flatMap(([text, key]) => old.has(text) ? [] : [{ key, value: NOTHING }]),
-    deletes: [...old].flatMap(([text, key]) => now.has(text) ? [] : [key]),
+    sets: [...now].flatMap(([text, row]) => isSameRow(old.get(text), row) ? [] : [row]),
+    deletes: [...old].flatMap(([text, { key }]) => now.has(text) ? [] : [key]),
   };
+}
+
+function isSameRow(known: IndexRow | undefined, { value }: IndexRow): boolean {
+  return known !== undefined && isSameValue(known.value, value);
 }
 
 /** An agent as the part of a key. */

@@ -216,6 +216,16 @@ const DAMAGES: Damages = {
       return { deletes: [own] };
     },
   },
+  "a row of the index tells of another run than its own": {
+    says: `for ${RUN}`,
+    async make(h) {
+      const prefix = ["run_by", h.team.id];
+      const rows = await Array.fromAsync(h.store.reader.list<Uint8Array>({ prefix }));
+      const own = rows.find(({ key }) => key.at(-1) === RUN);
+      assert(own !== undefined);
+      return { sets: [{ key: own.key, value: own.value.map((byte) => byte ^ 1) }] };
+    },
+  },
   "the index has a row of a status that a run has no more": {
     says: "rows of the index",
     make: (h) => {
