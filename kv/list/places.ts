@@ -24,8 +24,8 @@ export interface Found extends RunPosition {
 
 /** Places of runs that are visited from the newest on; each question lies behind the one before. */
 export interface Places {
-  /** The first place behind another one; null behind the last. */
-  behind(place: Place): Promise<Found | null>;
+  /** The first place behind another one, at once where it is known; null behind the last. */
+  behind(place: Place): Found | null | Promise<Found | null>;
   /**
    * Runs in a millisecond, going by what was read last; 0 where that was the last there is.
    *
@@ -83,13 +83,14 @@ export class IndexPlaces implements Places {
     this.#limit = withinBounds(limit);
   }
 
-  /** The first place behind another one; null behind the last. */
-  async behind(place: Place): Promise<Found | null> {
-    let next = this.#skipTo(place);
-    if (next === undefined && !this.#isEnd) {
-      await this.#read(place);
-      next = this.#rows[0];
-    }
+  /** The first place behind another one, at once where it was read; null behind the last. */
+  behind(place: Place): Found | null | Promise<Found | null> {
+    const next = this.#skipTo(place);
+    if (next !== undefined || this.#isEnd) return this.#visit(next);
+    return this.#read(place).then(() => this.#visit(this.#rows[0]));
+  }
+
+  #visit(next: Found | undefined): Found | null {
     if (next !== this.#last) this.#used++;
     this.#last = next;
     return next ?? null;
@@ -116,7 +117,8 @@ export class IndexPlaces implements Places {
       const isDense = this.#used * ROWS_PER_LEAP > this.#rows.length;
       this.#limit = withinBounds(isDense ? this.#limit * 2 : this.#limit / 4);
     }
-    const options = { limit: this.#limit, reverse: true };
+    const limit = withinBounds(Math.min(this.#limit, this.#budget.left));
+    const options = { limit, reverse: true };
     const rows = await listRows(this.#store, this.#rangeBehind(place), options);
     this.#budget.spend(rows.length);
     this.#rows = rows.map(({ key, value }) => ({
@@ -124,7 +126,7 @@ export class IndexPlaces implements Places {
       run: key.at(-1) as RunId,
       value,
     }));
-    this.#isEnd = rows.length < this.#limit;
+    this.#isEnd = rows.length < limit;
     this.#at = 0;
     this.#used = 0;
   }
@@ -142,12 +144,19 @@ export class JoinedPlaces implements Places {
   }
 
   /** The first place behind another one; null behind the last. */
-  async behind(place: Place): Promise<Found | null> {
-    await Promise.all(this.#members.map(async (member, i) => {
+  behind(place: Place): Found | null | Promise<Found | null> {
+    const waits: Promise<void>[] = [];
+    for (const [i, member] of this.#members.entries()) {
       const known = this.#next[i];
-      const isAhead = known === undefined || (known !== null && comparePlaces(known, place) >= 0);
-      if (isAhead) this.#next[i] = await member.behind(place);
-    }));
+      if (known === null || (known !== undefined && comparePlaces(known, place) < 0)) continue;
+      const next = member.behind(place);
+      if (next instanceof Promise) waits.push(next.then((read) => void (this.#next[i] = read)));
+      else this.#next[i] = next;
+    }
+    return waits.length === 0 ? this.#first() : Promise.all(waits).then(() => this.#first());
+  }
+
+  #first(): Found | null {
     return this.#next.reduce<Found | null>((first, next) => {
       if (next === null || next === undefined) return first;
       return first === null || comparePlaces(next, first) > 0 ? next : first;

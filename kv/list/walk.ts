@@ -8,7 +8,7 @@
  * @module
  */
 import type { RunPosition } from "../../domain/run/run_list.ts";
-import { type Budget, ROWS_PER_SUMMARY } from "./budget.ts";
+import type { Budget } from "./budget.ts";
 import { comparePlaces, type Found, inFrontOf, type Place, type Places } from "./places.ts";
 
 /** A walk; it ends where any part does, or once its budget is spent. */
@@ -48,7 +48,8 @@ export class Walk {
   /** The next run that its parts have; null at the end, and where the budget is spent. */
   async next(): Promise<Found | null> {
     while (!this.isEnd && !this.#budget.isSpent) {
-      const found = await Promise.all(this.#parts.map((part) => part.behind(this.#from)));
+      const next = this.#parts.map((part) => part.behind(this.#from));
+      const found = isAllThere(next) ? next : await Promise.all(next);
       const places = found.filter((place) => place !== null);
       if (places.length < found.length) {
         this.isEnd = true;
@@ -71,8 +72,8 @@ export class Walk {
   }
 }
 
-/** Rows of a part between two runs of the others that take as long as looking at what it may rule out. */
-const ROWS_BETWEEN_MAX = ROWS_PER_SUMMARY / 2;
+/** Rows of a part between two runs of the others that take as long as looking at what it rules out. */
+const ROWS_BETWEEN_MAX = 3.5;
 
 /** The parts that are worth reading: the rarest, and those of which few rows lie between two runs of it. */
 function rarest(parts: readonly Places[], newest: number): readonly Places[] {
@@ -88,6 +89,11 @@ function rarest(parts: readonly Places[], newest: number): readonly Places[] {
     left = chosen.length === 1 ? rate : left * rate / most;
   }
   return chosen;
+}
+
+/** Whether nothing has to be waited for, which takes longer than most steps. */
+function isAllThere(next: readonly ReturnType<Places["behind"]>[]): next is (Found | null)[] {
+  return !next.some((found) => found instanceof Promise);
 }
 
 function newer(a: Found, b: Found): Found {
