@@ -141,11 +141,21 @@ try {
     number(quantile(ms, 0.5), 1),
     number(quantile(ms, 0.99), 1),
     number(mean(cpuMs), 1),
+    number(quantile(cpuMs, 0.99), 1),
     number(mean(read)),
     number(Math.max(...read)),
     number(mean(listed), 1),
   ]);
-  const head = ["filter", "p50 ms", "p99 ms", "CPU ms", "rows read", "at most", "runs a page"];
+  const head = [
+    "filter",
+    "p50 ms",
+    "p99 ms",
+    "CPU ms",
+    "CPU p99",
+    "rows read",
+    "at most",
+    "runs a page",
+  ];
   print(`${await describeMachine(folder)}\n`);
   print(`Pages of ${LIMIT} from ${number(count)} runs; ${pages} pages of each filter.\n`);
   print(table(head, rows));
