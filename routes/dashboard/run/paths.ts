@@ -3,6 +3,8 @@ import type { EventPosition } from "../../../domain/ports.ts";
 import { cursorText } from "../../run_json.ts";
 import { DASHBOARD, queryText } from "../frame/paths.ts";
 
+export { agentPath } from "../agents/paths.ts";
+
 /** The list of runs. */
 export const RUNS = `${DASHBOARD}/runs`;
 
@@ -30,11 +32,6 @@ export function rawPath(id: string, after: EventPosition | null = null, limit?: 
 /** The runs with a label in common. */
 export function runsPath(name: "agent" | "customer_id" | "feature", value: string): string {
   return `${RUNS}${queryText([[name, value]])}`;
-}
-
-/** The page of an agent. */
-export function agentPath(slug: string): string {
-  return `${DASHBOARD}/agents/${encodeURIComponent(slug)}`;
 }
 
 /** Where a price for a model is put on the rate card. */
