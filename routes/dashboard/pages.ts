@@ -8,30 +8,36 @@ import type { ExportFormat } from "../export_forms.ts";
 import type { Waiting } from "../guards/waiting.ts";
 import { showAudit } from "./audit/list.tsx";
 import { sendAsset } from "./frame/assets.ts";
-import { DASHBOARD, SIGN_IN } from "./frame/paths.ts";
+import {
+  AGENTS,
+  AUDIT,
+  DASHBOARD,
+  KEYS,
+  RUNS,
+  SIGN_IN,
+  SPEND,
+  TEAM,
+  TEAMS,
+  USAGE,
+} from "./frame/paths.ts";
 import { seeOther } from "./frame/reply.tsx";
 import { showOverview } from "./overview/overview.tsx";
 import { showAgent } from "./agents/agent.tsx";
 import { changeAgent } from "./agents/form.tsx";
 import { showAgents } from "./agents/list.tsx";
-import { AGENTS } from "./agents/paths.ts";
 import { backToKey, makeKey, revokeKey, rotateKey } from "./keys/change.tsx";
 import { showNewKey } from "./keys/form.tsx";
 import { showKeys } from "./keys/list.tsx";
-import { KEYS } from "./keys/paths.ts";
 import { backToTeam, changeTeam, makeTeamKey, serveTeam } from "./teams/change.tsx";
 import { makeTeam, showNewTeam } from "./teams/create.tsx";
 import { showTeams } from "./teams/list.tsx";
 import { showTeam } from "./teams/one.tsx";
 import { showOwnTeam } from "./teams/own.tsx";
-import { TEAM, TEAMS } from "./teams/paths.ts";
 import { sendDeletion } from "./run/delete_run.tsx";
-import { RUNS } from "./run/paths.ts";
 import { showRuns } from "./runs/list.tsx";
 import { showRawRun, showRun } from "./run/run.tsx";
 import { rateCardPages } from "./rate_card/rate_card_pages.ts";
 import { sendSpendCsv } from "./spend/spend_csv.ts";
-import { SPEND } from "./spend/spend_links.ts";
 import { showSpend } from "./spend/spend_page.tsx";
 import { showSignIn, signIn, signOut } from "./sign_in.tsx";
 import { showUsage } from "./usage/usage.tsx";
@@ -54,7 +60,7 @@ export function pageTable(deps: AppDeps, { waiting, exported }: Shared): Route[]
     page("POST", SIGN_IN, null, signIn(deps)),
     page("POST", `${DASHBOARD}/sign-out`, ANYBODY, signOut(deps)),
     page("GET", DASHBOARD, ANYBODY, showOverview(deps)),
-    page("GET", `${DASHBOARD}/usage`, key("read"), showUsage(deps)),
+    page("GET", USAGE, key("read"), showUsage(deps)),
     page("GET", AGENTS, key("read"), showAgents(deps)),
     page("GET", `${AGENTS}/:slug`, key("read"), showAgent(deps)),
     page("POST", `${AGENTS}/:slug`, key("admin"), changeAgent(deps)),
@@ -65,7 +71,7 @@ export function pageTable(deps: AppDeps, { waiting, exported }: Shared): Route[]
     page("GET", `${KEYS}/:id/rotate`, key("admin"), backToKey),
     page("POST", `${KEYS}/:id/revoke`, key("admin"), revokeKey(deps)),
     page("GET", TEAM, key("read"), showOwnTeam(deps)),
-    page("GET", `${DASHBOARD}/audit`, keyOrOperator("admin"), showAudit(deps)),
+    page("GET", AUDIT, keyOrOperator("admin"), showAudit(deps)),
     page("GET", TEAMS, OPERATOR_ONLY, showTeams(deps)),
     page("POST", TEAMS, OPERATOR_ONLY, makeTeam(deps)),
     page("GET", `${TEAMS}/new`, OPERATOR_ONLY, showNewTeam),

@@ -6,11 +6,11 @@ import { fail } from "../../answer.ts";
 import type { AppDeps, Handle } from "../../context.ts";
 import { queryOf } from "../../query.ts";
 import { parseListQuery, type RatePage, ratePage } from "../../rate_card.ts";
-import { queryText } from "../frame/paths.ts";
+import { queryText, RATE_CARD } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Empty, NextPage } from "../parts/basics.tsx";
 import { countText } from "../parts/format.ts";
-import { MATCH, NEW_RATE, RATE_CARD, REPRICE } from "./rate_paths.ts";
+import { MATCH, NEW_RATE, REPRICE } from "./rate_paths.ts";
 import { editPath, OwnActions, RateTable } from "./rate_rows.tsx";
 
 /** Default rows of a page that does not say how many. */

@@ -2,8 +2,9 @@
 import { fail } from "../../answer.ts";
 import type { AppDeps, Handle } from "../../context.ts";
 import { NO_SUCH_ROW } from "../../rate_card.ts";
+import { RATE_CARD } from "../frame/paths.ts";
 import { seeOther, showPage } from "../frame/reply.tsx";
-import { deletePath, RATE_CARD, repricePath } from "./rate_paths.ts";
+import { deletePath, repricePath } from "./rate_paths.ts";
 import { RateTable } from "./rate_rows.tsx";
 
 /** Shows what would be deleted. */

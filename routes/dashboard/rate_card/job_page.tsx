@@ -6,11 +6,10 @@ import { modelKey } from "../../../domain/spend/spend.ts";
 import { fail } from "../../answer.ts";
 import type { AppDeps, Handle } from "../../context.ts";
 import { NO_SUCH_JOB } from "../../reprice.ts";
-import { DASHBOARD, queryText } from "../frame/paths.ts";
+import { queryText, RUNS, SPEND } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Ago, Money, Notice, Wide } from "../parts/basics.tsx";
 import { countText } from "../parts/format.ts";
-import { SPEND } from "../spend/spend_links.ts";
 import { dayText } from "../spend/spend_words.ts";
 import { Difference, periodText, STATES } from "./job_parts.tsx";
 import { typedInstant } from "./rate_form_fields.ts";
@@ -115,7 +114,7 @@ function Next({ job }: { readonly job: RepriceJob }) {
         <p>
           Done: {countText(changed)} runs cost something else now. Sums follow within seconds:{" "}
           <a href={SPEND}>look at the spend</a>, or at{" "}
-          <a href={`${DASHBOARD}/runs${queryText([["model", spec.model]])}`}>the runs</a>.
+          <a href={`${RUNS}${queryText([["model", spec.model]])}`}>the runs</a>.
         </p>
       </Notice>
     );

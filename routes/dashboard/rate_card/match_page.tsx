@@ -7,10 +7,10 @@ import { fail } from "../../answer.ts";
 import type { AppDeps, Handle } from "../../context.ts";
 import { queryOf } from "../../query.ts";
 import { type MatchQuery, parseMatchQuery } from "../../rate_card.ts";
-import { queryText } from "../frame/paths.ts";
+import { queryText, RATE_CARD } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Notice } from "../parts/basics.tsx";
-import { MATCH, NEW_RATE, RATE_CARD } from "./rate_paths.ts";
+import { MATCH, NEW_RATE } from "./rate_paths.ts";
 import { editPath, RateTable } from "./rate_rows.tsx";
 
 type Sent = ReadonlyMap<string, string>;

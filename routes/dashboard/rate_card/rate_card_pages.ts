@@ -1,11 +1,12 @@
 /** The pages of the rate card; all are for keys with the scope `admin`, as its calls are. */
 import type { AppDeps, Handle } from "../../context.ts";
+import { RATE_CARD } from "../frame/paths.ts";
 import { showRateCard } from "./card_page.tsx";
 import { askDeleteRate, deleteRatePage } from "./delete_page.tsx";
 import { showJob } from "./job_page.tsx";
 import { showMatch } from "./match_page.tsx";
 import { showRateForm, storeRate } from "./rate_form.tsx";
-import { MATCH, NEW_RATE, RATE_CARD, REPRICE } from "./rate_paths.ts";
+import { MATCH, NEW_RATE, REPRICE } from "./rate_paths.ts";
 import { beginRepricePage, showReprices } from "./reprice_page.tsx";
 
 /** Method, path and handler of each page. */

@@ -12,6 +12,7 @@ import { fail } from "../../answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../context.ts";
 import { queryOf } from "../../query.ts";
 import { beginReprice } from "../../reprice.ts";
+import { RATE_CARD } from "../frame/paths.ts";
 import { seeOther, showPage } from "../frame/reply.tsx";
 import {
   rateBodyOf,
@@ -23,7 +24,7 @@ import {
   valuesOf,
   wrongField,
 } from "./rate_form_fields.ts";
-import { MATCH, RATE_CARD, repricePath } from "./rate_paths.ts";
+import { MATCH, repricePath } from "./rate_paths.ts";
 
 /** The calls that a price is added for, as they named their model. */
 interface Meant {

@@ -1,8 +1,5 @@
 /** Where pages of the rate card are. */
-import { DASHBOARD, queryText } from "../frame/paths.ts";
-
-/** The card. */
-export const RATE_CARD = `${DASHBOARD}/rate-card`;
+import { queryText, RATE_CARD } from "../frame/paths.ts";
 
 /** Which row prices a call. */
 export const MATCH = `${RATE_CARD}/match`;

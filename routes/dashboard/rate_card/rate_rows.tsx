@@ -1,9 +1,9 @@
 /** Rows of a rate card as tables. */
+import { queryText } from "../frame/paths.ts";
 import type { Child } from "hono/jsx";
 import type { OwnRate } from "../../../domain/ports.ts";
 import { usdPerMillion } from "../../../domain/money/rate_body.ts";
 import type { RateRow, Rates } from "../../../domain/money/rates.ts";
-import { queryText } from "../frame/paths.ts";
 import { Ago, Wide } from "../parts/basics.tsx";
 import { countText } from "../parts/format.ts";
 import { typedInstant } from "./rate_form_fields.ts";

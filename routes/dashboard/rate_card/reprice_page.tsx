@@ -8,12 +8,13 @@ import { fail } from "../../answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../context.ts";
 import { queryOf } from "../../query.ts";
 import { beginReprice } from "../../reprice.ts";
+import { RATE_CARD } from "../frame/paths.ts";
 import { seeOther, showPage } from "../frame/reply.tsx";
 import { Ago, Empty, Notice, Wide } from "../parts/basics.tsx";
 import { countText } from "../parts/format.ts";
 import { Difference, periodText, STATES } from "./job_parts.tsx";
 import { instantText } from "./rate_form_fields.ts";
-import { jobPath, RATE_CARD, REPRICE } from "./rate_paths.ts";
+import { jobPath, REPRICE } from "./rate_paths.ts";
 
 /** What the form says, by its fields. */
 type Sent = ReadonlyMap<string, string>;

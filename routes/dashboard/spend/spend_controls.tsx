@@ -8,7 +8,8 @@ import {
 } from "../../../domain/spend/spend_query.ts";
 import { FINISH_STATUSES } from "../../../domain/run/run.ts";
 import { formatInstant } from "../../../domain/time.ts";
-import { type Asked, SPEND, spendPath } from "./spend_links.ts";
+import { SPEND } from "../frame/paths.ts";
+import { type Asked, spendPath } from "./spend_links.ts";
 
 const DAY_MS = 86_400_000;
 

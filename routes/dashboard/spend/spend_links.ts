@@ -6,10 +6,7 @@ import {
   type SpendQuery,
   UNATTRIBUTED,
 } from "../../../domain/spend/spend_query.ts";
-import { DASHBOARD, queryText } from "../frame/paths.ts";
-
-/** The page. */
-export const SPEND = `${DASHBOARD}/spend`;
+import { queryText, RUNS, SPEND } from "../frame/paths.ts";
 
 /** The parameters of a question, as they were sent. */
 export type Asked = ReadonlyMap<string, string>;
@@ -81,5 +78,5 @@ export function runsPath(asked: Asked, query: SpendQuery, group: SpendGroup | nu
   ]);
   // The list knows a provider only beside a model.
   if (!sent.has("model")) sent.delete("provider");
-  return `${DASHBOARD}/runs${queryText(sent)}`;
+  return `${RUNS}${queryText(sent)}`;
 }

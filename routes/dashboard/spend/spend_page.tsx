@@ -1,4 +1,5 @@
 /** `/dashboard/spend`: what runs cost, and why. */
+import { SPEND } from "../frame/paths.ts";
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/errors.ts";
 import { ERRORS } from "../../../domain/errors.ts";
@@ -21,7 +22,7 @@ import { Copyable, Empty, Money } from "../parts/basics.tsx";
 import { compactText, countText, percentText } from "../parts/format.ts";
 import { SpendChart } from "./spend_chart.tsx";
 import { Filters, Groupings, Periods } from "./spend_controls.tsx";
-import { type Asked, askedText, runsPath, SPEND } from "./spend_links.ts";
+import { type Asked, askedText, runsPath } from "./spend_links.ts";
 import { DayTable, GroupTable } from "./spend_tables.tsx";
 import { daySpan, shareText } from "./spend_words.ts";
 import { UnpricedBanner } from "./unpriced_banner.tsx";
