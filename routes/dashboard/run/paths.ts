@@ -3,7 +3,6 @@ import type { EventPosition } from "../../../domain/ports.ts";
 import { cursorText } from "../../run_json.ts";
 import { queryText, RATE_CARD, runPath, RUNS } from "../frame/paths.ts";
 
-
 /** The page of a run with the events behind a place, one of them opened. */
 export function eventsPath(id: string, after: EventPosition | null, opened?: string): string {
   return `${pagePath(id, after, opened)}#${opened ?? "timeline"}`;
