@@ -3,6 +3,7 @@
  * and rows of the index are those that calls and the worker leave, without what lists do not read.
  */
 import type { TeamId } from "../domain/credentials.ts";
+import { StorageUnavailable } from "../domain/errors.ts";
 import { summarize } from "../domain/pipeline/summary.ts";
 import { NO_EVENTS } from "../domain/run/event_totals.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../domain/run/ledger.ts";
@@ -22,6 +23,7 @@ export const SPREAD_MS = 30 * 86_400_000;
 const RUNS_PER_COMMIT = 40;
 const IN_FLIGHT = 8;
 const RUNS_PER_SAY = 100_000;
+const ATTEMPTS_MAX = 20;
 
 type Sets = { key: Deno.KvKey; value: unknown }[];
 
@@ -42,9 +44,21 @@ export async function fillList(
       for (let n = from; n < next; n++) {
         sets.push(...rowsOf(team, n, nowMs - SPREAD_MS + Math.floor(n * SPREAD_MS / count)));
       }
-      await store.writer.commit({ team, sets });
+      await commit(store, team, sets);
     }
   }));
+}
+
+/** Stores rows; again where a busy disk takes too long, for they are the same each time. */
+async function commit(store: Store, team: TeamId, sets: Sets): Promise<void> {
+  for (let attempt = 1;; attempt++) {
+    try {
+      await store.writer.commit({ team, sets });
+      return;
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable) || attempt === ATTEMPTS_MAX) throw error;
+    }
+  }
 }
 
 /** One in so many runs is the same for the same numbers, and falls on any of the other sorts. */

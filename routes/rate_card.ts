@@ -1,4 +1,5 @@
 /** `/v1/rate-card`: what calls of models cost a team, and the rows it puts over the default ones. */
+import type { Team } from "../domain/credentials.ts";
 import { missing } from "../domain/input/check.ts";
 import { DEFAULT_RATES, type DefaultRates, findProvider } from "../domain/money/default_rates.ts";
 import { type Parsed, type Problem, refuse } from "../domain/errors.ts";
@@ -16,23 +17,47 @@ import type { AppDeps, Handle } from "./context.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { queryOf } from "./query.ts";
 
-export function listRates({ rateCards }: AppDeps): Handle {
-  const defaults = DEFAULT_RATES.rows.toSorted((a, b) => a.id < b.id ? -1 : 1);
+export function listRates(deps: AppDeps): Handle {
   return async (c) => {
     const query = parseListQuery(queryOf(c));
     if (!query.ok) return fail(c, query.problem);
-    const { limit, after, source, accepts } = query.value;
-    const own = source === "default" ? [] : await rateCards.rows(c.get("principal").team);
-    const ahead = source === "own" ? [] : defaults.filter((row) => row.id > after && accepts(row));
-    const page = ahead.slice(0, limit);
-    const last = ahead.length > page.length ? page.at(-1) : undefined;
+    const { own, defaults, cursor } = await ratePage(deps, c.get("principal").team, query.value);
     const json = rawOf({
-      own: own.filter(({ row }) => accepts(row)).map(ownFields),
-      default: page.map(rowFields),
-      cursor: last === undefined ? null : encodeCursor(last.id),
+      own: own.map(ownFields),
+      default: defaults.map(rowFields),
+      cursor,
       default_source: defaultSource(DEFAULT_RATES),
     });
     return answerTagged(c, json);
+  };
+}
+
+/** A page of the rate card. */
+export interface RatePage {
+  /** Own rows that pass, all of them. */
+  readonly own: readonly OwnRate[];
+  /** Default rows of this page. */
+  readonly defaults: readonly RateRow[];
+  /** Where the next page goes on; null at the end. */
+  readonly cursor: string | null;
+}
+
+const DEFAULTS = DEFAULT_RATES.rows.toSorted((a, b) => a.id < b.id ? -1 : 1);
+
+/** Reads a page of a team's rate card. */
+export async function ratePage(
+  { rateCards }: Pick<AppDeps, "rateCards">,
+  team: Team,
+  { limit, after, source, accepts }: RateListQuery,
+): Promise<RatePage> {
+  const own = source === "default" ? [] : await rateCards.rows(team);
+  const ahead = source === "own" ? [] : DEFAULTS.filter((row) => row.id > after && accepts(row));
+  const defaults = ahead.slice(0, limit);
+  const last = ahead.length > defaults.length ? defaults.at(-1) : undefined;
+  return {
+    own: own.filter(({ row }) => accepts(row)),
+    defaults,
+    cursor: last === undefined ? null : encodeCursor(last.id),
   };
 }
 
@@ -73,7 +98,7 @@ export function deleteRate({ rateCards }: AppDeps): Handle {
 }
 
 /** The same bytes for an id that never was, one of another team, and one of the default card. */
-const NO_SUCH_ROW: Problem = {
+export const NO_SUCH_ROW: Problem = {
   code: "not_found",
   message: "No own row has this id: list the card to see ids. Rows of the default card cannot be " +
     "deleted: put an own row for the model, which goes before them",
@@ -96,7 +121,7 @@ function defaultSource({ generatedFrom }: DefaultRates) {
 }
 
 /** Which rows a list shows. */
-interface ListQuery {
+export interface RateListQuery {
   readonly limit: number;
   /** Id of the last row of the page before; the empty text before the first. */
   readonly after: string;
@@ -104,7 +129,8 @@ interface ListQuery {
   readonly accepts: (row: RateRow) => boolean;
 }
 
-function parseListQuery(query: string): Parsed<ListQuery> {
+/** Reads the query of a list. */
+export function parseListQuery(query: string): Parsed<RateListQuery> {
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;
   const sent = parameters.value;
@@ -142,13 +168,14 @@ function providerOf(name: string): string {
 }
 
 /** The call whose price is asked for. */
-interface MatchQuery {
+export interface MatchQuery {
   readonly provider: string | null;
   readonly model: string;
   readonly at: number;
 }
 
-function parseMatchQuery(query: string, nowMs: number): Parsed<MatchQuery> {
+/** Reads the query of a match. */
+export function parseMatchQuery(query: string, nowMs: number): Parsed<MatchQuery> {
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;
   const provider = parameters.value.get("provider") ?? null;

@@ -1,8 +1,10 @@
 /** `/v1/rate-card/reprice`: pricing stored calls anew, after a look at what would change. */
+import type { Principal } from "../domain/credentials.ts";
+import type { Problem } from "../domain/errors.ts";
 import { type RawJson, rawOf } from "../domain/input/json.ts";
 import { dollars } from "../domain/money/money.ts";
-import { parseReprice } from "../domain/money/reprice_body.ts";
-import { isJobId, type RepriceJob } from "../domain/money/reprice_job.ts";
+import { parseReprice, type RepriceRequest } from "../domain/money/reprice_body.ts";
+import { isJobId, type RepriceJob, type RepriceStore } from "../domain/money/reprice_job.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answer, answerWrite, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";
@@ -10,16 +12,23 @@ import type { AppDeps, Handle } from "./context.ts";
 /** Milliseconds a caller waits for a job to be done: most are by then, and need no second call. */
 const WAIT_MS = 2_000;
 
-export function startReprice({ reprices }: AppDeps): Handle {
+export function startReprice(deps: AppDeps): Handle {
   return async (c) => {
     const request = parseReprice(c.get("body"));
     if (!request.ok) return fail(c, request.problem);
-    const { team, credentialId } = c.get("principal");
-    const { spec, dryRun } = request.value;
-    const { kind, job } = await reprices.create(team, spec, dryRun, credentialId);
-    const now = await reprices.settled(team, job, WAIT_MS);
-    return answerWrite(c, kind, rawOf(jobFields(now)), 0);
+    const { kind, job } = await beginReprice(deps, c.get("principal"), request.value);
+    return answerWrite(c, kind, rawOf(jobFields(job)), 0);
   };
+}
+
+/** Makes a job, or finds the same one under way, and gives it a moment to be done. */
+export async function beginReprice(
+  { reprices }: Pick<AppDeps, "reprices">,
+  { team, credentialId }: Principal,
+  { spec, dryRun }: RepriceRequest,
+): ReturnType<RepriceStore["create"]> {
+  const { kind, job } = await reprices.create(team, spec, dryRun, credentialId);
+  return { kind, job: await reprices.settled(team, job, WAIT_MS) };
 }
 
 export function getReprice({ reprices }: AppDeps): Handle {
@@ -27,11 +36,17 @@ export function getReprice({ reprices }: AppDeps): Handle {
     const id = c.req.param("id") ?? "";
     const job = isJobId(id) ? await reprices.get(c.get("principal").team, id) : null;
     if (job === null) {
-      return fail(c, { code: "not_found", message: "No such job: list the jobs to see their ids" });
+      return fail(c, NO_SUCH_JOB);
     }
     return answer(c, 200, rawOf(jobFields(job)));
   };
 }
+
+/** The same for an id that never was, one of another team, and one that is kept no longer. */
+export const NO_SUCH_JOB: Problem = {
+  code: "not_found",
+  message: "No such job: list the jobs to see their ids",
+};
 
 export function listReprices({ reprices }: AppDeps): Handle {
   return async (c) => {

@@ -1,6 +1,6 @@
 /** The wire form of spend (`docs/SPEND.md`). */
 import { type RawJson, rawOf } from "../domain/input/json.ts";
-import { dollars } from "../domain/money/money.ts";
+import { dollars, type Picodollars } from "../domain/money/money.ts";
 import type { Measures } from "../domain/spend/rollup.ts";
 import { costPerSuccess, type Spend, type SpendGroup } from "../domain/spend/spend.ts";
 import { FILTERS, type SpendQuery, UNATTRIBUTED } from "../domain/spend/spend_query.ts";
@@ -43,7 +43,7 @@ function measureFields(sums: Measures, runsKnown: boolean) {
     runs: runsKnown ? sums.runs : null,
     successful_runs: runsKnown ? sums.succeeded : null,
     cost_usd: dollars(sums.cost),
-    cost_per_successful_run: runsKnown ? perSuccessJson(sums) : null,
+    cost_per_successful_run: runsKnown ? dollarsOrNull(costPerSuccess(sums)) : null,
     events: sums.events,
     llm_calls: sums.calls,
     input_tokens: Number(sums.inputTokens),
@@ -58,9 +58,8 @@ function measureFields(sums: Measures, runsKnown: boolean) {
   };
 }
 
-function perSuccessJson(sums: Measures): number | null {
-  const cost = costPerSuccess(sums);
-  return cost === null ? null : dollars(cost);
+function dollarsOrNull(amount: Picodollars | null): number | null {
+  return amount === null ? null : dollars(amount);
 }
 
 /** Writes the models without a price. */

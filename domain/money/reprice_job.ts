@@ -6,6 +6,7 @@
 import type { Team, TeamId } from "../credentials.ts";
 import type { RunId } from "../run/ids.ts";
 import { NO_CALLS, type RepriceSpec, type RepriceSum } from "./reprice.ts";
+import { NO_SHARES, type RepriceShares } from "./reprice_shares.ts";
 
 /** `waiting` until every call stored before it is summed up, then `running`, then `done`. */
 export type RepriceState = "waiting" | "running" | "done";
@@ -58,6 +59,8 @@ export interface RepriceJob {
   readonly failed: number;
   /** Its calls and their cost before and after. */
   readonly sum: RepriceSum;
+  /** The same by agent and by day; absent from jobs of earlier versions. */
+  readonly shares?: RepriceShares;
   /** Share of the way behind it, 0 to 1. */
   readonly progress: number;
 }
@@ -95,6 +98,7 @@ export function newJob(
     changed: 0,
     failed: 0,
     sum: NO_CALLS,
+    shares: NO_SHARES,
     progress: 0,
   };
 }

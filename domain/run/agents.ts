@@ -257,11 +257,20 @@ export function pageByLastSeen(
   all: readonly AgentRecord[],
   { limit, after }: Pick<AgentsQuery, "limit" | "after">,
 ): AgentPage {
-  const ahead = all
-    .map((record) => ({ record, position: agentPosition(record) }))
+  return pageOf(behindByLastSeen(all, agentPosition, after).slice(0, limit + 1), limit);
+}
+
+/** Those behind a place, the last seen first. */
+export function behindByLastSeen<T>(
+  all: readonly T[],
+  positionOf: (each: T) => AgentPosition,
+  after: AgentPosition | null,
+): T[] {
+  return all
+    .map((each) => ({ each, position: positionOf(each) }))
     .filter(({ position }) => after === null || compareLastSeen(position, after) > 0)
-    .sort((a, b) => compareLastSeen(a.position, b.position));
-  return pageOf(ahead.slice(0, limit + 1).map(({ record }) => record), limit);
+    .sort((a, b) => compareLastSeen(a.position, b.position))
+    .map(({ each }) => each);
 }
 
 /** A page of agents that are in order, of which one more than fits was looked for. */

@@ -74,10 +74,26 @@ export function costPerSuccess({ cost, succeeded }: Measures): Picodollars | nul
 /** Reads the rows of a kind, for the days of a question. */
 export type ReadRows = (kind: RollupKind) => AsyncIterable<RollupRow>;
 
-/** Answers a question about spend, or says that it takes too much to answer. */
-export async function spendOf(query: SpendQuery, read: ReadRows): Promise<Parsed<Spend>> {
+/** Sees the rows that an answer is made of. */
+export interface RowWatcher {
+  /** A kind is read, and what was seen of it before counts no longer. */
+  readonly begins: (kind: RollupKind) => void;
+  /** A row that counts. */
+  readonly row: (row: RollupRow) => void;
+}
+
+/**
+ * Answers a question about spend, or says that it takes too much to answer.
+ *
+ * @param watcher sees every row that counts, as it is read
+ */
+export async function spendOf(
+  query: SpendQuery,
+  read: ReadRows,
+  watcher?: RowWatcher,
+): Promise<Parsed<Spend>> {
   const { groupBy, filters } = query;
-  const reader = new RowReader(read, filters);
+  const reader = new RowReader(read, filters, watcher);
   const plan = planOf(query);
   if (plan.whole !== null) return await spendByModel(reader, plan.groups, plan.whole);
   const groups = await reader.groups(plan.groups, groupBy);
@@ -151,18 +167,22 @@ class RowReader {
   #left = SPEND_ROWS_MAX;
   readonly #read: ReadRows;
   readonly #filters: SpendFilters;
+  readonly #watcher: RowWatcher | undefined;
 
-  constructor(read: ReadRows, filters: SpendFilters) {
+  constructor(read: ReadRows, filters: SpendFilters, watcher: RowWatcher | undefined) {
     this.#read = read;
     this.#filters = filters;
+    this.#watcher = watcher;
   }
 
   /** The groups of a kind's rows in no order; null when there are too many rows. */
   async groups(kind: RollupKind, groupBy: Grouping | null): Promise<SpendGroup[] | null> {
     const groups = new Map<string, SpendGroup>();
+    this.#watcher?.begins(kind);
     for await (const row of this.#read(kind)) {
       if (this.#left-- <= 0) return null;
       if (!matches(row, this.#filters)) continue;
+      this.#watcher?.row(row);
       const id = groupId(row, groupBy);
       const known = groups.get(id) ?? emptyGroup(row, groupBy);
       groups.set(id, { ...known, measures: addMeasures(known.measures, row.measures) });
@@ -178,16 +198,14 @@ class RowReader {
 }
 
 /** A text that tells a row's group from others; `null` puts all rows in one. */
-function groupId({ day, group }: RollupRow, groupBy: Grouping | null): string {
+export function groupId({ day, group }: RollupRow, groupBy: Grouping | null): string {
   switch (groupBy) {
     case null:
       return "";
     case "day":
       return day;
-    case "model": {
-      const model = modelOf(group);
-      return JSON.stringify([model?.provider, model?.model]);
-    }
+    case "model":
+      return modelId(modelOf(group));
     case "agent":
     case "customer":
     case "feature":
@@ -196,6 +214,11 @@ function groupId({ day, group }: RollupRow, groupBy: Grouping | null): string {
     default:
       return groupBy satisfies never;
   }
+}
+
+/** A text that tells a model from others. */
+export function modelId(model: ModelName | null): string {
+  return JSON.stringify([model?.provider, model?.model]);
 }
 
 function emptyGroup(row: RollupRow, groupBy: Grouping | null): SpendGroup {

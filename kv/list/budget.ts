@@ -8,7 +8,7 @@
 const ROWS_PER_ASKING = 25;
 
 /** Rows of the index that take as long as the summary of a run, which lies far from others. */
-const ROWS_PER_SUMMARY = 10;
+const ROWS_PER_SUMMARY = 12;
 
 /** Counts what is read. */
 export class Budget {

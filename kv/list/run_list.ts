@@ -30,7 +30,7 @@ import { Walk } from "./walk.ts";
  * Rows that one page may read of runs it does not show, more or less: each read counts as some more, and
  * for each run that it may show there are a few besides.
  */
-export const PAGE_ROWS_MAX = 1_200;
+export const PAGE_ROWS_MAX = 1_000;
 
 /** Pages read at once: there is one thread that reads, and what each holds meanwhile may be large. */
 const PAGES_AT_ONCE = 4;

@@ -37,8 +37,8 @@ export class Walk {
   }
 
   /**
-   * Goes on with the parts that are the rarest from here. Call it where many of the runs that were found
-   * are in a part that was left out no more.
+   * Goes on with the parts that are the rarest from here: for when most runs that are found are not what
+   * is asked for, so that a part that was left out may have become rare.
    */
   chooseAgain(): void {
     this.#isChosen = false;

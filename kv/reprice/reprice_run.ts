@@ -43,6 +43,8 @@ export interface RepriceStep {
   readonly checks: readonly Deno.AtomicCheck[];
   /** The change; empty when nothing changes. */
   readonly sets: Readonly<Sets>;
+  /** The agent of the run; null when it names none. */
+  readonly agent: string | null;
   /** The calls that were meant. */
   readonly sum: RepriceSum;
   /** The batch to go on with; null when the run is done. */
@@ -63,18 +65,22 @@ export interface RepriceTarget {
   readonly card: RateCard;
 }
 
-const NOTHING: RepriceStep = { checks: [], sets: [], sum: NO_CALLS, nextBatch: null };
+type OwnStep = Omit<RepriceStep, "agent">;
+
+const NOTHING: OwnStep = { checks: [], sets: [], sum: NO_CALLS, nextBatch: null };
 
 /** Prices a run's heartbeat and some of its batches anew, from one of them on. Commits nothing. */
 export async function repriceStep(target: RepriceTarget, fromBatch: number): Promise<RepriceStep> {
   const { store, team, id } = target;
   const entries = await getMany(store, headKeys(team, id));
   const { head } = await headOf(store, team, id, entries);
-  if (isStated(head.parts)) return NOTHING;
+  const agent = head.parts.opening?.agent ?? null;
+  if (isStated(head.parts)) return { ...NOTHING, agent };
   const [, , ledger, price] = entries;
   const own = fromBatch === 0 ? heartbeatStep(target, head, price) : NOTHING;
   const events = await eventsStep(target, ledger, fromBatch);
   return {
+    agent,
     checks: [...own.checks, ...events.checks],
     sets: [...own.sets, ...events.sets],
     sum: addRepriced(own.sum, events.sum),
@@ -86,7 +92,7 @@ function heartbeatStep(
   { team, id, spec, card }: RepriceTarget,
   { parts, repriced }: RunHead,
   entry: Deno.KvEntryMaybe<unknown> | undefined,
-): RepriceStep {
+): OwnStep {
   const { sum, price } = repriceHeartbeat(spec, parts, repriced, card);
   if (price === undefined) return { ...NOTHING, sum };
   const key = keys.price(team, id);
@@ -100,7 +106,7 @@ async function eventsStep(
   target: RepriceTarget,
   entry: Deno.KvEntryMaybe<unknown> | undefined,
   fromBatch: number,
-): Promise<RepriceStep> {
+): Promise<OwnStep> {
   const ledger = ledgerOf(entry?.value);
   // What is removed keeps the price it had.
   const firstBatch = Math.max(fromBatch, ledger.removed);

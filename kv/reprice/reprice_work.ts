@@ -10,6 +10,8 @@ import type { TeamId } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
 import type { RateCards } from "../../domain/ports.ts";
 import { addRepriced } from "../../domain/money/reprice.ts";
+import { addShare } from "../../domain/money/reprice_shares.ts";
+import { formatInstant } from "../../domain/time.ts";
 import {
   type ActiveJob,
   BEGINNING,
@@ -147,7 +149,7 @@ export class RepriceWork {
       if (isFull(draft, this.#store.limits)) return;
       const step = steps[i] ?? null;
       if (step === null) draft.job = { ...draft.job, failed: draft.job.failed + 1 };
-      else addStep(draft, step);
+      else addStep(draft, step, place);
       if (step !== null && step.nextBatch !== null) return;
       leave(team, draft, place);
     }
@@ -170,7 +172,11 @@ async function stepOrFailure(target: RepriceTarget, batch: number): Promise<Repr
 }
 
 /** Adds what some batches of a run come to. */
-function addStep(draft: Draft, { checks, sets, sum, nextBatch }: RepriceStep): void {
+function addStep(
+  draft: Draft,
+  { checks, sets, agent, sum, nextBatch }: RepriceStep,
+  { startedAt }: RunPlace,
+): void {
   const { job } = draft;
   const changes = sets.length > 0;
   if (changes && !job.dryRun) {
@@ -183,7 +189,14 @@ function addStep(draft: Draft, { checks, sets, sum, nextBatch }: RepriceStep): v
     met: job.cursor.met || sum.calls > 0,
     changed: job.cursor.changed || changes,
   };
-  draft.job = { ...job, cursor, sum: addRepriced(job.sum, sum) };
+  const day = formatInstant(startedAt).slice(0, 10);
+  draft.job = {
+    ...job,
+    cursor,
+    sum: addRepriced(job.sum, sum),
+    // A job that an earlier version began has no parts, and some of them would be wrong.
+    ...(job.shares === undefined ? {} : { shares: addShare(job.shares, agent, day, sum) }),
+  };
 }
 
 /** Counts a run and goes on behind it. It is summed up once, however many steps it took. */

@@ -10,23 +10,19 @@ import type { AgentStore } from "../../domain/ports.ts";
 import {
   addAgentRun,
   type AgentActivity,
-  type AgentPage,
   type AgentRecord,
   type AgentRun,
-  type AgentsQuery,
-  pageByLastSeen,
-  pageOf,
-  sortRefusal,
   takeAgentRun,
 } from "../../domain/run/agents.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
+import { listAgents } from "./agent_list.ts";
 import type { StoredAgent } from "./agent_rows.ts";
 import { changeAgent, recordOf } from "./change_agent.ts";
 import { KnownAgents } from "./known_agents.ts";
 import { lastRunOf } from "./last_run.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getMany, type Store } from "../store.ts";
 import type { Write } from "../writer/writer.ts";
 
 /** Teams remembered. */
@@ -34,9 +30,6 @@ const TEAMS_MAX = 2_000;
 
 /** Agents remembered of one team; more are forgotten all at once. About 300 bytes each. */
 const TEAM_AGENTS_MAX = 10_000;
-
-/** Where the slug stands in a key, and what the keys of agents in use begin with. */
-const SLUG = 2, USED = "agent";
 
 /**
  * Creates the store of agents. No run is read.
@@ -50,20 +43,7 @@ export function createAgentStore(
   return {
     change: (...asked) => inTime(changeAgent(store, known, ...asked), store.deadlines),
     read: (team, slug) => inTime(readAgent(store, team, slug), store.deadlines),
-    async list(team, query) {
-      if (query.sort === "agent") {
-        return { ok: true, value: await inTime(listBySlug(store, team, query), store.deadlines) };
-      }
-      const counts = await inTime(
-        getMany(store, [keys.agentCount(team.id), keys.archivedAgents(team.id)]),
-        store.deadlines,
-      );
-      const [used, archived] = counts.map(({ value }) => Number(value ?? 0)) as [number, number];
-      const problem = sortRefusal(used + (query.archived ? archived : 0));
-      if (problem !== null) return { ok: false, problem };
-      const all = await inTime(listAgents(store, team, query), store.deadlines);
-      return { ok: true, value: pageByLastSeen(all, query) };
-    },
+    list: (team, query) => listAgents(store, team, query),
   };
 }
 
@@ -75,65 +55,6 @@ async function readAgent(store: Store, team: Team, slug: string): Promise<AgentR
   ]);
   const agent = (used?.value ?? archived?.value ?? null) as StoredAgent | null;
   return agent && recordOf(slug, agent, activity?.value, !used?.versionstamp);
-}
-
-async function listBySlug(
-  store: Store,
-  team: Team,
-  { after, limit, archived }: AgentsQuery,
-): Promise<AgentPage> {
-  const from = after?.agent ?? null;
-  const ranges = [
-    keys.agentsAfter(keys.teamAgents(team.id), from),
-    ...archived ? [keys.agentsAfter(keys.archivedAgents(team.id), from)] : [],
-  ];
-  const options = { limit: limit + 1 };
-  const found = await Promise.all(ranges.map((range) => listRows(store, range, options)));
-  const rows = found.length === 1 ? found.flat() : found.flat().sort(byBytes).slice(0, limit + 1);
-  const slugs = rows.map(({ key }) => String(key[SLUG]));
-  const [first, last] = [slugs[0], slugs.at(-1)];
-  if (first === undefined || last === undefined) return pageOf([], limit);
-  const range = keys.agentActivityRange(team.id, first, last);
-  return pageOf(join(rows, await listRows(store, range)), limit);
-}
-
-async function listAgents(
-  store: Store,
-  team: Team,
-  { archived }: AgentsQuery,
-): Promise<AgentRecord[]> {
-  const [agents, gone, activities] = await Promise.all([
-    listRows(store, { prefix: keys.teamAgents(team.id) }),
-    archived ? listRows(store, { prefix: keys.archivedAgents(team.id) }) : [],
-    listRows(store, { prefix: keys.agentActivities(team.id) }),
-  ]);
-  return join([...agents, ...gone], activities);
-}
-
-type Rows = readonly Deno.KvEntry<unknown>[];
-
-/** Joins agents with what their runs come to; the two may be of different moments. */
-function join(agents: Rows, activities: Rows): AgentRecord[] {
-  const bySlug = new Map(activities.map(({ key, value }) => [key[SLUG], value as AgentActivity]));
-  return agents.map(({ key, value }) =>
-    recordOf(
-      String(key[SLUG]),
-      value as StoredAgent,
-      bySlug.get(key[SLUG] ?? ""),
-      key[0] !== USED,
-    )
-  );
-}
-
-/** By slug as the store sorts them: by the bytes of UTF-8, which is the order of code points. */
-function byBytes({ key: a }: Rows[number], { key: b }: Rows[number]): number {
-  const [left, right] = [a, b].map((key) => Array.from(String(key[SLUG])));
-  for (const [i, char] of left?.entries() ?? []) {
-    const other = right?.[i];
-    if (other === undefined) return 1;
-    if (char !== other) return (char.codePointAt(0) ?? 0) - (other.codePointAt(0) ?? 0);
-  }
-  return (left?.length ?? 0) - (right?.length ?? 0);
 }
 
 /** A run whose state changed, as its agent counted it before and counts it now; one of them is there. */

@@ -1,11 +1,6 @@
-/**
- * The dashboard: the table of its pages, and what a request for one must pass. Pages read through the same
- * ports as the API, and each URL says all that a page shows.
- */
-import type { AppDeps, Guard, Handle, RequestContext, Route } from "../context.ts";
-import type { Requirement } from "../../domain/credentials.ts";
+/** The dashboard: its pages, and what a request for one must pass. */
 import { answerText, fail } from "../answer.ts";
-import type { ExportFormat } from "../export_forms.ts";
+import type { AppDeps, Guard, RequestContext, Route } from "../context.ts";
 import { createExports } from "../exports.ts";
 import { readForm } from "../guards/body.ts";
 import { requireScope } from "../guards/credential.ts";
@@ -16,33 +11,10 @@ import { requireSameOrigin } from "../guards/same_origin.ts";
 import { requireSession } from "../guards/session.ts";
 import { Waiting } from "../guards/waiting.ts";
 import { SHUTTING_DOWN } from "../health.ts";
-import { key, keyOrOperator, OPERATOR_ONLY } from "../requires.ts";
-import { showAudit } from "./audit/list.tsx";
-import { sendAsset } from "./frame/assets.ts";
 import { DASHBOARD, SIGN_IN } from "./frame/paths.ts";
 import { tellAsPage } from "./frame/problem.tsx";
 import { seeOther } from "./frame/reply.tsx";
-import { showOverview } from "./overview/overview.tsx";
-import { showAgent } from "./agents/agent.tsx";
-import { changeAgent } from "./agents/form.tsx";
-import { showAgents } from "./agents/list.tsx";
-import { AGENTS } from "./agents/paths.ts";
-import { makeKey, revokeKey, rotateKey } from "./keys/change.tsx";
-import { showNewKey } from "./keys/form.tsx";
-import { showKeys } from "./keys/list.tsx";
-import { KEYS } from "./keys/paths.ts";
-import { changeTeam, makeTeamKey, serveTeam } from "./teams/change.tsx";
-import { makeTeam, showNewTeam } from "./teams/create.tsx";
-import { showTeams } from "./teams/list.tsx";
-import { showTeam } from "./teams/one.tsx";
-import { showOwnTeam } from "./teams/own.tsx";
-import { TEAM, TEAMS } from "./teams/paths.ts";
-import { sendDeletion } from "./run/delete_run.tsx";
-import { RUNS } from "./run/paths.ts";
-import { showRuns } from "./runs/list.tsx";
-import { showRawRun, showRun } from "./run/run.tsx";
-import { showSignIn, signIn, signOut } from "./sign_in.tsx";
-import { showUsage } from "./usage/usage.tsx";
+import { pageTable, type Shared } from "./pages.ts";
 
 /** The dashboard, for the application. */
 export interface Dashboard {
@@ -51,63 +23,6 @@ export interface Dashboard {
   guards(route: Route): Guard[];
   /** Has refusals told as pages, where the path is one of the dashboard. */
   readonly asPage: Guard;
-}
-
-/** What pages and the API have in common, so that its bounds hold for both together. */
-export interface Shared {
-  /** Those who wait. */
-  readonly waiting: Waiting;
-  /** Makes the handler of an export. */
-  readonly exported: (format: ExportFormat) => Handle;
-}
-
-/** Every page, with what it asks of whoever signed in. */
-function pageTable(deps: AppDeps, { waiting, exported }: Shared): Route[] {
-  return [
-    page("GET", "/", null, () => seeOther(DASHBOARD)),
-    page("GET", `${DASHBOARD}/assets/:name`, null, sendAsset),
-    page("GET", SIGN_IN, null, showSignIn(deps)),
-    page("POST", SIGN_IN, null, signIn(deps)),
-    page("POST", `${DASHBOARD}/sign-out`, ANYBODY, signOut(deps)),
-    page("GET", DASHBOARD, ANYBODY, showOverview(deps)),
-    page("GET", `${DASHBOARD}/usage`, key("read"), showUsage(deps)),
-    page("GET", AGENTS, key("read"), showAgents(deps)),
-    page("GET", `${AGENTS}/:slug`, key("read"), showAgent(deps)),
-    page("POST", `${AGENTS}/:slug`, key("admin"), changeAgent(deps)),
-    page("GET", KEYS, key("admin"), showKeys(deps)),
-    page("POST", KEYS, key("admin"), makeKey(deps)),
-    page("GET", `${KEYS}/new`, key("admin"), showNewKey),
-    page("POST", `${KEYS}/:id/rotate`, key("admin"), rotateKey(deps)),
-    page("POST", `${KEYS}/:id/revoke`, key("admin"), revokeKey(deps)),
-    page("GET", TEAM, key("read"), showOwnTeam(deps)),
-    page("GET", `${DASHBOARD}/audit`, keyOrOperator("admin"), showAudit(deps)),
-    page("GET", TEAMS, OPERATOR_ONLY, showTeams(deps)),
-    page("POST", TEAMS, OPERATOR_ONLY, makeTeam(deps)),
-    page("GET", `${TEAMS}/new`, OPERATOR_ONLY, showNewTeam),
-    page("GET", `${TEAMS}/:id`, OPERATOR_ONLY, showTeam(deps)),
-    page("POST", `${TEAMS}/:id`, OPERATOR_ONLY, changeTeam(deps)),
-    page("POST", `${TEAMS}/:id/suspend`, OPERATOR_ONLY, serveTeam(deps, true)),
-    page("POST", `${TEAMS}/:id/resume`, OPERATOR_ONLY, serveTeam(deps, false)),
-    page("POST", `${TEAMS}/:id/keys`, OPERATOR_ONLY, makeTeamKey(deps)),
-    page("GET", `${RUNS}`, key("read"), showRuns(deps, waiting)),
-    page("GET", `${RUNS}.csv`, key("read"), exported("csv")),
-    page("GET", `${RUNS}.ndjson`, key("read"), exported("ndjson")),
-    page("GET", `${RUNS}/:id`, key("read"), showRun(deps)),
-    page("GET", `${RUNS}/:id/raw`, key("read"), showRawRun(deps)),
-    page("POST", `${RUNS}/:id/delete`, key("admin"), sendDeletion(deps)),
-  ];
-}
-
-/** Whoever may sign in. */
-const ANYBODY = keyOrOperator("read");
-
-function page(
-  method: Route["method"],
-  path: string,
-  requires: Requirement | null,
-  handler: Handle,
-): Route {
-  return { method, path, requires, handler };
 }
 
 /** Builds the dashboard. */

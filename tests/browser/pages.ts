@@ -2,6 +2,7 @@
 import { Room } from "../../routes/guards/room.ts";
 import type { AppDeps } from "../../routes/context.ts";
 import { createDashboard } from "../../routes/dashboard/dashboard.ts";
+import { DASHBOARD } from "../../routes/dashboard/frame/paths.ts";
 import type { DemoWorld } from "../support/demo_world.ts";
 
 /** Who looks at a page. */
@@ -21,26 +22,55 @@ export interface PageUnderTest {
 
 /** All of them, some in several states. */
 export const PAGES: readonly PageUnderTest[] = [
-  { name: "sign-in", route: "/dashboard/sign-in", path: () => "/dashboard/sign-in", who: "nobody" },
-  { name: "overview", route: "/dashboard", path: () => "/dashboard", who: "admin" },
-  { name: "runs", route: "/dashboard/runs", path: () => "/dashboard/runs", who: "admin" },
-  { name: "runs-live", route: null, path: () => "/dashboard/runs?live=1", who: "admin" },
-  {
-    name: "runs-refused",
-    route: null,
-    path: () => "/dashboard/runs?status=failed&min_cost_usd=much",
-    who: "admin",
-    status: 400,
-  },
-  { name: "not-found", route: null, path: () => "/dashboard/nothing", who: "admin", status: 404 },
+  aPage("sign-in", "/sign-in", "nobody"),
+  { ...aPage("not-found", "/nothing"), route: null, status: 404 },
+  aPage("overview", ""),
+  aPage("runs", "/runs"),
+  aPage("runs-live", "/runs", "admin", () => "/runs?live=1"),
+  { ...aPage("runs-refused", "/runs", "admin", () => "/runs?min_cost_usd=much"), status: 400 },
+  aRun("run-failed", ({ runs }) => runs.failed),
+  aRun("run-long", ({ runs }) => runs.long),
+  aRun("run-parent", ({ runs }) => runs.parent),
+  aRun("run-unpriced", ({ runs }) => runs.unpriced),
+  aRun("run-running", ({ runs }) => runs.running),
+  aRun("run-delete", ({ runs }) => `${runs.failed}?confirm=delete`),
+  { ...aRun("run-unknown", () => `run_eu_${"0".repeat(32)}`), status: 404 },
+  aPage("agents", "/agents"),
+  aPage("agent", "/agents/:slug", "admin", () => "/agents/nightly-report"),
+  aPage("usage", "/usage"),
+  aPage("keys", "/keys"),
+  aPage("key", "/keys", "admin", ({ keyId }) => `/keys?id=${keyId}`),
+  aPage("key-revoke", "/keys", "admin", ({ keyId }) => `/keys?id=${keyId}&confirm=revoke`),
+  aPage("key-rotate", "/keys", "admin", ({ keyId }) => `/keys?id=${keyId}&confirm=rotate`),
+  aPage("key-new", "/keys/new", "admin", () => "/keys/new?kind=api_key"),
+  aPage("token-new", "/keys/new", "admin", () => "/keys/new?kind=ping_token"),
+  aPage("team", "/team"),
+  aPage("audit", "/audit"),
+  aPage("operator-audit", "/audit", "operator"),
+  aPage("teams", "/teams", "operator"),
+  aPage("team-new", "/teams/new", "operator"),
+  aPage("team-of-operator", "/teams/:id", "operator", ({ h }) => `/teams/${h.team.id}`),
 ];
+
+function aPage(
+  name: string,
+  route: string,
+  who: Who = "admin",
+  path: (world: DemoWorld) => string = () => route,
+): PageUnderTest {
+  return { name, route: DASHBOARD + route, who, path: (world) => DASHBOARD + path(world) };
+}
+
+function aRun(name: string, idOf: (world: DemoWorld) => string): PageUnderTest {
+  return aPage(name, "/runs/:id", "admin", (world) => `/runs/${idOf(world)}`);
+}
 
 /** Routes that answer with a file, or with the way to a page. */
 const NO_PAGES = new Set([
   "/",
-  "/dashboard/assets/:name",
-  "/dashboard/runs.csv",
-  "/dashboard/runs.ndjson",
+  ...["/assets/:name", "/runs/:id/raw", "/runs.csv", "/runs.ndjson"].map((path) =>
+    DASHBOARD + path
+  ),
 ]);
 
 /** Routes of pages, from the dashboard's own table. */

@@ -47,7 +47,7 @@ browserTest(
     assert((await skip.boundingBox())!.x >= 0, "the focused link is to be seen");
     await page.keyboard.press("Enter");
     assertEquals(new URL(page.url()).hash, "#main");
-    await page.reload();
+    await page.goto("/dashboard");
     await tabTo(page, "Runs");
     await page.keyboard.press("Enter");
     await page.waitForURL("**/dashboard/runs");
@@ -198,11 +198,12 @@ const LAYOUT_SHIFT = `new Promise((tell) => {
   }));
 })`;
 
-/** What reaches beyond the right edge, when the page as a whole can be moved sideways. */
+/** What reaches beyond the right edge, when the page as a whole can be moved sideways; the innermost of it. */
 const WIDER_THAN_SCREEN = `(() => {
-  const { scrollWidth } = document.documentElement;
-  if (scrollWidth <= screen.width) return [];
-  return [...document.querySelectorAll("body *")]
-    .filter((element) => element.getBoundingClientRect().right > screen.width)
-    .map((element) => element.outerHTML.slice(0, 120));
+  if (document.documentElement.scrollWidth <= screen.width) return [];
+  const isWide = (element) =>
+    element.getBoundingClientRect().right > screen.width && !element.closest(".wide, pre");
+  const wide = [...document.querySelectorAll("body *")].filter(isWide);
+  return ["the page", ...wide.filter((element) => ![...element.children].some(isWide))
+    .map((element) => element.outerHTML.slice(0, 120))];
 })()`;

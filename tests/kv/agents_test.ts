@@ -241,6 +241,40 @@ Deno.test("agents: one that no run is summed up of is there, with zeros and null
   assertEquals((await h.get("/v1/agents")).json, { agents: [expected], cursor: null });
 });
 
+Deno.test("agents: the last seen come first on short pages as on one long page, whoever is archived or new", async () => {
+  await using h = await Harness.open({ tier: "enterprise" });
+  for (let n = 0; n < 36; n++) {
+    h.nowMs = NOON + (n * 7) % 36;
+    await h.post("/v1/heartbeats", { agent: `a${n}` });
+  }
+  await h.worker.idle();
+  await h.worker.stop();
+  for (const agent of ["new", "newer"]) await h.post("/v1/heartbeats", { agent });
+  const walk = async (query: string, limit: number) => {
+    const agents: unknown[] = [];
+    let cursor = "";
+    do {
+      const { status, json, text } = await h.get(
+        `/v1/agents?limit=${limit}${query}&cursor=${cursor}`,
+      );
+      assertEquals(status, 200, text);
+      agents.push(...json.agents);
+      cursor = json.cursor ?? "";
+    } while (cursor !== "");
+    return agents;
+  };
+  const archive = (agent: string) =>
+    h.request("PATCH", `/v1/agents/${agent}`, { body: { archived: true } });
+  for (const change of [null, "a20", "a3", "new"]) {
+    if (change !== null) assertEquals((await archive(change)).status, 200);
+    for (const query of ["", "&archived=true"]) {
+      const whole = await walk(query, 1_000);
+      for (const limit of [1, 2, 3]) assertEquals(await walk(query, limit), whole, query);
+    }
+  }
+  assertEquals((await walk("", 3)).length, 35);
+});
+
 Deno.test("agents: beyond 10000 they are listed by slug alone", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   await h.post("/v1/heartbeats", { agent: "a" });

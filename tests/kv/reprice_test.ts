@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { RunEvent } from "../../domain/run/event.ts";
 import { rawOf } from "../../domain/input/json.ts";
 import type { RateCards, RunStore } from "../../domain/ports.ts";
+import { addRepriced, NO_CALLS } from "../../domain/money/reprice.ts";
 import type { RepriceJob, RepriceStore } from "../../domain/money/reprice_job.ts";
 import { Deadlines } from "../../domain/deadlines.ts";
 import { TIMERS } from "../../kv/deadline.ts";
@@ -76,9 +77,12 @@ async function toTheEnd(reprices: RepriceStore): Promise<void> {
   while (await reprices.work());
 }
 
-/** What a job came to, without what names it. */
+/** What a job came to, without what names it. By agent and by day it is the same. */
 function resultOf(job: RepriceJob | null) {
-  const { state, runs, changed, failed, sum } = job ?? {};
+  const { state, runs, changed, failed, sum, shares } = job ?? {};
+  for (const parts of [shares?.agents, shares?.days]) {
+    assertEquals(parts?.reduce((all, part) => addRepriced(all, part.sum), NO_CALLS), sum);
+  }
   return { state, runs, changed, failed, sum };
 }
 

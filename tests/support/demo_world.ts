@@ -11,6 +11,8 @@ export interface DemoWorld extends AsyncDisposable {
   readonly h: Harness;
   /** Ids of runs, by what there is to see in them. */
   readonly runs: Readonly<Record<"failed" | "long" | "parent" | "unpriced" | "running", string>>;
+  /** The id of a key that nobody signs in with. */
+  readonly keyId: string;
   /** What only the other team may see. */
   readonly otherTeam: { readonly key: string; readonly agent: string; readonly run: string };
 }
@@ -38,7 +40,7 @@ export async function openDemoWorld(): Promise<DemoWorld> {
     source: "people",
   });
   await h.post("/v1/keys", { kind: "ping_token", name: "backup host", agent: "nightly-report" });
-  await h.post("/v1/keys", { kind: "api_key", name: "Grafana", scopes: ["read"] });
+  const made = await h.post("/v1/keys", { kind: "api_key", name: "Grafana", scopes: ["read"] });
   const otherTeam = await anotherTeam(h);
   await h.worker.idle();
   return {
@@ -50,6 +52,7 @@ export async function openDemoWorld(): Promise<DemoWorld> {
       parent: oneOf(past, "with children"),
       unpriced: oneOf(past, "unknown model"),
     },
+    keyId: made.json.id,
     otherTeam,
     [Symbol.asyncDispose]: () => h[Symbol.asyncDispose](),
   };

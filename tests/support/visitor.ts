@@ -87,7 +87,7 @@ export class Visitor implements AsyncDisposable {
     await this.page.goto("/dashboard/sign-in");
     await this.page.getByLabel("Team key").fill(key);
     await this.page.getByRole("button", { name: "Sign in" }).click();
-    await this.page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    await this.page.getByRole("button", { name: "Sign out" }).waitFor();
   }
 
   /** What keeps this person signed in, for another window of theirs. */

@@ -2,9 +2,9 @@
 import type { AgentActivity } from "../../../domain/run/agents.ts";
 import type { Measures } from "../../../domain/spend/rollup.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
+import { runPath } from "../frame/paths.ts";
 import { Ago, Money, Status } from "../parts/basics.tsx";
 import { countedText, countText, percentText } from "../parts/format.ts";
-import { runPath } from "./paths.ts";
 
 interface Of {
   readonly activity: AgentActivity | null;

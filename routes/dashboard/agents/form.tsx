@@ -6,11 +6,11 @@ import type { AgentRecord } from "../../../domain/run/agents.ts";
 import { NO_SUCH_AGENT } from "../../agents.ts";
 import { fail } from "../../answer.ts";
 import type { AppDeps, Handle } from "../../context.ts";
+import { agentPath } from "../frame/paths.ts";
 import { seeOther, showPage } from "../frame/reply.tsx";
 import { SAVED } from "../parts/done.tsx";
 import { bodyOf, Field, FormProblem } from "../parts/form_fields.tsx";
 import { agentNamed } from "./named.ts";
-import { agentPath } from "./paths.ts";
 
 /** What was typed, or what is known. */
 type Typed = Pick<AgentRecord, "name" | "notes" | "archived">;

@@ -11,7 +11,7 @@ import { agentCursor, parseAgentCursor } from "../../agents.ts";
 import { fail } from "../../answer.ts";
 import type { AppDeps, Handle } from "../../context.ts";
 import { queryOf } from "../../query.ts";
-import { queryText } from "../frame/paths.ts";
+import { agentPath, AGENTS, queryText } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
 import { originOf } from "../parts/address.ts";
 import { Ago, Copyable, Empty, NextPage, Wide } from "../parts/basics.tsx";
@@ -20,7 +20,6 @@ import { countText } from "../parts/format.ts";
 import { Sparkline } from "../parts/sparkline.tsx";
 import { readDays } from "./days.ts";
 import { CostOfSuccess, LastRunOf, SuccessRate } from "./facts.tsx";
-import { agentPath, AGENTS } from "./paths.ts";
 
 /** Agents on one page: each takes as many reads as days are shown of it. */
 const AGENTS_SHOWN = 20;

@@ -1,10 +1,9 @@
 /** Some runs of an agent, and the way to all of them. */
 import type { RunListRow } from "../../../domain/run/run_list.ts";
 import type { RunStatus } from "../../../domain/run/run.ts";
-import { DASHBOARD, queryText } from "../frame/paths.ts";
+import { queryText, runPath, RUNS } from "../frame/paths.ts";
 import { Ago, Money, Status, Wide } from "../parts/basics.tsx";
 import { durationText } from "../parts/format.ts";
-import { runPath } from "./paths.ts";
 
 interface Listed {
   readonly title: string;
@@ -17,7 +16,7 @@ interface Listed {
 
 /** A short table of runs. */
 export function RunsOf({ title, agent, status, rows, now }: Listed) {
-  const all = `${DASHBOARD}/runs${queryText([["agent", agent], ["status", status]])}`;
+  const all = `${RUNS}${queryText([["agent", agent], ["status", status]])}`;
   return (
     <>
       <h2>{title}</h2>

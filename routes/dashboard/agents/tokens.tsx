@@ -1,7 +1,7 @@
 /** The ping tokens of an agent. */
 import type { KeyPage } from "../../../domain/teams/key_list.ts";
-import { queryText } from "../frame/paths.ts";
-import { KEYS, newKeyPath } from "../keys/paths.ts";
+import { KEYS, queryText } from "../frame/paths.ts";
+import { newKeyPath } from "../keys/paths.ts";
 import { KeyRow } from "../keys/rows.tsx";
 import { Wide } from "../parts/basics.tsx";
 

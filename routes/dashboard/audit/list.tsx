@@ -6,14 +6,11 @@ import { fail } from "../../answer.ts";
 import { auditCursor, parseAuditCursor } from "../../audit_log.ts";
 import type { AppDeps, Handle } from "../../context.ts";
 import { queryOf } from "../../query.ts";
-import { DASHBOARD, queryText } from "../frame/paths.ts";
+import { AUDIT, queryText } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Ago, Empty, NextPage, Wide } from "../parts/basics.tsx";
 import { Field } from "../parts/form_fields.tsx";
 import { actionText, Actor, Details, Target } from "./words.tsx";
-
-/** The page. */
-const AUDIT = `${DASHBOARD}/audit`;
 
 const DAY_MS = 86_400_000;
 

@@ -6,10 +6,9 @@ import {
   type ReadAuditEntry,
   SETTINGS_ACTOR,
 } from "../../../domain/teams/audit_log.ts";
-import { agentPath, runPath } from "../agents/paths.ts";
-import { DASHBOARD, queryText } from "../frame/paths.ts";
+import { agentPath, queryText, RATE_CARD, runPath, RUNS, TEAM } from "../frame/paths.ts";
 import { keyPath } from "../keys/paths.ts";
-import { TEAM, teamPath } from "../teams/paths.ts";
+import { teamPath } from "../teams/paths.ts";
 
 const ACTIONS: Readonly<Partial<Record<AuditAction, string>>> = {
   "agent.changed": "changed an agent",
@@ -64,9 +63,9 @@ function pathOf({ action, target }: ReadAuditEntry): string | null {
     case "credential":
       return keyPath(target);
     case "customer":
-      return `${DASHBOARD}/runs${queryText([["customer_id", target]])}`;
+      return `${RUNS}${queryText([["customer_id", target]])}`;
     case "rate":
-      return `${DASHBOARD}/rate-card`;
+      return RATE_CARD;
     case "run":
       // One that was deleted has no page any more.
       return action === "run.deleted" ? null : runPath(target);

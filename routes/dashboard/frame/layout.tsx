@@ -2,21 +2,32 @@
 import { type Principal, refusalOf, type Requirement } from "../../../domain/credentials.ts";
 import { key, keyOrOperator, OPERATOR_ONLY } from "../../requires.ts";
 import { assetPath } from "./assets.ts";
-import { DASHBOARD } from "./paths.ts";
+import {
+  AGENTS,
+  AUDIT,
+  DASHBOARD,
+  KEYS,
+  RATE_CARD,
+  RUNS,
+  SPEND,
+  TEAM,
+  TEAMS,
+  USAGE,
+} from "./paths.ts";
 import type { View } from "./reply.tsx";
 
 /** What the menu leads to, and for whom. */
 const MENU: readonly (readonly [string, string, Requirement])[] = [
   ["Overview", DASHBOARD, key("read")],
-  ["Teams", `${DASHBOARD}/teams`, OPERATOR_ONLY],
-  ["Runs", `${DASHBOARD}/runs`, key("read")],
-  ["Agents", `${DASHBOARD}/agents`, key("read")],
-  ["Spend", `${DASHBOARD}/spend`, key("read")],
-  ["Rate card", `${DASHBOARD}/rate-card`, key("admin")],
-  ["Usage", `${DASHBOARD}/usage`, key("read")],
-  ["Keys", `${DASHBOARD}/keys`, key("admin")],
-  ["Team", `${DASHBOARD}/team`, key("read")],
-  ["Audit", `${DASHBOARD}/audit`, keyOrOperator("admin")],
+  ["Teams", TEAMS, OPERATOR_ONLY],
+  ["Runs", RUNS, key("read")],
+  ["Agents", AGENTS, key("read")],
+  ["Spend", SPEND, key("read")],
+  ["Rate card", RATE_CARD, key("admin")],
+  ["Usage", USAGE, key("read")],
+  ["Keys", KEYS, key("admin")],
+  ["Team", TEAM, key("read")],
+  ["Audit", AUDIT, keyOrOperator("admin")],
 ];
 
 interface Framed {

@@ -6,14 +6,14 @@ import type { ListedCredential } from "../../../domain/teams/key_list.ts";
 import { fail } from "../../answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../context.ts";
 import { isKeyId, NO_SUCH_KEY } from "../../keys.ts";
-import { agentPath } from "../agents/paths.ts";
+import { agentPath, KEYS } from "../frame/paths.ts";
 import { seeOther } from "../frame/reply.tsx";
 import { Ago, Notice } from "../parts/basics.tsx";
 import { bodyOf } from "../parts/form_fields.tsx";
 import { numberOf } from "../parts/numbers.ts";
 import { keyFields, type KeyForm, showKeyForm } from "./form.tsx";
 import { showKey } from "./one.tsx";
-import { keyPath, KEYS } from "./paths.ts";
+import { keyPath } from "./paths.ts";
 import { type Made, showSecret } from "./secret.tsx";
 import { kindWord, State } from "./words.tsx";
 
@@ -85,6 +85,9 @@ function OldSecret({ of, now }: { readonly of: ListedCredential; readonly now: n
     </Notice>
   );
 }
+
+/** Who loads the page of a secret again comes to its key: the secret is gone. */
+export const backToKey: Handle = (c) => seeOther(keyPath(c.req.param("id") ?? ""));
 
 /** Revokes a credential and goes to its page. */
 export function revokeKey({ credentials }: AppDeps): Handle {

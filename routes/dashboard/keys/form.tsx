@@ -3,9 +3,10 @@ import { SCOPES } from "../../../domain/credentials.ts";
 import { ERRORS, type Problem } from "../../../domain/errors.ts";
 import { AGENT_CHARS_MAX, KEY_NAME_CHARS_MAX } from "../../../domain/limits.ts";
 import type { Handle, RequestContext } from "../../context.ts";
+import { KEYS } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Field, FormProblem } from "../parts/form_fields.tsx";
-import { KEYS, newKeyPath } from "./paths.ts";
+import { newKeyPath } from "./paths.ts";
 import { SCOPE_WORDS } from "./words.tsx";
 
 /** What was typed. */

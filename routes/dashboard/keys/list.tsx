@@ -5,12 +5,11 @@ import { fail } from "../../answer.ts";
 import type { AppDeps, Handle } from "../../context.ts";
 import { isKeyId, keyIdOf, NO_SUCH_KEY } from "../../keys.ts";
 import { queryOf } from "../../query.ts";
-import { agentPath } from "../agents/paths.ts";
-import { queryText } from "../frame/paths.ts";
+import { agentPath, KEYS, queryText } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Empty, NextPage, Wide } from "../parts/basics.tsx";
 import { showKey } from "./one.tsx";
-import { KEYS, newKeyPath } from "./paths.ts";
+import { newKeyPath } from "./paths.ts";
 import { KeyRow } from "./rows.tsx";
 
 /** Shows a page of the list, or with `id` one credential and what is to be confirmed of it. */

@@ -1,15 +1,15 @@
 /** One credential: its facts, and the forms that rotate and revoke it. */
+import { agentPath, KEYS } from "../frame/paths.ts";
 import type { Child } from "hono/jsx";
 import { isLive } from "../../../domain/credentials.ts";
 import { ERRORS, type Problem } from "../../../domain/errors.ts";
 import { OVERLAP_HOURS } from "../../../domain/limits.ts";
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
 import type { RequestContext } from "../../context.ts";
-import { agentPath } from "../agents/paths.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Ago, Notice } from "../parts/basics.tsx";
 import { Field, FormProblem } from "../parts/form_fields.tsx";
-import { type Confirm, keyPath, KEYS } from "./paths.ts";
+import { type Confirm, keyPath } from "./paths.ts";
 import { KeyActions, kindWord, LastUse, May, State } from "./words.tsx";
 
 /** What is shown of one. */
@@ -57,7 +57,7 @@ interface Facts {
 
 function KeyFacts({ of, now, isMine }: Facts) {
   return (
-    <dl class="facts">
+    <dl class="pairs">
       <dt>State</dt>
       <dd>
         <State of={of} now={now} />

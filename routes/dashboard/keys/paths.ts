@@ -1,10 +1,7 @@
 /** Where the pages of keys are, and who may change them. */
 import { type Principal, refusalOf } from "../../../domain/credentials.ts";
 import { key } from "../../requires.ts";
-import { DASHBOARD, queryText } from "../frame/paths.ts";
-
-/** The list. */
-export const KEYS = `${DASHBOARD}/keys`;
+import { KEYS, queryText } from "../frame/paths.ts";
 
 /** What is asked for before it is done. */
 export type Confirm = "rotate" | "revoke";

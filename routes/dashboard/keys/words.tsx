@@ -1,7 +1,7 @@
 /** Credentials as people read them: what they may do, and whether they still work. */
 import { type CredentialRecord, isLive } from "../../../domain/credentials.ts";
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
-import { agentPath } from "../agents/paths.ts";
+import { agentPath } from "../frame/paths.ts";
 import { Ago } from "../parts/basics.tsx";
 import { type Confirm, keyPath } from "./paths.ts";
 

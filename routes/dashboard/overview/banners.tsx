@@ -1,6 +1,6 @@
 /** What needs somebody's work, each with what to do. */
 import type { DeadStage } from "../../../domain/pipeline/pipeline.ts";
-import { DASHBOARD, queryText } from "../frame/paths.ts";
+import { queryText, runPath, SPEND, USAGE } from "../frame/paths.ts";
 import { Notice } from "../parts/basics.tsx";
 import { countText, percentText } from "../parts/format.ts";
 import type { Overview, Quota, UnpricedCalls } from "./read.ts";
@@ -22,7 +22,7 @@ export function Banners({ of }: { readonly of: Overview }) {
 
 function QuotaBanner({ of, from }: { readonly of: Quota; readonly from: string }) {
   const isOver = of.state === "over";
-  const byAgent = `${DASHBOARD}/spend${queryText([["group_by", "agent"], ["from", from]])}`;
+  const byAgent = `${SPEND}${queryText([["group_by", "agent"], ["from", from]])}`;
   return (
     <Notice kind={isOver ? "bad" : "warn"}>
       <p>
@@ -33,7 +33,7 @@ function QuotaBanner({ of, from }: { readonly of: Quota; readonly from: string }
         </strong>{" "}
         {countText(of.used)} of {countText(of.included)}{" "}
         ({percentText(of.used, of.included)}). Nothing is cut off and nothing is charged.{" "}
-        <a href={`${DASHBOARD}/usage`}>See where the month is heading</a> and{" "}
+        <a href={USAGE}>See where the month is heading</a> and{" "}
         <a href={byAgent}>which agents do the work</a>; if it is what you need, ask for a larger
         plan.
       </p>
@@ -60,7 +60,7 @@ function UnpricedBanner({ of, from }: { readonly of: UnpricedCalls; readonly fro
           </>
         ))}
         {more > 0 ? ` and ${countText(more)} more` : null}.{" "}
-        <a href={`${DASHBOARD}/spend#unpriced`}>Add a price</a>, then price those calls anew.
+        <a href={`${SPEND}#unpriced`}>Add a price</a>, then price those calls anew.
       </p>
     </Notice>
   );
@@ -89,7 +89,7 @@ function Dead({ of: { run, stage } }: { readonly of: DeadStage }) {
   return (
     <li>
       {stage.stage} of{" "}
-      <a href={`${DASHBOARD}/runs/${encodeURIComponent(run)}`}>
+      <a href={runPath(run)}>
         <code>{run}</code>
       </a>{" "}
       after {stage.attempts} tries: {stage.error ?? "no error was kept"}

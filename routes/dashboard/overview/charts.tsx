@@ -1,6 +1,6 @@
 /** The days up to today: runs with their failures, and cost. */
+import { queryText, RUNS } from "../frame/paths.ts";
 import type { Child } from "hono/jsx";
-import { DASHBOARD, queryText } from "../frame/paths.ts";
 import { Money, Wide } from "../parts/basics.tsx";
 import { ColumnChart, Swatch } from "../parts/column_chart.tsx";
 import { countText, moneyText, percentText } from "../parts/format.ts";
@@ -123,7 +123,7 @@ export function DaysTable({ of: { days } }: { readonly of: Overview }) {
 }
 
 function DayRow({ of, isToday }: { readonly of: DayFigures; readonly isToday: boolean }) {
-  const to = `${DASHBOARD}/runs${queryText([["from", of.day], ["to", of.day]])}`;
+  const to = `${RUNS}${queryText([["from", of.day], ["to", of.day]])}`;
   return (
     <tr>
       <th scope="row">

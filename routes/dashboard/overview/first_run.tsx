@@ -1,7 +1,7 @@
 /** What is shown while there is nothing to look at: what would fill the page. */
 import type { Team } from "../../../domain/credentials.ts";
 import type { AppDeps } from "../../context.ts";
-import { DASHBOARD } from "../frame/paths.ts";
+import { DASHBOARD, KEYS, RUNS } from "../frame/paths.ts";
 import { Ago, Copyable, Empty } from "../parts/basics.tsx";
 import { DAYS_BEFORE } from "./figures.ts";
 
@@ -27,7 +27,7 @@ export function NothingYet({ origin, last, mayCreateKeys, nowMs }: Nothing) {
       {last === null ? null : (
         <p>
           No run began today or in the {DAYS_BEFORE} days before; the newest one began{" "}
-          <Ago at={last} now={nowMs} />. <a href={`${DASHBOARD}/runs`}>See all runs</a>
+          <Ago at={last} now={nowMs} />. <a href={RUNS}>See all runs</a>
         </p>
       )}
       <ol>
@@ -35,7 +35,7 @@ export function NothingYet({ origin, last, mayCreateKeys, nowMs }: Nothing) {
           In a shell, put a key with the scope <code>ingest</code> into <code>RUNLEDGER_KEY</code>:
           {" "}
           {mayCreateKeys
-            ? <a href={`${DASHBOARD}/keys`}>create one</a>
+            ? <a href={KEYS}>create one</a>
             : "somebody with the scope admin creates them"}.
         </li>
         <li>

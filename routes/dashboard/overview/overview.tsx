@@ -2,8 +2,8 @@
 import { refusalOf } from "../../../domain/credentials.ts";
 import type { AppDeps, Handle } from "../../context.ts";
 import { key } from "../../requires.ts";
+import { TEAMS } from "../frame/paths.ts";
 import { originOf } from "../parts/address.ts";
-import { DASHBOARD } from "../frame/paths.ts";
 import { seeOther, showPage } from "../frame/reply.tsx";
 import { durationText, percentText } from "../parts/format.ts";
 import { Banners } from "./banners.tsx";
@@ -22,7 +22,7 @@ export function showOverview(deps: AppDeps): Handle {
     const principal = c.get("principal");
     const { team, grant } = principal;
     // The operator has no runs; what it looks after are teams.
-    if (grant.kind === "operator") return seeOther(`${DASHBOARD}/teams`);
+    if (grant.kind === "operator") return seeOther(TEAMS);
     const nowMs = deps.environment.now();
     const overview = await readOverview(deps, team, nowMs);
     const page = { title: "Overview", aside: <Today of={overview} /> };

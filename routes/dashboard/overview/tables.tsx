@@ -1,9 +1,9 @@
 /** Runs and agents to look at first. */
+import { agentPath, queryText, runPath, RUNS, SPEND } from "../frame/paths.ts";
 import type { Child } from "hono/jsx";
 import type { RunStatus } from "../../../domain/run/run.ts";
 import type { RunListRow } from "../../../domain/run/run_list.ts";
 import { UNATTRIBUTED } from "../../../domain/spend/spend_query.ts";
-import { DASHBOARD, queryText } from "../frame/paths.ts";
 import { Ago, Money, Status, Wide } from "../parts/basics.tsx";
 import { countText, durationText } from "../parts/format.ts";
 import type { AgentSpend } from "./agents.ts";
@@ -14,7 +14,7 @@ import type { Overview } from "./read.ts";
 export function FailuresTable({ of, nowMs }: { readonly of: Overview; readonly nowMs: number }) {
   const { failures, span } = of;
   const allOf = (status: RunStatus) =>
-    `${DASHBOARD}/runs${queryText([["status", status], ["from", span.from]])}`;
+    `${RUNS}${queryText([["status", status], ["from", span.from]])}`;
   return (
     <section id="failures">
       <h2>Latest failures</h2>
@@ -87,7 +87,7 @@ function RunRow({ of, nowMs }: { readonly of: RunListRow; readonly nowMs: number
   return (
     <tr>
       <th scope="row">
-        <a href={`${DASHBOARD}/runs/${encodeURIComponent(of.id)}`}>
+        <a href={runPath(of.id)}>
           <Ago at={of.startedAt ?? of.receivedAt} now={nowMs} />
         </a>
       </th>
@@ -106,14 +106,12 @@ function RunRow({ of, nowMs }: { readonly of: RunListRow; readonly nowMs: number
 }
 
 function Agent({ slug }: { readonly slug: string | null }) {
-  return slug === null
-    ? <>{UNATTRIBUTED}</>
-    : <a href={`${DASHBOARD}/agents/${encodeURIComponent(slug)}`}>{slug}</a>;
+  return slug === null ? <>{UNATTRIBUTED}</> : <a href={agentPath(slug)}>{slug}</a>;
 }
 
 /** What the agents spent. */
 export function AgentsTable({ of: { agents, span } }: { readonly of: Overview }) {
-  const all = `${DASHBOARD}/spend${queryText([["group_by", "agent"], ["from", span.from]])}`;
+  const all = `${SPEND}${queryText([["group_by", "agent"], ["from", span.from]])}`;
   return (
     <section>
       <h2>Spend by agent</h2>
@@ -164,7 +162,7 @@ function AgentRow({ of, span }: { readonly of: AgentSpend; readonly span: Span }
       </td>
       <td class="number">{costBefore === null ? "see all" : <Money of={costBefore} />}</td>
       <td class="number">
-        {agent === null ? runs : <a href={`${DASHBOARD}/runs${query}`}>{runs}</a>}
+        {agent === null ? runs : <a href={`${RUNS}${query}`}>{runs}</a>}
       </td>
     </tr>
   );

@@ -1,6 +1,6 @@
 /** Today in four figures, each with how it compares. */
+import { queryText, RUNS, SPEND, USAGE } from "../frame/paths.ts";
 import type { Child } from "hono/jsx";
-import { DASHBOARD, queryText } from "../frame/paths.ts";
 import { Money } from "../parts/basics.tsx";
 import { compactText, countText, percentText } from "../parts/format.ts";
 import {
@@ -47,7 +47,7 @@ function RunsTile({ today, usual, day, passed }: Compare & { readonly passed: nu
   return (
     <Tile
       name="Runs today"
-      to={`${DASHBOARD}/runs${queryText([["from", day], ["to", day]])}`}
+      to={`${RUNS}${queryText([["from", day], ["to", day]])}`}
       value={countText(today.runs)}
     >
       <Word of={compareSum(today.runs, usual?.runs, passed)} isBad={false} />
@@ -76,7 +76,7 @@ function FailedTile({ today, usual }: Omit<Compare, "day">) {
 }
 
 function CostTile({ today, usual, day, passed }: Compare & { readonly passed: number }) {
-  const to = `${DASHBOARD}/spend${queryText([["group_by", "agent"], ["from", day], ["to", day]])}`;
+  const to = `${SPEND}${queryText([["group_by", "agent"], ["from", day], ["to", day]])}`;
   const usualCost = usual === null ? undefined : Number(usual.cost);
   return (
     <Tile name="Cost today" to={to} value={<Money of={today.cost} />}>
@@ -95,7 +95,7 @@ function QuotaTile({ of }: { readonly of: Quota }) {
   return (
     <Tile
       name={`Events in ${of.month}`}
-      to={`${DASHBOARD}/usage`}
+      to={USAGE}
       value={compactText(of.used)}
       isBad={of.state === "over"}
     >

@@ -3,12 +3,12 @@ import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
 import { fail } from "../../answer.ts";
 import type { AppDeps, Handle } from "../../context.ts";
 import { deleteNamedRun } from "../../deletions.ts";
+import { runPath, RUNS } from "../frame/paths.ts";
 import { seeOther } from "../frame/reply.tsx";
 import { Notice } from "../parts/basics.tsx";
 import { DELETED } from "../parts/done.tsx";
 import type { ShownRun } from "./load.ts";
 import { tellNoRun } from "./no_run.tsx";
-import { runPath, RUNS } from "./paths.ts";
 import { countedText } from "./words.ts";
 
 /** Deletes the run and goes on to the list. */

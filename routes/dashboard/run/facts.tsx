@@ -1,11 +1,12 @@
 /** The facts of a run: how it stands at a glance, then what it is labelled with. */
+import { agentPath, runPath } from "../frame/paths.ts";
 import type { Child } from "hono/jsx";
 import { formatInstant } from "../../../domain/time.ts";
 import { Ago, Money, Status } from "../parts/basics.tsx";
 import { compactText, durationText } from "../parts/format.ts";
 import type { ShownRun } from "./load.ts";
 import { Flags } from "./flags.tsx";
-import { agentPath, runPath, runsPath } from "./paths.ts";
+import { runsPath } from "./paths.ts";
 import { countedText } from "./words.ts";
 
 /** The figures that say how a run went. */

@@ -1,17 +1,8 @@
 /** Where the pages of a run are, and those it leads to. */
 import type { EventPosition } from "../../../domain/ports.ts";
 import { cursorText } from "../../run_json.ts";
-import { DASHBOARD, queryText } from "../frame/paths.ts";
+import { queryText, RATE_CARD, runPath, RUNS } from "../frame/paths.ts";
 
-export { agentPath } from "../agents/paths.ts";
-
-/** The list of runs. */
-export const RUNS = `${DASHBOARD}/runs`;
-
-/** The page of a run. */
-export function runPath(id: string): string {
-  return `${RUNS}/${encodeURIComponent(id)}`;
-}
 
 /** The page of a run with the events behind a place, one of them opened. */
 export function eventsPath(id: string, after: EventPosition | null, opened?: string): string {
@@ -36,7 +27,7 @@ export function runsPath(name: "agent" | "customer_id" | "feature", value: strin
 
 /** Where a price for a model is put on the rate card. */
 export function pricePath(model: string, provider: string | null): string {
-  return `${DASHBOARD}/rate-card/new${queryText([["model", model], ["provider", provider]])}`;
+  return `${RATE_CARD}/new${queryText([["model", model], ["provider", provider]])}`;
 }
 
 function cursorOf(after: EventPosition | null): string | null {

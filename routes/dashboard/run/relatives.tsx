@@ -1,11 +1,12 @@
 /** The run among those that started it and that it started. */
+import { runPath } from "../frame/paths.ts";
 import type { Child } from "hono/jsx";
 import type { RunId } from "../../../domain/run/ids.ts";
 import type { RunListRow } from "../../../domain/run/run_list.ts";
 import { Money, Status } from "../parts/basics.tsx";
 import { durationText } from "../parts/format.ts";
 import { CHILDREN_SHOWN, type ShownRun } from "./load.ts";
-import { rawPath, runPath } from "./paths.ts";
+import { rawPath } from "./paths.ts";
 
 /** Shows the tree, where a run has a parent or children. */
 export function Relatives({ shown }: { readonly shown: ShownRun }) {

@@ -5,9 +5,8 @@ import { FINISH_STATUSES } from "../../../domain/run/run.ts";
 import { RUN_KINDS, RUN_TRAITS, type RunTrait } from "../../../domain/run/run_list.ts";
 import { RUNS_PER_PAGE } from "../../../domain/run/runs_query.ts";
 import { UNATTRIBUTED } from "../../../domain/spend/spend_query.ts";
-import { queryText } from "../frame/paths.ts";
+import { queryText, RUNS } from "../frame/paths.ts";
 import { Choice, Field, FormProblem } from "../parts/form_fields.tsx";
-import { RUNS } from "../run/paths.ts";
 
 /** A filter: a parameter of the API under its own name. */
 interface Filter {

@@ -2,9 +2,9 @@
 import type { RunId } from "../../../domain/run/ids.ts";
 import type { RunListRow } from "../../../domain/run/run_list.ts";
 import { formatInstant } from "../../../domain/time.ts";
+import { agentPath, runPath } from "../frame/paths.ts";
 import { Ago, Money, Status } from "../parts/basics.tsx";
 import { countText, durationText } from "../parts/format.ts";
-import { agentPath, runPath } from "../run/paths.ts";
 import { type Asked, listPath } from "./filters.tsx";
 import { notesOf } from "./notes.ts";
 

@@ -66,6 +66,9 @@ export function makeTeamKey({ teams, credentials, environment }: AppDeps): Handl
   };
 }
 
+/** Who loads the page of a secret again comes to its team: the secret is gone. */
+export const backToTeam: Handle = (c) => seeOther(teamPath(c.req.param("id") ?? ""));
+
 function teamNamed(teams: AppDeps["teams"], c: RequestContext): Promise<Team | null> {
   return teams.get(c.req.param("id") ?? "");
 }

@@ -5,10 +5,11 @@ import { TIER_NAMES } from "../../../domain/plan/tiers.ts";
 import { parseNewTeam } from "../../../domain/teams/team.ts";
 import { fail } from "../../answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../context.ts";
+import { TEAMS } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
 import { showSecret } from "../keys/secret.tsx";
 import { bodyOf, Choice, Field, FormProblem } from "../parts/form_fields.tsx";
-import { teamPath, TEAMS } from "./paths.ts";
+import { teamPath } from "./paths.ts";
 
 /** What was typed. */
 interface Typed {

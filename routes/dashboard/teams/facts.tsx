@@ -27,7 +27,7 @@ export function Served({ team: { suspendedAt }, now }: Of) {
 export function TeamFacts({ team, now, children }: Of & { readonly children?: Child }) {
   const { id, tier, ownerEmail, createdAt } = team;
   return (
-    <dl class="facts">
+    <dl class="pairs">
       <dt>State</dt>
       <dd>
         <Served team={team} now={now} />
@@ -56,7 +56,7 @@ export function PlanFacts({ team }: { readonly team: Team }) {
   return (
     <>
       <h2>What the plan includes</h2>
-      <dl class="facts">
+      <dl class="pairs">
         <dt>Events a month</dt>
         <dd>
           {limitText(plan.eventsPerMonth)}

@@ -6,11 +6,11 @@ import type { AppDeps, Handle } from "../../context.ts";
 import { encodeCursor } from "../../cursor.ts";
 import { queryOf } from "../../query.ts";
 import { teamIdOf } from "../../teams.ts";
-import { queryText } from "../frame/paths.ts";
+import { queryText, TEAMS } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Ago, Empty, NextPage, Wide } from "../parts/basics.tsx";
 import { Served } from "./facts.tsx";
-import { teamPath, TEAMS } from "./paths.ts";
+import { teamPath } from "./paths.ts";
 
 /** Shows a page of the list. */
 export function showTeams({ teams, environment }: AppDeps): Handle {

@@ -4,12 +4,13 @@ import { ERRORS, type Problem } from "../../../domain/errors.ts";
 import { fail } from "../../answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../context.ts";
 import { NO_SUCH_TEAM } from "../../teams.ts";
+import { TEAMS } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Done } from "../parts/done.tsx";
 import { PlanFacts, TeamFacts } from "./facts.tsx";
 import { ChangeForm, type Typed, typedOf } from "./change_form.tsx";
 import { TeamKeyForm, type TypedKey } from "./key_form.tsx";
-import { type Confirm, teamPath, TEAMS } from "./paths.ts";
+import { type Confirm, teamPath } from "./paths.ts";
 
 /** What the page shows besides the team. */
 export interface Filled {

@@ -1,6 +1,6 @@
 /** `/dashboard/team`: the reader's own team. */
 import type { AppDeps, Handle } from "../../context.ts";
-import { DASHBOARD } from "../frame/paths.ts";
+import { USAGE } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
 import { keyPath, mayAdmin } from "../keys/paths.ts";
 import { PlanFacts, TeamFacts } from "./facts.tsx";
@@ -22,7 +22,7 @@ export function showOwnTeam({ environment, region }: AppDeps): Handle {
           </TeamFacts>
           <PlanFacts team={team} />
           <p>
-            <a href={`${DASHBOARD}/usage`}>How much of it is used</a>
+            <a href={USAGE}>How much of it is used</a>
           </p>
           <p class="soft">
             Name, plan, owner and limits are changed by the operator of this service: ask them.

@@ -1,11 +1,5 @@
 /** Where the pages of teams are. */
-import { DASHBOARD, queryText } from "../frame/paths.ts";
-
-/** The reader's own team. */
-export const TEAM = `${DASHBOARD}/team`;
-
-/** All teams, for the operator. */
-export const TEAMS = `${DASHBOARD}/teams`;
+import { queryText, TEAMS } from "../frame/paths.ts";
 
 /** What is asked for before it is done. */
 export type Confirm = "suspend" | "resume";

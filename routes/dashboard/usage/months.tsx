@@ -1,7 +1,7 @@
 /** The last months beside each other. */
 import type { QuotaState } from "../../../domain/plan/quota.ts";
 import type { UsageView } from "../../usage.ts";
-import { DASHBOARD, queryText } from "../frame/paths.ts";
+import { queryText, USAGE } from "../frame/paths.ts";
 import { Wide } from "../parts/basics.tsx";
 import { percent } from "../parts/column_chart.tsx";
 import { countText, percentText } from "../parts/format.ts";
@@ -84,7 +84,7 @@ function MonthRow({ of: { month, used, state }, included, most, isShown }: Row) 
     <tr>
       <th scope="row">
         <a
-          href={`${DASHBOARD}/usage${queryText([["month", month]])}`}
+          href={`${USAGE}${queryText([["month", month]])}`}
           {...(isShown ? { "aria-current": "true" } : {})}
         >
           {month}

@@ -6,7 +6,7 @@ import { fail } from "../../answer.ts";
 import type { AppDeps, Handle } from "../../context.ts";
 import { queryOf } from "../../query.ts";
 import { readUsage, type UsageView } from "../../usage.ts";
-import { DASHBOARD } from "../frame/paths.ts";
+import { USAGE } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Ago } from "../parts/basics.tsx";
 import { countText, percentText } from "../parts/format.ts";
@@ -31,7 +31,7 @@ export function showUsage({ usage, environment }: AppDeps): Handle {
         <PlanFacts team={team} />
       </>
     );
-    const aside = isNow ? null : <a href={`${DASHBOARD}/usage`}>This month</a>;
+    const aside = isNow ? null : <a href={USAGE}>This month</a>;
     return showPage(c, { title: `Usage in ${view.month}`, body, aside });
   };
 }

@@ -1,5 +1,6 @@
 /** Agents as pages: how each does, what people say of it, its ping tokens. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { StorageUnavailable } from "../../../domain/errors.ts";
 import { aFinish, aHeartbeat, aRun, runId } from "../../support/builders.ts";
 import { signedIn, textOf } from "../../support/dashboard.ts";
 import { Harness } from "../../support/harness.ts";
@@ -224,4 +225,17 @@ Deno.test("another team's agents are not there, and hostile names are text where
   const [theirs, none] = [await stranger.get(path), await stranger.get(`${AGENTS}/none`)];
   assertEquals([theirs.status, none.status], [404, 404]);
   assert(!(await stranger.get(AGENTS)).text.includes("img"));
+});
+
+Deno.test("a store that fails is a page that says so, and nothing of why", async () => {
+  const fails = () => Promise.reject(new StorageUnavailable("disk of secrets"));
+  await using h = await Harness.open({ deps: { spend: { rows: fails as never, some: fails } } });
+  await sendAll(h, "a", ["ok"]);
+  const reader = await signedIn(h);
+  for (const path of [AGENTS, `${AGENTS}/a`]) {
+    const { status, headers, text } = await reader.get(path);
+    assertEquals([status, headers.get("content-type")], [503, "text/html; charset=UTF-8"]);
+    assertMatch(textOf(text), /That did not work .* Try again/);
+    assert(!text.includes("secret"));
+  }
 });

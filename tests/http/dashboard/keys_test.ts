@@ -127,6 +127,8 @@ Deno.test("rotating asks first, shows the new secret once, and the old one works
   assertMatch(textOf(rotated.text), /old secret goes on and ends in 5 h/);
   const list = textOf((await reader.get(KEYS)).text);
   assertMatch(list, /w API key: read ◷ works, ends in 5 h , its replacement/);
+  const loaded = await reader.get(`${KEYS}/${id}/rotate`);
+  assertEquals([loaded.status, loaded.headers.get("location")], [303, `${KEYS}?id=${id}`]);
   const again = await reader.send(`${KEYS}/${id}/rotate`, { overlap_hours: "5" });
   assertEquals(again.status, 409);
   assertMatch(textOf(again.text), /was replaced by/);

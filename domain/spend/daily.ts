@@ -1,0 +1,117 @@
+/**
+ * Spend day by day: the costliest groups apart, all others together. It is made of the very rows that
+ * the answer is made of, so its days add up to the answer's totals.
+ *
+ * @module
+ */
+import type { Parsed } from "../errors.ts";
+import type { Picodollars } from "../money/money.ts";
+import type { RollupKind, RollupRow } from "./rollup.ts";
+import {
+  groupId,
+  modelId,
+  type ReadRows,
+  type RowWatcher,
+  type Spend,
+  type SpendGroup,
+  spendOf,
+} from "./spend.ts";
+import { daysOf, planOf, type SpendPlan, type SpendQuery } from "./spend_query.ts";
+
+/** Groups that are shown day by day; more cannot be told apart by eye. */
+export const DAILY_GROUPS_MAX = 8;
+
+/** A group, day by day. */
+export interface DailyGroup {
+  /** The group; null stands for all that are not shown by themselves. */
+  readonly group: SpendGroup | null;
+  /** What it cost, by day. */
+  readonly costs: readonly Picodollars[];
+}
+
+/** The answer to a question about spend, also day by day. */
+export interface DailySpend extends Spend {
+  /** UTC days, in order. */
+  readonly days: readonly string[];
+  /** What everything cost, by day. */
+  readonly dayTotals: readonly Picodollars[];
+  /** The costliest groups first, all others last; they add up to the days' totals. */
+  readonly daily: readonly DailyGroup[];
+}
+
+/** Answers a question about spend, day by day too. */
+export async function dailySpendOf(
+  query: SpendQuery,
+  read: ReadRows,
+): Promise<Parsed<DailySpend>> {
+  const sums = new DaySums(query);
+  const spend = await spendOf(query, read, sums);
+  return spend.ok ? { ok: true, value: { ...spend.value, ...sums.of(spend.value) } } : spend;
+}
+
+/** Costs of one kind of rows by group and day. */
+type Costs = Map<string, Map<string, Picodollars>>;
+
+/** Adds up costs by group and day. */
+class DaySums implements RowWatcher {
+  readonly #query: SpendQuery;
+  readonly #plan: SpendPlan;
+  #groups: Costs = new Map();
+  #whole: Costs = new Map();
+
+  constructor(query: SpendQuery) {
+    this.#query = query;
+    this.#plan = planOf(query);
+  }
+
+  readonly begins = (kind: RollupKind): void => {
+    if (kind === this.#plan.groups) this.#groups = new Map();
+    else this.#whole = new Map();
+  };
+
+  readonly row = (row: RollupRow): void => {
+    const isGroup = row.group.kind === this.#plan.groups;
+    const id = isGroup ? groupId(row, this.#query.groupBy) : "";
+    const costs = isGroup ? this.#groups : this.#whole;
+    let days = costs.get(id);
+    if (days === undefined) costs.set(id, days = new Map());
+    days.set(row.day, (days.get(row.day) ?? 0n) + row.measures.cost);
+  };
+
+  /** What was seen, for the groups of the answer. */
+  of({ groups }: Spend): Omit<DailySpend, keyof Spend> {
+    const days = daysOf(this.#query);
+    const ofModels = this.#totals(this.#groups, days);
+    const dayTotals = this.#plan.whole === null ? ofModels : this.#totals(this.#whole, days);
+    const ofNoModel = dayTotals.map((total, day) => total - (ofModels[day] ?? 0n));
+    const named = groups.filter(({ folded, measures }) => folded === null && measures.cost > 0n);
+    // Groups come by falling cost, except days.
+    const apart = this.#query.groupBy === "day" ? [] : named.slice(0, DAILY_GROUPS_MAX);
+    const daily: DailyGroup[] = apart.map((group) => ({
+      group,
+      costs: this.#isOfNoModel(group) ? ofNoModel : this.#costs(group, days),
+    }));
+    const rest = dayTotals.map((total, day) =>
+      daily.reduce((left, { costs }) => left - (costs[day] ?? 0n), total)
+    );
+    const all = rest.some((cost) => cost !== 0n) ? [...daily, { group: null, costs: rest }] : daily;
+    return { days, dayTotals, daily: all };
+  }
+
+  #isOfNoModel({ model }: SpendGroup): boolean {
+    return this.#query.groupBy === "model" && model === null;
+  }
+
+  #costs({ key, model }: SpendGroup, days: readonly string[]): Picodollars[] {
+    const costs = this.#groups.get(this.#query.groupBy === "model" ? modelId(model) : key);
+    return days.map((day) => costs?.get(day) ?? 0n);
+  }
+
+  #totals(groups: Costs, days: readonly string[]): Picodollars[] {
+    const sums = new Map<string, Picodollars>();
+    for (const costs of groups.values()) {
+      for (const [day, cost] of costs) sums.set(day, (sums.get(day) ?? 0n) + cost);
+    }
+    return days.map((day) => sums.get(day) ?? 0n);
+  }
+}

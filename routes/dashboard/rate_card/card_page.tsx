@@ -1,0 +1,167 @@
+/** `/dashboard/rate-card`: what calls of models cost. */
+import { parseQuery } from "../../../domain/input/ping.ts";
+import { DEFAULT_RATES } from "../../../domain/money/default_rates.ts";
+import type { OwnRate } from "../../../domain/ports.ts";
+import { fail } from "../../answer.ts";
+import type { AppDeps, Handle } from "../../context.ts";
+import { queryOf } from "../../query.ts";
+import { parseListQuery, type RatePage, ratePage } from "../../rate_card.ts";
+import { queryText, RATE_CARD } from "../frame/paths.ts";
+import { showPage } from "../frame/reply.tsx";
+import { Empty, NextPage } from "../parts/basics.tsx";
+import { countText } from "../parts/format.ts";
+import { MATCH, NEW_RATE, REPRICE } from "./rate_paths.ts";
+import { editPath, OwnActions, RateTable } from "./rate_rows.tsx";
+
+/** Default rows of a page that does not say how many. */
+const ROWS_DEFAULT = 50;
+
+/** Own rows that are listed; a search finds the others. */
+const OWN_SHOWN = 100;
+
+type Sent = ReadonlyMap<string, string>;
+
+/** Shows a page of the card. */
+export function showRateCard(deps: AppDeps): Handle {
+  return async (c) => {
+    const text = queryOf(c);
+    const parameters = parseQuery(text);
+    if (!parameters.ok) return fail(c, parameters.problem);
+    // Of repeated parameters the first counts.
+    const query = parseListQuery(`${text}&limit=${ROWS_DEFAULT}`);
+    if (!query.ok) return fail(c, query.problem);
+    const page = await ratePage(deps, c.get("principal").team, query.value);
+    const sent = parameters.value;
+    return showPage(c, {
+      title: "Rate card",
+      aside: (
+        <nav class="choices" aria-label="Rate card">
+          <ul>
+            <li>
+              <a href={NEW_RATE} role="button" class="small">Put a price</a>
+            </li>
+            <li>
+              <a href={MATCH}>Which row prices a model</a>
+            </li>
+            <li>
+              <a href={REPRICE}>Price calls anew</a>
+            </li>
+          </ul>
+        </nav>
+      ),
+      body: (
+        <>
+          <Search sent={sent} />
+          {sent.has("cursor") || sent.get("source") === "default"
+            ? null
+            : <Own own={page.own} sent={sent} now={deps.environment.now()} />}
+          {sent.get("source") === "own" ? null : <Defaults page={page} sent={sent} />}
+        </>
+      ),
+    });
+  };
+}
+
+const SOURCES = [["", "all rows"], ["own", "own rows"], ["default", "default rows"]] as const;
+
+function Search({ sent }: { readonly sent: Sent }) {
+  return (
+    <form method="get" action={RATE_CARD} class="filters" aria-label="Search">
+      <label>
+        Model has
+        <input type="text" name="model" value={sent.get("model") ?? ""} />
+      </label>
+      <label>
+        Provider
+        <input type="text" name="provider" value={sent.get("provider") ?? ""} />
+      </label>
+      <label>
+        Rows
+        <select name="source">
+          {SOURCES.map(([source, name]) => (
+            <option value={source} selected={(sent.get("source") ?? "") === source}>{name}</option>
+          ))}
+        </select>
+      </label>
+      <button type="submit">Search</button>
+    </form>
+  );
+}
+
+function isFiltered(sent: Sent): boolean {
+  return sent.has("model") || sent.has("provider");
+}
+
+function Own(
+  { own, sent, now }: {
+    readonly own: readonly OwnRate[];
+    readonly sent: Sent;
+    readonly now: number;
+  },
+) {
+  const shown = own.slice(0, OWN_SHOWN);
+  return (
+    <section>
+      <h2>Your own rows</h2>
+      {shown.length > 0
+        ? (
+          <RateTable
+            label="Own rows"
+            lastName="What to do"
+            rows={shown.map((rate) => ({
+              row: rate.row,
+              last: <OwnActions rate={rate} now={now} />,
+            }))}
+          />
+        )
+        : isFiltered(sent)
+        ? <p>No own row passes the search.</p>
+        : (
+          <Empty title="No own rows">
+            <p>
+              Calls cost what the default rows below say. Put a price where you pay another one, or
+              where a model has none: own rows go before default ones.
+            </p>
+          </Empty>
+        )}
+      {own.length === shown.length ? null : (
+        <p class="soft">
+          {countText(own.length - shown.length)} more: search to see them.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Defaults({ page, sent }: { readonly page: RatePage; readonly sent: Sent }) {
+  const { defaults, cursor } = page;
+  const next = cursor === null ? null : RATE_CARD + queryText(
+    [...sent].filter(([name]) => name !== "cursor").concat([
+      ["cursor", cursor],
+    ]),
+  );
+  return (
+    <section>
+      <h2>Default rows</h2>
+      <p class="soft">
+        {countText(DEFAULT_RATES.rows.length)} prices that came with the service, from{" "}
+        {DEFAULT_RATES.generatedFrom}.
+      </p>
+      {defaults.length === 0 ? <p>No default row passes the search.</p> : (
+        <RateTable
+          label="Default rows"
+          lastName="What to do"
+          rows={defaults.map((row) => ({
+            row,
+            last: (
+              <a href={editPath(row)} aria-label={`Put an own price for ${row.model}`}>
+                Put an own price
+              </a>
+            ),
+          }))}
+        />
+      )}
+      <NextPage to={next} />
+    </section>
+  );
+}

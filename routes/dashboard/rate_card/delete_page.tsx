@@ -1,0 +1,47 @@
+/** `/dashboard/rate-card/rows/:id/delete`: deleting an own row, after a look at it. */
+import { fail } from "../../answer.ts";
+import type { AppDeps, Handle } from "../../context.ts";
+import { NO_SUCH_ROW } from "../../rate_card.ts";
+import { RATE_CARD } from "../frame/paths.ts";
+import { seeOther, showPage } from "../frame/reply.tsx";
+import { deletePath, repricePath } from "./rate_paths.ts";
+import { RateTable } from "./rate_rows.tsx";
+
+/** Shows what would be deleted. */
+export function askDeleteRate({ rateCards }: AppDeps): Handle {
+  return async (c) => {
+    const rates = await rateCards.rows(c.get("principal").team);
+    const rate = rates.find(({ row }) => row.id === c.req.param("id"));
+    if (rate === undefined) return fail(c, NO_SUCH_ROW);
+    return showPage(c, {
+      title: "Delete an own row?",
+      body: (
+        <form method="post" action={deletePath(rate.row.id)}>
+          <RateTable
+            label="The row"
+            lastName="Note"
+            rows={[{ row: rate.row, last: rate.note ?? "" }]}
+          />
+          <p>
+            Calls that come in from now on are priced by what else the card has for this model, or
+            cost $0. What is stored stays as it is until it is priced anew.
+          </p>
+          <div class="actions">
+            <button type="submit">Delete the row</button>
+            <a href={RATE_CARD} role="button" class="secondary outline">Keep it</a>
+          </div>
+        </form>
+      ),
+    });
+  };
+}
+
+/** Deletes it, and shows what can be done about calls it priced. */
+export function deleteRatePage({ rateCards }: AppDeps): Handle {
+  return async (c) => {
+    const { team, credentialId } = c.get("principal");
+    const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
+    if (deleted === null) return fail(c, NO_SUCH_ROW);
+    return seeOther(repricePath({ model: deleted.row.model, provider: null }, "deleted"));
+  };
+}

@@ -1,0 +1,218 @@
+/** `/dashboard/rate-card/reprice/:id`: what new prices change, before and while they do. */
+import { isJobId, type RepriceJob } from "../../../domain/money/reprice_job.ts";
+import type { RepriceShares } from "../../../domain/money/reprice_shares.ts";
+import type { RepriceSum } from "../../../domain/money/reprice.ts";
+import { modelKey } from "../../../domain/spend/spend.ts";
+import { fail } from "../../answer.ts";
+import type { AppDeps, Handle } from "../../context.ts";
+import { NO_SUCH_JOB } from "../../reprice.ts";
+import { queryText, RUNS, SPEND } from "../frame/paths.ts";
+import { showPage } from "../frame/reply.tsx";
+import { Ago, Money, Notice, Wide } from "../parts/basics.tsx";
+import { countText } from "../parts/format.ts";
+import { dayText } from "../spend/spend_words.ts";
+import { Difference, periodText, STATES } from "./job_parts.tsx";
+import { typedInstant } from "./rate_form_fields.ts";
+import { jobPath, REPRICE } from "./rate_paths.ts";
+
+/** Seconds after which a job that is under way is looked at again. */
+const LOOK_AGAIN_SECONDS = 1;
+
+/** Shows a job. */
+export function showJob({ reprices, environment }: AppDeps): Handle {
+  return async (c) => {
+    const id = c.req.param("id") ?? "";
+    const job = isJobId(id) ? await reprices.get(c.get("principal").team, id) : null;
+    if (job === null) return fail(c, NO_SUCH_JOB);
+    const isDone = job.state === "done";
+    const polls = isDone ? {} : {
+      "hx-get": jobPath(id),
+      "hx-trigger": `every ${LOOK_AGAIN_SECONDS}s`,
+      "hx-select": "#job",
+      "hx-swap": "outerHTML",
+    };
+    return showPage(c, {
+      title: `${job.dryRun ? "What would change" : "Pricing anew"}: ${modelKey(job.spec)}`,
+      aside: <a href={REPRICE}>All jobs</a>,
+      ...(isDone ? {} : { reloadSeconds: LOOK_AGAIN_SECONDS }),
+      body: (
+        <div id="job" class="job" {...polls}>
+          {c.req.query("done") === "stored"
+            ? (
+              <Notice kind="good">
+                <p>The price is stored, and calls that come in from now on cost what it says.</p>
+              </Notice>
+            )
+            : null}
+          <Standing job={job} now={environment.now()} />
+          <Sums job={job} />
+          {isDone ? <Next job={job} /> : null}
+          {job.shares === undefined ? null : <Shares shares={job.shares} />}
+        </div>
+      ),
+    });
+  };
+}
+
+/** How far it is. */
+function Standing({ job, now }: { readonly job: RepriceJob; readonly now: number }) {
+  const percent = Math.floor(job.progress * 100);
+  return (
+    <>
+      <p>
+        {job.dryRun ? "Looks at" : "Prices"} stored calls of <b>{modelKey(job.spec)}</b>, runs:{" "}
+        {periodText(job)}. Begun <Ago at={job.createdAt} now={now} /> by {job.createdBy}.
+      </p>
+      <p aria-live="polite">
+        <b>{percent}%</b>, {STATES[job.state]}
+        <progress value={percent} max={100} aria-label="How far the job is" />
+      </p>
+    </>
+  );
+}
+
+function Sums({ job: { sum, runs, changed, failed, dryRun } }: { readonly job: RepriceJob }) {
+  return (
+    <div class="tiles">
+      <div class="tile">
+        Difference{" "}
+        <b>
+          <Difference of={sum} />
+        </b>
+        <span class="soft">
+          <Money of={sum.before} /> before, <Money of={sum.after} /> {dryRun ? "then" : "now"}
+        </span>
+      </div>
+      <div class="tile">
+        Calls <b>{countText(sum.calls)}</b>
+      </div>
+      <div class="tile">
+        Runs with such calls <b>{countText(runs)}</b>
+      </div>
+      <div class="tile">
+        {dryRun ? "Runs that would change" : "Runs that changed"} <b>{countText(changed)}</b>
+        {failed === 0
+          ? null
+          : <span class="soft">{countText(failed)} could not be read and stay as they are</span>}
+      </div>
+    </div>
+  );
+}
+
+/** What to do when it is done. */
+function Next({ job }: { readonly job: RepriceJob }) {
+  const { spec, changed, dryRun, sum } = job;
+  const again = REPRICE + queryText([
+    ["model", spec.model],
+    ["provider", spec.provider],
+    ["from", typedInstant(spec.from)],
+    ["to", typedInstant(spec.to)],
+  ]);
+  if (!dryRun) {
+    return (
+      <Notice kind="good">
+        <p>
+          Done: {countText(changed)} runs cost something else now. Sums follow within seconds:{" "}
+          <a href={SPEND}>look at the spend</a>, or at{" "}
+          <a href={`${RUNS}${queryText([["model", spec.model]])}`}>the runs</a>.
+        </p>
+      </Notice>
+    );
+  }
+  if (changed === 0) {
+    return (
+      <Notice kind="good">
+        <p>
+          Nothing would change: {sum.calls === 0
+            ? "no stored call names this model with this provider in these runs."
+            : "each of these calls has the price that the card says."}{" "}
+          <a href={again}>Ask for other calls</a>
+        </p>
+      </Notice>
+    );
+  }
+  return (
+    <form method="post" action={REPRICE}>
+      <input type="hidden" name="model" value={spec.model} />
+      <input type="hidden" name="provider" value={spec.provider ?? ""} />
+      <input type="hidden" name="from" value={typedInstant(spec.from)} />
+      <input type="hidden" name="to" value={typedInstant(spec.to)} />
+      <div class="actions">
+        <button type="submit" name="dry_run" value="false">
+          Re-price {countText(changed)} {changed === 1 ? "run" : "runs"} now
+        </button>
+        <a href={again} role="button" class="secondary outline">Choose other runs</a>
+      </div>
+      <p class="soft">Nothing has changed so far. The card as it is at that moment counts.</p>
+    </form>
+  );
+}
+
+/** Where the difference is from. */
+function Shares({ shares: { agents, days } }: { readonly shares: RepriceShares }) {
+  if (agents.length === 0) return null;
+  const byDifference = agents.toSorted((a, b) => {
+    const [less, more] = [a.sum, b.sum].map(({ before, after }) => after - before) as [
+      bigint,
+      bigint,
+    ];
+    return less === more ? 0 : less > more ? -1 : 1;
+  });
+  return (
+    <>
+      <h2>By agent</h2>
+      <ShareTable
+        first="Agent"
+        rows={byDifference.map(({ agent, sum }) => [agent ?? "all others", sum])}
+      />
+      <h2>By day</h2>
+      <ShareTable
+        first="Day (UTC)"
+        rows={days.map(({ from, to, sum }) => [
+          from === to ? dayText(from) : `${dayText(from)} to ${dayText(to)}`,
+          sum,
+        ])}
+      />
+    </>
+  );
+}
+
+function ShareTable(
+  { first, rows }: {
+    readonly first: string;
+    readonly rows: readonly (readonly [string, RepriceSum])[];
+  },
+) {
+  return (
+    <Wide label={`Difference by ${first}`}>
+      <table class="named">
+        <thead>
+          <tr>
+            <th scope="col">{first}</th>
+            <th scope="col" class="number">Calls</th>
+            <th scope="col" class="number">Before</th>
+            <th scope="col" class="number">After</th>
+            <th scope="col" class="number">Difference</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([name, sum]) => (
+            <tr>
+              <th scope="row">{name}</th>
+              <td class="number">{countText(sum.calls)}</td>
+              <td class="number">
+                <Money of={sum.before} />
+              </td>
+              <td class="number">
+                <Money of={sum.after} />
+              </td>
+              <td class="number">
+                <Difference of={sum} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Wide>
+  );
+}

@@ -1,0 +1,97 @@
+/** Text is text, whatever it looks like, on every page. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { Browser } from "playwright-core";
+import { browserTest } from "../support/browser.ts";
+import { OPERATOR_KEY } from "../support/operator.ts";
+import { Visitor } from "../support/visitor.ts";
+import { type HostileWorld, openHostileWorld } from "./hostile_world.ts";
+import { PAGES } from "./pages.ts";
+import { MARKUP, PAYLOADS, STRANGE_ELEMENTS, TELL_WHEN_RUN, unnoticed } from "./payloads.ts";
+
+browserTest(
+  "each of 60 hostile texts in every field is text on every page that shows it",
+  async (browser, t) => {
+    await using world = await openHostileWorld(PAYLOADS);
+    await using visitor = await Visitor.open(browser, world.h.url);
+    await visitor.page.addInitScript(TELL_WHEN_RUN);
+    await t.step(
+      "each would be noticed, were it put into a page as it is",
+      () => noticed(browser, world),
+    );
+    await visitor.signIn(world.h.key);
+    const shown: string[] = [];
+    const look = async (path: string) => void shown.push(await visit(visitor, path));
+    await t.step("pages about everything", async () => {
+      for (const { path, who } of PAGES) if (who === "admin") await look(path(world));
+    });
+    await t.step("pages about one thing", () => lookAtEach(world, look));
+    await t.step("what is asked for is said again", () => askForEach(look));
+    await t.step("pages of the operator", async () => {
+      await using operator = await Visitor.open(browser, world.h.url);
+      await operator.page.addInitScript(TELL_WHEN_RUN);
+      await operator.signIn(OPERATOR_KEY);
+      for (const { path, who } of PAGES) if (who === "operator") await visit(operator, path(world));
+    });
+    await t.step("all of it was to be read somewhere", () => {
+      const all = shown.join("\n");
+      assertEquals(PAYLOADS.filter((text) => !all.includes(text)), []);
+    });
+  },
+);
+
+/** That what follows could fail. */
+async function noticed(browser: Browser, { h }: HostileWorld): Promise<void> {
+  await using visitor = await Visitor.open(browser, h.url);
+  const { page, faults } = visitor;
+  await page.addInitScript(TELL_WHEN_RUN);
+  await page.goto("/dashboard/sign-in");
+  assertEquals(await page.evaluate(unnoticed(MARKUP)), []);
+  const signs = [
+    [
+      "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=pwn()>')",
+      /forbidden: script/,
+    ],
+    ["pwn()", /payload was run/],
+    ["alert(1)", /dialog: 1/],
+    ["fetch('//evil.example/').catch(() => {})", /forbidden: connect-src/],
+  ] as const;
+  for (const [script, sign] of signs) {
+    faults.length = 0;
+    await page.evaluate(`void ${script}`);
+    // Whatever is in the console later was there before it.
+    await page.evaluate("console.error('that is all')");
+    assertMatch(faults.join("\n"), sign);
+  }
+}
+
+async function lookAtEach({ texts }: HostileWorld, look: (path: string) => Promise<void>) {
+  for (const [text, run] of texts) {
+    await look(`/dashboard/runs/${run}`);
+    await look(`/dashboard/agents/${encodeURIComponent(text)}`);
+  }
+}
+
+/** Parameters of pages, also of those that are not theirs. */
+const NAMES = ["agent", "status", "customer_id", "feature", "model", "provider", "q", "cursor"];
+
+async function askForEach(look: (path: string) => Promise<void>) {
+  for (const text of PAYLOADS) {
+    const query = new URLSearchParams(NAMES.map((name) => [name, text]));
+    await look(`/dashboard/runs?${query}`);
+    await look(`/dashboard/spend?${query}&group_by=${encodeURIComponent(text)}`);
+  }
+}
+
+/** Goes to a page and looks for anything that is not of our making; answers its text. */
+async function visit(visitor: Visitor, path: string): Promise<string> {
+  const { page } = visitor;
+  await page.goto(path);
+  await page.evaluate("document.querySelectorAll('details').forEach((part) => part.open = true)");
+  assertEquals(await page.evaluate(STRANGE_ELEMENTS), [], path);
+  const faults = visitor.faults.splice(0).filter((fault) => !/status of 4\d\d/.test(fault));
+  assertEquals(faults, [], path);
+  assertEquals(new URL(page.url()).pathname.startsWith("/dashboard"), true, page.url());
+  const text = await page.evaluate<string>("document.body.textContent");
+  assert(text.length > 0);
+  return text;
+}
