@@ -1,8 +1,8 @@
 /** Where the pages of a run are, and those it leads to. */
 import type { EventPosition } from "../../../domain/ports.ts";
 import { cursorText } from "../../run_json.ts";
-import { queryText, RATE_CARD, runPath, RUNS } from "../frame/paths.ts";
-
+import { queryText, runPath, RUNS } from "../frame/paths.ts";
+import { NEW_RATE } from "../rate_card/rate_paths.ts";
 
 /** The page of a run with the events behind a place, one of them opened. */
 export function eventsPath(id: string, after: EventPosition | null, opened?: string): string {
@@ -21,13 +21,13 @@ export function rawPath(id: string, after: EventPosition | null = null, limit?: 
 }
 
 /** The runs with a label in common. */
-export function runsPath(name: "agent" | "customer_id" | "feature", value: string): string {
+export function runsPath(name: "customer_id" | "feature", value: string): string {
   return `${RUNS}${queryText([[name, value]])}`;
 }
 
 /** Where a price for a model is put on the rate card. */
 export function pricePath(model: string, provider: string | null): string {
-  return `${RATE_CARD}/new${queryText([["model", model], ["provider", provider]])}`;
+  return NEW_RATE + queryText([["model", model], ["provider", provider]]);
 }
 
 function cursorOf(after: EventPosition | null): string | null {
