@@ -57,6 +57,22 @@ export function prettyJson(json: RawJson, charsMax: number): Shown {
   return beginning(text, charsMax);
 }
 
+/**
+ * The first characters of the text that a JSON string stands for; no more of it is read than they take.
+ *
+ * @param json a valid string, its quotes included
+ */
+export function beginningOfString(json: RawJson, charsMax: number): Shown {
+  // No character takes more than six.
+  const unitsMax = 1 + 6 * charsMax;
+  if (json.length <= unitsMax + 1) return beginning(JSON.parse(json) as string, charsMax);
+  const whole = json.slice(0, unitsMax).replace(HALF_ESCAPE, "");
+  return { ...beginning(JSON.parse(`${whole}"`) as string, charsMax), isCut: true };
+}
+
+/** What a cut may leave of an escape, and escaped backslashes in front of it. */
+const HALF_ESCAPE = /(?<!\\)(?:\\\\)*\\(?:u[0-9a-fA-F]{0,3})?$/;
+
 /** The first characters of a text; none of them is half a pair. */
 export function beginning(text: string, charsMax: number): Shown {
   if (text.length <= charsMax) return { text, isCut: false };

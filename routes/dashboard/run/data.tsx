@@ -1,6 +1,12 @@
 /** Data as it was sent, member by member: long texts as texts, all else as JSON in lines. */
-import { type RawJson, rawMembers } from "../../../domain/input/json.ts";
-import { beginning, prettyJson, type Shown } from "../../../domain/input/pretty_json.ts";
+import type { RawJson } from "../../../domain/input/json.ts";
+import {
+  beginning,
+  beginningOfString,
+  prettyJson,
+  type Shown,
+} from "../../../domain/input/pretty_json.ts";
+import { countText } from "../parts/format.ts";
 
 /** Characters from which a text is shown as one, without quotes and escapes. */
 const LONG_TEXT_CHARS = 80;
@@ -10,33 +16,35 @@ const MEMBER_CHARS = 60;
 
 interface Member {
   readonly key: string;
-  readonly shown: Shown;
+  readonly value: Shown;
   readonly isText: boolean;
 }
 
 /**
  * Shows an object; where there is more of it than `charsMax`, the beginning and the way to all of it.
  *
+ * @param chars how many characters all of it has, as it was sent
  * @param all where the whole is
  */
 export function Data(
-  { json, charsMax, all }: {
-    readonly json: RawJson;
+  { members, chars, charsMax, all }: {
+    readonly members: ReadonlyMap<string, RawJson>;
+    readonly chars: number;
     readonly charsMax: number;
     readonly all: string;
   },
 ) {
-  const { members, isCut } = membersOf(json, charsMax);
-  if (members.length === 0) return <p class="soft">No data: an empty object.</p>;
+  const { shown, isCut } = shownOf(members, charsMax);
+  if (shown.length === 0) return <p class="soft">No data: an empty object.</p>;
   return (
     <>
       <dl class="data">
-        {members.map(({ key, shown, isText }) => (
+        {shown.map(({ key, value: { text, isCut }, isText }) => (
           <>
             <dt>{key}</dt>
             <dd>
-              <pre class={isText ? "text" : ""} {...(mayScroll(shown.text) ? { tabindex: 0 } : {})}>
-                {shown.text}{shown.isCut ? "…" : ""}
+              <pre class={isText ? "text" : ""} {...(mayScroll(text) ? { tabindex: 0 } : {})}>
+                {text}{isCut ? "…" : ""}
               </pre>
             </dd>
           </>
@@ -45,8 +53,8 @@ export function Data(
       {isCut
         ? (
           <p class="soft">
-            There is more of it: <a href={all}>show all of it as JSON</a>{" "}
-            ({json.length.toLocaleString("en")} characters).
+            There is more of it: <a href={all}>show all of it as JSON</a> ({countText(chars)}{" "}
+            characters).
           </p>
         )
         : null}
@@ -60,25 +68,26 @@ function mayScroll(text: string): boolean {
 }
 
 /** The members that have room. */
-function membersOf(json: RawJson, charsMax: number): { members: Member[]; isCut: boolean } {
-  const members: Member[] = [];
+function shownOf(
+  members: ReadonlyMap<string, RawJson>,
+  charsMax: number,
+): { readonly shown: readonly Member[]; readonly isCut: boolean } {
+  const shown: Member[] = [];
   let room = charsMax;
   let isCut = false;
-  for (const [key, value] of rawMembers(json)) {
-    if (room <= 0) return { members, isCut: true };
+  for (const [key, sent] of members) {
+    if (room <= 0) return { shown, isCut: true };
     const name = beginning(key, room);
-    const text = textOf(value);
-    const shown = text === null ? prettyJson(value, room) : beginning(text, room);
-    members.push({ key: name.text, shown, isText: text !== null });
-    room -= name.text.length + shown.text.length + MEMBER_CHARS;
-    isCut ||= shown.isCut || name.isCut;
+    const isText = isLongText(sent);
+    const value = isText ? beginningOfString(sent, room) : prettyJson(sent, room);
+    shown.push({ key: name.text, value, isText });
+    room -= name.text.length + value.text.length + MEMBER_CHARS;
+    isCut ||= value.isCut || name.isCut;
   }
-  return { members, isCut };
+  return { shown, isCut };
 }
 
-/** The text that a value is, where it is long or has lines. */
-function textOf(value: RawJson): string | null {
-  if (!value.startsWith('"')) return null;
-  const isLong = value.length > LONG_TEXT_CHARS || value.includes("\\n");
-  return isLong ? JSON.parse(value) as string : null;
+/** Whether a value is a text that is long or has lines. */
+function isLongText(value: RawJson): boolean {
+  return value.startsWith('"') && (value.length > LONG_TEXT_CHARS || value.includes("\\n"));
 }

@@ -1,7 +1,7 @@
 /** What a row of the timeline shows of an event: the few words and figures that tell it from others. */
 import { type RawJson, rawMembers } from "../../../domain/input/json.ts";
 import { storedFacts } from "../../../domain/input/parse_events.ts";
-import { beginning } from "../../../domain/input/pretty_json.ts";
+import { beginning, beginningOfString } from "../../../domain/input/pretty_json.ts";
 import { printable } from "../../../domain/input/text.ts";
 import type { PlacedEvent } from "../../../domain/ports.ts";
 import type { CallTokens } from "../../../domain/money/rates.ts";
@@ -9,6 +9,8 @@ import type { CallTokens } from "../../../domain/money/rates.ts";
 /** An event at a glance. */
 export interface EventFace {
   readonly event: PlacedEvent;
+  /** Members of its data. */
+  readonly members: ReadonlyMap<string, RawJson>;
   /** A sign of its own for each sort of event, and the class of its colour. */
   readonly sign: string;
   readonly colour: string;
@@ -75,6 +77,7 @@ export function faceOf(event: PlacedEvent): EventFace {
   const [names, words] = hasWords ? NAMES[type] ?? OTHERS : OTHERS;
   return {
     event,
+    members,
     sign,
     colour: error ? "bad" : colour,
     what,
@@ -83,7 +86,7 @@ export function faceOf(event: PlacedEvent): EventFace {
       (hasWords || EMPTY.has(data) ? null : lineOf(data, LINE_CHARS)),
     latencyMs: spanOf(members.get("latency_ms")) ?? spanOf(members.get("duration_ms")),
     tokens: call?.counted === true ? call : null,
-    failure: error ? reasonIn(data) ?? "it says no more than that it failed" : null,
+    failure: error ? reasonIn(members) ?? "it says no more than that it failed" : null,
   };
 }
 
@@ -98,12 +101,14 @@ function wordsOf(members: ReadonlyMap<string, RawJson>, names: readonly string[]
   const found = names.map((name) => members.get(name)).find((value) =>
     value !== undefined && !EMPTY.has(value)
   );
-  return found === undefined ? null : lineOf(wordsIn(found), LINE_CHARS);
+  return found === undefined ? null : wordsIn(found, LINE_CHARS);
 }
 
-/** A text as it reads, all else as it was sent. */
-function wordsIn(value: RawJson): string {
-  return value.startsWith('"') ? JSON.parse(value) as string : value;
+/** A text as it reads, all else as it was sent, on one line. */
+function wordsIn(value: RawJson, charsMax: number): string {
+  if (!value.startsWith('"')) return lineOf(value, charsMax);
+  const { text, isCut } = beginningOfString(value, charsMax);
+  return lineOf(text, charsMax) + (isCut ? "…" : "");
 }
 
 function spanOf(value: string | undefined): number | null {
@@ -111,16 +116,15 @@ function spanOf(value: string | undefined): number | null {
   return ms >= 0 && ms <= LATENCY_MS_MAX ? ms : null;
 }
 
-/** Why something went wrong, by what its data says: `error`, or what else there is; null for nothing. */
-export function reasonIn(data: RawJson): string | null {
-  const members = rawMembers(data);
+/** Why something went wrong, by what members of its data say: `error`, or what else there is; null for nothing. */
+export function reasonIn(members: ReadonlyMap<string, RawJson>): string | null {
   const error = members.get("error");
   const told = error?.startsWith("{") ? rawMembers(error).get("message") ?? error : error;
   const first = [told, members.get("message"), members.get("status")].find((each) =>
     each !== undefined && !EMPTY.has(each)
   );
   if (first === undefined) return null;
-  return lineOf(wordsIn(first), REASON_CHARS);
+  return wordsIn(first, REASON_CHARS);
 }
 
 /** Values that say nothing of why. */

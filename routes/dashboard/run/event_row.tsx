@@ -55,7 +55,7 @@ export function EventRow({ face, span, call, isOpened, isAdmin, all }: Row) {
             {` · arrived ${formatInstant(event.receivedAt)}`} · <a href={all}>JSON</a>
           </p>
           {call === null ? null : <CallCost call={call} mayPrice={isAdmin} />}
-          <Data json={event.data} charsMax={DATA_CHARS} all={all} />
+          <Data members={face.members} chars={event.data.length} charsMax={DATA_CHARS} all={all} />
         </div>
       </details>
     </li>

@@ -1,4 +1,5 @@
 /** What went wrong with a run, in front of all else. */
+import { rawMembers } from "../../../domain/input/json.ts";
 import type { EventPosition } from "../../../domain/ports.ts";
 import type { RunRecord } from "../../../domain/run/record.ts";
 import { Notice } from "../parts/basics.tsx";
@@ -30,7 +31,7 @@ interface Found {
 export function Failure({ shown }: { readonly shown: ShownRun }) {
   const { run } = shown;
   if (run.status !== "failed" && run.status !== "timeout") return null;
-  const reason = run.note ?? (run.output === null ? null : reasonIn(run.output));
+  const reason = run.note ?? (run.output === null ? null : reasonIn(rawMembers(run.output)));
   const found = findFailures(shown);
   return (
     <Notice kind="bad">

@@ -1,4 +1,5 @@
 /** What a run came to: its output, its scores, its labels, its cost by model. */
+import { rawMembers } from "../../../domain/input/json.ts";
 import { costByModel, type ModelCost } from "../../../domain/money/explain_cost.ts";
 import { Ago, Money, Wide } from "../parts/basics.tsx";
 import { countText } from "../parts/format.ts";
@@ -16,7 +17,12 @@ export function Output({ shown: { run } }: { readonly shown: ShownRun }) {
   return (
     <section id="output">
       <h2>Output</h2>
-      <Data json={run.output} charsMax={OUTPUT_CHARS} all={rawPath(run.id, null, 1)} />
+      <Data
+        members={rawMembers(run.output)}
+        chars={run.output.length}
+        charsMax={OUTPUT_CHARS}
+        all={rawPath(run.id, null, 1)}
+      />
     </section>
   );
 }

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { type RawJson, rawOf } from "../../../domain/input/json.ts";
-import { beginning, prettyJson } from "../../../domain/input/pretty_json.ts";
+import { beginning, beginningOfString, prettyJson } from "../../../domain/input/pretty_json.ts";
 
 const pretty = (text: string) => prettyJson(text as RawJson, 1_000_000).text;
 
@@ -51,6 +51,27 @@ Deno.test("the beginning alone is written of what is long", () => {
   assert(text.startsWith("[\n  0,\n  1,\n"));
   assertEquals(prettyJson(rawOf({ a: 1 }), 12), { text: '{\n  "a": 1\n}', isCut: false });
   assertEquals(prettyJson(rawOf("x".repeat(50)), 10).text, `"${"x".repeat(9)}`);
+});
+
+Deno.test("the beginning of a string is that of its text, wherever its escapes fall", () => {
+  fc.assert(fc.property(fc.string({ unit: "binary", maxLength: 60 }), fc.nat(20), (text, max) => {
+    const escaped = [...text].map((each) =>
+      `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`
+    );
+    const forms = [
+      rawOf(text),
+      text.length === escaped.length ? `"${escaped.join("")}"` : rawOf(text),
+    ];
+    for (const form of forms) {
+      const { text: shown, isCut } = beginningOfString(form as RawJson, max);
+      assert(text.startsWith(shown));
+      assert(shown.length <= max && (isCut ? shown.length >= max - 1 : shown === text));
+    }
+  }));
+  const slashes = rawOf("\\".repeat(100));
+  for (let max = 1; max < 20; max++) {
+    assertEquals(beginningOfString(slashes, max), { text: "\\".repeat(max), isCut: true });
+  }
 });
 
 Deno.test("a cut leaves no half of a pair", () => {
