@@ -1,6 +1,6 @@
 /** A service whose every text was written by somebody who means harm. */
 import type { DemoWorld } from "../support/demo_world.ts";
-import { Harness } from "../support/harness.ts";
+import type { Answer, Harness } from "../support/harness.ts";
 import { aTeam, openWithOperator, operate } from "../support/operator.ts";
 import { eventId, runId, scoreId } from "../support/builders.ts";
 
@@ -16,11 +16,18 @@ export async function openHostileWorld(texts: readonly string[]): Promise<Hostil
   for (const [n, text] of texts.entries()) runs.set(text, await spread(h, n + 1, text));
   await h.worker.idle();
   const [id, keys] = [runId(1), (await h.get("/v1/keys")).json.keys];
+  const [text = ""] = texts;
+  const body = { model: `${text} with a price`, dry_run: true };
+  const job = (await h.post("/v1/rate-card/reprice", body)).json;
+  const { id: rateId } = (await accepted(h, "PUT", "/v1/rate-card", aRate(text))).json;
   return {
     h,
     texts: runs,
     runs: { failed: id, long: id, parent: id, unpriced: id, running: id },
+    agent: text,
     keyId: keys[1].id,
+    rateId,
+    jobId: job.id,
     otherTeam: { key: "", agent: "", run: "" },
     [Symbol.asyncDispose]: () => h[Symbol.asyncDispose](),
   };
@@ -50,16 +57,20 @@ async function spread(h: Harness, n: number, text: string): Promise<string> {
   await accepted(h, "PATCH", `/v1/agents/${encodeURIComponent(text)}`, { name: text, notes: text });
   await accepted(h, "POST", "/v1/keys", { kind: "api_key", name: text, scopes: ["read"] });
   await accepted(h, "POST", "/v1/keys", { kind: "ping_token", name: text, agent: text });
-  await accepted(h, "PUT", "/v1/rate-card", {
+  await accepted(h, "PUT", "/v1/rate-card", aRate(text));
+  await aTeam(h, { name: text });
+  await operate(h, "PATCH", `/v1/teams/${h.team.id}`, { name: text });
+  return id;
+}
+
+function aRate(text: string): Record<string, unknown> {
+  return {
     provider: text,
     model: `${text} with a price`,
     input_usd_per_million: 1,
     output_usd_per_million: 2,
     note: text,
-  });
-  await aTeam(h, { name: text });
-  await operate(h, "PATCH", `/v1/teams/${h.team.id}`, { name: text });
-  return id;
+  };
 }
 
 function aHostileRun(id: string, text: string, nowMs: number): Record<string, unknown> {
@@ -92,7 +103,13 @@ function hostileEvents(n: number, text: string, nowMs: number): Record<string, u
   }));
 }
 
-async function accepted(h: Harness, method: string, path: string, body?: unknown): Promise<void> {
-  const { status, text } = await h.request(method, path, body === undefined ? {} : { body });
-  if (status > 299) throw new Error(`${method} ${path}: ${status} ${text}`);
+async function accepted(
+  h: Harness,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Answer> {
+  const answer = await h.request(method, path, body === undefined ? {} : { body });
+  if (answer.status > 299) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+  return answer;
 }

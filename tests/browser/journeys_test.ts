@@ -34,12 +34,13 @@ browserTest("somebody explains this month's bill and prices the unknown model", 
   const model = `${UNKNOWN_MODEL.provider}/${UNKNOWN_MODEL.model}`;
   await visitor.signIn(world.h.key);
   await goBy(page, "Spend");
-  await page.getByRole("link", { name: "Model", exact: true }).click();
-  assertEquals(await costShown(page, "gpt-4o"), await costOf(world, "openai/gpt-4o"));
+  await page.getByRole("link", { name: "By model" }).click();
+  assertEquals(await costShown(page, "openai/gpt-4o"), await costOf(world, "openai/gpt-4o"));
   await page.getByText("1 model has no price").waitFor();
   await page.getByRole("button", { name: `Add a price for ${model}` }).click();
-  await page.getByLabel("Input", { exact: true }).fill("0.5");
-  await page.getByLabel("Output", { exact: true }).fill("2");
+  const prices = page.getByRole("group", { name: "Dollars per million tokens" });
+  await prices.getByLabel("Input", { exact: true }).fill("0.5");
+  await prices.getByLabel("Output", { exact: true }).fill("2");
   await page.getByRole("button", { name: "Store, and see what it changes" }).click();
   await page.getByRole("heading", { level: 1, name: `What would change: ${model}` }).waitFor();
   assertEquals(await costOf(world, model), 0, "looking changes nothing");
@@ -49,7 +50,7 @@ browserTest("somebody explains this month's bill and prices the unknown model", 
   await visitor.shot("journey-repriced");
   await world.h.worker.idle();
   await page.getByRole("link", { name: "look at the spend" }).click();
-  await page.getByRole("link", { name: "Model", exact: true }).click();
+  await page.getByRole("link", { name: "By model" }).click();
   const cost = await costOf(world, model);
   assertEquals(cost > 0.1, true);
   assertEquals(await costShown(page, model), cost);
@@ -92,7 +93,10 @@ async function goBy(page: Page, name: string): Promise<void> {
 
 /** What a row of the page says that a model cost, exactly. */
 async function costShown(page: Page, model: string): Promise<number> {
-  const money = page.getByRole("row", { name: new RegExp(model) }).last().locator(".money").first();
+  const row = page.getByRole("row").filter({
+    has: page.getByRole("rowheader", { name: model, exact: true }),
+  });
+  const money = row.last().locator(".money").first();
   const text = await money.getAttribute("title") ?? await money.innerText();
   return Number(text.replaceAll(/[$,]/g, ""));
 }

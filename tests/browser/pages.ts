@@ -36,7 +36,26 @@ export const PAGES: readonly PageUnderTest[] = [
   aRun("run-delete", ({ runs }) => `${runs.failed}?confirm=delete`),
   { ...aRun("run-unknown", () => `run_eu_${"0".repeat(32)}`), status: 404 },
   aPage("agents", "/agents"),
-  aPage("agent", "/agents/:slug", "admin", () => "/agents/nightly-report"),
+  aPage("agent", "/agents/:slug", "admin", ({ agent }) => `/agents/${encodeURIComponent(agent)}`),
+  aPage("spend", "/spend"),
+  aPage("spend-by-model", "/spend", "admin", () => "/spend?group_by=model"),
+  aPage("spend-by-customer", "/spend", "admin", () => "/spend?group_by=customer"),
+  aPage("rate-card", "/rate-card"),
+  aPage("rate-match", "/rate-card/match", "admin", () => "/rate-card/match?model=gpt-4o-2099"),
+  aPage("rate-new", "/rate-card/new", "admin", () => "/rate-card/new?model=atlas-70b-preview"),
+  aPage(
+    "rate-delete",
+    "/rate-card/rows/:id/delete",
+    "admin",
+    ({ rateId }) => `/rate-card/rows/${encodeURIComponent(rateId)}/delete`,
+  ),
+  aPage("reprice", "/rate-card/reprice"),
+  aPage(
+    "reprice-job",
+    "/rate-card/reprice/:id",
+    "admin",
+    ({ jobId }) => `/rate-card/reprice/${jobId}`,
+  ),
   aPage("usage", "/usage"),
   aPage("keys", "/keys"),
   aPage("key", "/keys", "admin", ({ keyId }) => `/keys?id=${keyId}`),
@@ -68,9 +87,15 @@ function aRun(name: string, idOf: (world: DemoWorld) => string): PageUnderTest {
 /** Routes that answer with a file, or with the way to a page. */
 const NO_PAGES = new Set([
   "/",
-  ...["/assets/:name", "/runs/:id/raw", "/runs.csv", "/runs.ndjson"].map((path) =>
-    DASHBOARD + path
-  ),
+  ...[
+    "/assets/:name",
+    "/runs/:id/raw",
+    "/runs.csv",
+    "/runs.ndjson",
+    "/spend.csv",
+    "/keys/:id/rotate",
+    "/teams/:id/keys",
+  ].map((path) => DASHBOARD + path),
 ]);
 
 /** Routes of pages, from the dashboard's own table. */

@@ -1,5 +1,5 @@
 /** Text is text, whatever it looks like, on every page. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import type { Browser } from "playwright-core";
 import { browserTest } from "../support/browser.ts";
 import { OPERATOR_KEY } from "../support/operator.ts";
@@ -20,9 +20,11 @@ browserTest(
     );
     await visitor.signIn(world.h.key);
     const shown: string[] = [];
-    const look = async (path: string) => void shown.push(await visit(visitor, path));
+    const look: Look = async (path, status) => void shown.push(await visit(visitor, path, status));
     await t.step("pages about everything", async () => {
-      for (const { path, who } of PAGES) if (who === "admin") await look(path(world));
+      for (const { path, who, status } of PAGES) {
+        if (who === "admin") await look(path(world), status);
+      }
     });
     await t.step("pages about one thing", () => lookAtEach(world, look));
     await t.step("what is asked for is said again", () => askForEach(look));
@@ -64,7 +66,10 @@ async function noticed(browser: Browser, { h }: HostileWorld): Promise<void> {
   }
 }
 
-async function lookAtEach({ texts }: HostileWorld, look: (path: string) => Promise<void>) {
+/** Goes to a page and remembers its text. */
+type Look = (path: string, status?: number | null) => Promise<void>;
+
+async function lookAtEach({ texts }: HostileWorld, look: Look): Promise<void> {
   for (const [text, run] of texts) {
     await look(`/dashboard/runs/${run}`);
     await look(`/dashboard/agents/${encodeURIComponent(text)}`);
@@ -74,24 +79,31 @@ async function lookAtEach({ texts }: HostileWorld, look: (path: string) => Promi
 /** Parameters of pages, also of those that are not theirs. */
 const NAMES = ["agent", "status", "customer_id", "feature", "model", "provider", "q", "cursor"];
 
-async function askForEach(look: (path: string) => Promise<void>) {
+async function askForEach(look: Look): Promise<void> {
   for (const text of PAYLOADS) {
     const query = new URLSearchParams(NAMES.map((name) => [name, text]));
-    await look(`/dashboard/runs?${query}`);
-    await look(`/dashboard/spend?${query}&group_by=${encodeURIComponent(text)}`);
+    await look(`/dashboard/runs?${query}`, null);
+    await look(`/dashboard/spend?${query}&group_by=${encodeURIComponent(text)}`, null);
   }
 }
 
-/** Goes to a page and looks for anything that is not of our making; answers its text. */
-async function visit(visitor: Visitor, path: string): Promise<string> {
+/**
+ * Goes to a page and looks for anything that is not of our making; answers its text.
+ *
+ * @param status that it must have; null for any
+ */
+async function visit(
+  visitor: Visitor,
+  path: string,
+  status: number | null = 200,
+): Promise<string> {
   const { page } = visitor;
-  await page.goto(path);
+  const answer = await page.goto(path);
+  if (status !== null) assertEquals(answer?.status(), status, path);
   await page.evaluate("document.querySelectorAll('details').forEach((part) => part.open = true)");
   assertEquals(await page.evaluate(STRANGE_ELEMENTS), [], path);
-  const faults = visitor.faults.splice(0).filter((fault) => !/status of 4\d\d/.test(fault));
+  const faults = visitor.faults.splice(0).filter((fault) => !/with a status of 4\d\d/.test(fault));
   assertEquals(faults, [], path);
-  assertEquals(new URL(page.url()).pathname.startsWith("/dashboard"), true, page.url());
-  const text = await page.evaluate<string>("document.body.textContent");
-  assert(text.length > 0);
-  return text;
+  assertEquals(page.url(), new URL(path, page.url()).href, "it leads nowhere");
+  return await page.evaluate<string>("document.body.textContent");
 }

@@ -11,8 +11,14 @@ export interface DemoWorld extends AsyncDisposable {
   readonly h: Harness;
   /** Ids of runs, by what there is to see in them. */
   readonly runs: Readonly<Record<"failed" | "long" | "parent" | "unpriced" | "running", string>>;
+  /** An agent with a ping token. */
+  readonly agent: string;
   /** The id of a key that nobody signs in with. */
   readonly keyId: string;
+  /** The id of a row of the rate card that is the team's own. */
+  readonly rateId: string;
+  /** The id of a job that looked at what new prices change. */
+  readonly jobId: string;
   /** What only the other team may see. */
   readonly otherTeam: { readonly key: string; readonly agent: string; readonly run: string };
 }
@@ -39,10 +45,12 @@ export async function openDemoWorld(): Promise<DemoWorld> {
     value: false,
     source: "people",
   });
-  await h.post("/v1/keys", { kind: "ping_token", name: "backup host", agent: "nightly-report" });
+  const agent = "nightly-report";
+  await h.post("/v1/keys", { kind: "ping_token", name: "backup host", agent });
   const made = await h.post("/v1/keys", { kind: "api_key", name: "Grafana", scopes: ["read"] });
   const otherTeam = await anotherTeam(h);
   await h.worker.idle();
+  const prices = await newPrices(h);
   return {
     h,
     runs: {
@@ -52,7 +60,9 @@ export async function openDemoWorld(): Promise<DemoWorld> {
       parent: oneOf(past, "with children"),
       unpriced: oneOf(past, "unknown model"),
     },
+    agent,
     keyId: made.json.id,
+    ...prices,
     otherTeam,
     [Symbol.asyncDispose]: () => h[Symbol.asyncDispose](),
   };
@@ -176,6 +186,17 @@ async function wholeRun(
   }
   await sent(h, `/v1/runs/${id}/finish`, finish);
   return id;
+}
+
+/** A price of the team's own for a model in use, and what it would change. */
+async function newPrices(h: Harness): Promise<{ rateId: string; jobId: string }> {
+  const model = "gpt-4o-mini";
+  const price = { input_usd_per_million: 0.12, output_usd_per_million: 0.5, note: "our contract" };
+  const { json: row } = await h.request("PUT", "/v1/rate-card", {
+    body: { provider: "openai", model, ...price },
+  });
+  const { json: job } = await h.post("/v1/rate-card/reprice", { model, dry_run: true });
+  return { rateId: row.id, jobId: job.id };
 }
 
 async function anotherTeam(h: Harness): Promise<DemoWorld["otherTeam"]> {
