@@ -13,6 +13,7 @@ import {
   AUDIT,
   DASHBOARD,
   KEYS,
+  RATE_CARD,
   RUNS,
   SIGN_IN,
   SPEND,
@@ -36,7 +37,13 @@ import { showOwnTeam } from "./teams/own.tsx";
 import { sendDeletion } from "./run/delete_run.tsx";
 import { showRuns } from "./runs/list.tsx";
 import { showRawRun, showRun } from "./run/run.tsx";
-import { rateCardPages } from "./rate_card/rate_card_pages.ts";
+import { showRateCard } from "./rate_card/card_page.tsx";
+import { askDeleteRate, deleteRatePage } from "./rate_card/delete_page.tsx";
+import { showJob } from "./rate_card/job_page.tsx";
+import { showMatch } from "./rate_card/match_page.tsx";
+import { showRateForm, storeRate } from "./rate_card/rate_form.tsx";
+import { MATCH, NEW_RATE, REPRICE } from "./rate_card/rate_paths.ts";
+import { beginRepricePage, showReprices } from "./rate_card/reprice_page.tsx";
 import { sendSpendCsv } from "./spend/spend_csv.ts";
 import { showSpend } from "./spend/spend_page.tsx";
 import { showSignIn, signIn, signOut } from "./sign_in.tsx";
@@ -89,9 +96,15 @@ export function pageTable(deps: AppDeps, { waiting, exported }: Shared): Route[]
     page("POST", `${RUNS}/:id/delete`, key("admin"), sendDeletion(deps)),
     page("GET", SPEND, key("read"), showSpend(deps)),
     page("GET", `${SPEND}.csv`, key("read"), sendSpendCsv(deps)),
-    ...rateCardPages(deps).map(([method, path, handler]) =>
-      page(method, path, key("admin"), handler)
-    ),
+    page("GET", RATE_CARD, key("admin"), showRateCard(deps)),
+    page("POST", RATE_CARD, key("admin"), storeRate(deps)),
+    page("GET", MATCH, key("admin"), showMatch(deps)),
+    page("GET", NEW_RATE, key("admin"), showRateForm(deps)),
+    page("GET", `${RATE_CARD}/rows/:id/delete`, key("admin"), askDeleteRate(deps)),
+    page("POST", `${RATE_CARD}/rows/:id/delete`, key("admin"), deleteRatePage(deps)),
+    page("GET", REPRICE, key("admin"), showReprices(deps)),
+    page("POST", REPRICE, key("admin"), beginRepricePage(deps)),
+    page("GET", `${REPRICE}/:id`, key("admin"), showJob(deps)),
   ];
 }
 

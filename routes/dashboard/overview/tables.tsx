@@ -71,9 +71,9 @@ function RunsTable({ label, caption, runs, nowMs }: Runs) {
         <thead>
           <tr>
             <th scope="col">Started</th>
+            <th scope="col">Status</th>
             <th scope="col">Agent</th>
             <th scope="col" class="number">Took</th>
-            <th scope="col">Status</th>
             <th scope="col" class="number">Cost</th>
           </tr>
         </thead>
@@ -91,13 +91,13 @@ function RunRow({ of, nowMs }: { readonly of: RunListRow; readonly nowMs: number
           <Ago at={of.startedAt ?? of.receivedAt} now={nowMs} />
         </a>
       </th>
+      <td>
+        <Status of={of.status} />
+      </td>
       <td class="agent-name">
         <Agent slug={of.agent} />
       </td>
       <td class="number">{of.durationMs === null ? "–" : durationText(of.durationMs)}</td>
-      <td>
-        <Status of={of.status} />
-      </td>
       <td class="number">
         <Money of={of.cost.amount} />
       </td>
