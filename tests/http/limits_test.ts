@@ -315,8 +315,10 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "LIVE_CHANGES_BEHIND_MAX",
     "LIVE_KEEP_ALIVE_MS",
   ];
+  /** In `dashboard/sign_in_test.ts`. */
+  const ofPages = ["SESSION"];
   const here = EDGES.map(({ limit }) => limit);
-  const lists = [here, told, elsewhere, ofRates, ofRequests, ofTeams, ofRuns, ofFeeds];
+  const lists = [here, told, elsewhere, ofRates, ofRequests, ofTeams, ofRuns, ofFeeds, ofPages];
   const covered: Set<string> = new Set(lists.flat());
   const missing = Object.keys(limits).filter((name) => !covered.has(name));
   assertEquals(missing, []);
