@@ -74,7 +74,7 @@ async function arrive(visitor: Visitor, target: PageUnderTest, world: DemoWorld)
   await page.emulateMedia({ colorScheme: "light" });
   const answer = await page.goto(target.path(world));
   assertEquals(answer?.status(), target.status ?? 200);
-  assertEquals(await page.evaluate(LAYOUT_SHIFT), 0, "what is shown moves");
+  assertEquals(await page.evaluate(WHAT_MOVED), []);
 }
 
 async function inBothThemes(
@@ -123,15 +123,21 @@ async function bytesOf(page: Page, load: () => Promise<void>): Promise<number> {
   return bytes;
 }
 
-/** By how much things moved on the screen after they were shown first; once two frames were drawn. */
-const LAYOUT_SHIFT = `new Promise((tell) => {
-  let sum = 0;
-  const add = (shifts) => { for (const { value } of shifts) sum += value; };
+/** What moved on the screen after it was shown first, once two frames were drawn. */
+export const WHAT_MOVED = `new Promise((tell) => {
+  const moved = [];
+  const add = (shifts) => {
+    for (const { value, sources } of shifts) {
+      moved.push(value + ": " + sources.map(({ node, previousRect, currentRect }) =>
+        (node?.outerHTML ?? node?.textContent ?? "").slice(0, 120) + " from " +
+        JSON.stringify(previousRect) + " to " + JSON.stringify(currentRect)).join(", "));
+    }
+  };
   const observer = new PerformanceObserver((list) => add(list.getEntries()));
   observer.observe({ type: "layout-shift", buffered: true });
   requestAnimationFrame(() => requestAnimationFrame(() => {
     add(observer.takeRecords());
-    tell(Math.round(sum * 1000) / 1000);
+    tell(moved);
   }));
 })`;
 

@@ -5,11 +5,18 @@ import { monthOf } from "../../domain/time.ts";
 import { keys } from "../../kv/keys.ts";
 import { aHeartbeat, runId } from "../support/builders.ts";
 import { browserTest } from "../support/browser.ts";
-import type { DemoWorld } from "../support/demo_world.ts";
+import { type DemoWorld, openDemoWorld } from "../support/demo_world.ts";
 import { Harness, type HarnessOptions } from "../support/harness.ts";
 import { OPERATOR_KEY } from "../support/operator.ts";
 import { openHostileWorld } from "./hostile_world.ts";
-import { atDesk, onPhone, Visitors, WIDER_THAN_SCREEN, withoutScripts } from "./looking.ts";
+import {
+  atDesk,
+  onPhone,
+  Visitors,
+  WHAT_MOVED,
+  WIDER_THAN_SCREEN,
+  withoutScripts,
+} from "./looking.ts";
 import { PAGES } from "./pages.ts";
 
 browserTest(
@@ -56,6 +63,23 @@ browserTest("names as long as they may be fit each page", async (browser, t) => 
         assertEquals(answer?.status(), target.status ?? 200);
         assertEquals(await visitor.page.evaluate(WIDER_THAN_SCREEN), []);
         await visitor.shot(`long-${target.name}-${way}`);
+      }
+    });
+  }
+});
+
+browserTest("nothing moves while a page is read by a slow machine", async (browser, t) => {
+  await using world = await openDemoWorld();
+  await using visitors = new Visitors(browser, world);
+  const { page } = await visitors.window("admin", "desk");
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: 10 });
+  // A browser shows what it has when reading takes long: a page is tried more than once.
+  for (const target of PAGES.filter(({ name }) => /^(overview|runs|run-long)$/.test(name))) {
+    await t.step(target.name, async () => {
+      for (let times = 0; times < 3; times++) {
+        await page.goto(target.path(world));
+        assertEquals(await page.evaluate(WHAT_MOVED), []);
       }
     });
   }
