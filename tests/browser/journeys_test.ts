@@ -4,13 +4,31 @@ import type { Locator, Page } from "playwright-core";
 import { UNKNOWN_MODEL } from "../../tools/demo_agents.ts";
 import { browserTest } from "../support/browser.ts";
 import { CAUSE, type DemoWorld, openDemoWorld } from "../support/demo_world.ts";
-import { Visitor } from "../support/visitor.ts";
+import { DESK, PHONE, Visitor } from "../support/visitor.ts";
 
-browserTest("somebody finds why last night's run failed", async (browser) => {
-  await using world = await openDemoWorld();
-  await using visitor = await Visitor.open(browser, world.h.url);
-  const { page } = visitor;
-  await visitor.signIn(world.h.key);
+/** How somebody looks who clicks through. */
+const WAYS = {
+  "at a desk": DESK,
+  "on a phone without scripts": { ...PHONE, javaScriptEnabled: false },
+};
+
+/** A test of what somebody does, once in each way, each time in a world of its own. */
+function journey(name: string, walk: (visitor: Visitor, world: DemoWorld) => Promise<void>): void {
+  browserTest(name, async (browser, t) => {
+    for (const [way, options] of Object.entries(WAYS)) {
+      await t.step(way, async () => {
+        await using world = await openDemoWorld();
+        await using visitor = await Visitor.open(browser, world.h.url, options);
+        await visitor.signIn(world.h.key);
+        await walk(visitor, world);
+        await visitor.shot(`${name} ${way}`.replaceAll(/\W+/g, "-"));
+        visitor.assertCalm();
+      });
+    }
+  });
+}
+
+journey("somebody finds why last night's run failed", async ({ page }, world) => {
   const failures = page.getByRole("region", { name: "Latest failures" });
   await failures.getByRole("row", { name: /invoice-sync/ }).getByRole("link", { name: /ago/ })
     .click();
@@ -23,46 +41,36 @@ browserTest("somebody finds why last night's run failed", async (browser) => {
   assertMatch(await event.innerText(), new RegExp(CAUSE));
   // What it was called with explains it.
   await event.getByText('"invoice": 7114').waitFor();
-  await visitor.shot("journey-failed-run");
-  visitor.assertCalm();
 });
 
-browserTest("somebody explains this month's bill and prices the unknown model", async (browser) => {
-  await using world = await openDemoWorld();
-  await using visitor = await Visitor.open(browser, world.h.url);
-  const { page } = visitor;
-  const model = `${UNKNOWN_MODEL.provider}/${UNKNOWN_MODEL.model}`;
-  await visitor.signIn(world.h.key);
-  await goBy(page, "Spend");
-  await page.getByRole("link", { name: "By model" }).click();
-  assertEquals(await costShown(page, "openai/gpt-4o"), await costOf(world, "openai/gpt-4o"));
-  await page.getByText("1 model has no price").waitFor();
-  await page.getByRole("button", { name: `Add a price for ${model}` }).click();
-  const prices = page.getByRole("group", { name: "Dollars per million tokens" });
-  await prices.getByLabel("Input", { exact: true }).fill("0.5");
-  await prices.getByLabel("Output", { exact: true }).fill("2");
-  await page.getByRole("button", { name: "Store, and see what it changes" }).click();
-  await page.getByRole("heading", { level: 1, name: `What would change: ${model}` }).waitFor();
-  assertEquals(await costOf(world, model), 0, "looking changes nothing");
-  await visitor.shot("journey-dry-run");
-  await page.getByRole("button", { name: /^Re-price \d+ runs? now$/ }).click();
-  await page.getByText("Done:").waitFor();
-  await visitor.shot("journey-repriced");
-  await world.h.worker.idle();
-  await page.getByRole("link", { name: "look at the spend" }).click();
-  await page.getByRole("link", { name: "By model" }).click();
-  const cost = await costOf(world, model);
-  assertEquals(cost > 0.1, true);
-  assertEquals(await costShown(page, model), cost);
-  assertEquals(await page.getByText("has no price").count(), 0);
-  visitor.assertCalm();
-});
+journey(
+  "somebody explains this month's bill and prices the unknown model",
+  async ({ page }, world) => {
+    const model = `${UNKNOWN_MODEL.provider}/${UNKNOWN_MODEL.model}`;
+    await goBy(page, "Spend");
+    await page.getByRole("link", { name: "By model" }).click();
+    assertEquals(await costShown(page, "openai/gpt-4o"), await costOf(world, "openai/gpt-4o"));
+    await page.getByText("1 model has no price").waitFor();
+    await page.getByRole("button", { name: `Add a price for ${model}` }).click();
+    const prices = page.getByRole("group", { name: "Dollars per million tokens" });
+    await prices.getByLabel("Input", { exact: true }).fill("0.5");
+    await prices.getByLabel("Output", { exact: true }).fill("2");
+    await page.getByRole("button", { name: "Store, and see what it changes" }).click();
+    await page.getByRole("heading", { level: 1, name: `What would change: ${model}` }).waitFor();
+    assertEquals(await costOf(world, model), 0, "looking changes nothing");
+    await page.getByRole("button", { name: /^Re-price \d+ runs? now$/ }).click();
+    await page.getByText("Done:").waitFor();
+    await world.h.worker.idle();
+    await page.getByRole("link", { name: "look at the spend" }).click();
+    await page.getByRole("link", { name: "By model" }).click();
+    const cost = await costOf(world, model);
+    assertEquals(cost > 0.1, true);
+    assertEquals(await costShown(page, model), cost);
+    assertEquals(await page.getByText("has no price").count(), 0);
+  },
+);
 
-browserTest("somebody issues a key, and revokes it again", async (browser) => {
-  await using world = await openDemoWorld();
-  await using visitor = await Visitor.open(browser, world.h.url);
-  const { page } = visitor;
-  await visitor.signIn(world.h.key);
+journey("somebody issues a key, and revokes it again", async ({ page }, world) => {
   await goBy(page, "Keys");
   await page.getByRole("button", { name: "New API key" }).click();
   await page.getByLabel("Name").fill("night worker");
@@ -73,7 +81,6 @@ browserTest("somebody issues a key, and revokes it again", async (browser) => {
   assertMatch(secret, /^apk_eu_[0-9a-f]{32}$/);
   const runs = () => world.h.get("/v1/runs?limit=1", { key: secret });
   assertEquals((await runs()).status, 200);
-  await visitor.shot("journey-secret");
   await goBy(page, "Keys");
   assertEquals((await page.content()).includes(secret), false, "shown this once");
   const row = page.getByRole("row", { name: /night worker/ });
@@ -82,7 +89,6 @@ browserTest("somebody issues a key, and revokes it again", async (browser) => {
   await page.getByRole("button", { name: "Revoke this API key" }).click();
   await page.getByText(/revoked/i).first().waitFor();
   assertEquals((await runs()).status, 401);
-  visitor.assertCalm();
 });
 
 /** Goes to a page by the menu. */

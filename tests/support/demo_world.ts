@@ -74,11 +74,13 @@ function oneOf(runs: readonly DemoRun[], story: DemoRun["story"]): string {
   return found.id;
 }
 
-/** Sends each run at the time it ended. */
+/** Sends each run's first call when it began, and the others when it ended. */
 async function replay(h: Harness, runs: readonly DemoRun[]): Promise<void> {
   for (const run of runs) {
-    h.nowMs = run.endMs ?? run.startMs;
-    for (const { path, body } of run.calls) await sent(h, path, body);
+    for (const [i, { path, body }] of run.calls.entries()) {
+      h.nowMs = i === 0 ? run.startMs : run.endMs ?? run.startMs;
+      await sent(h, path, body);
+    }
   }
 }
 
@@ -173,8 +175,9 @@ async function wholeRun(
   finish: Record<string, unknown> & { readonly finished_at: string },
 ): Promise<string> {
   const id = idOf("run", n);
-  h.nowMs = Date.parse(finish.finished_at);
+  h.nowMs = startMs;
   await sent(h, "/v1/runs", { id, started_at: new Date(startMs).toISOString(), ...opening });
+  h.nowMs = Date.parse(finish.finished_at);
   const items = events.map(([type, afterMs, data], i) => ({
     id: idOf("evt", n + i),
     type,

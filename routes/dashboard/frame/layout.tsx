@@ -45,6 +45,9 @@ const HTMX = JSON.stringify({
   historyEnabled: false,
 });
 
+/** Hono leaves out a property of the attribute's own spelling; HTML takes any. */
+const WHOLE = { Blocking: "render" };
+
 /** A whole document. */
 export function Layout({ view, principal, path }: Framed) {
   const { title, body, aside, reloadSeconds } = view;
@@ -56,6 +59,8 @@ export function Layout({ view, principal, path }: Framed) {
         <meta name="color-scheme" content="light dark" />
         <meta name="htmx-config" content={HTMX} />
         <title>{title === "Runledger" ? title : `${title} · Runledger`}</title>
+        {/* Tables have their widths when all their rows are read: nothing is shown before. */}
+        <link rel="expect" href="#end" {...WHOLE} />
         <link rel="icon" href={assetPath("icon.svg")} type="image/svg+xml" />
         <link rel="stylesheet" href={assetPath("pico.css")} />
         <link rel="stylesheet" href={assetPath("dashboard.css")} />
@@ -80,7 +85,7 @@ export function Layout({ view, principal, path }: Framed) {
           </div>
           {body}
         </main>
-        <footer class="bottom">
+        <footer class="bottom" id="end">
           <a href="/docs">API</a>
           {principal === undefined ? null : <Whoever principal={principal} />}
         </footer>

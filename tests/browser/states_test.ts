@@ -1,0 +1,123 @@
+/** Pages where there is nothing yet, where something is wrong, and where names know no end. */
+import { assertEquals } from "@std/assert";
+import type { RunId } from "../../domain/run/ids.ts";
+import { monthOf } from "../../domain/time.ts";
+import { keys } from "../../kv/keys.ts";
+import { aHeartbeat, runId } from "../support/builders.ts";
+import { browserTest } from "../support/browser.ts";
+import { type DemoWorld, openDemoWorld } from "../support/demo_world.ts";
+import { Harness, type HarnessOptions } from "../support/harness.ts";
+import { OPERATOR_KEY } from "../support/operator.ts";
+import { openHostileWorld } from "./hostile_world.ts";
+import {
+  atDesk,
+  onPhone,
+  Visitors,
+  WHAT_MOVED,
+  WIDER_THAN_SCREEN,
+  withoutScripts,
+} from "./looking.ts";
+import { PAGES } from "./pages.ts";
+
+browserTest(
+  "pages without anything to show are right, and say what to do first",
+  async (browser, t) => {
+    await using world = await openEmptyWorld();
+    await using visitors = new Visitors(browser, world);
+    const names = /^(overview|runs|agents|spend|rate-card|reprice|usage|keys|team|audit|teams)$/;
+    for (const page of PAGES.filter(({ name }) => names.test(name))) {
+      const empty = { ...page, name: `empty-${page.name}` };
+      await t.step(empty.name, async () => {
+        await atDesk(visitors, empty);
+        await onPhone(visitors, empty);
+        await withoutScripts(visitors, empty);
+      });
+    }
+  },
+);
+
+browserTest(
+  "what is wrong is told accessibly: over quota, a run that is stuck",
+  async (browser, t) => {
+    await using world = await openEmptyWorld({ tier: "free" });
+    await trouble(world.h);
+    await using visitors = new Visitors(browser, world);
+    for (const page of PAGES.filter(({ name }) => /^(overview|usage)$/.test(name))) {
+      const told = { ...page, name: `trouble-${page.name}` };
+      await t.step(told.name, async () => {
+        await atDesk(visitors, told);
+        await onPhone(visitors, told);
+      });
+    }
+  },
+);
+
+browserTest("names as long as they may be fit each page", async (browser, t) => {
+  await using world = await openHostileWorld(["W".repeat(128)]);
+  await using visitors = new Visitors(browser, world);
+  for (const target of PAGES) {
+    await t.step(target.name, async () => {
+      for (const way of ["desk", "phone"] as const) {
+        const visitor = await visitors.window(target.who, way);
+        const answer = await visitor.page.goto(target.path(world));
+        assertEquals(answer?.status(), target.status ?? 200);
+        assertEquals(await visitor.page.evaluate(WIDER_THAN_SCREEN), []);
+        await visitor.shot(`long-${target.name}-${way}`);
+      }
+    });
+  }
+});
+
+browserTest("nothing moves while a page is read by a slow machine", async (browser, t) => {
+  await using world = await openDemoWorld();
+  await using visitors = new Visitors(browser, world);
+  const { page } = await visitors.window("admin", "desk");
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: 10 });
+  // A browser shows what it has when reading takes long: a page is tried more than once.
+  for (const target of PAGES.filter(({ name }) => /^(overview|runs|run-long)$/.test(name))) {
+    await t.step(target.name, async () => {
+      for (let times = 0; times < 3; times++) {
+        await page.goto(target.path(world));
+        assertEquals(await page.evaluate(WHAT_MOVED), []);
+      }
+    });
+  }
+});
+
+async function openEmptyWorld(options: HarnessOptions = {}): Promise<DemoWorld> {
+  const h = await Harness.open({ ...options, operatorKey: OPERATOR_KEY });
+  const none = "";
+  return {
+    h,
+    runs: { failed: none, long: none, parent: none, unpriced: none, running: none },
+    agent: none,
+    keyId: none,
+    rateId: none,
+    jobId: none,
+    otherTeam: { key: none, agent: none, run: none },
+    [Symbol.asyncDispose]: () => h[Symbol.asyncDispose](),
+  };
+}
+
+/** Uses more than the plan has, and gives up a stage of a run. */
+async function trouble(h: Harness): Promise<void> {
+  await h.post("/v1/heartbeats", aHeartbeat(1));
+  await h.worker.idle();
+  const [run, at] = [runId(1) as RunId, h.nowMs];
+  const stage = {
+    stage: "cost",
+    state: "dead",
+    attempts: 8,
+    at,
+    error: "Error: disk full",
+  } as const;
+  await h.store.writer.commit({
+    team: h.team.id,
+    sets: [
+      { key: keys.deadStage(h.team.id, run), value: true },
+      { key: keys.processing(h.team.id, run), value: { revision: 1, stages: [stage] } },
+    ],
+    sums: [{ key: keys.usage(h.team.id, monthOf(at)), by: 120_000n }],
+  });
+}
