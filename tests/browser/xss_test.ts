@@ -1,6 +1,7 @@
 /** Text is text, whatever it looks like, on every page. */
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Browser } from "playwright-core";
+import { aHeartbeat, runId } from "../support/builders.ts";
 import { browserTest } from "../support/browser.ts";
 import { OPERATOR_KEY } from "../support/operator.ts";
 import { Visitor } from "../support/visitor.ts";
@@ -28,6 +29,7 @@ browserTest(
     });
     await t.step("pages about one thing", () => lookAtEach(world, look));
     await t.step("what is asked for is said again", () => askForEach(look));
+    await t.step("what comes in while somebody looks", () => watchComingIn(visitor, world));
     await t.step("pages of the operator", async () => {
       await using operator = await Visitor.open(browser, world.h.url);
       await operator.page.addInitScript(TELL_WHEN_RUN);
@@ -76,6 +78,19 @@ async function lookAtEach({ texts }: HostileWorld, look: Look): Promise<void> {
   }
 }
 
+/** A page that is followed puts in by script what it is sent. */
+async function watchComingIn(visitor: Visitor, { h }: HostileWorld): Promise<void> {
+  const { page } = visitor;
+  await page.goto("/dashboard/runs?live=1&limit=200");
+  h.nowMs += 60_000;
+  for (const [n, text] of PAYLOADS.entries()) {
+    const body = aHeartbeat(1_000 + n, { agent: text, customer_id: text, feature: text });
+    assertEquals((await h.post("/v1/heartbeats", body)).status, 202);
+  }
+  await page.locator(`[id="${runId(999 + PAYLOADS.length)}"]`).waitFor();
+  await check(visitor, "what came in");
+}
+
 /** Parameters of pages, also of those that are not theirs. */
 const NAMES = ["agent", "status", "customer_id", "feature", "model", "provider", "q", "cursor"];
 
@@ -101,9 +116,14 @@ async function visit(
   const answer = await page.goto(path);
   if (status !== null) assertEquals(answer?.status(), status, path);
   await page.evaluate("document.querySelectorAll('details').forEach((part) => part.open = true)");
-  assertEquals(await page.evaluate(STRANGE_ELEMENTS), [], path);
-  const faults = visitor.faults.splice(0).filter((fault) => !/with a status of 4\d\d/.test(fault));
-  assertEquals(faults, [], path);
+  await check(visitor, path);
   assertEquals(page.url(), new URL(path, page.url()).href, "it leads nowhere");
   return await page.evaluate<string>("document.body.textContent");
+}
+
+/** Fails where a page holds anything that is not of our making, or did what it should not. */
+async function check(visitor: Visitor, where: string): Promise<void> {
+  assertEquals(await visitor.page.evaluate(STRANGE_ELEMENTS), [], where);
+  const faults = visitor.faults.splice(0);
+  assertEquals(faults.filter((fault) => !/with a status of 4\d\d/.test(fault)), [], where);
 }
