@@ -192,7 +192,9 @@ class Lane implements Disposable {
     this.tally.count(shot, String(status));
     this.tally.time(shot, startMs);
     if (!(status >= 200 && status < 500)) this.tally.blame(`Status ${status}`, shot);
-    if (shot.mustRefuse && status < 400) this.tally.blame(`Taken with ${status}`, shot);
+    // A target that comes to no path at all is the start page's, which leads to the dashboard.
+    const isTaken = status < 400 && status !== 303;
+    if (shot.mustRefuse && isTaken) this.tally.blame(`Taken with ${status}`, shot);
     const problem = status >= 400 ? problemOf(shot, answer) : null;
     if (problem !== null) this.tally.blame(problem, shot);
   }
