@@ -51,8 +51,16 @@ export class Visitors implements AsyncDisposable {
   }
 }
 
+/** All that must hold of a page. */
+export async function lookAt(visitors: Visitors, target: PageUnderTest): Promise<void> {
+  // Each is in a process of its own.
+  const looks = await Promise.allSettled([atDesk(visitors, target), onPhone(visitors, target)]);
+  for (const look of looks) if (look.status === "rejected") throw look.reason;
+  await withoutScripts(visitors, target);
+}
+
 /** What must hold of a page at a desk: all that does not depend on the size of the screen too. */
-export async function atDesk(visitors: Visitors, target: PageUnderTest): Promise<void> {
+async function atDesk(visitors: Visitors, target: PageUnderTest): Promise<void> {
   const visitor = await visitors.window(target.who, "desk");
   const bytes = await bytesOf(visitor.page, () => arrive(visitor, target, visitors.world));
   await inBothThemes(visitor, target, "desk");
@@ -60,7 +68,7 @@ export async function atDesk(visitors: Visitors, target: PageUnderTest): Promise
 }
 
 /** What must hold of it on a phone. */
-export async function onPhone(visitors: Visitors, target: PageUnderTest): Promise<void> {
+async function onPhone(visitors: Visitors, target: PageUnderTest): Promise<void> {
   const visitor = await visitors.window(target.who, "phone");
   await arrive(visitor, target, visitors.world);
   assertEquals(await visitor.page.evaluate(WIDER_THAN_SCREEN), []);
@@ -87,13 +95,13 @@ async function inBothThemes(
   await visitor.shot(`${name}-${where}-light`);
   await page.emulateMedia({ colorScheme: "dark" });
   assertEquals(await axe(page, ["color-contrast", "link-in-text-block"]), []);
-  await visitor.shot(`${name}-${where}-dark`);
+  if (where === "desk") await visitor.shot(`${name}-${where}-dark`);
   // Chromium says so itself where a page is one of a refusal.
   visitor.assertCalm(status === 200 ? undefined : new RegExp(`with a status of ${status}`));
 }
 
 /** Without scripts it says the same. */
-export async function withoutScripts(visitors: Visitors, target: PageUnderTest): Promise<void> {
+async function withoutScripts(visitors: Visitors, target: PageUnderTest): Promise<void> {
   const scripted = await visitors.window(target.who, "desk");
   const plain = await visitors.window(target.who, "plain");
   await plain.page.goto(target.path(visitors.world));
