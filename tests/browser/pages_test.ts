@@ -30,7 +30,8 @@ browserTest(
     await using visitor = await Visitor.open(browser, world.h.url);
     const { page } = visitor;
     await page.goto("/dashboard/sign-in");
-    // The field has the focus from the start.
+    // The field has the focus from the start, once the page is shown.
+    await page.getByLabel("Team key").and(page.locator(":focus")).waitFor();
     await page.keyboard.type(world.h.key);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
