@@ -105,7 +105,7 @@ function Entries({ page: { entries }, now, isOperator }: Listed) {
               <td>
                 <Actor entry={entry} />
               </td>
-              <td title={entry.action}>{actionText(entry.action)}</td>
+              <td title={entry.action}>{actionText(entry)}</td>
               <td>
                 <Target entry={entry} isOperator={isOperator} />
               </td>

@@ -27,7 +27,8 @@ const ACTIONS: Readonly<Partial<Record<AuditAction, string>>> = {
 };
 
 /** What was done, as people say it; its own name where there are no words for it. */
-export function actionText(action: AuditAction): string {
+export function actionText({ action, details }: ReadAuditEntry): string {
+  if (action === "reprice.started" && details.dry_run === true) return "looked at new prices";
   return ACTIONS[action] ?? action;
 }
 

@@ -5,7 +5,7 @@ import type { RunStatus } from "../../../domain/run/run.ts";
 import type { RunListRow } from "../../../domain/run/run_list.ts";
 import { UNATTRIBUTED } from "../../../domain/spend/spend_query.ts";
 import { Ago, Money, Status, Wide } from "../parts/basics.tsx";
-import { countText, durationText } from "../parts/format.ts";
+import { countedText, countText, durationText } from "../parts/format.ts";
 import type { AgentSpend } from "./agents.ts";
 import { DAYS_BEFORE, type Span } from "./figures.ts";
 import type { Overview } from "./read.ts";
@@ -42,7 +42,7 @@ export function FailuresTable({ of, nowMs }: { readonly of: Overview; readonly n
 export function SlowestTable({ of, nowMs }: { readonly of: Overview; readonly nowMs: number }) {
   const { runs, lookedAt, isAll } = of.slowest;
   const caption = isAll
-    ? `The slowest of today's ${countText(lookedAt)} runs.`
+    ? `The slowest of ${countedText(lookedAt, "run")} of today.`
     : `The slowest among the newest ${
       countText(lookedAt)
     } runs of today; older ones are not compared.`;
