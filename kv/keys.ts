@@ -13,6 +13,7 @@ import type { RunId, ScoreId } from "../domain/run/ids.ts";
 import type { DirtyLane } from "../domain/pipeline/pipeline.ts";
 import type { RollupKind } from "../domain/spend/rollup.ts";
 import type { Filing, Horizon } from "../domain/retention/retention.ts";
+import { agentKeys } from "./agent_keys.ts";
 import { teamKeys } from "./team_keys.ts";
 
 /** What runs are found by. */
@@ -29,6 +30,7 @@ export type RunIndexKind =
 
 /** Builders of keys; each reads like a path. */
 export const keys = {
+  ...agentKeys,
   ...teamKeys,
   /** The head of one run: small rows only, so that many runs are read at once. */
   run: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team],
@@ -254,28 +256,6 @@ export const keys = {
     day,
     name,
   ],
-  /** An agent in use. */
-  agent: (team: TeamId, slug: string): Deno.KvKey => ["agent", team, slug],
-  /** Agents below a key, behind a slug, by slug; from the first when there is none. */
-  agentsAfter: (below: Deno.KvKey, slug: string | null): Deno.KvListSelector => ({
-    start: slug === null ? [...below, ""] : [...below, slug, true],
-    end: [...below, true],
-  }),
-  /** How many agents of a team are archived, changed by each; all of them are below it. */
-  archivedAgents: (team: TeamId): Deno.KvKey => ["archived_agent", team],
-  /** An agent that left its place to others. */
-  archivedAgent: (team: TeamId, slug: string): Deno.KvKey => ["archived_agent", team, slug],
-  /** What the runs of all agents of a team come to. */
-  agentActivities: (team: TeamId): Deno.KvKey => ["agent_activity", team],
-  /** The same of agents from one slug to another inclusive. */
-  agentActivityRange: (team: TeamId, first: string, last: string): Deno.KvListSelector => ({
-    start: ["agent_activity", team, first],
-    end: ["agent_activity", team, last, true],
-  }),
-  /** What the runs of an agent come to. */
-  agentActivity: (team: TeamId, slug: string): Deno.KvKey => ["agent_activity", team, slug],
-  /** How many agents a team has; checked by every write that adds one. */
-  agentCount: (team: TeamId): Deno.KvKey => ["agent_count", team],
   /**
    * All own rows of a team's rate card; the key itself holds how many there are. Every write of a row
    * checks and sets it, so that its version is the version of the card.
@@ -295,8 +275,6 @@ export const keys = {
   teamRollups: (team: TeamId): Deno.KvKey => ["rollup", team],
   /** The usage counters of a team. */
   teamUsage: (team: TeamId): Deno.KvKey => ["usage", team],
-  /** All agents of a team. */
-  teamAgents: (team: TeamId): Deno.KvKey => ["agent", team],
   /** Where the keys of teams lie whose second part is the team. */
   ofTeams: (): Deno.KvKey[] => [["team"], ["rollup"], ["usage"], ["agent"]],
 } as const;

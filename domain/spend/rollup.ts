@@ -219,16 +219,9 @@ export function contributionsOf(run: Contribution): RollupRow[] {
 /** Sums of a whole run. What has no price is known by model only. */
 function measuresOf(run: Contribution, models: readonly ModelMeasures[]): Measures {
   const sum = models.reduce((total, [, each]) => addMeasures(total, each), EMPTY_MEASURES);
-  return {
-    ...sum,
-    ...runCounts(run),
-    events: run.events,
-    calls: run.calls,
-    inputTokens: run.inputTokens,
-    outputTokens: run.outputTokens,
-    cachedInputTokens: run.cachedInputTokens,
-    cost: run.cost,
-  };
+  const { events, calls, inputTokens, outputTokens, cachedInputTokens, cost } = run;
+  const own = { events, calls, inputTokens, outputTokens, cachedInputTokens, cost };
+  return { ...sum, ...runCounts(run), ...own };
 }
 
 type ModelMeasures = readonly [ModelName, Measures];
@@ -251,10 +244,9 @@ function runCounts({ labels }: Contribution): Pick<Measures, "runs" | "succeeded
 
 function lineMeasures(line: ModelUsage): Measures {
   const { priced, calls, inputTokens, outputTokens, cachedInputTokens, cost } = line;
-  const sums = { events: calls, calls, inputTokens, outputTokens, cachedInputTokens, cost };
-  if (priced) return { ...EMPTY_MEASURES, ...sums };
-  return {
-    ...EMPTY_MEASURES,
+  const counts = { events: calls, calls, inputTokens, outputTokens, cachedInputTokens, cost };
+  const sums = { ...EMPTY_MEASURES, ...counts };
+  return priced ? sums : {
     ...sums,
     unpricedCalls: calls,
     unpricedInputTokens: inputTokens,

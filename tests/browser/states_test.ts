@@ -91,9 +91,16 @@ async function openEmptyWorld(options: HarnessOptions = {}): Promise<DemoWorld> 
 
 /** Uses more than the plan has, and gives up a stage of a run. */
 async function trouble(h: Harness): Promise<void> {
+  const [run, at] = [runId(1) as RunId, h.nowMs];
+  const { writer } = h.store;
+  await writer.commit({
+    team: h.team.id,
+    sums: [{ key: keys.usage(h.team.id, monthOf(at)), by: 120_000n }],
+  });
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
-  const [run, at] = [runId(1) as RunId, h.nowMs];
+  // The notices about it follow by themselves, and are to stand before anybody looks.
+  while ((await h.get("/v1/usage")).json.notices.length < 2);
   const stage = {
     stage: "cost",
     state: "dead",
@@ -101,12 +108,11 @@ async function trouble(h: Harness): Promise<void> {
     at,
     error: "Error: disk full",
   } as const;
-  await h.store.writer.commit({
+  await writer.commit({
     team: h.team.id,
     sets: [
       { key: keys.deadStage(h.team.id, run), value: true },
       { key: keys.processing(h.team.id, run), value: { revision: 1, stages: [stage] } },
     ],
-    sums: [{ key: keys.usage(h.team.id, monthOf(at)), by: 120_000n }],
   });
 }

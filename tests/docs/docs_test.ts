@@ -112,7 +112,11 @@ Deno.test("every dependency is justified in a line", () => {
 });
 
 Deno.test("every key family of the store is in the architecture's table", () => {
-  const families = [...(read("kv/keys.ts") + read("kv/team_keys.ts")).matchAll(/\[\s*"(\w+)"/g)]
+  const families = [
+    ...(read("kv/keys.ts") + read("kv/team_keys.ts") + read("kv/agent_keys.ts")).matchAll(
+      /\[\s*"(\w+)"/g,
+    ),
+  ]
     .map(([, name]) => name);
   const document = read("docs/ARCHITECTURE.md");
   assert(families.length > 10);
