@@ -9,7 +9,7 @@ import { fail } from "../../answer.ts";
 import type { AppDeps, Handle } from "../../context.ts";
 import { AGENTS } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
-import { mayAdmin } from "../keys/paths.ts";
+import { mayAdmin } from "../../requires.ts";
 import { Notice } from "../parts/basics.tsx";
 import { Done } from "../parts/done.tsx";
 import { DaysChart, DaysTable } from "./chart.tsx";

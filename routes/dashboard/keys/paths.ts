@@ -1,6 +1,4 @@
-/** Where the pages of keys are, and who may change them. */
-import { type Principal, refusalOf } from "../../../domain/credentials.ts";
-import { key } from "../../requires.ts";
+/** Where the pages of keys are. */
 import { KEYS, queryText } from "../frame/paths.ts";
 
 /** What is asked for before it is done. */
@@ -14,9 +12,4 @@ export function keyPath(id: string, confirm: Confirm | null = null): string {
 /** The form for a new one. */
 export function newKeyPath(kind: "api_key" | "ping_token", agent: string | null = null): string {
   return `${KEYS}/new${queryText([["kind", kind], ["agent", agent]])}`;
-}
-
-/** Whether somebody may make and change keys. */
-export function mayAdmin(principal: Principal): boolean {
-  return refusalOf(principal, key("admin")) === null;
 }

@@ -1,7 +1,6 @@
 /** `/dashboard`: how today goes, against the days before. */
-import { refusalOf } from "../../../domain/credentials.ts";
 import type { AppDeps, Handle } from "../../context.ts";
-import { key } from "../../requires.ts";
+import { mayAdmin } from "../../requires.ts";
 import { TEAMS } from "../frame/paths.ts";
 import { originOf } from "../parts/address.ts";
 import { seeOther, showPage } from "../frame/reply.tsx";
@@ -44,7 +43,7 @@ export function showOverview(deps: AppDeps): Handle {
         <NothingYet
           origin={originOf(c)}
           last={last}
-          mayCreateKeys={refusalOf(principal, key("admin")) === null}
+          mayCreateKeys={mayAdmin(principal)}
           nowMs={nowMs}
         />
       </>

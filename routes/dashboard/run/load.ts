@@ -1,5 +1,5 @@
 /** Everything that the page of a run shows, read in two rounds whatever the run is. */
-import { type Principal, refusalOf } from "../../../domain/credentials.ts";
+import type { Principal } from "../../../domain/credentials.ts";
 import { explainCalls, type ExplainedCall } from "../../../domain/money/explain_cost.ts";
 import { storedFacts } from "../../../domain/input/parse_events.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/limits.ts";
@@ -11,7 +11,7 @@ import { reportedBy } from "../../../domain/run/run.ts";
 import type { RunListRow, RunTrait } from "../../../domain/run/run_list.ts";
 import { traitsOf } from "../../../domain/run/traits.ts";
 import type { AppDeps } from "../../context.ts";
-import { key } from "../../requires.ts";
+import { mayAdmin } from "../../requires.ts";
 import type { EventsPage } from "../../runs.ts";
 import { placeNearEnd } from "./tail.ts";
 
@@ -84,7 +84,7 @@ export async function loadRun(
     isStated: page.parts.opening?.kind === "heartbeat" && reportedBy(page.parts).cost !== undefined,
     end,
     isLive: run.status === "running" || run.cost.state === "pending",
-    isAdmin: refusalOf(principal, key("admin")) === null,
+    isAdmin: mayAdmin(principal),
     nowMs: deps.environment.now(),
   };
 }

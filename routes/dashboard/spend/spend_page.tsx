@@ -3,7 +3,6 @@ import { SPEND } from "../frame/paths.ts";
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/errors.ts";
 import { ERRORS } from "../../../domain/errors.ts";
-import { refusalOf } from "../../../domain/credentials.ts";
 import { parseQuery } from "../../../domain/input/ping.ts";
 import { type DailySpend, dailySpendOf } from "../../../domain/spend/daily.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
@@ -15,7 +14,7 @@ import {
 import { fail } from "../../answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../context.ts";
 import { queryOf } from "../../query.ts";
-import { key } from "../../requires.ts";
+import { mayAdmin } from "../../requires.ts";
 import { rowsOf, unpricedModels } from "../../spend.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Copyable, Empty, Money } from "../parts/basics.tsx";
@@ -73,7 +72,7 @@ async function bannerOf(deps: AppDeps, c: RequestContext, nowMs: number): Promis
   const principal = c.get("principal");
   const unpriced = await unpricedModels(deps, principal.team, query.value);
   if (!unpriced.ok) return null;
-  const mayPrice = refusalOf(principal, key("admin")) === null;
+  const mayPrice = mayAdmin(principal);
   return <UnpricedBanner unpriced={unpriced.value} query={query.value} mayPrice={mayPrice} />;
 }
 

@@ -2,7 +2,8 @@
 import type { AppDeps, Handle } from "../../context.ts";
 import { USAGE } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
-import { keyPath, mayAdmin } from "../keys/paths.ts";
+import { mayAdmin } from "../../requires.ts";
+import { keyPath } from "../keys/paths.ts";
 import { PlanFacts, TeamFacts } from "./facts.tsx";
 
 /** Shows the team of who signed in. */
