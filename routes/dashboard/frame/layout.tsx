@@ -85,10 +85,11 @@ export function Layout({ view, principal, path }: Framed) {
           </div>
           {body}
         </main>
-        <footer class="bottom" id="end">
+        <footer class="bottom">
           <a href="/docs">API</a>
           {principal === undefined ? null : <Whoever principal={principal} />}
         </footer>
+        <div id="end" hidden />
       </body>
     </html>
   );
