@@ -2,6 +2,7 @@
 import type { TeamId } from "../domain/credentials.ts";
 import { EMPTY_MEASURES, type RollupGroup, type RollupRow } from "../domain/spend/rollup.ts";
 import { dayOf } from "../domain/time.ts";
+import { keys } from "../kv/keys.ts";
 import { encodeRollup, rollupKey } from "../kv/pipeline/rollups.ts";
 import type { Store } from "../kv/store.ts";
 import { SPREAD_MS } from "./fill_list.ts";
@@ -26,6 +27,7 @@ export async function fillSums(
   const days = SPREAD_MS / DAY_MS;
   for (let day = 0; day < days; day++) {
     const name = dayOf(nowMs - day * DAY_MS);
+    sets.push({ key: keys.rollupDay(team, name), value: true });
     for (const row of rowsOf(name, Math.round(runs / days))) {
       sets.push({ key: rollupKey(team, row), value: encodeRollup(row) });
     }

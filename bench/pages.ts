@@ -150,6 +150,11 @@ try {
   const cookie = await signIn(url);
   const asked = new Map<string, Asked>();
   for (let round = 0; round < times; round++) {
+    // As on a service in use, today is never as it was looked at last.
+    const started_at = formatInstant(Date.now());
+    const labels = { agent: "busy", customer_id: "customer-7" };
+    await call(url, "/v1/runs", { id: idOf("run"), ...labels, started_at });
+    await service.worker.idle();
     for (const page of PAGES) {
       const known = asked.get(page) ?? { ms: [], status: 0, bytes: 0 };
       asked.set(page, known);
@@ -167,13 +172,14 @@ try {
   const rows = [...asked].map(([page, { ms, status, bytes }]) => [
     page.replace(longRun, "<5,000 events>") || "/",
     String(status),
+    number(ms[0] ?? NaN, 1),
     number(quantile(ms, 0.5), 1),
     number(quantile(ms, 0.99), 1),
     number(bytes),
   ]);
   print(`${await describeMachine(folder)}\n`);
   print(`Pages of the dashboard over ${number(count)} runs, ${times} times each.\n`);
-  print(table(["page", "status", "p50 ms", "p99 ms", "bytes, plain"], rows));
+  print(table(["page", "status", "first ms", "p50 ms", "p99 ms", "bytes, plain"], rows));
   const isGood = ({ ms, status }: Asked) => status === 200 && quantile(ms, 0.5) < BAR.ms;
   const met = [...asked.values()].every(isGood) && firstBytes < BAR.firstPageBytes;
   print(`\nThe first page with everything it loads: ${number(firstBytes)} bytes compressed.`);

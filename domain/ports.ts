@@ -137,15 +137,21 @@ export interface RateCardStore extends RateCards {
 /** The roll-ups: what the runs of each day come to. */
 export interface SpendStore {
   /**
-   * Reads the rows of one kind, by day.
+   * Reads the rows of one kind by day, some at a time.
    *
    * Each row is exactly its runs' sum at some moment of the reading; other rows may be of another.
+   * Days that did not change since they were read last are answered from memory.
    *
    * @param fromDay first UTC day, `YYYY-MM-DD`
    * @param toDay last UTC day, inclusive
    * @throws {StorageUnavailable} when the store fails or takes too long
    */
-  rows(team: Team, kind: RollupKind, fromDay: string, toDay: string): AsyncIterable<RollupRow>;
+  rows(
+    team: Team,
+    kind: RollupKind,
+    fromDay: string,
+    toDay: string,
+  ): AsyncIterable<readonly RollupRow[]>;
   /**
    * Reads the rows of some groups on some days, in no order: for few groups among many.
    *

@@ -93,6 +93,13 @@ export const keys = {
    * of the team's latest change in the feed.
    */
   rollupVersion: (team: TeamId): Deno.KvKey => ["rollup_version", team],
+  /** Changes with every change of a roll-up of that UTC day: as long as it stays, so do they all. */
+  rollupDay: (team: TeamId, day: string): Deno.KvKey => ["rollup_day", team, day],
+  /** The same from one day to another inclusive. */
+  rollupDays: (team: TeamId, fromDay: string, toDay: string): Deno.KvListSelector => ({
+    start: ["rollup_day", team, fromDay],
+    end: ["rollup_day", team, toDay, true],
+  }),
   /** The team's feed of changes. */
   changes: (team: TeamId): Deno.KvKey => ["change", team],
   /** The same behind a number. */

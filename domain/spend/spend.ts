@@ -71,8 +71,8 @@ export function costPerSuccess({ cost, succeeded }: Measures): Picodollars | nul
   return (2n * cost + runs) / (2n * runs);
 }
 
-/** Reads the rows of a kind, for the days of a question. */
-export type ReadRows = (kind: RollupKind) => AsyncIterable<RollupRow>;
+/** Reads the rows of a kind by day, some at a time, for the days of a question. */
+export type ReadRows = (kind: RollupKind) => AsyncIterable<readonly RollupRow[]>;
 
 /** Sees the rows that an answer is made of. */
 export interface RowWatcher {
@@ -179,13 +179,16 @@ class RowReader {
   async groups(kind: RollupKind, groupBy: Grouping | null): Promise<SpendGroup[] | null> {
     const groups = new Map<string, SpendGroup>();
     this.#watcher?.begins(kind);
-    for await (const row of this.#read(kind)) {
-      if (this.#left-- <= 0) return null;
-      if (!matches(row, this.#filters)) continue;
-      this.#watcher?.row(row);
-      const id = groupId(row, groupBy);
-      const known = groups.get(id) ?? emptyGroup(row, groupBy);
-      groups.set(id, { ...known, measures: addMeasures(known.measures, row.measures) });
+    for await (const rows of this.#read(kind)) {
+      this.#left -= rows.length;
+      if (this.#left < 0) return null;
+      for (const row of rows) {
+        if (!matches(row, this.#filters)) continue;
+        this.#watcher?.row(row);
+        const id = groupId(row, groupBy);
+        const known = groups.get(id) ?? emptyGroup(row, groupBy);
+        groups.set(id, { ...known, measures: addMeasures(known.measures, row.measures) });
+      }
     }
     return [...groups.values()].filter(({ measures }) => !isEmpty(measures));
   }

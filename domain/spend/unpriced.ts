@@ -7,8 +7,8 @@ import type { Parsed } from "../errors.ts";
 import { OTHER_MODELS } from "../run/model_usage.ts";
 import type { Picodollars } from "../money/money.ts";
 import type { RateRow } from "../money/rates.ts";
-import type { ModelName } from "./rollup.ts";
-import { modelKey, type ReadRows, SPEND_ROWS_MAX, TOO_MANY_ROWS } from "./spend.ts";
+import type { ModelName, RollupRow } from "./rollup.ts";
+import { modelId, modelKey, type ReadRows, SPEND_ROWS_MAX, TOO_MANY_ROWS } from "./spend.ts";
 import { matches, modelOf, type SpendQuery } from "./spend_query.ts";
 
 /** Models one answer lists, those with the most tokens. */
@@ -74,26 +74,30 @@ export async function unpricedOf(
 /** All models with unpriced calls; null when there are too many rows. */
 async function readUnpriced(query: SpendQuery, read: ReadRows): Promise<UnpricedModel[] | null> {
   const models = new Map<string, UnpricedModel>();
-  let rows = 0;
-  for await (const row of read("model")) {
-    if (++rows > SPEND_ROWS_MAX) return null;
-    const name = modelOf(row.group);
-    const { day, measures } = row;
-    if (name === null || measures.unpricedCalls === 0 || !matches(row, query.filters)) continue;
-    const id = JSON.stringify([name.provider, name.model]);
-    const known = models.get(id);
-    models.set(id, {
-      name,
-      calls: (known?.calls ?? 0) + measures.unpricedCalls,
-      inputTokens: (known?.inputTokens ?? 0n) + measures.unpricedInputTokens,
-      outputTokens: (known?.outputTokens ?? 0n) + measures.unpricedOutputTokens,
-      cachedInputTokens: (known?.cachedInputTokens ?? 0n) + measures.unpricedCachedInputTokens,
-      // Rows come by day.
-      firstSeen: known?.firstSeen ?? day,
-      lastSeen: day,
-    });
+  let count = 0;
+  for await (const rows of read("model")) {
+    count += rows.length;
+    if (count > SPEND_ROWS_MAX) return null;
+    for (const row of rows) if (matches(row, query.filters)) addUnpriced(models, row);
   }
   return [...models.values()];
+}
+
+/** Adds a row to its model; rows come by day. */
+function addUnpriced(models: Map<string, UnpricedModel>, { day, group, measures }: RollupRow) {
+  const name = modelOf(group);
+  if (name === null || measures.unpricedCalls === 0) return;
+  const id = modelId(name);
+  const known = models.get(id);
+  models.set(id, {
+    name,
+    calls: (known?.calls ?? 0) + measures.unpricedCalls,
+    inputTokens: (known?.inputTokens ?? 0n) + measures.unpricedInputTokens,
+    outputTokens: (known?.outputTokens ?? 0n) + measures.unpricedOutputTokens,
+    cachedInputTokens: (known?.cachedInputTokens ?? 0n) + measures.unpricedCachedInputTokens,
+    firstSeen: known?.firstSeen ?? day,
+    lastSeen: day,
+  });
 }
 
 function byTokens(a: UnpricedModel, b: UnpricedModel): number {

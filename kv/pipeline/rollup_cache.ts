@@ -86,6 +86,7 @@ export class RollupCache {
     const versionKey = keys.rollupVersion(team);
     const sets: { key: Deno.KvKey; value: unknown }[] = [
       { key: versionKey, value: lastChange },
+      ...dayMarks(team, differences),
     ];
     const deletes: Deno.KvKey[] = [];
     const after = new Map<string, RollupRow | null>();
@@ -132,6 +133,12 @@ export class RollupCache {
     this.#teams.set(team, now);
     return now;
   }
+}
+
+/** What says that roll-ups of these days are others now. Only its version is read. */
+function dayMarks(team: TeamId, differences: readonly RollupRow[]) {
+  const days = new Set(differences.map(({ day }) => day));
+  return Array.from(days, (day) => ({ key: keys.rollupDay(team, day), value: true }));
 }
 
 /** The number of a team's latest change by the value of its version; ledgers of before hold none. */

@@ -13,10 +13,12 @@ import {
   type RollupKind,
   type RollupRow,
 } from "../../domain/spend/rollup.ts";
+import { daysOf } from "../../domain/spend/spend_query.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { getMany, type Store, unavailable } from "../store.ts";
+import { readDayVersions, RollupDays } from "./rollup_days.ts";
 
 /** Rows read at once: the most one batch of the runtime holds. */
 const ROWS_PER_READ = 500;
@@ -78,28 +80,56 @@ export function decodeRollup(day: string, value: Uint8Array): RollupRow {
   };
 }
 
-/** Creates the store that spend is read from. */
+/** Creates the store that spend is read from; days that did not change are read once. */
 export function createSpendStore(store: Store): SpendStore {
+  const known = new RollupDays();
   async function* rows(
-    team: Team,
+    { id: team }: Team,
     kind: RollupKind,
     fromDay: string,
     toDay: string,
-  ): AsyncGenerator<RollupRow> {
-    const range = keys.rollups(team.id, kind, fromDay, toDay);
-    let cursor = "";
-    while (true) {
-      // The deadline is for one batch: a long range may take longer than any one read should.
-      const read = await inTime(readBatch(store, range, cursor), store.deadlines);
-      for (const { key, value } of read.entries) yield decodeRollup(String(key[DAY_AT]), value);
-      if (read.entries.length < ROWS_PER_READ) return;
-      cursor = read.cursor;
+  ): AsyncGenerator<readonly RollupRow[]> {
+    const reading = readDayVersions(store, team, fromDay, toDay);
+    const versions = await inTime(reading, store.deadlines);
+    const read = (days: readonly string[]) =>
+      known.keep(team, kind, days, versions, readDays(store, team, kind, days));
+    let unknown: string[] = [];
+    for (const day of daysOf({ from: fromDay, to: toDay })) {
+      const rows = known.get(team, kind, day, versions);
+      if (rows === null) {
+        unknown.push(day);
+        continue;
+      }
+      yield* read(unknown);
+      unknown = [];
+      yield rows;
     }
+    yield* read(unknown);
   }
   return {
     rows,
     some: (team, groups, days) => inTime(readSome(store, team, groups, days), store.deadlines),
   };
+}
+
+/** Reads the rows of days that follow each other, a batch at a time. */
+async function* readDays(
+  store: Store,
+  team: TeamId,
+  kind: RollupKind,
+  days: readonly string[],
+): AsyncGenerator<RollupRow[]> {
+  const [first, last] = [days[0], days.at(-1)];
+  if (first === undefined || last === undefined) return;
+  const range = keys.rollups(team, kind, first, last);
+  let cursor = "";
+  while (true) {
+    // The deadline is for one batch: a long range may take longer than any one read should.
+    const read = await inTime(readBatch(store, range, cursor), store.deadlines);
+    yield read.entries.map(({ key, value }) => decodeRollup(String(key[DAY_AT]), value));
+    if (read.entries.length < ROWS_PER_READ) return;
+    cursor = read.cursor;
+  }
 }
 
 /** One key a group and day, so that what it takes does not depend on how many groups there are. */

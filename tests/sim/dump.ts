@@ -15,6 +15,7 @@ const ELSE = new Set([
   "team_credential",
   "rate",
   "rollup",
+  "rollup_day",
   "rollup_version",
   "change",
   "run_by",

@@ -51,11 +51,14 @@ export async function readSpendByAgent(
 }
 
 /** The rows of a range; null when there are more than so many. */
-async function someOf(rows: AsyncIterable<RollupRow>, max: number): Promise<RollupRow[] | null> {
+async function someOf(
+  all: AsyncIterable<readonly RollupRow[]>,
+  max: number,
+): Promise<RollupRow[] | null> {
   const some: RollupRow[] = [];
-  for await (const row of rows) {
-    if (some.length === max) return null;
-    some.push(row);
+  for await (const rows of all) {
+    some.push(...rows);
+    if (some.length > max) return null;
   }
   return some;
 }

@@ -73,7 +73,7 @@ export async function readOverview(deps: AppDeps, team: Team, nowMs: number): Pr
     readSpendByAgent(deps.spend, team, span),
     deps.deadStages.ofTeam(team),
   ]);
-  const days = figuresOf(span.days, rows);
+  const days = figuresOf(span.days, rows.flat());
   const unpriced = await readUnpriced(deps, team, span, days);
   return { span, days, quota, slowest, failures, agents, dead, unpriced };
 }
@@ -121,10 +121,14 @@ async function readUnpriced(
   return { calls, models: found.ok ? found.value.models.map(({ name }) => modelKey(name)) : [] };
 }
 
-async function* firstOf<T>(rows: AsyncIterable<T>, max: number): AsyncGenerator<T> {
+async function* firstOf<T>(
+  all: AsyncIterable<readonly T[]>,
+  max: number,
+): AsyncGenerator<readonly T[]> {
   let left = max;
-  for await (const row of rows) {
-    if (left-- <= 0) return;
-    yield row;
+  for await (const rows of all) {
+    yield rows.slice(0, left);
+    left -= rows.length;
+    if (left <= 0) return;
   }
 }

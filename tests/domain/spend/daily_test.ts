@@ -26,7 +26,7 @@ function readerOf(runs: readonly Contribution[]): ReadRows {
   }
   const sorted = [...rows.values()].toSorted((a, b) => a.day < b.day ? -1 : 1);
   return async function* (kind) {
-    for (const row of sorted) if (row.group.kind === kind) yield await Promise.resolve(row);
+    for (const row of sorted) if (row.group.kind === kind) yield await Promise.resolve([row]);
   };
 }
 

@@ -47,7 +47,7 @@ function rowsOf(runs: readonly Contribution[]): RollupRow[] {
 function reader(rows: readonly RollupRow[], kinds: RollupKind[] = []): ReadRows {
   return async function* (kind) {
     kinds.push(kind);
-    for (const row of rows) if (row.group.kind === kind) yield await Promise.resolve(row);
+    for (const row of rows) if (row.group.kind === kind) yield await Promise.resolve([row]);
   };
 }
 
@@ -219,7 +219,7 @@ function changing(costs: readonly bigint[], kinds: RollupKind[]): ReadRows {
     kinds.push(kind);
     const measures = { ...EMPTY_MEASURES, runs: 1, calls: 1, events: 1 };
     const value = { provider: null, model: "m" };
-    yield await Promise.resolve<RollupRow>(
+    yield await Promise.resolve<RollupRow[]>([
       kind === "total"
         ? {
           day: "2026-02-28",
@@ -231,7 +231,7 @@ function changing(costs: readonly bigint[], kinds: RollupKind[]): ReadRows {
           group: { kind: "model", value },
           measures: { ...measures, cost: 10n },
         },
-    );
+    ]);
   };
 }
 
@@ -261,7 +261,7 @@ Deno.test("spend: a question that takes too many rows is refused with what to do
   let given = 0;
   const read = (count: number): ReadRows =>
     async function* () {
-      for (given = 0; given < count; given++) yield row;
+      for (given = 0; given < count; given++) yield [row];
       await Promise.resolve();
     };
   const query: SpendQuery = { ...RANGE, groupBy: "agent", filters: {} };
