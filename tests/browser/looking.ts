@@ -20,11 +20,8 @@ const WAYS = {
 /** Everybody who looks at pages, each with a window for each way to look, opened when first used. */
 export class Visitors implements AsyncDisposable {
   readonly #windows = new Map<string, Promise<Visitor>>();
-  readonly #keys: Readonly<Record<Who, string | null>>;
 
-  constructor(readonly browser: Browser, readonly world: DemoWorld) {
-    this.#keys = { nobody: null, admin: world.h.key, operator: OPERATOR_KEY };
-  }
+  constructor(readonly browser: Browser, readonly world: DemoWorld) {}
 
   /** The window of somebody; who signs in does so by the form, once. */
   window(who: Who, way: keyof typeof WAYS): Promise<Visitor> {
@@ -36,14 +33,20 @@ export class Visitors implements AsyncDisposable {
 
   async #open(who: Who, way: keyof typeof WAYS): Promise<Visitor> {
     const { url } = this.world.h;
-    const key = this.#keys[who];
     if (way !== "desk") {
       const storageState = await (await this.window(who, "desk")).session;
       return await Visitor.open(this.browser, url, { ...WAYS[way], storageState });
     }
     const visitor = await Visitor.open(this.browser, url, DESK);
+    const key = await this.#keyOf(who);
     if (key !== null) await visitor.signIn(key);
     return visitor;
+  }
+
+  async #keyOf(who: Who): Promise<string | null> {
+    const { h } = this.world;
+    if (who === "reader") return await h.addKey({ kind: "api_key", scopes: ["read"] });
+    return { nobody: null, admin: h.key, operator: OPERATOR_KEY }[who];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -6,7 +6,7 @@ import { DASHBOARD } from "../../routes/dashboard/frame/paths.ts";
 import type { DemoWorld } from "../support/demo_world.ts";
 
 /** Who looks at a page. */
-export type Who = "nobody" | "admin" | "operator";
+export type Who = "nobody" | "reader" | "admin" | "operator";
 
 /** One page as it is looked at. */
 export interface PageUnderTest {

@@ -10,7 +10,7 @@ import { Harness, type HarnessOptions } from "../support/harness.ts";
 import { OPERATOR_KEY } from "../support/operator.ts";
 import { openHostileWorld } from "./hostile_world.ts";
 import { lookAt, Visitors, WHAT_MOVED, WIDER_THAN_SCREEN } from "./looking.ts";
-import { PAGES } from "./pages.ts";
+import { PAGES, type PageUnderTest } from "./pages.ts";
 
 browserTest(
   "pages without anything to show are right, and say what to do first",
@@ -37,6 +37,16 @@ browserTest(
     }
   },
 );
+
+browserTest("who may only read sees pages that are as right", async (browser, t) => {
+  await using world = await openDemoWorld();
+  await using visitors = new Visitors(browser, world);
+  const names = /^(overview|run-failed|agent|spend|team)$/;
+  for (const page of PAGES.filter(({ name }) => names.test(name))) {
+    const read: PageUnderTest = { ...page, name: `reader-${page.name}`, who: "reader" };
+    await t.step(read.name, () => lookAt(visitors, read));
+  }
+});
 
 browserTest("names as long as they may be fit each page", async (browser, t) => {
   await using world = await openHostileWorld(["W".repeat(128)]);

@@ -10,7 +10,8 @@ import { AUDIT, queryText } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Ago, Empty, NextPage, Wide } from "../parts/basics.tsx";
 import { Field } from "../parts/form_fields.tsx";
-import { actionText, Actor, Details, Target } from "./words.tsx";
+import { Actor } from "../keys/actor.tsx";
+import { actionText, Details, Target } from "./words.tsx";
 
 const DAY_MS = 86_400_000;
 
@@ -103,7 +104,7 @@ function Entries({ page: { entries }, now, isOperator }: Listed) {
                 <Ago at={entry.at} now={now} />
               </td>
               <td>
-                <Actor entry={entry} />
+                <Actor id={entry.actor} name={entry.actorName} />
               </td>
               <td title={entry.action}>{actionText(entry)}</td>
               <td>

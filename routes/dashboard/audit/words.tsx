@@ -1,13 +1,8 @@
 /** Entries of the audit log in words: who, what, to what, and how. */
-import { OPERATOR } from "../../../domain/credentials.ts";
-import {
-  type AuditAction,
-  type AuditValue,
-  type ReadAuditEntry,
-  SETTINGS_ACTOR,
-} from "../../../domain/teams/audit_log.ts";
+import type { AuditAction, AuditValue, ReadAuditEntry } from "../../../domain/teams/audit_log.ts";
 import { agentPath, queryText, RATE_CARD, runPath, RUNS, TEAM } from "../frame/paths.ts";
 import { keyPath } from "../keys/paths.ts";
+import { jobPath } from "../rate_card/rate_paths.ts";
 import { teamPath } from "../teams/paths.ts";
 
 const ACTIONS: Readonly<Partial<Record<AuditAction, string>>> = {
@@ -36,13 +31,6 @@ interface Of {
   readonly entry: ReadAuditEntry;
 }
 
-/** Who it was. */
-export function Actor({ entry: { actor, actorName } }: Of) {
-  if (actor === OPERATOR.credentialId) return <>the operator</>;
-  if (actor === SETTINGS_ACTOR) return <>the settings of a start</>;
-  return <a href={keyPath(actor)} title={actor}>{actorName ?? actor}</a>;
-}
-
 /** What it was done to, as a link where it has a page. The operator only has pages of teams. */
 export function Target({ entry, isOperator }: Of & { readonly isOperator: boolean }) {
   if (isOperator) return <a href={teamPath(entry.team)}>{entry.team}</a>;
@@ -67,6 +55,8 @@ function pathOf({ action, target }: ReadAuditEntry): string | null {
       return `${RUNS}${queryText([["customer_id", target]])}`;
     case "rate":
       return RATE_CARD;
+    case "reprice":
+      return jobPath(target);
     case "run":
       // One that was deleted has no page any more.
       return action === "run.deleted" ? null : runPath(target);
@@ -121,6 +111,6 @@ function textOf(value: AuditValue | undefined): string {
   if (Array.isArray(value)) return value.map(textOf).join(", ");
   if (!isFields(value)) return String(value);
   return Object.entries(value)
-    .filter(([, each]) => each !== null)
+    .filter(([, each]) => each !== null && !(Array.isArray(each) && each.length === 0))
     .map(([name, each]) => `${name.replaceAll("_", " ")} ${textOf(each)}`).join(", ");
 }

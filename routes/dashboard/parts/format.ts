@@ -20,12 +20,13 @@ export function compactText(count: number | bigint): string {
   return compact.format(count);
 }
 
-/** A share as whole percent; the ends are kept for what is all or nothing: `99%` of 999 in 1,000. More than all is told as it is. */
-export function percentText(part: number, all: number): string {
-  if (all === 0) return "–";
-  const percent = Math.round((part / all) * 100);
-  const kept = part >= all ? percent : part === 0 ? 0 : Math.min(99, Math.max(1, percent));
-  return `${kept}%`;
+/** A share as whole percent; the ends are kept for what is all or nothing. More than all is told as it is. */
+export function percentText(part: number | bigint, all: number | bigint): string {
+  const share = Number(part) / Number(all);
+  if (!Number.isFinite(share)) return "–";
+  const percent = Math.round(share * 100);
+  if (share > 0 && percent === 0) return "< 1%";
+  return share < 1 && percent === 100 ? "> 99%" : `${percent}%`;
 }
 
 /** An amount in dollars: cents from one dollar on, below it the first digits that say something. */

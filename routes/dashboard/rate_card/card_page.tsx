@@ -8,6 +8,7 @@ import { queryOf } from "../../query.ts";
 import { parseListQuery, type RatePage, ratePage } from "../../rate_card.ts";
 import { queryText, RATE_CARD } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
+import { type ActorNames, actorNames } from "../keys/actor.tsx";
 import { Empty, NextPage } from "../parts/basics.tsx";
 import { countText } from "../parts/format.ts";
 import { MATCH, NEW_RATE, REPRICE } from "./rate_paths.ts";
@@ -30,8 +31,12 @@ export function showRateCard(deps: AppDeps): Handle {
     // Of repeated parameters the first counts.
     const query = parseListQuery(`${text}&limit=${ROWS_DEFAULT}`);
     if (!query.ok) return fail(c, query.problem);
-    const page = await ratePage(deps, c.get("principal").team, query.value);
+    const { team } = c.get("principal");
+    const page = await ratePage(deps, team, query.value);
     const sent = parameters.value;
+    const isOwnShown = !sent.has("cursor") && sent.get("source") !== "default";
+    const own = isOwnShown ? page.own.slice(0, OWN_SHOWN) : [];
+    const names = await actorNames(deps, team, own.map(({ createdBy }) => createdBy));
     return showPage(c, {
       title: "Rate card",
       aside: (
@@ -52,9 +57,16 @@ export function showRateCard(deps: AppDeps): Handle {
       body: (
         <>
           <Search sent={sent} />
-          {sent.has("cursor") || sent.get("source") === "default"
-            ? null
-            : <Own own={page.own} sent={sent} now={deps.environment.now()} />}
+          {isOwnShown
+            ? (
+              <Own
+                shown={own}
+                more={page.own.length - own.length}
+                {...{ names, sent }}
+                now={deps.environment.now()}
+              />
+            )
+            : null}
           {sent.get("source") === "own" ? null : <Defaults page={page} sent={sent} />}
         </>
       ),
@@ -93,13 +105,15 @@ function isFiltered(sent: Sent): boolean {
 }
 
 function Own(
-  { own, sent, now }: {
-    readonly own: readonly OwnRate[];
+  { shown, more, names, sent, now }: {
+    readonly shown: readonly OwnRate[];
+    /** How many there are besides. */
+    readonly more: number;
+    readonly names: ActorNames;
     readonly sent: Sent;
     readonly now: number;
   },
 ) {
-  const shown = own.slice(0, OWN_SHOWN);
   return (
     <section>
       <h2>Your own rows</h2>
@@ -110,7 +124,7 @@ function Own(
             lastName="What to do"
             rows={shown.map((rate) => ({
               row: rate.row,
-              last: <OwnActions rate={rate} now={now} />,
+              last: <OwnActions rate={rate} names={names} now={now} />,
             }))}
           />
         )
@@ -124,11 +138,7 @@ function Own(
             </p>
           </Empty>
         )}
-      {own.length === shown.length ? null : (
-        <p class="soft">
-          {countText(own.length - shown.length)} more: search to see them.
-        </p>
-      )}
+      {more === 0 ? null : <p class="soft">{countText(more)} more: search to see them.</p>}
     </section>
   );
 }

@@ -1,4 +1,5 @@
 /** `/dashboard/rate-card/reprice/:id`: what new prices change, before and while they do. */
+import type { Child } from "hono/jsx";
 import { isJobId, type RepriceJob } from "../../../domain/money/reprice_job.ts";
 import type { RepriceShares } from "../../../domain/money/reprice_shares.ts";
 import type { RepriceSum } from "../../../domain/money/reprice.ts";
@@ -6,8 +7,9 @@ import { modelKey } from "../../../domain/spend/spend.ts";
 import { fail } from "../../answer.ts";
 import type { AppDeps, Handle } from "../../context.ts";
 import { NO_SUCH_JOB } from "../../reprice.ts";
-import { queryText, RUNS, SPEND } from "../frame/paths.ts";
+import { agentPath, queryText, RUNS, SPEND } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
+import { Actor, type ActorNames, actorNames } from "../keys/actor.tsx";
 import { Ago, Money, Notice, Wide } from "../parts/basics.tsx";
 import { countText } from "../parts/format.ts";
 import { dayText } from "../spend/spend_words.ts";
@@ -19,11 +21,13 @@ import { jobPath, REPRICE } from "./rate_paths.ts";
 const LOOK_AGAIN_SECONDS = 1;
 
 /** Shows a job. */
-export function showJob({ reprices, environment }: AppDeps): Handle {
+export function showJob(deps: AppDeps): Handle {
   return async (c) => {
     const id = c.req.param("id") ?? "";
-    const job = isJobId(id) ? await reprices.get(c.get("principal").team, id) : null;
+    const { team } = c.get("principal");
+    const job = isJobId(id) ? await deps.reprices.get(team, id) : null;
     if (job === null) return fail(c, NO_SUCH_JOB);
+    const names = await actorNames(deps, team, [job.createdBy]);
     const isDone = job.state === "done";
     const polls = isDone ? {} : {
       "hx-get": jobPath(id),
@@ -44,7 +48,7 @@ export function showJob({ reprices, environment }: AppDeps): Handle {
               </Notice>
             )
             : null}
-          <Standing job={job} now={environment.now()} />
+          <Standing job={job} names={names} now={deps.environment.now()} />
           <Sums job={job} />
           {isDone ? <Next job={job} /> : null}
           {job.shares === undefined ? null : <Shares shares={job.shares} />}
@@ -55,13 +59,20 @@ export function showJob({ reprices, environment }: AppDeps): Handle {
 }
 
 /** How far it is. */
-function Standing({ job, now }: { readonly job: RepriceJob; readonly now: number }) {
+function Standing(
+  { job, names, now }: {
+    readonly job: RepriceJob;
+    readonly names: ActorNames;
+    readonly now: number;
+  },
+) {
   const percent = Math.floor(job.progress * 100);
   return (
     <>
       <p>
         {job.dryRun ? "Looks at" : "Prices"} stored calls of <b>{modelKey(job.spec)}</b>, runs:{" "}
-        {periodText(job)}. Begun <Ago at={job.createdAt} now={now} /> by {job.createdBy}.
+        {periodText(job)}. Begun <Ago at={job.createdAt} now={now} /> by{" "}
+        <Actor id={job.createdBy} name={names.get(job.createdBy) ?? null} />.
       </p>
       <p aria-live="polite">
         <b>{percent}%</b>, {STATES[job.state]}
@@ -163,7 +174,10 @@ function Shares({ shares: { agents, days } }: { readonly shares: RepriceShares }
       <h2>By agent</h2>
       <ShareTable
         first="Agent"
-        rows={byDifference.map(({ agent, sum }) => [agent ?? "all others", sum])}
+        rows={byDifference.map(({ agent, sum }) => [
+          agent === null ? "all others" : <a href={agentPath(agent)}>{agent}</a>,
+          sum,
+        ])}
       />
       <h2>By day</h2>
       <ShareTable
@@ -180,7 +194,7 @@ function Shares({ shares: { agents, days } }: { readonly shares: RepriceShares }
 function ShareTable(
   { first, rows }: {
     readonly first: string;
-    readonly rows: readonly (readonly [string, RepriceSum])[];
+    readonly rows: readonly (readonly [Child, RepriceSum])[];
   },
 ) {
   return (
@@ -189,26 +203,26 @@ function ShareTable(
         <thead>
           <tr>
             <th scope="col">{first}</th>
-            <th scope="col" class="number">Calls</th>
+            <th scope="col" class="number">Difference</th>
             <th scope="col" class="number">Before</th>
             <th scope="col" class="number">After</th>
-            <th scope="col" class="number">Difference</th>
+            <th scope="col" class="number">Calls</th>
           </tr>
         </thead>
         <tbody>
           {rows.map(([name, sum]) => (
             <tr>
               <th scope="row">{name}</th>
-              <td class="number">{countText(sum.calls)}</td>
+              <td class="number">
+                <Difference of={sum} />
+              </td>
               <td class="number">
                 <Money of={sum.before} />
               </td>
               <td class="number">
                 <Money of={sum.after} />
               </td>
-              <td class="number">
-                <Difference of={sum} />
-              </td>
+              <td class="number">{countText(sum.calls)}</td>
             </tr>
           ))}
         </tbody>

@@ -4,6 +4,7 @@ import type { Child } from "hono/jsx";
 import type { OwnRate } from "../../../domain/ports.ts";
 import { usdPerMillion } from "../../../domain/money/rate_body.ts";
 import type { RateRow, Rates } from "../../../domain/money/rates.ts";
+import { Actor, type ActorNames } from "../keys/actor.tsx";
 import { Ago, Wide } from "../parts/basics.tsx";
 import { countText } from "../parts/format.ts";
 import { typedInstant } from "./rate_form_fields.ts";
@@ -48,7 +49,9 @@ export function RateTable(
               </th>
               <td class="words">{row.provider ?? "any"}</td>
               <RateCells rates={row.rates} />
-              <td>{row.from === null ? "always" : `from ${typedInstant(row.from)}`}</td>
+              <td class="since">
+                {row.from === null ? "always" : `from ${typedInstant(row.from)}`}
+              </td>
               <td class="words">{last}</td>
             </tr>
           ))}
@@ -84,14 +87,21 @@ function Tiers({ row: { tiers } }: { readonly row: RateRow }) {
 }
 
 /** What can be done with an own row, and where it is from. */
-export function OwnActions({ rate, now }: { readonly rate: OwnRate; readonly now: number }) {
+export function OwnActions(
+  { rate, names, now }: {
+    readonly rate: OwnRate;
+    readonly names: ActorNames;
+    readonly now: number;
+  },
+) {
   const { row, createdAt, createdBy, note } = rate;
   return (
     <>
       <a href={editPath(row)} aria-label={`Change ${row.model}`}>Change</a>{" "}
       <a href={deletePath(row.id)} aria-label={`Delete ${row.model}`}>Delete</a>
       <div class="soft">
-        put <Ago at={createdAt} now={now} /> by {createdBy}
+        put <Ago at={createdAt} now={now} /> by{" "}
+        <Actor id={createdBy} name={names.get(createdBy) ?? null} />
         {note === undefined ? null : <>: {note}</>}
       </div>
     </>

@@ -3,9 +3,9 @@ import type { Picodollars } from "../../../domain/money/money.ts";
 import type { DailySpend } from "../../../domain/spend/daily.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { Money, Wide } from "../parts/basics.tsx";
-import { moneyText } from "../parts/format.ts";
+import { moneyText, percentText } from "../parts/format.ts";
 import { barsOf, seriesName, type SpendBar, ticksOf } from "./spend_bars.ts";
-import { daySpan, shareText } from "./spend_words.ts";
+import { daySpan } from "./spend_words.ts";
 
 /** Units of the picture; bars begin at 0 and end at `bars`, amounts stand above them. */
 const SIZE = { width: 960, left: 62, right: 4, bars: 216, names: 24 } as const;
@@ -183,7 +183,7 @@ function Legend({ spend }: { readonly spend: DailySpend }) {
           return (
             <li>
               <Swatch at={at} /> {shortName(seriesName(series))} <Money of={total} />{" "}
-              <span class="soft">{shareText(total, spend.totals.cost)}</span>
+              <span class="soft">{percentText(total, spend.totals.cost)}</span>
             </li>
           );
         })}

@@ -23,7 +23,7 @@ import { SpendChart } from "./spend_chart.tsx";
 import { Filters, Groupings, Periods } from "./spend_controls.tsx";
 import { type Asked, askedText, runsPath } from "./spend_links.ts";
 import { DayTable, GroupTable } from "./spend_tables.tsx";
-import { daySpan, shareText } from "./spend_words.ts";
+import { daySpan } from "./spend_words.ts";
 import { UnpricedBanner } from "./unpriced_banner.tsx";
 
 /** What a page without `group_by` is grouped by. */
@@ -126,7 +126,7 @@ function Headline({ query, spend: { totals, daily } }: Pick<Answered, "query" | 
           {named.map(({ group }, at) => (
             <>
               {at === 0 ? "" : ", "}
-              {group?.key} {shareText(group?.measures.cost ?? 0n, totals.cost)}
+              {group?.key} {percentText(group?.measures.cost ?? 0n, totals.cost)}
             </>
           ))}
         </>

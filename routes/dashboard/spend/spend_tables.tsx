@@ -4,11 +4,11 @@ import type { Measures } from "../../../domain/spend/rollup.ts";
 import { costPerSuccess, type SpendGroup } from "../../../domain/spend/spend.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { Money, Wide } from "../parts/basics.tsx";
-import { compactText, countText } from "../parts/format.ts";
+import { compactText, countText, percentText } from "../parts/format.ts";
 import { barsOf, DAY_BARS_MAX, seriesName } from "./spend_bars.ts";
 import { Swatch } from "./spend_chart.tsx";
 import { type Asked, insidePath, runsPath, spendPath } from "./spend_links.ts";
-import { dayText, shareOf, shareText } from "./spend_words.ts";
+import { dayText, shareOf } from "./spend_words.ts";
 
 /** Groups that are shown before one asks for all of them. */
 const GROUPS_SHOWN = 50;
@@ -133,7 +133,7 @@ function Figures(
           <rect class="track" width="60" height="10" />
           <rect class="c1" width={60 * shareOf(of.cost, totals.cost)} height="10" />
         </svg>{" "}
-        {shareText(of.cost, totals.cost)}
+        {percentText(of.cost, totals.cost)}
       </td>
       <td class="number">{runsKnown ? countText(of.runs) : "–"}</td>
       <td class="number">{runsKnown ? countText(of.succeeded) : "–"}</td>
@@ -167,7 +167,7 @@ function Unshown(
       <td class="number">
         <Money of={cost} />
       </td>
-      <td class="share">{shareText(cost, totals.cost)}</td>
+      <td class="share">{percentText(cost, totals.cost)}</td>
       <td colspan={7} />
     </tr>
   );

@@ -40,12 +40,3 @@ export function shareOf(part: Picodollars, all: Picodollars): number {
   if (all <= 0n || part <= 0n) return 0;
   return part === all ? 1 : Number((part * BigInt(STEPS)) / all) / STEPS;
 }
-
-/** A part of an amount in whole percent; its ends are kept for nothing and all. */
-export function shareText(part: Picodollars, all: Picodollars): string {
-  if (all <= 0n) return "–";
-  const share = shareOf(part, all);
-  if (part <= 0n || part === all) return `${share * 100}%`;
-  if (share < 0.01) return "< 1%";
-  return share > 0.99 ? "> 99%" : `${Math.round(share * 100)}%`;
-}

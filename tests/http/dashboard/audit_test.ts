@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { aHeartbeat } from "../../support/builders.ts";
 import { signedIn, textOf } from "../../support/dashboard.ts";
 import { Harness, NOON } from "../../support/harness.ts";
+import { PRICE } from "../../support/rate_cards.ts";
 
 const AUDIT = "/dashboard/audit";
 const DAY_MS = 86_400_000;
@@ -38,6 +39,18 @@ Deno.test("entries say in words who did what to what, newest first, and lead the
   assert(text.includes(`href="/dashboard/keys?id=${id}"`));
   assert(text.includes(`title="2026-11-21T12:00:02.000Z"`), "the exact instant on hover");
   assert(!text.includes("watch <it>"));
+});
+
+Deno.test("prices and jobs that price anew are told without what they do not have, and led to", async () => {
+  await using h = await Harness.open();
+  await h.request("PUT", "/v1/rate-card", { body: PRICE });
+  h.nowMs = NOON + 1_000;
+  const { id } = (await h.post("/v1/rate-card/reprice", { model: PRICE.model, dry_run: true })).json;
+  const { text } = await (await signedIn(h)).get(AUDIT);
+  const [job = "", price = ""] = rowsOf(text);
+  assertMatch(job, /first key looked at new prices /);
+  assertMatch(price, /first key set a price .* output usd per million \S+$/);
+  assert(text.includes(`href="/dashboard/rate-card/reprice/${id}"`));
 });
 
 Deno.test("days filter with their ends, instants as in the call, and pages go on within them", async () => {

@@ -1,0 +1,25 @@
+/** Who did something: a key by its name, the operator, or the settings of a start. */
+import { OPERATOR, type Team } from "../../../domain/credentials.ts";
+import { SETTINGS_ACTOR } from "../../../domain/teams/audit_log.ts";
+import type { AppDeps } from "../../context.ts";
+import { keyPath } from "./paths.ts";
+
+/** Names of credentials by their ids. */
+export type ActorNames = ReadonlyMap<string, string>;
+
+/** Looks up the names of whoever did something; what is no key of the team has none. */
+export async function actorNames(
+  { credentials }: Pick<AppDeps, "credentials">,
+  team: Team,
+  ids: readonly string[],
+): Promise<ActorNames> {
+  const records = await Promise.all([...new Set(ids)].map((id) => credentials.read(team, id)));
+  return new Map(records.flatMap((record) => record === null ? [] : [[record.id, record.name]]));
+}
+
+/** Somebody, with a link to the key. */
+export function Actor({ id, name }: { readonly id: string; readonly name: string | null }) {
+  if (id === OPERATOR.credentialId) return <>the operator</>;
+  if (id === SETTINGS_ACTOR) return <>the settings of a start</>;
+  return <a href={keyPath(id)} title={id}>{name ?? id}</a>;
+}
