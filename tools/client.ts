@@ -24,6 +24,8 @@ export interface Answer {
 
 /** Calls one server with one key. */
 export interface Client extends Disposable {
+  /** Where the server is, without a slash at its end. */
+  readonly url: string;
   /** Region of the key; ids are made in it. */
   readonly region: Region;
   /** Sends a write until it is answered for good: the ids in it make that safe. */
@@ -122,6 +124,7 @@ export function createClient(connection: Connection, pause = sleep): Client {
   }
 
   return {
+    url,
     region,
     post: (path, body) => send("POST", path, body),
     get: (path) => send("GET", path),

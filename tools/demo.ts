@@ -134,8 +134,12 @@ function lookAt(client: Client, runs: readonly DemoRun[]): string[] {
   });
   const shown = [["the longest, with two child runs", longest] as const, ...told];
   return [
-    "Look at",
-    ...shown.flatMap(([text, { id }]) => [`  ${text}`, `    ${client.curl(`/v1/runs/${id}`)}`]),
+    `Look at ${client.url}/dashboard (the link of "deno task dev" signs in, or a key), or at`,
+    ...shown.flatMap(([text, { id }]) => [
+      `  ${text}`,
+      `    ${client.url}/dashboard/runs/${id}`,
+      `    ${client.curl(`/v1/runs/${id}`)}`,
+    ]),
   ];
 }
 

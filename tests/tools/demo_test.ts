@@ -87,6 +87,7 @@ Deno.test("the summary names the failed, the out-of-order and the longest run", 
   const ids = shown.map((line) => /run_eu_[0-9a-f]{32}/.exec(line)?.[0]);
   const read = await Promise.all(ids.map((id) => h.get(`/v1/runs/${id}`)));
   assertEquals(read.map(({ status }) => status), ids.map(() => 200));
+  for (const id of ids) assertStringIncludes(text, `${h.url}/dashboard/runs/${id}\n`);
   assertEquals(read[0]?.json.status, "success");
   assertEquals(read[1]?.json.status, "failed");
   // The first shown is the longest: no other run's duration is above it.

@@ -45,7 +45,8 @@ Deno.test("prices and jobs that price anew are told without what they do not hav
   await using h = await Harness.open();
   await h.request("PUT", "/v1/rate-card", { body: PRICE });
   h.nowMs = NOON + 1_000;
-  const { id } = (await h.post("/v1/rate-card/reprice", { model: PRICE.model, dry_run: true })).json;
+  const { id } =
+    (await h.post("/v1/rate-card/reprice", { model: PRICE.model, dry_run: true })).json;
   const { text } = await (await signedIn(h)).get(AUDIT);
   const [job = "", price = ""] = rowsOf(text);
   assertMatch(job, /first key looked at new prices /);
