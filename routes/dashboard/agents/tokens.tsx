@@ -1,9 +1,8 @@
 /** The ping tokens of an agent. */
 import type { KeyPage } from "../../../domain/teams/key_list.ts";
 import { KEYS, queryText } from "../frame/paths.ts";
+import { KeyTable } from "../keys/key_table.tsx";
 import { newKeyPath } from "../keys/paths.ts";
-import { KeyRow } from "../keys/rows.tsx";
-import { Wide } from "../parts/basics.tsx";
 
 interface Of {
   readonly agent: string;
@@ -27,22 +26,9 @@ export function Tokens({ agent, page, now }: Of) {
           )
           : null}
       </p>
-      {page === null || page.records.length === 0 ? null : (
-        <Wide label="Ping tokens">
-          <table class="roomy">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">State</th>
-                <th scope="col">Created</th>
-                <th scope="col">Last used</th>
-                <th scope="col">Change</th>
-              </tr>
-            </thead>
-            <tbody>{page.records.map((each) => <KeyRow of={each} now={now} />)}</tbody>
-          </table>
-        </Wide>
-      )}
+      {page === null || page.records.length === 0
+        ? null
+        : <KeyTable label="Ping tokens" records={page.records} now={now} />}
       {page === null ? null : (
         <p class="actions">
           <a role="button" class="small" href={newKeyPath("ping_token", agent)}>New ping token</a>

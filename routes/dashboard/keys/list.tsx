@@ -7,10 +7,10 @@ import { isKeyId, keyIdOf, NO_SUCH_KEY } from "../../keys.ts";
 import { queryOf } from "../../query.ts";
 import { agentPath, KEYS, queryText } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
-import { Empty, NextPage, Wide } from "../parts/basics.tsx";
+import { Empty, NextPage } from "../parts/basics.tsx";
+import { KeyTable } from "./key_table.tsx";
 import { showKey } from "./one.tsx";
 import { newKeyPath } from "./paths.ts";
-import { KeyRow } from "./rows.tsx";
 
 /** Shows a page of the list, or with `id` one credential and what is to be confirmed of it. */
 export function showKeys({ credentials, environment }: AppDeps): Handle {
@@ -77,28 +77,9 @@ function KeyList({ page: { records, next }, query: { agent, limit, sent }, now, 
             Ping tokens of <a href={agentPath(agent)}>{agent}</a> · <a href={KEYS}>all keys</a>
           </p>
         )}
-      {records.length === 0 ? <NoKeys agent={agent} /> : (
-        <Wide label="Keys">
-          <table class="roomy">
-            <caption>Oldest first.</caption>
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Allows</th>
-                <th scope="col">State</th>
-                <th scope="col">Created</th>
-                <th scope="col">Last used</th>
-                <th scope="col">Change</th>
-              </tr>
-            </thead>
-            <tbody>
-              {records.map((each) => (
-                <KeyRow of={each} now={now} isMine={each.id === mine} withGrant />
-              ))}
-            </tbody>
-          </table>
-        </Wide>
-      )}
+      {records.length === 0
+        ? <NoKeys agent={agent} />
+        : <KeyTable label="Keys" caption="Oldest first." {...{ records, now, mine }} withGrant />}
       <NextPage to={more} />
     </>
   );
