@@ -3,6 +3,7 @@ import { auditStore } from "../../kv/audit/audit.ts";
 import { median } from "../../bench/stats.ts";
 import { Random } from "../../tools/random.ts";
 import { malformed, oversized } from "./malformed.ts";
+import { oddPage } from "./pages.ts";
 import { damagedBody, oddRequest } from "./requests.ts";
 import { changed, type Service } from "./service.ts";
 import type { Shot } from "./shot.ts";
@@ -35,6 +36,7 @@ export async function besiege(
   onRound: (outcome: Outcome) => void = () => {},
 ): Promise<Outcome> {
   const random = new Random(seed);
+  const cookie = await service.signIn();
   using watch = new Watch(service.pid);
   const tally = new Tally(watch);
   const startMs = performance.now();
@@ -43,7 +45,7 @@ export async function besiege(
     return { tally, seconds, rssMb: watch.rssMb };
   };
   while (tally.requests < count) {
-    const shots = Array.from({ length: Math.min(ROUND, count) }, () => draw(random));
+    const shots = Array.from({ length: Math.min(ROUND, count) }, () => draw(random, cookie));
     const refused = await fire(service.url, shots, random, tally);
     const before = await service.settled();
     await fire(service.url, refused.map(onceMore), random, tally);
@@ -60,9 +62,10 @@ function onceMore(shot: Shot): Shot {
   return { ...shot, mustRefuse: !shot.isRead };
 }
 
-function draw(random: Random): Shot {
+function draw(random: Random, cookie: string): Shot {
   const kind = random.int(1, 1_000);
-  if (kind <= 600) return oddRequest(random);
+  if (kind <= 450) return oddRequest(random);
+  if (kind <= 600) return oddPage(random, cookie);
   if (kind <= 750) return damagedBody(random);
   if (kind <= 830) return disguised(random);
   if (kind <= 890) return misled(random);

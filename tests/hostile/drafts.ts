@@ -18,9 +18,12 @@ export interface Draft {
 }
 
 /** Few ids and names, so that requests meet what others stored, and the store stays small. */
-const RUNS = { from: 1_001, to: 1_400 } as const;
+export const NAMES = {
+  runs: { from: 1_001, to: 1_400 },
+  agents: ["researcher", "nightly", "writer", "a/b", "\u00fcber"],
+} as const;
+const { runs: RUNS, agents: AGENTS } = NAMES;
 const EVENTS = 200;
-const AGENTS = ["researcher", "nightly", "writer", "a/b", "\u00fcber"] as const;
 const MODELS = ["gpt-4o", "claude-haiku-4-5", "atlas-70b", "gpt-4o-next"] as const;
 const DAYS = ["2026-01-02", "2026-01-03", "2026-02-28"] as const;
 

@@ -16,7 +16,9 @@ for (const seed of SEEDS) {
       const { tally } = await besiege(service, COUNT, seed);
       assertEquals(tally.broken, []);
       // Good requests are among them: what refuses everything keeps all promises.
-      assert((tally.statuses.get("fields")?.get("202") ?? 0) > 100, "nothing was taken");
+      const told = (kind: string, status: string) => tally.statuses.get(kind)?.get(status) ?? 0;
+      assert(told("fields", "202") > 100, "nothing was taken");
+      assert(told("pages", "200") > 50 && told("pages", "303") > 20, "no page was shown");
       assertEquals(await service.stop(), 0);
     });
   });

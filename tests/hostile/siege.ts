@@ -1,5 +1,6 @@
 /** Sends shots over several connections, reads every answer, and says which promise was broken. */
 import { ERRORS } from "../../domain/errors.ts";
+import { DASHBOARD, SIGN_IN } from "../../routes/dashboard/frame/paths.ts";
 import type { Random } from "../../tools/random.ts";
 import { type RawAnswer, RawSocket } from "../support/raw_socket.ts";
 import { joined, type Shot, showShot } from "./shot.ts";
@@ -133,7 +134,7 @@ class Lane implements Disposable {
       const isHeard = answer !== null || (place === 0 && isFresh);
       if (answer !== null) this.#judge(shot, answer, startMs);
       else if (isHeard) this.#closedAtOnce(shot);
-      if (answer !== null && answer.status >= 400) this.refused.push(shot);
+      if (answer !== null && isRefusal(answer)) this.refused.push(shot);
       if (answer !== null && answer.headers.get("connection") !== "close") continue;
       // A body that is refused unread takes its connection with it, and what was sent behind it.
       this[Symbol.dispose]();
@@ -192,12 +193,20 @@ class Lane implements Disposable {
     this.tally.count(shot, String(status));
     this.tally.time(shot, startMs);
     if (!(status >= 200 && status < 500)) this.tally.blame(`Status ${status}`, shot);
-    // A target that comes to no path at all is the start page's, which leads to the dashboard.
-    const isTaken = status < 400 && status !== 303;
-    if (shot.mustRefuse && isTaken) this.tally.blame(`Taken with ${status}`, shot);
+    if (shot.mustRefuse && !isRefusal(answer)) this.tally.blame(`Taken with ${status}`, shot);
     const problem = status >= 400 ? problemOf(shot, answer) : null;
     if (problem !== null) this.tally.blame(problem, shot);
   }
+}
+
+/**
+ * Whether an answer says that nothing was done. Who is not signed in is sent to where one signs in, and a
+ * target that comes to no path at all is the start page's, which leads to the dashboard.
+ */
+function isRefusal({ status, headers }: RawAnswer): boolean {
+  const leads = headers.get("location") ?? "";
+  return status >= 400 ||
+    (status === 303 && (leads === DASHBOARD || leads.startsWith(`${SIGN_IN}?next=`)));
 }
 
 /** The answer behind any that only say "go on". */
@@ -210,9 +219,14 @@ async function finalAnswer(socket: RawSocket, shot: Shot): Promise<RawAnswer | n
 
 /** What is wrong with the form of a refusal; null when nothing is. */
 function problemOf(shot: Shot, { status, headers, body }: RawAnswer): string | null {
-  if (shot.isHead) return null;
+  // A part of a page that may not be seen any more has the whole loaded anew.
+  if (shot.isHead || headers.get("hx-refresh") === "true") return null;
   // What is no HTTP is refused by the runtime, which says nothing more.
   if (body === "") return shot.ending === "keep" ? `Status ${status} without a body` : null;
+  const isPage = headers.get("content-type")?.startsWith("text/html");
+  if (isPage && shot.kind === "pages") {
+    return body.trimEnd().endsWith("</html>") ? null : "Half a page";
+  }
   const isJson = headers.get("content-type") === "application/json";
   const code = isJson ? JSON.parse(body).error : body.split(" ", 1)[0];
   const known = Object.entries(ERRORS).find(([name]) => name === code)?.[1];
