@@ -152,8 +152,17 @@ export const WHAT_MOVED = `new Promise((tell) => {
   }));
 })`;
 
-/** What reaches beyond the right edge, when the page as a whole can be moved sideways; the innermost of it. */
+/**
+ * What reaches beyond the right edge: tables that fold on a phone, and the innermost of what has the page
+ * as a whole moved sideways.
+ */
 export const WIDER_THAN_SCREEN = `(() => {
+  const unfolded = [...document.querySelectorAll(".wide:has(> table.folding)")]
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
+  if (innerWidth < 600 && unfolded.length > 0) {
+    return unfolded.map(({ scrollWidth, clientWidth, ariaLabel }) =>
+      ariaLabel + ": " + scrollWidth + " > " + clientWidth);
+  }
   if (document.documentElement.scrollWidth <= screen.width) return [];
   const isWide = (element) =>
     element.getBoundingClientRect().right > screen.width && !element.closest(".wide, pre");

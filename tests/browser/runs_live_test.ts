@@ -34,6 +34,8 @@ browserTest(
     await page.getByRole("button", { name: "Pause" }).waitFor();
 
     await t.step("a new run is marked and counted; focus and scroll stay", async () => {
+      // Wide enough for a table, and too narrow for all of it.
+      await page.setViewportSize({ width: 700, height: 800 });
       await page.locator(`[id="${runId(2)}"]`).focus();
       await page.evaluate(`document.querySelector(".wide").scrollLeft = 90`);
       await h.post("/v1/heartbeats", aHeartbeat(4, { started_at: at(4) }));

@@ -107,7 +107,13 @@ export class Visitor implements AsyncDisposable {
       "({ width: innerWidth, height: document.documentElement.scrollHeight })",
     );
     const clip = { x: 0, y: 0, width: size.width, height: Math.min(size.height, SHOT_HEIGHT_MAX) };
-    await this.page.screenshot({ path: `${OUTPUT}/${name}.png`, fullPage: true, clip });
+    const take = () =>
+      this.page.screenshot({ path: `${OUTPUT}/${name}.png`, fullPage: true, clip });
+    // On a busy machine Chromium may have no picture ready; the next time it does.
+    await take().catch((error: Error) => {
+      if (!error.message.includes("Unable to capture screenshot")) throw error;
+      return take();
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -96,7 +96,7 @@ interface Listed {
 function AgentTable({ agents, days, now }: Listed) {
   return (
     <Wide label="Agents">
-      <table class="roomy">
+      <table class="roomy folding">
         <thead>
           <tr>
             <th scope="col">Agent</th>
@@ -138,15 +138,17 @@ function AgentRow({ of, days, now }: Row) {
       <td>
         <LastRunOf activity={activity} now={now} />
       </td>
-      <td>{activity === null ? "–" : <Ago at={activity.lastSeen} now={now} />}</td>
-      <td class="number">{countText(activity?.runs ?? 0)}</td>
-      <td class="number">
+      <td data-before="seen">
+        {activity === null ? "–" : <Ago at={activity.lastSeen} now={now} />}
+      </td>
+      <td class="number" data-unit="runs">{countText(activity?.runs ?? 0)}</td>
+      <td class="number" data-unit="succeeded">
         <SuccessRate activity={activity} />
       </td>
-      <td class="number">
+      <td class="number" data-unit="a success">
         {days === undefined ? "–" : <CostOfSuccess measures={days.total} />}
       </td>
-      <td>{days === undefined ? null : <Sparkline days={days.days} />}</td>
+      <td class="whole">{days === undefined ? null : <Sparkline days={days.days} />}</td>
     </tr>
   );
 }

@@ -22,7 +22,7 @@ export function RunsOf({ title, agent, status, rows, now }: Listed) {
       <h2>{title}</h2>
       {rows.length === 0 ? <p class="soft">None.</p> : (
         <Wide label={title}>
-          <table class="roomy">
+          <table class="roomy folding">
             <thead>
               <tr>
                 <th scope="col">Started</th>
@@ -53,11 +53,13 @@ function RunRow({ of, now }: { readonly of: RunListRow; readonly now: number }) 
       <td>
         <Status of={of.status} />
       </td>
-      <td class="number">{of.durationMs === null ? "–" : durationText(of.durationMs)}</td>
+      <td class="number" data-before="took">
+        {of.durationMs === null ? "–" : durationText(of.durationMs)}
+      </td>
       <td class="number">
         <Money of={of.cost.amount} />
       </td>
-      <td>{of.customerId ?? "–"}</td>
+      <td data-before="for">{of.customerId ?? "–"}</td>
       <td>
         <a href={runPath(of.id)}>
           <code>{shortId(of.id)}</code>

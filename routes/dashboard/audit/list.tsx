@@ -84,7 +84,7 @@ interface Listed {
 function Entries({ page: { entries }, now, isOperator }: Listed) {
   return (
     <Wide label="Changes">
-      <table class="roomy">
+      <table class="roomy folding">
         <caption>
           {isOperator ? "What the operator did, newest first." : "Newest first; kept for ever."}
         </caption>
@@ -110,7 +110,7 @@ function Entries({ page: { entries }, now, isOperator }: Listed) {
               <td>
                 <Target entry={entry} isOperator={isOperator} />
               </td>
-              <td>
+              <td class="whole">
                 <Details entry={entry} />
               </td>
             </tr>

@@ -9,6 +9,7 @@ import { takesGzip } from "../../compress.ts";
 import type { Handle } from "../../context.ts";
 import script from "../assets/dashboard.js" with { type: "text" };
 import admin from "../assets/style/admin.css" with { type: "text" };
+import folding from "../assets/style/folding.css" with { type: "text" };
 import frame from "../assets/style/frame.css" with { type: "text" };
 import overview from "../assets/style/overview.css" with { type: "text" };
 import run from "../assets/style/run.css" with { type: "text" };
@@ -27,7 +28,7 @@ interface Asset {
   gzipped?: Promise<Uint8Array<ArrayBuffer>>;
 }
 
-const STYLES = [frame, overview, runs, run, admin, spend];
+const STYLES = [frame, overview, runs, run, admin, spend, folding];
 
 const FILES = {
   "pico.css": { text: pico, type: "text/css; charset=UTF-8" },

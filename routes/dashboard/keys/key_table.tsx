@@ -20,7 +20,7 @@ interface Table {
 export function KeyTable({ label, caption, records, now, mine, withGrant = false }: Table) {
   return (
     <Wide label={label}>
-      <table class="roomy">
+      <table class="roomy folding">
         {caption === undefined ? null : <caption>{caption}</caption>}
         <thead>
           <tr>
@@ -62,10 +62,10 @@ function Row({ of, now, withGrant, isMine }: RowOf) {
       <td>
         <State of={of} now={now} />
       </td>
-      <td>
+      <td data-before="made">
         <Ago at={of.createdAt} now={now} />
       </td>
-      <td>
+      <td data-before="used">
         <LastUse of={of} now={now} />
       </td>
       <td>

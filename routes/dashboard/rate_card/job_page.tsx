@@ -199,7 +199,7 @@ function ShareTable(
 ) {
   return (
     <Wide label={`Difference by ${first}`}>
-      <table class="named">
+      <table class="named folding">
         <thead>
           <tr>
             <th scope="col">{first}</th>
@@ -216,13 +216,13 @@ function ShareTable(
               <td class="number">
                 <Difference of={sum} />
               </td>
-              <td class="number">
+              <td class="number" data-unit="before">
                 <Money of={sum.before} />
               </td>
-              <td class="number">
+              <td class="number" data-unit="after">
                 <Money of={sum.after} />
               </td>
-              <td class="number">{countText(sum.calls)}</td>
+              <td class="number" data-unit="calls">{countText(sum.calls)}</td>
             </tr>
           ))}
         </tbody>

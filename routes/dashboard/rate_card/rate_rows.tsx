@@ -26,7 +26,7 @@ export function RateTable(
 ) {
   return (
     <Wide label={label}>
-      <table class="named">
+      <table class="named folding">
         <caption class="hidden">{label}, in dollars per million tokens</caption>
         <thead>
           <tr>
@@ -49,7 +49,7 @@ export function RateTable(
               </th>
               <td class="words">{row.provider ?? "any"}</td>
               <RateCells rates={row.rates} />
-              <td class="since">
+              <td class="since" data-before="in force">
                 {row.from === null ? "always" : `from ${typedInstant(row.from)}`}
               </td>
               <td class="words">{last}</td>
@@ -66,9 +66,15 @@ function RateCells(
 ) {
   return (
     <>
-      {[input, output, cachedInput, cacheWrite].map((rate) => (
-        <td class="number">{rate === null ? "as input" : usdPerMillion(rate)}</td>
-      ))}
+      {([["in", input], ["out", output], ["cached", cachedInput], [
+        "cache write",
+        cacheWrite,
+      ]] as const)
+        .map(([name, rate]) => (
+          <td class="number" data-before={name}>
+            {rate === null ? "as input" : usdPerMillion(rate)}
+          </td>
+        ))}
     </>
   );
 }

@@ -135,7 +135,7 @@ function Jobs({ jobs, now }: { readonly jobs: readonly RepriceJob[]; readonly no
     <section>
       <h2>Earlier jobs</h2>
       <Wide label="Earlier jobs">
-        <table class="named">
+        <table class="named folding">
           <thead>
             <tr>
               <th scope="col">Model</th>
@@ -160,14 +160,14 @@ function JobRow({ job, now }: { readonly job: RepriceJob; readonly now: number }
       <th scope="row">
         <a href={jobPath(job.id)}>{modelKey(job.spec)}</a>
       </th>
-      <td>{periodText(job)}</td>
+      <td data-before="runs">{periodText(job)}</td>
       <td>{job.dryRun ? "only looked" : "priced anew"}</td>
       <td>{STATES[job.state]}</td>
-      <td class="number">{countText(job.sum.calls)}</td>
+      <td class="number" data-unit="calls">{countText(job.sum.calls)}</td>
       <td class="number">
         <Difference of={job.sum} />
       </td>
-      <td>
+      <td data-before="begun">
         <Ago at={job.createdAt} now={now} />
       </td>
     </tr>

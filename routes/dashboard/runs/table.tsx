@@ -29,7 +29,7 @@ export function RunsTable(props: TableProps) {
   const { rows, nowMs } = props;
   const longestMs = rows.reduce((longest, { durationMs }) => Math.max(longest, durationMs ?? 0), 0);
   return (
-    <table class="runs">
+    <table class="runs folding">
       <caption>
         {countText(rows.length)} {rows.length === 1 ? "run" : "runs"}, newest first, as of{" "}
         <time datetime={formatInstant(nowMs)}>{formatInstant(nowMs).slice(11, 19)} UTC</time>
@@ -63,7 +63,7 @@ function Row(
   const { id, startedAt, receivedAt, cost, usage } = row;
   return (
     <tr>
-      <td>
+      <td class="standing">
         <Status of={row.status} />
       </td>
       <th scope="row" class="run-name">
@@ -71,7 +71,7 @@ function Row(
         {fresh.has(id) ? <mark class="fresh">✦ new</mark> : null}
         {row.kind === "heartbeat" ? <small>heartbeat</small> : null}
       </th>
-      <td>
+      <td class="started">
         <Ago at={startedAt ?? receivedAt} now={nowMs} />
       </td>
       <td class="text agent">
@@ -80,7 +80,7 @@ function Row(
       <td class="duration">
         <Duration row={row} longestMs={longestMs} nowMs={nowMs} />
       </td>
-      <td class="number">
+      <td class="number cost">
         <Money of={cost.amount} />
         {cost.state === "final"
           ? null
@@ -89,12 +89,12 @@ function Row(
       <td class="text models">
         <Models of={cost.models} />
       </td>
-      <td class="number">{countText(cost.calls)}</td>
-      <td class="number">{countText(usage.events)}</td>
-      <td class="text agent">
+      <td class="number calls">{countText(cost.calls)}</td>
+      <td class="number events" data-unit="events">{countText(usage.events)}</td>
+      <td class="text labels">
         <Labels row={row} asked={asked} live={live} />
       </td>
-      <td class="text">
+      <td class="text notes">
         <Notes row={row} />
       </td>
     </tr>

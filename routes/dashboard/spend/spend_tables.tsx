@@ -31,7 +31,7 @@ export function GroupTable({ asked, query, spend }: TableOf) {
     <section>
       <h2>By {query.groupBy}</h2>
       <Wide label={`Spend by ${query.groupBy}`}>
-        <table class="named">
+        <table class="named folding">
           <caption class="hidden">Spend by {query.groupBy}, each group with its share</caption>
           <HeadRow first={query.groupBy} />
           <tbody>
@@ -135,18 +135,20 @@ function Figures(
         </svg>{" "}
         {percentText(of.cost, totals.cost)}
       </td>
-      <td class="number">{runsKnown ? countText(of.runs) : "–"}</td>
-      <td class="number">{runsKnown ? countText(of.succeeded) : "–"}</td>
-      <td class="number">{perSuccess === null ? "–" : <Money of={perSuccess} />}</td>
-      <Tokens of={of.inputTokens} />
-      <Tokens of={of.cachedInputTokens} />
-      <Tokens of={of.outputTokens} />
+      <td class="number" data-unit="runs">{runsKnown ? countText(of.runs) : "–"}</td>
+      <td class="number" data-unit="successful">{runsKnown ? countText(of.succeeded) : "–"}</td>
+      <td class="number" data-unit="a success">
+        {perSuccess === null ? "–" : <Money of={perSuccess} />}
+      </td>
+      <Tokens of={of.inputTokens} unit="tokens in" />
+      <Tokens of={of.cachedInputTokens} unit="cached" />
+      <Tokens of={of.outputTokens} unit="out" />
     </>
   );
 }
 
-function Tokens({ of }: { readonly of: bigint }) {
-  return <td class="number" title={countText(of)}>{compactText(of)}</td>;
+function Tokens({ of, unit }: { readonly of: bigint; readonly unit: string }) {
+  return <td class="number" title={countText(of)} data-unit={unit}>{compactText(of)}</td>;
 }
 
 /** What is not in the table yet, as one row that says where it is. */

@@ -41,7 +41,7 @@ export function UnpricedBanner({ unpriced, query, mayPrice }: Banner) {
         )}
       </p>
       <Wide label="Models without a price">
-        <table class="named">
+        <table class="named folding">
           <thead>
             <tr>
               <th scope="col">Model</th>
@@ -94,9 +94,13 @@ function ModelRow(
           </td>
         )
         : null}
-      <td class="number">{countText(calls)}</td>
-      <td class="number" title={countText(inputTokens)}>{compactText(inputTokens)}</td>
-      <td class="number" title={countText(outputTokens)}>{compactText(outputTokens)}</td>
+      <td class="number" data-unit="calls">{countText(calls)}</td>
+      <td class="number" data-unit="tokens in" title={countText(inputTokens)}>
+        {compactText(inputTokens)}
+      </td>
+      <td class="number" data-unit="out" title={countText(outputTokens)}>
+        {compactText(outputTokens)}
+      </td>
       <td class="words">
         {estimate === null ? "no similar model" : (
           <>

@@ -50,7 +50,7 @@ interface Listed {
 function TeamTable({ page: { teams }, now }: Listed) {
   return (
     <Wide label="Teams">
-      <table class="roomy">
+      <table class="roomy folding">
         <thead>
           <tr>
             <th scope="col">Name</th>
@@ -71,8 +71,8 @@ function TeamTable({ page: { teams }, now }: Listed) {
               <td>
                 <Served team={team} now={now} />
               </td>
-              <td>{team.ownerEmail ?? "–"}</td>
-              <td>
+              <td data-before="owner">{team.ownerEmail ?? "–"}</td>
+              <td data-before="since">
                 {team.createdAt === undefined ? "–" : <Ago at={team.createdAt} now={now} />}
               </td>
               <td>
