@@ -66,7 +66,7 @@ interface Runs {
 function RunsTable({ label, caption, runs, nowMs }: Runs) {
   return (
     <Wide label={label}>
-      <table>
+      <table class="folding">
         <caption class="soft">{caption}</caption>
         <thead>
           <tr>
@@ -97,7 +97,9 @@ function RunRow({ of, nowMs }: { readonly of: RunListRow; readonly nowMs: number
       <td class="agent-name">
         <Agent slug={of.agent} />
       </td>
-      <td class="number">{of.durationMs === null ? "–" : durationText(of.durationMs)}</td>
+      <td class="number" data-before="took">
+        {of.durationMs === null ? "–" : durationText(of.durationMs)}
+      </td>
       <td class="number">
         <Money of={of.cost.amount} />
       </td>
@@ -119,7 +121,7 @@ export function AgentsTable({ of: { agents, span } }: { readonly of: Overview })
         ? <p>So many agents ran today that this page does not add them up.</p>
         : (
           <Wide label="Spend by agent">
-            <table>
+            <table class="folding">
               <caption class="soft">
                 {agentsCaption(agents.leftOut)}
               </caption>
@@ -157,11 +159,13 @@ function AgentRow({ of, span }: { readonly of: AgentSpend; readonly span: Span }
       <th scope="row" class="agent-name">
         <Agent slug={agent} />
       </th>
-      <td class="number">
+      <td class="number" data-unit="today">
         <Money of={costToday} />
       </td>
-      <td class="number">{costBefore === null ? "see all" : <Money of={costBefore} />}</td>
-      <td class="number">
+      <td class="number" data-unit={`in ${DAYS_BEFORE} days before`}>
+        {costBefore === null ? "see all" : <Money of={costBefore} />}
+      </td>
+      <td class="number" data-unit="runs today">
         {agent === null ? runs : <a href={`${RUNS}${query}`}>{runs}</a>}
       </td>
     </tr>

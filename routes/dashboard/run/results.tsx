@@ -109,7 +109,7 @@ export function CostSection({ shown }: { readonly shown: ShownRun }) {
 function ByModel({ lines }: { readonly lines: readonly ModelCost[] }) {
   return (
     <Wide label="Cost by model">
-      <table>
+      <table class="folding">
         <thead>
           <tr>
             <th scope="col">Model</th>
@@ -127,10 +127,10 @@ function ByModel({ lines }: { readonly lines: readonly ModelCost[] }) {
                 {line.model ?? "(no model, or no tokens counted)"}
                 {line.provider === null ? null : <span class="soft">{` ${line.provider}`}</span>}
               </th>
-              <td class="number">{countText(line.calls)}</td>
-              <td class="number">{countText(line.inputTokens)}</td>
-              <td class="number">{countText(line.cachedInputTokens)}</td>
-              <td class="number">{countText(line.outputTokens)}</td>
+              <td class="number" data-unit="calls">{countText(line.calls)}</td>
+              <td class="number" data-unit="in">{countText(line.inputTokens)}</td>
+              <td class="number" data-unit="of it cached">{countText(line.cachedInputTokens)}</td>
+              <td class="number" data-unit="out">{countText(line.outputTokens)}</td>
               <td class="number">
                 {line.priced === false ? "no price" : <Money of={line.cost} />}
               </td>
