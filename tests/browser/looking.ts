@@ -157,7 +157,7 @@ export const WHAT_MOVED = `new Promise((tell) => {
  * as a whole moved sideways.
  */
 export const WIDER_THAN_SCREEN = `(() => {
-  const unfolded = [...document.querySelectorAll(".wide:has(> table.folding)")]
+  const unfolded = [...document.querySelectorAll(".wide:has(table.folding)")]
     .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
   if (innerWidth < 600 && unfolded.length > 0) {
     return unfolded.map(({ scrollWidth, clientWidth, ariaLabel }) =>

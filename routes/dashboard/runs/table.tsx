@@ -67,8 +67,8 @@ function Row(
         <Status of={row.status} />
       </td>
       <th scope="row" class="run-name">
-        <a id={id} href={runPath(id)} title={id}>…{id.slice(-ID_CHARS)}</a>
-        {fresh.has(id) ? <mark class="fresh">✦ new</mark> : null}
+        <a id={id} href={runPath(id)} title={id}>…{id.slice(-ID_CHARS)}</a>{" "}
+        {fresh.has(id) ? <mark class="fresh">✦ new</mark> : null}{" "}
         {row.kind === "heartbeat" ? <small>heartbeat</small> : null}
       </th>
       <td class="started">
