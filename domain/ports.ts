@@ -140,7 +140,6 @@ export interface SpendStore {
    * Reads the rows of one kind by day, some at a time.
    *
    * Each row is exactly its runs' sum at some moment of the reading; other rows may be of another.
-   * Days that did not change since they were read last are answered from memory.
    *
    * @param fromDay first UTC day, `YYYY-MM-DD`
    * @param toDay last UTC day, inclusive

@@ -13,7 +13,7 @@ import type { RollupKind, RollupRow } from "../../domain/spend/rollup.ts";
 import { keys } from "../keys.ts";
 import { listRows, type Store } from "../store.ts";
 
-/** Rows remembered, of all teams together: some 500 bytes each. */
+/** Rows remembered, of all teams together: some 420 bytes each. */
 const ROWS_MAX = 60_000;
 
 /** Rows of one kind and day that are remembered; longer days would push out those of others. */
