@@ -242,12 +242,13 @@ export class TeamCommits {
     const removed = await this.#removed.change(team, changes);
     const index = changes.map(({ run, before, after }) => indexChange(team, run.id, before, after));
     const rows = changes.map((change) => change.rows);
+    const made: readonly Pick<RunRows, "sets">[] = [rollups, agents, removed, feed, ...index];
     return {
       write: {
         team,
         checks: [...rollups.checks, ...rows.flatMap(({ checks = [] }) => checks)],
         sums: rows.flatMap(({ sums = [] }) => sums),
-        sets: [rollups, agents, removed, feed, ...index, ...rows].flatMap(({ sets }) => sets),
+        sets: [...made, ...rows].flatMap(({ sets }) => sets),
         deletes: [rollups, feed, ...index, ...rows].flatMap(({ deletes }) => deletes),
       },
       remember(version) {

@@ -64,7 +64,7 @@ function onceMore(shot: Shot): Shot {
 
 function draw(random: Random, cookie: string): Shot {
   const kind = random.int(1, 1_000);
-  if (kind <= 450) return oddRequest(random);
+  if (kind <= 540) return oddRequest(random);
   if (kind <= 600) return oddPage(random, cookie);
   if (kind <= 750) return damagedBody(random);
   if (kind <= 830) return disguised(random);

@@ -9,9 +9,13 @@ import { write } from "./requests.ts";
 import type { Shot } from "./shot.ts";
 import { oddId, oddQueryValue } from "./values.ts";
 
-/** Pages by their paths; one that waits for changes does so when it is told what was seen. */
+/**
+ * Pages by their paths. The list waits for changes only when it is told what was seen, and is not; of
+ * exports there are four at once, and a fifth is refused with a 503.
+ */
 const PAGES = createDashboard({} as AppDeps, new Room()).routes
-  .flatMap(({ method, path }) => method === "GET" ? [path] : []) as [string, ...string[]];
+  .filter(({ method, path }) => method === "GET" && !/\/runs\.(csv|ndjson)$/.test(path))
+  .map(({ path }) => path) as [string, ...string[]];
 
 /** A run, key, row and job that never are: whatever is done to them must be refused. */
 const NEVER = {
