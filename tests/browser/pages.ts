@@ -1,8 +1,6 @@
 /** Every page of the dashboard that there is to look at. */
-import { Room } from "../../routes/guards/room.ts";
-import type { AppDeps } from "../../routes/context.ts";
-import { createDashboard } from "../../routes/dashboard/dashboard.ts";
 import { DASHBOARD } from "../../routes/dashboard/frame/paths.ts";
+import { dashboardRoutes } from "../support/dashboard.ts";
 import type { DemoWorld } from "../support/demo_world.ts";
 
 /** Who looks at a page. */
@@ -100,7 +98,7 @@ const NO_PAGES = new Set([
 
 /** Routes of pages, from the dashboard's own table. */
 export function pageRoutes(): string[] {
-  return createDashboard({} as AppDeps, new Room()).routes
+  return dashboardRoutes()
     .filter(({ method, path }) => method === "GET" && !NO_PAGES.has(path))
     .map(({ path }) => path);
 }

@@ -1,9 +1,7 @@
 /** Requests to the dashboard: pages with odd queries, forms with odd fields, from here and from elsewhere. */
-import type { AppDeps } from "../../routes/context.ts";
-import { createDashboard } from "../../routes/dashboard/dashboard.ts";
-import { Room } from "../../routes/guards/room.ts";
 import type { Random } from "../../tools/random.ts";
 import { runId } from "../support/builders.ts";
+import { dashboardRoutes } from "../support/dashboard.ts";
 import { NAMES } from "./drafts.ts";
 import { write } from "./requests.ts";
 import type { Shot } from "./shot.ts";
@@ -13,7 +11,7 @@ import { oddId, oddQueryValue } from "./values.ts";
  * Pages by their paths. The list waits for changes only when it is told what was seen, and is not; of
  * exports there are four at once, and a fifth is refused with a 503.
  */
-const PAGES = createDashboard({} as AppDeps, new Room()).routes
+const PAGES = dashboardRoutes()
   .filter(({ method, path }) => method === "GET" && !/\/runs\.(csv|ndjson)$/.test(path))
   .map(({ path }) => path) as [string, ...string[]];
 

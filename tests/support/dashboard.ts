@@ -1,6 +1,14 @@
 /** Somebody who looks at the dashboard, without a browser: a session, its pages and its forms. */
 import { assertEquals } from "@std/assert";
+import type { AppDeps, Route } from "../../routes/context.ts";
+import { createDashboard } from "../../routes/dashboard/dashboard.ts";
+import { Room } from "../../routes/guards/room.ts";
 import type { Answer, Harness } from "./harness.ts";
+
+/** The dashboard's own table. Building it calls nothing of what the handlers need. */
+export function dashboardRoutes(): readonly Route[] {
+  return createDashboard({} as AppDeps, new Room()).routes;
+}
 
 /** A session of the dashboard. */
 export interface Reader {

@@ -61,20 +61,25 @@ export function RateTable(
   );
 }
 
-function RateCells(
-  { rates: { input, output, cachedInput, cacheWrite } }: { readonly rates: Rates },
-) {
+/** Rates in the order of the table, with what each is called where the table has no head. */
+const RATES = [
+  ["in", "input"],
+  ["out", "output"],
+  ["cached", "cachedInput"],
+  ["cache write", "cacheWrite"],
+] as const satisfies readonly (readonly [string, keyof Rates])[];
+
+function RateCells({ rates }: { readonly rates: Rates }) {
   return (
     <>
-      {([["in", input], ["out", output], ["cached", cachedInput], [
-        "cache write",
-        cacheWrite,
-      ]] as const)
-        .map(([name, rate]) => (
+      {RATES.map(([name, of]) => {
+        const rate = rates[of];
+        return (
           <td class="number" data-before={name}>
             {rate === null ? "as input" : usdPerMillion(rate)}
           </td>
-        ))}
+        );
+      })}
     </>
   );
 }

@@ -1,21 +1,18 @@
 /** Who may see and do what on the dashboard: every page of the table with every kind of reader. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { SCOPES } from "../../../domain/credentials.ts";
-import type { AppDeps, Route } from "../../../routes/context.ts";
-import { createDashboard } from "../../../routes/dashboard/dashboard.ts";
-import { Room } from "../../../routes/guards/room.ts";
+import type { Route } from "../../../routes/context.ts";
 import { aRun, runId } from "../../support/builders.ts";
-import { type Reader, signedIn, submit, textOf } from "../../support/dashboard.ts";
+import { dashboardRoutes, type Reader, signedIn, submit, textOf } from "../../support/dashboard.ts";
 import { Harness } from "../../support/harness.ts";
 import { aTeam, openWithOperator, OPERATOR_KEY } from "../../support/operator.ts";
 import { PRICE } from "../../support/rate_cards.ts";
 
 type Guarded = Route & { readonly requires: NonNullable<Route["requires"]> };
 
-/** Pages that ask who one is. Building the table calls nothing of what the handlers need. */
+/** Pages that ask who one is. */
 function guarded(): Guarded[] {
-  const { routes } = createDashboard({} as AppDeps, new Room());
-  return routes.flatMap((route) =>
+  return dashboardRoutes().flatMap((route) =>
     route.requires === null ? [] : [{ ...route, requires: route.requires }]
   );
 }

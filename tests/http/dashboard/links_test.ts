@@ -1,10 +1,8 @@
 /** Where pages lead: every link opens, and nobody is offered what they may not do. */
 import { assert, assertEquals } from "@std/assert";
 import { type Scope, SCOPES } from "../../../domain/credentials.ts";
-import type { AppDeps, Route } from "../../../routes/context.ts";
-import { createDashboard } from "../../../routes/dashboard/dashboard.ts";
-import { Room } from "../../../routes/guards/room.ts";
-import { signedIn } from "../../support/dashboard.ts";
+import type { Route } from "../../../routes/context.ts";
+import { dashboardRoutes, signedIn } from "../../support/dashboard.ts";
 import { type DemoWorld, openDemoWorld } from "../../support/demo_world.ts";
 import { OPERATOR_KEY } from "../../support/operator.ts";
 
@@ -22,7 +20,7 @@ const NOT_LINKED = new Set([
   "POST /dashboard/teams/:id/resume",
 ]);
 
-const routes = createDashboard({} as AppDeps, new Room()).routes;
+const routes = dashboardRoutes();
 
 /** The row of the table that a path belongs to. */
 function routeOf(method: string, path: string): Route | undefined {
