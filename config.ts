@@ -8,6 +8,7 @@ import { z } from "zod";
 import { developmentKey, isOperatorKey, isTeamKey } from "./domain/credentials.ts";
 import { type Region, REGIONS } from "./domain/run/ids.ts";
 import { type Tier, TIER_NAMES } from "./domain/plan/tiers.ts";
+import { MEMORY_MB } from "./domain/memory.ts";
 import { parseMailServer } from "./mail.ts";
 
 /** What the process runs with. */
@@ -29,6 +30,8 @@ export interface Config {
   readonly smtpUrl: string | null;
   /** Whether the worker is also woken by messages of the store's queue. */
   readonly queue: boolean;
+  /** Resident size the process aims for, in megabytes. */
+  readonly memoryMb: number;
   /** Whether this is `deno task dev`. */
   readonly dev: boolean;
   /** A key that must not work here: the well-known one, where others could reach it. */
@@ -52,6 +55,8 @@ const SMTP = "smtp://[user:password@]host[:port] or smtps://…, special charact
 
 const ON_OFF = ["on", "off"] as const;
 
+const MEMORY = `an integer from ${MEMORY_MB.min} to ${MEMORY_MB.max}`;
+
 const settings = z.object({
   PORT: z.string().regex(/^\d{1,5}$/, PORT).transform(Number)
     .refine((port) => port <= 65_535, PORT).default(8000),
@@ -65,6 +70,9 @@ const settings = z.object({
   RUNLEDGER_QUEUE: z.enum(ON_OFF, `one of ${ON_OFF.join(", ")}`).default("on"),
   RUNLEDGER_OWNER_EMAIL: z.email(EMAIL).optional(),
   RUNLEDGER_SMTP_URL: z.string().refine((text) => parseMailServer(text) !== null, SMTP).optional(),
+  RUNLEDGER_MEMORY_MB: z.string().regex(/^\d{1,5}$/, MEMORY).transform(Number)
+    .refine((mb) => mb >= MEMORY_MB.min && mb <= MEMORY_MB.max, MEMORY)
+    .default(MEMORY_MB.default),
   RUNLEDGER_TIER: z.enum(TIER_NAMES, `one of ${TIER_NAMES.join(", ")}`).optional(),
 });
 
@@ -129,6 +137,7 @@ function toConfig(values: z.infer<typeof settings>, dev: boolean): Config {
     ownerEmail: values.RUNLEDGER_OWNER_EMAIL ?? null,
     smtpUrl: values.RUNLEDGER_SMTP_URL ?? null,
     queue: values.RUNLEDGER_QUEUE === "on",
+    memoryMb: values.RUNLEDGER_MEMORY_MB,
     dev,
     refusedKey: isLoopback(values.HOST) ? null : shared,
   };

@@ -1,6 +1,7 @@
 /** The process: settings, store, service, server, and the way down. */
 import { parseConfig } from "./config.ts";
 import { Overloaded, StorageUnavailable } from "./domain/errors.ts";
+import { Memory } from "./domain/memory.ts";
 import { createRequestLimits } from "./domain/plan/rate_limit.ts";
 import type { Environment } from "./domain/ports.ts";
 import { TIMERS } from "./kv/deadline.ts";
@@ -23,7 +24,8 @@ const environment: Environment = {
   random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
 };
 
-const store = await openStore(config.kv, undefined, config.queue).catch(refuseStore);
+const memory = new Memory(config.memoryMb);
+const store = await openStore(config.kv, undefined, config.queue, memory).catch(refuseStore);
 // Who has its ledger alone keeps its buckets in memory.
 const slices = isShared(config.kv) ? new RateSlices(store) : null;
 const log = createLineLog(Deno.stdout);

@@ -26,6 +26,7 @@ import { createSweepStore } from "./kv/retention/sweep_store.ts";
 import { createFamilyStore } from "./kv/runs/family.ts";
 import { createRunStore } from "./kv/runs/run_store.ts";
 import { createScoreStore } from "./kv/runs/scores.ts";
+import { readScopes } from "./kv/read_scope.ts";
 import { isReady, type Store } from "./kv/store.ts";
 import { createAgentStore } from "./kv/teams/agents.ts";
 import { createAuditLogStore } from "./kv/teams/audit_log.ts";
@@ -135,6 +136,8 @@ export function createService(options: ServiceOptions): Service {
     ready: () => isReady(store),
     draining: options.draining,
     leaving: leaving.signal,
+    reading: readScopes,
+    memory: store.memory,
     log,
     ...options.parts,
   });

@@ -7,6 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
 import { Deadlines } from "../domain/deadlines.ts";
 import { STORAGE_DEADLINE_MS } from "../domain/limits.ts";
+import { Memory } from "../domain/memory.ts";
 import { TIMERS } from "./deadline.ts";
 import { fileBytesOf, watchFiles } from "./files.ts";
 import { keys } from "./keys.ts";
@@ -59,17 +60,19 @@ const ANSWER_MS_MAX = 10_000;
  * @param location a path, `:memory:`, or the URL of a shared KV
  * @param limits what one commit may hold; only a benchmark chooses it
  * @param queue whether commits ring by queue messages too; a shared KV has no queues
+ * @param memory how many bytes its caches and queues may hold
  * @throws {StoreRefused} when another process has it, or it is damaged or cannot be written
  */
 export async function openStore(
   location: string,
   limits: BackEnd = backEndOf(location),
   queue = false,
+  memory: Memory = new Memory(),
 ): Promise<OpenStore> {
   // A second handle on ":memory:" would be a second database, one on a URL a second connection.
   if (!isFile(location)) {
     const kv = await openKv(location);
-    return openHandles({ kv, ...ALONE }, limits, queue && !isShared(location));
+    return openHandles({ kv, ...ALONE }, limits, queue && !isShared(location), memory);
   }
   const lock = await lockFile(location);
   try {
@@ -79,7 +82,7 @@ export async function openStore(
     await answers(location, reader);
     const inPlace = watchFiles(location);
     const fileBytes = () => fileBytesOf(location);
-    return openHandles({ kv, reader, lock, inPlace, fileBytes }, limits, queue);
+    return openHandles({ kv, reader, lock, inPlace, fileBytes }, limits, queue, memory);
   } catch (error) {
     lock.close();
     throw error;
@@ -96,7 +99,7 @@ export async function openBeside(location: string): Promise<OpenStore> {
   await requireLedger(location);
   const kv = await openKv(location);
   if (isFile(location)) await answers(location, kv);
-  return openHandles({ kv, ...ALONE }, backEndOf(location), false);
+  return openHandles({ kv, ...ALONE }, backEndOf(location), false, new Memory());
 }
 
 /**
@@ -151,11 +154,12 @@ function openHandles(
   { kv, reader, lock, inPlace, fileBytes }: Handles,
   limits: BackEnd,
   queue: boolean,
+  memory: Memory,
 ): OpenStore {
   const deadlines = new Deadlines(STORAGE_DEADLINE_MS, TIMERS);
   const doorbell = new Doorbell(queue ? kv : null);
   const back = reader ?? kv;
-  const store = createStore(kv, back, limits, deadlines, doorbell, inPlace, fileBytes);
+  const store = createStore(kv, back, limits, deadlines, doorbell, inPlace, fileBytes, memory);
   return {
     ...store,
     async close() {

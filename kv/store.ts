@@ -5,6 +5,7 @@
  */
 import type { Deadlines } from "../domain/deadlines.ts";
 import { StorageUnavailable } from "../domain/errors.ts";
+import { Memory } from "../domain/memory.ts";
 import type { TeamId } from "../domain/credentials.ts";
 import type { RunId } from "../domain/run/ids.ts";
 import { type Blob, chunksOf, packBlob, unpackBlob } from "./blob.ts";
@@ -14,6 +15,8 @@ import { Doorbell } from "./writer/doorbell.ts";
 import { keys } from "./keys.ts";
 import { type BackEnd, COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./kv_limits.ts";
 import { newName } from "./names.ts";
+import { countBytes, countRead, isEnded, throwIfEnded } from "./read_scope.ts";
+import { Reads } from "./reads.ts";
 import { Turns } from "./turns.ts";
 import { createWriter, type Write, type Writer } from "./writer/writer.ts";
 
@@ -37,6 +40,10 @@ export interface Store {
   readonly fileBytes: () => FileBytes | null;
   /** Turns of those who add events to a run and those who remove some, by its dirty name. */
   readonly runTurns: Turns;
+  /** Slots for the reads of requests. */
+  readonly reads: Reads;
+  /** How many bytes caches and queues may hold. */
+  readonly memory: Memory;
 }
 
 /** Builds a store over open handles. */
@@ -48,9 +55,22 @@ export function createStore(
   doorbell: Doorbell = new Doorbell(null),
   inPlace: () => boolean = () => true,
   fileBytes: () => FileBytes | null = () => null,
+  memory: Memory = new Memory(),
 ): Store {
   const writer = createWriter(kv, reader, limits, deadlines, doorbell, inPlace);
-  return { reader, writer, limits, deadlines, doorbell, inPlace, fileBytes, runTurns: new Turns() };
+  const [runTurns, reads] = [new Turns(), new Reads(deadlines)];
+  return {
+    reader,
+    writer,
+    limits,
+    deadlines,
+    doorbell,
+    inPlace,
+    fileBytes,
+    runTurns,
+    reads,
+    memory,
+  };
 }
 
 /** Reads values of one moment; at most 10 keys. */
@@ -58,8 +78,11 @@ export async function getMany(
   store: Store,
   wanted: readonly Deno.KvKey[],
 ): Promise<Deno.KvEntryMaybe<unknown>[]> {
+  throwIfEnded();
   try {
-    return await store.reader.getMany(wanted);
+    const entries = await store.reader.getMany(wanted);
+    countRead(entries);
+    return entries;
   } catch (error) {
     throw unavailable("read", error);
   }
@@ -85,11 +108,19 @@ export async function listRows<T = unknown>(
   range: Deno.KvListSelector,
   options: Pick<Deno.KvListOptions, "limit" | "reverse"> = {},
 ): Promise<Deno.KvEntry<T>[]> {
+  throwIfEnded();
+  const rows: Deno.KvEntry<T>[] = [];
   try {
-    return await Array.fromAsync(store.reader.list<T>(range, batched(options)));
+    for await (const row of store.reader.list<T>(range, batched(options))) {
+      // Between two reads of the runtime, where ending takes effect.
+      if (rows.push(row) % ROWS_PER_READ_MAX === 0 && isEnded()) break;
+    }
   } catch (error) {
     throw unavailable("list", error);
   }
+  countRead(rows);
+  throwIfEnded();
+  return rows;
 }
 
 /** Reads the rows of a range one by one, for ranges that may hold more than fits into memory. */
@@ -169,7 +200,9 @@ export async function readBlob(
     const wanted = Array.from({ length }, (_, i) => keys.chunk(team, run, name, at + i));
     for (const { value } of await getMany(store, wanted)) chunks.push(value as Uint8Array);
   }
-  return unpackBlob(head, chunks);
+  const text = unpackBlob(head, chunks);
+  countBytes(text.length);
+  return text;
 }
 
 /** Wraps what the store threw. */

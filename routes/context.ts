@@ -21,6 +21,8 @@ import type { DeadStageStore } from "../domain/pipeline/pipeline.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
 import type { Principal, Requirement } from "../domain/credentials.ts";
 import type { ErrorCode, Problem } from "../domain/errors.ts";
+import type { Memory } from "../domain/memory.ts";
+import type { ReadScopes } from "../domain/read_scope.ts";
 import type { FamilyStore } from "../domain/run/family.ts";
 import type { Region } from "../domain/run/ids.ts";
 import type { RequestFigures } from "../domain/metrics/requests.ts";
@@ -102,6 +104,10 @@ export interface AppDeps {
   readonly draining: () => boolean;
   /** Aborted when the process shuts down: whoever waits for something is answered then. */
   readonly leaving: AbortSignal;
+  /** Counts what requests read, and ends it with them. */
+  readonly reading: ReadScopes;
+  /** How many bytes bodies and answers may take. */
+  readonly memory: Memory;
   /** Takes one line for the request log. */
   readonly log: (line: string) => void;
 }

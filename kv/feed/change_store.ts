@@ -7,7 +7,6 @@ import type { TeamId } from "../../domain/credentials.ts";
 import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import { listRowOf } from "../../domain/run/run_list.ts";
-import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { lastChangeOf } from "../pipeline/rollup_cache.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";
@@ -20,8 +19,8 @@ const NUMBER = 2, RUN = 3;
 /** Creates the store; the bell is that of whoever changes runs in this process. */
 export function createChangeStore(store: Store, bell: ChangeBell): ChangeStore {
   return {
-    page: (team, after, limit) => inTime(readPage(store, team, after, limit), store.deadlines),
-    last: (team) => inTime(readLast(store, team), store.deadlines),
+    page: (team, after, limit) => store.reads.run(team, () => readPage(store, team, after, limit)),
+    last: (team) => store.reads.run(team, () => readLast(store, team)),
     watch: (team, run) => bell.watch(team, run),
   };
 }

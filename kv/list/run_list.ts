@@ -14,12 +14,10 @@ import {
   type RunPosition,
   type RunsQuery,
 } from "../../domain/run/run_list.ts";
-import { inTime } from "../deadline.ts";
 import { keys, type RunIndexKind } from "../keys.ts";
 import { maybeListed } from "../pipeline/index_value.ts";
 import { agentPart, costPartsFrom, customerPart, featurePart } from "../pipeline/run_index.ts";
 import type { Store } from "../store.ts";
-import { Turns } from "../turns.ts";
 import { Budget } from "./budget.ts";
 import { modelParts } from "./model_parts.ts";
 import { comparePlaces, IndexPlaces, JoinedPlaces, type Place, type Places } from "./places.ts";
@@ -31,9 +29,6 @@ import { Walk } from "./walk.ts";
  * for each run that it may show there are a few besides.
  */
 export const PAGE_ROWS_MAX = 1_000;
-
-/** Pages read at once: there is one thread that reads, and what each holds meanwhile may be large. */
-const PAGES_AT_ONCE = 4;
 
 /** Runs that are read at once. */
 const RUNS_PER_READ = 50;
@@ -49,13 +44,9 @@ const TOP: Place = { at: Number.MAX_SAFE_INTEGER, run: "" };
 
 /** Creates the store that lists of runs are read from. */
 export function createRunListStore(store: Store): RunListStore {
-  const turns = new Turns();
-  let pages = 0;
   return {
-    page(team, query, after, limit) {
-      const read = () => readPage(store, team.id, query, after, limit);
-      return inTime(turns.take(String(pages++ % PAGES_AT_ONCE), read), store.deadlines);
-    },
+    page: (team, query, after, limit) =>
+      store.reads.run(team.id, () => readPage(store, team.id, query, after, limit)),
   };
 }
 

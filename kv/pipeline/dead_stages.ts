@@ -11,14 +11,13 @@ import {
 } from "../../domain/pipeline/pipeline.ts";
 import type { Processing } from "../../domain/pipeline/stages.ts";
 import type { RunId } from "../../domain/run/ids.ts";
-import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { deadOf } from "./stages.ts";
 
 /** Creates the store that a team's dead stages are read from. */
 export function createDeadStageStore(store: Store): DeadStageStore {
-  return { ofTeam: (team) => inTime(readDead(store, team.id), store.deadlines) };
+  return { ofTeam: (team) => store.reads.run(team.id, () => readDead(store, team.id)) };
 }
 
 async function readDead(store: Store, team: TeamId): Promise<TeamDeadStages> {

@@ -14,7 +14,6 @@ import {
   type RollupRow,
 } from "../../domain/spend/rollup.ts";
 import { daysOf } from "../../domain/spend/spend_query.ts";
-import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { getMany, type Store, unavailable } from "../store.ts";
@@ -89,8 +88,8 @@ export function createSpendStore(store: Store): SpendStore {
     fromDay: string,
     toDay: string,
   ): AsyncGenerator<readonly RollupRow[]> {
-    const reading = readDayVersions(store, team, fromDay, toDay);
-    const versions = await inTime(reading, store.deadlines);
+    const reading = () => readDayVersions(store, team, fromDay, toDay);
+    const versions = await store.reads.run(team, reading);
     const read = (days: readonly string[]) =>
       known.keep(team, kind, days, versions, readDays(store, team, kind, days));
     let unknown: string[] = [];
@@ -108,7 +107,8 @@ export function createSpendStore(store: Store): SpendStore {
   }
   return {
     rows,
-    some: (team, groups, days) => inTime(readSome(store, team, groups, days), store.deadlines),
+    some: (team, groups, days) =>
+      store.reads.run(team.id, () => readSome(store, team, groups, days)),
   };
 }
 
@@ -125,7 +125,8 @@ async function* readDays(
   let cursor = "";
   while (true) {
     // The deadline is for one batch: a long range may take longer than any one read should.
-    const read = await inTime(readBatch(store, range, cursor), store.deadlines);
+    const at = cursor;
+    const read = await store.reads.run(team, () => readBatch(store, range, at));
     yield read.entries.map(({ key, value }) => decodeRollup(String(key[DAY_AT]), value));
     if (read.entries.length < ROWS_PER_READ) return;
     cursor = read.cursor;

@@ -9,7 +9,6 @@ import type { RunSummary } from "../../domain/pipeline/summary.ts";
 import type { FamilyStore, RunFamily } from "../../domain/run/family.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import { listRowOf, type RunListRow } from "../../domain/run/run_list.ts";
-import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { getMany, listRows, type Store } from "../store.ts";
@@ -19,8 +18,8 @@ import { isStored, readHeads } from "./heads.ts";
 /** Creates the store that families are read from. */
 export function createFamilyStore(store: Store): FamilyStore {
   return {
-    of: (team, id) => inTime(readFamily(store, team.id, id), store.deadlines),
-    rows: (team, ids) => inTime(readRows(store, team.id, ids), store.deadlines),
+    of: (team, id) => store.reads.run(team.id, () => readFamily(store, team.id, id)),
+    rows: (team, ids) => store.reads.run(team.id, () => readRows(store, team.id, ids)),
   };
 }
 

@@ -25,6 +25,6 @@ export function createRunStore(
     // second try, by what is stored, has as long again.
     ...createRuns(store, cards, known),
     append: (...args) => inTime(append(...args), store.deadlines),
-    read: (...args) => inTime(read(...args), store.deadlines),
+    read: (...args) => store.reads.run(args[0].id, () => read(...args)),
   };
 }

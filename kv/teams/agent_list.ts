@@ -16,7 +16,6 @@ import {
   pageOf,
   sortRefusal,
 } from "../../domain/run/agents.ts";
-import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import type { StoredAgent } from "./agent_rows.ts";
@@ -33,20 +32,23 @@ export async function listAgents(
   query: AgentsQuery,
 ): Promise<Parsed<AgentPage>> {
   if (query.sort === "agent") {
-    return { ok: true, value: await inTime(listBySlug(store, team, query), store.deadlines) };
+    return {
+      ok: true,
+      value: await store.reads.run(team.id, () => listBySlug(store, team, query)),
+    };
   }
-  const counts = await inTime(
-    getMany(store, [keys.agentCount(team.id), keys.archivedAgents(team.id)]),
-    store.deadlines,
+  const counts = await store.reads.run(
+    team.id,
+    () => getMany(store, [keys.agentCount(team.id), keys.archivedAgents(team.id)]),
   );
   const [used, archived] = counts.map(({ value }) => Number(value ?? 0)) as [number, number];
   const problem = sortRefusal(used + (query.archived ? archived : 0));
   if (problem !== null) return { ok: false, problem };
   const short = isShort(query, used, archived)
-    ? await inTime(listLatest(store, team, query), store.deadlines)
+    ? await store.reads.run(team.id, () => listLatest(store, team, query))
     : null;
   if (short !== null) return { ok: true, value: short };
-  const all = await inTime(readAgents(store, team, query), store.deadlines);
+  const all = await store.reads.run(team.id, () => readAgents(store, team, query));
   return { ok: true, value: pageByLastSeen(all, query) };
 }
 

@@ -42,7 +42,7 @@ export function createAgentStore(
 ): AgentStore {
   return {
     change: (...asked) => inTime(changeAgent(store, known, ...asked), store.deadlines),
-    read: (team, slug) => inTime(readAgent(store, team, slug), store.deadlines),
+    read: (team, slug) => store.reads.run(team.id, () => readAgent(store, team, slug)),
     list: (team, query) => listAgents(store, team, query),
   };
 }

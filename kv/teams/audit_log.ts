@@ -11,7 +11,6 @@ import {
   type AuditQuery,
   logsOf,
 } from "../../domain/teams/audit_log.ts";
-import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { listRows, newName, type Store } from "../store.ts";
 import type { Write } from "../writer/writer.ts";
@@ -25,7 +24,7 @@ export function auditRows(entry: AuditEntry): NonNullable<Write["sets"]> {
 
 /** Creates the store. */
 export function createAuditLogStore(store: Store): AuditLogStore {
-  return { page: (log, query) => inTime(readPage(store, log, query), store.deadlines) };
+  return { page: (log, query) => store.reads.run(log, () => readPage(store, log, query)) };
 }
 
 async function readPage(

@@ -15,6 +15,7 @@ import { rowFields } from "../../domain/money/rate_fields.ts";
 import { createRateCard } from "../../domain/money/rate_card.ts";
 import type { RateCard, RateRow } from "../../domain/money/rates.ts";
 import { inTime } from "../deadline.ts";
+import { outsideScope } from "../read_scope.ts";
 import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
 import { getMany, listRows, newName, type Store } from "../store.ts";
@@ -64,7 +65,9 @@ export function createRateCardStore(
 
   function load(team: Pick<Team, "id">): Promise<RateCard> {
     const known = cards.peek(team.id, { allowStale: true }) ?? null;
-    const read: Promise<RateCard> = inTime(readCard(store, team, known, unchanged), store.deadlines)
+    // Several requests may wait for it, so it must not end with one of them.
+    const reading = outsideScope(() => readCard(store, team, known, unchanged));
+    const read: Promise<RateCard> = inTime(reading, store.deadlines)
       .then((loaded) => {
         // A read that a change overtook is not remembered.
         if (loading.get(team.id) === read) cards.set(team.id, loaded);
@@ -90,7 +93,7 @@ export function createRateCardStore(
 
   return {
     card: (team) => cards.get(team.id)?.card ?? loading.get(team.id) ?? load(team),
-    rows: async (team) => (await inTime(readRates(store, team.id), store.deadlines)).rates,
+    rows: async (team) => (await store.reads.run(team.id, () => readRates(store, team.id))).rates,
     put: (team, spec, by) => changing(team, () => writer.put(team.id, spec, by)),
     delete: (team, id, by) => changing(team, () => writer.delete(team.id, id, by)),
   };

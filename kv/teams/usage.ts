@@ -6,16 +6,15 @@
 import type { TeamId } from "../../domain/credentials.ts";
 import type { Notice } from "../../domain/plan/notice.ts";
 import type { MonthUse, UsageStore } from "../../domain/ports.ts";
-import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 
 /** Creates the store of usage. */
 export function createUsageStore(store: Store): UsageStore {
   return {
-    used: (team, month) => inTime(readUse(store, team, month), store.deadlines),
-    months: (team, max) => inTime(readMonths(store, team, max), store.deadlines),
-    notices: (team, month) => inTime(readNotices(store, team, month), store.deadlines),
+    used: (team, month) => store.reads.run(team, () => readUse(store, team, month)),
+    months: (team, max) => store.reads.run(team, () => readMonths(store, team, max)),
+    notices: (team, month) => store.reads.run(team, () => readNotices(store, team, month)),
   };
 }
 
