@@ -24,6 +24,7 @@ import { createRunListStore } from "../../kv/list/run_list.ts";
 import { createFamilyStore } from "../../kv/runs/family.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import { createScoreStore } from "../../kv/runs/scores.ts";
+import { readScopes } from "../../kv/read_scope.ts";
 import { createStore, isReady, type Store } from "../../kv/store.ts";
 import { createAgentStore } from "../../kv/teams/agents.ts";
 import { createAuditLogStore } from "../../kv/teams/audit_log.ts";
@@ -260,6 +261,8 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
     changes,
     live: new LiveJob({ changes, calls: () => 0, log }),
     leaving: new AbortController().signal,
+    reading: readScopes,
+    memory: store.memory,
   });
   return { worker, fetch: (request) => app.fetch(request) };
 }
