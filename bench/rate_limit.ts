@@ -36,7 +36,7 @@ function contextOf(team: Team): RequestContext {
 const contexts = teams.map(contextOf);
 const limiter = new RateLimiter();
 /** Buckets that lease from rows, which are in memory here: a request never waits for the store. */
-const sharing = new RateLimiter(1, RATE_TEAMS_MAX, (_, rate, nowMs) => {
+const sharing = new RateLimiter(undefined, RATE_TEAMS_MAX, (_, rate, nowMs) => {
   let row: BucketRow | null = null;
   return new SharedBucket(rate, nowMs, 0, (bucket) => {
     if (!bucket.begin(fakeMs)) return;

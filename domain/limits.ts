@@ -136,6 +136,18 @@ export const OWN_LIMIT_MAX = 1_000_000_000;
 /** How much faster and larger the control API's bucket is than the plan's (decision 36). */
 export const CONTROL_RATE_FACTOR = 2;
 
+/** How many times the business plan's control rate an enterprise team has, unless a rate is set for it. */
+export const ENTERPRISE_CONTROL_FACTOR = 10;
+
+/** Part of the control rate that pages of the dashboard have for themselves once the rest is used up. */
+export const DASHBOARD_RESERVE = 0.2;
+
+/** Rows and KiB that a read may take for each token of the control bucket beyond its first. */
+export const READ_TOKEN = { rows: 100, kib: 64 } as const;
+
+/** Seconds of a plan's byte rate that may arrive at once. */
+export const BYTES_BURST_SECONDS = 64;
+
 /**
  * Teams that a rate is surely remembered for. So many others take longer to ask than a bucket of any
  * plan takes to fill, so that who is forgotten would be full again.

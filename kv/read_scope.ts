@@ -7,10 +7,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ReadScope, type ReadScopes } from "../domain/read_scope.ts";
 
-const current = new AsyncLocalStorage<ReadScope>();
+const current = new AsyncLocalStorage<ReadScope | null>();
 
 /** Runs work within a scope. */
-export const readScopes: ReadScopes = { run: (scope, work) => current.run(scope, work) };
+export const readScopes: ReadScopes = {
+  run: (scope, work) => current.run(scope, work),
+  outside: outsideScope,
+};
 
 /** Returns the scope of the work under way; null outside a request's reads. */
 export function currentScope(): ReadScope | null {
@@ -19,7 +22,8 @@ export function currentScope(): ReadScope | null {
 
 /** Runs work outside any scope: work that several requests share must not end with one of them. */
 export function outsideScope<T>(work: () => T): T {
-  return current.exit(work);
+  // Its own `exit` keeps the scope on this runtime.
+  return current.run(null, work);
 }
 
 /** Returns whether the work under way has been ended. */
@@ -34,8 +38,8 @@ export function throwIfEnded(): void {
 
 /** Counts rows that were read, and the bytes of their values. */
 export function countRead(entries: readonly { readonly value: unknown }[]): void {
-  const scope = current.getStore();
-  if (scope === undefined) return;
+  const scope = currentScope();
+  if (scope === null) return;
   let bytes = 0;
   for (const { value } of entries) if (value instanceof Uint8Array) bytes += value.length;
   scope.count(entries.length, bytes);

@@ -6,7 +6,7 @@ import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import type { Requirement } from "../domain/credentials.ts";
 import { fail } from "./answer.ts";
-import type { AppDeps, Facts, Guard, Handle, Route } from "./context.ts";
+import type { AppDeps, Facts, Guard, Handle, RequestContext, Route } from "./context.ts";
 import { getAgent, listAgents, patchAgent } from "./agents.ts";
 import { compressed, isCompressed } from "./compress.ts";
 import { listAudit } from "./audit_log.ts";
@@ -23,7 +23,7 @@ import { createKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 import { readJsonBody } from "./guards/body.ts";
 import { requireCredential, requireScope } from "./guards/credential.ts";
 import { requireHost } from "./guards/host.ts";
-import { limitRate } from "./guards/rate.ts";
+import { debitBytes, limitBytes, limitRate, metered } from "./guards/rate.ts";
 import { Room } from "./guards/room.ts";
 import { Waiting } from "./guards/waiting.ts";
 import { followLive } from "./live.ts";
@@ -108,7 +108,7 @@ export function createApp(deps: AppDeps): Hono<Facts> {
   const table = routeTable(deps, waiting, exported);
   const dashboard = createDashboard(deps, room, { waiting, exported });
   const mount = (route: Route, guards: readonly Guard[]) => {
-    const handler = isCompressed(route) ? compressed(route.handler) : route.handler;
+    const handler = handlerOf(deps, route);
     app.on(route.method, [route.path], pipeline(route, guards, handler));
   };
   for (const route of table) mount(route, guards(deps, room, route));
@@ -117,6 +117,18 @@ export function createApp(deps: AppDeps): Hono<Facts> {
     pipeline(null, [requireHost, dashboard.asPage], refuseUnknown([...table, ...dashboard.routes])),
   );
   return app;
+}
+
+/** A route's handler with what all routes of its kind have in common. */
+function handlerOf(deps: AppDeps, route: Route): Handle {
+  const { requires, handler } = route;
+  const counted = isMetered(requires) ? metered(deps, handler) : handler;
+  return isCompressed(route) ? compressed(counted) : counted;
+}
+
+/** Returns whether a route's reads are debited: agents' calls read next to nothing. */
+function isMetered(requires: Requirement | null): boolean {
+  return requires !== null && requires.scope !== "ingest";
 }
 
 /** Where figures are read. */
@@ -136,6 +148,11 @@ const WITH_BODY: ReadonlySet<Route["method"]> = new Set(["POST", "PUT", "PATCH"]
 /** What a route's requests must pass, in the order of decision 2. */
 function guards(deps: AppDeps, room: Room, { method, path, requires }: Route): Guard[] {
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
+  const api = isMetered(requires) ? "control" : "ingest";
+  const hasBody = WITH_BODY.has(method);
+  const onRead = api === "control"
+    ? undefined
+    : (c: RequestContext, bytes: number) => debitBytes(deps, c, bytes);
   return [
     requireHost,
     ...(requires === null ? [] : [
@@ -143,12 +160,13 @@ function guards(deps: AppDeps, room: Room, { method, path, requires }: Route): G
       // What is too much is to be seen while it is.
       ...(path === METRICS_PATH ? [] : [room.require]),
       requireCredential(deps, requires),
-      limitRate(deps, requires.scope === "ingest" ? "ingest" : "control"),
+      limitRate(deps, api),
+      ...(hasBody && api === "ingest" ? [limitBytes(deps)] : []),
       requireScope(requires),
     ]),
-    ...(WITH_BODY.has(method)
+    ...(hasBody
       // Asked again: of many bodies that came at once, the first take the room.
-      ? [readJsonBody(deps.bodyDeadlines, room), room.require]
+      ? [readJsonBody(deps.bodyDeadlines, room, onRead), room.require]
       : []),
   ];
 }

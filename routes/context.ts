@@ -30,6 +30,7 @@ import type { Family } from "../domain/metrics/text.ts";
 import type { ScoreStore } from "../domain/run/scores.ts";
 import type { Body, ParseContext } from "../domain/input/parse.ts";
 import type { RequestLimits } from "../domain/plan/rate_limit.ts";
+import type { TokenBucket } from "../domain/plan/token_bucket.ts";
 import { planOf } from "../domain/plan/tiers.ts";
 
 /** Facts of one request. Each is set by the guard of its name before the handler runs. */
@@ -44,6 +45,8 @@ export interface Facts {
     /** What is left of the team's rate, and what it is, as header values; absent without a limit. */
     rate: string | undefined;
     ratePolicy: string | undefined;
+    /** The bucket that the request took its token from; absent without a limit. */
+    bucket: TokenBucket;
     body: Body;
     /** Fields of a form, of pages' own requests. */
     form: URLSearchParams;

@@ -85,6 +85,8 @@ function pass(
 
 /** A handler that threw: broken machinery is told apart from our own bugs, and both are logged. */
 function failure(deps: AppDeps, c: RequestContext, error: unknown): Response {
+  // Its reads were ended because the client left: there is nobody to answer, and nothing is wrong.
+  if (error === c.req.raw.signal.reason) return fail(c, OVERLOADED);
   logFailure(deps, c.get("requestId"), error);
   if (error instanceof Overloaded) return fail(c, OVERLOADED);
   return error instanceof StorageUnavailable

@@ -5,15 +5,73 @@
  * @module
  */
 import type { Team, TeamId } from "../credentials.ts";
-import { CONTROL_RATE_FACTOR, RATE_TEAMS_MAX } from "../limits.ts";
+import {
+  BYTES_BURST_SECONDS,
+  CONTROL_RATE_FACTOR,
+  DASHBOARD_RESERVE,
+  ENTERPRISE_CONTROL_FACTOR,
+  RATE_TEAMS_MAX,
+  READ_TOKEN,
+} from "../limits.ts";
+import type { ReadScope } from "../read_scope.ts";
 import { type Tier, TIER_NAMES, TIERS } from "./tiers.ts";
 import { FailedTries } from "./failed_tries.ts";
 import { type Rate, TokenBucket } from "./token_bucket.ts";
 
-/** The rate of a plan, `null` where it has none, times a factor. */
-function rateOfTier(tier: Tier, factor: number): Rate | null {
+/** The rates that one set of buckets is filled at. */
+export interface RateRules {
+  /** By plan; `null` for no limit. */
+  readonly tiers: Readonly<Record<Tier, Rate | null>>;
+  /** Returns the rate of a team that has a request rate of its own; null for that of its plan. */
+  readonly own: (requests: Rate) => Rate | null;
+}
+
+/** Multiplies a rate. */
+function times({ sustained, burst }: Rate, factor: number): Rate {
+  return { sustained: sustained * factor, burst: burst * factor };
+}
+
+/** Rates of all plans by one rule. */
+function byTier(rateOf: (tier: Tier) => Rate | null): RateRules["tiers"] {
+  const rates = TIER_NAMES.map((tier) => [tier, rateOf(tier)] as const);
+  return Object.fromEntries(rates) as Record<Tier, Rate | null>;
+}
+
+/** The request rate of a plan; `null` where it has none. */
+function requestsOf(tier: Tier): Rate | null {
   const { requestsPerSecond: sustained, burst } = TIERS[tier];
-  return sustained === Infinity ? null : { sustained: sustained * factor, burst: burst * factor };
+  return sustained === Infinity ? null : { sustained, burst };
+}
+
+/** Requests of agents (decision 36). */
+const INGEST: RateRules = { tiers: byTier(requestsOf), own: (requests) => requests };
+
+/** Reads and management, in tokens: a request takes one, and what it reads is debited afterwards. */
+function control(factor: number): RateRules {
+  const business = requestsOf("business") ?? { sustained: 0, burst: 0 };
+  return {
+    tiers: byTier((tier) =>
+      times(requestsOf(tier) ?? times(business, ENTERPRISE_CONTROL_FACTOR), factor)
+    ),
+    own: (requests) => times(requests, factor),
+  };
+}
+
+/** What the control API has (decision 36). */
+export const CONTROL: RateRules = control(CONTROL_RATE_FACTOR);
+
+/** Bytes of bodies, inflated. */
+const BYTES: RateRules = {
+  tiers: byTier((tier) => {
+    const { bytesPerSecond: sustained } = TIERS[tier];
+    return sustained === Infinity ? null : { sustained, burst: sustained * BYTES_BURST_SECONDS };
+  }),
+  own: () => null,
+};
+
+/** Returns the tokens that reads cost beyond the request's own token. */
+export function tokensOf({ rows, bytes }: Pick<ReadScope, "rows" | "bytes">): number {
+  return rows / READ_TOKEN.rows + bytes / 1_024 / READ_TOKEN.kib;
 }
 
 /** The parts of the API that have buckets of their own. */
@@ -24,10 +82,9 @@ export type NewBucket = (team: TeamId, rate: Rate, nowMs: number) => TokenBucket
 
 /** The buckets of all teams for one part of the API. */
 export class RateLimiter {
-  readonly #factor: number;
+  readonly #rules: RateRules;
   readonly #teamsMax: number;
   readonly #newBucket: NewBucket;
-  readonly #tiers: Readonly<Record<Tier, Rate | null>>;
   // Two generations: whoever is asked for moves into the young one, and the old one goes when that
   // is full. One look-up a request, which is cheaper than an order by last use.
   #young = new Map<TeamId, TokenBucket>();
@@ -36,32 +93,29 @@ export class RateLimiter {
   /**
    * Creates buckets for teams that have not asked yet.
    *
-   * @param factor what the rates of the plans and of teams are multiplied with
+   * @param rules the rates of plans and of teams that have their own
    * @param teamsMax teams that a bucket is surely remembered for; a forgotten one is full again
    * @param newBucket buckets that are shared with other instances; by default nobody else has them
    */
   constructor(
-    factor = 1,
+    rules: RateRules = INGEST,
     teamsMax = RATE_TEAMS_MAX,
     newBucket: NewBucket = (_, rate, nowMs) => new TokenBucket(rate, nowMs),
   ) {
-    this.#factor = factor;
+    this.#rules = rules;
     this.#teamsMax = teamsMax;
     this.#newBucket = newBucket;
-    const rates = TIER_NAMES.map((tier) => [tier, rateOfTier(tier, factor)]);
-    this.#tiers = Object.fromEntries(rates);
   }
 
   /** The bucket that a team's request takes its token from; `null` for a team without a limit. */
   bucketOf(team: Team, nowMs: number): TokenBucket | null {
-    const { rate } = team;
-    const plan = this.#tiers[team.tier];
-    if (rate === undefined && plan === null) return null;
-    const sustained = rate === undefined ? plan?.sustained ?? 0 : rate.sustained * this.#factor;
-    const burst = rate === undefined ? plan?.burst ?? 0 : rate.burst * this.#factor;
-    const bucket = this.#young.get(team.id) ?? this.#admit(team.id, { sustained, burst }, nowMs);
+    const { tiers, own } = this.#rules;
+    const rate = (team.rate === undefined ? null : own(team.rate)) ?? tiers[team.tier];
+    if (rate === null) return null;
+    const { sustained, burst } = rate;
+    const bucket = this.#young.get(team.id) ?? this.#admit(team.id, rate, nowMs);
     if (bucket.rate.sustained !== sustained || bucket.rate.burst !== burst) {
-      bucket.changeRate({ sustained, burst });
+      bucket.changeRate(rate);
     }
     return bucket;
   }
@@ -86,6 +140,10 @@ export interface RequestLimits {
   readonly ingest: RateLimiter;
   /** Reads and management: a bucket of their own, so that neither starves the other. */
   readonly control: RateLimiter;
+  /** Reads and management by pages, once {@link control} has nothing left for them. */
+  readonly dashboard: RateLimiter;
+  /** Bytes of bodies that agents send; a token is a byte. */
+  readonly bytes: RateLimiter;
   /** Credentials that did not work. */
   readonly failures: FailedTries;
 }
@@ -101,8 +159,10 @@ export function createRequestLimits(
 ): RequestLimits {
   return {
     now,
-    ingest: new RateLimiter(1, RATE_TEAMS_MAX, newBucketFor("ingest")),
-    control: new RateLimiter(CONTROL_RATE_FACTOR, RATE_TEAMS_MAX, newBucketFor("control")),
+    ingest: new RateLimiter(INGEST, RATE_TEAMS_MAX, newBucketFor("ingest")),
+    control: new RateLimiter(CONTROL, RATE_TEAMS_MAX, newBucketFor("control")),
+    dashboard: new RateLimiter(control(CONTROL_RATE_FACTOR * DASHBOARD_RESERVE)),
+    bytes: new RateLimiter(BYTES),
     failures: new FailedTries(),
   };
 }

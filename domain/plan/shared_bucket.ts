@@ -15,6 +15,8 @@
  *   moves by `10 + d` at most. A clock that is ahead brings its lead once, when it first asks, less
  *   {@link CLOCKS_APART_MS}, and no more than a full bucket.
  * - A bucket that an instance forgot, among many teams or by a restart, begins with a new slice.
+ * - What requests cost beyond their token is debited afterwards, so it may pass the slice; nothing more is
+ *   given out until the row has sold it.
  * - While the store takes longer than {@link LATE_MS} or fails, each instance goes by its own bucket:
  *   a store in trouble must not turn away a team that keeps to its rate.
  *
@@ -119,9 +121,18 @@ export class SharedBucket extends TokenBucket {
     this.#heldUp = behind && !this.#isAlone(nowMs);
     const taken = this.#heldUp ? this.refuse(nowMs) : super.take(nowMs);
     // What is given out alone beyond the slice is never bought back: that would refuse later calls.
-    if (taken) this.#owedUnits = Math.min(this.#owedUnits + UNITS_PER_TOKEN, this.#sliceUnits);
+    // A debt beyond the slice stays: the row has yet to sell it.
+    const given = Math.min(this.#owedUnits + UNITS_PER_TOKEN, this.#sliceUnits);
+    if (taken) this.#owedUnits = Math.max(this.#owedUnits, given);
     this.#leaseWhenDue(nowMs);
     return taken;
+  }
+
+  /** Takes what a request cost beyond its token; the row is debited with the next lease. */
+  override debit(tokens: number, nowMs: number): void {
+    super.debit(tokens, nowMs);
+    this.#owedUnits += Math.round(tokens * UNITS_PER_TOKEN);
+    this.#leaseWhenDue(nowMs);
   }
 
   /** Whole tokens left as far as this instance knows; 0 when its slice was used up. */

@@ -10,6 +10,8 @@ export interface TierLimits {
   readonly requestsPerSecond: number;
   /** Requests it may send at once after a rest. */
   readonly burst: number;
+  /** Bytes of request bodies a second, inflated, that a team may send for ever. */
+  readonly bytesPerSecond: number;
   /** Events of a month the price includes; beyond them nothing is refused (decision 41). */
   readonly eventsPerMonth: number;
   /** Metadata keys kept of a request (decision 38). */
@@ -27,6 +29,7 @@ export const TIERS = {
   free: {
     requestsPerSecond: 100,
     burst: 200,
+    bytesPerSecond: 1_000_000,
     eventsPerMonth: 100_000,
     metadataKeysMax: 0,
     agentsMax: 10,
@@ -36,6 +39,7 @@ export const TIERS = {
   starter: {
     requestsPerSecond: 100,
     burst: 200,
+    bytesPerSecond: 1_000_000,
     eventsPerMonth: 2_000_000,
     metadataKeysMax: 0,
     agentsMax: 25,
@@ -45,6 +49,7 @@ export const TIERS = {
   team: {
     requestsPerSecond: 500,
     burst: 1_000,
+    bytesPerSecond: 5_000_000,
     eventsPerMonth: 10_000_000,
     metadataKeysMax: 3,
     agentsMax: 50,
@@ -54,6 +59,7 @@ export const TIERS = {
   business: {
     requestsPerSecond: 2_000,
     burst: 5_000,
+    bytesPerSecond: 20_000_000,
     eventsPerMonth: 25_000_000,
     metadataKeysMax: 10,
     agentsMax: 100,
@@ -63,6 +69,7 @@ export const TIERS = {
   enterprise: {
     requestsPerSecond: Infinity,
     burst: Infinity,
+    bytesPerSecond: Infinity,
     eventsPerMonth: Infinity,
     metadataKeysMax: Infinity,
     agentsMax: Infinity,

@@ -57,6 +57,18 @@ export class TokenBucket {
     return true;
   }
 
+  /** Takes what a request turned out to cost beyond its token; the level may fall below 0. */
+  debit(tokens: number, nowMs: number): void {
+    this.#refill(nowMs);
+    this.#units -= Math.round(tokens * UNITS_PER_TOKEN);
+  }
+
+  /** Milliseconds until the level is 0 or above; 0 when it is. */
+  debtMs(nowMs: number): number {
+    this.#refill(nowMs);
+    return this.#units >= 0 ? 0 : Math.ceil(-this.#units / this.#rate.sustained / 1_000);
+  }
+
   /** Counts a request that is refused whatever is in the bucket. */
   refuse(nowMs: number): false {
     this.#refill(nowMs);

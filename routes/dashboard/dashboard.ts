@@ -5,7 +5,7 @@ import { createExports } from "../exports.ts";
 import { readForm } from "../guards/body.ts";
 import { requireScope } from "../guards/credential.ts";
 import { requireHost } from "../guards/host.ts";
-import { limitRate } from "../guards/rate.ts";
+import { limitRate, metered } from "../guards/rate.ts";
 import type { Room } from "../guards/room.ts";
 import { requireSameOrigin } from "../guards/same_origin.ts";
 import { requireSession } from "../guards/session.ts";
@@ -48,13 +48,16 @@ export function createDashboard(
       ...(changes ? [requireSameOrigin] : []),
       ...(requires === null ? [] : [
         withSession,
-        limitRate(deps, "control"),
+        limitRate(deps, "control", { reserve: true }),
         requireScope(requires),
       ]),
       ...(changes ? [readForm(deps.bodyDeadlines, room), room.require] : []),
     ];
   }
-  return { routes: pageTable(deps, shared), guards, asPage };
+  const routes = pageTable(deps, shared).map((route) =>
+    route.requires === null ? route : { ...route, handler: metered(deps, route.handler) }
+  );
+  return { routes, guards, asPage };
 }
 
 /**

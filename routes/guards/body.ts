@@ -13,9 +13,17 @@ import { OVERLOADED, type Room } from "./room.ts";
 const inflate = promisify(gunzip);
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Reads the body as a JSON object, whatever its Content-Type says. */
-export function readJsonBody(deadlines: Deadlines, room: Room): Guard {
-  return readBody(deadlines, room, (c, text) => {
+/**
+ * Reads the body as a JSON object, whatever its Content-Type says.
+ *
+ * @param onRead is given the inflated size of each body that was read, also of one that is refused then
+ */
+export function readJsonBody(
+  deadlines: Deadlines,
+  room: Room,
+  onRead: (c: RequestContext, bytes: number) => void = () => {},
+): Guard {
+  return readBody(deadlines, room, onRead, (c, text) => {
     const parsed = parseBody(text);
     if (!parsed.ok) return fail(c, parsed.problem);
     c.set("body", parsed.value);
@@ -25,7 +33,7 @@ export function readJsonBody(deadlines: Deadlines, room: Room): Guard {
 
 /** Reads the body as the fields of a form; what is no form has none of the fields asked for. */
 export function readForm(deadlines: Deadlines, room: Room): Guard {
-  return readBody(deadlines, room, (c, text) => {
+  return readBody(deadlines, room, () => {}, (c, text) => {
     c.set("form", new URLSearchParams(text));
     return null;
   });
@@ -34,6 +42,7 @@ export function readForm(deadlines: Deadlines, room: Room): Guard {
 function readBody(
   deadlines: Deadlines,
   room: Room,
+  onRead: (c: RequestContext, bytes: number) => void,
   take: (c: RequestContext, text: string) => Response | null,
 ): Guard {
   const late = () =>
@@ -45,7 +54,7 @@ function readBody(
     if (!room.takeBytes(team, bytes)) return fail(c, OVERLOADED);
     let text: Parsed<string>;
     try {
-      text = await deadlines.within(readText(c.req.raw), late);
+      text = await deadlines.within(readText(c.req.raw, (read) => onRead(c, read)), late);
     } finally {
       room.giveBytes(team, bytes);
     }
@@ -62,7 +71,10 @@ function bytesAnnounced({ headers }: Request): number {
   return Math.min(announced, BODY_BYTES_MAX);
 }
 
-async function readText(request: Request): Promise<Parsed<string>> {
+async function readText(
+  request: Request,
+  onRead: (bytes: number) => void,
+): Promise<Parsed<string>> {
   const { headers } = request;
   const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
   if (encoding !== "identity" && encoding !== "gzip") {
@@ -84,7 +96,9 @@ async function readText(request: Request): Promise<Parsed<string>> {
     return refuse("invalid_json", "The body ended early: send it again");
   }
   if (sent.ok && encoding === "gzip") sent = await inflated(sent.value);
-  return sent.ok ? decoded(sent.value) : sent;
+  if (!sent.ok) return sent;
+  onRead(sent.value.length);
+  return decoded(sent.value);
 }
 
 function decoded(bytes: Uint8Array): Parsed<string> {

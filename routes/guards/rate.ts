@@ -1,12 +1,24 @@
-/** How fast a team may ask, and what every answer tells about it (decisions 36 and 37). */
+/**
+ * How fast a team may ask and send, what its reads cost, and the headers about it (decisions 36 and 37).
+ */
 import type { Problem } from "../../domain/errors.ts";
-import type { Api } from "../../domain/plan/rate_limit.ts";
+import { type Api, tokensOf } from "../../domain/plan/rate_limit.ts";
 import type { Rate, TokenBucket } from "../../domain/plan/token_bucket.ts";
+import { ReadScope } from "../../domain/read_scope.ts";
 import { fail } from "../answer.ts";
-import type { AppDeps, Guard, RequestContext } from "../context.ts";
+import type { AppDeps, Guard, Handle, RequestContext } from "../context.ts";
 
-/** Lets a request through when its team's bucket has a token; without a limit nothing is told. */
-export function limitRate({ limits }: Pick<AppDeps, "limits">, api: Api): Guard {
+/**
+ * Lets a request through when its team's bucket has a token; without a limit no headers are set.
+ *
+ * @param reserve also lets a request through that its team's bucket has no token for, from a small bucket
+ * that only pages draw from
+ */
+export function limitRate(
+  { limits }: Pick<AppDeps, "limits">,
+  api: Api,
+  { reserve = false }: { readonly reserve?: boolean } = {},
+): Guard {
   const limiter = limits[api];
   // A policy is written once for each rate: it is the same text on millions of answers.
   const policies = new WeakMap<Rate, string>();
@@ -19,13 +31,64 @@ export function limitRate({ limits }: Pick<AppDeps, "limits">, api: Api): Guard 
 
   return (c) => {
     const nowMs = limits.now();
-    const bucket = limiter.bucketOf(c.get("principal").team, nowMs);
+    const { team } = c.get("principal");
+    let bucket = limiter.bucketOf(team, nowMs);
     if (bucket === null) return null;
-    const taken = bucket.take(nowMs);
+    let taken = bucket.take(nowMs);
+    if (!taken && reserve) {
+      bucket = limits.dashboard.bucketOf(team, nowMs) ?? bucket;
+      taken = bucket.take(nowMs);
+    }
+    c.set("bucket", bucket);
     c.set("ratePolicy", policyOf(bucket.rate));
     c.set("rate", `"${api}";r=${bucket.remaining};t=${bucket.moreAfterSeconds}`);
     return taken ? null : refuseRate(c, bucket);
   };
+}
+
+/**
+ * Runs a handler whose reads are counted, end with the client, and are debited from the bucket that the
+ * request took its token from.
+ */
+export function metered({ reading, limits }: AppDeps, handle: Handle): Handle {
+  return async (c) => {
+    const { method, raw } = c.req;
+    // A change under way is finished also for a client that is gone.
+    const scope = new ReadScope(method === "GET" || method === "HEAD" ? raw.signal : NEVER);
+    try {
+      return await reading.run(scope, () => handle(c));
+    } finally {
+      const bucket: TokenBucket | undefined = c.get("bucket");
+      bucket?.debit(tokensOf(scope), limits.now());
+    }
+  };
+}
+
+const NEVER: AbortSignal = new AbortController().signal;
+
+/** Refuses a request of a team that sent more bytes than its plan takes and has not waited since. */
+export function limitBytes({ limits }: Pick<AppDeps, "limits">): Guard {
+  return (c) => {
+    const nowMs = limits.now();
+    const bucket = limits.bytes.bucketOf(c.get("principal").team, nowMs);
+    const debtMs = bucket?.debtMs(nowMs) ?? 0;
+    if (bucket === null || debtMs === 0) return null;
+    const wait = Math.ceil(debtMs / 1_000);
+    const { sustained, burst } = bucket.rate;
+    const message = `The team's limit is ${sustained} bytes/s of request bodies with bursts of ` +
+      `${burst}: retry after ${wait} s`;
+    return fail(c, { code: "rate_limit", message }, retryAfter(wait));
+  };
+}
+
+/** Debits the bytes of a body that was read, inflated. */
+export function debitBytes(
+  { limits }: Pick<AppDeps, "limits">,
+  c: RequestContext,
+  bytes: number,
+): void {
+  const nowMs = limits.now();
+  limits.bytes.bucketOf(c.get("principal").team, nowMs)?.debit(bytes, nowMs);
 }
 
 /** The policy as a structured field: a full bucket, and the seconds that fill an empty one. */

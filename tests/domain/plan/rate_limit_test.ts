@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team, TeamId } from "../../../domain/credentials.ts";
-import { RateLimiter } from "../../../domain/plan/rate_limit.ts";
+import { CONTROL, RateLimiter } from "../../../domain/plan/rate_limit.ts";
 import { MEAN_SECONDS, type Rate, TokenBucket } from "../../../domain/plan/token_bucket.ts";
 import { type Tier, TIERS } from "../../../domain/plan/tiers.ts";
 
@@ -174,7 +174,10 @@ Deno.test("decision 36: a team's own rate goes before its plan's, also where the
   assertEquals(limiter.bucketOf(team("e", "enterprise"), 0), null);
   assertEquals(drain(limiter, team("e", "enterprise", { sustained: 5, burst: 7 })), 7);
   assertEquals(drain(limiter, team("f", "free", { sustained: 300, burst: 600 })), 600);
-  assertEquals(drain(new RateLimiter(2), team("f", "free", { sustained: 300, burst: 600 })), 1_200);
+  assertEquals(
+    drain(new RateLimiter(CONTROL), team("f", "free", { sustained: 300, burst: 600 })),
+    1_200,
+  );
 });
 
 Deno.test("decision 36: a changed plan fills at its rate from then on and gives no tokens away", () => {
@@ -192,7 +195,7 @@ Deno.test("decision 36: one team's flood takes nothing from another", () => {
 });
 
 Deno.test("as many teams are remembered as promised, and whoever asks now is never forgotten", () => {
-  const limiter = new RateLimiter(1, 10);
+  const limiter = new RateLimiter(undefined, 10);
   const busy = team("busy", "free");
   assertEquals(drain(limiter, busy), 200);
   for (let n = 0; n < 100; n++) {

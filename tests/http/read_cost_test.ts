@@ -1,0 +1,100 @@
+/** Costs of reads, the reserve of the dashboard, and the rate of bytes, over sockets. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
+import type { Tier } from "../../domain/plan/tiers.ts";
+import { aHeartbeat } from "../support/builders.ts";
+import { type Answer, Harness } from "../support/harness.ts";
+
+/** A service whose buckets stand still unless the test moves their clock. */
+async function open(tier: Tier = "free") {
+  const clock = { ms: 0 };
+  const limits = createRequestLimits(() => clock.ms);
+  const h = await Harness.open({ tier, deps: { limits } });
+  const left = (api: "control" | "bytes") => {
+    const bucket = limits[api].bucketOf(h.team, clock.ms);
+    if (bucket === null) throw new Error(`${tier} has no bucket for ${api}`);
+    return bucket;
+  };
+  return { h, clock, limits, left, [Symbol.asyncDispose]: () => h[Symbol.asyncDispose]() };
+}
+
+const refusal = ({ status, json, headers }: Answer) =>
+  [status, json.error, headers.get("retry-after")] as const;
+
+Deno.test("cost of a read: 1 token, and 1 for each 100 rows", async () => {
+  await using t = await open("business");
+  for (let n = 1; n <= 300; n++) await t.h.post("/v1/heartbeats", aHeartbeat(n));
+  await t.h.worker.idle();
+  const before = t.left("control").remaining;
+  assertEquals((await t.h.get("/v1/runs?limit=300")).json.runs.length, 300);
+  const cost = before - t.left("control").remaining;
+  // 300 rows of the index and as many summaries are 6 tokens at least.
+  assert(cost >= 7 && cost < 20, `${cost} tokens`);
+});
+
+Deno.test("cost of a read: a team in debt waits, and pages have a reserve of their own", async () => {
+  await using t = await open();
+  t.left("control").debit(400 + 200, 0);
+  const refused = await t.h.get("/v1/usage");
+  assertEquals(refusal(refused), [429, "rate_limit", "2"]);
+  // The page takes its token from the reserve: a fifth of 400.
+  const cookie = await signIn(t.h);
+  const page = () => t.h.get("/dashboard/usage", { key: null, headers: { cookie } });
+  assertEquals((await page()).status, 200);
+  t.limits.dashboard.bucketOf(t.h.team, 0)?.debit(80, 0);
+  assertEquals((await page()).status, 429);
+  t.clock.ms = 1_500;
+  assertEquals((await t.h.get("/v1/usage")).status, 200);
+});
+
+Deno.test("cost of a read: reads end with their client, and are debited all the same", async () => {
+  await using t = await open();
+  const gone = new AbortController();
+  const asked = fetch(`${t.h.url}/v1/runs?limit=1000`, {
+    headers: { Authorization: `Bearer ${t.h.key}` },
+    signal: gone.signal,
+  });
+  gone.abort();
+  await asked.then((answer) => answer.body?.cancel(), () => {});
+  const next = await t.h.get("/v1/usage");
+  assertEquals(next.status, 200);
+  assert(!t.h.log.some((line) => line.includes("failure")), t.h.log.join("\n"));
+});
+
+Deno.test("rate of bytes: a body is debited after inflating, and the next call waits", async () => {
+  await using t = await open();
+  t.left("bytes").debit(64_000_000, 0);
+  const large = { ...aHeartbeat(1), output: { text: "x".repeat(400_000) } };
+  const body = await gzip(JSON.stringify(large));
+  const headers = { "Content-Encoding": "gzip" };
+  assertEquals((await t.h.post("/v1/heartbeats", body, { headers })).status, 202);
+  const refused = await t.h.post("/v1/heartbeats", aHeartbeat(2));
+  assertEquals(refusal(refused), [429, "rate_limit", "1"]);
+  assertMatch(refused.json.message, /1000000 bytes\/s.*bursts of 64000000.*retry after 1 s/);
+  t.clock.ms = 500;
+  assertEquals((await t.h.post("/v1/heartbeats", aHeartbeat(2))).status, 202);
+});
+
+Deno.test("rate of bytes: refused bodies count, enterprise has no such limit", async () => {
+  await using t = await open();
+  assertEquals((await t.h.post("/v1/heartbeats", `{"agent":"${"x".repeat(1_000)}`)).status, 400);
+  assertEquals(t.left("bytes").remaining, 64_000_000 - 1_010);
+  await using free = await open("enterprise");
+  assertEquals(free.limits.bytes.bucketOf(free.h.team, 0), null);
+});
+
+async function gzip(text: string): Promise<Uint8Array> {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** Signs in with the first team's key and returns the session's cookie. */
+async function signIn(h: Harness): Promise<string> {
+  const answer = await h.request("POST", "/dashboard/sign-in", {
+    key: null,
+    redirect: "manual",
+    headers: { "Sec-Fetch-Site": "same-origin" },
+    body: `key=${h.key}`,
+  });
+  return answer.headers.get("set-cookie")?.split(";")[0] ?? "";
+}
