@@ -1,8 +1,14 @@
 /** Instances that share a bucket against what the team was promised, on clocks that the test moves. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { ALONE_MS, LATE_MS, sliceOf } from "../../../domain/plan/shared_bucket.ts";
-import type { Rate } from "../../../domain/plan/token_bucket.ts";
+import {
+  ALONE_MS,
+  type BucketRow,
+  LATE_MS,
+  SharedBucket,
+  sliceOf,
+} from "../../../domain/plan/shared_bucket.ts";
+import { type Rate, TokenBucket } from "../../../domain/plan/token_bucket.ts";
 import { newWorld, SharedInstance, type World } from "../../support/shared_rate.ts";
 
 const FREE: Rate = { sustained: 100, burst: 200 };
@@ -259,4 +265,29 @@ Deno.test("shared: a changed plan goes for the slice too", () => {
   assertEquals(instance.ask(), 0);
   instance.finish();
   assertEquals(instance.ask(30), 20);
+});
+
+Deno.test("a debit beyond the slice is bought back from the row before anything is given out", () => {
+  let row: BucketRow | null = null;
+  const bucket = new SharedBucket(FREE, 0, 0, () => {});
+  const lease = (nowMs: number) => {
+    assert(bucket.begin(nowMs));
+    const taken = bucket.lease(row, nowMs);
+    row = taken.row;
+    bucket.settle(taken, nowMs);
+    return taken.whole;
+  };
+  bucket.debit(500, 0);
+  assertEquals([bucket.take(0), lease(0)], [false, false]);
+  // The row was full: 200 of 500 are bought, the rest comes back in 3 s.
+  assertEquals([bucket.take(1_500), lease(1_500)], [false, false]);
+  assertEquals(lease(3_100), true);
+  assertEquals(bucket.take(3_100), true);
+});
+
+Deno.test("a bucket in debt has nothing until the refill has paid it", () => {
+  const bucket = new TokenBucket(FREE, 0);
+  bucket.debit(250.5, 0);
+  assertEquals([bucket.remaining, bucket.debtMs(0), bucket.take(0)], [0, 505, false]);
+  assertEquals([bucket.debtMs(505), bucket.take(505), bucket.take(515)], [0, false, true]);
 });
