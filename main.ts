@@ -25,7 +25,7 @@ const environment: Environment = {
 };
 
 const memory = new Memory(config.memoryMb);
-const store = await openStore(config.kv, undefined, config.queue, memory).catch(refuseStore);
+const store = await openStore(config.kv, undefined, memory).catch(refuseStore);
 // Who has its ledger alone keeps its buckets in memory.
 const slices = isShared(config.kv) ? new RateSlices(store) : null;
 const log = createLineLog(Deno.stdout);
@@ -37,6 +37,7 @@ const service = createService({
   store,
   environment,
   region: config.region,
+  dev: config.dev,
   refusedSecret: config.refusedKey,
   operatorKey: config.operatorKey,
   signInLink,

@@ -61,7 +61,7 @@ const kind = name as SideKind;
 const whole = kind === "ours" || kind === "sweeping";
 const onDisk = whole || kind === "workless" || kind === "alone";
 const limits = kind === "alone" ? ALONE : undefined;
-const store = await openStore(onDisk ? file : ":memory:", limits, whole);
+const store = await openStore(onDisk ? file : ":memory:", limits);
 const environment = {
   now: () => Date.now(),
   random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),

@@ -22,28 +22,40 @@ export interface FileBytes {
   readonly log: number;
 }
 
+/** Returns the log of commits of a ledger's file. */
+export function logOf(path: string): string {
+  return `${path}-wal`;
+}
+
+/** Returns the file whose lock is that of a ledger. */
+export function lockOf(path: string): string {
+  return `${path}.lock`;
+}
+
+/** Returns the file that a ledger is restored into, before it gets the ledger's name. */
+export function restoringOf(path: string): string {
+  return `${path}.restoring`;
+}
+
 /** Looks how large a ledger's files are; null when they are not there. */
-export function fileBytesOf(location: string): FileBytes | null {
+export function fileBytesOf(path: string): FileBytes | null {
   try {
-    const { size } = Deno.statSync(location);
-    return { file: size, log: Deno.statSync(logOf(location)).size };
+    const { size } = Deno.statSync(path);
+    return { file: size, log: Deno.statSync(logOf(path)).size };
   } catch {
     return null;
   }
 }
 
-/** The log of commits: it stands beside the file itself, also where the location is a link to it. */
-function logOf(location: string): string {
-  return `${Deno.realPathSync(location)}-wal`;
-}
-
 /**
  * Notes the files of a ledger that was just opened.
  *
+ * @param location its name, which may be a link
+ * @param path the file itself, beside which its log and its lock are
  * @returns whether the same files are still there
  */
-export function watchFiles(location: string): () => boolean {
-  const paths = [location, logOf(location)];
+export function watchFiles(location: string, path: string): () => boolean {
+  const paths = [location, logOf(path), lockOf(path)];
   const opened = paths.map((path): Found => ({ path, ...identityOf(path) }));
   return () => opened.every(isInPlace);
 }

@@ -114,7 +114,11 @@ export function createApp(deps: AppDeps): Hono<Facts> {
   for (const route of table) mount(route, guards(deps, room, route));
   for (const route of dashboard.routes) mount(route, dashboard.guards(route));
   app.notFound(
-    pipeline(null, [requireHost, dashboard.asPage], refuseUnknown([...table, ...dashboard.routes])),
+    pipeline(
+      null,
+      [requireHost(deps), dashboard.asPage],
+      refuseUnknown([...table, ...dashboard.routes]),
+    ),
   );
   return app;
 }
@@ -137,7 +141,7 @@ const WITH_BODY: ReadonlySet<Route["method"]> = new Set(["POST", "PUT", "PATCH"]
 function guards(deps: AppDeps, room: Room, { method, path, requires }: Route): Guard[] {
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   return [
-    requireHost,
+    requireHost(deps),
     ...(requires === null ? [] : [
       whileServing,
       // What is too much is to be seen while it is.
