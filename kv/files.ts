@@ -1,5 +1,5 @@
 /**
- * Whether a ledger's files are still where they were opened.
+ * The names of a ledger's files, and whether these are still where they were opened.
  *
  * A file that is deleted, moved away or replaced can still be written by whoever has it open: every
  * commit succeeds, and is gone with the process. The names tell, and looking takes microseconds.
@@ -35,6 +35,25 @@ export function lockOf(path: string): string {
 /** Returns the file that a ledger is restored into, before it gets the ledger's name. */
 export function restoringOf(path: string): string {
   return `${path}.restoring`;
+}
+
+/** Modes of what is created: a ledger holds what its owner alone may read. */
+export const MODE = { file: 0o600, folder: 0o700 } as const;
+
+/** Creates an empty file, unless there is one. */
+export async function createPrivate(path: string): Promise<void> {
+  (await Deno.open(path, { write: true, createNew: true, mode: MODE.file })).close();
+}
+
+/** Tells whether there is something under a name, be it a link that leads nowhere. */
+export async function isThere(path: string): Promise<boolean> {
+  try {
+    await Deno.lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
 }
 
 /** Looks how large a ledger's files are; null when they are not there. */

@@ -9,7 +9,16 @@ import { Deadlines } from "../domain/deadlines.ts";
 import { STORAGE_DEADLINE_MS } from "../domain/limits.ts";
 import { Memory } from "../domain/memory.ts";
 import { TIMERS } from "./deadline.ts";
-import { fileBytesOf, lockOf, logOf, restoringOf, watchFiles } from "./files.ts";
+import {
+  createPrivate,
+  fileBytesOf,
+  isThere,
+  lockOf,
+  logOf,
+  MODE,
+  restoringOf,
+  watchFiles,
+} from "./files.ts";
 import { keys, LEDGER_FORMAT } from "./keys.ts";
 import { Doorbell } from "./writer/doorbell.ts";
 import { BACK_ENDS, type BackEnd } from "./kv_limits.ts";
@@ -196,9 +205,6 @@ export interface LockedLedger {
   readonly lock: Deno.FsFile;
 }
 
-/** Modes of what is created: a ledger holds what its owner alone may read. */
-const MODE = { file: 0o600, folder: 0o700 } as const;
-
 /**
  * Takes the exclusive lock beside the file. A second process writing to one file makes commits
  * fail at random; the lock ends with its process, however that ends.
@@ -247,17 +253,6 @@ async function realPathOf(location: string): Promise<string> {
   return join(await Deno.realPath(folder), basename(location));
 }
 
-/** Tells whether there is something under a name, be it a link that leads nowhere. */
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
-}
-
 /**
  * Looks for damage and missing rights before anything is promised: a damaged page in the middle of
  * a file opens without complaint and fails later. Creates the file where there is none.
@@ -296,7 +291,7 @@ async function statOrNull(path: string): Promise<Deno.FileInfo | null> {
 /** A new ledger beside what is left of another would be damaged by it, and hide that one is missing. */
 async function refuseLeftovers(location: string, path: string): Promise<void> {
   for (const left of [logOf(path), restoringOf(path)]) {
-    if (!await isThere(left)) continue;
+    if (((await statOrNull(left))?.size ?? 0) === 0) continue;
     throw new StoreRefused(
       `${location} is not there, and ${left} is: put the ledger back, or restore a backup ` +
         "with deno task restore",
@@ -307,7 +302,7 @@ async function refuseLeftovers(location: string, path: string): Promise<void> {
 /** Creates the file, from which the database takes the mode of its log, too. */
 async function createFile(location: string, path: string): Promise<void> {
   try {
-    (await Deno.open(path, { write: true, createNew: true, mode: MODE.file })).close();
+    await createPrivate(path);
   } catch (error) {
     throw refusal(location, error);
   }
