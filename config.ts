@@ -6,6 +6,7 @@
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { developmentKey, isOperatorKey, isTeamKey } from "./domain/credentials.ts";
+import { isLoopback } from "./domain/loopback.ts";
 import { type Region, REGIONS } from "./domain/run/ids.ts";
 import { type Tier, TIER_NAMES } from "./domain/plan/tiers.ts";
 import { MEMORY_MB } from "./domain/memory.ts";
@@ -28,13 +29,11 @@ export interface Config {
   readonly ownerEmail: string | null;
   /** URL of the mail server, with its password; null for none. */
   readonly smtpUrl: string | null;
-  /** Whether the worker is also woken by messages of the store's queue. */
-  readonly queue: boolean;
   /** Resident size the process aims for, in megabytes. */
   readonly memoryMb: number;
   /** Whether this is `deno task dev`. */
   readonly dev: boolean;
-  /** A key that must not work here: the well-known one, where others could reach it. */
+  /** A key that must not work here: the well-known one, except in `dev` on a loopback address. */
   readonly refusedKey: string | null;
 }
 
@@ -53,8 +52,6 @@ const EMAIL = "an e-mail address";
 /** Never the value itself: it may hold a password. */
 const SMTP = "smtp://[user:password@]host[:port] or smtps://…, special characters as %XX";
 
-const ON_OFF = ["on", "off"] as const;
-
 const MEMORY = `an integer from ${MEMORY_MB.min} to ${MEMORY_MB.max}`;
 
 const settings = z.object({
@@ -67,7 +64,6 @@ const settings = z.object({
     .default("./data/runledger.kv"),
   RUNLEDGER_KEY: z.string().regex(/^apk_[a-z]{2}_[0-9a-f]{32}$/, KEY).optional(),
   RUNLEDGER_OPERATOR_KEY: z.string().regex(/^opk_[a-z]{2}_[0-9a-f]{32}$/, OPERATOR_KEY).optional(),
-  RUNLEDGER_QUEUE: z.enum(ON_OFF, `one of ${ON_OFF.join(", ")}`).default("on"),
   RUNLEDGER_OWNER_EMAIL: z.email(EMAIL).optional(),
   RUNLEDGER_SMTP_URL: z.string().refine((text) => parseMailServer(text) !== null, SMTP).optional(),
   RUNLEDGER_MEMORY_MB: z.string().regex(/^\d{1,5}$/, MEMORY).transform(Number)
@@ -136,10 +132,10 @@ function toConfig(values: z.infer<typeof settings>, dev: boolean): Config {
     tier: values.RUNLEDGER_TIER ?? null,
     ownerEmail: values.RUNLEDGER_OWNER_EMAIL ?? null,
     smtpUrl: values.RUNLEDGER_SMTP_URL ?? null,
-    queue: values.RUNLEDGER_QUEUE === "on",
     memoryMb: values.RUNLEDGER_MEMORY_MB,
     dev,
-    refusedKey: isLoopback(values.HOST) ? null : shared,
+    // Behind a proxy, everybody reaches a service that listens on the loopback address.
+    refusedKey: dev && isLoopback(values.HOST) ? null : shared,
   };
 }
 
@@ -150,12 +146,12 @@ function keyProblems(config: Config): string[] {
   return [...teamKeyProblems(config), ...wrong];
 }
 
-function teamKeyProblems({ key, region, refusedKey, host }: Config): string[] {
+function teamKeyProblems({ key, region, refusedKey, host, dev }: Config): string[] {
   if (key === null) return [];
   if (!isTeamKey(key, region)) return [`RUNLEDGER_KEY must belong to region ${region}`];
   return key !== refusedKey ? [] : [
-    `RUNLEDGER_KEY is the development key, which everybody knows, and HOST ${host} can be ` +
-    "reached by others: set your own key or HOST=127.0.0.1",
+    "RUNLEDGER_KEY is the development key, which everybody knows: set a key of your own. It works " +
+    `only with --dev and HOST=127.0.0.1, and ${dev ? `HOST is ${host}` : "--dev is not given"}`,
   ];
 }
 
@@ -166,9 +162,4 @@ function parseFlags(args: readonly string[]): { dev: boolean; problems: string[]
   } catch (error) {
     return { dev: false, problems: [error instanceof Error ? error.message : String(error)] };
   }
-}
-
-/** Whether an address is reached from this machine only. */
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -9,6 +9,7 @@
 import { Readable } from "node:stream";
 import MailComposer from "nodemailer/lib/mail-composer";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
+import { isLoopback } from "./domain/loopback.ts";
 import { NOTICE_SEND_MS_MAX, type SendOutcome } from "./domain/plan/notice.ts";
 import type { Mail, Mailer } from "./domain/ports.ts";
 
@@ -25,7 +26,7 @@ const CLIENT_NAME = "[127.0.0.1]";
 interface MailServer {
   readonly host: string;
   readonly port: number;
-  /** Whether TLS comes first; otherwise it is begun when the server offers it. */
+  /** Whether TLS comes first; otherwise it begins when the server offers it. */
   readonly secure: boolean;
   readonly login: { readonly user: string; readonly pass: string } | null;
 }
@@ -100,11 +101,13 @@ async function* once(text: Uint8Array, before: () => Promise<void>): AsyncGenera
   yield text;
 }
 
-function connect({ host, port, secure }: MailServer): SMTPConnection {
+function connect({ host, port, secure, login }: MailServer): SMTPConnection {
   const connection = new SMTPConnection({
     host,
     port,
     secure,
+    // Whoever strips the offer of TLS from the server's greeting would otherwise get the password.
+    requireTLS: login !== null && !isLoopback(host),
     name: CLIENT_NAME,
     connectionTimeout: SILENCE_MS_MAX,
     greetingTimeout: SILENCE_MS_MAX,

@@ -8,27 +8,29 @@ import { TIMERS } from "./kv/deadline.ts";
 import { isShared, openStore, StoreRefused } from "./kv/open.ts";
 import { ensureFirstTeam } from "./kv/teams/credentials.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
-import { createLineLog } from "./log.ts";
+import { LAST_WORDS_MS_MAX, LineLog } from "./log.ts";
 import { createMailer } from "./mail.ts";
 import { ProcessFigures } from "./process_figures.ts";
 import { type RunningServer, serve } from "./routes/serve.ts";
 import { createService } from "./service.ts";
 import { stopOnSignals } from "./shutdown.ts";
-import { announce, EXIT, fatal, reportUnhandled } from "./terminal.ts";
+import { announce, EXIT, fatal, flushTerminal, reportUnhandled } from "./terminal.ts";
 
 const parsed = parseConfig(Deno.env.toObject(), Deno.args);
-if (!parsed.ok) fatal(EXIT.settings, ["Cannot start with these settings:", ...parsed.problems]);
-const { config } = parsed;
+const config = parsed.ok
+  ? parsed.config
+  : await fatal(EXIT.settings, ["Cannot start with these settings:", ...parsed.problems]);
 const environment: Environment = {
   now: () => Date.now(),
   random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
 };
 
 const memory = new Memory(config.memoryMb);
-const store = await openStore(config.kv, undefined, config.queue, memory).catch(refuseStore);
+const store = await openStore(config.kv, undefined, memory).catch(refuseStore);
 // Who has its ledger alone keeps its buckets in memory.
 const slices = isShared(config.kv) ? new RateSlices(store) : null;
-const log = createLineLog(Deno.stdout);
+const log = new LineLog(Deno.stdout, memory.bytesMax("log"));
+memory.register("log", () => log.bytes);
 const figures = new ProcessFigures(config.region);
 const signInLink = config.dev && config.key !== null
   ? { code: environment.random(16).toHex(), secret: config.key }
@@ -37,19 +39,20 @@ const service = createService({
   store,
   environment,
   region: config.region,
+  dev: config.dev,
   refusedSecret: config.refusedKey,
   operatorKey: config.operatorKey,
   signInLink,
   limits: createRequestLimits(TIMERS.now, (api) => slices?.bucketsFor(api)),
   mailer: config.smtpUrl === null ? null : createMailer(config.smtpUrl),
-  processFamilies: () => figures.families(),
+  processFamilies: () => [...figures.families(), ...log.families()],
   log: log.write,
   draining: () => shutdown.begun(),
 });
 const first = await ensureFirstTeam(store, service.credentials, environment, config)
   .catch(refuseStore);
 service.start();
-const server = listen();
+const server = await listen();
 // Whatever bell was lost: once a minute the worker looks by itself.
 const clock = new AbortController();
 Deno.cron("wake the worker", "* * * * *", { signal: clock.signal }, () => service.worker.wake());
@@ -58,18 +61,22 @@ service.sweep.start();
 const shutdown = stopOnSignals(drain, exit);
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
-  reportUnhandled(event.reason);
+  reportUnhandled("rejection", event.reason);
+});
+globalThis.addEventListener("error", (event) => {
+  event.preventDefault();
+  reportUnhandled("error", event.error);
 });
 announce(server.url, config, { createdKey: first.createdKey, signInLink });
 
 /** Says in one line why the store is of no use. */
-function refuseStore(error: unknown): never {
+function refuseStore(error: unknown): Promise<never> {
   if (error instanceof StoreRefused) return fatal(EXIT.store, [error.message]);
   if (!(error instanceof StorageUnavailable)) throw error;
   return fatal(EXIT.store, [`${error.message}: check the disk of ${config.kv}`]);
 }
 
-function listen(): RunningServer {
+function listen(): RunningServer | Promise<never> {
   const { host, port } = config;
   try {
     return serve(service.app.fetch, host, port);
@@ -87,7 +94,8 @@ async function drain(): Promise<void> {
   figures.stop();
   await Promise.all([service.stop(), slices?.stop(), writeUses(true)]);
   await store.close();
-  log.flush();
+  // A write that its reader holds up would keep the process alive.
+  if (!await sayLastWords()) Deno.exit(0);
 }
 
 /** Writes down when credentials were last used. What cannot be written now is written a minute later. */
@@ -99,8 +107,16 @@ async function writeUses(all = false): Promise<void> {
   }
 }
 
-/** Ends the process at once, with the log lines that are still gathered. */
-function exit(code: number): never {
-  log.flush();
+/** Ends the process, with the log lines that still wait as far as their reader takes them. */
+async function exit(code: number): Promise<never> {
+  await sayLastWords();
   Deno.exit(code);
+}
+
+/** Writes what waits for the readers of the log and of the terminal; answers whether they took it. */
+async function sayLastWords(): Promise<boolean> {
+  const taken = await Promise.all(
+    [log.flush(LAST_WORDS_MS_MAX), flushTerminal(LAST_WORDS_MS_MAX)],
+  );
+  return taken.every(Boolean);
 }

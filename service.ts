@@ -45,6 +45,8 @@ export interface ServiceOptions {
   readonly store: Store;
   readonly environment: Environment;
   readonly region: Region;
+  /** Whether this is `deno task dev`. */
+  readonly dev?: boolean;
   /** A secret that must not work here. */
   readonly refusedSecret: string | null;
   /** The operator's key; null or absent for no operator. */
@@ -111,6 +113,7 @@ export function createService(options: ServiceOptions): Service {
   const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS);
   const app = createApp({
     region,
+    dev: options.dev ?? false,
     runs: createRunStore(store, rateCards, knownAgents),
     scores: createScoreStore(store),
     families: createFamilyStore(store),

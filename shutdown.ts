@@ -4,6 +4,7 @@
  * @module
  */
 import { DRAIN_MS_MAX } from "./domain/limits.ts";
+import { LAST_WORDS_MS_MAX } from "./log.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
@@ -20,9 +21,12 @@ export interface Shutdown {
  * Runs `drain` at the first SIGINT or SIGTERM. The process then ends by itself, or after the limit; a
  * later signal ends it at once.
  *
- * @param exit ends the process with a code
+ * @param exit ends the process with a code, after its last words
  */
-export function stopOnSignals(drain: () => Promise<void>, exit: (code: number) => void): Shutdown {
+export function stopOnSignals(
+  drain: () => Promise<void>,
+  exit: (code: number) => unknown,
+): Shutdown {
   let sinceMs: number | null = null;
 
   async function stop(): Promise<void> {
@@ -32,7 +36,7 @@ export function stopOnSignals(drain: () => Promise<void>, exit: (code: number) =
     }
     sinceMs = performance.now();
     // Does not hold the process: without stuck clients it ends by itself, which `--watch` needs.
-    Deno.unrefTimer(setTimeout(exit, DRAIN_MS_MAX, 0));
+    Deno.unrefTimer(setTimeout(exit, DRAIN_MS_MAX - LAST_WORDS_MS_MAX, 0));
     await drain();
     for (const signal of SIGNALS) Deno.removeSignalListener(signal, stop);
   }

@@ -1,18 +1,35 @@
-// deno-lint-ignore-file no-console -- the process's only voice besides its request log
 /**
- * What the process tells whoever started it, on standard error.
+ * What the process says to whoever started it, on standard error.
+ *
+ * Like the request log it never waits for its reader, and never by way of the console: that waits, and
+ * copies to a collector of logs, where keys do not belong.
  *
  * @module
  */
 import type { Config } from "./config.ts";
 import { developmentKey } from "./domain/credentials.ts";
+import { LAST_WORDS_MS_MAX, LineLog } from "./log.ts";
 
 /** How the process ends before it serves; `docs/OPERATIONS.md` has the list. */
 export const EXIT = { settings: 2, store: 3 } as const;
 
+/** Bytes that wait for the reader of standard error. */
+const BYTES_MAX = 262_144;
+
+const stderr = new LineLog(Deno.stderr, BYTES_MAX);
+
+/** Waits until everything is said, for as long as it is given; answers whether it is. */
+export function flushTerminal(msMax: number): Promise<boolean> {
+  return stderr.flush(msMax);
+}
+
 /** Says why the process cannot start, one line each, and ends it. */
-export function fatal(code: typeof EXIT[keyof typeof EXIT], lines: readonly string[]): never {
-  console.error(lines.join("\n  "));
+export async function fatal(
+  code: typeof EXIT[keyof typeof EXIT],
+  lines: readonly string[],
+): Promise<never> {
+  stderr.write(lines.join("\n  "));
+  await flushTerminal(LAST_WORDS_MS_MAX);
   Deno.exit(code);
 }
 
@@ -30,22 +47,16 @@ export interface Made {
  */
 export function announce(url: string, config: Config, { createdKey, signInLink }: Made): void {
   const { region, kv, key, dev } = config;
-  tell(`Runledger listens on ${url}, region ${region}, ledger ${kv}`);
+  stderr.write(`Runledger listens on ${url}, region ${region}, ledger ${kv}`);
   const path = signInLink === null ? "" : `/sign-in?code=${signInLink.code}`;
-  tell(`Look at it: ${url}/dashboard${path}`);
+  stderr.write(`Look at it: ${url}/dashboard${path}`);
   const shown = key === null ? createdKey : key === developmentKey(region) ? key : null;
   if (shown === null) return;
-  if (!dev) tell(`First key, shown only now: ${shown}`);
-  tell(`Try it:\n  curl -fsS -u ${shown}: "${url}/v1/ping?agent=hello"`);
+  if (!dev) stderr.write(`First key, shown only now: ${shown}`);
+  stderr.write(`Try it:\n  curl -fsS -u ${shown}: "${url}/v1/ping?agent=hello"`);
 }
 
-/** Tells it here alone: what is said by way of the console goes to a collector of logs, too. */
-function tell(text: string): void {
-  let bytes = new TextEncoder().encode(`${text}\n`);
-  while (bytes.length > 0) bytes = bytes.subarray(Deno.stderr.writeSync(bytes));
-}
-
-/** Says what went wrong without anybody to tell; the service goes on. */
-export function reportUnhandled(reason: unknown): void {
-  console.error("Unhandled rejection, still serving:", reason);
+/** Says what went wrong where nobody waited for it; the service goes on. */
+export function reportUnhandled(what: "error" | "rejection", reason: unknown): void {
+  stderr.write(`Unhandled ${what}, still serving: ${Deno.inspect(reason)}`);
 }

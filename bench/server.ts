@@ -22,7 +22,7 @@ import { openStore } from "../kv/open.ts";
 import { createRateCardStore } from "../kv/teams/rate_cards.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import type { Store } from "../kv/store.ts";
-import { createLineLog } from "../log.ts";
+import { LineLog } from "../log.ts";
 import { serve } from "../routes/serve.ts";
 import { consumeFinished, createBaseline } from "./baselines.ts";
 import type { SideKind } from "./sides.ts";
@@ -61,7 +61,7 @@ const kind = name as SideKind;
 const whole = kind === "ours" || kind === "sweeping";
 const onDisk = whole || kind === "workless" || kind === "alone";
 const limits = kind === "alone" ? ALONE : undefined;
-const store = await openStore(onDisk ? file : ":memory:", limits, whole);
+const store = await openStore(onDisk ? file : ":memory:", limits);
 const environment = {
   now: () => Date.now(),
   random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),
@@ -75,7 +75,7 @@ const service = createService({
   refusedSecret: null,
   limits: createRequestLimits(() => performance.now()),
   mailer: null,
-  log: createLineLog(Deno.stdout).write,
+  log: new LineLog(Deno.stdout, store.memory.bytesMax("log")).write,
   draining: () => false,
   parts: whole ? {} : { runs: await runsOf(kind, file, store) },
 });

@@ -1,5 +1,5 @@
 /**
- * Whether a ledger's files are still where they were opened.
+ * The names of a ledger's files, and whether these are still where they were opened.
  *
  * A file that is deleted, moved away or replaced can still be written by whoever has it open: every
  * commit succeeds, and is gone with the process. The names tell, and looking takes microseconds.
@@ -22,28 +22,59 @@ export interface FileBytes {
   readonly log: number;
 }
 
-/** Looks how large a ledger's files are; null when they are not there. */
-export function fileBytesOf(location: string): FileBytes | null {
+/** Returns the log of commits of a ledger's file. */
+export function logOf(path: string): string {
+  return `${path}-wal`;
+}
+
+/** Returns the file whose lock is that of a ledger. */
+export function lockOf(path: string): string {
+  return `${path}.lock`;
+}
+
+/** Returns the file that a ledger is restored into, before it gets the ledger's name. */
+export function restoringOf(path: string): string {
+  return `${path}.restoring`;
+}
+
+/** Modes of what is created: a ledger holds what its owner alone may read. */
+export const MODE = { file: 0o600, folder: 0o700 } as const;
+
+/** Creates an empty file, unless there is one. */
+export async function createPrivate(path: string): Promise<void> {
+  (await Deno.open(path, { write: true, createNew: true, mode: MODE.file })).close();
+}
+
+/** Tells whether there is something under a name, be it a link that leads nowhere. */
+export async function isThere(path: string): Promise<boolean> {
   try {
-    const { size } = Deno.statSync(location);
-    return { file: size, log: Deno.statSync(logOf(location)).size };
+    await Deno.lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+/** Looks how large a ledger's files are; null when they are not there. */
+export function fileBytesOf(path: string): FileBytes | null {
+  try {
+    const { size } = Deno.statSync(path);
+    return { file: size, log: Deno.statSync(logOf(path)).size };
   } catch {
     return null;
   }
 }
 
-/** The log of commits: it stands beside the file itself, also where the location is a link to it. */
-function logOf(location: string): string {
-  return `${Deno.realPathSync(location)}-wal`;
-}
-
 /**
  * Notes the files of a ledger that was just opened.
  *
+ * @param location its name, which may be a link
+ * @param path the file itself, beside which its log and its lock are
  * @returns whether the same files are still there
  */
-export function watchFiles(location: string): () => boolean {
-  const paths = [location, logOf(location)];
+export function watchFiles(location: string, path: string): () => boolean {
+  const paths = [location, logOf(path), lockOf(path)];
   const opened = paths.map((path): Found => ({ path, ...identityOf(path) }));
   return () => opened.every(isInPlace);
 }

@@ -28,10 +28,15 @@ export type RunIndexKind =
   | "cost"
   | "has";
 
+/** Number of the form in which rows are stored; one more with each that earlier versions cannot read. */
+export const LEDGER_FORMAT = 1;
+
 /** Builders of keys; each reads like a path. */
 export const keys = {
   ...agentKeys,
   ...teamKeys,
+  /** The {@link LEDGER_FORMAT} that the ledger was created in. */
+  format: (): Deno.KvKey => ["format"],
   /** The head of one run: small rows only, so that many runs are read at once. */
   run: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team],
   /** The heads of all runs, of whichever team, from one of this team to the last of an id. */

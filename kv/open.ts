@@ -4,13 +4,22 @@
  * @module
  */
 import { DatabaseSync } from "node:sqlite";
-import { dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Deadlines } from "../domain/deadlines.ts";
 import { STORAGE_DEADLINE_MS } from "../domain/limits.ts";
 import { Memory } from "../domain/memory.ts";
 import { TIMERS } from "./deadline.ts";
-import { fileBytesOf, watchFiles } from "./files.ts";
-import { keys } from "./keys.ts";
+import {
+  createPrivate,
+  fileBytesOf,
+  isThere,
+  lockOf,
+  logOf,
+  MODE,
+  restoringOf,
+  watchFiles,
+} from "./files.ts";
+import { keys, LEDGER_FORMAT } from "./keys.ts";
 import { Doorbell } from "./writer/doorbell.ts";
 import { BACK_ENDS, type BackEnd } from "./kv_limits.ts";
 import { createStore, type Store } from "./store.ts";
@@ -59,32 +68,33 @@ const ANSWER_MS_MAX = 10_000;
  *
  * @param location a path, `:memory:`, or the URL of a shared KV
  * @param limits what one commit may hold; only a benchmark chooses it
- * @param queue whether commits ring by queue messages too; a shared KV has no queues
  * @param memory how many bytes its caches and queues may hold
  * @throws {StoreRefused} when another process has it, or it is damaged or cannot be written
  */
 export async function openStore(
   location: string,
   limits: BackEnd = backEndOf(location),
-  queue = false,
   memory: Memory = new Memory(),
 ): Promise<OpenStore> {
   // A second handle on ":memory:" would be a second database, one on a URL a second connection.
   if (!isFile(location)) {
-    const kv = await openKv(location);
-    return openHandles({ kv, ...ALONE }, limits, queue && !isShared(location), memory);
+    const kv = await openAlone(location);
+    return openHandles({ kv, ...ALONE }, limits, memory);
   }
-  const lock = await lockFile(location);
+  const { path, lock } = await lockLedger(location);
+  const opened: { close(): void }[] = [lock];
   try {
-    await inspect(location);
-    const kv = await openKv(location);
-    const reader = await openKv(location);
-    await answers(location, reader);
-    const inPlace = watchFiles(location);
-    const fileBytes = () => fileBytesOf(location);
-    return openHandles({ kv, reader, lock, inPlace, fileBytes }, limits, queue, memory);
+    await inspect(location, path);
+    const kv = await openKv(location, path);
+    opened.push(kv);
+    const reader = await openKv(location, path);
+    opened.push(reader);
+    await requireFormat(location, reader);
+    const inPlace = watchFiles(location, path);
+    const fileBytes = () => fileBytesOf(path);
+    return openHandles({ kv, reader, lock, inPlace, fileBytes }, limits, memory);
   } catch (error) {
-    lock.close();
+    for (const each of opened.reverse()) each.close();
     throw error;
   }
 }
@@ -97,9 +107,20 @@ export async function openStore(
  */
 export async function openBeside(location: string): Promise<OpenStore> {
   await requireLedger(location);
-  const kv = await openKv(location);
-  if (isFile(location)) await answers(location, kv);
-  return openHandles({ kv, ...ALONE }, backEndOf(location), false, new Memory());
+  const kv = await openAlone(location);
+  return openHandles({ kv, ...ALONE }, backEndOf(location), new Memory());
+}
+
+/** Opens a single handle, without the lock. */
+async function openAlone(location: string): Promise<Deno.Kv> {
+  const kv = await openKv(location, location);
+  try {
+    await requireFormat(location, kv);
+    return kv;
+  } catch (error) {
+    kv.close();
+    throw error;
+  }
 }
 
 /**
@@ -113,7 +134,12 @@ export async function openOwned(location: string): Promise<OpenStore> {
   return await openStore(location);
 }
 
-async function requireLedger(location: string): Promise<void> {
+/**
+ * Refuses what is no ledger that is there.
+ *
+ * @throws {StoreRefused}
+ */
+export async function requireLedger(location: string): Promise<void> {
   if (location === ":memory:") {
     throw new StoreRefused("A ledger in memory ends with its process: name a file or a URL");
   }
@@ -129,7 +155,7 @@ function backEndOf(location: string): BackEnd {
 }
 
 /** Whether a location is a file of this machine. */
-function isFile(location: string): boolean {
+export function isFile(location: string): boolean {
   return location !== ":memory:" && !isShared(location);
 }
 
@@ -153,11 +179,10 @@ const ALONE = { reader: null, lock: null, inPlace: () => true, fileBytes: () => 
 function openHandles(
   { kv, reader, lock, inPlace, fileBytes }: Handles,
   limits: BackEnd,
-  queue: boolean,
   memory: Memory,
 ): OpenStore {
   const deadlines = new Deadlines(STORAGE_DEADLINE_MS, TIMERS);
-  const doorbell = new Doorbell(queue ? kv : null);
+  const doorbell = new Doorbell();
   const back = reader ?? kv;
   const store = createStore(kv, back, limits, deadlines, doorbell, inPlace, fileBytes, memory);
   return {
@@ -172,59 +197,120 @@ function openHandles(
   };
 }
 
+/** A ledger's file by the one name that no link changes, and the lock on it. */
+export interface LockedLedger {
+  /** The file, which need not be there yet. */
+  readonly path: string;
+  /** Closing it gives up the lock. */
+  readonly lock: Deno.FsFile;
+}
+
 /**
  * Takes the exclusive lock beside the file. A second process writing to one file makes commits
  * fail at random; the lock ends with its process, however that ends.
+ *
+ * @throws {StoreInUse} when another process has it
+ * @throws {StoreRefused} when the lock file cannot be written
  */
-async function lockFile(location: string): Promise<Deno.FsFile> {
-  const path = `${location}.lock`;
-  let file: Deno.FsFile;
+export async function lockLedger(location: string): Promise<LockedLedger> {
+  let path: string, lock: Deno.FsFile;
   try {
-    await Deno.mkdir(dirname(location), { recursive: true });
-    file = await Deno.open(path, { create: true, read: true, write: true });
+    path = await realPathOf(location);
+    lock = await Deno.open(lockOf(path), {
+      create: true,
+      read: true,
+      write: true,
+      mode: MODE.file,
+    });
   } catch (error) {
     throw refusal(location, error);
   }
-  if (!await file.tryLock(true)) {
-    file.close();
-    const owner = (await Deno.readTextFile(path)).trim();
+  if (!await lock.tryLock(true)) {
+    lock.close();
+    const owner = (await Deno.readTextFile(lockOf(path))).trim();
     throw new StoreInUse(location, owner);
   }
   try {
-    await file.truncate();
-    await file.write(new TextEncoder().encode(`${Deno.pid}\n`));
+    await lock.truncate();
+    await lock.write(new TextEncoder().encode(`${Deno.pid}\n`));
   } catch (error) {
-    file.close();
+    lock.close();
     throw refusal(location, error);
   }
-  return file;
+  return { path, lock };
+}
+
+/** Follows links, so that one file has one lock, and creates the folder of a file to come. */
+async function realPathOf(location: string): Promise<string> {
+  try {
+    return await Deno.realPath(location);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  const folder = dirname(location);
+  await Deno.mkdir(folder, { recursive: true, mode: MODE.folder });
+  if (await isThere(location)) throw new Error("it is a link to a file that is not there");
+  return join(await Deno.realPath(folder), basename(location));
 }
 
 /**
  * Looks for damage and missing rights before anything is promised: a damaged page in the middle of
- * a file opens without complaint and fails later.
+ * a file opens without complaint and fails later. Creates the file where there is none.
  */
-async function inspect(location: string): Promise<void> {
-  let found: Deno.FileInfo;
-  try {
-    found = await Deno.stat(location);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return;
+async function inspect(location: string, path: string): Promise<void> {
+  const found = await statOrNull(path).catch((error) => {
     throw refusal(location, error);
-  }
+  });
+  if (found === null || found.size === 0) await refuseLeftovers(location, path);
+  if (found === null) return await createFile(location, path);
   if (found.isDirectory) throw refusal(location, new Error("it is a folder"));
   // Root may write to any file; a file without any write bit is meant to stay as it is.
   if (((found.mode ?? 0o200) & 0o222) === 0) {
     throw new StoreRefused(`${location} is read-only: make it writable or use another file`);
   }
+  // Each name has a lock and a log of commits of its own, so two processes would not notice each other.
+  if ((found.nlink ?? 1) > 1) {
+    throw new StoreRefused(
+      `${location} is one of ${found.nlink} names of its file (hard links): keep one name`,
+    );
+  }
   if (found.size === 0 || found.size > QUICK_CHECK_BYTES_MAX) return;
-  const verdict = quickCheck(location);
+  const verdict = quickCheck(location, path);
   if (verdict !== "ok") throw damaged(location, verdict);
 }
 
-function quickCheck(location: string): string {
+async function statOrNull(path: string): Promise<Deno.FileInfo | null> {
   try {
-    using database = new DatabaseSync(location, { readOnly: true });
+    return await Deno.stat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+/** A new ledger beside what is left of another would be damaged by it, and hide that one is missing. */
+async function refuseLeftovers(location: string, path: string): Promise<void> {
+  for (const left of [logOf(path), restoringOf(path)]) {
+    if (((await statOrNull(left))?.size ?? 0) === 0) continue;
+    throw new StoreRefused(
+      `${location} is not there, and ${left} is: put the ledger back, or restore a backup ` +
+        "with deno task restore",
+    );
+  }
+}
+
+/** Creates the file, from which the database takes the mode of its log, too. */
+async function createFile(location: string, path: string): Promise<void> {
+  try {
+    await createPrivate(path);
+  } catch (error) {
+    throw refusal(location, error);
+  }
+}
+
+function quickCheck(location: string, path: string): string {
+  try {
+    using database = new DatabaseSync(path, { readOnly: true });
     const row = database.prepare("PRAGMA quick_check(1)").get();
     return oneLine(String(Object.values(row ?? {})[0]));
   } catch (error) {
@@ -233,31 +319,46 @@ function quickCheck(location: string): string {
   }
 }
 
-async function openKv(location: string): Promise<Deno.Kv> {
+async function openKv(location: string, path: string): Promise<Deno.Kv> {
   try {
-    return await Deno.openKv(location);
+    return await Deno.openKv(path);
   } catch (error) {
     throw refusal(location, error);
   }
 }
 
-/** Waits for a first answer: behind somebody else's lock it never comes, and the runtime says nothing. */
-async function answers(location: string, kv: Deno.Kv): Promise<void> {
+/**
+ * Refuses a ledger of a newer version. This is the first answer of the store: behind another program's
+ * lock it never comes, and the runtime says nothing.
+ */
+async function requireFormat(location: string, kv: Deno.Kv): Promise<void> {
   using patience = new Deadlines(ANSWER_MS_MAX, TIMERS);
-  try {
-    await patience.within(kv.get(keys.firstTeam()), () => {
-      const seconds = ANSWER_MS_MAX / 1_000;
-      throw new Error(`no answer in ${seconds} s, as if another program held it`);
-    });
-  } catch (error) {
+  const { value } = await patience.within(kv.get<number>(keys.format()), () => {
+    const seconds = ANSWER_MS_MAX / 1_000;
+    throw new Error(`no answer in ${seconds} s, as if another program held it`);
+  }).catch((error) => {
     throw refusal(location, error);
-  }
+  });
+  if (value !== null && !isReadable(value)) throw newer(location, value);
 }
 
 function refusal(location: string, error: unknown): StoreRefused {
   const message = messageOf(error);
   if (/not a database|malformed/.test(message)) return damaged(location, message);
   return new StoreRefused(`Cannot open ${location}: ${message}: check its disk and RUNLEDGER_KV`);
+}
+
+/** Tells whether this version reads ledgers of a format. */
+export function isReadable(format: unknown): boolean {
+  return typeof format === "number" && format <= LEDGER_FORMAT;
+}
+
+/** Refuses a ledger whose format this version does not know. */
+export function newer(location: string, format: unknown): StoreRefused {
+  return new StoreRefused(
+    `${location} has format ${format}, and this version reads formats up to ${LEDGER_FORMAT}: ` +
+      "start the version that wrote it",
+  );
 }
 
 function damaged(location: string, detail: string): StoreRefused {

@@ -52,7 +52,7 @@ export function createStore(
   reader: Deno.Kv,
   limits: BackEnd,
   deadlines: Deadlines,
-  doorbell: Doorbell = new Doorbell(null),
+  doorbell: Doorbell = new Doorbell(),
   inPlace: () => boolean = () => true,
   fileBytes: () => FileBytes | null = () => null,
   memory: Memory = new Memory(),

@@ -114,7 +114,11 @@ export function createApp(deps: AppDeps): Hono<Facts> {
   for (const route of table) mount(route, guards(deps, room, route));
   for (const route of dashboard.routes) mount(route, dashboard.guards(route));
   app.notFound(
-    pipeline(null, [requireHost, dashboard.asPage], refuseUnknown([...table, ...dashboard.routes])),
+    pipeline(
+      null,
+      [requireHost(deps), dashboard.asPage],
+      refuseUnknown([...table, ...dashboard.routes]),
+    ),
   );
   return app;
 }
@@ -154,7 +158,7 @@ function guards(deps: AppDeps, room: Room, { method, path, requires }: Route): G
     ? undefined
     : (c: RequestContext, bytes: number) => debitBytes(deps, c, bytes);
   return [
-    requireHost,
+    requireHost(deps),
     ...(requires === null ? [] : [
       whileServing,
       // What is too much is to be seen while it is.

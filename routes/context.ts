@@ -75,6 +75,8 @@ export type Guard = (c: RequestContext) => Response | null | Promise<Response | 
 /** What the routes are built from; nothing here is made per request. */
 export interface AppDeps {
   readonly region: Region;
+  /** Whether this is `deno task dev`, which answers under local names only. */
+  readonly dev: boolean;
   readonly runs: RunStore;
   readonly runList: RunListStore;
   readonly scores: ScoreStore;

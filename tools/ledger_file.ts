@@ -16,7 +16,7 @@ export const LEDGER_HELP = [
 ];
 
 /** The ledger cannot be used. */
-class LedgerRefused extends ToolFailure {
+export class LedgerRefused extends ToolFailure {
   override readonly name = "LedgerRefused";
   override readonly exitCode = 3;
 }
@@ -27,7 +27,7 @@ export async function withLedger<T>(
   work: (store: OpenStore, location: string) => Promise<T>,
   open: (location: string) => Promise<OpenStore> = openBeside,
 ): Promise<T> {
-  const location = locationOf(named ?? Deno.env.get("RUNLEDGER_KV"));
+  const location = locationOf(named);
   try {
     const store = await open(location);
     try {
@@ -63,8 +63,9 @@ export function withOwnLedger<T>(
   });
 }
 
-/** The setting as the service reads it. */
-function locationOf(sent: string | undefined): string {
+/** The ledger that a command line names, else the setting as the service reads it. */
+export function locationOf(named: string | undefined): string {
+  const sent = named ?? Deno.env.get("RUNLEDGER_KV");
   const parsed = parseConfig(sent === undefined ? {} : { RUNLEDGER_KV: sent }, []);
   if (!parsed.ok) throw new UsageError(parsed.problems.join("; "));
   return parsed.config.kv;

@@ -11,7 +11,7 @@ import type { CredentialStore, Environment } from "../../domain/ports.ts";
 import type { Region } from "../../domain/run/ids.ts";
 import { SETTINGS_ACTOR } from "../../domain/teams/audit_log.ts";
 import type { TeamChange } from "../../domain/teams/team.ts";
-import { keys } from "../keys.ts";
+import { keys, LEDGER_FORMAT } from "../keys.ts";
 import { newTeamId } from "../names.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { auditRows } from "./audit_log.ts";
@@ -32,6 +32,8 @@ export interface FirstTeamOptions {
   readonly region: Region;
   /** A key that is to work for it; null to mint one where it has none. */
   readonly key: string | null;
+  /** A key that does not count as one, because it is refused; null or absent for none. */
+  readonly refusedKey?: string | null;
   /** Its plan; null to leave it as it is. */
   readonly tier: Tier | null;
   /** Where its notices are sent; null or absent to leave that as it is. */
@@ -57,9 +59,11 @@ export async function ensureFirstTeam(
     ? await withOptions(store, pointer.value as TeamId, environment, options)
     : await createFirstTeam(store, environment, options);
   if (key === null) {
+    const refused = options.refusedKey ? hashOf(options.refusedKey).toHex() : null;
     const range = keys.teamCredentialsAfter(team.id, null);
-    const [any] = await listRows(store, range, { limit: 1 });
-    if (any !== undefined) return { team, createdKey: null };
+    const hashes = await listRows<Uint8Array>(store, range, { limit: 2 });
+    const isUsable = hashes.some(({ value }) => value.toHex() !== refused);
+    if (isUsable) return { team, createdKey: null };
     const { secret } = await credentials.create(team, FIRST_KEY, SETTINGS_ACTOR);
     return { team, createdKey: secret };
   }
@@ -131,7 +135,7 @@ async function createFirstTeam(
   const committed = await store.writer.commit({
     team: team.id,
     checks: [{ key, versionstamp: null }],
-    sets: [{ key, value: team.id }, ...sets],
+    sets: [{ key, value: team.id }, { key: keys.format(), value: LEDGER_FORMAT }, ...sets],
   });
   if (committed !== null) return team;
   const [pointer] = await getMany(store, [key]);

@@ -98,7 +98,7 @@ export function createWriter(
   reader: Deno.Kv = kv,
   limits: BackEnd = BACK_ENDS.embedded,
   deadlines?: Deadlines,
-  doorbell: Doorbell = new Doorbell(null),
+  doorbell: Doorbell = new Doorbell(),
   inPlace: () => boolean = () => true,
 ): Writer {
   return new GroupWriter(kv, reader, limits, deadlines, doorbell, inPlace);
@@ -202,7 +202,7 @@ class GroupWriter implements Writer {
     try {
       const result = await this.figures.counted(
         group.members.length,
-        () => commitInPlace(this.#kv, group, this.#doorbell, this.#inPlace),
+        () => commitInPlace(this.#kv, group, this.#inPlace),
       );
       if (result.ok && group.hasMarks) this.#doorbell.ring();
       if (result.ok) {

@@ -42,7 +42,7 @@ export function createDashboard(
     const changes = method !== "GET";
     return [
       asPage,
-      requireHost,
+      requireHost(deps),
       whileServing,
       room.require,
       ...(changes ? [requireSameOrigin] : []),

@@ -87,7 +87,12 @@ function secretOf(c: RequestContext): string | null {
   if (authorization !== null) return secretOfAuthorization(authorization);
   const alias = c.req.raw.headers.get("x-agentping-key");
   if (alias !== null) return alias.trim();
-  return c.req.path === PING_PATH ? keyOf(queryOf(c)) : null;
+  return c.req.path === PING_PATH && !isFromForeignPage(c) ? keyOf(queryOf(c)) : null;
+}
+
+/** Tells whether a page of another site asks: a link or an image of any page can carry a known key. */
+function isFromForeignPage(c: RequestContext): boolean {
+  return /^(cross|same)-site$/i.test(c.req.raw.headers.get("sec-fetch-site") ?? "");
 }
 
 /** How nearly every client writes it; anything else is taken apart. */

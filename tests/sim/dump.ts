@@ -9,6 +9,7 @@ import type { World } from "./world.ts";
 
 /** What may be there besides runs, agents and counters once nothing waits for the worker. */
 const ELSE = new Set([
+  "format",
   "first_team",
   "team",
   "credential",

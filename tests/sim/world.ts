@@ -238,6 +238,7 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
   const app = createApp({
     ...given,
     region: "eu",
+    dev: false,
     runs: createRunStore(store, rateCards, knownAgents),
     scores: createScoreStore(store),
     families: createFamilyStore(store),

@@ -1,0 +1,188 @@
+/**
+ * Backups of a ledger's file: consistent, checked, and under their name only when they are complete.
+ *
+ * Both ways are one copy of one moment. A backup is taken beside the running service; to restore one, the
+ * ledger must be nobody's, and what was there moves aside with its log of commits: the database would
+ * play a log that stayed behind into the file that was put back, and damage it.
+ *
+ * @module
+ */
+import { dirname } from "node:path";
+import type { CopyJob, CopyNews } from "./copy_worker.ts";
+import { createPrivate, isThere, restoringOf } from "./files.ts";
+import { isFile, isReadable, lockLedger, newer, requireLedger, StoreRefused } from "./open.ts";
+
+/** A file could not be copied, or its copy is no sound ledger. */
+export class CopyFailed extends Error {
+  /** Tells this error from others in logs. */
+  override readonly name = "CopyFailed";
+}
+
+/** Hears how far a copy is. */
+export interface CopyWatch {
+  /** Ends the copy when aborted. */
+  readonly signal?: AbortSignal;
+  /** Called now and then with the pages copied, and those that there are. */
+  readonly onPages?: (pages: number, pagesOfAll: number) => void;
+}
+
+/** What was restored. */
+export interface Restored {
+  /** Bytes of the ledger now. */
+  readonly bytes: number;
+  /** Where the files that were there are now. */
+  readonly movedTo: readonly string[];
+}
+
+/**
+ * Copies a ledger, which a service may be writing to.
+ *
+ * @param target the new file
+ * @returns its bytes
+ * @throws {StoreRefused} when there is no ledger
+ * @throws {CopyFailed} when the target exists or cannot be written, or the ledger is damaged
+ */
+export async function backUp(
+  location: string,
+  target: string,
+  watch: CopyWatch = {},
+): Promise<number> {
+  await requireFile(location);
+  // The name is taken first, so that of two backups to one name one is refused.
+  await create(target);
+  const partial = `${target}.partial`;
+  try {
+    await removeIfThere(partial);
+    const bytes = await copyLedger(location, partial, watch);
+    await Deno.rename(partial, target);
+    await syncFolder(target);
+    return bytes;
+  } catch (error) {
+    await removeIfThere(partial);
+    await removeIfThere(target);
+    throw error;
+  }
+}
+
+/**
+ * Puts a backup in a ledger's place.
+ *
+ * @param stamp a text for the names of the files that move aside
+ * @throws {StoreInUse} when a service has the ledger
+ * @throws {CopyFailed} when the backup is not sound; the ledger is then as it was
+ */
+export async function restore(
+  backup: string,
+  location: string,
+  stamp: string,
+  watch: CopyWatch = {},
+): Promise<Restored> {
+  await requireFile(backup);
+  if (!isFile(location)) {
+    throw new StoreRefused(`${location} is no file: restore it with its own tools`);
+  }
+  const { path, lock } = await lockLedger(location);
+  const restoring = restoringOf(path);
+  try {
+    await removeIfThere(restoring);
+    const bytes = await copyLedger(backup, restoring, watch);
+    const movedTo = await moveAside(path, `${path}.before-restore-${stamp}`);
+    await Deno.rename(restoring, path);
+    await syncFolder(path);
+    return { bytes, movedTo };
+  } catch (error) {
+    // Once the ledger has moved, only this file says that one is missing.
+    if (await isThere(path)) await removeIfThere(restoring);
+    throw error;
+  } finally {
+    lock.close();
+  }
+}
+
+/** The log goes last: until the end it or the restored file keeps a service from a new, empty ledger. */
+async function moveAside(path: string, aside: string): Promise<string[]> {
+  const moved: string[] = [];
+  for (const suffix of ["", "-shm", "-wal"]) {
+    if (!await isThere(path + suffix)) continue;
+    await Deno.rename(path + suffix, aside + suffix);
+    moved.push(aside + suffix);
+  }
+  return moved;
+}
+
+/** Copies a ledger into a file that is not there yet, checks it, and has it reach the disk. */
+async function copyLedger(from: string, to: string, watch: CopyWatch): Promise<number> {
+  await create(to);
+  await copyInThread({ from, to }, watch);
+  using file = await Deno.open(to, { read: true, write: true });
+  await file.sync();
+  return (await file.stat()).size;
+}
+
+async function copyInThread(job: CopyJob, { signal, onPages }: CopyWatch): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const worker = new Worker(new URL("./copy_worker.ts", import.meta.url), { type: "module" });
+  const judge = (news: CopyNews): void => {
+    switch (news.kind) {
+      case "copying":
+        return onPages?.(news.pages, news.pagesOfAll);
+      case "checked":
+        if (news.verdict !== "ok") return reject(unsound(job, `it is damaged: ${news.verdict}`));
+        if (news.format === null) return reject(unsound(job, "it is no ledger of this service"));
+        return isReadable(news.format) ? resolve() : reject(newer(job.from, news.format));
+      case "failed":
+        return reject(unsound(job, news.message));
+    }
+  };
+  worker.onmessage = (event: MessageEvent<CopyNews>) => judge(event.data);
+  worker.onerror = (event) => {
+    event.preventDefault();
+    reject(unsound(job, event.message));
+  };
+  const abort = () => reject(unsound(job, "it was broken off"));
+  signal?.addEventListener("abort", abort);
+  try {
+    worker.postMessage(job);
+    await promise;
+  } finally {
+    signal?.removeEventListener("abort", abort);
+    worker.terminate();
+  }
+}
+
+function unsound({ from, to }: CopyJob, why: string): CopyFailed {
+  return new CopyFailed(`Cannot copy ${from} to ${to}: ${why.replace(/\s+/g, " ").trim()}`);
+}
+
+/** Refuses what is no file with something in it: the database would take an empty one for a new ledger. */
+async function requireFile(location: string): Promise<void> {
+  if (!isFile(location)) {
+    throw new StoreRefused(`${location} is no file: back it up with its own tools`);
+  }
+  await requireLedger(location);
+  const { isFile: isRegular, size } = await Deno.stat(location);
+  if (!isRegular || size === 0) throw new StoreRefused(`${location} is empty or no file`);
+}
+
+async function create(path: string): Promise<void> {
+  try {
+    await createPrivate(path);
+  } catch (error) {
+    const why = error instanceof Deno.errors.AlreadyExists
+      ? "it is there already: choose another name"
+      : error instanceof Error
+      ? error.message
+      : String(error);
+    throw new CopyFailed(`Cannot create ${path}: ${why}`);
+  }
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  if (await isThere(path)) await Deno.remove(path);
+}
+
+/** A new name is on the disk once its folder is. */
+async function syncFolder(path: string): Promise<void> {
+  using folder = await Deno.open(dirname(path));
+  await folder.sync();
+}

@@ -1,0 +1,23 @@
+/** `deno task restore`: puts a backup in the place of a ledger that no service has. */
+import { restore as restoreLedger } from "../kv/backup.ts";
+import { copyTool } from "./copy.ts";
+import { type Io, processIo } from "./progress.ts";
+
+const HELP = [
+  "deno task restore FILE [--kv=LEDGER]",
+  "Checks a backup and puts a copy of it in the ledger's place. Stop the service first. The files that",
+  "were there get names with the time, and stay.",
+];
+
+/** Runs the command; answers its exit code. */
+export function restore(args: readonly string[], io: Io): Promise<number> {
+  return copyTool(args, io, HELP, async (file, location, watch) => {
+    // The separators of an instant are no part of file names everywhere.
+    const stamp = new Date().toISOString().replace(/\W/g, "");
+    const { bytes, movedTo } = await restoreLedger(file, location, stamp, watch);
+    const moved = movedTo.map((path) => `moved what was there to ${path}`);
+    return { bytes, lines: [...moved, `${location} is now what ${file} holds`] };
+  });
+}
+
+if (import.meta.main) Deno.exit(await restore(Deno.args, processIo()));
