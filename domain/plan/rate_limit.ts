@@ -7,7 +7,6 @@
 import type { Team, TeamId } from "../credentials.ts";
 import { CONTROL_RATE_FACTOR, RATE_TEAMS_MAX } from "../limits.ts";
 import { type Tier, TIER_NAMES, TIERS } from "./tiers.ts";
-import { FailedTries } from "./failed_tries.ts";
 import { type Rate, TokenBucket } from "./token_bucket.ts";
 
 /** The rate of a plan, `null` where it has none, times a factor. */
@@ -86,8 +85,6 @@ export interface RequestLimits {
   readonly ingest: RateLimiter;
   /** Reads and management: a bucket of their own, so that neither starves the other. */
   readonly control: RateLimiter;
-  /** Credentials that did not work. */
-  readonly failures: FailedTries;
 }
 
 /**
@@ -103,6 +100,5 @@ export function createRequestLimits(
     now,
     ingest: new RateLimiter(1, RATE_TEAMS_MAX, newBucketFor("ingest")),
     control: new RateLimiter(CONTROL_RATE_FACTOR, RATE_TEAMS_MAX, newBucketFor("control")),
-    failures: new FailedTries(),
   };
 }
