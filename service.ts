@@ -104,6 +104,7 @@ export function createService(options: ServiceOptions): Service {
   const sweep = new SweepJob({
     store: createSweepStore(store, commits),
     now,
+    processMs: TIMERS.now,
     calls: () => store.doorbell.rings,
     log,
   });

@@ -10,6 +10,8 @@ import { TIERS } from "../domain/plan/tiers.ts";
 import type { RunEvent } from "../domain/run/event.ts";
 import { type EventId, type RunId, uuid7Hex } from "../domain/run/ids.ts";
 import { openStore } from "../kv/open.ts";
+import { TeamCommits } from "../kv/pipeline/team_commits.ts";
+import { createSweepStore } from "../kv/retention/sweep_store.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import { createCredentialStore, setTeamRate } from "../kv/teams/credentials.ts";
 import { createRateCardStore } from "../kv/teams/rate_cards.ts";
@@ -31,6 +33,8 @@ const [file = ":memory:", count = "0", horizon = "payload"] = Deno.args;
 const isRecord = horizon === "record";
 const store = await openStore(file);
 await createTeams(store, 1);
+// As if the night before had been swept: without a clock of sweeps, none is swept at the start.
+await createSweepStore(store, new TeamCommits(store)).startClock(Date.now() - DAY_MS);
 const environment = {
   now: () => Date.now(),
   random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),

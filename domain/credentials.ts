@@ -76,6 +76,8 @@ export interface CredentialRecord {
   readonly revokedAt: number | null;
   /** When it stops because it was replaced, unix milliseconds; absent while it was not. */
   readonly endsAt?: number;
+  /** Whether its end has been noted, so that it stays ended if the clock is set back. */
+  readonly hasEnded?: boolean;
   /** The credential that replaced it. */
   readonly replacedBy?: string;
   /** The credential that it replaced. */
@@ -83,8 +85,11 @@ export interface CredentialRecord {
 }
 
 /** Whether a credential works at an instant, unix milliseconds. */
-export function isLive({ revokedAt, endsAt = Infinity }: CredentialRecord, nowMs: number): boolean {
-  return revokedAt === null && nowMs < endsAt;
+export function isLive(
+  { revokedAt, endsAt = Infinity, hasEnded = false }: CredentialRecord,
+  nowMs: number,
+): boolean {
+  return revokedAt === null && !hasEnded && nowMs < endsAt;
 }
 
 /** The key that `--dev` creates. Everybody knows it, so it works on loopback addresses only. */

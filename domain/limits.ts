@@ -154,9 +154,6 @@ export const BYTES_BURST_SECONDS = 64;
  */
 export const RATE_TEAMS_MAX = 20_000;
 
-/** Credentials that may fail from one address in a while, and how many addresses are remembered. */
-export const FAILED_TRIES = { max: 30, windowMs: 60_000, addressesMax: 10_000 } as const;
-
 /** Changes on one page of the feed. */
 export const CHANGES_PER_PAGE = { default: 100, max: 1_000 } as const;
 
@@ -180,3 +177,6 @@ export const LIVE_BUFFER_BYTES_MAX = 65_536;
 
 /** How long a session of the dashboard lasts: without use, and in all. Milliseconds. */
 export const SESSION = { idleMs: 12 * 3_600_000, maxMs: 7 * 86_400_000 } as const;
+
+/** Sessions of one key: for the next one the oldest ends. */
+export const SESSIONS_PER_KEY_MAX = 100;

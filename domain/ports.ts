@@ -193,8 +193,12 @@ export interface CredentialSpec {
 
 /** The credentials of all teams. */
 export interface CredentialStore {
-  /** Whose secret this is; null when unknown or revoked. */
-  find(secret: string): Principal | null | Promise<Principal | null>;
+  /**
+   * Whose secret this is; null when unknown or revoked.
+   *
+   * @param from names where it comes from: what has to be looked up takes turns by it
+   */
+  find(secret: string, from?: () => string): Principal | null | Promise<Principal | null>;
   /**
    * Creates a credential. The secret is in this answer and nowhere else.
    *

@@ -3,6 +3,10 @@
  *
  * How far it is stands in the store with a version, so of several processes one sweeps, and what a killed
  * one left is taken up again. It has a loop of its own, and rests while calls come in.
+ *
+ * What it removes is gone, and the machine's clock may be wrong. So it judges ages by a clock of its own
+ * in the store, which follows the machine's by one bounded step a sweep, and sweeps are apart by process
+ * time, which no clock can change.
  */
 import type { Team } from "../domain/credentials.ts";
 import { StorageUnavailable } from "../domain/errors.ts";
@@ -10,9 +14,13 @@ import { type Horizon, HORIZONS } from "../domain/retention/retention.ts";
 import {
   addSwept,
   isSweepDue,
+  nextSweepClock,
   nightOf,
   NOTHING_SWEPT,
   type ReadReport,
+  SWEEP_GAP_MS,
+  type SweepClock,
+  type SweepClockMove,
   type SweepCounts,
   type SweepReport,
   type SweepStore,
@@ -25,6 +33,8 @@ export interface SweepDeps {
   readonly store: SweepStore;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** Milliseconds of process time: of a clock that nobody sets. */
+  readonly processMs: () => number;
   /** How many commits of calls there were so far: whether calls come in. */
   readonly calls: () => number;
   /** Takes one line about how far it is. */
@@ -69,12 +79,35 @@ const CLOCK_MS = 60_000;
 /** Milliseconds of rest after the store failed. */
 const FAILURE_PAUSE_MS = 5_000;
 
+/** Deletes sessions that are over, a step each time it is asked for one. */
+async function* forgetSessions(
+  store: Pick<SweepStore, "forgetSessions">,
+  nowMs: number,
+): AsyncGenerator<object | null> {
+  let from: object | null = null;
+  do {
+    from = await store.forgetSessions(nowMs, from);
+    yield from;
+  } while (from !== null);
+}
+
+/** The clock of sweeps as this process knows it. */
+interface SeenClock {
+  /** Its version; null for none. */
+  readonly version: string | null;
+  /** Process time at which it was first seen so. */
+  readonly sinceMs: number;
+  /** Whether it is as this process found it first. */
+  readonly isOfStart: boolean;
+}
+
 /** The job. Always stop it before the store closes. */
 export class SweepJob {
   readonly #deps: SweepDeps;
   readonly #alarm = new Alarm();
   #stopped = false;
   #running: Promise<void> | null = null;
+  #seen: SeenClock | null = null;
 
   /** A job that does nothing yet. */
   constructor(deps: SweepDeps) {
@@ -93,28 +126,75 @@ export class SweepJob {
     await this.#running;
   }
 
-  /** Sweeps the present night, unless it is swept; answers its report when this call finished it. */
-  sweepIfDue(): Promise<SweepReport | null> {
-    return this.#begin(isSweepDue);
-  }
-
-  /** Sweeps also a night that is swept, or that another process is at, which stops then. */
-  sweepNow(): Promise<SweepReport | null> {
-    return this.#begin(() => true);
-  }
-
-  async #begin(isWanted: typeof isSweepDue): Promise<SweepReport | null> {
+  /**
+   * Sweeps the present night, unless it is swept or the sweep before is too recent; answers its report
+   * when this call finished it. A ledger without a clock of sweeps gets one, and nothing is swept.
+   */
+  async sweepIfDue(): Promise<SweepReport | null> {
     const { store, now } = this.#deps;
     // Also what a killed process left of a delete.
     await store.resume();
-    const startedAt = now();
-    const night = nightOf(startedAt);
-    const known = await store.report(night);
-    if (!isWanted(known?.report ?? null, startedAt)) return null;
+    const nowMs = now();
+    const [known, clock] = await Promise.all([store.report(nightOf(nowMs)), store.clock()]);
+    const mayMove = this.#mayMove(clock, nowMs);
+    if (clock === null) return await store.startClock(nowMs).then(() => null);
+    if (!isSweepDue(known?.report ?? null, nowMs)) return null;
+    // What was broken off goes on as it began.
+    if (known !== null) return await this.#begin(nowMs, known.report.clockAt, known);
+    if (!mayMove) return null;
+    const toMs = nextSweepClock(clock.atMs, nowMs);
+    return await this.#begin(nowMs, Math.min(toMs, nowMs), null, { from: clock, toMs });
+  }
+
+  /**
+   * Sweeps by the machine's clock and sets the clock of sweeps to it, however far that is: for a person who
+   * knows that it is right. Also a night that is swept, or that another process is at, which stops then.
+   */
+  async sweepNow(): Promise<SweepReport | null> {
+    const { store, now } = this.#deps;
+    await store.resume();
+    const nowMs = now();
+    const [known, from] = await Promise.all([store.report(nightOf(nowMs)), store.clock()]);
+    return await this.#begin(nowMs, nowMs, known, { from, toMs: nowMs });
+  }
+
+  /** Whether enough process time has passed since the clock of sweeps moved, here or elsewhere. */
+  #mayMove(clock: SweepClock | null, nowMs: number): boolean {
+    const processMs = this.#deps.processMs();
+    const version = clock?.version ?? null;
+    const seen = this.#seen?.version === version ? this.#seen : this.#see(version);
+    const { sinceMs, isOfStart } = seen;
+    const isOld = clock !== null && nowMs - clock.atMs >= SWEEP_GAP_MS;
+    return processMs - sinceMs >= SWEEP_GAP_MS || (isOfStart && isOld);
+  }
+
+  /** Takes note of a version of the clock of sweeps that was not seen before. */
+  #see(version: string | null): SeenClock {
+    const isOfStart = this.#seen === null;
+    return this.#seen = { version, sinceMs: this.#deps.processMs(), isOfStart };
+  }
+
+  async #begin(
+    startedAt: number,
+    clockAt: number,
+    known: ReadReport | null,
+    move?: SweepClockMove,
+  ): Promise<SweepReport | null> {
     const counts = known?.report.counts ?? NOTHING_SWEPT;
-    const report = { night, startedAt, toldAt: startedAt, finishedAt: null, teams: 0, counts };
-    const begun = await store.tell(known, report);
-    return begun === null ? null : await this.#sweep(begun);
+    const report: SweepReport = {
+      night: nightOf(startedAt),
+      clockAt,
+      startedAt,
+      toldAt: startedAt,
+      finishedAt: null,
+      teams: 0,
+      counts,
+    };
+    const begun = await this.#deps.store.tell(known, report, move);
+    if (begun === null) return null;
+    // One commit gives all its rows one version.
+    if (move !== undefined) this.#see(begun.version);
+    return await this.#sweep(begun);
   }
 
   async #run(): Promise<void> {
@@ -141,9 +221,12 @@ export class SweepJob {
       return told !== null;
     };
     let report = begun.report;
+    const { clockAt } = report;
+    for await (const _ of this.#paced(forgetSessions(store, clockAt)));
     for await (const team of store.teams()) {
-      for await (const counts of this.#steps(team, begun.report.startedAt)) {
-        report = { ...report, counts: addSwept(report.counts, counts) };
+      for await (const step of this.#paced(sweepTeam(store, team, clockAt, false))) {
+        this.#deps.onStep?.(step);
+        report = { ...report, counts: addSwept(report.counts, step.counts) };
         if (now() - report.toldAt < TELL_MS) continue;
         report = { ...report, toldAt: now() };
         if (!await tell(report)) return null;
@@ -159,18 +242,16 @@ export class SweepJob {
     return await tell(report) ? report : null;
   }
 
-  /** Sweeps a team step by step, with rests; ends early when the job stops. */
-  async *#steps(team: Team, nowMs: number): AsyncGenerator<SweepCounts> {
+  /** Goes step by step, with rests while calls come in; ends early when the job stops. */
+  async *#paced<Step>(steps: AsyncIterable<Step>): AsyncGenerator<Step> {
     if (this.#stopped) return;
-    let [startMs, calls] = [performance.now(), this.#deps.calls()];
-    for await (const step of sweepTeam(this.#deps.store, team, nowMs, false)) {
-      this.#deps.onStep?.(step);
-      yield step.counts;
-      if (this.#deps.calls() !== calls) {
-        await this.#alarm.wait(REST * (performance.now() - startMs));
-      }
+    const { processMs, calls } = this.#deps;
+    let [startMs, before] = [processMs(), calls()];
+    for await (const step of steps) {
+      yield step;
+      if (calls() !== before) await this.#alarm.wait(REST * (processMs() - startMs));
       if (this.#stopped) return;
-      [startMs, calls] = [performance.now(), this.#deps.calls()];
+      [startMs, before] = [processMs(), calls()];
     }
   }
 

@@ -225,6 +225,8 @@ export const keys = {
   ],
   /** All that is stored of a run's events. */
   events: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team],
+  /** The instant that the last sweep judged ages at, unix milliseconds. */
+  sweepClock: (): Deno.KvKey => ["sweep_clock"],
   /** All reports of sweeps, by the night they are of. */
   sweeps: (): Deno.KvKey => ["sweep"],
   /** The report of a night's sweep, `YYYY-MM-DD`. */

@@ -23,6 +23,21 @@ export const teamKeys = {
   credentialUse: (team: TeamId, id: string): Deno.KvKey => ["credential_use", team, id],
   /** A session of the dashboard by the SHA-256 of its token: found before its team is known. */
   session: (hash: Uint8Array): Deno.KvKey => ["session", hash],
+  /** Sessions by credential and start, behind one of these rows; from the first when there is none. */
+  sessionsBehind: (after: Deno.KvKey | null): Deno.KvListSelector => ({
+    // `true` is behind every other part of a key.
+    start: after === null ? ["session_by"] : [...after, true],
+    end: ["session_by", true],
+  }),
+  /** The sessions of one credential, the oldest first. */
+  sessionsOf: (credential: Uint8Array): Deno.KvKey => ["session_by", credential],
+  /** A session of a credential, by when it began. */
+  sessionOf: (credential: Uint8Array, startedAt: number, hash: Uint8Array): Deno.KvKey => [
+    "session_by",
+    credential,
+    startedAt,
+    hash,
+  ],
   /** Entries of an audit log from one instant up to before another, unix milliseconds. */
   auditEntries: (log: TeamId, fromMs: number, toMs: number): Deno.KvListSelector => ({
     start: ["audit_log", log, fromMs],

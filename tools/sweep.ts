@@ -8,6 +8,7 @@ import {
   isSweepDue,
   NOTHING_SWEPT,
   SWEEP_HOUR,
+  type SweepClock,
   type SweepCounts,
   type SweepReport,
 } from "../domain/retention/sweep.ts";
@@ -34,6 +35,8 @@ const HELP = [
   "deno task sweep [--kv=FILE] [--dry-run | --reports]",
   "Removes what the plans of teams keep no longer, now. A running service does so by itself at",
   `${HOUR} and has to be stopped for this; --dry-run and --reports only read, also beside it.`,
+  "Ages are judged by this machine's clock, whatever it says, and the service's sweeps go on from there:",
+  "look at the date first. The service itself follows a clock by 36 hours a sweep at most.",
   ...LEDGER_HELP,
   "  --dry-run    say what would go, by team, and change nothing",
   "  --reports    list the last sweeps",
@@ -62,6 +65,7 @@ export function sweep(args: readonly string[], io: Io, now = () => Date.now()): 
     const tally = dryRun
       ? await withLedger(kv, (store) => look(store, io, now()))
       : await withOwnLedger(kv, IN_USE, (store) => sweepNow(store, io, now));
+    io.out(clockLine(tally));
     tally.lines().forEach((line) => io.out(line));
     io.out(verdict(tally.total, dryRun));
     return tally.total.failed === 0 ? EXIT.done : EXIT.unread;
@@ -77,7 +81,7 @@ const OPTIONS = {
 /** Counts what would go. */
 async function look(store: OpenStore, io: Io, nowMs: number): Promise<Tally> {
   const swept = createSweepStore(store, new TeamCommits(store));
-  using tally = new Tally(io);
+  using tally = new Tally(io, nowMs, await swept.clock());
   for await (const team of swept.teams()) {
     tally.begin(team);
     for await (const step of sweepTeam(swept, team, nowMs, true)) tally.add(step);
@@ -87,10 +91,12 @@ async function look(store: OpenStore, io: Io, nowMs: number): Promise<Tally> {
 
 /** Sweeps as the service does in its night, but without rests: nobody else has the file. */
 async function sweepNow(store: OpenStore, io: Io, now: () => number): Promise<Tally> {
-  using tally = new Tally(io);
+  const swept = createSweepStore(store, new TeamCommits(store));
+  using tally = new Tally(io, now(), await swept.clock());
   const job = new SweepJob({
-    store: createSweepStore(store, new TeamCommits(store)),
+    store: swept,
     now,
+    processMs: () => performance.now(),
     calls: () => 0,
     log: () => {},
     onStep: (step) => tally.add(step),
@@ -105,7 +111,13 @@ class Tally implements Disposable {
   readonly #teams = new Map<string, { team: Team; counts: Map<Horizon, SweepCounts> }>();
   total = NOTHING_SWEPT;
 
-  constructor(io: Io) {
+  /**
+   * Counts nothing yet.
+   *
+   * @param nowMs the instant that ages are judged at
+   * @param clock what the service's sweeps have come to; null before the first
+   */
+  constructor(io: Io, readonly nowMs: number, readonly clock: SweepClock | null) {
     this.#counter = createCounter(io.screen, "runs");
   }
 
@@ -154,6 +166,12 @@ function countsText({ payloads, events, records, orphans, released, failed }: Sw
     [failed, `${countText(failed, "run")} not readable`],
   ];
   return parts.flatMap(([count, text]) => count === 0 ? [] : [text]).join(", ");
+}
+
+function clockLine({ nowMs, clock }: Tally): string {
+  const judged = `Judged at ${formatInstant(nowMs)}, by this machine's clock.`;
+  if (clock === null) return judged;
+  return `${judged} The service's sweeps had come to ${formatInstant(clock.atMs)}.`;
 }
 
 function verdict(total: SweepCounts, dryRun: boolean): string {

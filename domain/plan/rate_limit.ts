@@ -15,7 +15,6 @@ import {
 } from "../limits.ts";
 import type { ReadScope } from "../read_scope.ts";
 import { type Tier, TIER_NAMES, TIERS } from "./tiers.ts";
-import { FailedTries } from "./failed_tries.ts";
 import { type Rate, TokenBucket } from "./token_bucket.ts";
 
 /** The rates that one set of buckets is filled at. */
@@ -144,8 +143,6 @@ export interface RequestLimits {
   readonly dashboard: RateLimiter;
   /** Bytes of bodies that agents send; a token is a byte. */
   readonly bytes: RateLimiter;
-  /** Credentials that did not work. */
-  readonly failures: FailedTries;
 }
 
 /**
@@ -163,6 +160,5 @@ export function createRequestLimits(
     control: new RateLimiter(CONTROL, RATE_TEAMS_MAX, newBucketFor("control")),
     dashboard: new RateLimiter(control(CONTROL_RATE_FACTOR * DASHBOARD_RESERVE)),
     bytes: new RateLimiter(BYTES),
-    failures: new FailedTries(),
   };
 }

@@ -13,6 +13,18 @@ export const SWEEP_HOUR = 2;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
+/**
+ * Most milliseconds that the clock of sweeps moves with one sweep. The machine's clock may be wrong, and
+ * what a sweep removes is gone: so a wrong one removes things at most this much too early.
+ */
+export const SWEEP_CLOCK_STEP_MS = 36 * HOUR_MS;
+
+/**
+ * Least milliseconds of process time between two moves of the clock of sweeps. A process that starts may
+ * move it once without them, when it is at least so old.
+ */
+export const SWEEP_GAP_MS = 20 * HOUR_MS;
+
 /** Milliseconds without a word after which a sweep counts as broken off, and another takes it up. */
 export const SWEEP_SILENCE_MS = 60_000;
 
@@ -58,6 +70,8 @@ export function addSwept(a: SweepCounts, b: SweepCounts): SweepCounts {
 export interface SweepReport {
   /** The night, by the UTC day of its 02:00, `YYYY-MM-DD`. */
   readonly night: string;
+  /** The instant that it judges ages at, unix milliseconds. */
+  readonly clockAt: number;
   /** When it began, or was taken up again, unix milliseconds. */
   readonly startedAt: number;
   /** When it last said how far it is, unix milliseconds. */
@@ -85,6 +99,30 @@ export function untilNextNight(nowMs: number): number {
 export function isSweepDue(report: SweepReport | null, nowMs: number): boolean {
   if (report === null) return true;
   return report.finishedAt === null && nowMs - report.toldAt > SWEEP_SILENCE_MS;
+}
+
+/**
+ * The clock of sweeps after a sweep: it follows the machine's clock, ahead or back, by a step at most. A
+ * clock that was too far ahead when the ledger was new comes back to the truth in this way.
+ */
+export function nextSweepClock(storedMs: number, nowMs: number): number {
+  return Math.min(Math.max(nowMs, storedMs - SWEEP_CLOCK_STEP_MS), storedMs + SWEEP_CLOCK_STEP_MS);
+}
+
+/** The clock of sweeps with the version it was read in. */
+export interface SweepClock {
+  /** The instant that the last sweep moved it to, unix milliseconds. */
+  readonly atMs: number;
+  /** Changes with it. */
+  readonly version: string;
+}
+
+/** A move of the clock of sweeps. */
+export interface SweepClockMove {
+  /** As it was read; null for none yet. */
+  readonly from: SweepClock | null;
+  /** Where it moves to, unix milliseconds. */
+  readonly toMs: number;
 }
 
 /** A report with the version it was read or written in. */
@@ -122,10 +160,29 @@ export interface SweepStore {
     from: object | null,
     dryRun: boolean,
   ): Promise<SweepStep>;
+  /**
+   * Deletes some sessions of the dashboard that are over by age.
+   *
+   * @param from what the call before answered; null for the first
+   * @returns where to go on; null when no session is left to look at
+   */
+  forgetSessions(nowMs: number, from: object | null): Promise<object | null>;
+  /** Reads the clock of sweeps; null when the ledger has none yet. */
+  clock(): Promise<SweepClock | null>;
+  /** Stores the first clock of sweeps, unless another process has. */
+  startClock(atMs: number): Promise<void>;
   /** The report of a night; null when nobody has begun it. */
   report(night: string): Promise<ReadReport | null>;
   /** The last reports, latest first. */
   reports(max: number): Promise<readonly SweepReport[]>;
-  /** Stores a report in the place of a known one, or the first; null when somebody else was faster. */
-  tell(known: ReadReport | null, report: SweepReport): Promise<ReadReport | null>;
+  /**
+   * Stores a report in the place of a known one, or the first; null when another process was faster.
+   *
+   * @param move moves the clock of sweeps in the same commit
+   */
+  tell(
+    known: ReadReport | null,
+    report: SweepReport,
+    move?: SweepClockMove,
+  ): Promise<ReadReport | null>;
 }

@@ -38,12 +38,18 @@ export function parseRotation(body: Body): Parsed<number> {
  *
  * One credential is replaced by one other, once. A call that is sent again because its answer was lost
  * is told which that is, so no number of retries leaves more than two secrets that work.
+ *
+ * A credential that replaces itself cannot end at once: were the answer lost, nobody had a secret to ask
+ * again with.
+ *
+ * @param caller identifier of the credential that asks
  */
 export function replaced(
   record: CredentialRecord,
   by: string,
   overlapMs: number,
   nowMs: number,
+  caller: string,
 ): Parsed<CredentialRecord> {
   if (record.replacedBy !== undefined) {
     const message = `This credential was replaced by "${record.replacedBy}": rotate that one, ` +
@@ -51,8 +57,16 @@ export function replaced(
     return refuse("credential_ended", message);
   }
   if (!isLive(record, nowMs)) return { ok: false, problem: REVOKED };
+  if (overlapMs === 0 && caller === record.id) return { ok: false, problem: SELF_ENDED };
   return { ok: true, value: { ...record, endsAt: nowMs + overlapMs, replacedBy: by } };
 }
+
+const SELF_ENDED: Problem = {
+  code: "invalid_field",
+  field: "overlap_hours",
+  message: "A key that rotates itself cannot end at once, because a lost answer would leave no " +
+    "secret that works: send 1 hour or more, then revoke this key with the new secret",
+};
 
 const REVOKED: Problem = {
   code: "credential_ended",

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Principal } from "../credentials.ts";
+import type { Principal, TeamId } from "../credentials.ts";
 import { SESSION } from "../limits.ts";
 
 /** When a session began, and when it was last seen in use. */
@@ -29,12 +29,19 @@ export interface SessionStore {
   /**
    * Begins a session for a credential that works.
    *
+   * A credential has a bounded number of them: for one more its oldest ends.
+   *
    * @param secret the credential
+   * @param team whose it is: teams take turns
    * @returns the token of the session: the secret that stands for it, which is stored nowhere
    */
-  start(secret: string): Promise<string>;
-  /** Who a session speaks for; null when it ended, or when its credential does not work any more. */
-  find(token: string): Promise<Principal | null>;
+  start(secret: string, team: TeamId): Promise<string>;
+  /**
+   * Who a session speaks for; null when it ended, or when its credential does not work any more.
+   *
+   * @param from names where the request comes from: look-ups take turns by it
+   */
+  find(token: string, from?: () => string): Promise<Principal | null>;
   /** Ends a session; ending one that is not there changes nothing. */
   end(token: string): Promise<void>;
 }

@@ -10,6 +10,8 @@ import {
   addSwept,
   NOTHING_SWEPT,
   type ReadReport,
+  type SweepClock,
+  type SweepClockMove,
   type SweepCounts,
   type SweepReport,
   type SweepStep,
@@ -21,6 +23,7 @@ import { keys } from "../keys.ts";
 import type { TeamCommits } from "../pipeline/team_commits.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";
 import { eachRow, getMany, listRows, type Store } from "../store.ts";
+import { forgetSessions } from "../teams/sessions.ts";
 import { keyText } from "../writer/group.ts";
 import { leaveFaulty } from "./faulty_runs.ts";
 import { type Look, lookAt } from "./look.ts";
@@ -45,13 +48,22 @@ export function createSweepStore(store: Store, commits: TeamCommits): SweepStore
     resume: () => purgeAll(store),
     step: (team, horizon, nowMs, from, dryRun) =>
       step({ store, commits, team, horizon, nowMs, dryRun }, from as Cursor | null),
+    forgetSessions: (nowMs, from) => forgetSessions(store, nowMs, from as Cursor | null),
+    clock: () => readClock(store),
+    async startClock(atMs) {
+      const key = keys.sweepClock();
+      await store.writer.commit({
+        checks: [{ key, versionstamp: null }],
+        sets: [{ key, value: atMs }],
+      });
+    },
     report: (night) => readReport(store, night),
     async reports(max) {
       const options = { limit: max, reverse: true };
       const rows = await listRows<SweepReport>(store, { prefix: keys.sweeps() }, options);
       return rows.map(({ value }) => value);
     },
-    tell: (known, report) => tell(store, known, report),
+    tell: (known, report, move) => tell(store, known, report, move),
   };
 }
 
@@ -146,6 +158,12 @@ async function wouldSweep(
   for (const { counts } of looks) tell(counts);
 }
 
+async function readClock(store: Store): Promise<SweepClock | null> {
+  const [entry] = await getMany(store, [keys.sweepClock()]);
+  if (entry === undefined || entry.versionstamp === null) return null;
+  return { atMs: entry.value as number, version: entry.versionstamp };
+}
+
 async function readReport(store: Store, night: string): Promise<ReadReport | null> {
   const [entry] = await getMany(store, [keys.sweep(night)]);
   if (entry === undefined || entry.versionstamp === null) return null;
@@ -156,12 +174,20 @@ async function tell(
   store: Store,
   known: ReadReport | null,
   report: SweepReport,
+  move: SweepClockMove | undefined,
 ): Promise<ReadReport | null> {
   const key = keys.sweep(report.night);
+  const clock = keys.sweepClock();
   const old = report.finishedAt === null ? [] : await oldReports(store);
   const version = await store.writer.commit({
-    checks: [{ key, versionstamp: known?.version ?? null }],
-    sets: [{ key, value: report }],
+    checks: [
+      { key, versionstamp: known?.version ?? null },
+      ...move === undefined ? [] : [{ key: clock, versionstamp: move.from?.version ?? null }],
+    ],
+    sets: [
+      { key, value: report },
+      ...move === undefined ? [] : [{ key: clock, value: move.toMs }],
+    ],
     deletes: old,
   });
   return version === null ? null : { report, version };

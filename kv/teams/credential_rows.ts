@@ -106,8 +106,12 @@ export async function readCredential(
   id: string,
 ): Promise<ReadCredential | null> {
   const [pointer] = await getMany(store, [keys.teamCredential(team, id)]);
-  if (!(pointer?.value instanceof Uint8Array)) return null;
-  const key = keys.credential(pointer.value);
+  return pointer?.value instanceof Uint8Array ? await readSecret(store, pointer.value) : null;
+}
+
+/** Reads a credential by the hash of its secret; null when there is none. */
+export async function readSecret(store: Store, hash: Uint8Array): Promise<ReadCredential | null> {
+  const key = keys.credential(hash);
   const [entry] = await getMany(store, [key]);
   if (entry === undefined || entry.versionstamp === null) return null;
   return { key, stored: entry.value as StoredCredential, version: entry.versionstamp };

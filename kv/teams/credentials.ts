@@ -4,7 +4,6 @@
  * @module
  */
 import { timingSafeEqual } from "node:crypto";
-import { LRUCache } from "lru-cache";
 import { isLive, OPERATOR, type Principal, type Team } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
 import type { CredentialSpec, CredentialStore, Environment } from "../../domain/ports.ts";
@@ -12,6 +11,7 @@ import type { Region } from "../../domain/run/ids.ts";
 import type { KeyPage, KeysQuery, ListedCredential } from "../../domain/teams/key_list.ts";
 import { replaced, type RotateOutcome } from "../../domain/teams/rotation.ts";
 import { formatInstant } from "../../domain/time.ts";
+import { BYTES_PER_CHAR, ByteCache } from "../byte_cache.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
@@ -25,15 +25,28 @@ import {
   publicRecord,
   readByHash,
   readCredential,
+  readSecret,
   readTeam,
   type StoredCredential,
 } from "./credential_rows.ts";
+import { markEnded } from "./ended_credentials.ts";
 import { LastUses, type Use } from "./last_uses.ts";
+import { SecretLookups } from "./secret_lookups.ts";
 
 export { createTeam, ensureFirstTeam, setTeamRate } from "./first_team.ts";
 
-/** Credentials remembered, and for how long: half of what another process may take to notice. */
-const CACHE = { max: 10_000, ttl: 5_000, ttlResolution: 0 } as const;
+/**
+ * How long a credential is remembered: half of what another process may take to notice. After that it is
+ * looked up again, in the line of its team: it has worked, so it does not wait behind secrets that never
+ * did.
+ */
+const CACHE = { ttl: 5_000, ttlResolution: 0, noDeleteOnStaleGet: true } as const;
+
+/** Part of its share that credentials take; the other one is for their last uses. */
+const CACHE_PART = 1 / 2;
+
+/** Bytes of a credential in memory besides its texts, from above. */
+const KNOWN_BYTES = 800;
 
 /** Credentials looked at for one page of those of an agent. */
 const LOOKED_AT_MAX = 1_000;
@@ -66,13 +79,17 @@ export function createCredentialStore(
   return new Credentials(store, environment, options);
 }
 
+/** The line of those who come from nowhere in particular. */
+const NOWHERE = () => "";
+
 class Credentials implements CredentialStore {
   readonly #store: Store;
   readonly #environment: Environment;
   readonly #options: CredentialOptions;
   readonly #operatorHash: Uint8Array | null;
   readonly #uses: LastUses;
-  readonly #cache = new LRUCache<string, Known>(CACHE);
+  readonly #cache: ByteCache<string, Known>;
+  readonly #lookups: SecretLookups;
   /** Grows with each change, so that a read that began before one is not remembered after it. */
   #changes = 0;
 
@@ -83,10 +100,19 @@ class Credentials implements CredentialStore {
     const { operatorKey = null } = options;
     this.#operatorHash = operatorKey === null ? null : hashOf(operatorKey);
     this.#uses = new LastUses(store);
+    this.#lookups = new SecretLookups(store);
+    this.#cache = new ByteCache({
+      memory: store.memory,
+      share: "credentials",
+      part: CACHE_PART,
+      bytesOf: ({ principal: { team } }, secret) =>
+        KNOWN_BYTES + BYTES_PER_CHAR *
+            (secret.length + team.name.length + (team.ownerEmail?.length ?? 0)),
+    }, CACHE);
   }
 
   /** Answers without waiting where it can: this stands in the way of every request. */
-  find(secret: string): Principal | null | Promise<Principal | null> {
+  find(secret: string, from = NOWHERE): Principal | null | Promise<Principal | null> {
     if (secret === this.#options.refusedSecret) return null;
     const known = this.#cache.get(secret);
     if (known !== undefined) {
@@ -97,7 +123,9 @@ class Credentials implements CredentialStore {
       }
     }
     if (secret.startsWith("opk_")) return this.#findOperator(secret);
-    return inTime(this.#look(secret), this.#store.deadlines);
+    const hash = hashOf(secret);
+    const line = this.#cache.peek(secret, { allowStale: true })?.principal.team.id ?? from();
+    return this.#lookups.find(hash, line, () => this.#look(secret, hash));
   }
 
   /** Hashes have one length and say nothing of how much of a secret was right. */
@@ -107,12 +135,16 @@ class Credentials implements CredentialStore {
     return isKnown ? OPERATOR : Promise.resolve(null);
   }
 
-  async #look(secret: string): Promise<Principal | null> {
+  async #look(secret: string, hash: Uint8Array): Promise<Principal | null> {
     const before = this.#changes;
-    const [entry] = await getMany(this.#store, [keys.credential(hashOf(secret))]);
-    const stored = (entry?.value ?? null) as StoredCredential | null;
+    const read = await readSecret(this.#store, hash);
     const nowMs = this.#environment.now();
-    if (stored === null || !isLive(stored, nowMs)) return null;
+    if (read === null) return null;
+    const { stored } = read;
+    if (!isLive(stored, nowMs)) {
+      markEnded(this.#store, read, nowMs);
+      return null;
+    }
     const { id, grant, endsAt = Infinity } = stored;
     const team = await readTeam(this.#store, stored.team);
     const principal: Principal = { credentialId: id, team, grant };
@@ -124,6 +156,15 @@ class Credentials implements CredentialStore {
   forget(): void {
     this.#changes++;
     this.#cache.clear();
+    this.#lookups.forget();
+  }
+
+  /** Looks at one credential again before it is let in: those of other teams stay remembered. */
+  #forgetOne(id: string): void {
+    this.#changes++;
+    for (const [secret, { principal }] of this.#cache.entries()) {
+      if (principal.credentialId === id) this.#cache.delete(secret);
+    }
   }
 
   async create({ id: team }: Team, spec: CredentialSpec, by: string) {
@@ -154,9 +195,9 @@ class Credentials implements CredentialStore {
       checks: [{ key, versionstamp: version }],
       sets: [{ key, value: revoked }, ...auditRows(entry)],
     });
-    // Only a rotation or another revocation changes a credential, and of each there is one.
+    // Only a rotation, its end or another revocation changes a credential, and of each there is one.
     if (committed === null) return await this.#revoke(team, id, by);
-    this.forget();
+    this.#forgetOne(id);
     return publicRecord(revoked);
   }
 
@@ -171,7 +212,7 @@ class Credentials implements CredentialStore {
       const { key, stored, version } = read;
       const { record, secret } = newCredential(stored, this.#options.region, this.#environment);
       const nowMs = record.createdAt;
-      const old = replaced(stored, record.id, overlapMs, nowMs);
+      const old = replaced(stored, record.id, overlapMs, nowMs, by);
       if (!old.ok) return old;
       const endsAt = nowMs + overlapMs;
       const successor = { record: { ...record, replaces: id }, secret };
@@ -184,7 +225,7 @@ class Credentials implements CredentialStore {
         sets: [{ key, value: { ...stored, ...old.value } }, ...sets, ...auditRows(entry)],
       });
       if (committed === null) continue;
-      this.forget();
+      this.#forgetOne(id);
       return { ok: true, value: successor };
     }
     throw new StorageUnavailable("Cannot rotate a key: other writers were always first");

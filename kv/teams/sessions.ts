@@ -1,11 +1,13 @@
 /**
  * The dashboard's sessions in the store: each by the hash of its token, with the hash of its credential,
- * so that it ends with the credential.
+ * so that it ends with the credential; and each by its credential and start, so that there is a bound to
+ * them and the sweep finds those that are over.
  *
  * @module
  */
-import { isLive, OPERATOR, type Principal } from "../../domain/credentials.ts";
-import { SESSION } from "../../domain/limits.ts";
+import { isLive, OPERATOR, type Principal, type TeamId } from "../../domain/credentials.ts";
+import type { SlotLimits } from "../../domain/fair_slots.ts";
+import { SESSION, SESSIONS_PER_KEY_MAX } from "../../domain/limits.ts";
 import type { Environment } from "../../domain/ports.ts";
 import {
   isSessionLive,
@@ -15,11 +17,29 @@ import {
 } from "../../domain/teams/session.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
-import { getMany, type Store } from "../store.ts";
-import { hashOf, readTeam, type StoredCredential } from "./credential_rows.ts";
+import { Reads } from "../reads.ts";
+import { getMany, listRows, type Store } from "../store.ts";
+import { hashOf, readSecret, readTeam } from "./credential_rows.ts";
+import { markEnded } from "./ended_credentials.ts";
+import { SecretLookups } from "./secret_lookups.ts";
 
 /** Random bytes of a token. */
 const TOKEN_BYTES = 32;
+
+/** A token as text. */
+const TOKEN = /^[0-9a-f]{64}$/;
+
+/**
+ * Sign-ins at once. One of a team at a time: each ends the sessions that are too many, so none is missed
+ * in one process. Several processes may exceed the bound by one each.
+ */
+const SIGN_INS: SlotLimits = { all: 8, team: 1, waiting: 1_000, teamWaiting: 50 };
+
+/** Rows read for one sign-in: more than the bound only where several processes exceeded it. */
+const ROWS_PER_SIGN_IN = 2 * SESSIONS_PER_KEY_MAX;
+
+/** Sessions that one step of the sweep looks at. */
+const ROWS_PER_STEP = 200;
 
 /** A session as stored. */
 interface StoredSession extends SessionTimes {
@@ -38,13 +58,27 @@ export function createSessionStore(
   operatorKey: string | null,
 ): SessionStore {
   const operatorHash = operatorKey === null ? null : hashOf(operatorKey).toHex();
+  const [lookups, signIns] = [new SecretLookups(store), new Reads(store.deadlines, SIGN_INS)];
 
   async function start(secret: string): Promise<string> {
     const token = random(TOKEN_BYTES).toHex();
+    const hash = hashOf(token);
+    const credential = hashOf(secret);
     const nowMs = now();
-    const value: StoredSession = { credential: hashOf(secret), startedAt: nowMs, usedAt: nowMs };
-    const key = keys.session(hashOf(token));
-    await store.writer.commit({ sets: [{ key, value, expireIn: SESSION.maxMs }] });
+    const value: StoredSession = { credential, startedAt: nowMs, usedAt: nowMs };
+    const earlier = await listRows(
+      store,
+      { prefix: keys.sessionsOf(credential) },
+      { limit: ROWS_PER_SIGN_IN },
+    );
+    const tooMany = Math.max(0, earlier.length + 1 - SESSIONS_PER_KEY_MAX);
+    await store.writer.commit({
+      sets: [
+        { key: keys.session(hash), value },
+        { key: keys.sessionOf(credential, nowMs, hash), value: true },
+      ],
+      deletes: earlier.slice(0, tooMany).flatMap(({ key }) => rowsOf(key)),
+    });
     return token;
   }
 
@@ -62,30 +96,66 @@ export function createSessionStore(
 
   async function principalOf(hash: Uint8Array): Promise<Principal | null> {
     if (hash.toHex() === operatorHash) return OPERATOR;
-    const [entry] = await getMany(store, [keys.credential(hash)]);
-    const stored = (entry?.value ?? null) as StoredCredential | null;
-    if (stored === null || !isLive(stored, now())) return null;
-    const { id, grant } = stored;
-    return { credentialId: id, team: await readTeam(store, stored.team), grant };
+    const read = await readSecret(store, hash);
+    if (read === null) return null;
+    const { id, grant, team } = read.stored;
+    const nowMs = now();
+    if (isLive(read.stored, nowMs)) {
+      return { credentialId: id, team: await readTeam(store, team), grant };
+    }
+    markEnded(store, read, nowMs);
+    return null;
   }
 
   /** Its check keeps a session that was ended meanwhile from coming back. */
   async function noteUse(key: Deno.KvKey, session: StoredSession, versionstamp: string | null) {
-    const nowMs = now();
-    const value: StoredSession = { ...session, usedAt: nowMs };
-    const expireIn = session.startedAt + SESSION.maxMs - nowMs;
-    const checks = [{ key, versionstamp }];
-    await store.writer.commit({ checks, sets: [{ key, value, expireIn }] });
+    const value: StoredSession = { ...session, usedAt: now() };
+    await store.writer.commit({ checks: [{ key, versionstamp }], sets: [{ key, value }] });
   }
 
+  /** Reads first: whoever makes up tokens has nothing written. */
   async function end(token: string): Promise<void> {
-    await store.writer.commit({ deletes: [keys.session(hashOf(token))] });
+    const hash = hashOf(token);
+    const [entry] = await getMany(store, [keys.session(hash)]);
+    const session = (entry?.value ?? null) as StoredSession | null;
+    if (session === null) return;
+    const { credential, startedAt } = session;
+    await store.writer.commit({ deletes: rowsOf(keys.sessionOf(credential, startedAt, hash)) });
   }
 
-  const within = <T>(work: Promise<T>) => inTime(work, store.deadlines);
   return {
-    start: (secret) => within(start(secret)),
-    find: (token) => within(find(token)),
-    end: (token) => within(end(token)),
+    start: (secret, team: TeamId) => signIns.run(team, () => start(secret)),
+    find: (token, from = () => "") =>
+      TOKEN.test(token)
+        ? lookups.find(hashOf(token), from(), () => find(token))
+        : Promise.resolve(null),
+    end: (token) =>
+      TOKEN.test(token) ? inTime(end(token), store.deadlines) : Promise.resolve(),
   };
+}
+
+/** Both rows of a session, by the one that names its credential. */
+function rowsOf(key: Deno.KvKey): Deno.KvKey[] {
+  return [key, keys.session(key[3] as Uint8Array)];
+}
+
+/**
+ * Deletes some sessions that began too long ago.
+ *
+ * @param from what the call before answered; null for the first
+ * @returns behind which row to go on; null when none is left to look at
+ */
+export async function forgetSessions(
+  store: Store,
+  nowMs: number,
+  from: { readonly after: Deno.KvKey | null } | null,
+): Promise<{ readonly after: Deno.KvKey } | null> {
+  const range = keys.sessionsBehind(from?.after ?? null);
+  const rows = await listRows(store, range, { limit: ROWS_PER_STEP });
+  const over = rows.filter(({ key }) => nowMs - (key[2] as number) >= SESSION.maxMs);
+  if (over.length > 0) {
+    await store.writer.commit({ deletes: over.flatMap(({ key }) => rowsOf(key)) });
+  }
+  const last = rows.at(-1)?.key;
+  return last === undefined ? null : { after: last };
 }

@@ -49,8 +49,6 @@ export interface KvSet {
   readonly key: Deno.KvKey;
   /** What. */
   readonly value: unknown;
-  /** Milliseconds after which the store may drop the row by itself; absent for never. */
-  readonly expireIn?: number;
 }
 
 /** Commits writes. */

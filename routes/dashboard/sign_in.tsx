@@ -1,5 +1,5 @@
 /** `/dashboard/sign-in` and `/dashboard/sign-out`. */
-import { ERRORS, type Problem } from "../../domain/errors.ts";
+import { ERRORS, type Parsed, type Problem } from "../../domain/errors.ts";
 import {
   INVALID_CREDENTIAL,
   parseSecret,
@@ -9,23 +9,25 @@ import {
 import { fail } from "../answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../context.ts";
 import { atFixedTime } from "../guards/credential.ts";
-import { refuseCredential } from "../guards/rate.ts";
+import { networkOfRequest } from "../guards/address.ts";
 import { cookieOf, tokenOf } from "../guards/session.ts";
 import { keyOrOperator } from "../requires.ts";
 import { DASHBOARD, SIGN_IN } from "./frame/paths.ts";
 import { seeOther, showPage } from "./frame/reply.tsx";
 
-/** Whose page it may lead back to: one of ours, by its path alone. */
-const OWN_PAGE = /^\/dashboard(?:[/?][^\\]*)?$/;
+/** Where it may lead back to: one of our pages, by its path alone, in what a header may hold. */
+const OWN_PAGE = /^\/dashboard(?:[/?][\x21-\x5b\x5d-\x7e]*)?$/;
 
 /** Shows the form; or goes on, for who has just signed in or follows the link of the start. */
 export function showSignIn(deps: AppDeps): Handle {
+  const begin = beginner(deps);
   return async (c) => {
     const { code, next: wanted, kept } = c.req.query();
     const next = ownPage(wanted);
     if (code !== undefined) {
       const secret = secretOfLink(deps, c, code);
-      return secret === null ? showForm(c, next, OLD_LINK) : await begin(deps, secret, next);
+      if (secret === null) return showForm(c, next, OLD_LINK);
+      return await begin(c, { ok: true, value: secret }, next);
     }
     if (kept === undefined) return showForm(c, next, null);
     return tokenOf(c) === null ? showForm(c, next, NO_COOKIE) : seeOther(next);
@@ -34,16 +36,11 @@ export function showSignIn(deps: AppDeps): Handle {
 
 /** Signs in with the key of the form. */
 export function signIn(deps: AppDeps): Handle {
+  const begin = beginner(deps);
   return async (c) => {
     const form = c.get("form");
     const next = ownPage(form.get("next"));
-    c.set("tell", (c, problem, headers) => showForm(c, next, problem, headers));
-    const secret = parseSecret((form.get("key") ?? "").trim(), deps.region);
-    if (!secret.ok) return refuseCredential(deps, c, secret.problem);
-    const principal = await atFixedTime(Promise.resolve(deps.credentials.find(secret.value)));
-    if (principal === null) return refuseCredential(deps, c, INVALID_CREDENTIAL);
-    const refused = suspensionOf(principal) ?? refusalOf(principal, keyOrOperator("read"));
-    return refused === null ? await begin(deps, secret.value, next) : fail(c, refused);
+    return await begin(c, parseSecret((form.get("key") ?? "").trim(), deps.region), next);
   };
 }
 
@@ -55,10 +52,30 @@ export function signOut({ sessions }: AppDeps): Handle {
   };
 }
 
-/** Hands out the cookie, and has the browser show whether it keeps it before it goes on. */
-async function begin({ sessions }: AppDeps, secret: string, next: string): Promise<Response> {
-  const kept = new URLSearchParams({ kept: "", next });
-  return seeOther(`${SIGN_IN}?${kept}`, { "Set-Cookie": cookieOf(await sessions.start(secret)) });
+/**
+ * Makes what signs in with a secret, as one request of its team: it hands out the cookie, and has the
+ * browser show whether it keeps it before it goes on.
+ */
+function beginner({ credentials, sessions, limits }: AppDeps) {
+  return async (c: RequestContext, secret: Parsed<string>, next: string): Promise<Response> => {
+    c.set("tell", (c, problem, headers) => showForm(c, next, problem, headers));
+    if (!secret.ok) return fail(c, secret.problem);
+    const found = credentials.find(secret.value, () => networkOfRequest(c));
+    const principal = await atFixedTime(Promise.resolve(found));
+    if (principal === null) return fail(c, INVALID_CREDENTIAL);
+    const nowMs = limits.now();
+    const bucket = limits.control.bucketOf(principal.team, nowMs);
+    if (bucket !== null && !bucket.take(nowMs)) {
+      const wait = bucket.moreAfterSeconds;
+      const message = `This team has used up its request rate: sign in again in ${wait} s`;
+      return fail(c, { code: "rate_limit", message }, { "Retry-After": String(wait) });
+    }
+    const refused = suspensionOf(principal) ?? refusalOf(principal, keyOrOperator("read"));
+    if (refused !== null) return fail(c, refused);
+    const kept = new URLSearchParams({ kept: "", next });
+    const cookie = cookieOf(await sessions.start(secret.value, principal.team.id));
+    return seeOther(`${SIGN_IN}?${kept}`, { "Set-Cookie": cookie });
+  };
 }
 
 /** Only who sits at this machine has seen the link. */

@@ -12,14 +12,15 @@ import { ERRORS } from "../../domain/errors.ts";
 import { fail, PING_PATH } from "../answer.ts";
 import type { AppDeps, Guard, RequestContext } from "../context.ts";
 import { queryOf } from "../query.ts";
-import { refuseCredential } from "./rate.ts";
+import { networkOfRequest } from "./address.ts";
 
 /** Lets a request through when its credential works and is of a kind that the route takes. */
-export function requireCredential(deps: AppDeps, requirement: Requirement): Guard {
-  const { region, credentials } = deps;
-
+export function requireCredential(
+  { region, credentials }: Pick<AppDeps, "region" | "credentials">,
+  requirement: Requirement,
+): Guard {
   function admit(c: RequestContext, principal: Principal | null): Response | null {
-    if (principal === null) return refuseCredential(deps, c, INVALID_CREDENTIAL);
+    if (principal === null) return fail(c, INVALID_CREDENTIAL);
     c.set("principal", principal);
     const refused = refusalOf(principal, requirement);
     return refused !== null && ERRORS[refused.code].status === 401 ? fail(c, refused) : null;
@@ -27,8 +28,8 @@ export function requireCredential(deps: AppDeps, requirement: Requirement): Guar
 
   return (c) => {
     const secret = parseSecret(secretOf(c), region);
-    if (!secret.ok) return refuseCredential(deps, c, secret.problem);
-    const found = credentials.find(secret.value);
+    if (!secret.ok) return fail(c, secret.problem);
+    const found = credentials.find(secret.value, () => networkOfRequest(c));
     // Known credentials are answered from memory, and then nothing needs to be awaited.
     if (found !== null && !(found instanceof Promise)) return admit(c, found);
     return atFixedTime(found).then((principal) => admit(c, principal));
@@ -43,7 +44,7 @@ export function stillWorks(
   const secret = parseSecret(secretOf(c), region);
   return async () => {
     if (!secret.ok) return false;
-    const principal = await credentials.find(secret.value);
+    const principal = await credentials.find(secret.value, () => networkOfRequest(c));
     return principal !== null && suspensionOf(principal) === null;
   };
 }

@@ -1,7 +1,6 @@
 /**
  * How fast a team may ask and send, what its reads cost, and the headers about it (decisions 36 and 37).
  */
-import type { Problem } from "../../domain/errors.ts";
 import { type Api, tokensOf } from "../../domain/plan/rate_limit.ts";
 import type { Rate, TokenBucket } from "../../domain/plan/token_bucket.ts";
 import { ReadScope } from "../../domain/read_scope.ts";
@@ -109,22 +108,4 @@ function refuseRate(c: RequestContext, bucket: TokenBucket): Response {
 /** How long to wait, for clients. */
 function retryAfter(seconds: number): Record<string, string> {
   return { "Retry-After": String(seconds) };
-}
-
-/** Refuses a credential that does not work: as it is, or as one too many from its address. */
-export function refuseCredential(
-  { limits }: Pick<AppDeps, "limits">,
-  c: RequestContext,
-  problem: Problem,
-): Response {
-  const wait = limits.failures.count(addressOf(c), limits.now());
-  if (wait === 0) return fail(c, problem);
-  const message = `Too many credentials from this address did not work: retry after ${wait} s`;
-  return fail(c, { code: "rate_limit", message }, retryAfter(wait));
-}
-
-/** Where a request comes from; one name for all where the platform does not tell. */
-function addressOf(c: RequestContext): string {
-  const remote: Deno.Addr | undefined = c.env?.remoteAddr;
-  return remote !== undefined && "hostname" in remote ? remote.hostname : "";
 }

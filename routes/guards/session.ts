@@ -3,6 +3,7 @@ import { parse, serialize } from "hono/utils/cookie";
 import { SESSION } from "../../domain/limits.ts";
 import type { SessionStore } from "../../domain/teams/session.ts";
 import type { Guard, RequestContext } from "../context.ts";
+import { networkOfRequest } from "./address.ts";
 
 /**
  * Its name binds it to this host and to encrypted connections; browsers count the loopback address as one.
@@ -37,7 +38,7 @@ export function requireSession(
 ): Guard {
   return async (c) => {
     const token = tokenOf(c);
-    const principal = token === null ? null : await sessions.find(token);
+    const principal = token === null ? null : await sessions.find(token, () => networkOfRequest(c));
     if (principal === null) return refuse(c);
     c.set("principal", principal);
     return null;

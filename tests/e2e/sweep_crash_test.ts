@@ -44,6 +44,7 @@ async function fill(store: Store): Promise<Team> {
     tier: "free",
   });
   const archive = new Archive(store);
+  await archive.sweeps.startClock(Date.now() - DAY_MS);
   for (const [first, count, days] of [[0, OLD, 40], [OLD, YOUNG, 1]] as const) {
     archive.nowMs = Date.now() - days * DAY_MS;
     const all = Array.from({ length: count }, (_, i) => first + i);

@@ -123,7 +123,7 @@ Deno.test("DELETE a customer: its spend is gone in every grouping, also of runs 
     h.nowMs -= day * DAY_MS;
   }
   await h.worker.idle();
-  assertEquals((await h.sweep.sweepIfDue())?.counts.records, 2 * 7);
+  assertEquals((await h.sweep.sweepNow())?.counts.records, 2 * 7);
   const usage = (await h.get("/v1/usage")).json;
   const others = [await spendOf(h, "globex"), await spendOf(h, "(unattributed)")];
   const { json } = await remove(h, "acme");
@@ -189,9 +189,9 @@ Deno.test("DELETE a customer: its receipt is kept for 30 days", async () => {
   await using h = await Harness.open();
   const { id } = (await remove(h, "acme")).json;
   h.nowMs += 30 * DAY_MS;
-  await h.sweep.sweepIfDue();
+  await h.sweep.sweepNow();
   assertEquals((await h.get(`/v1/deletions/${id}`)).status, 200);
   h.nowMs += DAY_MS;
-  await h.sweep.sweepIfDue();
+  await h.sweep.sweepNow();
   assertEquals((await h.get(`/v1/deletions/${id}`)).status, 404);
 });

@@ -88,7 +88,7 @@ Deno.test("DELETE a run: an unknown, a foreign and a swept id are told the same 
   assertEquals([foreign.status, foreign.text], [404, unknown.text]);
   assertEquals((await h.get(PATH)).status, 200);
   h.nowMs += 31 * DAY_MS;
-  assertEquals((await h.sweep.sweepIfDue())?.counts.records, 1);
+  assertEquals((await h.sweep.sweepNow())?.counts.records, 1);
   assertEquals((await remove(h, 1)).text, unknown.text);
   for (const [id, error] of [["run_eu_1", "invalid_id"], [runId(1, "xx"), "unknown_region"]]) {
     const refused = await h.request("DELETE", `/v1/runs/${id}`);
@@ -145,7 +145,7 @@ Deno.test("DELETE a run: after 30 days and a sweep its id is free for a run of i
   await remove(h, 1);
   h.nowMs += 30 * DAY_MS + 1;
   assertEquals((await h.post("/v1/runs", aRun(1))).status, 409);
-  assertEquals((await h.sweep.sweepIfDue())?.counts.released, 1);
+  assertEquals((await h.sweep.sweepNow())?.counts.released, 1);
   assertEquals((await remove(h, 1)).status, 404);
   await store(h);
   const run = (await h.getSettled(PATH)).json;

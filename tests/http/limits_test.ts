@@ -287,7 +287,7 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "RATES_PER_PAGE",
   ];
   /** In `rate_limit_test.ts`, `failed_credentials_test.ts` and `../domain/rate_limit_test.ts`. */
-  const ofRequests = ["CONTROL_RATE_FACTOR", "RATE_TEAMS_MAX", "FAILED_TRIES"];
+  const ofRequests = ["CONTROL_RATE_FACTOR", "RATE_TEAMS_MAX"];
   /** In `teams_test.ts` and `rotate_keys_test.ts`. */
   const ofTeams = [
     "ADMIN_PER_PAGE",

@@ -105,10 +105,10 @@ Deno.test("scores: one alone is a run that is not open yet, and goes after 7 day
   assertEquals((await h.get("/v1/runs?has=orphan")).json.runs.length, 1);
   await assertClean(h.store);
   h.nowMs += 7 * DAY_MS;
-  await h.sweep.sweepIfDue();
+  await h.sweep.sweepNow();
   assertEquals((await h.get(RUN)).status, 200, "a moment too early");
   h.nowMs += DAY_MS;
-  await h.sweep.sweepIfDue();
+  await h.sweep.sweepNow();
   assertEquals((await h.get(RUN)).status, 404);
   await assertClean(h.store);
 });
@@ -121,12 +121,12 @@ Deno.test("scores: they stay when payloads go by age, and go with the record", a
   await h.post(PATH, aScore(1));
   await h.worker.idle();
   h.nowMs += 8 * DAY_MS;
-  await h.sweep.sweepIfDue();
+  await h.sweep.sweepNow();
   const kept = (await h.get(RUN)).json;
   assertEquals([kept.payload, kept.goal, kept.scores], ["removed", null, [shown(1)]]);
   assertEquals((await h.post(PATH, aScore(1))).status, 200);
   h.nowMs += 25 * DAY_MS;
-  await h.sweep.sweepIfDue();
+  await h.sweep.sweepNow();
   assertEquals((await h.get(RUN)).status, 404);
   await assertClean(h.store);
 });

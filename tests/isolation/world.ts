@@ -1,6 +1,5 @@
 /** A service with three teams, what each of them is told, and what is stored of each. */
 import type { Team } from "../../domain/credentials.ts";
-import { FailedTries } from "../../domain/plan/failed_tries.ts";
 import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
 import type { Tier } from "../../domain/plan/tiers.ts";
 import { type Answer, Harness, NOON } from "../support/harness.ts";
@@ -9,13 +8,6 @@ import { callOf, type Kind, type NameOf, NEVER, type Step } from "./calls.ts";
 
 /** Milliseconds between two calls of the team that is looked at, by the service's clock. */
 const PACE_MS = 1_000;
-
-/** Failed credentials are limited by address, and here all teams have the same one. */
-class NeverTooMany extends FailedTries {
-  override count(): number {
-    return 0;
-  }
-}
 
 /** A team, what it has made, and what it was told. */
 class Member {
@@ -43,8 +35,7 @@ export class World implements AsyncDisposable {
     let harness: Harness | null = null;
     // One clock for everything, moved by the calls of that team alone.
     const limits = createRequestLimits(() => (harness?.nowMs ?? NOON) - NOON);
-    const deps = { limits: { ...limits, failures: new NeverTooMany() } };
-    harness = await Harness.open({ deps });
+    harness = await Harness.open({ deps: { limits } });
     const world = new World(harness, observed);
     for (const tier of tiers) {
       const { team, key } = await harness.addTeam(tier);

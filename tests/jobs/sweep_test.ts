@@ -7,6 +7,8 @@ import {
   NOTHING_SWEPT,
   type ReadReport,
   SWEEP_SILENCE_MS,
+  type SweepClock,
+  type SweepClockMove,
   type SweepReport,
   type SweepStep,
   type SweepStore,
@@ -65,6 +67,8 @@ Deno.test("sweep job: a night is swept once, its progress is told, and the repor
   archive.nowMs = NOON + 13 * HOUR_MS;
   assertEquals(await job.sweepIfDue(), null);
   archive.nowMs = NOON + 14 * HOUR_MS;
+  assertEquals(await job.sweepIfDue(), null, "only 14 hours after the one before");
+  archive.processMs = 20 * HOUR_MS;
   assertEquals((await job.sweepIfDue())?.night, "2026-11-22");
   assertEquals((await archive.sweeps.reports(9)).map((each) => each.night), [
     "2026-11-22",
@@ -130,7 +134,14 @@ Deno.test("sweep job: when it is stopped it ends with its step, and the next one
 Deno.test("sweep job: what a killed delete left is finished at the next look, also when the night is swept", async () => {
   await using ledger = await OldLedger.open();
   const { archive, team, temp } = ledger;
-  const report = { night: NIGHT, startedAt: NOON, toldAt: NOON, finishedAt: NOON, teams: 1 };
+  const report = {
+    night: NIGHT,
+    clockAt: NOON,
+    startedAt: NOON,
+    toldAt: NOON,
+    finishedAt: NOON,
+    teams: 1,
+  };
   await archive.sweeps.tell(null, { ...report, counts: NOTHING_SWEPT });
   let commits = 0;
   await using killed = await openArchive(temp.path, () => ++commits === 2 ? "throw" : "none");
@@ -144,8 +155,22 @@ Deno.test("sweep job: what a killed delete left is finished at the next look, al
 class FakeSweeps implements SweepStore {
   readonly known = new Map<string, ReadReport>();
   failures = 0;
+  clockMs = 0;
 
   constructor(readonly steps: number, readonly work: () => void = () => {}) {}
+
+  forgetSessions(): Promise<object | null> {
+    this.work();
+    return Promise.resolve(null);
+  }
+
+  clock(): Promise<SweepClock> {
+    return Promise.resolve({ atMs: this.clockMs, version: String(this.clockMs) });
+  }
+
+  startClock(): Promise<void> {
+    throw new Error("There is one already");
+  }
 
   async *teams(): AsyncGenerator<Team> {
     yield TEAM;
@@ -173,11 +198,16 @@ class FakeSweeps implements SweepStore {
     return Promise.resolve([...this.known.values()].map(({ report }) => report));
   }
 
-  tell(known: ReadReport | null, report: SweepReport): Promise<ReadReport | null> {
+  tell(
+    known: ReadReport | null,
+    report: SweepReport,
+    move?: SweepClockMove,
+  ): Promise<ReadReport | null> {
     const now = this.known.get(report.night)?.version ?? null;
     if (now !== (known?.version ?? null)) return Promise.resolve(null);
     const next = { report, version: `${Number(now) + 1}` };
     this.known.set(report.night, next);
+    if (move !== undefined) this.clockMs = move.toMs;
     return Promise.resolve(next);
   }
 }
@@ -190,26 +220,35 @@ Deno.test("sweep job: it rests nine times as long as a step took while calls com
     const job = new SweepJob({
       store,
       now: () => NOON,
+      processMs: () => performance.now(),
       calls: () => comeIn ? calls++ : calls,
       log: () => {},
     });
     const report = await job.sweepIfDue();
-    // Of two teams: 25 steps of payloads, one of each other horizon.
+    // Of two teams: 25 steps of payloads, one of each other horizon; and one of sessions.
     assertEquals(report?.counts.payloads, 56);
-    assertEquals(time.waits, comeIn ? Array(56).fill(63) : []);
+    assertEquals(time.waits, comeIn ? Array(57).fill(63) : []);
   }
 });
 
 Deno.test("sweep job: it begins with the present night, then at 02:00 UTC sharp, night by night", async () => {
   let nowMs = Date.UTC(2028, 1, 29, 1, 30);
   const store = new FakeSweeps(1);
+  store.clockMs = nowMs - DAY_MS;
   const { promise: enough, resolve } = Promise.withResolvers<void>();
   using _time = new FakeTime((ms) => {
     assert(ms <= 60_000, `it does not look at the clock for ${ms} ms`);
     nowMs += ms;
     if (store.known.size === 3) resolve();
   });
-  const job = new SweepJob({ store, now: () => nowMs, calls: () => 0, log: () => {} });
+  const job = new SweepJob({
+    store,
+    now: () => nowMs,
+    // Enough of it has always passed: this is about the nights.
+    processMs: () => 60 * performance.now(),
+    calls: () => 0,
+    log: () => {},
+  });
   job.start();
   await enough;
   await job.stop();
@@ -224,7 +263,14 @@ Deno.test("sweep job: it goes on when the store works again, and a broken night 
   let nowMs = NOON;
   const store = new FakeSweeps(1);
   store.failures = 3;
-  const report = { night: NIGHT, startedAt: NOON, toldAt: NOON, finishedAt: null, teams: 1 };
+  const report = {
+    night: NIGHT,
+    clockAt: NOON,
+    startedAt: NOON,
+    toldAt: NOON,
+    finishedAt: null,
+    teams: 1,
+  };
   const counts = { ...NOTHING_SWEPT, records: 5 };
   await store.tell(null, { ...report, counts });
   const { promise: done, resolve } = Promise.withResolvers<void>();
@@ -232,7 +278,13 @@ Deno.test("sweep job: it goes on when the store works again, and a broken night 
     nowMs += ms;
     if (store.known.get(NIGHT)?.report.finishedAt) resolve();
   });
-  const job = new SweepJob({ store, now: () => nowMs, calls: () => 0, log: () => {} });
+  const job = new SweepJob({
+    store,
+    now: () => nowMs,
+    processMs: () => performance.now(),
+    calls: () => 0,
+    log: () => {},
+  });
   job.start();
   await done;
   await job.stop();

@@ -31,7 +31,7 @@ async function age(h: Harness): Promise<void> {
   await fill(h);
   h.nowMs = DELETED_AT;
   assertEquals((await h.request("DELETE", `/v1/runs/${DELETED}`)).status, 200);
-  const counts = (await h.sweep.sweepIfDue())?.counts;
+  const counts = (await h.sweep.sweepNow())?.counts;
   assert(counts !== undefined && counts.records === 1 && counts.payloads > 1 && counts.orphans > 1);
 }
 

@@ -34,6 +34,8 @@ export const DAY_MS = 24 * HOUR_MS;
 export class Archive {
   /** The clock. */
   nowMs = NOON;
+  /** The clock that nobody sets. */
+  processMs = 0;
   readonly log: string[] = [];
   readonly runs: RunStore;
   readonly pipeline: PipelineStore;
@@ -81,6 +83,7 @@ export class Archive {
     return new SweepJob({
       store: sweeps,
       now: this.now,
+      processMs: () => this.processMs,
       calls,
       log: (line) => this.log.push(line),
     });
@@ -128,8 +131,8 @@ export async function contentsOf(
   const lines: string[] = [];
   for await (const { key, value } of store.reader.list({ prefix: [] })) {
     const family = String(key[0]);
-    // Reports of sweeps tell how they went and when, and that is never the same.
-    if (family === "sweep" || (families !== null && !families.includes(family))) continue;
+    // Sweeps tell how they went and when, and that is never the same.
+    if (family === "sweep" || family === "sweep_clock" || (families !== null && !families.includes(family))) continue;
     const text = value instanceof Uint8Array
       ? createHash("sha256").update(value).digest("base64")
       : Deno.inspect(value, INSPECT);

@@ -45,6 +45,8 @@ function linesOf(h: Harness): string[] {
 const ALL =
   "payload of 1 run, 4 events, record of 1 run, 1 run without an opening, 1 id free again";
 
+const JUDGED = "Judged at 2026-11-21T12:00:00.000Z, by this machine's clock.";
+
 async function run(h: Harness, ...args: string[]) {
   const io = new Recorder();
   const code = await sweep([`--kv=${h.path}`, ...args], io, () => h.nowMs);
@@ -66,8 +68,9 @@ Deno.test("sweep --dry-run: says by team and horizon what would go, and changes 
   const before = await h.dump();
   const { code, lines, failures } = await run(h, "--dry-run");
   assertEquals([code, failures], [0, []]);
+  assertEquals(lines[0], JUDGED);
   assertEquals(
-    lines.toSorted(),
+    lines.slice(1).toSorted(),
     [...linesOf(h), `${team.id} (free): nothing is due`, `A sweep would take: ${ALL}.`].toSorted(),
   );
   assertEquals(lines.at(-1), `A sweep would take: ${ALL}.`);
@@ -79,7 +82,7 @@ Deno.test("sweep: with the service stopped it removes just what --dry-run said, 
   await fillOld(h);
   const { code, lines, failures } = await runAlone(h);
   assertEquals([code, failures], [0, []]);
-  assertEquals(lines, [...linesOf(h), `Swept: ${ALL}.`]);
+  assertEquals(lines, [JUDGED, ...linesOf(h), `Swept: ${ALL}.`]);
   const payload = await Promise.all([1, 2, 4, 5].map(async (n) => {
     const { status, json } = await h.get(`/v1/runs/${runId(n)}`);
     return [status, json.payload, json.events?.length];
@@ -142,7 +145,7 @@ Deno.test("sweep --reports: a row for each night, also beside the running servic
   assertEquals([none.code, none.lines.length], [0, 1]);
   assertStringIncludes(none.lines[0] ?? "", "02:00 UTC");
   await fillOld(h);
-  await h.sweep.sweepIfDue();
+  await h.sweep.sweepNow();
   const report = (await h.store.reader.get<object>(keys.sweep(nightOf(NOON)))).value;
   h.nowMs += DAY_MS;
   const begun = { ...report, night: nightOf(h.nowMs), finishedAt: null, toldAt: h.nowMs };
@@ -183,7 +186,9 @@ Deno.test("sweep: as a task, beside the running service and with it stopped", as
   await fillOld(h, Date.now());
   const dry = await runTask("sweep", `--kv=${h.path}`, "--dry-run");
   assertEquals([dry.code, dry.stderr], [0, ""]);
-  assertEquals(dry.stdout, [...linesOf(h), `A sweep would take: ${ALL}.`, ""].join("\n"));
+  const [judged = "", ...rest] = dry.stdout.split("\n");
+  assertMatch(judged, /^Judged at \d{4}-.*Z, by this machine's clock\.$/);
+  assertEquals(rest, [...linesOf(h), `A sweep would take: ${ALL}.`, ""]);
   const refused = await runTask("sweep", `--kv=${h.path}`);
   assertEquals([refused.code, refused.stdout], [3, ""]);
   assertMatch(refused.stderr, /^[^\n]*02:00 UTC[^\n]*\n$/);

@@ -40,6 +40,7 @@ Deno.test("nights: the next one begins when it is said to, and not a millisecond
 
 const REPORT: SweepReport = {
   night: "2026-11-21",
+  clockAt: 1_000,
   startedAt: 1_000,
   toldAt: 5_000,
   finishedAt: null,

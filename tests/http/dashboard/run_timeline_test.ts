@@ -185,7 +185,7 @@ Deno.test("a run without events says why: none were sent, or they went by age", 
   await h.post(`/v1/runs/${runId(2)}/events`, { events: [anEvent(1)] });
   await h.worker.idle();
   h.nowMs += 100 * 86_400_000;
-  await h.sweep.sweepIfDue();
+  await h.sweep.sweepNow();
   const { text } = await (await signedIn(h)).get(`/dashboard/runs/${runId(2)}`);
   const said = textOf(text);
   assertMatch(said, /Its 1 event went by age/);

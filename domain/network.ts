@@ -1,0 +1,23 @@
+/**
+ * Networks that requests come from.
+ *
+ * @module
+ */
+
+/** Groups of 16 bits of the network that one customer of a provider usually has: a /64. */
+const NETWORK_GROUPS = 4;
+
+/** The network of one customer of a provider: an IPv4 address, or the first 64 bits of an IPv6 address. */
+export function networkOf(address: string): string {
+  if (!address.includes(":")) return address;
+  // An IPv4 client at a socket for both.
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  const [before = "", after] = address.toLowerCase().split("::");
+  const head = before === "" ? [] : before.split(":");
+  const tail = after === undefined || after === "" ? [] : after.split(":");
+  const zeros = Array(Math.max(0, 8 - head.length - tail.length)).fill("0");
+  const groups = after === undefined ? head : [...head, ...zeros, ...tail];
+  const network = groups.slice(0, NETWORK_GROUPS).map((group) => parseInt(group, 16).toString(16));
+  return `${network.join(":")}::/64`;
+}
