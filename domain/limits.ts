@@ -85,8 +85,8 @@ export const RUN_MODELS_MAX = 20;
 /** Events on one page of a run's record (decisions, section 6). */
 export const EVENTS_PER_PAGE = { default: 50, max: 1_000 } as const;
 
-/** Characters of payload on one page: a page of the largest events ends early, with a cursor. */
-export const EVENTS_PAGE_CHARS_MAX = 4_194_304;
+/** Bytes (UTF-8) of events on one page: a page of large events ends early, with a cursor. */
+export const EVENTS_PAGE_BYTES_MAX = 1_048_576;
 
 /** Children that a run's record lists, the latest first. */
 export const CHILDREN_MAX = 100;

@@ -138,6 +138,17 @@ export function exceedsBytes(text: string, max: number): boolean {
   return text.length * 3 > max && new TextEncoder().encode(text).length > max;
 }
 
+/** Returns the bytes that a text takes as UTF-8. */
+export function utf8Bytes(text: string): number {
+  let bytes = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    // Each half of a surrogate pair is two of its four bytes.
+    if (code >= 0x80) bytes += code < 0x800 || (code >= 0xd800 && code < 0xe000) ? 1 : 2;
+  }
+  return bytes;
+}
+
 /** How many characters (code points) a text has. */
 export function charCount(text: string): number {
   let count = 0;

@@ -14,7 +14,7 @@ import { JSON_DEPTH_MAX, OUTPUT_BYTES_MAX } from "../limits.ts";
 import { quickFinish, quickHeartbeat, quickOpen } from "./quick.ts";
 import { keepMetadata, type KeptMetadata } from "../run/metadata.ts";
 import type { Score } from "../run/run.ts";
-import { printable } from "./text.ts";
+import { ownText, printable } from "./text.ts";
 import { finishBody, heartbeatBody, keyBody, openBody, scoreBody } from "./schemas.ts";
 import { parseTraceparent } from "./traceparent.ts";
 
@@ -69,7 +69,8 @@ export function parseBody(text: string): Parsed<Body> {
 /** Checks the id of a path (decision 5). */
 export function parseRunId(text: string): Parsed<RunId> {
   const verdict = judgeId("run", text);
-  if (verdict === "valid") return { ok: true, value: text as RunId };
+  // A slice of the URL, which may be long, and caches keep ids.
+  if (verdict === "valid") return { ok: true, value: ownText(text as RunId) };
   return { ok: false, problem: idProblem(verdict, "run", "id", text) };
 }
 

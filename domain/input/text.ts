@@ -14,3 +14,12 @@ export function show(value: unknown): string {
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, " ").toWellFormed();
 }
+
+/**
+ * Copies a text. A slice keeps the whole text that it was cut from in memory, so whatever outlives its
+ * request must not be one.
+ */
+export function ownText<Text extends string>(text: Text): Text {
+  // Joining makes a text of its own; cutting off what was added then makes a slice of that one.
+  return ` ${text}`.slice(1) as Text;
+}

@@ -21,7 +21,7 @@ import { filingOf } from "../../domain/retention/retention.ts";
 import { monthOf } from "../../domain/time.ts";
 import { auditDeleted } from "./audit_deleted.ts";
 import { type Mismatch, mismatch, NONE } from "./audit_words.ts";
-import { readBatches, withFacts } from "../runs/batches.ts";
+import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import { headKeys, headOf, isStored, type SummarizedHead } from "../runs/heads.ts";
 import { keys } from "../keys.ts";
 import { tombstoneOf } from "../runs/tombstone.ts";
@@ -29,9 +29,6 @@ import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { readRemovedTotals } from "../retention/old_batches.ts";
 import { type IndexRow, indexRows } from "../pipeline/run_index.ts";
 import { getMany, listRows, type Store } from "../store.ts";
-
-/** Batches held at once: the largest have 50 events of 64 KiB. */
-const BATCHES_PER_READ = 4;
 
 /** What an audited run comes to. */
 export interface AuditedRun {
@@ -145,20 +142,18 @@ async function sumEvents(store: Store, team: TeamId, id: RunId, ledger: EventLed
   let totals = await readRemovedTotals({ store, team, id }, ledger);
   const usage = new Map<string, number>();
   const mismatches: Mismatch[] = [];
-  for (let at = ledger.removed; at < ledger.batches; at += BATCHES_PER_READ) {
-    const length = Math.min(BATCHES_PER_READ, ledger.batches - at);
-    const numbers = Array.from({ length }, (_, i) => at + i);
-    const batches = await readBatches(store, team, id, ledger, numbers);
-    for (const [i, { events, prices }] of batches.entries()) {
-      // No batch is stored without an event.
-      if (events.length === 0) {
-        mismatches.push({ what: `batch ${at + i} of ${id}`, expected: "stored", found: NONE });
-        continue;
-      }
-      totals = addEvents(totals, events.map(withFacts), prices);
-      const month = monthOf(events[0]?.receivedAt ?? 0);
-      usage.set(month, (usage.get(month) ?? 0) + events.length);
+  const numbers = numbersFrom(ledger.removed, ledger.batches);
+  let at = ledger.removed;
+  for await (const { events, prices } of readBatches(store, team, id, ledger, numbers)) {
+    const batch = at++;
+    // No batch is stored without an event.
+    if (events.length === 0) {
+      mismatches.push({ what: `batch ${batch} of ${id}`, expected: "stored", found: NONE });
+      continue;
     }
+    totals = addEvents(totals, events.map(withFacts), prices);
+    const month = monthOf(events[0]?.receivedAt ?? 0);
+    usage.set(month, (usage.get(month) ?? 0) + events.length);
   }
   const [beyond] = await getMany(store, [keys.batch(team, id, ledger.batches)]);
   if (beyond !== undefined && beyond.versionstamp !== null) {

@@ -22,13 +22,12 @@ import {
   type RepriceSum,
 } from "../../domain/money/reprice.ts";
 import type { RunHead } from "../../domain/run/run_cost.ts";
-import { readBatches } from "../runs/batches.ts";
+import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { encodePrices, type StoredBatch } from "../runs/codec.ts";
 import { costOf } from "../writer/group.ts";
 import { headKeys, headOf, type StoredReprice } from "../runs/heads.ts";
 import { ledgerOf } from "../runs/tombstone.ts";
 import { keys } from "../keys.ts";
-import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { blobWrite, getMany, type Store } from "../store.ts";
 
 /** Batches looked at, and bytes of new prices, after which what changed is to be committed. */
@@ -117,7 +116,11 @@ async function eventsStep(
   let bytes = 0;
   let { totals } = ledger;
   let sum = NO_CALLS;
-  for await (const batch of batchesFrom(target, ledger, firstBatch)) {
+  const numbers = numbersFrom(
+    firstBatch,
+    Math.min(ledger.batches, firstBatch + STEP.batchesMax),
+  );
+  for await (const batch of readBatches(target.store, team, id, ledger, numbers)) {
     const repriced = repriceBatch(spec, batch.events.map(toPrice), batch.prices, totals, card);
     sum = addRepriced(sum, repriced.sum);
     totals = repriced.totals;
@@ -129,25 +132,13 @@ async function eventsStep(
       sets.push(...blob.sets);
     }
     next++;
-    if (next - firstBatch >= STEP.batchesMax || bytes >= STEP.bytesMax) break;
+    if (bytes >= STEP.bytesMax) break;
   }
   const nextBatch = next < ledger.batches ? next : null;
   if (sets.length === 0) return { ...NOTHING, sum, nextBatch };
   const key = keys.ledger(team, id);
   sets.push({ key, value: { ...ledger, totals, repricings: ledger.repricings + 1 } });
   return { checks: [{ key, versionstamp: entry?.versionstamp ?? null }], sets, sum, nextBatch };
-}
-
-async function* batchesFrom(
-  { store, team, id }: RepriceTarget,
-  ledger: EventLedger,
-  fromBatch: number,
-): AsyncGenerator<StoredBatch> {
-  for (let at = fromBatch; at < ledger.batches; at += GET_MANY_KEYS_MAX) {
-    const length = Math.min(GET_MANY_KEYS_MAX, ledger.batches - at);
-    const numbers = Array.from({ length }, (_, i) => at + i);
-    yield* await readBatches(store, team, id, ledger, numbers);
-  }
 }
 
 function toPrice({ ts, type, data }: StoredBatch["events"][number]): Priceable {

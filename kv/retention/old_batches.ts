@@ -13,7 +13,7 @@ import { monthOf } from "../../domain/time.ts";
 import { chunksOf } from "../blob.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
-import { readBatches, withFacts } from "../runs/batches.ts";
+import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import { decodeSums, encodeSums } from "../runs/codec_sums.ts";
 import { readPages } from "../runs/events.ts";
 import { getMany, listRows, type Store } from "../store.ts";
@@ -148,15 +148,13 @@ export async function countEvents(
   }
   const months = new Map<string, number>();
   let totals = before;
-  for (let at = ledger.removed; at < end; at += GET_MANY_KEYS_MAX) {
-    const length = Math.min(GET_MANY_KEYS_MAX, end - at);
-    const numbers = Array.from({ length }, (_, i) => at + i);
-    const batches = await readBatches(run.store, run.team, run.id, ledger, numbers);
-    for (const [i, { events, prices }] of batches.entries()) {
-      totals = addEvents(totals, events.map(withFacts), prices);
-      const month = of[at + i - ledger.removed] ?? "";
-      months.set(month, (months.get(month) ?? 0) + events.length);
-    }
+  const { store, team, id } = run;
+  const numbers = numbersFrom(ledger.removed, end);
+  let at = 0;
+  for await (const { events, prices } of readBatches(store, team, id, ledger, numbers)) {
+    totals = addEvents(totals, events.map(withFacts), prices);
+    const month = of[at++] ?? "";
+    months.set(month, (months.get(month) ?? 0) + events.length);
   }
   return { before, totals: isAll ? ledger.totals : totals, months };
 }

@@ -11,28 +11,37 @@ import type { EventLedger } from "../../domain/run/ledger.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import { decodeBatch, decodePrices, type StoredBatch } from "./codec.ts";
 import { keys } from "../keys.ts";
+import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { getMany, readBlob, type Store } from "../store.ts";
 
-/** Reads batches by their numbers, at most 10; one that is missing has no events. */
-export async function readBatches(
+/**
+ * Reads batches by their numbers; one that is missing has no events. Each is inflated when it is asked
+ * for, because a batch of a few bytes may be a MiB of text.
+ */
+export async function* readBatches(
   store: Store,
   team: TeamId,
   id: RunId,
   ledger: Pick<EventLedger, "repricings">,
   numbers: readonly number[],
-): Promise<StoredBatch[]> {
-  const read = async (keyOf: (batch: number) => Deno.KvKey) => {
-    const heads = await getMany(store, numbers.map(keyOf));
-    return await Promise.all(heads.map(({ value }) => readBlob(store, team, id, value)));
-  };
-  const texts = await read((batch) => keys.batch(team, id, batch));
-  const repriced = ledger.repricings === 0
-    ? []
-    : await read((batch) => keys.prices(team, id, batch));
-  return texts.map((text, i) => {
-    const prices = repriced[i] ?? null;
-    return decodeBatch(text ?? "{}", prices === null ? undefined : decodePrices(prices));
-  });
+): AsyncGenerator<StoredBatch> {
+  for (let at = 0; at < numbers.length; at += GET_MANY_KEYS_MAX) {
+    const some = numbers.slice(at, at + GET_MANY_KEYS_MAX);
+    const heads = await getMany(store, some.map((batch) => keys.batch(team, id, batch)));
+    const prices = ledger.repricings === 0
+      ? []
+      : await getMany(store, some.map((batch) => keys.prices(team, id, batch)));
+    for (const [i, { value }] of heads.entries()) {
+      const text = await readBlob(store, team, id, value);
+      const repriced = await readBlob(store, team, id, prices[i]?.value);
+      yield decodeBatch(text ?? "{}", repriced === null ? undefined : decodePrices(repriced));
+    }
+  }
+}
+
+/** Returns the numbers from one to another that is not among them. */
+export function numbersFrom(start: number, end: number): number[] {
+  return Array.from({ length: Math.max(0, end - start) }, (_, i) => start + i);
 }
 
 /** A stored event with the facts that sums are made of. */

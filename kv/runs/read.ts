@@ -6,8 +6,8 @@
 import type { Team } from "../../domain/credentials.ts";
 import type { BatchEntry, EventLedger } from "../../domain/run/ledger.ts";
 import type { RunId } from "../../domain/run/ids.ts";
-import { EVENTS_PAGE_CHARS_MAX } from "../../domain/limits.ts";
-import type { EventPosition, PlacedEvent, RunPage, RunStore } from "../../domain/ports.ts";
+import { EventPage } from "../../domain/run/event_page.ts";
+import type { EventPosition, RunPage, RunStore } from "../../domain/ports.ts";
 import { payloadState } from "../../domain/retention/retention.ts";
 import type { Processing } from "../../domain/pipeline/stages.ts";
 import { readBatches } from "./batches.ts";
@@ -15,7 +15,6 @@ import { readPages } from "./events.ts";
 import { headKeys, headOf, isStored } from "./heads.ts";
 import { readScores } from "./scores.ts";
 import { keys } from "../keys.ts";
-import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { getMany, type Store } from "../store.ts";
 
 /** The part of {@link RunStore} that reads. */
@@ -43,8 +42,8 @@ const PROCESSING = 5;
 /**
  * Reads `limit` events behind a position, by `ts`, then arrival.
  *
- * Batches are read in the order of their earliest event, leaving out those that end before the
- * position, until no unread batch can hold an event of the page.
+ * Batches are read one by one in the order in which they begin, leaving out those that end before the
+ * position, until no unread batch can change the page.
  */
 async function readEvents(
   store: Store,
@@ -58,49 +57,18 @@ async function readEvents(
   const ahead = batches
     .map((entry, batch) => ({ ...entry, batch }))
     .slice(ledger.removed)
-    .filter((entry) => after === null || entry.tsMax >= after.ts)
+    .filter((entry) => after === null || (entry.tsMax - after.ts || entry.batch - after.batch) >= 0)
     .sort((a, b) => a.tsMin - b.tsMin || a.batch - b.batch);
-  const found: PlacedEvent[] = [];
-  for (let at = 0; at < ahead.length; at += GET_MANY_KEYS_MAX) {
-    const from = ahead[at]?.tsMin ?? 0;
-    // Whatever is still unread begins at `from` or later.
-    const settled = found.filter(({ position }) => position.ts < from);
-    if (settled.length > pageLength(settled, limit)) break;
-    const numbers = ahead.slice(at, at + GET_MANY_KEYS_MAX).map(({ batch }) => batch);
-    for (const placed of await readPlaced(store, team, id, ledger, numbers)) {
-      if (after === null || comparePositions(placed.position, after) > 0) found.push(placed);
-    }
+  const page = new EventPage(after, limit);
+  const numbers = ahead.map(({ batch }) => batch);
+  let at = 0;
+  for await (const { events } of readBatches(store, team.id, id, ledger, numbers)) {
+    const batch = numbers[at] ?? 0;
+    page.add(
+      events.map((event, index) => ({ ...event, position: { ts: event.ts, batch, index } })),
+    );
+    const next = ahead[++at];
+    if (next !== undefined && page.isSettledBefore({ ts: next.tsMin, batch: next.batch })) break;
   }
-  found.sort((a, b) => comparePositions(a.position, b.position));
-  const page = found.slice(0, pageLength(found, limit));
-  const next = found.length > page.length ? page.at(-1)?.position ?? null : null;
-  return { events: page, next };
-}
-
-/** How many of these events make a page: at most `limit`, at most so many bytes, at least one. */
-function pageLength(events: readonly PlacedEvent[], limit: number): number {
-  let length = 0;
-  for (const [count, { data }] of events.entries()) {
-    length += data.length;
-    if (count === limit || (count > 0 && length > EVENTS_PAGE_CHARS_MAX)) return count;
-  }
-  return events.length;
-}
-
-async function readPlaced(
-  store: Store,
-  team: Team,
-  id: RunId,
-  ledger: EventLedger,
-  numbers: readonly number[],
-): Promise<PlacedEvent[]> {
-  const batches = await readBatches(store, team.id, id, ledger, numbers);
-  return batches.flatMap(({ events }, i) => {
-    const batch = numbers[i] ?? 0;
-    return events.map((event, index) => ({ ...event, position: { ts: event.ts, batch, index } }));
-  });
-}
-
-function comparePositions(a: EventPosition, b: EventPosition): number {
-  return a.ts - b.ts || a.batch - b.batch || a.index - b.index;
+  return page.result();
 }

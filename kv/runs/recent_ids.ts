@@ -4,8 +4,11 @@
  * @module
  */
 
-/** Ids of one generation; two are kept, about 10 MB in all. */
-const GENERATION_IDS_MAX = 50_000;
+/** Bytes of an id in a set, from above. */
+const ID_BYTES = 120;
+
+/** Sets that ids are kept in: each but the latest is full. */
+const GENERATIONS = 2;
 
 /**
  * A bounded set that forgets its oldest ids, a generation at a time. It keeps nothing but the ids: on
@@ -17,16 +20,26 @@ export class RecentIds {
   #old = new Set<string>();
 
   /** Remembers the last `max` ids at least, and twice as many at most. */
-  constructor(max = GENERATION_IDS_MAX) {
+  constructor(max: number) {
     this.#max = max;
   }
 
-  /** Whether an id was added lately; those of long ago may be forgotten. */
+  /** Returns the `max` of a set that takes so many bytes at most. */
+  static within(bytes: number): number {
+    return Math.max(1, Math.floor(bytes / GENERATIONS / ID_BYTES));
+  }
+
+  /** Bytes that the ids take. */
+  get bytes(): number {
+    return ID_BYTES * (this.#young.size + this.#old.size);
+  }
+
+  /** Whether an id was added a short while ago; those of long ago may be forgotten. */
   has(id: string): boolean {
     return this.#young.has(id) || this.#old.has(id);
   }
 
-  /** Adds an id. */
+  /** Adds an id, which must be no slice of a longer text. */
   add(id: string): void {
     if (this.#young.size >= this.#max) {
       this.#old = this.#young;

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { LRUCache } from "lru-cache";
 import type { Team } from "../../domain/credentials.ts";
 import {
   decideFinish,
@@ -25,6 +24,7 @@ import { inTime } from "../deadline.ts";
 import { dirtyName } from "../writer/dirty_mark.ts";
 import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+import { BegunRuns } from "./begun_runs.ts";
 import { RecentIds } from "./recent_ids.ts";
 import { type BlobWrite, blobWrite, getMany, stage, type Store, unstage } from "../store.ts";
 import { agentKeys, type AgentRows, agentRows, useAgent } from "../teams/agent_rows.ts";
@@ -32,15 +32,6 @@ import type { KnownAgents, KnownTeam } from "../teams/known_agents.ts";
 import { Turns } from "../turns.ts";
 import { tombstoneOf } from "./tombstone.ts";
 import type { Write } from "../writer/writer.ts";
-
-/** Runs lately begun by a heartbeat, by number and by characters. */
-const BEGUN = { max: 20_000, maxSize: 16_777_216 } as const;
-
-/** Milliseconds for which such a run is surely there; by age none goes before a week. */
-const BEGUN_MS_MAX = 86_400_000;
-
-/** Characters of an opening without its texts, and of one metadata label at most. */
-const OPENING_CHARS = 400, LABEL_CHARS = 80;
 
 /** What is stored about a run, or assumed before anything is read. */
 interface Snapshot {
@@ -102,15 +93,18 @@ class Settler {
   readonly #store: Store;
   readonly #known: KnownAgents;
   /** Ids whose opening, or whose close, was written lately: a repeated call reads before it writes. */
-  readonly #opened = new RecentIds();
-  readonly #closed = new RecentIds();
-  /** Openings of runs that a heartbeat began, so that the one that ends them need not read. */
-  readonly #begun = new LRUCache<string, Opening>({ ...BEGUN, sizeCalculation: charsOf });
+  readonly #opened: RecentIds;
+  readonly #closed: RecentIds;
+  readonly #begun: BegunRuns;
   readonly #turns = new Turns();
 
   constructor(store: Store, known: KnownAgents) {
     this.#store = store;
     this.#known = known;
+    this.#begun = new BegunRuns(store.memory);
+    const idsMax = RecentIds.within(store.memory.bytesMax("recent_ids") / 2);
+    [this.#opened, this.#closed] = [new RecentIds(idsMax), new RecentIds(idsMax)];
+    store.memory.register("recent_ids", () => this.#opened.bytes + this.#closed.bytes);
   }
 
   /**
@@ -139,10 +133,8 @@ class Settler {
 
   /** What to assume of the run of a heartbeat: that it is as the heartbeat that began it left it. */
   begun(call: Call): RunParts {
-    const opening = this.#begun.size === 0 ? undefined : this.#begun.get(nameOf(call));
-    // One of long ago may be gone by now, with nothing left that a check would find.
-    const isSure = opening !== undefined && call.receivedAt - opening.receivedAt < BEGUN_MS_MAX;
-    return isSure ? { opening, closing: null } : NO_PARTS;
+    const opening = this.#begun.get(nameOf(call), call.receivedAt);
+    return opening === undefined ? NO_PARTS : { opening, closing: null };
   }
 
   /** Settles a call by what is stored, for the few whose first try would not do. */
@@ -212,7 +204,7 @@ class Settler {
     if (opening !== undefined) this.#opened.add(id);
     if (closing !== undefined) this.#closed.add(id);
     if (opening?.kind === "heartbeat" && closing === undefined) {
-      this.#begun.set(nameOf(call), opening);
+      this.#begun.add(nameOf(call), opening);
     }
   }
 }
@@ -220,11 +212,6 @@ class Settler {
 /** Names a run among those of all teams. */
 function nameOf({ team, id }: Call): string {
   return dirtyName(team.id, id);
-}
-
-/** What remembering an opening costs. */
-function charsOf({ output, metadata }: Opening): number {
-  return OPENING_CHARS + (output?.length ?? 0) + LABEL_CHARS * (metadata?.length ?? 0);
 }
 
 /** Inserts the decided parts where none are, and counts the call in the same commit. */

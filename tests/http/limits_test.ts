@@ -273,7 +273,7 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "CLOCK_SKEW_MS_MAX",
     "RUN_MODELS_MAX",
     "EVENTS_PER_PAGE",
-    "EVENTS_PAGE_CHARS_MAX",
+    "EVENTS_PAGE_BYTES_MAX",
     "STORAGE_DEADLINE_MS",
   ];
   /** Met only over a raw socket, and by a process that ends. */
