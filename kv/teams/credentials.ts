@@ -11,7 +11,7 @@ import type { Region } from "../../domain/run/ids.ts";
 import type { KeyPage, KeysQuery, ListedCredential } from "../../domain/teams/key_list.ts";
 import { replaced, type RotateOutcome } from "../../domain/teams/rotation.ts";
 import { formatInstant } from "../../domain/time.ts";
-import { BYTES_PER_CHAR, ByteCache } from "../byte_cache.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
@@ -107,7 +107,7 @@ class Credentials implements CredentialStore {
       part: CACHE_PART,
       bytesOf: ({ principal: { team } }, secret) =>
         KNOWN_BYTES + BYTES_PER_CHAR *
-            (secret.length + team.name.length + (team.ownerEmail?.length ?? 0)),
+          (secret.length + team.name.length + (team.ownerEmail?.length ?? 0)),
     }, CACHE);
   }
 
