@@ -15,7 +15,7 @@ import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { listRows, type Store } from "../store.ts";
 import { auditRows } from "./audit_log.ts";
 import {
   credentialEntry,
@@ -27,7 +27,6 @@ import {
   readCredential,
   readSecret,
   readTeam,
-  type StoredCredential,
 } from "./credential_rows.ts";
 import { markEnded } from "./ended_credentials.ts";
 import { LastUses, type Use } from "./last_uses.ts";
