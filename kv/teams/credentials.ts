@@ -11,11 +11,11 @@ import type { Region } from "../../domain/run/ids.ts";
 import type { KeyPage, KeysQuery, ListedCredential } from "../../domain/teams/key_list.ts";
 import { replaced, type RotateOutcome } from "../../domain/teams/rotation.ts";
 import { formatInstant } from "../../domain/time.ts";
-import { BYTES_PER_CHAR, ByteCache } from "../byte_cache.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { listRows, type Store } from "../store.ts";
 import { auditRows } from "./audit_log.ts";
 import {
   credentialEntry,
@@ -27,7 +27,6 @@ import {
   readCredential,
   readSecret,
   readTeam,
-  type StoredCredential,
 } from "./credential_rows.ts";
 import { markEnded } from "./ended_credentials.ts";
 import { LastUses, type Use } from "./last_uses.ts";
@@ -107,7 +106,7 @@ class Credentials implements CredentialStore {
       part: CACHE_PART,
       bytesOf: ({ principal: { team } }, secret) =>
         KNOWN_BYTES + BYTES_PER_CHAR *
-            (secret.length + team.name.length + (team.ownerEmail?.length ?? 0)),
+          (secret.length + team.name.length + (team.ownerEmail?.length ?? 0)),
     }, CACHE);
   }
 

@@ -8,7 +8,7 @@
  * @module
  */
 import type { SlotLimits } from "../../domain/fair_slots.ts";
-import { BYTES_PER_CHAR, ByteCache } from "../byte_cache.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
 import { outsideScope } from "../read_scope.ts";
 import { Reads } from "../reads.ts";
 import type { Store } from "../store.ts";

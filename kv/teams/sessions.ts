@@ -129,8 +129,7 @@ export function createSessionStore(
       TOKEN.test(token)
         ? lookups.find(hashOf(token), from(), () => find(token))
         : Promise.resolve(null),
-    end: (token) =>
-      TOKEN.test(token) ? inTime(end(token), store.deadlines) : Promise.resolve(),
+    end: (token) => TOKEN.test(token) ? inTime(end(token), store.deadlines) : Promise.resolve(),
   };
 }
 

@@ -25,7 +25,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   id_conflict: "The id stands for something else, or for a run that was deleted.",
   payload_too_large: "The body, or a part of it, is over its limit: send less.",
   unsupported_encoding: "Content-Encoding is neither gzip nor identity.",
-  rate_limit: "The team's request rate is used up, or too many credentials failed.",
+  rate_limit: "The team's request rate is used up.",
   internal_error: "A fault of ours: retry, then report it with the X-Request-Id.",
   overloaded: "Too much waits; nothing was stored. Come back after Retry-After.",
   storage_unavailable: "The store did not confirm; a retry settles whether it was stored.",

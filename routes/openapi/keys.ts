@@ -114,9 +114,13 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     description:
       "A new credential with the same name, scopes or agent works at once; the old one " +
       "goes on for a while. It is replaced once: again is `credential_ended`, which names the " +
-      "successor.",
+      "successor, to be rotated when the answer was lost. A credential that rotates itself cannot " +
+      "end at once.",
     pathFields: { id: idOf("key").describe("The old credential's id.") },
-    body: bodyOf(rotateBody, { overlap_hours: "How long the old secret goes on; 24 when absent." }),
+    body: bodyOf(rotateBody, {
+      overlap_hours:
+        "How long the old secret goes on; 24 when absent. At least 1 for the caller's own.",
+    }),
     answers: [{
       status: 201,
       description: "The new credential.",

@@ -286,7 +286,7 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "RATE_ROWS_MAX",
     "RATES_PER_PAGE",
   ];
-  /** In `rate_limit_test.ts`, `failed_credentials_test.ts` and `../domain/rate_limit_test.ts`. */
+  /** In `rate_limit_test.ts` and `../domain/rate_limit_test.ts`. */
   const ofRequests = ["CONTROL_RATE_FACTOR", "RATE_TEAMS_MAX"];
   /** In `teams_test.ts` and `rotate_keys_test.ts`. */
   const ofTeams = [
@@ -316,7 +316,7 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "LIVE_KEEP_ALIVE_MS",
   ];
   /** In `dashboard/sign_in_test.ts`. */
-  const ofPages = ["SESSION"];
+  const ofPages = ["SESSION", "SESSIONS_PER_KEY_MAX"];
   const here = EDGES.map(({ limit }) => limit);
   const lists = [here, told, elsewhere, ofRates, ofRequests, ofTeams, ofRuns, ofFeeds, ofPages];
   const covered: Set<string> = new Set(lists.flat());

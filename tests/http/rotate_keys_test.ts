@@ -1,7 +1,10 @@
 /** `POST /v1/keys/{id}/rotate`, and when keys were last used (decision 4). */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { keys } from "../../kv/keys.ts";
+import { hashOf } from "../../kv/teams/credential_rows.ts";
 import { createCredentialStore } from "../../kv/teams/credentials.ts";
 import { at, runId } from "../support/builders.ts";
+import { signedIn } from "../support/dashboard.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 
 const HOUR_MS = 3_600_000;
@@ -65,6 +68,95 @@ Deno.test("decision 4: with an overlap of 0 the old secret stops with the answer
   assertEquals(await statusOf(h, old.secret), 404);
   const { secret } = (await rotate(h, old.id, { overlap_hours: 0 })).json;
   assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [401, 404]);
+});
+
+/** Starts the clock of sweeps as a service does, which the tests' one does not do by itself. */
+async function sweepOnce(h: Harness): Promise<void> {
+  assertEquals(await h.sweep.sweepIfDue(), null);
+}
+
+/** Waits until a credential is marked as ended. */
+async function marked(h: Harness, secret: string): Promise<void> {
+  for await (const [entry] of h.store.reader.watch<[{ hasEnded?: boolean }]>([keyOf(secret)])) {
+    if (entry.value?.hasEnded === true) return;
+  }
+}
+
+const keyOf = (secret: string) => keys.credential(hashOf(secret));
+
+Deno.test("a rotated key that has ended stays ended when the clock is set back", async () => {
+  await using h = await Harness.open();
+  await sweepOnce(h);
+  const old = await makeKey(h);
+  const { secret } = (await rotate(h, old.id, { overlap_hours: 1 })).json;
+  const session = await signedIn(h, old.secret);
+  h.nowMs += HOUR_MS;
+  assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [401, 404]);
+  await marked(h, old.secret);
+  for (const backMs of [HOUR_MS, 24 * HOUR_MS, 300 * 24 * HOUR_MS]) {
+    h.nowMs -= backMs;
+    h.credentials.forget();
+    assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [401, 404]);
+    assertEquals((await session.get("/dashboard")).status, 303);
+  }
+  const record = await listed(h, old.id);
+  assertEquals([record.revoked_at, record.ends_at], [null, at(HOUR_MS)]);
+});
+
+Deno.test("the end of a rotated key is noted with one write, however often it is refused", async () => {
+  await using h = await Harness.open();
+  await sweepOnce(h);
+  const old = await makeKey(h);
+  await rotate(h, old.id, { overlap_hours: 1 });
+  h.nowMs += HOUR_MS;
+  await statusOf(h, old.secret);
+  await marked(h, old.secret);
+  const before = await h.dump();
+  for (let n = 0; n < 5; n++) {
+    h.credentials.forget();
+    assertEquals(await statusOf(h, old.secret), 401);
+  }
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("a clock that is far ahead for a minute refuses a rotated key, and ends it for good no earlier", async () => {
+  await using h = await Harness.open();
+  await sweepOnce(h);
+  const old = await makeKey(h);
+  await rotate(h, old.id, { overlap_hours: 168 });
+  h.nowMs += 45 * 24 * HOUR_MS;
+  assertEquals(await statusOf(h, old.secret), 401);
+  await h.store.writer.idle();
+  h.nowMs -= 45 * 24 * HOUR_MS;
+  h.credentials.forget();
+  assertEquals(await statusOf(h, old.secret), 404);
+});
+
+Deno.test("a key that rotates itself does not end at once: a lost answer would leave no secret that works", async () => {
+  await using h = await Harness.open();
+  const own = await makeKey(h, { scopes: ["admin"] });
+  const rotateOwn = (overlap_hours: number, key = own.secret) =>
+    h.post(`/v1/keys/${own.id}/rotate`, { overlap_hours }, { key });
+  const before = await h.dump();
+  const refused = await rotateOwn(0);
+  assertEquals([refused.status, refused.json.error, refused.json.field], [
+    400,
+    "invalid_field",
+    "overlap_hours",
+  ]);
+  assertEquals(await h.dump(), before);
+  // The answer of this one is lost: the old secret says which key there is and rotates that one.
+  assertEquals((await rotateOwn(1)).status, 201);
+  const again = await rotateOwn(1);
+  const successor = /"(key_eu_[0-9a-f]{32})"/.exec(again.json.message)?.[1] ?? "";
+  const next = await h.post(`/v1/keys/${successor}/rotate`, { overlap_hours: 0 }, {
+    key: own.secret,
+  });
+  assertEquals([again.status, next.status], [409, 201]);
+  const { secret } = next.json;
+  assertEquals((await h.request("DELETE", `/v1/keys/${own.id}`, { key: secret })).status, 200);
+  assertEquals([await statusOf(h, own.secret)], [401]);
+  assertEquals((await h.get("/v1/keys", { key: secret })).status, 200);
 });
 
 Deno.test("a rotation that is sent again makes no other secret and says which key there is", async () => {

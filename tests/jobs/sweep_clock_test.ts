@@ -22,7 +22,11 @@ async function assertYoung({ archive, team }: OldLedger): Promise<void> {
   for (let n = 20; n < 25; n++) {
     const page = await archive.runs.read(team, run(n), null, 9);
     assert(page !== null, `run ${n} is gone`);
-    assertEquals([page.parts.opening?.goal, page.events.length], ["g", 1], `the payload of run ${n}`);
+    assertEquals(
+      [page.parts.opening?.goal, page.events.length],
+      ["g", 1],
+      `the payload of run ${n}`,
+    );
   }
 }
 

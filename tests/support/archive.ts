@@ -132,7 +132,10 @@ export async function contentsOf(
   for await (const { key, value } of store.reader.list({ prefix: [] })) {
     const family = String(key[0]);
     // Sweeps tell how they went and when, and that is never the same.
-    if (family === "sweep" || family === "sweep_clock" || (families !== null && !families.includes(family))) continue;
+    if (
+      family === "sweep" || family === "sweep_clock" ||
+      (families !== null && !families.includes(family))
+    ) continue;
     const text = value instanceof Uint8Array
       ? createHash("sha256").update(value).digest("base64")
       : Deno.inspect(value, INSPECT);

@@ -126,11 +126,13 @@ function RotateForm(
         name="overlap_hours"
         label="Hours that the old secret goes on"
         type="number"
-        min={0}
+        min={isMine ? 1 : 0}
         max={OVERLAP_HOURS.max}
         value={hours ?? String(OVERLAP_HOURS.default)}
         problem={problem}
-        hint={`0 ends it now; at most ${OVERLAP_HOURS.max}.`}
+        hint={isMine
+          ? `1 to ${OVERLAP_HOURS.max}; to end it before, revoke it with the new secret.`
+          : `0 ends it now; at most ${OVERLAP_HOURS.max}.`}
       />
       {isMine
         ? (

@@ -1,9 +1,15 @@
 /** Signing in to the dashboard, its sessions, and who is kept out. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { FAILED_TRIES, SESSION } from "../../../domain/limits.ts";
+import { DatabaseSync } from "node:sqlite";
+import { SESSION, SESSIONS_PER_KEY_MAX } from "../../../domain/limits.ts";
 import { createRequestLimits } from "../../../domain/plan/rate_limit.ts";
-import { Harness, KEY } from "../../support/harness.ts";
+import { keys } from "../../../kv/keys.ts";
+import { hashOf } from "../../../kv/teams/credential_rows.ts";
+import { setTeamRate } from "../../../kv/teams/credentials.ts";
+import { createSessionStore } from "../../../kv/teams/sessions.ts";
 import { signedIn, submit, textOf } from "../../support/dashboard.ts";
+import { Harness, KEY } from "../../support/harness.ts";
+import { ReadsOf } from "../../support/reads.ts";
 
 const SIGN_IN = "/dashboard/sign-in";
 
@@ -163,16 +169,168 @@ Deno.test("forms of other sites change nothing, whatever they say of where they 
   assertEquals(still.status, 200);
 });
 
-Deno.test("whoever guesses keys is told to wait", async () => {
+Deno.test("R15: whoever guesses keys is refused and never told to wait, and a key still signs in", async () => {
   await using h = await Harness.open({ deps: { limits: createRequestLimits(() => 0) } });
-  for (let tries = 0; tries < FAILED_TRIES.max; tries++) {
-    assertEquals((await submit(h, SIGN_IN, { key: "apk_eu_no" })).status, 401);
+  for (let tries = 0; tries < 40; tries++) {
+    const key = tries % 2 === 0 ? "apk_eu_no" : KEY.replace(/a$/, "b");
+    const { status, headers } = await submit(h, SIGN_IN, { key });
+    assertEquals([status, headers.get("retry-after")], [401, null]);
   }
-  const { status, headers, text } = await submit(h, SIGN_IN, { key: "apk_eu_no" });
-  assertEquals([status, headers.get("retry-after")], [429, "60"]);
-  assertMatch(textOf(text), /Too many credentials .* retry after 60 s/);
   assertEquals((await submit(h, SIGN_IN, { key: KEY })).status, 303);
 });
+
+Deno.test("signing in is a request of its team: beyond the rate it is a page that says when to come back", async () => {
+  const clock = { ms: 0 };
+  const limits = createRequestLimits(() => clock.ms);
+  await using h = await Harness.open({ deps: { limits } });
+  await setTeamRate(h.store, h.team.id, { sustained: 1, burst: 4 });
+  const { key: other } = await h.addTeam("free");
+  const signIn = (key: string) => submit(h, SIGN_IN, { key, next: "/dashboard/runs" });
+  for (let n = 0; n < 8; n++) assertEquals((await signIn(KEY)).status, 303);
+  const rows = (await h.dump()).length;
+  const refused = await signIn(KEY);
+  assertEquals([refused.status, refused.headers.get("retry-after")], [429, "1"]);
+  assertMatch(textOf(refused.text), /request rate: sign in again in 1 s/);
+  assertMatch(refused.text, /name="next" value="\/dashboard\/runs"/);
+  assertEquals(refused.headers.get("set-cookie"), null);
+  assertEquals((await h.dump()).length, rows);
+  assertEquals((await signIn(other)).status, 303);
+  clock.ms += 1_000;
+  assertEquals((await signIn(KEY)).status, 303);
+});
+
+Deno.test("a key has 100 sessions at most: its oldest ends for one more, also when many begin at once", async () => {
+  await using h = await Harness.open();
+  const environment = {
+    now: () => h.nowMs,
+    random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),
+  };
+  const sessions = createSessionStore(h.store, environment, null);
+  const { team, key: other } = await h.addTeam("free");
+  const theirs = await sessions.start(other, team.id);
+  const tokens: string[] = [];
+  for (let n = 0; n < SESSIONS_PER_KEY_MAX; n++) {
+    h.nowMs++;
+    tokens.push(await sessions.start(KEY, h.team.id));
+  }
+  const isIn = async (token = "") => await sessions.find(token) !== null;
+  assert(await isIn(tokens[0]));
+  h.nowMs++;
+  tokens.push(
+    ...await Promise.all(
+      Array.from({ length: 20 }, () => sessions.start(KEY, h.team.id)),
+    ),
+  );
+  const live = await Promise.all(tokens.map(isIn));
+  assertEquals(live, tokens.map((_, n) => n >= 20));
+  assert(await isIn(theirs), "a session of another key has ended");
+  const rows = await h.dump();
+  for (const family of ['"session"', '"session_by"']) {
+    const count = rows.filter((row) => row.includes(family)).length;
+    assertEquals(count, SESSIONS_PER_KEY_MAX + 1, family);
+  }
+});
+
+Deno.test("made-up sessions are looked for once at most, and write nothing", async () => {
+  await using h = await Harness.open();
+  const cookie = (token: string) => ({ Cookie: `__Host-runledger=${token}` });
+  const ask = async (token: string) =>
+    (await h.get("/dashboard", { key: null, headers: cookie(token), redirect: "manual" })).status;
+  using reads = new ReadsOf(h.store, "session");
+  for (let n = 0; n < 20; n++) assertEquals(await ask("c0".repeat(32)), 303);
+  assertEquals(reads.count, 1);
+  for (const token of ["x", "", "C0".repeat(32), "c0".repeat(33)]) {
+    assertEquals(await ask(token), 303);
+  }
+  assertEquals(reads.count, 1);
+  const commits = h.store.writer.figures.commits.stored;
+  const out = await submit(h, "/dashboard/sign-out", {}, cookie("c1".repeat(32)));
+  assertEquals(out.status, 303);
+  assertEquals(h.store.writer.figures.commits.stored, commits);
+});
+
+Deno.test("the store drops no session by itself: the sweep does, and leaves those that go on", async () => {
+  await using h = await Harness.open();
+  const old = await signedIn(h);
+  h.nowMs += SESSION.idleMs / 2;
+  assertEquals((await old.get("/dashboard")).status, 200);
+  {
+    using database = new DatabaseSync(h.path, { readOnly: true });
+    const expiring = database.prepare("SELECT count(*) AS rows FROM kv WHERE expiration_ms >= 0");
+    assertEquals(expiring.get()?.rows, 0);
+  }
+  const sessionRows = async () =>
+    (await h.dump()).filter((row) => /^\[\s+"session(_by)?",/.test(row)).length;
+  for (let n = 0; n < 250; n++) {
+    // Of many keys: more rows than one step takes.
+    await h.store.writer.commit({
+      sets: [
+        { key: keys.session(hashOf(`t${n}`)), value: true },
+        { key: keys.sessionOf(hashOf(`k${n}`), h.nowMs, hashOf(`t${n}`)), value: true },
+      ],
+    });
+  }
+  h.nowMs += SESSION.maxMs - SESSION.idleMs / 2 - 1;
+  const young = await signedIn(h);
+  await h.sweep.sweepNow();
+  assertEquals(await sessionRows(), 504);
+  h.nowMs += 1;
+  await h.sweep.sweepNow();
+  assertEquals(await sessionRows(), 502);
+  h.nowMs += SESSION.idleMs / 2;
+  await h.sweep.sweepNow();
+  assertEquals(await sessionRows(), 2);
+  assertEquals((await young.get("/dashboard")).status, 200);
+});
+
+Deno.test("whatever a link asks for, it leads to a page or to the form, and is never an error", async () => {
+  await using h = await Harness.open();
+  const { cookie } = await signedIn(h);
+  const headers = { Cookie: cookie };
+  const chars = [
+    ...Array.from({ length: 0x180 }, (_, code) => encodeURIComponent(String.fromCharCode(code))),
+    ..."\u20ac\u2028\ufeff\ufffd".split("").map(encodeURIComponent),
+    "%F0%9F%98%80",
+    // Bytes that are no text.
+    "%FF",
+    "%ED%A0%80",
+    "%",
+    "%0D%0ASet-Cookie:%20a=b",
+    "a".repeat(4_000),
+  ];
+  for (const [n, char] of chars.entries()) {
+    const next = `%2Fdashboard${n % 2 === 0 ? "%3F" : "%2F"}${char}a`;
+    const answer = await h.get(`${SIGN_IN}?kept=&next=${next}`, {
+      key: null,
+      headers,
+      redirect: "manual",
+    });
+    assertEquals(answer.status, 303, char);
+    assertMatch(answer.headers.get("location") ?? "", /^\/dashboard([?\/][\x21-\x7e]*)?$/);
+    assertEquals(answer.headers.get("set-cookie"), null);
+  }
+  // Every other redirection with a part of the request in it.
+  for (const [n, char] of chars.entries()) {
+    if (char.length > 1_000 || n % 5 > 0 && n > 40) continue;
+    for (const path of [`/dashboard/keys/${char}/rotate`, `/dashboard/teams/${char}/keys`]) {
+      const asked = { key: null, headers, redirect: "manual" } as const;
+      const { status } = await h.get(path, asked);
+      assert(status < 500, `${path}: ${status}`);
+      const bare = await h.get(`${path}?${char}`, { key: null, redirect: "manual" });
+      assert(bare.status < 500, `${path} without a session: ${bare.status}`);
+    }
+    const form = await submit(h, SIGN_IN, { key: KEY, next: `/dashboard/${decoded(char)}` });
+    assertEquals(form.status, 303, char);
+  }
+});
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 
 Deno.test("pages tell browsers to load nothing from elsewhere, and to keep nothing", async () => {
   await using h = await Harness.open();
