@@ -22,7 +22,7 @@ import { isStored } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
-import { Turns } from "../turns.ts";
+import { KeyedMutex } from "../keyed_mutex.ts";
 import { CustomerWork } from "./customer_work.ts";
 import { purge } from "./purge.ts";
 import { deleteRun } from "./removal.ts";
@@ -38,7 +38,7 @@ export function createDeletionStore(
 ): DeletionStore {
   const waiters = new JobWaiters<CustomerDeletion>();
   const work = new CustomerWork(store, commits, now, (job) => waiters.tell(job));
-  const turns = new Turns();
+  const turns = new KeyedMutex();
   return {
     deleteRun: (team, id, by) =>
       inTime(deleteOne(store, commits, team.id, id, by, now()), store.deadlines),
