@@ -35,13 +35,14 @@ const ALONE: BackEnd = { checksMax: 0, mutationsMax: 0, bytesMax: 0, keyBytesMax
 const CARD = createRateCard([]);
 
 const NO_PARTS = { opening: null, closing: null };
+const NO_IDS = { isEmpty: true, has: () => false };
 const keepNothing: RunStore = {
   open: (_, request, at) => Promise.resolve(decideOpen(NO_PARTS, request, at).outcome),
   finish: (_, __, request, at) => Promise.resolve(decideFinish(NO_PARTS, request, at).outcome),
   heartbeat: (_, request, at) =>
     Promise.resolve(decideHeartbeat(NO_PARTS, request, at, CARD).outcome),
   append(_, __, events, at) {
-    const { fresh, duplicates } = decideAppend(EMPTY_LEDGER, new Set(), events, at, CARD);
+    const { fresh, duplicates } = decideAppend(EMPTY_LEDGER, NO_IDS, events, at, CARD);
     return Promise.resolve({ kind: "stored", accepted: fresh.length, duplicates });
   },
   read: () => Promise.resolve(null),

@@ -67,6 +67,8 @@ export interface RunPage extends StoredRun {
   readonly events: readonly PlacedEvent[];
   /** Where the next page starts after, or null at the end. */
   readonly next: EventPosition | null;
+  /** A place near the end of its events, if one was asked for; null where all are behind it. */
+  readonly nearEnd: EventPosition | null;
 }
 
 /**
@@ -87,12 +89,18 @@ export interface RunStore {
   finish(team: Team, id: RunId, request: FinishRequest, receivedAt: number): Promise<Outcome>;
   /** Opens and closes a run in one call. */
   heartbeat(team: Team, request: HeartbeatRequest, receivedAt: number): Promise<CappedOutcome>;
-  /** Reads a run of the team with `limit` events behind a position, or null. */
+  /**
+   * Reads a run of the team with `limit` events behind a position, or null.
+   *
+   * @param limit 0 for a run without its events
+   * @param fromEnd how many events `nearEnd` is to have behind it, more or less; absent for none
+   */
   read(
     team: Team,
     id: RunId,
     after: EventPosition | null,
     limit: number,
+    fromEnd?: number,
   ): Promise<RunPage | null>;
 }
 

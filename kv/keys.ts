@@ -53,6 +53,25 @@ export const keys = {
   ledger: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "ledger"],
   /** All sealed pages of the ledger. */
   pages: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team, "page"],
+  /** Sealed pages of the ledger from the first on, so many at most. */
+  firstPages: (team: TeamId, run: RunId, count: number): Deno.KvListSelector => ({
+    prefix: keys.pages(team, run),
+    end: keys.page(team, run, count),
+  }),
+  /** Where all sealed pages lie. */
+  directory: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team, "directory"],
+  /** Where some sealed pages lie that follow each other. */
+  directoryRow: (team: TeamId, run: RunId, row: number): Deno.KvKey => [
+    ...keys.directory(team, run),
+    row,
+  ],
+  /** All ids of events that are on no page. */
+  eventIds: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team, "id"],
+  /** The id of an event that is on no page, written once. */
+  eventId: (team: TeamId, run: RunId, id: Uint8Array): Deno.KvKey => [
+    ...keys.eventIds(team, run),
+    id,
+  ],
   /** A sealed page, written once. */
   page: (team: TeamId, run: RunId, page: number): Deno.KvKey => ["events", run, team, "page", page],
   /** A batch of events, written once. */

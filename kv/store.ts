@@ -17,7 +17,7 @@ import { type BackEnd, COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./kv_limits.t
 import { newName } from "./names.ts";
 import { countBytes, countRead, isEnded, throwIfEnded } from "./read_scope.ts";
 import { Reads } from "./reads.ts";
-import { Turns } from "./turns.ts";
+import { KeyedMutex } from "./keyed_mutex.ts";
 import { createWriter, type Write, type Writer } from "./writer/writer.ts";
 
 export { newName } from "./names.ts";
@@ -38,8 +38,8 @@ export interface Store {
   readonly inPlace: () => boolean;
   /** Sizes of the ledger's files; null where it has none. */
   readonly fileBytes: () => FileBytes | null;
-  /** Turns of those who add events to a run and those who remove some, by its dirty name. */
-  readonly runTurns: Turns;
+  /** Locks for adding events to a run and for removing some, by its dirty name. */
+  readonly runTurns: KeyedMutex;
   /** Slots for the reads of requests. */
   readonly reads: Reads;
   /** How many bytes caches and queues may hold. */
@@ -58,7 +58,7 @@ export function createStore(
   memory: Memory = new Memory(),
 ): Store {
   const writer = createWriter(kv, reader, limits, deadlines, doorbell, inPlace);
-  const [runTurns, reads] = [new Turns(), new Reads(deadlines)];
+  const [runTurns, reads] = [new KeyedMutex(deadlines), new Reads(deadlines)];
   return {
     reader,
     writer,

@@ -18,7 +18,7 @@ export function whenFinal(deps: AppDeps, waiting: Waiting, show: Handle): Handle
 
   /** Whether nothing is to be waited for: also a run that is not there is shown at once. */
   async function isDone(c: Parameters<Handle>[0], id: RunId): Promise<boolean> {
-    const run = await runs.read(c.get("principal").team, id, null, 1);
+    const run = await runs.read(c.get("principal").team, id, null, 0);
     return run === null || isSettled(run);
   }
 

@@ -60,6 +60,89 @@ export function addToPage<T extends { readonly id: EventId }>(
   return { page: end === packed.length ? packed : packed.slice(0, end), fresh };
 }
 
+/** Random numbers that an {@link EventIdSet} hashes with: 256 for each byte of the hex. */
+export const HASH_NUMBERS = 16 * 256;
+
+/** Ids that a set has room for at first, and by how much it grows each time. */
+const SET_IDS_MIN = 512, GROWTH = 2;
+
+/**
+ * A set of event ids in some 30 bytes each. Hashes follow from random numbers, so that no client can
+ * choose ids that collide.
+ */
+export class EventIdSet {
+  readonly #numbers: Uint32Array;
+  // Most runs never seal a page, and their set stays empty.
+  #ids = new Uint8Array();
+  /** Half of them stay free at least. A slot holds the number of an id, from 1; 0 is a free one. */
+  #slots = new Uint32Array(1);
+  #size = 0;
+
+  /** Creates an empty set that hashes with {@link HASH_NUMBERS} random numbers. */
+  constructor(numbers: Uint32Array) {
+    this.#numbers = numbers;
+  }
+
+  /** Whether there is none. */
+  get isEmpty(): boolean {
+    return this.#size === 0;
+  }
+
+  /** Bytes that the set takes. */
+  get bytes(): number {
+    return this.#ids.length + this.#slots.byteLength;
+  }
+
+  /** Adds the ids of a page, none of which it has. */
+  addPage(page: Uint8Array): void {
+    const size = this.#size + page.length / PACKED_ID_BYTES;
+    this.#growTo(size);
+    this.#ids.set(page, this.#size * PACKED_ID_BYTES);
+    while (this.#size < size) this.#enter(this.#size++);
+  }
+
+  /** Whether it has an id. */
+  has(id: EventId): boolean {
+    packInto(sought, 0, id);
+    const last = this.#slots.length - 1;
+    for (let slot = this.#hashOf(sought, 0) & last;; slot = slot + 1 & last) {
+      const number = this.#slots[slot] ?? 0;
+      if (number === 0) return false;
+      if (areEqual(this.#ids, (number - 1) * PACKED_ID_BYTES, sought, 0)) return true;
+    }
+  }
+
+  #growTo(size: number): void {
+    let room = this.#ids.length / PACKED_ID_BYTES;
+    if (size <= room) return;
+    room = Math.max(room, SET_IDS_MIN);
+    while (room < size) room *= GROWTH;
+    const ids = new Uint8Array(room * PACKED_ID_BYTES);
+    ids.set(this.#ids);
+    this.#ids = ids;
+    this.#slots = new Uint32Array(room * 2);
+    for (let index = 0; index < this.#size; index++) this.#enter(index);
+  }
+
+  #enter(index: number): void {
+    const last = this.#slots.length - 1;
+    let slot = this.#hashOf(this.#ids, index * PACKED_ID_BYTES) & last;
+    while (this.#slots[slot] !== 0) slot = slot + 1 & last;
+    this.#slots[slot] = index + 1;
+  }
+
+  #hashOf(packed: Uint8Array, at: number): number {
+    let hash = 0;
+    for (let i = 0; i < PACKED_ID_BYTES - 1; i++) {
+      hash ^= this.#numbers[i << 8 | (packed[at + 1 + i] ?? 0)] ?? 0;
+    }
+    return hash;
+  }
+}
+
+/** The id that a set is asked for. */
+const sought = new Uint8Array(PACKED_ID_BYTES);
+
 /** A table in which half the slots stay free; its length is a power of two. */
 function emptySlots(ids: number): Uint16Array {
   if (ids * 2 <= SLOTS_MIN) return sharedSlots.fill(0);
@@ -76,7 +159,7 @@ function enter(packed: Uint8Array, at: number, slots: Uint16Array): boolean {
       slots[slot] = at / PACKED_ID_BYTES + 1;
       return true;
     }
-    if (areEqual(packed, at, (number - 1) * PACKED_ID_BYTES)) return false;
+    if (areEqual(packed, at, packed, (number - 1) * PACKED_ID_BYTES)) return false;
   }
 }
 
@@ -89,9 +172,9 @@ function hashOf(packed: Uint8Array, at: number): number {
   return hash ^ hash >>> 15;
 }
 
-function areEqual(packed: Uint8Array, at: number, other: number): boolean {
+function areEqual(a: Uint8Array, atA: number, b: Uint8Array, atB: number): boolean {
   for (let i = 0; i < PACKED_ID_BYTES; i++) {
-    if (packed[at + i] !== packed[other + i]) return false;
+    if (a[atA + i] !== b[atB + i]) return false;
   }
   return true;
 }

@@ -11,8 +11,10 @@ import { addToPage, PACKED_ID_BYTES } from "./event_ids.ts";
 import { addEvents, type EventTotals, NO_EVENTS } from "./event_totals.ts";
 import { type BatchPrices, NO_PRICES, priceEvents } from "../money/price_events.ts";
 import type { RateCard } from "../money/rates.ts";
+import { monthOf } from "../time.ts";
+import type { EventId } from "./ids.ts";
 
-export { PACKED_ID_BYTES, packEventIds, unpackEventIds } from "./event_ids.ts";
+export { EventIdSet, PACKED_ID_BYTES, packEventIds, unpackEventIds } from "./event_ids.ts";
 
 /** Where a stored batch lies in time: lets a page of events be read without the rest. */
 export interface BatchEntry {
@@ -26,10 +28,20 @@ export interface BatchEntry {
 
 /** A page of the ledger: once full it is sealed and never written again. */
 export interface LedgerPage {
-  /** Ids of the page's events, 17 bytes each; see `packEventIds`. */
+  /** Ids of the page's events, 17 bytes each; see `packEventIds`. None on pages behind the first ones. */
   readonly ids: Uint8Array;
   /** The page's batches in order of arrival. */
   readonly batches: readonly BatchEntry[];
+}
+
+/** Where a sealed page lies: lets batches be found without reading the pages of others. */
+export interface PageEntry {
+  /** Number of its first batch. */
+  readonly firstBatch: number;
+  /** Earliest `ts`, unix milliseconds. */
+  readonly tsMin: number;
+  /** Latest `ts`, unix milliseconds. */
+  readonly tsMax: number;
 }
 
 /** What there is of scores that were added to a run. */
@@ -58,14 +70,27 @@ export interface EventLedger {
   readonly removed: number;
   /** Arrival of the oldest batch that is not removed, unix milliseconds; null when there is none. */
   readonly oldestAt: number | null;
-  /** Arrival of the latest batch, unix milliseconds; null when there is none. */
+  /** Earliest arrival of a batch, removed or not, unix milliseconds; null when there is none. */
+  readonly firstAt: number | null;
+  /** Latest arrival of a batch, removed or not, unix milliseconds; null when there is none. */
   readonly latestAt: number | null;
+  /** How many events are not removed, by the month of their arrival, `YYYY-MM`. */
+  readonly months: Readonly<Record<string, number>>;
   /** The scores that were added to the run; absent for none. */
   readonly scores?: ScoreSum;
 }
 
 /** Ids a page holds before it is sealed: small, because each batch rewrites the open page. */
 export const PAGE_IDS_MAX = 256;
+
+/**
+ * Pages that hold ids: some 65,000 events. The ids of later ones are stored a row each and looked up,
+ * so that neither memory nor the time to read them grows with the run.
+ */
+export const ID_PAGES_MAX = 256;
+
+/** Batches a page holds before it is sealed, where it holds no ids. */
+export const PAGE_BATCHES_MAX = 256;
 
 /** A ledger without events. */
 export const EMPTY_LEDGER: EventLedger = {
@@ -76,7 +101,9 @@ export const EMPTY_LEDGER: EventLedger = {
   repricings: 0,
   removed: 0,
   oldestAt: null,
+  firstAt: null,
   latestAt: null,
+  months: {},
 };
 
 /** What a batch comes to. */
@@ -91,31 +118,51 @@ export interface AppendDecision {
   readonly ledger: EventLedger;
   /** The page to seal, when this batch fills it. */
   readonly sealedPage: LedgerPage | null;
+  /** Ids to store a row each, because pages hold no more. */
+  readonly rowIds: readonly EventId[];
+}
+
+/** Ids that are known to be stored. */
+export interface KnownIds {
+  /** Whether none is known. */
+  readonly isEmpty: boolean;
+  /** Whether an id is known. */
+  has(id: EventId): boolean;
+}
+
+/** Whether the ids of a ledger's next events are stored a row each. */
+export function hasRowIds({ sealed }: Pick<EventLedger, "sealed">): boolean {
+  return sealed >= ID_PAGES_MAX;
 }
 
 /**
  * Decides a batch against the ids stored so far: each id counts once, the first wins
  * (decisions 19 to 21).
  *
+ * @param known the ids of the ledger's sealed pages and, of this batch, those with a row
  * @param card prices the events that are calls
- * @param sealed at least the ids on the ledger's sealed pages; those on the open page are in it
  */
 export function decideAppend(
   ledger: EventLedger,
-  sealed: ReadonlySet<string>,
+  known: KnownIds,
   batch: readonly RunEvent[],
   receivedAt: number,
   card: RateCard,
 ): AppendDecision {
-  const unsealed = sealed.size === 0 ? batch : batch.filter(({ id }) => !sealed.has(id));
-  const { page: ids, fresh } = addToPage(ledger.tail.ids, unsealed);
+  const { tail } = ledger;
+  const unknown = known.isEmpty ? batch : batch.filter(({ id }) => !known.has(id));
+  const { page: packed, fresh } = addToPage(tail.ids, unknown);
   const duplicates = batch.length - fresh.length;
   if (fresh.length === 0) {
-    return { fresh, duplicates, prices: NO_PRICES, ledger, sealedPage: null };
+    return { fresh, duplicates, prices: NO_PRICES, ledger, sealedPage: null, rowIds: [] };
   }
 
-  const page = { ids, batches: [...ledger.tail.batches, entryOf(fresh, receivedAt)] };
-  const full = ids.length >= PAGE_IDS_MAX * PACKED_ID_BYTES;
+  const inRows = hasRowIds(ledger);
+  const ids = inRows ? tail.ids : packed;
+  const page = { ids, batches: [...tail.batches, entryOf(fresh, receivedAt)] };
+  const full = inRows
+    ? page.batches.length >= PAGE_BATCHES_MAX
+    : ids.length >= PAGE_IDS_MAX * PACKED_ID_BYTES;
   const prices = priceEvents(fresh, card);
   const next: EventLedger = {
     ...ledger,
@@ -125,17 +172,47 @@ export function decideAppend(
     totals: addEvents(ledger.totals, fresh, prices),
     oldestAt: ledger.oldestAt ?? receivedAt,
     // A clock that was set back makes nothing younger.
+    firstAt: Math.min(ledger.firstAt ?? receivedAt, receivedAt),
     latestAt: Math.max(ledger.latestAt ?? 0, receivedAt),
+    months: addToMonth(ledger.months, monthOf(receivedAt), fresh.length),
   };
-  return { fresh, duplicates, prices, ledger: next, sealedPage: full ? page : null };
+  return {
+    fresh,
+    duplicates,
+    prices,
+    ledger: next,
+    sealedPage: full ? page : null,
+    rowIds: inRows ? fresh.map(({ id }) => id) : [],
+  };
+}
+
+/** Where a page lies whose last batch is the last one before `endBatch`. */
+export function pageEntryOf({ batches }: LedgerPage, endBatch: number): PageEntry {
+  const { tsMin, tsMax } = spanOf(batches.flatMap(({ tsMin, tsMax }) => [tsMin, tsMax]));
+  return { firstBatch: endBatch - batches.length, tsMin, tsMax };
+}
+
+/** Adds to the events of a month; a month without any is left out. */
+export function addToMonth(
+  months: EventLedger["months"],
+  month: string,
+  by: number,
+): EventLedger["months"] {
+  const added = { ...months, [month]: (months[month] ?? 0) + by };
+  if (added[month] === 0) delete added[month];
+  return added;
 }
 
 function entryOf(events: readonly RunEvent[], receivedAt: number): BatchEntry {
+  return { ...spanOf(events.map(({ ts }) => ts)), receivedAt };
+}
+
+function spanOf(instants: readonly number[]): Pick<BatchEntry, "tsMin" | "tsMax"> {
   let tsMin = Infinity;
   let tsMax = -Infinity;
-  for (const { ts } of events) {
+  for (const ts of instants) {
     if (ts < tsMin) tsMin = ts;
     if (ts > tsMax) tsMax = ts;
   }
-  return { tsMin, tsMax, receivedAt };
+  return { tsMin, tsMax };
 }

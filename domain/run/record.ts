@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { BatchEntry } from "./ledger.ts";
 import type { RunId } from "./ids.ts";
 import type { RawJson } from "../input/json.ts";
 import { CLOCK_SKEW_MS_MAX } from "../limits.ts";
@@ -28,10 +27,10 @@ import {
 } from "../pipeline/stages.ts";
 import { isCostCurrent, type RunSummary } from "../pipeline/summary.ts";
 
-/** Everything stored of a run but its events' payloads. */
+/** Everything stored of a run but its events. */
 export interface StoredRun extends RunHead {
-  /** All batches in order of arrival. */
-  readonly batches: readonly BatchEntry[];
+  /** Earliest arrival of a batch of its events, unix milliseconds; null when there is none. */
+  readonly firstBatchAt: number | null;
   /** How much of its payload is still there. */
   readonly payload: PayloadState;
   /** What the pipeline made of it so far. */
@@ -118,11 +117,13 @@ export interface RunCost extends CostSum {
  * ends in the same record, but for the instants of arrival and the count of late revisions.
  */
 export function assemble(id: RunId, stored: StoredRun): RunRecord {
-  const { parts, batches, addedScores } = stored;
+  const { parts, firstBatchAt, ages, addedScores } = stored;
   const { opening, closing } = parts;
   const { customer, feature } = labelsOf(parts);
-  const arrivals = [opening, closing, ...batches, ...addedScores]
-    .flatMap((part) => part?.receivedAt ?? []);
+  const arrivals = [
+    ...[opening, closing, ...addedScores].flatMap((part) => part?.receivedAt ?? []),
+    ...[firstBatchAt, ages.latestAt].flatMap((at) => at ?? []),
+  ];
   return {
     id,
     kind: opening?.kind ?? "run",

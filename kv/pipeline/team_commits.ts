@@ -25,7 +25,7 @@ import { RollupCache, type TeamRollups } from "./rollup_cache.ts";
 import { indexChange } from "./run_index.ts";
 import type { Store } from "../store.ts";
 import { ActivityCache } from "../teams/agents.ts";
-import { Turns } from "../turns.ts";
+import { KeyedMutex } from "../keyed_mutex.ts";
 import { dirtyName } from "../writer/dirty_mark.ts";
 import type { Write } from "../writer/writer.ts";
 
@@ -88,7 +88,7 @@ export class TeamCommits {
   readonly #rollups: RollupCache;
   readonly #agents: ActivityCache;
   readonly #removed: RemovedSums;
-  readonly #turns = new Turns();
+  readonly #turns = new KeyedMutex();
 
   /** Remembers nothing of any team yet. */
   constructor(store: Store) {

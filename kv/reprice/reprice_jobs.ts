@@ -24,7 +24,7 @@ import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
 import { RepriceWork } from "./reprice_work.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
-import { Turns } from "../turns.ts";
+import { KeyedMutex } from "../keyed_mutex.ts";
 
 /** Jobs of a team that are kept when all are done. */
 const DONE_JOBS_MAX = 100;
@@ -37,7 +37,7 @@ export function createRepriceStore(
 ): RepriceStore {
   const waiters = new JobWaiters<RepriceJob>();
   const work = new RepriceWork(store, cards, environment.now, (job) => waiters.tell(job));
-  const turns = new Turns();
+  const turns = new KeyedMutex();
 
   async function settled(team: Team, job: RepriceJob, ms: number): Promise<RepriceJob> {
     using waiter = waiters.waitFor(job.id, ms);

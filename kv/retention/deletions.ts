@@ -22,10 +22,13 @@ import { isStored } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
-import { Turns } from "../turns.ts";
+import { KeyedMutex } from "../keyed_mutex.ts";
 import { CustomerWork } from "./customer_work.ts";
 import { purge } from "./purge.ts";
 import { deleteRun } from "./removal.ts";
+
+/** Commits that purge a run's rows before its deletion is answered: a small part of the deadline. */
+const COMMITS_BEFORE_ANSWER = 20;
 
 /** Creates the store; `commits` is shared with whoever else changes runs in this process. */
 export function createDeletionStore(
@@ -35,7 +38,7 @@ export function createDeletionStore(
 ): DeletionStore {
   const waiters = new JobWaiters<CustomerDeletion>();
   const work = new CustomerWork(store, commits, now, (job) => waiters.tell(job));
-  const turns = new Turns();
+  const turns = new KeyedMutex();
   return {
     deleteRun: (team, id, by) =>
       inTime(deleteOne(store, commits, team.id, id, by, now()), store.deadlines),
@@ -83,7 +86,10 @@ async function deleteOne(
     keys.purge(team, id),
     ...insertedKeys(team, id),
   ]);
-  if (mark !== undefined && mark.versionstamp !== null) await purge(store, team, id);
+  // What is left of a very large run goes with the next look of the sweep's job.
+  if (mark !== undefined && mark.versionstamp !== null) {
+    await purge(store, team, id, COMMITS_BEFORE_ANSWER);
+  }
   if (receipt !== undefined) return { kind: "stored", receipt };
   const known = tombstoneOf(inserted.map(({ value }) => value));
   return known === null || known.by === null ? null : { kind: "replayed", receipt: known };

@@ -7,15 +7,16 @@
  */
 import type { TeamId } from "../../domain/credentials.ts";
 import { addEvents, type EventTotals, NO_EVENTS } from "../../domain/run/event_totals.ts";
-import type { BatchEntry, EventLedger } from "../../domain/run/ledger.ts";
+import { addToMonth, type BatchEntry, type EventLedger } from "../../domain/run/ledger.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import { monthOf } from "../../domain/time.ts";
 import { chunksOf } from "../blob.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
+import { BatchIndex } from "../runs/batch_index.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import { decodeSums, encodeSums } from "../runs/codec_sums.ts";
-import { readPages } from "../runs/events.ts";
+import type { RunAt } from "../runs/directory.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import type { Write } from "../writer/writer.ts";
 
@@ -33,16 +34,6 @@ export interface OldBatches {
   readonly events: number;
 }
 
-/** Where a run is. */
-export interface RunAt {
-  /** Where it is stored. */
-  readonly store: Store;
-  /** Whose it is. */
-  readonly team: TeamId;
-  /** The run. */
-  readonly id: RunId;
-}
-
 /**
  * Takes off the batches that arrived before an instant, from the oldest on. Null when there are none.
  *
@@ -55,24 +46,40 @@ export async function takeOldBatches(
   rowsMax: number,
 ): Promise<OldBatches | null> {
   if (ledger.oldestAt === null || ledger.oldestAt >= beforeMs) return null;
-  const { store, team, id } = run;
-  const entries = (await readPages(store, team, id, ledger)).flatMap(({ batches }) => batches);
-  const young = entries.findIndex(({ receivedAt }, i) =>
-    i >= ledger.removed && receivedAt >= beforeMs
-  );
-  const old = young < 0 ? ledger.batches : young;
-  const { deletes, end } = await rowsOf(run, ledger, old, rowsMax);
-  const { before, totals, months } = await countEvents(run, ledger, entries, end);
+  const { team, id } = run;
+  const { old, next } = await findOld(run, ledger, beforeMs, rowsMax);
+  const { deletes, end } = await rowsOf(run, ledger, ledger.removed + old.length, rowsMax);
+  const entries = old.slice(0, end - ledger.removed);
+  const { totals, months } = await countEvents(run, ledger, entries, end);
   return {
-    ledger: { ...ledger, removed: end, oldestAt: entries[end]?.receivedAt ?? null },
+    ledger: {
+      ...ledger,
+      removed: end,
+      oldestAt: (old[entries.length] ?? next)?.receivedAt ?? null,
+      months: months.entries().reduce(
+        (left, [month, by]) => addToMonth(left, month, -by),
+        ledger.months,
+      ),
+    },
     sets: [{ key: keys.removedTotals(team, id), value: encodeSums(totals) }],
     deletes,
     sums: Array.from(months, ([month, by]) => ({
       key: keys.removedUsage(team, month),
       by: BigInt(by),
     })),
-    events: totals.events - before.events,
+    events: months.values().reduce((sum, by) => sum + by, 0),
   };
+}
+
+/** Finds the batches that arrived before an instant, so many at most, and the next one. */
+async function findOld(run: RunAt, ledger: EventLedger, beforeMs: number, batchesMax: number) {
+  const old: BatchEntry[] = [];
+  const index = await BatchIndex.read(run, ledger);
+  for await (const entry of index.byArrival()) {
+    if (entry.receivedAt >= beforeMs || old.length >= batchesMax) return { old, next: entry };
+    old.push(entry);
+  }
+  return { old, next: null };
 }
 
 /** The rows of batches up to one that is not meant, and which one that became. */
@@ -115,48 +122,30 @@ export async function chunkKeys(
   });
 }
 
-/** What events come to. */
-export interface CountedEvents {
-  /** Those removed before. */
-  readonly before: EventTotals;
-  /** Those and the ones counted. */
-  readonly totals: EventTotals;
-  /** How many were counted, by month. */
-  readonly months: Map<string, number>;
-}
-
 /**
- * Counts the events that are not removed yet of the batches up to `end`. They are read only where the
- * ledger cannot tell.
+ * Counts the events of batches up to `end`, with those removed before and by month. They are read only
+ * where the ledger cannot tell.
  */
-export async function countEvents(
+async function countEvents(
   run: RunAt,
   ledger: EventLedger,
   entries: readonly BatchEntry[],
   end: number,
-): Promise<CountedEvents> {
-  const before = await readRemovedTotals(run, ledger);
-  const of = entries.slice(ledger.removed, end).map(({ receivedAt }) => monthOf(receivedAt));
-  const isAll = end === ledger.batches;
-  if (isAll && new Set(of).size <= 1) {
-    const events = ledger.totals.events - before.events;
-    return {
-      before,
-      totals: ledger.totals,
-      months: new Map(of.slice(0, 1).map((m) => [m, events])),
-    };
+): Promise<{ readonly totals: EventTotals; readonly months: ReadonlyMap<string, number> }> {
+  if (end === ledger.batches) {
+    return { totals: ledger.totals, months: new Map(Object.entries(ledger.months)) };
   }
-  const months = new Map<string, number>();
-  let totals = before;
   const { store, team, id } = run;
+  const months = new Map<string, number>();
+  let totals = await readRemovedTotals(run, ledger);
   const numbers = numbersFrom(ledger.removed, end);
   let at = 0;
   for await (const { events, prices } of readBatches(store, team, id, ledger, numbers)) {
     totals = addEvents(totals, events.map(withFacts), prices);
-    const month = of[at++] ?? "";
+    const month = monthOf(entries[at++]?.receivedAt ?? 0);
     months.set(month, (months.get(month) ?? 0) + events.length);
   }
-  return { before, totals: isAll ? ledger.totals : totals, months };
+  return { totals, months };
 }
 
 /** What the removed batches of a run had come to. */

@@ -14,12 +14,10 @@ import { callsOf } from "../../domain/run/run.ts";
 import { monthOf } from "../../domain/time.ts";
 import { keys } from "../keys.ts";
 import type { Change } from "../pipeline/team_commits.ts";
-import { readPages } from "../runs/events.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import { insertedKeys } from "../runs/tombstone.ts";
 import { listRows, type Store } from "../store.ts";
 import type { Write } from "../writer/writer.ts";
-import { countEvents } from "./old_batches.ts";
 
 /** Rows of a run's events that go in one commit with it; of more all are purged behind it. */
 const ROWS_MAX = 300;
@@ -69,7 +67,7 @@ async function removeRun(
   const { id, head, ledger, summary, versions } = run;
   const rows = await rowsOfEvents(store, team, run);
   const isPurged = rows.length > ROWS_MAX;
-  const { sums, events } = await callsToKeep(store, team, run);
+  const { sums, events } = callsToKeep(team, run);
   const receipt = deleted === null ? null : { run: id, ...deleted, events };
   const tombstone = receipt ?? (isPurged ? { run: id, ...GONE_BY_AGE, events } : null);
   const [opening, closing, ledgerKey] = insertedKeys(team, id) as [Key, Key, Key];
@@ -125,15 +123,12 @@ async function rowsOfEvents(store: Store, team: TeamId, run: SummarizedHead): Pr
 }
 
 /** What was counted of a run stays counted: its calls, by month. Those that went before are already. */
-async function callsToKeep(
-  store: Store,
+function callsToKeep(
   team: TeamId,
-  { id, head, ledger }: SummarizedHead,
-): Promise<{ readonly sums: NonNullable<Write["sums"]>; readonly events: number }> {
-  const pages = await readPages(store, team, id, ledger);
-  const entries = pages.flatMap(({ batches }) => batches);
-  const at = { store, team, id };
-  const { before, totals, months } = await countEvents(at, ledger, entries, ledger.batches);
+  { head, ledger }: SummarizedHead,
+): { readonly sums: NonNullable<Write["sums"]>; readonly events: number } {
+  const months = new Map(Object.entries(ledger.months));
+  const events = months.values().reduce((sum, count) => sum + count, 0);
   for (const call of callsOf(head.parts)) {
     months.set(monthOf(call), (months.get(monthOf(call)) ?? 0) + 1);
   }
@@ -141,5 +136,5 @@ async function callsToKeep(
     key: keys.removedUsage(team, month),
     by: BigInt(by),
   }));
-  return { sums, events: totals.events - before.events };
+  return { sums, events };
 }

@@ -3,31 +3,35 @@
  *
  * @module
  */
-import { LRUCache } from "lru-cache";
 import type { Team, TeamId } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
+import { HASH_NUMBERS, packEventIds } from "../../domain/run/event_ids.ts";
 import {
   type AppendDecision,
   decideAppend,
   EMPTY_LEDGER,
+  EventIdSet,
   type EventLedger,
+  hasRowIds,
+  ID_PAGES_MAX,
+  type KnownIds,
   type LedgerPage,
-  unpackEventIds,
+  pageEntryOf,
 } from "../../domain/run/ledger.ts";
 import { DELETED } from "../../domain/run/decide.ts";
 import type { RunEvent } from "../../domain/run/event.ts";
-import type { RunId } from "../../domain/run/ids.ts";
+import type { EventId, RunId } from "../../domain/run/ids.ts";
 import type { AppendOutcome, RateCards, RunStore } from "../../domain/ports.ts";
 import { monthOf } from "../../domain/time.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
 import { encodeBatch } from "./codec.ts";
+import { type RunAt, withPage } from "./directory.ts";
 import { dirtyName } from "../writer/dirty_mark.ts";
 import { keys } from "../keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+import { COMMIT_ATTEMPTS_MAX, GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { blobWrite, getMany, listRows, stage, type Store, unstage } from "../store.ts";
 import { tombstoneOf } from "./tombstone.ts";
-
-/** Event ids held in memory over all live ledgers; about 100 bytes each. */
-const CACHED_IDS_MAX = 200_000;
+import type { KvSet } from "../writer/writer.ts";
 
 /** A ledger as last read or written. A stale one is harmless: its version loses the check. */
 interface LiveLedger {
@@ -36,21 +40,28 @@ interface LiveLedger {
   /**
    * The ids on its sealed pages. The next state of the ledger takes over this very set, longer by the
    * page it seals: a copy for each batch would make those of a growing run slower and slower. It is
-   * changed only in its run's turn, and only by what is stored.
+   * changed only while the run's lock is held, and only by what is stored.
    */
-  readonly sealed: Set<string>;
+  readonly sealed: EventIdSet;
 }
+
+/** Bytes of a ledger without ids, entries and models; of an entry and of a model without its names. */
+const LEDGER_BYTES = 1_500, ENTRY_BYTES = 80, MODEL_BYTES = 300;
+
+/** What sets of ids hash with; no client knows it. */
+const hashNumbers = crypto.getRandomValues(new Uint32Array(HASH_NUMBERS));
 
 /** What a run is assumed to have before anything is read. */
 function noEvents(): LiveLedger {
-  return { version: null, ledger: EMPTY_LEDGER, sealed: new Set() };
+  return { version: null, ledger: EMPTY_LEDGER, sealed: new EventIdSet(hashNumbers) };
 }
 
 /** The part of {@link RunStore} that stores events. */
 export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "append"> {
-  const live = new LRUCache<string, LiveLedger>({
-    maxSize: CACHED_IDS_MAX,
-    sizeCalculation: ({ ledger }) => ledger.totals.events + 1,
+  const live = new ByteCache<string, LiveLedger>({
+    memory: store.memory,
+    share: "ledgers",
+    bytesOf: (ledger, name) => name.length * BYTES_PER_CHAR + bytesOf(ledger),
   });
   async function append(
     name: string,
@@ -59,26 +70,30 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
     batch: readonly RunEvent[],
     receivedAt: number,
   ): Promise<AppendOutcome> {
+    const run = { store, team: team.id, id };
     const loaded = cards.card(team);
     const card = loaded instanceof Promise ? await loaded : loaded;
     let current = live.get(name) ?? noEvents();
     for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
-      const decision = decideAppend(current.ledger, current.sealed, batch, receivedAt, card);
+      const known = hasRowIds(current.ledger)
+        ? await withRows(run, current.sealed, batch)
+        : current.sealed;
+      const decision = decideAppend(current.ledger, known, batch, receivedAt, card);
       const { fresh, duplicates, ledger, sealedPage } = decision;
-      if (fresh.length === 0 && await isUnchanged(store, team, id, current)) {
+      if (fresh.length === 0 && await isUnchanged(run, current)) {
         return { kind: "stored", accepted: 0, duplicates };
       }
       const version = fresh.length === 0
         ? null
-        : await commitBatch(store, team, id, current.version, decision, receivedAt);
+        : await commitBatch(run, current.version, decision, receivedAt);
       if (version !== null) {
         const { sealed } = current;
-        if (sealedPage !== null) addIds(sealed, sealedPage);
+        if (sealedPage !== null) sealed.addPage(sealedPage.ids);
         // An object of its own: the cache takes the size of one that it holds already as unchanged.
         live.set(name, { version, ledger, sealed });
         return { kind: "stored", accepted: fresh.length, duplicates };
       }
-      const stored = await readLedger(store, team, id);
+      const stored = await readLedger(run);
       if (stored === null) return DELETED;
       current = stored;
       live.set(name, current);
@@ -94,69 +109,90 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
   };
 }
 
-/** The ledger's pages in order, the open one last. */
-export async function readPages(
-  store: Store,
-  team: TeamId,
-  id: RunId,
-  ledger: EventLedger,
-): Promise<LedgerPage[]> {
-  const sealed = ledger.sealed === 0 ? [] : await listRows(store, { prefix: keys.pages(team, id) });
-  // A page sealed after the ledger was read belongs to a later state than the one being answered.
-  const known = sealed.slice(0, ledger.sealed).map(({ value }) => value as LedgerPage);
-  return [...known, ledger.tail];
+/** Bytes of a ledger in memory, from above. */
+function bytesOf({ ledger: { tail, totals }, sealed }: LiveLedger): number {
+  let bytes = LEDGER_BYTES + tail.ids.length + tail.batches.length * ENTRY_BYTES + sealed.bytes;
+  for (const { model, provider } of totals.models) {
+    bytes += MODEL_BYTES + BYTES_PER_CHAR * (model.length + (provider?.length ?? 0));
+  }
+  return bytes;
+}
+
+/** Finds which ids of a batch have a row, and joins them with those on pages. */
+async function withRows(
+  run: RunAt,
+  sealed: EventIdSet,
+  batch: readonly RunEvent[],
+): Promise<KnownIds> {
+  const wanted = batch.flatMap(({ id }) => sealed.has(id) ? [] : [id]);
+  const reads: Promise<Deno.KvEntryMaybe<unknown>[]>[] = [];
+  for (let at = 0; at < wanted.length; at += GET_MANY_KEYS_MAX) {
+    const some = wanted.slice(at, at + GET_MANY_KEYS_MAX);
+    reads.push(getMany(run.store, some.map((id) => rowKey(run, id))));
+  }
+  const entries = (await Promise.all(reads)).flat();
+  const found = new Set(wanted.filter((_, i) => entries[i]?.versionstamp));
+  return { isEmpty: false, has: (id) => found.has(id) || sealed.has(id) };
+}
+
+function rowKey({ team, id }: RunAt, event: EventId): Deno.KvKey {
+  return keys.eventId(team, id, packEventIds([event]));
+}
+
+/** Returns what stores the ids of a batch that are on no page, and the page that it seals. */
+async function ledgerRows(
+  run: RunAt,
+  { ledger, sealedPage, rowIds }: AppendDecision,
+): Promise<KvSet[]> {
+  const rows = rowIds.map((event) => ({ key: rowKey(run, event), value: true }));
+  if (sealedPage === null) return rows;
+  const page = ledger.sealed - 1;
+  const entry = await withPage(run, page, pageEntryOf(sealedPage, ledger.batches));
+  return [...rows, { key: keys.page(run.team, run.id, page), value: sealedPage }, entry];
 }
 
 /** Whether a ledger in memory is what is stored: a batch without a fresh event is no commit to tell. */
-async function isUnchanged(
-  store: Store,
-  team: Team,
-  id: RunId,
-  { version }: LiveLedger,
-): Promise<boolean> {
-  const [entry] = await getMany(store, [keys.ledger(team.id, id)]);
+async function isUnchanged({ store, team, id }: RunAt, { version }: LiveLedger): Promise<boolean> {
+  const [entry] = await getMany(store, [keys.ledger(team, id)]);
   return entry?.versionstamp === version;
 }
 
 /** Reads the ledger as it is; null for that of a deleted run. */
-async function readLedger(store: Store, team: Team, id: RunId): Promise<LiveLedger | null> {
-  const [entry] = await getMany(store, [keys.ledger(team.id, id)]);
-  if (entry === undefined || entry.versionstamp === null) return noEvents();
+async function readLedger({ store, team, id }: RunAt): Promise<LiveLedger | null> {
+  const [entry] = await getMany(store, [keys.ledger(team, id)]);
+  const none = noEvents();
+  if (entry === undefined || entry.versionstamp === null) return none;
   if (tombstoneOf([entry.value]) !== null) return null;
   const ledger = entry.value as EventLedger;
-  const pages = await readPages(store, team.id, id, ledger);
-  const sealed = new Set<string>();
-  for (const page of pages.slice(0, -1)) addIds(sealed, page);
-  return { version: entry.versionstamp, ledger, sealed };
-}
-
-function addIds(ids: Set<string>, page: LedgerPage): void {
-  for (const id of unpackEventIds(page.ids)) ids.add(id);
+  // A page sealed after the ledger was read belongs to a later state.
+  const count = Math.min(ledger.sealed, ID_PAGES_MAX);
+  const pages = count === 0
+    ? []
+    : await listRows<LedgerPage>(store, keys.firstPages(team, id, count));
+  for (const { value } of pages) none.sealed.addPage(value.ids);
+  return { ...none, version: entry.versionstamp, ledger };
 }
 
 async function commitBatch(
-  store: Store,
-  team: Team,
-  id: RunId,
+  run: RunAt,
   version: string | null,
   decision: AppendDecision,
   receivedAt: number,
 ): Promise<string | null> {
-  const { fresh, prices, ledger, sealedPage } = decision;
-  const batchKey = keys.batch(team.id, id, ledger.batches - 1);
-  const blob = blobWrite(team.id, id, batchKey, encodeBatch(fresh, receivedAt, prices));
-  if (blob.staged.length > 0) await stage(store, team.id, blob.staged);
-  const page = sealedPage === null
-    ? []
-    : [{ key: keys.page(team.id, id, ledger.sealed - 1), value: sealedPage }];
-  const ledgerKey = keys.ledger(team.id, id);
+  const { store, team, id } = run;
+  const { fresh, prices, ledger, sealedPage, rowIds } = decision;
+  const batchKey = keys.batch(team, id, ledger.batches - 1);
+  const blob = blobWrite(team, id, batchKey, encodeBatch(fresh, receivedAt, prices));
+  if (blob.staged.length > 0) await stage(store, team, blob.staged);
+  const rows = sealedPage === null && rowIds.length === 0 ? [] : await ledgerRows(run, decision);
+  const ledgerKey = keys.ledger(team, id);
   const committed = await store.writer.commit({
-    team: team.id,
+    team,
     checks: [{ key: ledgerKey, versionstamp: version }],
-    sums: [{ key: keys.usage(team.id, monthOf(receivedAt)), by: BigInt(fresh.length) }],
-    sets: [...blob.sets, ...page, { key: ledgerKey, value: ledger }],
-    dirty: [{ lane: "open", name: dirtyName(team.id, id) }],
+    sums: [{ key: keys.usage(team, monthOf(receivedAt)), by: BigInt(fresh.length) }],
+    sets: [...blob.sets, ...rows, { key: ledgerKey, value: ledger }],
+    dirty: [{ lane: "open", name: dirtyName(team, id) }],
   });
-  if (committed === null) await unstage(store, team.id, blob.staged);
+  if (committed === null) await unstage(store, team, blob.staged);
   return committed;
 }

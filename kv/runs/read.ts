@@ -3,35 +3,37 @@
  *
  * @module
  */
-import type { Team } from "../../domain/credentials.ts";
-import type { BatchEntry, EventLedger } from "../../domain/run/ledger.ts";
-import type { RunId } from "../../domain/run/ids.ts";
-import { EventPage } from "../../domain/run/event_page.ts";
+import type { EventLedger } from "../../domain/run/ledger.ts";
+import { EventPage, type NumberedBatch } from "../../domain/run/event_page.ts";
 import type { EventPosition, RunPage, RunStore } from "../../domain/ports.ts";
 import { payloadState } from "../../domain/retention/retention.ts";
 import type { Processing } from "../../domain/pipeline/stages.ts";
 import { readBatches } from "./batches.ts";
-import { readPages } from "./events.ts";
+import { BatchIndex, startOf } from "./batch_index.ts";
+import type { RunAt } from "./directory.ts";
 import { headKeys, headOf, isStored } from "./heads.ts";
 import { readScores } from "./scores.ts";
 import { keys } from "../keys.ts";
+import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { getMany, type Store } from "../store.ts";
 
 /** The part of {@link RunStore} that reads. */
 export function createReader(store: Store): Pick<RunStore, "read"> {
   return {
-    async read(team, id, after, limit): Promise<RunPage | null> {
+    async read(team, id, after, limit, fromEnd): Promise<RunPage | null> {
       const wanted = [...headKeys(team.id, id), keys.processing(team.id, id)];
       const entries = await getMany(store, wanted);
       const { head, summary, ledger } = await headOf(store, team.id, id, entries);
       if (!isStored(head)) return null;
       const processing = entries[PROCESSING]?.value as Processing | null;
-      const pages = await readPages(store, team.id, id, ledger);
-      const batches = pages.flatMap((page) => page.batches);
-      const page = await readEvents(store, team, id, ledger, batches, after, limit);
+      const run = { store, team: team.id, id };
+      const index = await BatchIndex.read(run, ledger);
+      const page = await readEvents(run, ledger, index, after, limit);
+      const nearEnd = fromEnd === undefined ? null : await findNearEnd(ledger, index, fromEnd);
       const addedScores = await readScores(store, team.id, id, ledger);
       const payload = payloadState(head.parts, ledger);
-      return { ...head, batches, payload, summary, processing, addedScores, ...page };
+      const stored = { firstBatchAt: ledger.firstAt, payload, summary, processing, addedScores };
+      return { ...head, ...stored, ...page, nearEnd };
     },
   };
 }
@@ -42,33 +44,70 @@ const PROCESSING = 5;
 /**
  * Reads `limit` events behind a position, by `ts`, then arrival.
  *
- * Batches are read one by one in the order in which they begin, leaving out those that end before the
- * position, until no unread batch can change the page.
+ * Batches are read one by one in the order in which they begin, until no other can change the page.
  */
 async function readEvents(
-  store: Store,
-  team: Team,
-  id: RunId,
+  run: RunAt,
   ledger: EventLedger,
-  batches: readonly BatchEntry[],
+  index: BatchIndex,
   after: EventPosition | null,
   limit: number,
 ): Promise<Pick<RunPage, "events" | "next">> {
-  const ahead = batches
-    .map((entry, batch) => ({ ...entry, batch }))
-    .slice(ledger.removed)
-    .filter((entry) => after === null || (entry.tsMax - after.ts || entry.batch - after.batch) >= 0)
-    .sort((a, b) => a.tsMin - b.tsMin || a.batch - b.batch);
+  if (limit === 0) return { events: [], next: null };
   const page = new EventPage(after, limit);
-  const numbers = ahead.map(({ batch }) => batch);
+  const perBatch = ledger.totals.events / Math.max(1, ledger.batches);
+  const count = Math.min(GET_MANY_KEYS_MAX, Math.ceil((limit + 1) / Math.max(1, perBatch)));
+  let group: NumberedBatch[] = [];
+  for await (const batch of index.byStart(after)) {
+    if (group.length === count) {
+      await addBatches(run, ledger, group, page);
+      group = [];
+    }
+    if (group.length === 0 && page.isSettledBefore(startOf(batch))) return page.result();
+    group.push(batch);
+  }
+  await addBatches(run, ledger, group, page);
+  return page.result();
+}
+
+/** Adds batches to a page, in the order in which they begin and as far as they can change it. */
+async function addBatches(
+  { store, team, id }: RunAt,
+  ledger: EventLedger,
+  group: readonly NumberedBatch[],
+  page: EventPage,
+): Promise<void> {
   let at = 0;
-  for await (const { events } of readBatches(store, team.id, id, ledger, numbers)) {
-    const batch = numbers[at] ?? 0;
+  const numbers = group.map(({ batch }) => batch);
+  for await (const { events } of readBatches(store, team, id, ledger, numbers)) {
+    const batch = numbers[at++] ?? 0;
     page.add(
       events.map((event, index) => ({ ...event, position: { ts: event.ts, batch, index } })),
     );
-    const next = ahead[++at];
-    if (next !== undefined && page.isSettledBefore({ ts: next.tsMin, batch: next.batch })) break;
+    const next = group[at];
+    if (next === undefined || page.isSettledBefore(startOf(next))) return;
   }
-  return page.result();
+}
+
+/** Behind every batch and every event of one, and still what a cursor can hold. */
+const LAST_BATCH = 999_999_999, LAST_INDEX = 99;
+
+/**
+ * Finds a place that about so many events are behind; null where that would be all of them. It follows
+ * from where batches lie in time: none is read.
+ */
+async function findNearEnd(
+  ledger: EventLedger,
+  index: BatchIndex,
+  events: number,
+): Promise<EventPosition | null> {
+  const perBatch = Math.max(1, ledger.totals.events / Math.max(1, ledger.batches));
+  let wanted = Math.ceil(events / perBatch);
+  if (wanted >= ledger.batches - ledger.removed) return null;
+  for await (const { tsMin: ts, batch } of index.byStartFalling()) {
+    if (--wanted > 0) continue;
+    if (batch > 0) return { ts, batch: batch - 1, index: LAST_INDEX };
+    return ts < 1 ? null : { ts: ts - 1, batch: LAST_BATCH, index: LAST_INDEX };
+  }
+  return null;
 }

@@ -29,9 +29,15 @@ import { RecentIds } from "./recent_ids.ts";
 import { type BlobWrite, blobWrite, getMany, stage, type Store, unstage } from "../store.ts";
 import { agentKeys, type AgentRows, agentRows, useAgent } from "../teams/agent_rows.ts";
 import type { KnownAgents, KnownTeam } from "../teams/known_agents.ts";
-import { Turns } from "../turns.ts";
+import { KeyedMutex } from "../keyed_mutex.ts";
 import { tombstoneOf } from "./tombstone.ts";
 import type { Write } from "../writer/writer.ts";
+
+/**
+ * Calls that may wait for the first sight of an agent: after a start all calls of a team do, for as long
+ * as the first of them takes.
+ */
+const FIRST_SIGHTS = { name: 1_024, all: 4_096 } as const;
 
 /** What is stored about a run, or assumed before anything is read. */
 interface Snapshot {
@@ -96,11 +102,12 @@ class Settler {
   readonly #opened: RecentIds;
   readonly #closed: RecentIds;
   readonly #begun: BegunRuns;
-  readonly #turns = new Turns();
+  readonly #teams: KeyedMutex;
 
   constructor(store: Store, known: KnownAgents) {
     this.#store = store;
     this.#known = known;
+    this.#teams = new KeyedMutex(store.deadlines, FIRST_SIGHTS);
     this.#begun = new BegunRuns(store.memory);
     const idsMax = RecentIds.within(store.memory.bytesMax("recent_ids") / 2);
     [this.#opened, this.#closed] = [new RecentIds(idsMax), new RecentIds(idsMax)];
@@ -143,12 +150,12 @@ class Settler {
   }
 
   /**
-   * First sights of agents take turns by team: they all write the count. Whoever finds its agent known
-   * when its turn comes goes on without it, together with all others.
+   * First sights of agents hold the lock of their team: they all write the count. A call that finds its
+   * agent known once it has the lock goes on without it, together with all others.
    */
   async #settleNewAgent(call: Call): Promise<CappedOutcome> {
     const { team, agent } = call;
-    const settled = await this.#turns.take(
+    const settled = await this.#teams.take(
       team.id,
       () =>
         agent !== null && this.#known.has(team.id, agent)

@@ -19,7 +19,7 @@ import { outsideScope } from "../read_scope.ts";
 import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
 import { getMany, listRows, newName, type Store } from "../store.ts";
-import { Turns } from "../turns.ts";
+import { KeyedMutex } from "../keyed_mutex.ts";
 import { auditRows } from "./audit_log.ts";
 
 /**
@@ -106,7 +106,7 @@ export function createRateCardStore(
 class RateWriter {
   readonly #store: Store;
   readonly #environment: Pick<Environment, "now">;
-  readonly #turns = new Turns();
+  readonly #turns = new KeyedMutex();
 
   constructor(store: Store, environment: Pick<Environment, "now">) {
     this.#store = store;

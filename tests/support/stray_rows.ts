@@ -1,6 +1,6 @@
 /** Rows that belong to nothing: what a removal forgot. */
 import { assertEquals } from "@std/assert";
-import type { EventLedger } from "../../domain/run/ledger.ts";
+import { type EventLedger, ID_PAGES_MAX } from "../../domain/run/ledger.ts";
 import { auditStore } from "../../kv/audit/audit.ts";
 import { chunksOf } from "../../kv/blob.ts";
 import { tombstoneOf } from "../../kv/runs/tombstone.ts";
@@ -86,6 +86,8 @@ function isStray(run: StoredRun, { key }: Row, held: ReadonlySet<string>): boole
   if (family !== "events") return false;
   const { removed = 0, batches = 0, sealed = 0 } = run.ledger ?? {};
   if (kind === "page") return Number(number) >= sealed;
+  if (kind === "directory") return Number(number) * 64 >= sealed;
+  if (kind === "id") return sealed < ID_PAGES_MAX;
   if (kind === "removed") return removed === 0;
   if (kind === "score") return run.ledger?.scores === undefined;
   return Number(number) < removed || Number(number) >= batches;

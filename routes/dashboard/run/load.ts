@@ -13,7 +13,6 @@ import { traitsOf } from "../../../domain/run/traits.ts";
 import type { AppDeps } from "../../context.ts";
 import { mayAdmin } from "../../requires.ts";
 import type { EventsPage } from "../../runs.ts";
-import { placeNearEnd } from "./tail.ts";
 
 /** A run as its page shows it. */
 export interface ShownRun {
@@ -50,7 +49,10 @@ export interface RunEnd {
 /** Children that are shown; the record lists more. */
 export const CHILDREN_SHOWN = 25;
 
-/** Events that are read of the end of a run that went wrong, and when none of those failed. */
+/**
+ * Events that the way to the last ones leads to, more or less: so many are read of the end of a run that
+ * went wrong, and more when none of those failed.
+ */
 const LAST_EVENTS = { first: 40, most: 900 } as const;
 
 /** Reads a run; null when the team has none of that id. */
@@ -62,7 +64,7 @@ export async function loadRun(
 ): Promise<ShownRun | null> {
   const { team } = principal;
   const [page, family] = await Promise.all([
-    deps.runs.read(team, id, after, limit),
+    deps.runs.read(team, id, after, limit, LAST_EVENTS.first),
     deps.families.of(team, id),
   ]);
   if (page === null) return null;
@@ -103,7 +105,7 @@ async function readRelatives(
 
 /** The last events of a run that went wrong: they are where the reason is. */
 async function readEnd(
-  deps: AppDeps,
+  { runs }: AppDeps,
   { team }: Principal,
   { id, status, usage }: RunRecord,
   page: RunPage,
@@ -111,14 +113,15 @@ async function readEnd(
 ): Promise<RunEnd> {
   if (status !== "failed" && status !== "timeout") return { after: null, events: [] };
   if (after === null && page.next === null) return { after, events: page.events };
-  const read = async (count: number): Promise<RunEnd> => {
-    const place = placeNearEnd(page, count);
-    const end = await deps.runs.read(team, id, place, EVENTS_PER_PAGE.max);
+  const read = async (place: EventPosition | null): Promise<RunEnd> => {
+    const end = await runs.read(team, id, place, EVENTS_PER_PAGE.max);
     return { after: place, events: end?.events ?? [] };
   };
-  const end = await read(LAST_EVENTS.first);
+  const end = await read(page.nearEnd);
   const isThere = usage.errors === 0 || end.after === null || end.events.some(isFailing);
-  return isThere ? end : await read(LAST_EVENTS.most);
+  if (isThere) return end;
+  const further = await runs.read(team, id, null, 0, LAST_EVENTS.most);
+  return await read(further?.nearEnd ?? null);
 }
 
 function isFailing({ type, data }: PlacedEvent): boolean {

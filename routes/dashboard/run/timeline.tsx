@@ -7,17 +7,13 @@ import { EventRow, type Span } from "./event_row.tsx";
 import type { ShownRun } from "./load.ts";
 import { countedText, offsetText } from "./words.ts";
 import { eventsPath, pagePath, rawPath } from "./paths.ts";
-import { placeNearEnd } from "./tail.ts";
-
-/** Events that the way to the last ones leads to, more or less. */
-const EVENTS_AT_END = 40;
 
 /** Shows the timeline. */
 export function Timeline(
   { shown, opened }: { readonly shown: ShownRun; readonly opened: string | null },
 ) {
   const { run, page, after } = shown;
-  const end = page.next === null ? null : placeNearEnd(page, EVENTS_AT_END);
+  const end = page.next === null ? null : page.nearEnd;
   return (
     <section id="timeline" aria-labelledby="timeline-title">
       <h2 id="timeline-title">Timeline</h2>

@@ -42,21 +42,24 @@ Deno.test("section 6: pages of any batches together are all events in order, eac
   // Sizes from small events to a few that fill a page.
   const size = fc.constantFrom(2, 2, 5_000, EVENT_BYTES_MAX);
   const all = fc.array(fc.tuple(instants, size), { maxLength: 12 });
-  fc.assert(fc.property(all, fc.integer({ min: 1, max: 9 }), (sent, limit) => {
-    const batches = sent.map(([ts, bytes], batch) => batchOf(batch, ts, bytes));
-    const wanted = batches.flat().sort((a, b) => comparePositions(a.position, b.position));
-    const found: PlacedEvent[] = [];
-    for (let after: EventPosition | null = null;;) {
-      const { events, next } = gather(batches, after, limit);
-      const bytes = events.reduce((sum, { data }) => sum + utf8Bytes(data), 0);
-      assert(events.length <= limit && bytes <= EVENTS_PAGE_BYTES_MAX);
-      assert(events.length > 0 || wanted.length === 0);
-      found.push(...events);
-      if (next === null) break;
-      after = next;
-    }
-    assertEquals(found, wanted);
-  }), { numRuns: 40 });
+  fc.assert(
+    fc.property(all, fc.integer({ min: 1, max: 9 }), (sent, limit) => {
+      const batches = sent.map(([ts, bytes], batch) => batchOf(batch, ts, bytes));
+      const wanted = batches.flat().sort((a, b) => comparePositions(a.position, b.position));
+      const found: PlacedEvent[] = [];
+      for (let after: EventPosition | null = null;;) {
+        const { events, next } = gather(batches, after, limit);
+        const bytes = events.reduce((sum, { data }) => sum + utf8Bytes(data), 0);
+        assert(events.length <= limit && bytes <= EVENTS_PAGE_BYTES_MAX);
+        assert(events.length > 0 || wanted.length === 0);
+        found.push(...events);
+        if (next === null) break;
+        after = next;
+      }
+      assertEquals(found, wanted);
+    }),
+    { numRuns: 40 },
+  );
 });
 
 Deno.test("section 6: of batches with one instant a page reads as many as it has, wherever it begins", () => {

@@ -43,14 +43,20 @@ function call(n: number, model: string | null, tokens: Partial<LlmCall> = {}): R
 class Book {
   ledger: EventLedger = EMPTY_LEDGER;
   readonly pages: LedgerPage[] = [];
+  readonly rowIds: EventId[] = [];
   accepted = 0;
   duplicates = 0;
 
   append(batch: readonly RunEvent[], receivedAt = 0): RunEvent[] {
-    const sealed = new Set(this.pages.flatMap((page) => unpackEventIds(page.ids)));
-    const decision = decideAppend(this.ledger, sealed, batch, receivedAt, CARD);
+    const known = new Set([
+      ...this.pages.flatMap((page) => unpackEventIds(page.ids)),
+      ...this.rowIds,
+    ]);
+    const ids = { isEmpty: known.size === 0, has: (id: EventId) => known.has(id) };
+    const decision = decideAppend(this.ledger, ids, batch, receivedAt, CARD);
     this.ledger = decision.ledger;
     if (decision.sealedPage !== null) this.pages.push(decision.sealedPage);
+    this.rowIds.push(...decision.rowIds);
     this.accepted += decision.fresh.length;
     this.duplicates += decision.duplicates;
     return [...decision.fresh];

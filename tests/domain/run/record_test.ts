@@ -16,14 +16,14 @@ const opening: Opening = { kind: "run", agent: "a", startedAt: NOON, receivedAt:
 const closing: Closing = { status: "success", finishedAt: NOON + 9, receivedAt: NOON + 10 };
 
 /** What a run may have besides its parts. */
-const NOTHING = { batches: [], addedScores: [], processing: null };
+const NOTHING = { firstBatchAt: null, addedScores: [], processing: null };
 
 function record(parts: Partial<StoredRun["parts"]>, more: Partial<StoredRun> = {}) {
   const joined = { opening: null, closing: null, ...parts };
   const head = {
     parts: joined,
     totals: EMPTY_LEDGER.totals,
-    batchCount: more.batches?.length ?? 0,
+    batchCount: more.firstBatchAt == null ? 0 : 1,
     ages: { oldestAt: null, latestAt: null },
     repricings: 0,
     repriced: undefined,
@@ -34,8 +34,11 @@ function record(parts: Partial<StoredRun["parts"]>, more: Partial<StoredRun> = {
   return assemble(ID, { ...NOTHING, payload: "whole", summary, ...head });
 }
 
-function batch(receivedAt: number) {
-  return { tsMin: 0, tsMax: 0, receivedAt };
+/** What is stored of batches that arrived at these instants. */
+function batches(...arrivals: number[]): Partial<StoredRun> {
+  if (arrivals.length === 0) return {};
+  const [firstAt, latestAt] = [Math.min(...arrivals), Math.max(...arrivals)];
+  return { firstBatchAt: firstAt, ages: { oldestAt: arrivals[0] ?? null, latestAt } };
 }
 
 function beat(reported: Reported, totals: Partial<EventTotals> = {}) {
@@ -55,7 +58,7 @@ Deno.test("decision 16: a close alone is a record without an agent, flagged as s
 });
 
 Deno.test("decision 18: events alone are a running record", () => {
-  const run = record({}, { batches: [batch(NOON + 5), batch(NOON + 3)] });
+  const run = record({}, batches(NOON + 5, NOON + 3));
   assertEquals(
     [run.status, run.receivedAt, run.updatedAt, run.flags],
     ["running", NOON + 3, NOON + 5, ["no_opening"]],
@@ -189,9 +192,7 @@ Deno.test("decisions, section 1: the record depends on the parts, not on when th
     const run = record({
       opening: { ...opening, receivedAt: opened },
       closing: { ...closing, receivedAt: ended },
-    }, {
-      batches: arrivals.map(batch),
-    });
+    }, batches(...arrivals));
     const { receivedAt, updatedAt } = run;
     const timeless = { receivedAt: 0, updatedAt: 0, processing: [] };
     assertEquals({ ...run, ...timeless }, { ...plain, ...timeless });

@@ -92,7 +92,7 @@ Deno.test("run list: a row says of any run what its record says, also once nothi
     const arrivedAt = head.ages.oldestAt;
     const record = assemble(ID, {
       ...head,
-      batches: [{ tsMin: 0, tsMax: 0, receivedAt: arrivedAt }],
+      firstBatchAt: arrivedAt,
       addedScores: [],
       processing: null,
       payload: "whole",

@@ -1,0 +1,63 @@
+/**
+ * The directory of a ledger: where each sealed page lies, in a row for each 64 pages.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import type { EventLedger, LedgerPage, PageEntry } from "../../domain/run/ledger.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import { keys } from "../keys.ts";
+import { getMany, listRows, type Store } from "../store.ts";
+import type { KvSet } from "../writer/writer.ts";
+
+/** Where a run is. */
+export interface RunAt {
+  /** Where it is stored. */
+  readonly store: Store;
+  /** Whose it is. */
+  readonly team: TeamId;
+  /** The run. */
+  readonly id: RunId;
+}
+
+/** Pages of one row: it is rewritten once for each of them. */
+const PAGES_PER_ROW = 64;
+
+/** A page as a row holds it: without names it is half as large. */
+type StoredEntry = readonly [firstBatch: number, tsMin: number, tsMax: number];
+
+/** Returns the row to write when a page is sealed, which the ledger is not yet checked for. */
+export async function withPage(
+  { store, team, id }: RunAt,
+  page: number,
+  { firstBatch, tsMin, tsMax }: PageEntry,
+): Promise<KvSet> {
+  const key = keys.directoryRow(team, id, Math.floor(page / PAGES_PER_ROW));
+  const place = page % PAGES_PER_ROW;
+  const [row] = place === 0 ? [] : await getMany(store, [key]);
+  // A row that another writer went on with is of a ledger that loses its check.
+  const before = ((row?.value ?? []) as StoredEntry[]).slice(0, place);
+  return { key, value: [...before, [firstBatch, tsMin, tsMax]] };
+}
+
+/** Reads where the sealed pages of a ledger lie, in order. */
+export async function readDirectory(
+  { store, team, id }: RunAt,
+  { sealed }: Pick<EventLedger, "sealed">,
+): Promise<PageEntry[]> {
+  if (sealed === 0) return [];
+  const rows = await listRows<StoredEntry[]>(store, { prefix: keys.directory(team, id) });
+  const entries = rows.flatMap(({ value }) => value);
+  // A page sealed after the ledger was read belongs to a later state than the one being answered.
+  return entries.slice(0, sealed).map(([firstBatch, tsMin, tsMax]) => ({
+    firstBatch,
+    tsMin,
+    tsMax,
+  }));
+}
+
+/** Reads a sealed page; one that is gone has nothing. */
+export async function readPage({ store, team, id }: RunAt, page: number): Promise<LedgerPage> {
+  const [row] = await getMany(store, [keys.page(team, id, page)]);
+  return (row?.value ?? { ids: new Uint8Array(), batches: [] }) as LedgerPage;
+}
