@@ -10,7 +10,15 @@
 import { dirname } from "node:path";
 import type { CopyJob, CopyNews } from "./copy_worker.ts";
 import { createPrivate, isThere, restoringOf } from "./files.ts";
-import { isFile, isReadable, lockLedger, newer, requireLedger, StoreRefused } from "./open.ts";
+import {
+  isFile,
+  isReadable,
+  lockLedger,
+  messageOf,
+  newer,
+  requireLedger,
+  StoreRefused,
+} from "./open.ts";
 
 /** A file could not be copied, or its copy is no sound ledger. */
 export class CopyFailed extends Error {
@@ -47,7 +55,8 @@ export async function backUp(
   target: string,
   watch: CopyWatch = {},
 ): Promise<number> {
-  await requireFile(location);
+  if (!isFile(location)) throw new StoreRefused(`${location} is no file: use its own tools`);
+  await requireLedger(location);
   // The name is taken first, so that of two backups to one name one is refused.
   await create(target);
   const partial = `${target}.partial`;
@@ -60,7 +69,7 @@ export async function backUp(
   } catch (error) {
     await removeIfThere(partial);
     await removeIfThere(target);
-    throw error;
+    throw asCopyFailed(error);
   }
 }
 
@@ -77,10 +86,8 @@ export async function restore(
   stamp: string,
   watch: CopyWatch = {},
 ): Promise<Restored> {
-  await requireFile(backup);
-  if (!isFile(location)) {
-    throw new StoreRefused(`${location} is no file: restore it with its own tools`);
-  }
+  if (!isFile(location)) throw new StoreRefused(`${location} is no file: use its own tools`);
+  if (!await isThere(backup)) throw new CopyFailed(`There is no backup at ${backup}`);
   const { path, lock } = await lockLedger(location);
   const restoring = restoringOf(path);
   try {
@@ -93,7 +100,7 @@ export async function restore(
   } catch (error) {
     // Once the ledger has moved, only this file says that one is missing.
     if (await isThere(path)) await removeIfThere(restoring);
-    throw error;
+    throw asCopyFailed(error);
   } finally {
     lock.close();
   }
@@ -151,28 +158,21 @@ async function copyInThread(job: CopyJob, { signal, onPages }: CopyWatch): Promi
 }
 
 function unsound({ from, to }: CopyJob, why: string): CopyFailed {
-  return new CopyFailed(`Cannot copy ${from} to ${to}: ${why.replace(/\s+/g, " ").trim()}`);
+  return new CopyFailed(`Cannot copy ${from} to ${to}: ${why}`);
 }
 
-/** Refuses what is no file with something in it: the database would take an empty one for a new ledger. */
-async function requireFile(location: string): Promise<void> {
-  if (!isFile(location)) {
-    throw new StoreRefused(`${location} is no file: back it up with its own tools`);
-  }
-  await requireLedger(location);
-  const { isFile: isRegular, size } = await Deno.stat(location);
-  if (!isRegular || size === 0) throw new StoreRefused(`${location} is empty or no file`);
+/** Gives what the disk said the form of other failures. */
+function asCopyFailed(error: unknown): unknown {
+  const isKnown = error instanceof CopyFailed || error instanceof StoreRefused;
+  return isKnown ? error : new CopyFailed(`Cannot copy: ${messageOf(error)}: check the disk`);
 }
 
 async function create(path: string): Promise<void> {
   try {
     await createPrivate(path);
   } catch (error) {
-    const why = error instanceof Deno.errors.AlreadyExists
-      ? "it is there already: choose another name"
-      : error instanceof Error
-      ? error.message
-      : String(error);
+    const isTaken = error instanceof Deno.errors.AlreadyExists;
+    const why = isTaken ? "it is there already: choose another name" : messageOf(error);
     throw new CopyFailed(`Cannot create ${path}: ${why}`);
   }
 }

@@ -367,7 +367,8 @@ function damaged(location: string, detail: string): StoreRefused {
   );
 }
 
-function messageOf(error: unknown): string {
+/** The message of whatever was thrown, as one line. */
+export function messageOf(error: unknown): string {
   return oneLine(error instanceof Error ? error.message : String(error));
 }
 
