@@ -148,6 +148,9 @@ export const FAILED_TRIES = { max: 30, windowMs: 60_000, addressesMax: 10_000 } 
 /** Changes on one page of the feed. */
 export const CHANGES_PER_PAGE = { default: 100, max: 1_000 } as const;
 
+/** Characters of one page of the feed, roughly: a page of runs with long names ends early. */
+export const CHANGES_PAGE_CHARS_MAX = 1_048_576;
+
 /** Seconds a call may wait for the next change. */
 export const CHANGES_WAIT_SECONDS_MAX = 30;
 
@@ -162,6 +165,9 @@ export const LIVE_CHANGES_BEHIND_MAX = 1_000;
 
 /** Milliseconds after which a live stream says that it is still there. */
 export const LIVE_KEEP_ALIVE_MS = 15_000;
+
+/** Characters of the changes that a live stream is handed at once, roughly: a batch ends early. */
+export const LIVE_BATCH_CHARS_MAX = 40_960;
 
 /** Bytes kept for a live stream that takes them too slowly; beyond that it is closed. */
 export const LIVE_BUFFER_BYTES_MAX = 65_536;
