@@ -112,6 +112,9 @@ export const RATE_TIERS_MAX = 10;
 /** Characters of the note of a rate: a line, as a ping's. */
 export const RATE_NOTE_CHARS_MAX = 256;
 
+/** Milliseconds a question about spend may take, its wait for a turn included. */
+export const SPEND_DEADLINE_MS = 10_000;
+
 /** Own rows on a team's rate card: all of them are in memory wherever its calls are priced. */
 export const RATE_ROWS_MAX = 1_000;
 
