@@ -91,7 +91,7 @@ export function createService(options: ServiceOptions): Service {
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
   const commits = new TeamCommits(store);
-  const knownAgents = new KnownAgents();
+  const knownAgents = new KnownAgents(store.memory);
   const deletions = createDeletionStore(store, commits, now);
   const worker = new Worker({
     store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), now, commits),

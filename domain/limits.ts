@@ -112,6 +112,9 @@ export const RATE_TIERS_MAX = 10;
 /** Characters of the note of a rate: a line, as a ping's. */
 export const RATE_NOTE_CHARS_MAX = 256;
 
+/** Milliseconds a question about spend may take, its wait for a turn included. */
+export const SPEND_DEADLINE_MS = 10_000;
+
 /** Own rows on a team's rate card: all of them are in memory wherever its calls are priced. */
 export const RATE_ROWS_MAX = 1_000;
 
@@ -157,6 +160,9 @@ export const RATE_TEAMS_MAX = 20_000;
 /** Changes on one page of the feed. */
 export const CHANGES_PER_PAGE = { default: 100, max: 1_000 } as const;
 
+/** Characters of one page of the feed, roughly: a page of runs with long names ends early. */
+export const CHANGES_PAGE_CHARS_MAX = 1_048_576;
+
 /** Seconds a call may wait for the next change. */
 export const CHANGES_WAIT_SECONDS_MAX = 30;
 
@@ -171,6 +177,9 @@ export const LIVE_CHANGES_BEHIND_MAX = 1_000;
 
 /** Milliseconds after which a live stream says that it is still there. */
 export const LIVE_KEEP_ALIVE_MS = 15_000;
+
+/** Characters of the changes that a live stream is handed at once, roughly: a batch ends early. */
+export const LIVE_BATCH_CHARS_MAX = 40_960;
 
 /** Bytes kept for a live stream that takes them too slowly; beyond that it is closed. */
 export const LIVE_BUFFER_BYTES_MAX = 65_536;

@@ -17,6 +17,7 @@ import type { RunEvent } from "./run/event.ts";
 import type { Picodollars } from "./money/money.ts";
 import type { RateSpec } from "./money/rate_body.ts";
 import type { RateCard, RateMatch, RateRow } from "./money/rates.ts";
+import type { PricedModels } from "./money/sibling.ts";
 import type { Parsed, Problem } from "./errors.ts";
 import type { AgentPatch } from "./run/agent_change.ts";
 import type { AgentPage, AgentRecord, AgentsQuery } from "./run/agents.ts";
@@ -129,6 +130,8 @@ export type PutRateOutcome =
 
 /** The rate cards of all teams. A change is seen at once here, within 10 s in other processes. */
 export interface RateCardStore extends RateCards {
+  /** The priced models of the team's card, own and default ones. */
+  models(team: Pick<Team, "id">): Promise<PricedModels>;
   /** The team's own rows as stored, by model, provider and date. */
   rows(team: Team): Promise<readonly OwnRate[]>;
   /**
@@ -159,6 +162,14 @@ export interface SpendStore {
     fromDay: string,
     toDay: string,
   ): AsyncIterable<readonly RollupRow[]>;
+  /**
+   * Answers a question that reads many rows: in its turn, and not for longer than a deadline.
+   *
+   * @param work reads the rows and makes the answer; must not ask another question
+   * @returns its answer, or the refusal of a question that takes too long
+   * @throws {Overloaded} when too many questions wait
+   */
+  ask<T>(team: Team, work: () => Promise<Parsed<T>>): Promise<Parsed<T>>;
   /**
    * Reads the rows of some groups on some days, in no order: for few groups among many.
    *

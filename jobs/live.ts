@@ -8,7 +8,8 @@
 import type { TeamId } from "../domain/credentials.ts";
 import type { ChangeStore, ChangeWatch } from "../domain/feed/changes.ts";
 import type { LiveBatch, LiveFeed } from "../domain/feed/live.ts";
-import { LIVE_CHANGES_BEHIND_MAX } from "../domain/limits.ts";
+import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_BEHIND_MAX } from "../domain/limits.ts";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { Alarm } from "./alarm.ts";
 
 /** Changes read at once. */
@@ -38,6 +39,8 @@ export class LiveJob implements LiveFeed {
   readonly #deps: LiveDeps;
   readonly #teams = new Map<TeamId, Reader>();
   readonly #running = new Set<Promise<void>>();
+  /** Runs a reader outside the request that is the first to listen: the reader outlives it. */
+  readonly #outside = AsyncLocalStorage.snapshot();
   #listeners = 0;
 
   /** Follows nobody yet. */
@@ -74,7 +77,7 @@ export class LiveJob implements LiveFeed {
   #begin(team: TeamId): Reader {
     const reader = new Reader(this.#deps, team, () => this.#listeners);
     this.#teams.set(team, reader);
-    const running = reader.run().finally(() => this.#running.delete(running));
+    const running = this.#outside(() => reader.run()).finally(() => this.#running.delete(running));
     this.#running.add(running);
     return reader;
   }
@@ -142,7 +145,12 @@ class Reader {
   /** Hands over the next changes; answers whether there are more. */
   async #look(): Promise<boolean> {
     const { changes } = this.#deps;
-    const page = await changes.page(this.#team, this.#at, CHANGES_PER_LOOK);
+    const page = await changes.page(
+      this.#team,
+      this.#at,
+      CHANGES_PER_LOOK,
+      LIVE_BATCH_CHARS_MAX,
+    );
     // A ledger that was put back to an earlier state is followed from there.
     const last = page === null || page.hasMore ? await changes.last(this.#team) : page.next;
     if (page !== null && page.next > this.#at) {

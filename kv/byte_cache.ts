@@ -32,7 +32,7 @@ export class ByteCache<Key extends {}, Value extends {}> extends LRUCache<Key, V
     { memory, share, part = 1, bytesOf, entryBytesMax }: ByteCacheOptions<Key, Value>,
     options: Pick<
       LRUCache.Options<Key, Value, unknown>,
-      "ttl" | "ttlResolution" | "noDeleteOnStaleGet"
+      "ttl" | "ttlResolution" | "noDeleteOnStaleGet" | "dispose"
     > = {},
   ) {
     const maxSize = Math.max(1, Math.floor(memory.bytesMax(share) * part));

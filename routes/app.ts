@@ -103,7 +103,7 @@ export function createApp(deps: AppDeps): Hono<Facts> {
   const app = new Hono<Facts>({ getPath: pathOf });
   const room = new Room();
   const pipeline = createPipeline(deps, room);
-  const waiting = new Waiting(room, deps.leaving);
+  const waiting = new Waiting(room, deps.leaving, deps.memory);
   const exported = createExports(deps);
   const table = routeTable(deps, waiting, exported);
   const dashboard = createDashboard(deps, room, { waiting, exported });

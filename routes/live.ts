@@ -1,8 +1,9 @@
 /** `GET /v1/live`: the runs of a team as they open, end and cost, as server-sent events. */
+import type { TeamId } from "../domain/credentials.ts";
 import type { Parsed } from "../domain/errors.ts";
 import { type LiveFilters, parseLiveFilters } from "../domain/feed/live.ts";
 import { parseQuery } from "../domain/input/ping.ts";
-import { LIVE_CHANGES_BEHIND_MAX } from "../domain/limits.ts";
+import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_BEHIND_MAX } from "../domain/limits.ts";
 import { answerText, fail } from "./answer.ts";
 import { parseChangeCursor, UNKNOWN_CURSOR } from "./changes.ts";
 import type { AppDeps, Handle, RequestContext } from "./context.ts";
@@ -21,6 +22,9 @@ interface LiveQuery {
 /** Nothing on the way may keep events back, be it to compress them. */
 const HEADERS = { "Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no" } as const;
 
+/** Changes read at once for a stream that begins behind. */
+const CHANGES_PER_READ = 100;
+
 export function followLive(deps: AppDeps, waiting: Waiting): Handle {
   return async (c) => {
     const query = parseLiveQuery(c);
@@ -29,11 +33,13 @@ export function followLive(deps: AppDeps, waiting: Waiting): Handle {
     const seat = waiting.take(c);
     if (seat instanceof Response) return seat;
     const { filters, after } = query.value;
-    const stream = new LiveStream(filters, stillWorks(deps, c));
+    const team = c.get("principal").team.id;
+    const mayGoOn = stillWorks(deps, c);
+    const stream = new LiveStream({ team, filters, waiting: waiting.texts, mayGoOn });
     stream.holds(seat);
     stream.endsWith(waiting.leaving);
     try {
-      if (!await begin(deps, c, stream, after)) {
+      if (!await begin(deps, team, stream, after)) {
         stream.end();
         return fail(c, UNKNOWN_CURSOR);
       }
@@ -45,26 +51,25 @@ export function followLive(deps: AppDeps, waiting: Waiting): Handle {
   };
 }
 
-/** Begins a stream; answers false when there is no such place to begin at. */
+/** Begins a stream; false when there is no such place to begin at. */
 async function begin(
   { live, changes }: AppDeps,
-  c: RequestContext,
+  team: TeamId,
   stream: LiveStream,
   after: number | null,
 ): Promise<boolean> {
-  const { id } = c.get("principal").team;
   // It listens first and looks then, so that nothing falls in between.
-  stream.holds(await live.listen(id, (batch) => stream.take(batch)));
-  if (after === null) {
-    stream.begin(await changes.last(id));
-    return true;
-  }
-  const page = await changes.page(id, after, LIVE_CHANGES_BEHIND_MAX);
-  if (page === null) return false;
-  stream.begin(after);
+  stream.holds(await live.listen(team, (batch) => stream.take(batch)));
+  const last = await changes.last(team);
+  const from = after ?? last;
+  if (from > last) return false;
+  stream.begin(from);
   // What is more than that is left to the feed.
-  const [from, upTo] = page.hasMore ? [await changes.last(id)] : [after, page.next];
-  stream.take({ after: from, changes: page.hasMore ? [] : page.changes, upTo: upTo ?? from });
+  if (last - from > LIVE_CHANGES_BEHIND_MAX) stream.skipTo(last);
+  // The answer begins now: its client takes each page while the next one is read.
+  const page = (behind: number) =>
+    changes.page(team, behind, CHANGES_PER_READ, LIVE_BATCH_CHARS_MAX);
+  void stream.catchUp(last, page);
   return true;
 }
 

@@ -1,9 +1,11 @@
 /** One live stream: what it has told, what it is still to tell, and how it ends. */
-import type { RunChange } from "../domain/feed/changes.ts";
+import type { TeamId } from "../domain/credentials.ts";
+import type { ChangePage, RunChange } from "../domain/feed/changes.ts";
 import { eventsOf, isFollowed, type LiveBatch, type LiveFilters } from "../domain/feed/live.ts";
 import { rawOf } from "../domain/input/json.ts";
 import { LIVE_BUFFER_BYTES_MAX, LIVE_KEEP_ALIVE_MS } from "../domain/limits.ts";
 import { changeCursor } from "./changes.ts";
+import type { BytesInFlight } from "./guards/bytes_in_flight.ts";
 import { runRowJson } from "./run_list.ts";
 
 /** Milliseconds between two looks whether the credential still works: a revoked one ends its stream. */
@@ -14,39 +16,59 @@ const RETRY_MS = { min: 1_000, max: 3_000 } as const;
 
 const ENCODER = new TextEncoder();
 
-/** Texts of batches as they are told to whoever takes everything: nearly all streams share them. */
-const WHOLE = new WeakMap<LiveBatch, Uint8Array<ArrayBuffer>>();
+/** A text on its way; streams that take everything share it, and then its bytes count once. */
+interface SharedText {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Streams whose client has not taken it yet. */
+  waiting: number;
+}
+
+/** Texts of batches for clients that take everything: nearly all streams share them. */
+const WHOLE = new WeakMap<LiveBatch, SharedText>();
+
+/** What a stream is made from. */
+export interface LiveStreamOptions {
+  readonly team: TeamId;
+  readonly filters: LiveFilters;
+  /** Text that waits for the clients of all streams. */
+  readonly waiting: BytesInFlight;
+  /** Whether the client may still have the stream. */
+  readonly mayGoOn: () => Promise<boolean>;
+}
+
+/** Reads what is behind a change; null when the feed has not come to it. */
+export type ReadPage = (after: number) => Promise<ChangePage | null>;
 
 /** A live stream. It ends by itself when its client is gone or too slow. */
 export class LiveStream {
   /** The body of the answer. */
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
-  readonly #filters: LiveFilters;
+  readonly #options: LiveStreamOptions;
   readonly #held = new DisposableStack();
   #controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
-  /** Up to which change everything is told; null until it begins. */
-  #told: number | null = null;
-  /** Batches that came before it began. */
-  #early: LiveBatch[] = [];
+  /** Text that the client has not taken yet. */
+  readonly #texts: SharedText[] = [];
+  #bytes = 0;
+  /** Whether the client waits for text. */
+  #isAsked = false;
+  #onDrained = () => {};
+  /** Up to which change everything is told. */
+  #told = 0;
+  /** Whether batches are left to {@link catchUp}, and up to which change there were some. */
+  #isBehind = true;
+  #passed = 0;
   #quietMs = 0;
   #ended = false;
 
-  /**
-   * A stream that tells nothing before {@link begin}.
-   *
-   * @param mayGoOn whether whoever asked for it may still have it
-   */
-  constructor(filters: LiveFilters, mayGoOn: () => Promise<boolean>) {
-    this.#filters = filters;
-    const strategy = {
-      highWaterMark: LIVE_BUFFER_BYTES_MAX,
-      size: ({ byteLength }: Uint8Array) => byteLength,
-    };
+  /** Creates a stream that tells nothing before {@link begin}. */
+  constructor(options: LiveStreamOptions) {
+    this.#options = options;
     this.body = new ReadableStream<Uint8Array<ArrayBuffer>>({
       start: (controller) => void (this.#controller = controller),
-      cancel: () => this.end(),
-    }, strategy);
-    const timer = setInterval(() => this.#look(mayGoOn), LOOK_MS);
+      pull: () => this.#pull(),
+      cancel: () => this.#drop(),
+    }, { highWaterMark: 0 });
+    const timer = setInterval(() => this.#look(), LOOK_MS);
     this.#held.defer(() => clearInterval(timer));
   }
 
@@ -64,27 +86,44 @@ export class LiveStream {
     if (signal.aborted) end();
   }
 
-  /** Begins to tell what is behind a change. */
+  /** Says where the stream begins; what is behind that is told by {@link catchUp}. */
   begin(after: number): void {
     this.#told = after;
     const { min, max } = RETRY_MS;
     const retryMs = Math.round(min + Math.random() * (max - min));
-    this.#send(ENCODER.encode(`retry: ${retryMs}\n${placeText(after)}`));
-    const early = this.#early;
-    this.#early = [];
-    for (const batch of early) this.take(batch);
+    this.#send(textOf(`retry: ${retryMs}\n${placeText(after)}`));
+  }
+
+  /** Leaves everything up to a change to the feed. */
+  skipTo(upTo: number): void {
+    this.#tell({ after: upTo, changes: [], upTo });
+  }
+
+  /**
+   * Tells what the feed has up to a change, and what was handed over meanwhile. Each page is read when the
+   * client has taken the one before, so that however much it is, one page of it is in memory.
+   */
+  async catchUp(upTo: number, read: ReadPage): Promise<void> {
+    this.#passed = Math.max(this.#passed, upTo);
+    try {
+      while (!this.#ended && this.#told < this.#passed) {
+        const page = await read(this.#told);
+        // A ledger that was put back to an earlier state: the client comes back and begins there.
+        if (page === null) return this.end();
+        this.#tell({ after: this.#told, changes: page.changes, upTo: page.next });
+        await this.#drained();
+      }
+      this.#isBehind = false;
+    } catch {
+      // A store that fails now may answer when the client comes back.
+      this.end();
+    }
   }
 
   /** Tells a batch, but for what is told already. */
   take(batch: LiveBatch): void {
-    if (this.#told === null) return void this.#early.push(batch);
-    if (batch.upTo <= this.#told) return;
-    const isWhole = batch.after === this.#told && Object.keys(this.#filters).length === 0;
-    const bytes = isWhole
-      ? wholeOf(batch)
-      : ENCODER.encode(batchText(batch, this.#told, this.#filters));
-    this.#told = batch.upTo;
-    if (bytes.length > 0) this.#send(bytes);
+    if (this.#isBehind) this.#passed = Math.max(this.#passed, batch.upTo);
+    else this.#tell(batch);
   }
 
   /** Ends the stream, once what was sent is on its way. */
@@ -92,7 +131,68 @@ export class LiveStream {
     if (this.#ended) return;
     this.#ended = true;
     this.#held.dispose();
-    this.#early = [];
+    if (this.#texts.length === 0) this.#close();
+    this.#onDrained();
+  }
+
+  #tell(batch: LiveBatch): void {
+    if (this.#ended || batch.upTo <= this.#told) return;
+    const { filters } = this.#options;
+    const isWhole = batch.after === this.#told && Object.keys(filters).length === 0;
+    const text = isWhole ? wholeOf(batch) : textOf(batchText(batch, this.#told, filters));
+    this.#told = batch.upTo;
+    if (text.bytes.length > 0) this.#send(text);
+  }
+
+  #send(text: SharedText): void {
+    if (this.#ended) return;
+    this.#quietMs = 0;
+    if (this.#isAsked) {
+      this.#isAsked = false;
+      this.#controller.enqueue(text.bytes);
+      return;
+    }
+    // A client that does not take what was sent comes back for the rest.
+    if (this.#bytes >= LIVE_BUFFER_BYTES_MAX || !this.#hold(text)) this.#drop();
+  }
+
+  /** Keeps a text until the client takes it; false when too much waits already. */
+  #hold(text: SharedText): boolean {
+    const { waiting, team } = this.#options;
+    if (text.waiting === 0 && !waiting.take(team, text.bytes.length)) return false;
+    text.waiting++;
+    this.#texts.push(text);
+    this.#bytes += text.bytes.length;
+    return true;
+  }
+
+  #release(text: SharedText): void {
+    const { waiting, team } = this.#options;
+    if (--text.waiting === 0) waiting.give(team, text.bytes.length);
+    this.#bytes -= text.bytes.length;
+  }
+
+  #pull(): void {
+    const text = this.#texts.shift();
+    if (text === undefined) {
+      this.#isAsked = true;
+      return;
+    }
+    this.#controller.enqueue(text.bytes);
+    this.#release(text);
+    if (this.#texts.length > 0) return;
+    if (this.#ended) this.#close();
+    this.#onDrained();
+  }
+
+  /** Ends the stream without what still waits. */
+  #drop(): void {
+    for (const text of this.#texts.splice(0)) this.#release(text);
+    if (this.#ended) this.#close();
+    else this.end();
+  }
+
+  #close(): void {
     try {
       this.#controller.close();
     } catch {
@@ -100,21 +200,21 @@ export class LiveStream {
     }
   }
 
-  #send(bytes: Uint8Array<ArrayBuffer>): void {
-    if (this.#ended) return;
-    // Whoever does not take what was sent comes back for the rest.
-    if ((this.#controller.desiredSize ?? 0) <= 0) return this.end();
-    this.#controller.enqueue(bytes);
-    this.#quietMs = 0;
+  /** Resolves when the client has taken everything, or the stream has ended. */
+  #drained(): Promise<void> {
+    if (this.#texts.length === 0 || this.#ended) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onDrained = resolve;
+    return promise;
   }
 
-  async #look(mayGoOn: () => Promise<boolean>): Promise<void> {
+  async #look(): Promise<void> {
     this.#quietMs += LOOK_MS;
-    if (this.#quietMs >= LIVE_KEEP_ALIVE_MS && this.#told !== null) {
-      this.#send(ENCODER.encode(`: keep-alive\n${placeText(this.#told)}`));
+    if (this.#quietMs >= LIVE_KEEP_ALIVE_MS) {
+      this.#send(textOf(`: keep-alive\n${placeText(this.#told)}`));
     }
     // A store that fails for a moment says nothing about the credential.
-    if (!await mayGoOn().catch(() => true)) this.end();
+    if (!await this.#options.mayGoOn().catch(() => true)) this.end();
   }
 }
 
@@ -123,8 +223,12 @@ function placeText(number: number): string {
   return `id: ${changeCursor(number)}\n\n`;
 }
 
-function wholeOf(batch: LiveBatch): Uint8Array<ArrayBuffer> {
-  const known = WHOLE.get(batch) ?? ENCODER.encode(batchText(batch, batch.after, {}));
+function textOf(text: string): SharedText {
+  return { bytes: ENCODER.encode(text), waiting: 0 };
+}
+
+function wholeOf(batch: LiveBatch): SharedText {
+  const known = WHOLE.get(batch) ?? textOf(batchText(batch, batch.after, {}));
   WHOLE.set(batch, known);
   return known;
 }

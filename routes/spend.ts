@@ -1,14 +1,12 @@
 /** `GET /v1/spend` and `GET /v1/spend/unpriced`. */
 import type { Team } from "../domain/credentials.ts";
 import type { Parsed } from "../domain/errors.ts";
-import { DEFAULT_RATES } from "../domain/money/default_rates.ts";
 import { type ReadRows, spendOf } from "../domain/spend/spend.ts";
 import {
   parseSpendQuery,
   parseUnpricedQuery,
   type SpendQuery,
 } from "../domain/spend/spend_query.ts";
-import { nearestPriced } from "../domain/money/sibling.ts";
 import { type Unpriced, unpricedOf } from "../domain/spend/unpriced.ts";
 import { answer, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";
@@ -19,7 +17,9 @@ export function getSpend({ spend, environment }: AppDeps): Handle {
   return async (c) => {
     const query = parseSpendQuery(queryOf(c), environment.now());
     if (!query.ok) return fail(c, query.problem);
-    const sums = await spendOf(query.value, rowsOf(spend, c.get("principal").team, query.value));
+    const { team } = c.get("principal");
+    const read = rowsOf(spend, team, query.value);
+    const sums = await spend.ask(team, () => spendOf(query.value, read));
     if (!sums.ok) return fail(c, sums.problem);
     return answer(c, 200, spendJson(query.value, sums.value));
   };
@@ -41,12 +41,11 @@ export async function unpricedModels(
   team: Team,
   query: SpendQuery,
 ): Promise<Parsed<Unpriced>> {
-  const own = (await rateCards.rows(team)).map(({ row }) => row);
-  const rows = [...own, ...DEFAULT_RATES.rows];
-  return await unpricedOf(
-    query,
-    rowsOf(spend, team, query),
-    ({ provider, model }) => nearestPriced(rows, provider, model),
+  const models = await rateCards.models(team);
+  const read = rowsOf(spend, team, query);
+  return await spend.ask(
+    team,
+    () => unpricedOf(query, read, ({ provider, model }) => models.nearest(provider, model)),
   );
 }
 

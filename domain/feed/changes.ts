@@ -92,8 +92,14 @@ export interface ChangeStore {
    * Reads the changes behind a number; null when the team has not come to that number yet.
    *
    * @param limit rows read at most; a page may have fewer changes and still not be the last
+   * @param charsMax characters after which the page ends; that of the feed when absent
    */
-  page(team: TeamId, after: number, limit: number): Promise<ChangePage | null>;
+  page(
+    team: TeamId,
+    after: number,
+    limit: number,
+    charsMax?: number,
+  ): Promise<ChangePage | null>;
   /** The number of the latest change; 0 before the first. */
   last(team: TeamId): Promise<number>;
   /** Watches a team, or one run and the stages behind its close. */

@@ -10,10 +10,19 @@ import { indexOwnRows, type OwnRows } from "./own_rates.ts";
 import type { MatchStep, RateCard, RateMatch, RateRow } from "./rates.ts";
 
 /**
- * How many names a card remembers. A team calls some dozens of models; more than this is somebody
+ * Bytes of names that a card remembers. A team calls some dozens of models; more than this is somebody
  * sending random names, and then forgetting all is cheaper than choosing.
  */
-const NAMES_MAX = 5_000;
+export const NAMES_BYTES_MAX = 32_768;
+
+/** Bytes of a name that is remembered, without its characters. */
+const NAME_BYTES = 200;
+
+/** A card that says how much it remembers. */
+export interface LearningCard extends RateCard {
+  /** Bytes of the names that were asked for. */
+  readonly namesBytes: number;
+}
 
 /** Stands for "no provider" among the names of providers, which are never empty. */
 const NO_PROVIDER = "";
@@ -23,29 +32,35 @@ const NO_PROVIDER = "";
  *
  * @param own the team's rows, in any order
  * @param defaults the card below them
+ * @param namesBytesMax bytes of names that it remembers
  */
 export function createRateCard(
   own: readonly RateRow[],
   defaults: DefaultRates = DEFAULT_RATES,
-): RateCard {
+  namesBytesMax: number = NAMES_BYTES_MAX,
+): LearningCard {
   const ownRows = indexOwnRows(own, defaults);
   const known = new Map<string, Map<string, readonly RateMatch[]>>();
-  let names = 0;
+  let bytes = 0;
 
   function learn(provider: string, model: string): readonly RateMatch[] {
-    if (names >= NAMES_MAX) {
+    const added = NAME_BYTES + 2 * (provider.length + model.length);
+    if (bytes + added > namesBytesMax) {
       known.clear();
-      names = 0;
+      bytes = 0;
     }
+    bytes += added;
     const found = findMatches(lookupsOf(provider || null, model, defaults), ownRows, defaults);
     let models = known.get(provider);
     if (models === undefined) known.set(provider, models = new Map());
     models.set(model, found);
-    names++;
     return found;
   }
 
   return {
+    get namesBytes() {
+      return bytes;
+    },
     find(provider, model, ts) {
       if (model.length > NAME_CHARS_MAX) return null;
       const name = provider === null || provider.length > NAME_CHARS_MAX ? NO_PROVIDER : provider;

@@ -8,7 +8,6 @@ import type { Parsed } from "../errors.ts";
 import type { Picodollars } from "../money/money.ts";
 import type { RollupKind, RollupRow } from "./rollup.ts";
 import {
-  groupId,
   modelId,
   type ReadRows,
   type RowWatcher,
@@ -69,10 +68,8 @@ class DaySums implements RowWatcher {
     else this.#whole = new Map();
   };
 
-  readonly row = (row: RollupRow): void => {
-    const isGroup = row.group.kind === this.#plan.groups;
-    const id = isGroup ? groupId(row, this.#query.groupBy) : "";
-    const costs = isGroup ? this.#groups : this.#whole;
+  readonly row = (row: RollupRow, id: string): void => {
+    const costs = row.group.kind === this.#plan.groups ? this.#groups : this.#whole;
     let days = costs.get(id);
     if (days === undefined) costs.set(id, days = new Map());
     days.set(row.day, (days.get(row.day) ?? 0n) + row.measures.cost);

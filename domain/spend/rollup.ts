@@ -119,22 +119,30 @@ export const EMPTY_MEASURES: Measures = {
   unpricedCachedInputTokens: 0n,
 };
 
+/** Sums under way. */
+export type Sums = { -readonly [Name in keyof Measures]: Measures[Name] };
+
+/** Adds to sums under way, measure by measure. */
+export function addTo(sums: Sums, measures: Measures): void {
+  sums.runs += measures.runs;
+  sums.succeeded += measures.succeeded;
+  sums.events += measures.events;
+  sums.calls += measures.calls;
+  sums.inputTokens += measures.inputTokens;
+  sums.outputTokens += measures.outputTokens;
+  sums.cachedInputTokens += measures.cachedInputTokens;
+  sums.cost += measures.cost;
+  sums.unpricedCalls += measures.unpricedCalls;
+  sums.unpricedInputTokens += measures.unpricedInputTokens;
+  sums.unpricedOutputTokens += measures.unpricedOutputTokens;
+  sums.unpricedCachedInputTokens += measures.unpricedCachedInputTokens;
+}
+
 /** Adds sums, measure by measure. */
 export function addMeasures(a: Measures, b: Measures): Measures {
-  return {
-    runs: a.runs + b.runs,
-    succeeded: a.succeeded + b.succeeded,
-    events: a.events + b.events,
-    calls: a.calls + b.calls,
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
-    cost: a.cost + b.cost,
-    unpricedCalls: a.unpricedCalls + b.unpricedCalls,
-    unpricedInputTokens: a.unpricedInputTokens + b.unpricedInputTokens,
-    unpricedOutputTokens: a.unpricedOutputTokens + b.unpricedOutputTokens,
-    unpricedCachedInputTokens: a.unpricedCachedInputTokens + b.unpricedCachedInputTokens,
-  };
+  const sums = { ...a };
+  addTo(sums, b);
+  return sums;
 }
 
 /** Takes `b` from `a`, measure by measure; what it answers may be negative. */
@@ -157,7 +165,8 @@ export function subtractMeasures(a: Measures, b: Measures): Measures {
 
 /** Whether every measure is 0: such a row says nothing and need not be kept. */
 export function isEmpty(measures: Measures): boolean {
-  return Object.values(measures).every((measure) => measure === 0 || measure === 0n);
+  for (const name in measures) if (Number(measures[name as keyof Measures]) !== 0) return false;
+  return true;
 }
 
 /** A group as a text that no other group has. */

@@ -5,8 +5,10 @@
  */
 import type { Parsed, Problem } from "../errors.ts";
 import type { Picodollars } from "../money/money.ts";
+import { firstOf } from "./first_of.ts";
 import {
   addMeasures,
+  addTo,
   EMPTY_MEASURES,
   isEmpty,
   type Measures,
@@ -14,6 +16,7 @@ import {
   type RollupKind,
   type RollupRow,
   subtractMeasures,
+  type Sums,
 } from "./rollup.ts";
 import {
   daysOf,
@@ -30,8 +33,14 @@ import {
 /** Groups of one answer; the smallest ones beyond are one last group. */
 export const SPEND_GROUPS_MAX = 1_000;
 
-/** Rows one question may read: about 10 seconds of the store's time. */
-export const SPEND_ROWS_MAX = 1_000_000;
+/** Rows one question may read: about a second of the store's time. */
+export const SPEND_ROWS_MAX = 100_000;
+
+/** Bytes that the groups of one question may take while they are added up. */
+export const SPEND_BYTES_MAX = 67_108_864;
+
+/** Bytes of a group without its name, and of a row that a watcher keeps. */
+const GROUP_BYTES = 500, ROW_BYTES = 100;
 
 /** What the groups beyond {@link SPEND_GROUPS_MAX} are called. */
 export const OTHER_GROUPS = "(other)";
@@ -78,8 +87,8 @@ export type ReadRows = (kind: RollupKind) => AsyncIterable<readonly RollupRow[]>
 export interface RowWatcher {
   /** A kind is read, and what was seen of it before counts no longer. */
   readonly begins: (kind: RollupKind) => void;
-  /** A row that counts. */
-  readonly row: (row: RollupRow) => void;
+  /** A row that counts, and the group that it is added to. */
+  readonly row: (row: RollupRow, id: string) => void;
 }
 
 /**
@@ -108,7 +117,8 @@ export const TOO_MANY_ROWS = {
   ok: false,
   problem: {
     code: "invalid_field",
-    message: `This takes more than ${SPEND_ROWS_MAX} rows of roll-ups: ask for fewer days`,
+    message: `This takes more than ${SPEND_ROWS_MAX} rows of roll-ups, or than ` +
+      `${SPEND_BYTES_MAX} bytes for its groups: ask for fewer days`,
     field: "from",
   } satisfies Problem,
 } as const;
@@ -162,7 +172,12 @@ function atLeastNothing(measures: Measures): Measures {
   return Object.fromEntries(pairs);
 }
 
-/** Adds up rows as they are read; it never holds more than the groups. */
+/** A group under way. */
+interface OpenGroup extends SpendGroup {
+  readonly measures: Sums;
+}
+
+/** Adds up rows as they are read; it never holds more than the groups, and a bound of them. */
 class RowReader {
   #left = SPEND_ROWS_MAX;
   readonly #read: ReadRows;
@@ -177,17 +192,24 @@ class RowReader {
 
   /** The groups of a kind's rows in no order; null when there are too many rows. */
   async groups(kind: RollupKind, groupBy: Grouping | null): Promise<SpendGroup[] | null> {
-    const groups = new Map<string, SpendGroup>();
+    const groups = new Map<string, OpenGroup>();
+    let bytes = 0;
     this.#watcher?.begins(kind);
     for await (const rows of this.#read(kind)) {
       this.#left -= rows.length;
-      if (this.#left < 0) return null;
+      if (this.#left < 0 || bytes > SPEND_BYTES_MAX) return null;
       for (const row of rows) {
         if (!matches(row, this.#filters)) continue;
-        this.#watcher?.row(row);
         const id = groupId(row, groupBy);
-        const known = groups.get(id) ?? emptyGroup(row, groupBy);
-        groups.set(id, { ...known, measures: addMeasures(known.measures, row.measures) });
+        let group = groups.get(id);
+        if (group === undefined) {
+          groups.set(id, group = emptyGroup(row, groupBy));
+          bytes += groupBytes(id);
+        }
+        addTo(group.measures, row.measures);
+        if (this.#watcher === undefined) continue;
+        this.#watcher.row(row, id);
+        bytes += ROW_BYTES;
       }
     }
     return [...groups.values()].filter(({ measures }) => !isEmpty(measures));
@@ -198,6 +220,11 @@ class RowReader {
     const groups = await this.groups(kind, null);
     return groups && sumOf(groups);
   }
+}
+
+/** Bytes of a group under way: its name may be of any characters, and the answer has it once more. */
+export function groupBytes(id: string): number {
+  return GROUP_BYTES + 4 * id.length;
 }
 
 /** A text that tells a row's group from others; `null` puts all rows in one. */
@@ -224,10 +251,10 @@ export function modelId(model: ModelName | null): string {
   return JSON.stringify([model?.provider, model?.model]);
 }
 
-function emptyGroup(row: RollupRow, groupBy: Grouping | null): SpendGroup {
+function emptyGroup(row: RollupRow, groupBy: Grouping | null): OpenGroup {
   const model = groupBy === "model" ? modelOf(row.group) : null;
   const key = model === null ? groupId(row, groupBy) : modelKey(model);
-  return { key, model, folded: null, measures: EMPTY_MEASURES, runsKnown: true };
+  return { key, model, folded: null, measures: { ...EMPTY_MEASURES }, runsKnown: true };
 }
 
 /** A model as one text, for people: `provider/model`, or the model alone. */
@@ -235,8 +262,10 @@ export function modelKey({ provider, model }: ModelName): string {
   return provider === null ? model : `${provider}/${model}`;
 }
 
-function sumOf(groups: readonly SpendGroup[]): Measures {
-  return groups.reduce((sum, { measures }) => addMeasures(sum, measures), EMPTY_MEASURES);
+function sumOf(groups: Iterable<SpendGroup>): Measures {
+  const sums = { ...EMPTY_MEASURES };
+  for (const { measures } of groups) addTo(sums, measures);
+  return sums;
 }
 
 function withAllDays(groups: readonly SpendGroup[], query: SpendQuery): SpendGroup[] {
@@ -247,18 +276,22 @@ function withAllDays(groups: readonly SpendGroup[], query: SpendQuery): SpendGro
 
 /** The groups by falling cost; when they are too many, the last one is the rest. */
 function bySize(groups: readonly SpendGroup[]): SpendGroup[] {
-  const sorted = groups.toSorted((a, b) =>
-    compare(b.measures.cost, a.measures.cost) || compare(a.key, b.key)
-  );
-  if (sorted.length <= SPEND_GROUPS_MAX) return sorted;
-  const rest = sorted.splice(SPEND_GROUPS_MAX - 1);
-  return [...sorted, {
+  const isFolded = groups.length > SPEND_GROUPS_MAX;
+  const first = firstOf(groups, isFolded ? SPEND_GROUPS_MAX - 1 : SPEND_GROUPS_MAX, byCost);
+  if (!isFolded) return first;
+  const shown = new Set(first);
+  const rest = groups.filter((group) => !shown.has(group));
+  return [...first, {
     key: OTHER_GROUPS,
     model: null,
     folded: rest.length,
     measures: sumOf(rest),
     runsKnown: rest.every(({ runsKnown }) => runsKnown),
   }];
+}
+
+function byCost(a: SpendGroup, b: SpendGroup): number {
+  return compare(b.measures.cost, a.measures.cost) || compare(a.key, b.key);
 }
 
 function compare<T extends bigint | string>(a: T, b: T): number {

@@ -8,11 +8,20 @@ import { OTHER_MODELS } from "../run/model_usage.ts";
 import type { Picodollars } from "../money/money.ts";
 import type { RateRow } from "../money/rates.ts";
 import type { ModelName, RollupRow } from "./rollup.ts";
-import { modelId, modelKey, type ReadRows, SPEND_ROWS_MAX, TOO_MANY_ROWS } from "./spend.ts";
+import { firstOf } from "./first_of.ts";
+import {
+  groupBytes,
+  modelId,
+  modelKey,
+  type ReadRows,
+  SPEND_BYTES_MAX,
+  SPEND_ROWS_MAX,
+  TOO_MANY_ROWS,
+} from "./spend.ts";
 import { matches, modelOf, type SpendQuery } from "./spend_query.ts";
 
 /** Models one answer lists, those with the most tokens. */
-export const UNPRICED_MODELS_MAX = 1_000;
+export const UNPRICED_MODELS_MAX = 100;
 
 /** Calls to one model that cost 0 because the model has no price. */
 export interface UnpricedModel {
@@ -60,7 +69,7 @@ export async function unpricedOf(
 ): Promise<Parsed<Unpriced>> {
   const all = await readUnpriced(query, read);
   if (all === null) return TOO_MANY_ROWS;
-  const listed = all.toSorted(byTokens).slice(0, UNPRICED_MODELS_MAX);
+  const listed = firstOf(all, UNPRICED_MODELS_MAX, byTokens);
   const models: EstimatedModel[] = [];
   for (const model of listed) {
     // What stands for many models has no price of its own to be near to.
@@ -71,33 +80,45 @@ export async function unpricedOf(
   return { ok: true, value: { models, leftOut: all.length - models.length, estimateTotal } };
 }
 
+/** A model whose calls are added up. */
+type OpenModel = { -readonly [Name in keyof UnpricedModel]: UnpricedModel[Name] };
+
 /** All models with unpriced calls; null when there are too many rows. */
 async function readUnpriced(query: SpendQuery, read: ReadRows): Promise<UnpricedModel[] | null> {
-  const models = new Map<string, UnpricedModel>();
-  let count = 0;
+  const models = new Map<string, OpenModel>();
+  let [count, bytes] = [0, 0];
   for await (const rows of read("model")) {
     count += rows.length;
-    if (count > SPEND_ROWS_MAX) return null;
-    for (const row of rows) if (matches(row, query.filters)) addUnpriced(models, row);
+    if (count > SPEND_ROWS_MAX || bytes > SPEND_BYTES_MAX) return null;
+    for (const row of rows) if (matches(row, query.filters)) bytes += addUnpriced(models, row);
   }
   return [...models.values()];
 }
 
-/** Adds a row to its model; rows come by day. */
-function addUnpriced(models: Map<string, UnpricedModel>, { day, group, measures }: RollupRow) {
+/** Adds a row to its model, and returns the bytes of a new one; rows come by day. */
+function addUnpriced(models: Map<string, OpenModel>, { day, group, measures }: RollupRow): number {
   const name = modelOf(group);
-  if (name === null || measures.unpricedCalls === 0) return;
+  if (name === null || measures.unpricedCalls === 0) return 0;
   const id = modelId(name);
   const known = models.get(id);
-  models.set(id, {
-    name,
-    calls: (known?.calls ?? 0) + measures.unpricedCalls,
-    inputTokens: (known?.inputTokens ?? 0n) + measures.unpricedInputTokens,
-    outputTokens: (known?.outputTokens ?? 0n) + measures.unpricedOutputTokens,
-    cachedInputTokens: (known?.cachedInputTokens ?? 0n) + measures.unpricedCachedInputTokens,
-    firstSeen: known?.firstSeen ?? day,
-    lastSeen: day,
-  });
+  if (known === undefined) {
+    models.set(id, {
+      name,
+      calls: measures.unpricedCalls,
+      inputTokens: measures.unpricedInputTokens,
+      outputTokens: measures.unpricedOutputTokens,
+      cachedInputTokens: measures.unpricedCachedInputTokens,
+      firstSeen: day,
+      lastSeen: day,
+    });
+    return groupBytes(id);
+  }
+  known.calls += measures.unpricedCalls;
+  known.inputTokens += measures.unpricedInputTokens;
+  known.outputTokens += measures.unpricedOutputTokens;
+  known.cachedInputTokens += measures.unpricedCachedInputTokens;
+  known.lastSeen = day;
+  return 0;
 }
 
 function byTokens(a: UnpricedModel, b: UnpricedModel): number {

@@ -11,6 +11,7 @@ import type { ChangeWatch } from "../../domain/feed/changes.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
+import { outsideScope } from "../read_scope.ts";
 import { getMany, type Store } from "../store.ts";
 
 /** Milliseconds between two looks at what other processes committed. */
@@ -70,7 +71,8 @@ export class ChangeBell {
   /** Looks once a second, and only while there is somebody to tell. */
   #setTimer(): void {
     if (this.#teams.size > 0) {
-      this.#timer ??= setInterval(() => void this.#look(), LOOK_MS);
+      // The looks are for everybody who watches, and go on when the first request has ended.
+      this.#timer ??= outsideScope(() => setInterval(() => void this.#look(), LOOK_MS));
     } else if (this.#timer !== null) {
       clearInterval(this.#timer);
       this.#timer = null;

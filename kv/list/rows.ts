@@ -1,5 +1,5 @@
 /**
- * Reading what lists show of runs: one small row each, their summaries.
+ * Reading what lists and the feed show of runs: one small row each, their summaries.
  *
  * @module
  */
@@ -13,6 +13,9 @@ import { decodeSums } from "../runs/codec_sums.ts";
 import { isStored, readHeads } from "../runs/heads.ts";
 import { getMany, type Store } from "../store.ts";
 
+/** Stored summaries in memory at once; each is at most one value of the store. */
+const SUMMARIES_AT_ONCE = 50;
+
 /** Reads runs as they were when they were summed up; those that are gone are left out. */
 export async function readSummedRows(
   store: Store,
@@ -20,22 +23,28 @@ export async function readSummedRows(
   ids: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, RunListRow>> {
   const found = new Map<RunId, RunListRow>();
-  const old: RunId[] = [];
-  await Promise.all(
-    inGroups(ids).map(async (some) => {
-      const entries = await getMany(store, some.map((id) => keys.summary(team, id)));
-      for (const [i, id] of some.entries()) {
-        const value = entries[i]?.value;
-        if (!(value instanceof Uint8Array)) continue;
-        const row = summedRowOf(id, decodeSums<RunSummary>(value));
-        if (row === null) old.push(id);
-        else found.set(id, row);
-      }
-    }),
+  for (const some of groupsOf(ids, SUMMARIES_AT_ONCE)) {
+    for (const [id, summary] of await readSummaries(store, team, some)) {
+      const row = summedRowOf(id, summary);
+      if (row !== null) found.set(id, row);
+    }
+  }
+  return found;
+}
+
+/** Reads the summaries of a few runs; those that are gone are left out. */
+export async function readSummaries(
+  store: Store,
+  team: TeamId,
+  ids: readonly RunId[],
+): Promise<ReadonlyMap<RunId, RunSummary>> {
+  const reads = groupsOf(ids, GET_MANY_KEYS_MAX).map((some) =>
+    getMany(store, some.map((id) => keys.summary(team, id)))
   );
-  // Some at a time: an output may have half a megabyte.
-  for (const some of inGroups(old)) {
-    for (const row of await readPresentRows(store, team, some)) found.set(row.id, row);
+  const found = new Map<RunId, RunSummary>();
+  for (const [i, { value }] of (await Promise.all(reads)).flat().entries()) {
+    const id = ids[i];
+    if (id !== undefined && value instanceof Uint8Array) found.set(id, decodeSums(value));
   }
   return found;
 }
@@ -51,10 +60,9 @@ export async function readPresentRows(
     .map(({ id, head, summary }) => listRowOf(id, head, summary));
 }
 
-function inGroups(ids: readonly RunId[]): (readonly RunId[])[] {
+/** Cuts a list into groups of some length. */
+function groupsOf(ids: readonly RunId[], length: number): (readonly RunId[])[] {
   const groups: (readonly RunId[])[] = [];
-  for (let at = 0; at < ids.length; at += GET_MANY_KEYS_MAX) {
-    groups.push(ids.slice(at, at + GET_MANY_KEYS_MAX));
-  }
+  for (let at = 0; at < ids.length; at += length) groups.push(ids.slice(at, at + length));
   return groups;
 }

@@ -24,7 +24,7 @@ export function createPipelineStore(
   now: () => number,
   commits: TeamCommits = new TeamCommits(store),
 ): PipelineStore {
-  const projector = new Projector(commits, handled, now);
+  const projector = new Projector(commits, handled, now, store.memory);
   return {
     takeDirty: (lane, runsMax) => readDirty(store, lane, runsMax, projector.isKnown),
     project: (team, runs) => projector.project(team, runs),

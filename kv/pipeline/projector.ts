@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { LRUCache } from "lru-cache";
 import type { TeamId } from "../../domain/credentials.ts";
+import type { Memory } from "../../domain/memory.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import {
   nextStage,
@@ -16,11 +16,12 @@ import { isCurrent, summarize } from "../../domain/pipeline/summary.ts";
 import { filingOf } from "../../domain/retention/retention.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { dirtyName } from "../writer/dirty_mark.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
 import { keys } from "../keys.ts";
 import type { Change, TeamCommits } from "./team_commits.ts";
 
-/** Runs of which is remembered when they were last looked at; about 200 bytes each. */
-const SEEN_MAX = 50_000;
+/** Part of the share of teams' roll-ups that the versions of runs may take. */
+const SEEN_PART = 0.25;
 
 /** Projects runs: each commit holds summaries, what they change, and what the stages behind need. */
 export class Projector {
@@ -28,7 +29,7 @@ export class Projector {
   readonly #handled: ReadonlySet<Stage>;
   readonly #now: () => number;
   /** Up to which version runs were last looked at: most marks of a run are seen together. */
-  readonly #seen = new LRUCache<string, string>({ max: SEEN_MAX });
+  readonly #seen: ByteCache<string, string>;
 
   /** Whether a run, by its dirty name, was looked at since something of it had this version. */
   readonly isKnown = (name: string, version: string): boolean =>
@@ -38,8 +39,20 @@ export class Projector {
    * Has looked at no run yet.
    *
    * @param handled the stages behind the cost that have work to do
+   * @param memory what it may remember is a part of
    */
-  constructor(commits: TeamCommits, handled: ReadonlySet<Stage>, now: () => number) {
+  constructor(
+    commits: TeamCommits,
+    handled: ReadonlySet<Stage>,
+    now: () => number,
+    memory: Memory,
+  ) {
+    this.#seen = new ByteCache({
+      memory,
+      share: "rollup_teams",
+      part: SEEN_PART,
+      bytesOf: (version, name) => BYTES_PER_CHAR * (version.length + name.length),
+    });
     this.#commits = commits;
     this.#handled = handled;
     this.#now = now;

@@ -6,21 +6,23 @@
  *
  * @module
  */
-import { LRUCache } from "lru-cache";
 import type { TeamId } from "../../domain/credentials.ts";
 import { addMeasures, isEmpty, type RollupRow } from "../../domain/spend/rollup.ts";
-import { keyText } from "../writer/group.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
+import { SizedMap } from "../sized_map.ts";
+import { keyText } from "../writer/group.ts";
+import { bytesOfRow } from "./rollup_bytes.ts";
 import { decodeRollup, encodeRollup, rollupKey } from "./rollups.ts";
 import { getMany, type Store } from "../store.ts";
 import type { Write } from "../writer/writer.ts";
 
-/** Teams remembered. */
-const TEAMS_MAX = 2_000;
+/** Part of the share that roll-ups may take; the rest is for the versions of runs. */
+const TEAMS_PART = 0.75;
 
-/** Rows remembered of one team; more are forgotten all at once. About 500 bytes each. */
-const TEAM_ROWS_MAX = 20_000;
+/** Bytes of a team without its rows. */
+const TEAM_BYTES = 300;
 
 /** What is remembered of a team. */
 export interface TeamRollups {
@@ -29,7 +31,7 @@ export interface TeamRollups {
   /** Number of the latest change in the feed under that version. */
   readonly lastChange: number;
   /** Rows as they are under that version, by the text of their key; null for none. */
-  readonly rows: Map<string, RollupRow | null>;
+  readonly rows: SizedMap<RollupRow | null>;
 }
 
 /** A change of roll-ups, ready to commit. */
@@ -41,11 +43,17 @@ export interface RollupChange extends Required<Pick<Write, "checks" | "sets" | "
 /** The roll-ups of live teams. */
 export class RollupCache {
   readonly #store: Store;
-  readonly #teams = new LRUCache<TeamId, TeamRollups>({ max: TEAMS_MAX });
+  readonly #teams: ByteCache<TeamId, TeamRollups>;
 
   /** Remembers nothing yet. */
   constructor(store: Store) {
     this.#store = store;
+    this.#teams = new ByteCache({
+      memory: store.memory,
+      share: "rollup_teams",
+      part: TEAMS_PART,
+      bytesOf: ({ rows }, team) => TEAM_BYTES + rows.bytes + BYTES_PER_CHAR * team.length,
+    });
   }
 
   /** The team's roll-ups under one version. Take it before reading what is to be added. */
@@ -56,7 +64,7 @@ export class RollupCache {
     const loaded: TeamRollups = {
       version: entry?.versionstamp ?? null,
       lastChange: lastChangeOf(entry?.value),
-      rows: new Map(),
+      rows: newRows(),
     };
     this.#teams.set(team, loaded);
     return loaded;
@@ -127,12 +135,17 @@ export class RollupCache {
     after: ReadonlyMap<string, RollupRow | null>,
     state: Omit<TeamRollups, "rows">,
   ): TeamRollups {
-    const rows = known.rows.size + after.size > TEAM_ROWS_MAX ? new Map() : known.rows;
+    // What a team has beyond its part is forgotten all at once.
+    const rows = known.rows.bytes > this.#teams.maxEntrySize / 2 ? newRows() : known.rows;
     for (const [name, row] of after) rows.set(name, row);
     const now = { ...state, rows };
     this.#teams.set(team, now);
     return now;
   }
+}
+
+function newRows(): TeamRollups["rows"] {
+  return new SizedMap((row) => row === null ? 0 : bytesOfRow(row));
 }
 
 /** What says that roll-ups of these days are others now. Only its version is read. */
@@ -141,7 +154,7 @@ function dayMarks(team: TeamId, differences: readonly RollupRow[]) {
   return Array.from(days, (day) => ({ key: keys.rollupDay(team, day), value: true }));
 }
 
-/** The number of a team's latest change by the value of its version; ledgers of before hold none. */
+/** The number of a team's latest change by the value of its version; 0 before the first. */
 export function lastChangeOf(value: unknown): number {
   return typeof value === "number" ? value : 0;
 }

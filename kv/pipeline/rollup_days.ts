@@ -7,19 +7,18 @@
  *
  * @module
  */
-import { LRUCache } from "lru-cache";
 import type { TeamId } from "../../domain/credentials.ts";
+import type { Memory } from "../../domain/memory.ts";
 import type { RollupKind, RollupRow } from "../../domain/spend/rollup.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
 import { keys } from "../keys.ts";
 import { listRows, type Store } from "../store.ts";
+import { bytesOfRow } from "./rollup_bytes.ts";
 
-/** Rows remembered, of all teams together: some 420 bytes each. */
-const ROWS_MAX = 60_000;
+/** Bytes of a day without its rows, which takes room as well. */
+const DAY_BYTES = 200;
 
-/** Rows of one kind and day that are remembered; longer days would push out those of others. */
-const DAY_ROWS_MAX = 5_000;
-
-/** Where the day stands in a key. */
+/** Where the day is in a key. */
 const DAY_AT = 2;
 
 /** Versions by UTC day; a day that no roll-up ever changed in has none. */
@@ -29,15 +28,24 @@ export type DayVersions = ReadonlyMap<string, string>;
 interface KnownDay {
   readonly version: string;
   readonly rows: readonly RollupRow[];
+  readonly bytes: number;
 }
 
-/** The days of all teams that were read of late. */
+/** The days of all teams that were read recently. */
 export class RollupDays {
-  readonly #days = new LRUCache<string, KnownDay>({
-    maxSize: ROWS_MAX,
-    // A day without rows takes room as well.
-    sizeCalculation: ({ rows }) => rows.length + 1,
-  });
+  readonly #days: ByteCache<string, KnownDay>;
+  readonly #dayBytesMax: number;
+
+  /** Creates a memory of no day. */
+  constructor(memory: Memory) {
+    // A longer day would push out those of others.
+    this.#dayBytesMax = memory.bytesMax("rollup_days") / 10;
+    this.#days = new ByteCache({
+      memory,
+      share: "rollup_days",
+      bytesOf: ({ bytes }, name) => bytes + BYTES_PER_CHAR * name.length,
+    });
+  }
 
   /** The rows of a day, if they are known under the version that it has; a day without is not known. */
   get(
@@ -66,18 +74,22 @@ export class RollupDays {
     const left = days.values();
     let day = left.next().value;
     let rows: RollupRow[] = [];
+    let bytes = DAY_BYTES;
     const next = () => {
       const version = day && versions.get(day);
-      if (day && version && rows.length <= DAY_ROWS_MAX) {
-        this.#days.set(nameOf(team, kind, day), { version, rows });
+      if (day && version && bytes <= this.#dayBytesMax) {
+        this.#days.set(nameOf(team, kind, day), { version, rows, bytes });
       }
       rows = [];
+      bytes = DAY_BYTES;
       day = left.next().value;
     };
     for await (const some of read) {
       for (const row of some) {
         while (day !== undefined && day < row.day) next();
-        if (rows.length <= DAY_ROWS_MAX) rows.push(row);
+        bytes += bytesOfRow(row);
+        if (bytes <= this.#dayBytesMax) rows.push(row);
+        else rows = [];
       }
       yield some;
     }

@@ -16,11 +16,16 @@ import {
 import { daysOf } from "../../domain/spend/spend_query.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
+import { countRead, throwIfEnded } from "../read_scope.ts";
 import { getMany, type Store, unavailable } from "../store.ts";
 import { readDayVersions, RollupDays } from "./rollup_days.ts";
+import { SpendQuestions } from "./spend_questions.ts";
 
 /** Rows read at once: the most one batch of the runtime holds. */
 const ROWS_PER_READ = 500;
+
+/** Rows from memory after which others have their turn. */
+const ROWS_PER_PAUSE = 5_000;
 
 /** Characters of a group's name that stands in its key; with 3 bytes each they are far from 2,048. */
 const NAME_CHARS_MAX = 200;
@@ -81,7 +86,8 @@ export function decodeRollup(day: string, value: Uint8Array): RollupRow {
 
 /** Creates the store that spend is read from; days that did not change are read once. */
 export function createSpendStore(store: Store): SpendStore {
-  const known = new RollupDays();
+  const known = new RollupDays(store.memory);
+  const questions = new SpendQuestions();
   async function* rows(
     { id: team }: Team,
     kind: RollupKind,
@@ -93,6 +99,7 @@ export function createSpendStore(store: Store): SpendStore {
     const read = (days: readonly string[]) =>
       known.keep(team, kind, days, versions, readDays(store, team, kind, days));
     let unknown: string[] = [];
+    let passed = 0;
     for (const day of daysOf({ from: fromDay, to: toDay })) {
       const rows = known.get(team, kind, day, versions);
       if (rows === null) {
@@ -101,12 +108,20 @@ export function createSpendStore(store: Store): SpendStore {
       }
       yield* read(unknown);
       unknown = [];
+      // Days in memory are not waited for: without a pause others would wait for all of them.
+      passed += rows.length;
+      if (passed > ROWS_PER_PAUSE) {
+        passed = 0;
+        await pause();
+      }
+      throwIfEnded();
       yield rows;
     }
     yield* read(unknown);
   }
   return {
     rows,
+    ask: (team, work) => questions.run(team.id, work),
     some: (team, groups, days) =>
       store.reads.run(team.id, () => readSome(store, team, groups, days)),
   };
@@ -153,7 +168,13 @@ async function readSome(
   );
 }
 
+/** Lets everything else that is ready go first. */
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}
+
 async function readBatch(store: Store, range: ReturnType<typeof keys.rollups>, cursor: string) {
+  throwIfEnded();
   try {
     const options = { limit: ROWS_PER_READ, batchSize: ROWS_PER_READ };
     const list = store.reader.list<Uint8Array>(
@@ -161,6 +182,7 @@ async function readBatch(store: Store, range: ReturnType<typeof keys.rollups>, c
       cursor === "" ? options : { ...options, cursor },
     );
     const entries = await Array.fromAsync(list);
+    countRead(entries);
     return { entries, cursor: list.cursor };
   } catch (error) {
     throw unavailable("list", error);

@@ -16,7 +16,7 @@ import type { Store } from "../store.ts";
 export function createRunStore(
   store: Store,
   cards: RateCards = createRateCardStore(store, { now: () => Date.now() }),
-  known: KnownAgents = new KnownAgents(),
+  known: KnownAgents = new KnownAgents(store.memory),
 ): RunStore {
   const { append } = createEvents(store, cards);
   const { read } = createReader(store);

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { LRUCache } from "lru-cache";
 import type { Team, TeamId } from "../../domain/credentials.ts";
 import type { AgentStore } from "../../domain/ports.ts";
 import {
@@ -14,6 +13,7 @@ import {
   type AgentRun,
   takeAgentRun,
 } from "../../domain/run/agents.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
 import { listAgents } from "./agent_list.ts";
@@ -22,14 +22,15 @@ import { changeAgent, recordOf } from "./change_agent.ts";
 import { KnownAgents } from "./known_agents.ts";
 import { lastRunOf } from "./last_run.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
+import { SizedMap } from "../sized_map.ts";
 import { getMany, type Store } from "../store.ts";
 import type { Write } from "../writer/writer.ts";
 
-/** Teams remembered. */
-const TEAMS_MAX = 2_000;
+/** Part of the share of agents; the rest is for which of them are in use. */
+const ACTIVITIES_PART = 0.5;
 
-/** Agents remembered of one team; more are forgotten all at once. About 300 bytes each. */
-const TEAM_AGENTS_MAX = 10_000;
+/** Bytes of a team without its rows, and of a row without its slug. */
+const TEAM_BYTES = 200, ACTIVITY_BYTES = 400;
 
 /**
  * Creates the store of agents. No run is read.
@@ -38,7 +39,7 @@ const TEAM_AGENTS_MAX = 10_000;
  */
 export function createAgentStore(
   store: Store,
-  known: KnownAgents = new KnownAgents(),
+  known: KnownAgents = new KnownAgents(store.memory),
 ): AgentStore {
   return {
     change: (...asked) => inTime(changeAgent(store, known, ...asked), store.deadlines),
@@ -78,7 +79,7 @@ interface TeamActivities {
   /** Version of the team's roll-ups under which the rows are as remembered. */
   readonly version: string | null;
   /** Rows by slug; null for none. */
-  readonly rows: Map<string, AgentActivity | null>;
+  readonly rows: SizedMap<AgentActivity | null>;
 }
 
 /**
@@ -88,11 +89,17 @@ interface TeamActivities {
  */
 export class ActivityCache {
   readonly #store: Store;
-  readonly #teams = new LRUCache<TeamId, TeamActivities>({ max: TEAMS_MAX });
+  readonly #teams: ByteCache<TeamId, TeamActivities>;
 
   /** Remembers nothing yet. */
   constructor(store: Store) {
     this.#store = store;
+    this.#teams = new ByteCache({
+      memory: store.memory,
+      share: "agents",
+      part: ACTIVITIES_PART,
+      bytesOf: ({ rows }, team) => TEAM_BYTES + rows.bytes + BYTES_PER_CHAR * team.length,
+    });
   }
 
   /**
@@ -138,7 +145,7 @@ export class ActivityCache {
   #rowsUnder(team: TeamId, version: string | null): TeamActivities["rows"] {
     const known = this.#teams.get(team);
     if (known !== undefined && known.version === version) return known.rows;
-    const rows: TeamActivities["rows"] = new Map();
+    const rows = newRows();
     this.#teams.set(team, { version, rows });
     return rows;
   }
@@ -164,10 +171,15 @@ export class ActivityCache {
     known: TeamActivities["rows"],
     changed: ReadonlyMap<string, AgentActivity>,
   ): void {
-    const rows = known.size + changed.size > TEAM_AGENTS_MAX ? new Map() : known;
+    // What a team has beyond its part is forgotten all at once.
+    const rows = known.bytes > this.#teams.maxEntrySize / 2 ? newRows() : known;
     for (const [slug, activity] of changed) rows.set(slug, activity);
     this.#teams.set(team, { version, rows });
   }
+}
+
+function newRows(): TeamActivities["rows"] {
+  return new SizedMap((activity) => activity === null ? 0 : ACTIVITY_BYTES);
 }
 
 function agentOf({ before, after }: AgentChange): string {

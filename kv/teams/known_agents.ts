@@ -6,11 +6,15 @@
  *
  * @module
  */
-import { LRUCache } from "lru-cache";
 import type { TeamId } from "../../domain/credentials.ts";
+import type { Memory } from "../../domain/memory.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
 
-/** Agents and teams remembered. */
-const AGENTS_MAX = 100_000, TEAMS_MAX = 20_000;
+/** Parts of the share of agents; the rest is for what their runs add up to. */
+const AGENTS_PART = 0.4, TEAMS_PART = 0.1;
+
+/** Bytes of what is known of a team, without its characters. */
+const TEAM_BYTES = 100;
 
 /**
  * Milliseconds after which one call looks for all others, and after which every call does: what another
@@ -33,17 +37,26 @@ export interface KnownTeam {
 /** Agents in use, of all teams. All who use or archive agents in one process share it. */
 export class KnownAgents {
   /** Each as of what it is known. */
-  readonly #agents = new LRUCache<string, KnownTeam>({ max: AGENTS_MAX });
-  readonly #teams = new LRUCache<TeamId, KnownTeam>({
-    max: TEAMS_MAX,
-    dispose: (known) => known.isOver = true,
-  });
+  readonly #agents: ByteCache<string, KnownTeam>;
+  readonly #teams: ByteCache<TeamId, KnownTeam>;
   /** Milliseconds of a clock that nobody sets. */
   readonly now: () => number;
 
   /** Knows no agent yet. */
-  constructor(now: () => number = () => performance.now()) {
+  constructor(memory: Memory, now: () => number = () => performance.now()) {
     this.now = now;
+    this.#agents = new ByteCache({
+      memory,
+      share: "agents",
+      part: AGENTS_PART,
+      bytesOf: (_, name) => BYTES_PER_CHAR * name.length,
+    });
+    this.#teams = new ByteCache({
+      memory,
+      share: "agents",
+      part: TEAMS_PART,
+      bytesOf: ({ version }, team) => TEAM_BYTES + BYTES_PER_CHAR * (version.length + team.length),
+    }, { dispose: (known) => known.isOver = true });
   }
 
   /** Whether an agent is known as of a look that is not too old. */

@@ -7,14 +7,17 @@
  *
  * @module
  */
-import { LRUCache } from "lru-cache";
 import type { TeamId } from "../../domain/credentials.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
 import { keys } from "../keys.ts";
 import type { Store } from "../store.ts";
 import { readAll } from "./credential_rows.ts";
 
-/** Credentials whose use is remembered: as many as are remembered themselves. */
-const REMEMBERED_MAX = 10_000;
+/** Part of the share of credentials; the rest is for the credentials themselves. */
+const USES_PART = 0.5;
+
+/** Bytes of a use without its characters. */
+const USE_BYTES = 80;
 
 /** Milliseconds between two writes of one credential. */
 const WRITTEN_EVERY_MS = 3_600_000;
@@ -37,11 +40,18 @@ export interface Use {
 /** The last uses in one process. */
 export class LastUses {
   readonly #store: Store;
-  readonly #uses = new LRUCache<string, Use>({ max: REMEMBERED_MAX });
+  readonly #uses: ByteCache<string, Use>;
 
   /** Nothing was used yet. */
   constructor(store: Store) {
     this.#store = store;
+    this.#uses = new ByteCache({
+      memory: store.memory,
+      share: "credentials",
+      part: USES_PART,
+      // The key is the id of the use.
+      bytesOf: ({ team, id }) => USE_BYTES + BYTES_PER_CHAR * (team.length + id.length),
+    });
   }
 
   /** Takes note of a use; who keeps what it answers notes further ones there. */

@@ -6,14 +6,16 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { LRUCache } from "lru-cache";
 import type { Team, TeamId } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
 import type { Environment, OwnRate, PutRateOutcome, RateCardStore } from "../../domain/ports.ts";
 import { isSameRate, rateCapRefusal, type RateSpec } from "../../domain/money/rate_body.ts";
 import { rowFields } from "../../domain/money/rate_fields.ts";
-import { createRateCard } from "../../domain/money/rate_card.ts";
+import { DEFAULT_RATES } from "../../domain/money/default_rates.ts";
+import { createRateCard, NAMES_BYTES_MAX } from "../../domain/money/rate_card.ts";
+import { defaultModels, PricedModels } from "../../domain/money/sibling.ts";
 import type { RateCard, RateRow } from "../../domain/money/rates.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
 import { inTime } from "../deadline.ts";
 import { outsideScope } from "../read_scope.ts";
 import { keys } from "../keys.ts";
@@ -22,27 +24,30 @@ import { getMany, listRows, newName, type Store } from "../store.ts";
 import { KeyedMutex } from "../keyed_mutex.ts";
 import { auditRows } from "./audit_log.ts";
 
-/**
- * Cards remembered, by number and by rows, and for how long they are not looked at again: half of
- * what another process may take to notice a change.
- */
+/** How long a card is not looked at again: half of what another process may take to notice a change. */
 const CACHE = {
-  max: 10_000,
-  maxSize: 200_000,
   ttl: 5_000,
   ttlResolution: 0,
-  // What is stale has a version still: mostly nothing has changed, and it need not be read again.
+  // What is stale has a version still: usually nothing has changed, and it need not be read again.
   noDeleteOnStaleGet: true,
 } as const;
 
-/** What a card with own rows takes besides them, in rows: it remembers names it was asked for. */
-const CARD_ROWS = 100;
+/** Part of the share that names may take which teams without own rows asked for; the rest is for cards. */
+const NAMES_PART = 0.25;
+
+/** Bytes of a card without own rows, of a row without its names, and of a tier. */
+const CARD_BYTES = 300, ROW_BYTES = 1_000, TIER_BYTES = 150;
+
+/** How often a row's names are in memory: in the row, and in three indexes. */
+const NAMES_OF_ROW = 4;
 
 /** A team's card, and the version of the rows it was made of. */
 interface Loaded {
   readonly card: RateCard;
+  /** Its priced models, indexed when somebody asks for them. */
+  readonly models: () => PricedModels;
   readonly version: string | null;
-  readonly rows: number;
+  readonly bytes: number;
 }
 
 /** A team's own rows at one version; null before the first. */
@@ -57,27 +62,39 @@ export function createRateCardStore(
   environment: Pick<Environment, "now">,
 ): RateCardStore {
   const writer = new RateWriter(store, environment);
-  const cards = new LRUCache<TeamId, Loaded>({ ...CACHE, sizeCalculation: sizeOf });
+  const { memory } = store;
+  const cards = new ByteCache<TeamId, Loaded>({
+    memory,
+    share: "rate_cards",
+    part: 1 - NAMES_PART,
+    bytesOf: ({ bytes }, team) => bytes + BYTES_PER_CHAR * team.length,
+  }, CACHE);
   /** Reads under way, which everybody who asks meanwhile shares. */
-  const loading = new Map<TeamId, Promise<RateCard>>();
+  const loading = new Map<TeamId, Promise<Loaded>>();
   // Nearly all teams have no rows, and for them there is one card.
-  const unchanged = createRateCard([]);
+  const namesBytesMax = memory.bytesMax("rate_cards") * NAMES_PART;
+  const unchanged = createRateCard([], DEFAULT_RATES, namesBytesMax);
+  memory.register("rate_cards", () => unchanged.namesBytes);
 
-  function load(team: Pick<Team, "id">): Promise<RateCard> {
+  function load(team: Pick<Team, "id">): Promise<Loaded> {
     const known = cards.peek(team.id, { allowStale: true }) ?? null;
     // Several requests may wait for it, so it must not end with one of them.
     const reading = outsideScope(() => readCard(store, team, known, unchanged));
-    const read: Promise<RateCard> = inTime(reading, store.deadlines)
+    const read: Promise<Loaded> = inTime(reading, store.deadlines)
       .then((loaded) => {
         // A read that a change overtook is not remembered.
         if (loading.get(team.id) === read) cards.set(team.id, loaded);
-        return loaded.card;
+        return loaded;
       })
       .finally(() => {
         if (loading.get(team.id) === read) loading.delete(team.id);
       });
     loading.set(team.id, read);
     return read;
+  }
+
+  function loaded(team: Pick<Team, "id">): Promise<Loaded> {
+    return loading.get(team.id) ?? load(team);
   }
 
   /** Does what may change a card; whoever asks afterwards gets the card as it then is. */
@@ -92,7 +109,8 @@ export function createRateCardStore(
   }
 
   return {
-    card: (team) => cards.get(team.id)?.card ?? loading.get(team.id) ?? load(team),
+    card: (team) => cards.get(team.id)?.card ?? loaded(team).then(({ card }) => card),
+    models: async (team) => (cards.get(team.id) ?? await loaded(team)).models(),
     rows: async (team) => (await store.reads.run(team.id, () => readRates(store, team.id))).rates,
     put: (team, spec, by) => changing(team, () => writer.put(team.id, spec, by)),
     delete: (team, id, by) => changing(team, () => writer.delete(team.id, id, by)),
@@ -211,8 +229,17 @@ async function readCard(
 ): Promise<Loaded> {
   if (known !== null && await versionOf(store, team.id) === known.version) return known;
   const { rates, version } = await readRates(store, team.id);
-  const card = rates.length === 0 ? unchanged : createRateCard(rates.map(({ row }) => row));
-  return { card, version, rows: rates.length };
+  if (rates.length === 0) {
+    return { card: unchanged, models: defaultModels, version, bytes: CARD_BYTES };
+  }
+  const rows = rates.map(({ row }) => row);
+  let indexed: PricedModels | null = null;
+  return {
+    card: createRateCard(rows),
+    models: () => indexed ??= new PricedModels(rows, defaultModels()),
+    version,
+    bytes: rows.reduce((sum, row) => sum + bytesOfRow(row), CARD_BYTES + NAMES_BYTES_MAX),
+  };
 }
 
 /**
@@ -238,8 +265,9 @@ async function versionOf(store: Store, team: TeamId): Promise<string | null> {
   return head?.versionstamp ?? null;
 }
 
-function sizeOf({ rows }: Loaded): number {
-  return rows === 0 ? 1 : CARD_ROWS + rows;
+function bytesOfRow({ provider, model, tiers }: RateRow): number {
+  const chars = (provider?.length ?? 0) + model.length;
+  return ROW_BYTES + TIER_BYTES * tiers.length + NAMES_OF_ROW * BYTES_PER_CHAR * chars;
 }
 
 /** The order rows are listed in: by model, provider and date. */

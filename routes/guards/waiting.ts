@@ -5,8 +5,10 @@
 import type { TeamId } from "../../domain/credentials.ts";
 import type { Problem } from "../../domain/errors.ts";
 import { LISTENERS_MAX } from "../../domain/limits.ts";
+import { Memory } from "../../domain/memory.ts";
 import { fail } from "../answer.ts";
 import type { RequestContext } from "../context.ts";
+import { BytesInFlight } from "./bytes_in_flight.ts";
 import type { Room } from "./room.ts";
 
 /** Seconds after which a team that has too many open may try again. */
@@ -22,14 +24,18 @@ export interface Seat extends Disposable {
 export class Waiting {
   /** Aborted when the process shuts down. */
   readonly leaving: AbortSignal;
+  /** Text that clients of live streams have not taken yet. */
+  readonly texts: BytesInFlight;
   readonly #room: Room;
   readonly #ofTeam = new Map<TeamId, number>();
   #all = 0;
 
   /** Nobody waits yet. */
-  constructor(room: Room, leaving: AbortSignal) {
+  constructor(room: Room, leaving: AbortSignal, memory = new Memory()) {
     this.#room = room;
     this.leaving = leaving;
+    this.texts = new BytesInFlight(memory.bytesMax("live"));
+    memory.register("live", () => this.texts.bytes);
   }
 
   /** Whether somebody of a team would find a seat. */

@@ -11,7 +11,8 @@ import {
 import { listRowOf } from "../../domain/run/run_list.ts";
 import { LiveJob } from "../../jobs/live.ts";
 import { changeCursor } from "../../routes/changes.ts";
-import { LiveStream } from "../../routes/live_stream.ts";
+import { BytesInFlight } from "../../routes/guards/bytes_in_flight.ts";
+import { LiveStream, type ReadPage } from "../../routes/live_stream.ts";
 import { readHeads } from "../../kv/runs/heads.ts";
 import { open, projectAll, run, runsOf, TEAM } from "../support/pipeline.ts";
 import { TempStore } from "../support/temp_store.ts";
@@ -40,43 +41,112 @@ function batchOf(all: readonly RunChange[]): LiveBatch {
   return { after: first - 1, changes: all, upTo: last };
 }
 
-const mayGoOn = () => Promise.resolve(true);
+const TEXT_BYTES_MAX = 1_000_000;
 
-Deno.test("stream: whoever does not take what it is sent is left after so many bytes", async () => {
+/** A stream of everything, and the text that waits for its client. */
+function aStream(waiting = new BytesInFlight(4 * TEXT_BYTES_MAX)) {
+  const mayGoOn = () => Promise.resolve(true);
+  const stream = new LiveStream({ team: TEAM.id, filters: {}, waiting, mayGoOn });
+  return { stream, waiting };
+}
+
+/** Reads a feed that holds these changes. */
+function pagesOf(all: readonly RunChange[]): ReadPage {
+  return (after) => {
+    const changes = all.filter(({ number }) => number > after).slice(0, 2);
+    const next = changes.at(-1)?.number ?? after;
+    return Promise.resolve({ changes, next, hasMore: next < (all.at(-1)?.number ?? 0) });
+  };
+}
+
+Deno.test("stream: a client that does not take what it is sent is left, and nothing is kept for it", async () => {
   const all = await changes(1, 2_000);
-  const stream = new LiveStream({}, mayGoOn);
+  const { stream, waiting } = aStream();
   let isLeft = false;
   stream.holds({ [Symbol.dispose]: () => void (isLeft = true) });
   stream.begin(0);
-  let taken = 0;
+  await stream.catchUp(0, pagesOf([]));
+  const begun = waiting.bytes;
+  let [taken, largest] = [0, 0];
   while (!isLeft) {
+    const before = waiting.bytes;
     const after = 100 * taken++;
     stream.take(batchOf(all.slice(after, after + 100)));
-    assert(taken < 20, "nobody stops it");
+    largest = Math.max(largest, waiting.bytes - before);
+    assert(waiting.bytes <= LIVE_BUFFER_BYTES_MAX + largest, `${waiting.bytes} bytes are kept`);
+    assert(taken < 20, "nothing stops it");
   }
-  let bytes = 0;
-  for await (const chunk of stream.body) bytes += chunk.length;
-  const largest = bytes / (taken - 1);
-  assert(bytes <= LIVE_BUFFER_BYTES_MAX + 2 * largest, `${bytes} bytes were kept`);
+  assert(begun > 0 && largest > 0);
+  assertEquals([waiting.bytes, await new Response(stream.body).text()], [0, ""]);
 });
 
-Deno.test("stream: batches that came before it began are told once it has, what is known is not", async () => {
-  const all = await changes(1, 6);
-  const stream = new LiveStream({}, mayGoOn);
+Deno.test("stream: a text that streams share counts once, and one team has a quarter of all", async () => {
+  const all = await changes(1, 200);
+  const { stream: first, waiting } = aStream();
+  const streams = [first, ...Array.from({ length: 49 }, () => aStream(waiting).stream)];
+  for (const stream of streams) {
+    stream.begin(0);
+    await stream.catchUp(0, pagesOf([]));
+  }
+  const begun = waiting.bytes;
+  const batch = batchOf(all.slice(0, 50));
+  for (const stream of streams) stream.take(batch);
+  const once = waiting.bytes - begun;
+  assert(once < 100_000, `${once} bytes for one text`);
+  // Streams of which each has texts of its own.
+  for (const stream of streams) stream.take(batchOf(all.slice(50)));
+  assert(waiting.bytes > begun + 2 * once && waiting.bytes <= TEXT_BYTES_MAX);
+  for (const stream of streams) stream.end();
+  await Promise.all(streams.map((stream) => new Response(stream.body).text()));
+  assertEquals(waiting.bytes, 0);
+});
+
+Deno.test("stream: what was handed over before it began is read from the feed, what is known is not told", async () => {
+  const all = await changes(1, 8);
+  const { stream } = aStream();
   stream.take(batchOf(all.slice(2, 4)));
-  stream.take(batchOf(all.slice(4)));
+  stream.take(batchOf(all.slice(4, 6)));
   stream.begin(3);
+  const text = new Response(stream.body).text();
+  await stream.catchUp(3, pagesOf(all.slice(0, 6)));
+  stream.take(batchOf(all.slice(4)));
   stream.end();
-  const text = await new Response(stream.body).text();
-  const ids = [...text.matchAll(/^id: (.*)$/gm)].map(([, id]) => id);
-  assertEquals(ids, [3, 4, 5, 6].map(changeCursor));
-  assertEquals(text.match(/^event: run.opened$/gm)?.length, 3);
-  assert(!text.includes("skipped"));
+  const ids = [...(await text).matchAll(/^id: (.*)$/gm)].map(([, id]) => id);
+  assertEquals(ids, [3, 4, 5, 6, 7, 8].map(changeCursor));
+  assertEquals((await text).match(/^event: run.opened$/gm)?.length, 5);
+  assert(!(await text).includes("skipped"));
+});
+
+Deno.test("stream: one that begins behind has a page of it in memory, until its client takes that", async () => {
+  const all = await changes(1, 20);
+  const { stream, waiting } = aStream();
+  stream.begin(0);
+  let reads = 0;
+  const pages = pagesOf(all);
+  const caughtUp = stream.catchUp(20, (after) => {
+    reads++;
+    return pages(after);
+  });
+  const reader = stream.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  let most = 0;
+  for (let chunk = 0; chunk < 11; chunk++) {
+    assert(reads <= chunk + 1, `${reads} pages were read for ${chunk} that were taken`);
+    most = Math.max(most, waiting.bytes);
+    text += decoder.decode((await reader.read()).value);
+  }
+  await caughtUp;
+  assertEquals([reads, text.match(/^event: run.opened$/gm)?.length], [10, 20]);
+  assert(most < text.length / 5, `${most} of ${text.length} bytes at once`);
+  stream.end();
+  assert((await reader.read()).done);
 });
 
 Deno.test("stream: what is left out is told with the places between which the feed has it", async () => {
-  const stream = new LiveStream({}, mayGoOn);
+  const { stream } = aStream();
   stream.begin(3);
+  await stream.catchUp(3, pagesOf([]));
   stream.take({ after: 2_000, changes: [], upTo: 2_000 });
   stream.take(batchOf(await changes(2_001, 2_001)));
   stream.end();
@@ -94,9 +164,10 @@ Deno.test("stream: a quiet one says every 15 seconds that it lives, and where it
     tick = look;
     return 0;
   }) as unknown as typeof setInterval;
-  const stream = new LiveStream({}, mayGoOn);
+  const { stream } = aStream();
   globalThis.setInterval = setInterval;
   stream.begin(3);
+  await stream.catchUp(3, pagesOf([]));
   const seconds = async (count: number) => {
     for (let n = 0; n < count; n++) await tick();
   };

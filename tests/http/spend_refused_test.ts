@@ -87,6 +87,7 @@ Deno.test("GET /v1/spend: a store that fails is 503, and tells nothing of it", a
       await Promise.resolve();
       throw new StorageUnavailable("Cannot list roll-ups: secret detail");
     },
+    ask: (_, work) => work(),
     some: () => Promise.reject(new StorageUnavailable("Cannot read roll-ups: secret detail")),
   };
   await using h = await Harness.open({ deps: { spend } });

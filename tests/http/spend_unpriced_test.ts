@@ -1,5 +1,6 @@
 /** `/v1/spend/unpriced`: models without a price, over roll-ups as the worker writes them. */
 import { assertEquals } from "@std/assert";
+import { defaultModels, PricedModels } from "../../domain/money/sibling.ts";
 import type { RateRow } from "../../domain/money/rates.ts";
 import type { RateCardStore } from "../../domain/ports.ts";
 import { Harness } from "../support/harness.ts";
@@ -17,8 +18,8 @@ const ROW: RateRow = {
 
 /** A harness whose team has these own rows. */
 function withRates(...rows: RateRow[]): Promise<Harness> {
-  const own = rows.map((row) => ({ row, createdAt: 0, createdBy: "key" }));
-  const rateCards = { rows: () => Promise.resolve(own) } as Partial<RateCardStore>;
+  const models = new PricedModels(rows, defaultModels());
+  const rateCards = { models: () => Promise.resolve(models) } as Partial<RateCardStore>;
   return Harness.open({ deps: { rateCards: rateCards as RateCardStore } });
 }
 
@@ -117,8 +118,8 @@ Deno.test("GET /v1/spend/unpriced: beyond the most models those with the fewest 
   );
   await storeSpend(h, runs);
   const { models, models_left_out } = (await h.get("/v1/spend/unpriced")).json;
-  assertEquals([models.length, models_left_out], [1_000, 3]);
-  assertEquals([models[0].model, models.at(-1).model], ["m1002", "m3"]);
+  assertEquals([models.length, models_left_out], [100, 903]);
+  assertEquals([models[0].model, models.at(-1).model], ["m1002", "m903"]);
   const spend = (await h.get("/v1/spend?group_by=model")).json;
   assertEquals([spend.groups.length, spend.groups.at(-1).key], [1_000, "(other)"]);
   assertEquals([spend.groups.at(-1).folded, spend.groups.at(-1).provider], [5, null]);

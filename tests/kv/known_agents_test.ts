@@ -4,6 +4,7 @@ import type { TeamId } from "../../domain/credentials.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import type { Store } from "../../kv/store.ts";
 import { createAgentStore } from "../../kv/teams/agents.ts";
+import { Memory } from "../../domain/memory.ts";
 import { KnownAgents } from "../../kv/teams/known_agents.ts";
 import { finish, open, TEAM } from "../support/pipeline.ts";
 import { TempStore } from "../support/temp_store.ts";
@@ -13,7 +14,7 @@ const TEAM_ID = "team" as TeamId;
 /** What one process has, with a clock that the test moves. */
 class Process {
   nowMs = 0;
-  readonly known = new KnownAgents(() => this.nowMs);
+  readonly known = new KnownAgents(new Memory(), () => this.nowMs);
   readonly runs;
   readonly agents;
 
@@ -82,7 +83,7 @@ Deno.test("known agents: a call of one that is known reads nothing of agents", a
 });
 
 Deno.test("known agents: what was read before an archive is not remembered after it", () => {
-  const known = new KnownAgents(() => 0);
+  const known = new KnownAgents(new Memory(), () => 0);
   const before = known.saw(TEAM_ID, null, 0);
   known.saw(TEAM_ID, "02", 0);
   known.add(TEAM_ID, "a", before);

@@ -1,27 +1,14 @@
 /** What lists show of runs, and how much of the index is read to find them. */
 import { assert, assertEquals } from "@std/assert";
-import type { RunSummary } from "../../domain/pipeline/summary.ts";
 import type { RunsQuery } from "../../domain/run/run_list.ts";
 import { Budget } from "../../kv/list/budget.ts";
 import { createRunListStore, PAGE_ROWS_MAX, readPage } from "../../kv/list/run_list.ts";
-import { keys } from "../../kv/keys.ts";
-import { decodeSums, encodeSums } from "../../kv/runs/codec_sums.ts";
-import type { Store } from "../../kv/store.ts";
 import { NOON } from "../support/harness.ts";
 import { aCall, finish, open, projectAll, run, runsOf, TEAM } from "../support/pipeline.ts";
 import { readList } from "../support/run_lists.ts";
 import { TempStore } from "../support/temp_store.ts";
 
 const ALL = { from: null, to: null };
-
-/** Stores the summary of a run as it was before it said what lists show. */
-async function makeOld(store: Store, n: number): Promise<void> {
-  const key = keys.summary(TEAM.id, run(n));
-  const { value } = await store.reader.get<Uint8Array>(key);
-  assert(value !== null);
-  const { shown: _, ...old } = decodeSums<RunSummary>(value);
-  await store.writer.commit({ team: TEAM.id, sets: [{ key, value: encodeSums(old) }] });
-}
 
 Deno.test("run list: a run shows as it was summed up last, and by its whole id as it is now", async () => {
   await using temp = await TempStore.open();
@@ -45,28 +32,6 @@ Deno.test("run list: a run shows as it was summed up last, and by its whole id a
   assertEquals(await shown({ status: "success" }), []);
   await projectAll(store);
   assertEquals([await shown(), await shown({ status: "running" })], [[["success", 1]], []]);
-});
-
-Deno.test("run list: runs that were summed up before summaries said what is shown look as all others", async () => {
-  await using temp = await TempStore.open();
-  const { store } = temp;
-  const runs = runsOf(store);
-  const { page } = createRunListStore(store);
-  for (let n = 1; n <= 60; n++) {
-    await open(runs, n, { startedAt: NOON + n, customerId: "c" });
-    await runs.append(TEAM, run(n), [aCall(n), aCall(100 + n, "new")], NOON);
-    if (n % 2 === 0) await finish(runs, n);
-  }
-  await runs.append(TEAM, run(99), [aCall(1)], NOON);
-  await projectAll(store);
-  const queries = [{}, { status: "success" }, { has: "orphan" }, { model: "new" }] as const;
-  const read = () =>
-    Promise.all(queries.map((query) => page(TEAM, { ...ALL, ...query }, null, 50)));
-  const wanted = await read();
-  assertEquals(wanted.map(({ rows }) => rows.length), [50, 30, 1, 50]);
-  for (let n = 1; n <= 60; n++) if (n % 3 > 0) await makeOld(store, n);
-  await makeOld(store, 99);
-  assertEquals(await read(), wanted);
 });
 
 Deno.test("run list: filters are read along the rarest, whichever that is, and find all that they have in common", async () => {

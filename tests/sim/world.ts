@@ -222,7 +222,7 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
   const { store, environment, log } = given;
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
-  const knownAgents = new KnownAgents(environment.now);
+  const knownAgents = new KnownAgents(store.memory, environment.now);
   const commits = new TeamCommits(store);
   const deletions = createDeletionStore(store, commits, environment.now);
   const worker = new Worker({

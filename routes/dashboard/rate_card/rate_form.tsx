@@ -6,7 +6,6 @@ import { DEFAULT_RATES } from "../../../domain/money/default_rates.ts";
 import { parseRate } from "../../../domain/money/rate_body.ts";
 import type { RateRow } from "../../../domain/money/rates.ts";
 import { parseReprice } from "../../../domain/money/reprice_body.ts";
-import { nearestPriced } from "../../../domain/money/sibling.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import { fail } from "../../answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../context.ts";
@@ -58,7 +57,8 @@ export function showRateForm({ rateCards }: AppDeps): Handle {
     const row = rows.find((each) => each.id === id);
     if (row !== undefined) return showForm(c, { ...EMPTY, values: valuesOf(row) });
     if (model === undefined) return showForm(c, EMPTY);
-    const near = nearestPriced(rows, provider, model);
+    const models = await rateCards.models(c.get("principal").team);
+    const near = models.nearest(provider, model);
     const values = { ...(near === null ? {} : valuesOf(near)), provider: provider ?? "", model };
     return showForm(c, {
       values: { ...values, effective_from: "" },

@@ -15,7 +15,8 @@ export function sendSpendCsv({ spend, environment }: AppDeps): Handle {
     if (!query.ok) return fail(c, query.problem);
     const { from, to, groupBy } = query.value;
     const { team } = c.get("principal");
-    const sums = await spendOf(query.value, rowsOf(spend, team, query.value));
+    const read = rowsOf(spend, team, query.value);
+    const sums = await spend.ask(team, () => spendOf(query.value, read));
     if (!sums.ok) return fail(c, sums.problem);
     const lines = sums.value.groups.map((group) => csvLine(cellsOf(groupBy, group)));
     const text = csvLine(namesOf(groupBy)) + lines.join("");

@@ -45,7 +45,8 @@ export function showSpend(deps: AppDeps): Handle {
     const query = parseSpendQuery(spendQueryText(c), nowMs);
     if (!query.ok) return showRefused(c, asked, nowMs, query.problem);
     const { team } = c.get("principal");
-    const spend = await dailySpendOf(query.value, rowsOf(deps.spend, team, query.value));
+    const read = rowsOf(deps.spend, team, query.value);
+    const spend = await deps.spend.ask(team, () => dailySpendOf(query.value, read));
     if (!spend.ok) return showRefused(c, asked, nowMs, spend.problem);
     const banner = spend.value.totals.unpricedCalls > 0 ? await bannerOf(deps, c, nowMs) : null;
     return showPage(c, {

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import type { ModelUsage } from "../../../domain/run/model_usage.ts";
 import {
@@ -13,10 +13,12 @@ import {
   type RollupKind,
   type RollupRow,
 } from "../../../domain/spend/rollup.ts";
+import { firstOf } from "../../../domain/spend/first_of.ts";
 import type { RunStatus } from "../../../domain/run/run.ts";
 import {
   type ReadRows,
   type Spend,
+  SPEND_BYTES_MAX,
   SPEND_GROUPS_MAX,
   SPEND_ROWS_MAX,
   spendOf,
@@ -279,4 +281,26 @@ Deno.test("spend: by model, runs that did nothing but run are no group of their 
   const read = reader(rowsOf([idle]));
   const { totals, groups } = await spend({ ...RANGE, groupBy: "model", filters: {} }, read);
   assertEquals([totals.runs, groups], [1, []]);
+});
+
+Deno.test("spend: groups whose names take too many bytes are refused, however few rows they are", async () => {
+  const name = "n".repeat(10_000);
+  let given = 0;
+  const read: ReadRows = async function* () {
+    for (given = 0; given < 10_000; given++) yield [agentRow(`${name}${given}`, 1n)];
+    await Promise.resolve();
+  };
+  const refused = await spendOf({ ...RANGE, groupBy: "agent", filters: {} }, read);
+  assert(!refused.ok);
+  assertStringIncludes(refused.problem.message, "fewer days");
+  assert(given < 2 * SPEND_BYTES_MAX / (4 * name.length), `${given} rows`);
+});
+
+Deno.test("first of many: the same as of all in order, whatever the order and the ties", () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(20)), fc.integer({ min: 1, max: 8 }), (all, max) => {
+      const inOrder = all.toSorted((a, b) => a - b);
+      assertEquals(firstOf(all, max, (a, b) => a - b), inOrder.slice(0, max));
+    }),
+  );
 });

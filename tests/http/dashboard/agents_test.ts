@@ -229,7 +229,8 @@ Deno.test("another team's agents are not there, and hostile names are text where
 
 Deno.test("a store that fails is a page that says so, and nothing of why", async () => {
   const fails = () => Promise.reject(new StorageUnavailable("disk of secrets"));
-  await using h = await Harness.open({ deps: { spend: { rows: fails as never, some: fails } } });
+  const spend = { rows: fails as never, ask: fails, some: fails };
+  await using h = await Harness.open({ deps: { spend } });
   await sendAll(h, "a", ["ok"]);
   const reader = await signedIn(h);
   for (const path of [AGENTS, `${AGENTS}/a`]) {
