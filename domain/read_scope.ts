@@ -31,8 +31,5 @@ export class ReadScope {
 
 /** Runs work within a scope: everything that the work reads is counted there and ends with its signal. */
 export interface ReadScopes {
-  /** Runs work within a scope. */
   run<T>(scope: ReadScope, work: () => T): T;
-  /** Runs work that outlives the request, or that several requests share, outside any scope. */
-  outside<T>(work: () => T): T;
 }

@@ -10,10 +10,7 @@ import { ReadScope, type ReadScopes } from "../domain/read_scope.ts";
 const current = new AsyncLocalStorage<ReadScope | null>();
 
 /** Runs work within a scope. */
-export const readScopes: ReadScopes = {
-  run: (scope, work) => current.run(scope, work),
-  outside: outsideScope,
-};
+export const readScopes: ReadScopes = { run: (scope, work) => current.run(scope, work) };
 
 /** Returns the scope of the work under way; null outside a request's reads. */
 export function currentScope(): ReadScope | null {

@@ -1,12 +1,14 @@
 /** `GET /v1/live`: the runs of a team as they open, end and cost, as server-sent events. */
 import type { TeamId } from "../domain/credentials.ts";
 import type { Parsed } from "../domain/errors.ts";
+import type { ChangePage } from "../domain/feed/changes.ts";
 import { type LiveFilters, parseLiveFilters } from "../domain/feed/live.ts";
 import { parseQuery } from "../domain/input/ping.ts";
 import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_BEHIND_MAX } from "../domain/limits.ts";
 import { answerText, fail } from "./answer.ts";
 import { parseChangeCursor, UNKNOWN_CURSOR } from "./changes.ts";
 import type { AppDeps, Handle, RequestContext } from "./context.ts";
+import { paced } from "./guards/rate.ts";
 import { stillWorks } from "./guards/credential.ts";
 import type { Waiting } from "./guards/waiting.ts";
 import { LiveStream } from "./live_stream.ts";
@@ -39,7 +41,8 @@ export function followLive(deps: AppDeps, waiting: Waiting): Handle {
     stream.holds(seat);
     stream.endsWith(waiting.leaving);
     try {
-      if (!await begin(deps, team, stream, after)) {
+      const read = paced(deps, c);
+      if (!await begin(deps, team, stream, after, (page) => read(c.req.raw.signal, page))) {
         stream.end();
         return fail(c, UNKNOWN_CURSOR);
       }
@@ -57,6 +60,7 @@ async function begin(
   team: TeamId,
   stream: LiveStream,
   after: number | null,
+  read: (page: () => Promise<ChangePage | null>) => Promise<ChangePage | null>,
 ): Promise<boolean> {
   // It listens first and looks then, so that nothing falls in between.
   stream.holds(await live.listen(team, (batch) => stream.take(batch)));
@@ -68,7 +72,7 @@ async function begin(
   if (last - from > LIVE_CHANGES_BEHIND_MAX) stream.skipTo(last);
   // The answer begins now: its client takes each page while the next one is read.
   const page = (behind: number) =>
-    changes.page(team, behind, CHANGES_PER_READ, LIVE_BATCH_CHARS_MAX);
+    read(() => changes.page(team, behind, CHANGES_PER_READ, LIVE_BATCH_CHARS_MAX));
   void stream.catchUp(last, page);
   return true;
 }

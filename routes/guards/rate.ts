@@ -1,6 +1,7 @@
 /**
  * How fast a team may ask and send, what its reads cost, and the headers about it (decisions 36 and 37).
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Api, tokensOf } from "../../domain/plan/rate_limit.ts";
 import type { Rate, TokenBucket } from "../../domain/plan/token_bucket.ts";
 import { ReadScope } from "../../domain/read_scope.ts";
@@ -49,21 +50,47 @@ export function limitRate(
  * Runs a handler whose reads are counted, end with the client, and are debited from the bucket that the
  * request took its token from.
  */
-export function metered({ reading, limits }: AppDeps, handle: Handle): Handle {
+export function metered(deps: AppDeps, handle: Handle): Handle {
   return async (c) => {
     const { method, raw } = c.req;
     // A change under way is finished also for a client that is gone.
-    const scope = new ReadScope(method === "GET" || method === "HEAD" ? raw.signal : NEVER);
-    try {
-      return await reading.run(scope, () => handle(c));
-    } finally {
-      const bucket: TokenBucket | undefined = c.get("bucket");
-      bucket?.debit(tokensOf(scope), limits.now());
-    }
+    const signal = method === "GET" || method === "HEAD" ? raw.signal : NEVER;
+    return await debited(deps, c.get("bucket"), signal, async () => await handle(c));
   };
 }
 
 const NEVER: AbortSignal = new AbortController().signal;
+
+/** Reads for an answer that is made while it is sent. */
+export type PacedRead = <T>(signal: AbortSignal, read: () => Promise<T>) => Promise<T>;
+
+/**
+ * Creates the reads of an answer that is made while it is sent. They are debited like those of other
+ * answers, but none is refused: it waits until the bucket is out of debt.
+ */
+export function paced(deps: AppDeps, c: RequestContext): PacedRead {
+  const bucket: TokenBucket | undefined = c.get("bucket");
+  return async (signal, read) => {
+    const debtMs = bucket?.debtMs(deps.limits.now()) ?? 0;
+    if (debtMs > 0) await sleep(debtMs, undefined, { signal });
+    return await debited(deps, bucket, signal, read);
+  };
+}
+
+/** Runs reads in a scope of their own and debits what they cost. */
+async function debited<T>(
+  { reading, limits }: AppDeps,
+  bucket: TokenBucket | undefined,
+  signal: AbortSignal,
+  read: () => Promise<T>,
+): Promise<T> {
+  const scope = new ReadScope(signal);
+  try {
+    return await reading.run(scope, read);
+  } finally {
+    bucket?.debit(tokensOf(scope), limits.now());
+  }
+}
 
 /** Refuses a request of a team that sent more bytes than its plan takes and has not waited since. */
 export function limitBytes({ limits }: Pick<AppDeps, "limits">): Guard {
