@@ -137,7 +137,10 @@ export class SweepJob {
     const nowMs = now();
     const [known, clock] = await Promise.all([store.report(nightOf(nowMs)), store.clock()]);
     const mayMove = this.#mayMove(clock, nowMs);
-    if (clock === null) return await store.startClock(nowMs).then(() => null);
+    if (clock === null) {
+      await store.startClock(nowMs);
+      return null;
+    }
     if (!isSweepDue(known?.report ?? null, nowMs)) return null;
     // What was broken off goes on as it began.
     if (known !== null) return await this.#begin(nowMs, known.report.clockAt, known);

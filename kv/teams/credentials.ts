@@ -136,14 +136,17 @@ class Credentials implements CredentialStore {
 
   async #look(secret: string, hash: Uint8Array): Promise<Principal | null> {
     const before = this.#changes;
+    // Of many requests that waited for their turn the first has looked for all.
+    const known = this.#cache.get(secret);
+    if (known !== undefined && this.#environment.now() < known.endsAt) return known.principal;
     const read = await readSecret(this.#store, hash);
     const nowMs = this.#environment.now();
-    if (read === null) return null;
-    const { stored } = read;
-    if (!isLive(stored, nowMs)) {
-      markEnded(this.#store, read, nowMs);
+    if (read === null || !isLive(read.stored, nowMs)) {
+      this.#cache.delete(secret);
+      if (read !== null) markEnded(this.#store, read, nowMs);
       return null;
     }
+    const { stored } = read;
     const { id, grant, endsAt = Infinity } = stored;
     const team = await readTeam(this.#store, stored.team);
     const principal: Principal = { credentialId: id, team, grant };

@@ -58,6 +58,15 @@ Deno.test("a credential that is refused again and again is looked for once", asy
   }
 });
 
+Deno.test("of many requests at once with a key that is not in memory a few look for it", async () => {
+  await using h = await Harness.open();
+  const fresh = await h.addKey({ kind: "api_key", scopes: ["read"] });
+  using reads = new ReadsOf(h.store, "credential");
+  const all = await Promise.all(Array.from({ length: 60 }, () => askWith(h, fresh)));
+  assertEquals(new Set(all), new Set([404]));
+  assert(reads.count >= 1 && reads.count <= 4, `${reads.count} look-ups`);
+});
+
 Deno.test("made-up credentials of one address take a few slots, and nobody else waits for them", async () => {
   await using h = await Harness.open();
   const [known, fresh] = [h.key, await h.addKey({ kind: "api_key", scopes: ["read"] })];

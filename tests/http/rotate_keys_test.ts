@@ -95,7 +95,8 @@ Deno.test("a rotated key that has ended stays ended when the clock is set back",
   await marked(h, old.secret);
   for (const backMs of [HOUR_MS, 24 * HOUR_MS, 300 * 24 * HOUR_MS]) {
     h.nowMs -= backMs;
-    h.credentials.forget();
+    // At first it may still be in memory.
+    if (backMs > HOUR_MS) h.credentials.forget();
     assertEquals([await statusOf(h, old.secret), await statusOf(h, secret)], [401, 404]);
     assertEquals((await session.get("/dashboard")).status, 303);
   }
