@@ -20,6 +20,7 @@ import { type RunSummary, summarize } from "../../domain/pipeline/summary.ts";
 import { filingOf } from "../../domain/retention/retention.ts";
 import { monthOf } from "../../domain/time.ts";
 import { auditDeleted } from "./audit_deleted.ts";
+import { auditLedger } from "./audit_ledger.ts";
 import { type Mismatch, mismatch, NONE } from "./audit_words.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import { headKeys, headOf, isStored, type SummarizedHead } from "../runs/heads.ts";
@@ -91,6 +92,7 @@ async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<Aud
   const mismatches = [
     ...events.mismatches,
     ...mismatch(`event totals of ${id}`, { ...totals }, { ...ledger.totals }),
+    ...await auditLedger({ store, team, id }, ledger, events.usage),
     ...await compareScores(store, team, id, ledger),
   ];
   const isInFeed = summary?.changes !== undefined;
