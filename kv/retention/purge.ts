@@ -21,16 +21,26 @@ export async function purgeAll(store: Store): Promise<void> {
   }
 }
 
-/** Purges one run. Its id is free again then, unless it is refused because it was deleted. */
-export async function purge(store: Store, team: TeamId, run: RunId): Promise<void> {
+/**
+ * Purges one run. Its id is free again then, unless it is refused because it was deleted.
+ *
+ * @param commitsMax after so many commits the mark stays, and the rest is left to the next call
+ */
+export async function purge(
+  store: Store,
+  team: TeamId,
+  run: RunId,
+  commitsMax = Infinity,
+): Promise<void> {
   const inserted = insertedKeys(team, run);
   const entries = await getMany(store, inserted);
   const tombstone = tombstoneOf(entries.map(({ value }) => value));
   // Without a tombstone another process was faster, and the rows may be those of a new run.
   const checks = entries.map(({ key, versionstamp }) => ({ key, versionstamp }));
-  while (tombstone !== null) {
+  for (let commits = 0; tombstone !== null; commits++) {
     const rows = await someRows(store, team, run);
     if (rows.length === 0) break;
+    if (commits >= commitsMax) return;
     if (await store.writer.commit({ team, checks, deletes: rows }) === null) return;
   }
   const lifted = tombstone?.by === null ? inserted : [];

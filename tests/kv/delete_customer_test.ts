@@ -6,6 +6,7 @@ import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import { keys } from "../../kv/keys.ts";
 import { Archive, DAY_MS } from "../support/archive.ts";
 import { NOON } from "../support/harness.ts";
+import { begun } from "../support/jobs.ts";
 import { aRunNow, openArchive } from "../support/old_ledger.ts";
 import { aCall, open, run } from "../support/pipeline.ts";
 import { assertClean } from "../support/stray_rows.ts";
@@ -17,7 +18,7 @@ async function deleteCustomer(
   team: Team,
   customer = "acme",
 ): Promise<CustomerDeletion> {
-  const { job } = await archive.deletions.deleteCustomer(team, customer, "key");
+  const { job } = begun(await archive.deletions.deleteCustomer(team, customer, "key"));
   await archive.deleteAll();
   const done = await archive.deletions.get(team, job.id);
   assert(done !== null && done.state === "done");
@@ -162,7 +163,7 @@ Deno.test("delete a customer: runs that are not summed up yet are waited for, th
   const archive = new Archive(temp.store);
   const team = await archive.addTeam("business");
   for (let n = 0; n < 3; n++) await aRunNow(archive, team, n, { customerId: "acme" });
-  const { kind, job } = await archive.deletions.deleteCustomer(team, "acme", "key");
+  const { kind, job } = begun(await archive.deletions.deleteCustomer(team, "acme", "key"));
   assertEquals([kind, job.state], ["stored", "waiting"]);
   assertEquals(await archive.deletions.work(), false);
   assert(archive.deletions.underWay);
@@ -182,7 +183,7 @@ Deno.test("delete a customer: what is stored after it was asked for stays, and i
   const team = await archive.addTeam("business");
   for (let n = 0; n < 100; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   await archive.settle();
-  const { job } = await archive.deletions.deleteCustomer(team, "acme", "key");
+  const { job } = begun(await archive.deletions.deleteCustomer(team, "acme", "key"));
   archive.nowMs += 1;
   let next = 100;
   do {
@@ -228,7 +229,7 @@ Deno.test("delete a customer: two processes at one job delete and count every ru
   const made = await Promise.all(
     all.map(({ deletions }) => deletions.deleteCustomer(team, "acme", "key")),
   );
-  const ids = new Set(made.map(({ job }) => job.id));
+  const ids = new Set(made.map((each) => begun(each).job.id));
   assertEquals([ids.size, made.filter(({ kind }) => kind === "stored").length], [1, 1]);
   await Promise.all(all.map((each) => each.deleteAll()));
   const [id = ""] = ids;
