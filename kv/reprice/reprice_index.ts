@@ -41,7 +41,7 @@ const LAST_CHAR = "\u{10FFFF}";
 /** A run with too many models adds some of them up under a name for all. It is read last. */
 const REST = modelPart({ provider: null, model: OTHER_MODELS });
 
-/** Counts the names under which runs have the calls of a job; reads one more than `max` at most. */
+/** Counts the names of a job that runs are found under; reads one more than `max` at most. */
 export async function countNames(
   store: Store,
   team: TeamId,
@@ -49,8 +49,10 @@ export async function countNames(
   max: number,
 ): Promise<number> {
   let count = 0;
-  let name: string | null = null;
-  while (count <= max && (name = await nextName(store, team, spec, name)) !== null) count++;
+  let name = await nextName(store, team, spec, null);
+  while (name !== null && name !== REST && ++count <= max) {
+    name = await nextName(store, team, spec, name);
+  }
   return count;
 }
 

@@ -22,11 +22,14 @@ import { decodeRollup } from "../pipeline/rollups.ts";
 import { customerPart } from "../pipeline/run_index.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 
-/** Rows of one step; each is taken from six sums at most. */
-const ROWS_PER_STEP = 40;
+/** Rows of one step; each is taken from six sums at most, whose keys must fit into one commit. */
+const ROWS_PER_STEP = 30;
 
-/** Rows read for a step, of all customers, and days. */
-const READ_MAX = { rows: 500, days: 100 } as const;
+/** Rows read at once, of all customers: what a step leaves of them is read again. */
+const ROWS_PER_READ = 50;
+
+/** Rows, and days, read for a step at most. */
+const READ_MAX = { rows: 1_000, days: 100 } as const;
 
 /** Where the day stands in a key. */
 const DAY = 3;
@@ -67,23 +70,41 @@ export async function shareOf(
   const { day, kind, after } = place;
   if (kind === null) return await nextDay(store, team, customer, day);
   const prefix = [...keys.removedRollups(team, kind), day];
-  const range = after === null ? { prefix } : { prefix, start: [...after, BEHIND] };
-  const read = await listRows<Uint8Array>(store, range, { limit: READ_MAX.rows });
   const found: RollupRow[] = [];
-  let last = after;
-  for (const { key, value } of read) {
-    if (found.length === ROWS_PER_STEP) break;
-    last = key;
-    const row = decodeRollup(day, value);
-    if ("labels" in row.group && row.group.labels.customer === customer) found.push(row);
+  let [last, isEnd] = [after, false];
+  for (let read = 0; read < READ_MAX.rows && found.length < ROWS_PER_STEP && !isEnd;) {
+    const range = last === null ? { prefix } : { prefix, start: [...last, BEHIND] };
+    const rows = await listRows<Uint8Array>(store, range, { limit: ROWS_PER_READ });
+    const used = rowsOf(customer, day, rows, ROWS_PER_STEP - found.length);
+    found.push(...used.found);
+    last = rows[used.count - 1]?.key ?? last;
+    isEnd = used.count === rows.length && rows.length < ROWS_PER_READ;
+    read += rows.length;
   }
-  const isEnd = read.length < READ_MAX.rows && last === (read.at(-1)?.key ?? after);
   const rows = mergeRows(found.flatMap(takenFrom));
   return {
     rows,
     isLast: found.length > 0 && await isAllOf(store, team, customer, day, rows),
     next: isEnd ? behind(place) : { day, kind, after: last },
   };
+}
+
+/** Takes rows of a customer, and counts how many were passed for them. */
+function rowsOf(
+  customer: string,
+  day: string,
+  rows: readonly Deno.KvEntry<Uint8Array>[],
+  max: number,
+): { readonly found: readonly RollupRow[]; readonly count: number } {
+  const found: RollupRow[] = [];
+  let count = 0;
+  for (const { value } of rows) {
+    if (found.length === max) break;
+    count++;
+    const row = decodeRollup(day, value);
+    if ("labels" in row.group && row.group.labels.customer === customer) found.push(row);
+  }
+  return { found, count };
 }
 
 /** The models first: as long as a day's whole sums are there, a process that begins again finds the day. */
