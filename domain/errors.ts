@@ -70,3 +70,10 @@ export class Overloaded extends Error {
   /** Tells this error from others in logs. */
   override readonly name = "Overloaded";
 }
+
+/**
+ * Returns whether an error says nothing about the work that met it: the store failed, or had too much to do.
+ */
+export function isOfStore(error: unknown): error is StorageUnavailable | Overloaded {
+  return error instanceof StorageUnavailable || error instanceof Overloaded;
+}

@@ -1,14 +1,16 @@
 /**
  * The worker behind the ingest: brings dirty runs up to date and runs the stages behind their close.
  *
- * Closed runs go first, because somebody waits for their cost. It sleeps until it is woken: by a
- * commit of this process, by the doorbell, by the clock each minute, or because a stage is due.
+ * Closed runs go first, because somebody waits for their cost, but not for ever. It sleeps until it is
+ * woken: by a commit of this process, by the doorbell, by the clock each minute, or because a stage is
+ * due. What fails by itself is put off, so that it holds up nothing else.
  */
 import type { TeamId } from "../domain/credentials.ts";
-import { StorageUnavailable } from "../domain/errors.ts";
+import { isOfStore, Overloaded, StorageUnavailable } from "../domain/errors.ts";
 import type { RunId } from "../domain/run/ids.ts";
 import {
   DIRTY_LANES,
+  type DirtyLane,
   type DirtyRows,
   type DirtyRun,
   type PipelineStore,
@@ -25,7 +27,7 @@ export type StageHandlers = ReadonlyMap<Stage, StageHandler>;
 
 /** Long work in the store that goes on step by step, until it is done. */
 export interface Job {
-  /** Goes a step further; answers false when there was nothing to do. */
+  /** Goes a step further; answers false when there was nothing to do. What fails is not next again. */
   work(): Promise<boolean>;
   /** Whether the last step found something, also what still waits for runs to be summed up. */
   readonly underWay: boolean;
@@ -55,7 +57,16 @@ export interface WorkerDeps {
 }
 
 /** Runs taken at once: of open ones fewer, because a close that comes meanwhile waits for them. */
-const RUNS_PER_TURN = { closed: 200, open: 80 } as const;
+const RUNS_PER_TURN = { closed: 200, open: 80, min: 10 } as const;
+
+/**
+ * Milliseconds after which a turn was too long: the next one takes half as many runs, because whatever
+ * becomes dirty meanwhile waits for its end.
+ */
+const TURN_MS = 100;
+
+/** Turns of closed runs after which open ones have one. */
+const CLOSED_TURNS_MAX = 4;
 
 /**
  * Rest after bringing runs of a lane up to date, as a multiple of the time that took, and at most so many
@@ -79,6 +90,13 @@ export class Worker {
   /** Rings so far: whether there were any tells whether calls came in. */
   #rings = 0;
   #restMs = 0;
+  /** Runs of the next turn. */
+  readonly #runsMax: Record<DirtyLane, number> = {
+    closed: RUNS_PER_TURN.closed,
+    open: RUNS_PER_TURN.open,
+  };
+  /** Turns of closed runs since open ones had theirs. */
+  #closedTurns = 0;
   #running: Promise<void> | null = null;
   #stopped = false;
   #asleep: PromiseWithResolvers<void> | null = null;
@@ -153,26 +171,35 @@ export class Worker {
   }
 
   async #sumUp(): Promise<boolean> {
-    for (const lane of DIRTY_LANES) {
-      const rows = await this.#deps.store.takeDirty(lane, RUNS_PER_TURN[lane]);
-      if (rows.rows === 0) continue;
+    const isTurnOfOpen = this.#closedTurns >= CLOSED_TURNS_MAX;
+    for (const lane of isTurnOfOpen ? DIRTY_LANES.toReversed() : DIRTY_LANES) {
+      const rows = await this.#deps.store.takeDirty(lane, this.#runsMax[lane]);
+      this.#closedTurns = lane === "open" ? 0 : this.#closedTurns + 1;
+      if (rows.isEmpty) continue;
       const [startMs, rings] = [performance.now(), this.#rings];
       await this.#bringUpToDate(rows);
       const tookMs = performance.now() - startMs;
+      this.#fitRunsMax(lane, tookMs);
       if (this.#rings > rings) this.#restMs = Math.min(REST.msMax, REST[lane] * tookMs);
       return true;
     }
     return false;
   }
 
-  /** Takes a job a step on. One that cannot be read must not keep the stages waiting. */
+  #fitRunsMax(lane: DirtyLane, tookMs: number): void {
+    const runsMax = this.#runsMax[lane];
+    if (tookMs > TURN_MS) this.#runsMax[lane] = Math.max(RUNS_PER_TURN.min, runsMax >> 1);
+    else if (tookMs < TURN_MS / 2) this.#runsMax[lane] = Math.min(RUNS_PER_TURN[lane], runsMax * 2);
+  }
+
+  /** Takes a job a step on. One that fails by itself must not keep others, or the stages, waiting. */
   async #stepOn(job: Job): Promise<boolean> {
     try {
       return await job.work();
     } catch (error) {
-      if (error instanceof StorageUnavailable) throw error;
-      this.#tell("A job cannot go on", error);
-      return false;
+      await this.#throwIfOfStore(error);
+      this.#tell("A job cannot go on and is tried again later", error);
+      return job.underWay;
     }
   }
 
@@ -185,48 +212,82 @@ export class Worker {
 
   async #bringUpToDate({ runs, settle }: DirtyRows): Promise<void> {
     const byTeam = Map.groupBy(runs, ({ team }) => team);
+    const again: DirtyRun[] = [];
     await allDone(
-      Array.from(byTeam, ([team, some]) => this.#project(team, some.map(({ run }) => run))),
+      Array.from(byTeam, async ([team, some]) => {
+        again.push(...await this.#project(team, some.map(({ run }) => run)));
+      }),
     );
-    await settle();
+    await settle(again);
   }
 
-  /** Projects runs of a team; where that fails, one by one, so that only those at fault wait. */
-  async #project(team: TeamId, runs: readonly RunId[]): Promise<void> {
-    const { store } = this.#deps;
+  /**
+   * Projects runs of a team; where that fails, in halves, so that only those at fault wait.
+   *
+   * @returns runs whose marks stay, because they can be neither read nor noted as failed
+   */
+  async #project(team: TeamId, runs: readonly RunId[]): Promise<DirtyRun[]> {
     try {
-      await store.project(team, runs);
+      await this.#deps.store.project(team, runs);
       this.#deps.companion?.projected(team);
+      return [];
     } catch (error) {
-      if (error instanceof StorageUnavailable) throw error;
-      if (runs.length > 1) {
-        for (const run of runs) await this.#project(team, [run]);
-        return;
+      await this.#throwIfOfStore(error);
+      // Too much of the team waits: no run is at fault.
+      if (error instanceof Overloaded) return runs.map((run) => ({ team, run }));
+      const [run] = runs;
+      if (run !== undefined && runs.length === 1) {
+        return await this.#noteFailed({ team, run }, error);
       }
-      for (const run of runs) {
-        this.#tell(`Cannot sum up ${run}`, error);
-        await store.projectFailed({ team, run }, error);
-      }
+      const half = runs.length >> 1;
+      return [
+        ...await this.#project(team, runs.slice(0, half)),
+        ...await this.#project(team, runs.slice(half)),
+      ];
+    }
+  }
+
+  /** Notes that a run cannot be summed up; returns the run when it cannot be written either. */
+  async #noteFailed(run: DirtyRun, error: unknown): Promise<DirtyRun[]> {
+    this.#tell(`Cannot sum up a run of team ${run.team}`, error);
+    if (error instanceof StorageUnavailable) return [run];
+    try {
+      await this.#deps.store.projectFailed(run, error);
+      return [];
+    } catch (failure) {
+      await this.#throwIfOfStore(failure);
+      return [run];
     }
   }
 
   async #runStage(task: StageTask): Promise<void> {
     const { store } = this.#deps;
-    let failure: unknown = null;
     try {
-      await this.#work(task);
+      let failure: unknown = null;
+      try {
+        await this.#work(task);
+      } catch (error) {
+        if (isOfStore(error)) throw error;
+        this.#tell(`Stage ${task.stage?.stage} of a run of team ${task.team} failed`, error);
+        failure = error ?? new Error("Failed without a reason");
+      }
+      await store.settleStage(task, failure);
     } catch (error) {
-      if (error instanceof StorageUnavailable) throw error;
-      this.#tell(`Stage ${task.stage?.stage} of ${task.run} failed`, error);
-      failure = error ?? new Error("Failed without a reason");
+      await this.#throwIfOfStore(error);
+      this.#tell(`Stage ${task.stage?.stage} of a run of team ${task.team} is put off`, error);
+      store.putOffStage(task);
     }
-    await store.settleStage(task, failure);
   }
 
   async #work({ team, run, stage }: StageTask): Promise<void> {
     if (stage === null) return;
     if (stage.stage === "cost") return await this.#deps.store.project(team, [run]);
     await this.#deps.handlers.get(stage.stage)?.({ team, run });
+  }
+
+  /** Throws an error again when the store fails altogether: then no run or job is at fault. */
+  async #throwIfOfStore(error: unknown): Promise<void> {
+    if (isOfStore(error) && !await this.#deps.store.isAlive()) throw error;
   }
 
   /** How long there is nothing to do unless somebody rings; null for as long as it takes. */

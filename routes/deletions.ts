@@ -44,10 +44,11 @@ export function deleteCustomer({ deletions }: AppDeps): Handle {
     const customer = lastPartOf(c);
     if (customer === "" || !isText(customer, LABEL_CHARS_MAX)) return fail(c, NO_CUSTOMER);
     const { team, credentialId } = c.get("principal");
-    const { kind, job } = await deletions.deleteCustomer(team, customer, credentialId);
-    const now = await deletions.settled(team, job, WAIT_MS);
+    const begun = await deletions.deleteCustomer(team, customer, credentialId);
+    if (begun.kind === "refused") return fail(c, begun.problem);
+    const now = await deletions.settled(team, begun.job, WAIT_MS);
     const status = now.state === "done" ? 200 : 202;
-    return answer(c, status, rawOf(jobFields(now)), writeHeaders(kind, 0));
+    return answer(c, status, rawOf(jobFields(now)), writeHeaders(begun.kind, 0));
   };
 }
 

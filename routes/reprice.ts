@@ -16,8 +16,9 @@ export function startReprice(deps: AppDeps): Handle {
   return async (c) => {
     const request = parseReprice(c.get("body"));
     if (!request.ok) return fail(c, request.problem);
-    const { kind, job } = await beginReprice(deps, c.get("principal"), request.value);
-    return answerWrite(c, kind, rawOf(jobFields(job)), 0);
+    const begun = await beginReprice(deps, c.get("principal"), request.value);
+    if (begun.kind === "refused") return fail(c, begun.problem);
+    return answerWrite(c, begun.kind, rawOf(jobFields(begun.job)), 0);
   };
 }
 
@@ -27,8 +28,9 @@ export async function beginReprice(
   { team, credentialId }: Principal,
   { spec, dryRun }: RepriceRequest,
 ): ReturnType<RepriceStore["create"]> {
-  const { kind, job } = await reprices.create(team, spec, dryRun, credentialId);
-  return { kind, job: await reprices.settled(team, job, WAIT_MS) };
+  const begun = await reprices.create(team, spec, dryRun, credentialId);
+  if (begun.kind === "refused") return begun;
+  return { ...begun, job: await reprices.settled(team, begun.job, WAIT_MS) };
 }
 
 export function getReprice({ reprices }: AppDeps): Handle {

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { Team, TeamId } from "../credentials.ts";
+import type { Team } from "../credentials.ts";
+import type { Problem } from "../errors.ts";
 import type { RunId } from "../run/ids.ts";
 import { NO_CALLS, type RepriceSpec, type RepriceSum } from "./reprice.ts";
 import { NO_SHARES, type RepriceShares } from "./reprice_shares.ts";
@@ -19,6 +20,18 @@ export interface RunPlace {
   readonly run: RunId;
 }
 
+/** Runs that a job visits next, gathered over the names of its model. */
+export interface RunsAhead {
+  /** The name read last; null when all are. */
+  readonly name: string | null;
+  /** The first of the runs found so far. */
+  readonly runs: readonly RunPlace[];
+  /** Whether all names are read, so that no other run comes before these. */
+  readonly isComplete: boolean;
+  /** Whether these are the job's last. */
+  readonly isLast: boolean;
+}
+
 /** How far a job has come. */
 export interface RepriceCursor {
   /** The last run that it finished; null before the first. */
@@ -29,6 +42,8 @@ export interface RepriceCursor {
   readonly met: boolean;
   /** Whether any price of that run changed so far, or would. */
   readonly changed: boolean;
+  /** Runs gathered in several steps, for a model of many names; null where one step gathers them. */
+  readonly ahead: RunsAhead | null;
 }
 
 /** A job. */
@@ -59,14 +74,20 @@ export interface RepriceJob {
   readonly failed: number;
   /** Its calls and their cost before and after. */
   readonly sum: RepriceSum;
-  /** The same by agent and by day; absent from jobs of earlier versions. */
-  readonly shares?: RepriceShares;
+  /** The same by agent and by day. */
+  readonly shares: RepriceShares;
   /** Share of the way behind it, 0 to 1. */
   readonly progress: number;
 }
 
 /** Where every job begins. */
-export const BEGINNING: RepriceCursor = { after: null, batch: 0, met: false, changed: false };
+export const BEGINNING: RepriceCursor = {
+  after: null,
+  batch: 0,
+  met: false,
+  changed: false,
+  ahead: null,
+};
 
 /** How job ids look; any other text names no job, and may be longer than the store takes. */
 const JOB_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
@@ -110,31 +131,23 @@ export function isSameJob(job: RepriceJob, spec: RepriceSpec, dryRun: boolean): 
     provider === spec.provider && from === spec.from && to === spec.to;
 }
 
+/** What becomes of a request for a job. */
+export type RepriceOutcome =
+  | { readonly kind: "stored" | "replayed"; readonly job: RepriceJob }
+  | { readonly kind: "refused"; readonly problem: Problem };
+
 /** The jobs of teams. */
 export interface RepriceStore {
-  /** Makes a job, or answers the same one that is under way. */
-  create(
-    team: Team,
-    spec: RepriceSpec,
-    dryRun: boolean,
-    by: string,
-  ): Promise<{ readonly kind: "stored" | "replayed"; readonly job: RepriceJob }>;
+  /** Makes a job, or answers the same one that is under way, or refuses one that is too much. */
+  create(team: Team, spec: RepriceSpec, dryRun: boolean, by: string): Promise<RepriceOutcome>;
   /** A job of the team; null when it has none of that id. */
   get(team: Team, id: string): Promise<RepriceJob | null>;
   /** The team's jobs, newest first. */
   list(team: Team): Promise<RepriceJob[]>;
   /** The job once it is done, or as it is after so many milliseconds. */
   settled(team: Team, job: RepriceJob, ms: number): Promise<RepriceJob>;
-  /** Goes on with each job that is under way for a little; answers false when there is none. */
+  /** Takes a job of the team whose turn it is a step further; answers false when none can go on. */
   work(): Promise<boolean>;
   /** Whether the last {@link work} found a job, also one that still waits. */
   readonly underWay: boolean;
-}
-
-/** A team's id and a job of it. */
-export interface ActiveJob {
-  /** The team. */
-  readonly team: TeamId;
-  /** The job's id. */
-  readonly id: string;
 }

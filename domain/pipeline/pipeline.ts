@@ -24,14 +24,18 @@ export interface DirtyRun {
   readonly run: RunId;
 }
 
-/** The oldest marks of a lane. */
+/** Runs of a lane that are dirty, of teams in turn. */
 export interface DirtyRows {
-  /** How many rows were read; none when the lane is empty. */
-  readonly rows: number;
-  /** The runs they name, each once. */
+  /** The runs, each once. */
   readonly runs: readonly DirtyRun[];
-  /** Forgets these marks, and no later ones. */
-  settle(): Promise<void>;
+  /** Whether nothing is left to do in the lane: no run, and no mark to forget. */
+  readonly isEmpty: boolean;
+  /**
+   * Forgets the marks of these runs, and no later ones.
+   *
+   * @param again runs that failed by themselves: their marks stay, and they are tried again later
+   */
+  settle(again?: readonly DirtyRun[]): Promise<void>;
 }
 
 /** A stage that is to run. */
@@ -69,7 +73,7 @@ export interface DeadStageStore {
 
 /** The store as the worker sees it. Methods reject with `StorageUnavailable` when it fails. */
 export interface PipelineStore {
-  /** Reads the oldest marks of a lane, of about so many runs. */
+  /** Takes so many dirty runs of a lane at most, of teams in turn. */
   takeDirty(lane: DirtyLane, runsMax: number): Promise<DirtyRows>;
   /**
    * Brings the summaries of a team's runs up to date, and the team's roll-ups by the difference.
@@ -78,10 +82,14 @@ export interface PipelineStore {
   project(team: TeamId, runs: readonly RunId[]): Promise<void>;
   /** Notes that the cost of a run could not be summed up; it is tried again later, or given up. */
   projectFailed(run: DirtyRun, error: unknown): Promise<void>;
-  /** The stages that are due, oldest first. */
+  /** Stages that are due, of teams in turn. */
   dueStages(nowMs: number, max: number): Promise<readonly StageTask[]>;
-  /** When the next stage is due, unix milliseconds; null when none waits. */
+  /** When the next stage or what was put off is due, unix milliseconds; null when nothing waits. */
   nextDueMs(): Promise<number | null>;
+  /** Leaves a stage as it is and tries it again later: its run cannot be read or written. */
+  putOffStage(task: StageTask): void;
+  /** Whether the store reads and writes; then it is a run that failed, and not the store. */
+  isAlive(): Promise<boolean>;
   /** Notes what came of a task; `error` is null when it is done. */
   settleStage(task: StageTask, error: unknown): Promise<void>;
   /** The stages that were given up, by team and run. */

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Team } from "../credentials.ts";
+import type { Problem } from "../errors.ts";
 import type { RunId } from "../run/ids.ts";
 
 /** The receipt of a deleted run. It stands in the run's place as long as its id is refused. */
@@ -48,6 +49,11 @@ export interface CustomerDeletion {
   readonly failed: number;
 }
 
+/** What becomes of a request to delete a customer. */
+export type CustomerDeletionOutcome =
+  | { readonly kind: "stored" | "replayed"; readonly job: CustomerDeletion }
+  | { readonly kind: "refused"; readonly problem: Problem };
+
 /** Deletions of all teams. Methods reject with `StorageUnavailable` when the store fails. */
 export interface DeletionStore {
   /**
@@ -61,17 +67,13 @@ export interface DeletionStore {
     id: RunId,
     by: string,
   ): Promise<{ readonly kind: "stored" | "replayed"; readonly receipt: RunDeletion } | null>;
-  /** Begins to delete everything of a customer, or answers the same job that is under way. */
-  deleteCustomer(
-    team: Team,
-    customer: string,
-    by: string,
-  ): Promise<{ readonly kind: "stored" | "replayed"; readonly job: CustomerDeletion }>;
+  /** Begins to delete all of a customer, answers the same job under way, or refuses one too many. */
+  deleteCustomer(team: Team, customer: string, by: string): Promise<CustomerDeletionOutcome>;
   /** A job of the team; null when it has none of that id. */
   get(team: Team, id: string): Promise<CustomerDeletion | null>;
   /** The job once it is done, or as it is after so many milliseconds. */
   settled(team: Team, job: CustomerDeletion, ms: number): Promise<CustomerDeletion>;
-  /** Goes on with each job that is under way for a little; answers false when there is none. */
+  /** Takes a job of the team whose turn it is a step further; answers false when none can go on. */
   work(): Promise<boolean>;
   /** Whether the last {@link work} found a job, also one that still waits. */
   readonly underWay: boolean;

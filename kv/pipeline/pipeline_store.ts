@@ -5,9 +5,11 @@
  */
 import type { PipelineStore } from "../../domain/pipeline/pipeline.ts";
 import type { Stage } from "../../domain/pipeline/stages.ts";
-import { readDirty } from "./dirty.ts";
+import { isAlive } from "../alive.ts";
+import { PutOff } from "../put_off.ts";
+import { DirtyQueue } from "./dirty.ts";
 import { Projector } from "./projector.ts";
-import { costFailed, deadStages, dueStages, nextDueMs, revive, settleStage } from "./stages.ts";
+import { costFailed, deadStages, DueStages, revive, settleStage } from "./stages.ts";
 import type { Store } from "../store.ts";
 import { TeamCommits } from "./team_commits.ts";
 
@@ -25,16 +27,28 @@ export function createPipelineStore(
   commits: TeamCommits = new TeamCommits(store),
 ): PipelineStore {
   const projector = new Projector(commits, handled, now, store.memory);
+  const putOff = new PutOff(now);
+  const queues = {
+    closed: new DirtyQueue(store, "closed", putOff, projector.isKnown),
+    open: new DirtyQueue(store, "open", putOff, projector.isKnown),
+  };
+  const stages = new DueStages(store, putOff);
   return {
-    takeDirty: (lane, runsMax) => readDirty(store, lane, runsMax, projector.isKnown),
+    takeDirty: (lane, runsMax) => queues[lane].take(runsMax),
     project: (team, runs) => projector.project(team, runs),
     projectFailed: (run, error) => costFailed(store, run, error, now()),
-    dueStages: (nowMs, max) => dueStages(store, nowMs, max),
-    nextDueMs: () => nextDueMs(store),
+    dueStages: (nowMs, max) => stages.take(nowMs, max),
+    async nextDueMs() {
+      const next = [await stages.nextDueMs(), putOff.nextMs()].filter((ms) => ms !== null);
+      return next.length === 0 ? null : Math.min(...next);
+    },
     async settleStage(task, error) {
       await settleStage(store, task, error, now());
+      stages.done(task);
       commits.bell.ring(task.team, [task.run]);
     },
+    putOffStage: (task) => stages.putOff(task),
+    isAlive: () => isAlive(store),
     deadStages: () => deadStages(store),
     revive: (run) => revive(store, run, now()),
   };

@@ -21,28 +21,94 @@ import {
   stageRevived,
   STAGES,
 } from "../../domain/pipeline/stages.ts";
+import { isAlive } from "../alive.ts";
+import type { PutOff } from "../put_off.ts";
+import { dirtyName } from "../writer/dirty_mark.ts";
 import { keyText } from "../writer/group.ts";
+import { Lanes } from "../writer/lanes.ts";
 import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
 import { eachRow, getMany, listRows, type Store } from "../store.ts";
 
-/** The stages that are due by then, oldest first. */
-export async function dueStages(store: Store, nowMs: number, max: number): Promise<StageTask[]> {
-  const rows = await dueRows(store, max);
-  const due = rows.filter(({ dueMs }) => dueMs <= nowMs);
-  return await Promise.all(due.map(async (row) => {
-    const { processing } = await readProcessing(store, row);
-    const next = processing === null ? null : nextStage(processing);
-    // A stage that failed since waits for its own row.
-    const stage = next !== null && stageDueAt(next) <= nowMs ? next : null;
-    return { ...row, revision: processing?.revision ?? 0, stage };
-  }));
+/** Due rows read for a turn. */
+const ROWS_PER_READ = 500;
+
+/** The stages that are due. Teams take turns among the rows of one read. */
+export class DueStages {
+  readonly #store: Store;
+  readonly #putOff: PutOff;
+  /** The row behind which the next read begins; null for the first of all. */
+  #after: Deno.KvKey | null = null;
+
+  /** Begins with the first row. */
+  constructor(store: Store, putOff: PutOff) {
+    this.#store = store;
+    this.#putOff = putOff;
+  }
+
+  /** Takes stages that are due by then. */
+  async take(nowMs: number, max: number): Promise<StageTask[]> {
+    // Rows that were put off may fill whole reads: those behind them must not wait.
+    for (let isWhole = this.#after === null;;) {
+      const rows = await dueRows(this.#store, ROWS_PER_READ, this.#after);
+      const last = rows.at(-1);
+      const isEnd = rows.length < ROWS_PER_READ || (last?.dueMs ?? 0) > nowMs;
+      this.#after = isEnd || last === undefined ? null : keyOf(last);
+      const due = rows.filter((row) => row.dueMs <= nowMs && !this.#putOff.has(nameOf(row)));
+      if (due.length > 0) return await this.#tasksOf(inTurns(due, max), nowMs);
+      if (isEnd && isWhole) return [];
+      isWhole ||= isEnd;
+    }
+  }
+
+  /** When the next stage is due. */
+  async nextDueMs(): Promise<number | null> {
+    let after: Deno.KvKey | null = null;
+    while (true) {
+      const rows = await dueRows(this.#store, after === null ? 1 : ROWS_PER_READ, after);
+      const next = rows.find((row) => !this.#putOff.has(nameOf(row)));
+      const last = rows.at(-1);
+      if (next !== undefined || last === undefined) return next?.dueMs ?? null;
+      after = keyOf(last);
+    }
+  }
+
+  /** Tries a stage again later. */
+  putOff(task: DirtyRun): void {
+    this.#putOff.add(nameOf(task));
+  }
+
+  /** Forgets that a stage was put off. */
+  done(task: DirtyRun): void {
+    this.#putOff.done(nameOf(task));
+  }
+
+  /** Reads what is to be done. A run that cannot be read is put off. */
+  async #tasksOf(rows: readonly DueRow[], nowMs: number): Promise<StageTask[]> {
+    const tasks = await Promise.all(rows.map(async (row): Promise<StageTask[]> => {
+      try {
+        const { processing } = await readProcessing(this.#store, row);
+        const next = processing === null ? null : nextStage(processing);
+        // A stage that failed since waits for its own row.
+        const stage = next !== null && stageDueAt(next) <= nowMs ? next : null;
+        return [{ ...row, revision: processing?.revision ?? 0, stage }];
+      } catch (error) {
+        if (!await isAlive(this.#store)) throw error;
+        this.putOff(row);
+        return [];
+      }
+    }));
+    return tasks.flat();
+  }
 }
 
-/** When the next stage is due. */
-export async function nextDueMs(store: Store): Promise<number | null> {
-  const [row] = await dueRows(store, 1);
-  return row?.dueMs ?? null;
+/** Takes rows of teams in turn. */
+function inTurns(rows: readonly DueRow[], max: number): DueRow[] {
+  const taken: DueRow[] = [];
+  const lanes = new Lanes<DueRow>();
+  for (const row of rows) lanes.push(row.team, row);
+  lanes.take((row) => taken.length < max && taken.push(row) > 0);
+  return taken;
 }
 
 /** Notes what came of a task, and when the run is to be looked at next. */
@@ -117,11 +183,22 @@ export function deadOf({ stages }: Processing): StageProgress | null {
   return stages.find(({ state }) => state === "dead") ?? null;
 }
 
-async function dueRows(
-  store: Store,
-  max: number,
-): Promise<(DirtyRun & { readonly dueMs: number })[]> {
-  const rows = await listRows(store, { prefix: keys.dueStages() }, { limit: max });
+/** When to look at a run. */
+type DueRow = DirtyRun & { readonly dueMs: number };
+
+function nameOf({ team, run }: DirtyRun): string {
+  return dirtyName(team, run);
+}
+
+function keyOf({ dueMs, team, run }: DueRow): Deno.KvKey {
+  return keys.dueStage(dueMs, team, run);
+}
+
+async function dueRows(store: Store, max: number, after: Deno.KvKey | null): Promise<DueRow[]> {
+  const prefix = keys.dueStages();
+  // `true` is behind every other part of a key.
+  const range = after === null ? { prefix } : { prefix, start: [...after, true] };
+  const rows = await listRows(store, range, { limit: max });
   return rows.map(({ key }) => ({
     dueMs: Number(key[1]),
     team: key[2] as TeamId,

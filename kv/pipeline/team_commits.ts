@@ -212,7 +212,12 @@ export class TeamCommits {
     plan: Plan,
     done: Committed,
   ): Promise<TeamRollups | null> {
-    const changes = (await Promise.all(runs.map(plan))).filter((change) => change !== null);
+    const changes: Change[] = [];
+    // One after the other: a plan may read many events.
+    for (const run of runs) {
+      const change = await plan(run);
+      if (change !== null) changes.push(change);
+    }
     let after = known;
     if (changes.length > 0) {
       const { write, remember } = await this.#writeOf(team, known, changes);

@@ -8,6 +8,7 @@
  */
 import type { Team, TeamId } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
+import { ACTIVE_JOBS_MAX, JOB_NAMES_MAX, tooManyJobs, tooManyNames } from "../../domain/jobs.ts";
 import {
   isSameJob,
   newJob,
@@ -21,6 +22,7 @@ import { JobWaiters } from "../job_waiters.ts";
 import { keys } from "../keys.ts";
 import { newName } from "../names.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+import { countNames } from "./reprice_index.ts";
 import { RepriceWork } from "./reprice_work.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
@@ -49,16 +51,19 @@ export function createRepriceStore(
 
   return {
     settled,
-    list: (team) => readJobs(store, team.id),
+    list: (team) => store.reads.run(team.id, () => readJobs(store, team.id)),
     get: (team, id) => readJob(store, team.id, id),
-    work: () => work.some(),
+    work: () => work.turns.work(),
     get underWay() {
-      return work.underWay;
+      return work.turns.underWay;
     },
     async create(team, spec, dryRun, by) {
+      const max = JOB_NAMES_MAX;
+      const names = await store.reads.run(team.id, () => countNames(store, team.id, spec, max));
+      if (names > max) return { kind: "refused", problem: tooManyNames(spec.model) };
       const newOne = () => newJob(newName(), spec, dryRun, by, environment.now());
       const made = await turns.take(team.id, () => findOrMake(store, team.id, newOne));
-      store.doorbell.ring();
+      if (made.kind !== "refused") store.doorbell.ring();
       return made;
     },
   };
@@ -80,7 +85,11 @@ async function findOrMake(
     const job = newOne();
     const same = jobs.find((known) => isSameJob(known, job.spec, job.dryRun));
     if (same !== undefined) return { kind: "replayed", job: same };
-    const old = jobs.filter(({ state }) => state === "done").slice(DONE_JOBS_MAX - 1);
+    const done = jobs.filter(({ state }) => state === "done");
+    if (jobs.length - done.length >= ACTIVE_JOBS_MAX) {
+      return { kind: "refused", problem: tooManyJobs("repricings") };
+    }
+    const old = done.slice(DONE_JOBS_MAX - 1);
     const committed = await store.writer.commit({
       team,
       checks: [{ key: versionKey, versionstamp: version?.versionstamp ?? null }],

@@ -13,26 +13,23 @@ import { addRepriced } from "../../domain/money/reprice.ts";
 import { addShare } from "../../domain/money/reprice_shares.ts";
 import { formatInstant } from "../../domain/time.ts";
 import {
-  type ActiveJob,
   BEGINNING,
   type RepriceJob,
   type RunPlace,
+  type RunsAhead,
 } from "../../domain/money/reprice_job.ts";
 import { type DirtyMark, dirtyName } from "../writer/dirty_mark.ts";
 import { costOf } from "../writer/group.ts";
 import { keys } from "../keys.ts";
 import type { BackEnd } from "../kv_limits.ts";
-import { isSummedUp } from "../pipeline/dirty.ts";
-import { RepriceIndex } from "./reprice_index.ts";
+import { JobTurns } from "../job_turns.ts";
+import { MarkWaits } from "../pipeline/dirty.ts";
+import { gatherRuns, spanOf } from "./reprice_index.ts";
 import { type RepriceStep, repriceStep, type RepriceTarget, type Sets } from "./reprice_run.ts";
-import { getMany, listRows, type Store } from "../store.ts";
-
-/** Jobs that go on side by side, a step each in turn. */
-const JOBS_PER_TURN = 10;
+import { getMany, type Store } from "../store.ts";
 
 /**
- * What a step holds at most: runs, which are read side by side, and what its commit may have before
- * one more run is added to it. A run adds less than half of what a commit may weigh.
+ * What a step holds at most: runs, and what its commit may have before one more run is added to it. A run adds less than half of what a commit may weigh.
  */
 const STEP = {
   runsMax: 32,
@@ -56,9 +53,9 @@ export class RepriceWork {
   readonly #cards: RateCards;
   readonly #now: () => number;
   readonly #onDone: (job: RepriceJob) => void;
-  readonly #index: RepriceIndex;
-  /** Whether there was a job to work on the last time. */
-  underWay = false;
+  readonly #marks: MarkWaits;
+  /** Gives each team its turn. */
+  readonly turns: JobTurns;
   /** Runs of the next step: fewer after one was lost, as it is where runs change all the time. */
   #runsMax: number = STEP.runsMax;
 
@@ -77,28 +74,16 @@ export class RepriceWork {
     this.#cards = cards;
     this.#now = now;
     this.#onDone = onDone;
-    this.#index = new RepriceIndex(store);
+    this.#marks = new MarkWaits(store);
+    this.turns = new JobTurns(
+      store,
+      keys.activeReprices(),
+      now,
+      (team, id) => this.#step(team, id),
+    );
   }
 
-  /** Takes each job that is under way a step further; answers whether any came further. */
-  async some(): Promise<boolean> {
-    let moved = false;
-    const jobs = await this.#active();
-    this.underWay = jobs.length > 0;
-    for (const active of jobs) {
-      if (await this.#step(active)) moved = true;
-    }
-    return moved;
-  }
-
-  async #active(): Promise<ActiveJob[]> {
-    const rows = await listRows(this.#store, { prefix: keys.activeReprices() }, {
-      limit: JOBS_PER_TURN,
-    });
-    return rows.map(({ key }) => ({ team: key[1] as TeamId, id: String(key[2]) }));
-  }
-
-  async #step({ team, id }: ActiveJob): Promise<boolean> {
+  async #step(team: TeamId, id: string): Promise<boolean> {
     const [key, activeKey] = [keys.repriceJob(team, id), keys.activeReprice(team, id)];
     const [entry] = await getMany(this.#store, [key]);
     const job = (entry?.value ?? null) as RepriceJob | null;
@@ -108,7 +93,10 @@ export class RepriceWork {
     }
     // A job that waits is as it was made: its version is of that moment.
     const version = entry?.versionstamp ?? "";
-    if (job.state === "waiting" && !await isSummedUp(this.#store, version)) return false;
+    if (job.state === "waiting") {
+      const waits = await this.#marks.look(id, team, version);
+      if (waits !== "over") return waits === "further";
+    }
     const checks = [{ key, versionstamp: entry?.versionstamp ?? null }];
     const draft: Draft = { job, checks, sets: [], dirty: [] };
     if (job.state === "waiting") await this.#begin(team, draft);
@@ -130,30 +118,41 @@ export class RepriceWork {
   }
 
   async #begin(team: TeamId, draft: Draft): Promise<void> {
-    const span = await this.#index.span(team, draft.job);
+    const span = await spanOf(this.#store, team, draft.job.spec);
     draft.job = span === null ? this.#done(draft.job) : { ...draft.job, state: "running", span };
   }
 
   async #goOn(team: TeamId, draft: Draft): Promise<void> {
-    const runsMax = this.#runsMax;
-    const places = await this.#index.next(team, draft.job, runsMax);
-    const card = await this.#cards.card({ id: team });
     const { spec, cursor } = draft.job;
-    const steps = await Promise.all(
-      places.map(({ run }, i) =>
-        stepOrFailure({ store: this.#store, team, id: run, spec, card }, i === 0 ? cursor.batch : 0)
-      ),
-    );
+    const before = cursor.ahead;
+    const ahead = before?.isComplete
+      ? before
+      : await gatherRuns(this.#store, team, draft.job, before);
+    if (!ahead.isComplete) {
+      draft.job = { ...draft.job, cursor: { ...cursor, ahead } };
+      return;
+    }
+    const card = await this.#cards.card({ id: team });
+    const places = ahead.runs.slice(0, this.#runsMax);
+    // One after the other: a run's batches may be large.
     for (const [i, place] of places.entries()) {
-      // What does not fit is read again in the next step.
       if (isFull(draft, this.#store.limits)) return;
-      const step = steps[i] ?? null;
+      const target = { store: this.#store, team, id: place.run, spec, card };
+      const step = await stepOrFailure(target, draft.job.cursor.batch);
       if (step === null) draft.job = { ...draft.job, failed: draft.job.failed + 1 };
       else addStep(draft, step, place);
-      if (step !== null && step.nextBatch !== null) return;
-      leave(team, draft, place);
+      if (step !== null && step.nextBatch !== null) {
+        // The next step goes on with this very run, whatever joins the index meanwhile.
+        const rest = { ...ahead, runs: ahead.runs.slice(i) };
+        draft.job = { ...draft.job, cursor: { ...draft.job.cursor, ahead: rest } };
+        return;
+      }
+      const runs = ahead.runs.slice(i + 1);
+      // What one step gathered is gathered again by the next one: it is not worth its place in the job.
+      const isKept = before !== null && (runs.length > 0 || ahead.isLast);
+      leave(team, draft, place, isKept ? { ...ahead, runs } : null);
     }
-    if (places.length < runsMax) draft.job = this.#done(draft.job);
+    if (ahead.isLast && places.length === ahead.runs.length) draft.job = this.#done(draft.job);
   }
 
   #done(job: RepriceJob): RepriceJob {
@@ -194,13 +193,12 @@ function addStep(
     ...job,
     cursor,
     sum: addRepriced(job.sum, sum),
-    // A job that an earlier version began has no parts, and some of them would be wrong.
-    ...(job.shares === undefined ? {} : { shares: addShare(job.shares, agent, day, sum) }),
+    shares: addShare(job.shares, agent, day, sum),
   };
 }
 
 /** Counts a run and goes on behind it. It is summed up once, however many steps it took. */
-function leave(team: TeamId, draft: Draft, place: RunPlace): void {
+function leave(team: TeamId, draft: Draft, place: RunPlace, ahead: RunsAhead | null): void {
   const { job } = draft;
   const { met, changed } = job.cursor;
   if (changed && !job.dryRun) {
@@ -208,7 +206,7 @@ function leave(team: TeamId, draft: Draft, place: RunPlace): void {
   }
   draft.job = {
     ...job,
-    cursor: { ...BEGINNING, after: place },
+    cursor: { ...BEGINNING, after: place, ahead },
     runs: job.runs + (met ? 1 : 0),
     changed: job.changed + (changed ? 1 : 0),
     progress: progressAt(job, place),

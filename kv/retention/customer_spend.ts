@@ -8,10 +8,11 @@
  */
 import type { TeamId } from "../../domain/credentials.ts";
 import {
+  addMeasures,
   EMPTY_MEASURES,
+  isEmpty,
   mergeRows,
   type RollupGroup,
-  type RollupKind,
   type RollupRow,
   subtractMeasures,
 } from "../../domain/spend/rollup.ts";
@@ -19,13 +20,35 @@ import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { decodeRollup } from "../pipeline/rollups.ts";
 import { customerPart } from "../pipeline/run_index.ts";
-import { eachRow, getMany, listRows, type Store } from "../store.ts";
+import { getMany, listRows, type Store } from "../store.ts";
 
-/** Rows of one step; each is taken from six sums at most. */
-const ROWS_PER_STEP = 40;
+/** Rows of one step; each is taken from six sums at most, whose keys must fit into one commit. */
+const ROWS_PER_STEP = 30;
+
+/** Rows read at once, of all customers: what a step leaves of them is read again. */
+const ROWS_PER_READ = 50;
+
+/** Rows, and days, read for a step at most. */
+const READ_MAX = { rows: 1_000, days: 100 } as const;
 
 /** Where the day stands in a key. */
 const DAY = 3;
+
+/** Sorts behind every other part of a key. */
+const BEHIND = true;
+
+/** How far a customer's spend is deleted. */
+export interface SpendPlace {
+  /** The day under way, or the one behind which the next is looked for. */
+  readonly day: string;
+  /** Kind of the rows under way; null to look for the next day. */
+  readonly kind: "model_cell" | "cell" | null;
+  /** The row read last; null for none of that kind. */
+  readonly after: Deno.KvKey | null;
+}
+
+/** Where it begins. */
+export const FIRST_DAY: SpendPlace = { day: "", kind: null, after: null };
 
 /** What to take from a team's sums, of gone runs and of all. */
 export interface CustomerShare {
@@ -33,53 +56,103 @@ export interface CustomerShare {
   readonly rows: readonly RollupRow[];
   /** Whether nothing of that day is left then. */
   readonly isLast: boolean;
+  /** Where to go on; null when nothing is left of any day. */
+  readonly next: SpendPlace | null;
 }
 
-/** Some of what is left of a customer; null when nothing is. */
+/** Reads on in what is left of a customer, each row once. It may find nothing and still have to go on. */
 export async function shareOf(
   store: Store,
   team: TeamId,
   customer: string,
-): Promise<CustomerShare | null> {
-  const day = await firstDay(store, team, customer);
-  if (day === null) return null;
-  // The models first: as long as a day's whole sums are there, the day is found again.
-  const models = await rowsOf(store, team, "model_cell", day, customer);
-  const rows = models.length > 0 ? models : await rowsOf(store, team, "cell", day, customer);
-  const isLast = models.length === 0 && rows.length <= ROWS_PER_STEP;
-  return { rows: mergeRows(rows.slice(0, ROWS_PER_STEP).flatMap(takenFrom)), isLast };
-}
-
-/** The first day of which something of the customer is left. */
-async function firstDay(store: Store, team: TeamId, customer: string): Promise<string | null> {
-  const name = customerPart(customer);
-  const totals = await listRows(store, { prefix: keys.removedRollups(team, "total") });
-  for (let at = 0; at < totals.length; at += GET_MANY_KEYS_MAX) {
-    const days = totals.slice(at, at + GET_MANY_KEYS_MAX).map(({ key }) => String(key[DAY]));
-    const rows = days.map((day) => keys.removedRollup(team, "customer", day, name));
-    const found = (await getMany(store, rows)).find(({ versionstamp }) => versionstamp !== null);
-    if (found !== undefined) return String(found.key[DAY]);
-  }
-  return null;
-}
-
-/** Rows of the customer's, one more than a step takes at most. */
-
-async function rowsOf(
-  store: Store,
-  team: TeamId,
-  kind: RollupKind,
-  day: string,
-  customer: string,
-): Promise<RollupRow[]> {
+  place: SpendPlace,
+): Promise<CustomerShare> {
+  const { day, kind, after } = place;
+  if (kind === null) return await nextDay(store, team, customer, day);
+  const prefix = [...keys.removedRollups(team, kind), day];
   const found: RollupRow[] = [];
-  const range = { prefix: [...keys.removedRollups(team, kind), day] };
-  for await (const { value } of eachRow<Uint8Array>(store, range)) {
+  let [last, isEnd] = [after, false];
+  for (let read = 0; read < READ_MAX.rows && found.length < ROWS_PER_STEP && !isEnd;) {
+    const range = last === null ? { prefix } : { prefix, start: [...last, BEHIND] };
+    const rows = await listRows<Uint8Array>(store, range, { limit: ROWS_PER_READ });
+    const used = rowsOf(customer, day, rows, ROWS_PER_STEP - found.length);
+    found.push(...used.found);
+    last = rows[used.count - 1]?.key ?? last;
+    isEnd = used.count === rows.length && rows.length < ROWS_PER_READ;
+    read += rows.length;
+  }
+  const rows = mergeRows(found.flatMap(takenFrom));
+  return {
+    rows,
+    isLast: found.length > 0 && await isAllOf(store, team, customer, day, rows),
+    next: isEnd ? behind(place) : { day, kind, after: last },
+  };
+}
+
+/** Takes rows of a customer, and counts how many were passed for them. */
+function rowsOf(
+  customer: string,
+  day: string,
+  rows: readonly Deno.KvEntry<Uint8Array>[],
+  max: number,
+): { readonly found: readonly RollupRow[]; readonly count: number } {
+  const found: RollupRow[] = [];
+  let count = 0;
+  for (const { value } of rows) {
+    if (found.length === max) break;
+    count++;
     const row = decodeRollup(day, value);
     if ("labels" in row.group && row.group.labels.customer === customer) found.push(row);
-    if (found.length > ROWS_PER_STEP) break;
   }
-  return found;
+  return { found, count };
+}
+
+/** The models first: as long as a day's whole sums are there, a process that begins again finds the day. */
+function behind({ day, kind }: SpendPlace): SpendPlace {
+  return { day, kind: kind === "model_cell" ? "cell" : null, after: null };
+}
+
+/** Looks through some days for the first behind `day` of which something of the customer is left. */
+async function nextDay(
+  store: Store,
+  team: TeamId,
+  customer: string,
+  day: string,
+): Promise<CustomerShare> {
+  const name = customerPart(customer);
+  const prefix = keys.removedRollups(team, "total");
+  const range = { prefix, start: [...prefix, day, BEHIND] };
+  const totals = await listRows(store, range, { limit: READ_MAX.days });
+  const days = totals.map(({ key }) => String(key[DAY]));
+  const step = (next: SpendPlace | null): CustomerShare => ({ rows: [], isLast: false, next });
+  for (let at = 0; at < days.length; at += GET_MANY_KEYS_MAX) {
+    const some = days.slice(at, at + GET_MANY_KEYS_MAX);
+    const rows = some.map((one) => keys.removedRollup(team, "customer", one, name));
+    const found = (await getMany(store, rows)).find(({ versionstamp }) => versionstamp !== null);
+    if (found !== undefined) {
+      return step({ day: String(found.key[DAY]), kind: "model_cell", after: null });
+    }
+  }
+  const last = days.at(-1);
+  return step(
+    last === undefined || days.length < READ_MAX.days ? null : { ...FIRST_DAY, day: last },
+  );
+}
+
+/** Whether nothing of the customer's day is left once these differences are taken. */
+async function isAllOf(
+  store: Store,
+  team: TeamId,
+  customer: string,
+  day: string,
+  rows: readonly RollupRow[],
+): Promise<boolean> {
+  const taken = rows.find(({ group }) => group.kind === "customer");
+  if (taken === undefined) return false;
+  const key = keys.removedRollup(team, "customer", day, customerPart(customer));
+  const [entry] = await getMany(store, [key]);
+  if (!(entry?.value instanceof Uint8Array)) return false;
+  return isEmpty(addMeasures(decodeRollup(day, entry.value).measures, taken.measures));
 }
 
 /** The differences that take a row from itself and from every sum that it is part of. */

@@ -6,25 +6,27 @@
  *
  * @module
  */
+import { LRUCache } from "lru-cache";
 import type { TeamId } from "../../domain/credentials.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import { keys } from "../keys.ts";
-import { isSummedUp } from "../pipeline/dirty.ts";
+import { JobTurns } from "../job_turns.ts";
+import { MarkWaits } from "../pipeline/dirty.ts";
 import { customerPart } from "../pipeline/run_index.ts";
 import type { Change, TeamCommits } from "../pipeline/team_commits.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { getMany, listRows, type Store } from "../store.ts";
-import { shareOf } from "./customer_spend.ts";
+import { FIRST_DAY, shareOf, type SpendPlace } from "./customer_spend.ts";
 import { leaveFaulty } from "./faulty_runs.ts";
 import { purge } from "./purge.ts";
 import { deleteRun } from "./removal.ts";
 
-/** Jobs that go on side by side, a step each in turn. */
-const JOBS_PER_TURN = 10;
-
 /** Runs of one step: those of one commit, more or less. */
 const RUNS_PER_STEP = 40;
+
+/** Commits of one step that purge a large run. */
+const PURGE_COMMITS_PER_STEP = 10;
 
 /** What a job counts while it is at it; each is the last part of a key. */
 const COUNTED = ["runs", "events", "days"] as const;
@@ -38,7 +40,12 @@ interface Passed {
   readonly rest: { readonly start: Deno.KvKey; readonly end: Deno.KvKey };
   /** How many of the runs behind could not be read. */
   readonly failed: number;
+  /** How far the spend of older runs is deleted; null once all of it is. */
+  readonly spend: SpendPlace | null;
 }
+
+/** Jobs whose way is remembered; another begins again, and finds what is left. */
+const JOBS_MAX = 1_000;
 
 /** Works on jobs. */
 export class CustomerWork {
@@ -47,9 +54,10 @@ export class CustomerWork {
   readonly #now: () => number;
   readonly #onDone: (job: CustomerDeletion) => void;
   /** By job. After a restart it begins anew, which finds what is left. */
-  readonly #passed = new Map<string, Passed>();
-  /** Whether there was a job to work on the last time. */
-  underWay = false;
+  readonly #passed = new LRUCache<string, Passed>({ max: JOBS_MAX });
+  readonly #marks: MarkWaits;
+  /** Gives each team its turn. */
+  readonly turns: JobTurns;
 
   /**
    * Works on nothing yet.
@@ -66,18 +74,13 @@ export class CustomerWork {
     this.#commits = commits;
     this.#now = now;
     this.#onDone = onDone;
-  }
-
-  /** Takes each job that is under way a step further; answers whether any came further. */
-  async some(): Promise<boolean> {
-    const options = { limit: JOBS_PER_TURN };
-    const rows = await listRows(this.#store, { prefix: keys.activeDeletions() }, options);
-    this.underWay = rows.length > 0;
-    let moved = false;
-    for (const { key } of rows) {
-      if (await this.#step(key[1] as TeamId, String(key[2]))) moved = true;
-    }
-    return moved;
+    this.#marks = new MarkWaits(store);
+    this.turns = new JobTurns(
+      store,
+      keys.activeDeletions(),
+      now,
+      (team, id) => this.#step(team, id),
+    );
   }
 
   async #step(team: TeamId, id: string): Promise<boolean> {
@@ -99,7 +102,8 @@ export class CustomerWork {
   /** Begins once every run that was stored before is in the index; answers false until then. */
   async #begin(team: TeamId, job: CustomerDeletion, version: string | null): Promise<boolean> {
     // As long as it waits, its version is of the moment it was made.
-    if (!await isSummedUp(this.#store, version ?? "")) return false;
+    const waits = await this.#marks.look(job.id, team, version ?? "");
+    if (waits !== "over") return waits === "further";
     const key = keys.deletion(team, job.id);
     const running: CustomerDeletion = { ...job, state: "running" };
     const checks = [{ key, versionstamp: version }];
@@ -109,6 +113,11 @@ export class CustomerWork {
 
   /** Passes by some runs of the customer and deletes them; answers false behind the last one. */
   async #deleteRuns(team: TeamId, job: CustomerDeletion): Promise<boolean> {
+    const [marked] = await listRows(this.#store, { prefix: keys.purgesOf(team) }, { limit: 1 });
+    if (marked !== undefined) {
+      await purge(this.#store, team, marked.key[2] as RunId, PURGE_COMMITS_PER_STEP);
+      return true;
+    }
     const passed = this.#passed.get(job.id) ?? await this.#wayOf(team, job);
     const rows = await listRows(this.#store, passed.rest, { limit: RUNS_PER_STEP });
     const found = new Map(rows.map(({ key }) => [key.at(-1) as RunId, key]));
@@ -121,12 +130,9 @@ export class CustomerWork {
           (run) => this.#plan(team, job, run, found.get(run.id) ?? []),
         ),
     );
-    for (const { key } of await listRows(this.#store, { prefix: keys.purgesOf(team) })) {
-      await purge(this.#store, team, key[2] as RunId);
-    }
     const last = rows.at(-1)?.key;
     const rest = last === undefined ? passed.rest : { ...passed.rest, start: [...last, BEHIND] };
-    this.#passed.set(job.id, { rest, failed: passed.failed + failed });
+    this.#passed.set(job.id, { ...passed, rest, failed: passed.failed + failed });
     return last !== undefined;
   }
 
@@ -134,7 +140,11 @@ export class CustomerWork {
   async #wayOf(team: TeamId, job: CustomerDeletion): Promise<Passed> {
     const prefix = keys.runsBy(team, "customer", customerPart(job.customer));
     const [last] = await listRows(this.#store, { prefix }, { limit: 1, reverse: true });
-    return { rest: { start: prefix, end: [...last?.key ?? prefix, BEHIND] }, failed: 0 };
+    return {
+      rest: { start: prefix, end: [...last?.key ?? prefix, BEHIND] },
+      failed: 0,
+      spend: FIRST_DAY,
+    };
   }
 
   async #plan(
@@ -163,13 +173,20 @@ export class CustomerWork {
   }
 
   /** Deletes some of what older runs of the customer came to; answers false when nothing is left. */
-  #deleteSpend(team: TeamId, { id, customer }: CustomerDeletion): Promise<boolean> {
-    return this.#commits.adjust(team, async () => {
-      const share = await shareOf(this.#store, team, customer);
-      if (share === null) return null;
+  async #deleteSpend(team: TeamId, { id, customer }: CustomerDeletion): Promise<boolean> {
+    const passed = this.#passed.get(id);
+    const place = passed?.spend ?? null;
+    if (passed === undefined || place === null) return false;
+    let next: SpendPlace | null = null;
+    await this.#commits.adjust(team, async () => {
+      const share = await shareOf(this.#store, team, customer, place);
+      next = share.next;
+      if (share.rows.length === 0) return null;
       const day = { key: keys.deletionCount(team, id, "days"), by: 1n };
       return { rows: share.rows, sums: share.isLast ? [day] : [] };
     });
+    this.#passed.set(id, { ...passed, spend: next });
+    return next !== null;
   }
 
   async #finish(team: TeamId, job: CustomerDeletion, version: string | null): Promise<void> {

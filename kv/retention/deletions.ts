@@ -5,6 +5,7 @@
  */
 import type { TeamId } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
+import { ACTIVE_JOBS_MAX, tooManyJobs } from "../../domain/jobs.ts";
 import type {
   CustomerDeletion,
   DeletionStore,
@@ -45,7 +46,7 @@ export function createDeletionStore(
     async deleteCustomer(team, customer, by) {
       const newOne = () => newJob(customer, by, now());
       const made = await turns.take(team.id, () => findOrMake(store, team.id, newOne));
-      store.doorbell.ring();
+      if (made.kind !== "refused") store.doorbell.ring();
       return made;
     },
     get: (team, id) => readJob(store, team.id, id),
@@ -56,9 +57,9 @@ export function createDeletionStore(
       if (known === null || known.state === "done") return known ?? job;
       return await waiter.done ?? await readJob(store, team.id, job.id) ?? job;
     },
-    work: () => work.some(),
+    work: () => work.turns.work(),
     get underWay() {
-      return work.underWay;
+      return work.turns.underWay;
     },
   };
 }
@@ -133,10 +134,14 @@ async function findOrMake(
   for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
     const [version] = await getMany(store, [versionKey]);
     const job = newOne();
-    const active = await listRows(store, { prefix: keys.activeDeletionsOf(team) });
+    const range = { prefix: keys.activeDeletionsOf(team) };
+    const active = await listRows(store, range, { limit: ACTIVE_JOBS_MAX });
     const jobs = await Promise.all(active.map(({ key }) => readJob(store, team, String(key[2]))));
     const same = jobs.find((known) => known?.customer === job.customer && known.state !== "done");
     if (same) return { kind: "replayed", job: same };
+    if (active.length >= ACTIVE_JOBS_MAX) {
+      return { kind: "refused", problem: tooManyJobs("customer deletions") };
+    }
     const committed = await store.writer.commit({
       team,
       checks: [{ key: versionKey, versionstamp: version?.versionstamp ?? null }],

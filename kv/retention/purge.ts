@@ -38,9 +38,9 @@ export async function purge(
   // Without a tombstone another process was faster, and the rows may be those of a new run.
   const checks = entries.map(({ key, versionstamp }) => ({ key, versionstamp }));
   for (let commits = 0; tombstone !== null; commits++) {
-    if (commits >= commitsMax) return;
     const rows = await someRows(store, team, run);
     if (rows.length === 0) break;
+    if (commits >= commitsMax) return;
     if (await store.writer.commit({ team, checks, deletes: rows }) === null) return;
   }
   const lifted = tombstone?.by === null ? inserted : [];

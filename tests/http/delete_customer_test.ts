@@ -1,10 +1,14 @@
 /** `DELETE /v1/customers/{customer_id}` and `GET /v1/deletions/{id}`. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { ACTIVE_JOBS_MAX } from "../../domain/jobs.ts";
+import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import { keys } from "../../kv/keys.ts";
+import { newName } from "../../kv/names.ts";
 import { DAY_MS } from "../support/archive.ts";
 import { aFinish, aRun, at, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 import { aCall } from "../support/ledger_of_everything.ts";
+import { refusalOf } from "../support/rate_cards.ts";
 import { assertClean } from "../support/stray_rows.ts";
 
 const UNKNOWN = "0".repeat(26);
@@ -194,4 +198,38 @@ Deno.test("DELETE a customer: its receipt is kept for 30 days", async () => {
   h.nowMs += DAY_MS;
   await h.sweep.sweepNow();
   assertEquals((await h.get(`/v1/deletions/${id}`)).status, 404);
+});
+
+Deno.test("DELETE a customer: a team has 10 such jobs under way at most", async () => {
+  await using h = await Harness.open();
+  const other = await h.addTeam("team");
+  await h.worker.stop();
+  for (let n = 0; n < ACTIVE_JOBS_MAX; n++) {
+    const id = newName();
+    const job: CustomerDeletion = {
+      id,
+      customer: `c${n}`,
+      state: "waiting",
+      createdAt: h.nowMs,
+      createdBy: "key",
+      finishedAt: null,
+      runs: 0,
+      events: 0,
+      days: 0,
+      failed: 0,
+    };
+    await h.store.writer.commit({
+      sets: [
+        { key: keys.deletion(h.team.id, id), value: job },
+        { key: keys.activeDeletion(h.team.id, id), value: true },
+      ],
+    });
+  }
+  const refused = await remove(h, "one more");
+  assertEquals(refusalOf(refused), [429, "rate_limit", undefined]);
+  assertStringIncludes(refused.text, "wait until one is done");
+  await h.restart();
+  assertEquals((await remove(h, "acme", other.key)).status, 200);
+  await h.worker.idle();
+  assertEquals((await remove(h, "one more")).status, 200);
 });

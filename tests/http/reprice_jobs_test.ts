@@ -1,7 +1,13 @@
 /** `/v1/rate-card/reprice`: jobs, whose they are, and what a second request meets. */
-import { assert, assertEquals } from "@std/assert";
-import { Harness } from "../support/harness.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { ACTIVE_JOBS_MAX, JOB_NAMES_MAX } from "../../domain/jobs.ts";
+import { newJob } from "../../domain/money/reprice_job.ts";
+import type { RunId } from "../../domain/run/ids.ts";
+import { runId } from "../support/builders.ts";
+import { Harness, NOON } from "../support/harness.ts";
 import { keys } from "../../kv/keys.ts";
+import { newName } from "../../kv/names.ts";
+import { modelPart } from "../../kv/pipeline/run_index.ts";
 import { refusalOf } from "../support/rate_cards.ts";
 import { aClosedRun, ATLAS, daysAgo, putPrice, REPRICE, reprice } from "../support/reprice.ts";
 
@@ -174,3 +180,58 @@ Deno.test("pricing anew counts no events", async () => {
   await reprice(h);
   assertEquals(await h.usage(), before);
 });
+
+Deno.test("a model of more than 1,000 providers is refused, unless the job names one", async () => {
+  await using h = await Harness.open();
+  const rows = Array.from({ length: JOB_NAMES_MAX + 1 }, (_, n) => {
+    const name = modelPart({ provider: `p${n}`, model: "m" });
+    return {
+      key: keys.runBy(h.team.id, "model", name, NOON, runId(n) as RunId),
+      value: new Uint8Array(),
+    };
+  });
+  const store = (some: typeof rows) => h.store.writer.commit({ sets: some });
+  await store(rows.slice(0, 500));
+  await store(rows.slice(500, JOB_NAMES_MAX));
+  const fits = await h.post(REPRICE, { model: "m", dry_run: true });
+  assertEquals(fits.status, 202, fits.text);
+  await store(rows.slice(JOB_NAMES_MAX));
+  const refused = await h.post(REPRICE, { model: "m" });
+  assertEquals(refusalOf(refused), [400, "invalid_field", "provider"]);
+  assertStringIncludes(refused.text, `more than ${JOB_NAMES_MAX} providers: name one`);
+  assertEquals((await h.post(REPRICE, { model: "m", provider: "p7" })).status, 202);
+});
+
+Deno.test("a team has 10 jobs under way at most, and others have their own", async () => {
+  await using h = await Harness.open();
+  const other = await h.addTeam("team");
+  const unblock = await blocked(h);
+  for (let n = 0; n < ACTIVE_JOBS_MAX; n++) {
+    await h.store.writer.commit(activeJob(h, n));
+  }
+  const refused = await h.post(REPRICE, { model: "one more" });
+  assertEquals(refusalOf(refused), [429, "rate_limit", undefined]);
+  assertStringIncludes(refused.text, "wait until one is done");
+  // The same job as one under way is no further one.
+  const allowed = await Promise.all([
+    h.post(REPRICE, { model: "m3" }),
+    h.post(REPRICE, { model: "m" }, { key: other.key }),
+  ]);
+  assertEquals(allowed.map(({ status }) => status), [200, 202]);
+  await unblock();
+  await h.restart();
+  await h.worker.idle();
+  assertEquals((await h.post(REPRICE, { model: "one more" })).status, 202);
+});
+
+/** A job that waits, as the call stores it. */
+function activeJob(h: Harness, n: number) {
+  const spec = { model: `m${n}`, provider: null, from: null, to: null };
+  const job = newJob(newName(), spec, false, "key", NOON);
+  return {
+    sets: [
+      { key: keys.repriceJob(h.team.id, job.id), value: job },
+      { key: keys.activeReprice(h.team.id, job.id), value: true },
+    ],
+  };
+}

@@ -37,7 +37,9 @@ Deno.test("cost: a run that cannot be summed up does not hold up those taken wit
   }
   assertEquals((await shop.stagesOf(run(3)))[0], "cost retrying 1");
   assertEquals(await shop.temp.keysBelow(["dirty"]), []);
-  assert(shop.log.some((line) => line.includes(run(3)) && line.includes("this run is broken")));
+  // The log has the team and the failure, and no run's id.
+  assert(shop.log.some((line) => line.includes(TEAM.id) && line.includes("this run is broken")));
+  assert(!shop.log.join().includes("run_"), shop.log.join());
 });
 
 Deno.test("cost: it is tried again after pauses that double, given up after 8 tries, and revived", async () => {
@@ -183,6 +185,7 @@ Deno.test("stages: a handler that finds the store failing costs no try", async (
   let failures = 2;
   await using shop = await Workshop.open({
     failurePauseMs: 1,
+    wrap: (store) => ({ ...store, isAlive: () => Promise.resolve(failures < 0) }),
     handlers: handlersOf(() => {
       if (failures-- > 0) throw new StorageUnavailable("disk I/O error");
     }),
@@ -191,6 +194,27 @@ Deno.test("stages: a handler that finds the store failing costs no try", async (
   shop.worker.start();
   await shop.worker.idle();
   assertEquals((await shop.stagesOf(run(1)))[1], "checks done 1");
+});
+
+Deno.test("stages: one that cannot be read is put off, costs no try, and others go on", async () => {
+  let broken = true;
+  await using shop = await Workshop.open({
+    handlers: handlersOf((stage, id) => {
+      if (broken && stage === "checks" && id === run(1)) throw new StorageUnavailable("malformed");
+    }),
+  });
+  await finish(shop.runs, 1);
+  shop.worker.start();
+  await shop.worker.idle();
+  await finish(shop.runs, 2);
+  await shop.worker.idle();
+  const checksOf = async (n: number) => (await shop.stagesOf(run(n)))[1];
+  assertEquals([await checksOf(1), await checksOf(2)], ["checks pending 0", "checks done 1"]);
+  assertEquals(shop.log.filter((line) => line.includes("is put off")).length, 1);
+  assert(!shop.log.join().includes("run_"), shop.log.join());
+  broken = false;
+  await shop.after(1_000);
+  assertEquals(await checksOf(1), "checks done 1");
 });
 
 Deno.test("stages: a new revision of the cost begins them anew, also a dead one", async () => {

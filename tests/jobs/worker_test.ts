@@ -2,8 +2,11 @@
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
-import type { PipelineStore } from "../../domain/pipeline/pipeline.ts";
+import type { DirtyRun, PipelineStore } from "../../domain/pipeline/pipeline.ts";
+import { keys } from "../../kv/keys.ts";
+import { newName } from "../../kv/names.ts";
 import { createPipelineStore } from "../../kv/pipeline/pipeline_store.ts";
+import { dirtyName, encodeDirty } from "../../kv/writer/dirty_mark.ts";
 import { finish, open, run, TEAM } from "../support/pipeline.ts";
 import { Gate, Workshop } from "../support/workshop.ts";
 
@@ -141,7 +144,12 @@ Deno.test("worker: a store that fails keeps the marks, and the worker goes on af
     failures = 3;
     await using shop = await Workshop.open({
       failurePauseMs: 1,
-      wrap: (store): PipelineStore => ({ ...store, [name]: fail(store[name] as never) }),
+      wrap: (store): PipelineStore => ({
+        ...store,
+        [name]: fail(store[name] as never),
+        // It is the store that fails, and no run.
+        isAlive: () => Promise.resolve(failures < 0),
+      }),
     });
     await finish(shop.runs, 1);
     const marks = await shop.temp.keysBelow(["dirty"]);
@@ -166,10 +174,10 @@ Deno.test("worker: marks whose forgetting failed are looked at again, and nothin
         const { settle, ...rows } = await store.takeDirty(lane, max);
         return {
           ...rows,
-          settle: () =>
-            rows.rows > 0 && failures-- > 0
+          settle: (again) =>
+            !rows.isEmpty && failures-- > 0
               ? Promise.reject(new StorageUnavailable("disk I/O error"))
-              : settle(),
+              : settle(again),
         };
       },
     }),
@@ -196,6 +204,91 @@ Deno.test("worker: two at once over one file bring every run up to date once", a
   await Promise.all([shop.worker.idle(), second.idle()]);
   await second.stop();
   assertEquals(await shop.sumsAddUp(), 200);
+});
+
+/** Marks runs that are not stored, in rows of ten, as a team with much to do leaves them. */
+async function flood(shop: Workshop, runs: number, team = TEAM.id): Promise<void> {
+  const rows = Array.from({ length: runs / 10 }, (_, row) => {
+    const names = Array.from({ length: 10 }, (_, i) => dirtyName(team, run(10_000 + row * 10 + i)));
+    return { key: keys.dirty("closed", newName()), value: encodeDirty(names) };
+  });
+  for (let at = 0; at < rows.length; at += 500) {
+    await shop.store.writer.commit({ sets: rows.slice(at, at + 500) });
+  }
+}
+
+/** Runs in the order in which the worker took them, turn by turn. */
+function turnsOf(taken: DirtyRun[][]) {
+  return (store: PipelineStore): PipelineStore => ({
+    ...store,
+    takeDirty: async (lane, max) => {
+      const rows = await store.takeDirty(lane, max);
+      if (rows.runs.length > 0) taken.push([...rows.runs]);
+      return rows;
+    },
+  });
+}
+
+Deno.test("worker: a team with 5,000 runs waiting keeps another's close one turn at most", async () => {
+  const taken: DirtyRun[][] = [];
+  await using shop = await Workshop.open({ wrap: turnsOf(taken) });
+  const other = { ...TEAM, id: "other" as TeamId };
+  await flood(shop, 5_000);
+  await finish(shop.runs, 1, other);
+  shop.worker.start();
+  await shop.worker.idle();
+  const turn = taken.findIndex((runs) => runs.some(({ team }) => team === other.id));
+  assert(taken.length > 20, `only ${taken.length} turns`);
+  assert(turn <= 1, `taken in turn ${turn}`);
+  assertEquals(taken.flat().length, 5_001);
+  assertEquals(await shop.temp.keysBelow(["dirty"]), []);
+  assertEquals((await shop.runs.read(other, run(1), null, 1))?.summary?.revision, 1);
+});
+
+Deno.test("worker: closed runs without end do not keep open ones for ever", async () => {
+  const taken: DirtyRun[][] = [];
+  await using shop = await Workshop.open({ wrap: turnsOf(taken) });
+  await open(shop.runs, 1);
+  await flood(shop, 2_000);
+  shop.worker.start();
+  await shop.worker.idle();
+  const turn = taken.findIndex((runs) => runs.some((each) => each.run === run(1)));
+  assert(turn > 0 && turn <= 4, `turn ${turn} of ${taken.length}`);
+});
+
+Deno.test("worker: a run that cannot be read is put off, and all others go on", async () => {
+  let broken = true;
+  let tries = 0;
+  await using shop = await Workshop.open({
+    wrap: (store) => ({
+      ...store,
+      project: (team, runs) => {
+        if (!broken || !runs.includes(run(7))) return store.project(team, runs);
+        if (runs.length === 1) tries++;
+        return Promise.reject(new StorageUnavailable("database disk image is malformed"));
+      },
+    }),
+  });
+  const revisionOf = async (n: number) =>
+    (await shop.runs.read(TEAM, run(n), null, 1))?.summary?.revision;
+  await Promise.all(Array.from({ length: 20 }, (_, n) => finish(shop.runs, n)));
+  shop.worker.start();
+  await shop.worker.idle();
+  for (let n = 0; n < 20; n++) assertEquals(await revisionOf(n), n === 7 ? undefined : 1);
+  // What comes later is not held up, and the run pauses, longer each time.
+  await finish(shop.runs, 30);
+  await shop.worker.idle();
+  assertEquals([await revisionOf(30), tries], [1, 1]);
+  await shop.after(1_000);
+  await shop.after(1_000);
+  assertEquals(tries, 2);
+  assert(shop.log.every((line) => line.includes(TEAM.id) && !line.includes("run_")));
+  assertEquals(shop.log.length, 2);
+  // It used up no tries, and its mark waited.
+  broken = false;
+  await shop.after(1_000);
+  assertEquals(await shop.stagesOf(run(7)), ["cost done 1", ...shop.skipped]);
+  assertEquals(await shop.sumsAddUp(), 21);
 });
 
 Deno.test("worker: a job that cannot be read is told, and stages go on", async () => {

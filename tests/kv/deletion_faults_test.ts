@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../domain/errors.ts";
 import type { Store } from "../../kv/store.ts";
 import { type Archive, contentsOf, DAY_MS } from "../support/archive.ts";
+import { begun } from "../support/jobs.ts";
 import type { Fault } from "../support/fault_kv.ts";
 import { MANY, OldLedger, openArchive } from "../support/old_ledger.ts";
 import { run } from "../support/pipeline.ts";
@@ -75,7 +76,7 @@ Deno.test("delete a customer: whatever happens to whichever commit, the job ends
     archive.nowMs -= 5 * DAY_MS;
     await archive.sweep();
     archive.nowMs += 5 * DAY_MS;
-    id = (await archive.deletions.deleteCustomer(team, "acme", "key")).job.id;
+    id = begun(await archive.deletions.deleteCustomer(team, "acme", "key")).job.id;
   });
   const commits = await assertSameEnd(open, (archive) => archive.deleteAll());
   assert(commits > 7, `only ${commits} commits`);

@@ -15,6 +15,7 @@ import { createStore, type Store } from "../../kv/store.ts";
 import { eventId } from "../support/builders.ts";
 import { cardOf, rateRow } from "../support/cards.ts";
 import { NOON } from "../support/harness.ts";
+import { begun } from "../support/jobs.ts";
 import {
   aCall,
   assertRollupsAddUp,
@@ -70,7 +71,7 @@ async function another(path: string): Promise<Disposable & { readonly store: Sto
 }
 
 async function start(reprices: RepriceStore, dryRun = false): Promise<string> {
-  return (await reprices.create(TEAM, SPEC, dryRun, "key")).job.id;
+  return begun(await reprices.create(TEAM, SPEC, dryRun, "key")).job.id;
 }
 
 async function toTheEnd(reprices: RepriceStore): Promise<void> {
@@ -145,7 +146,7 @@ Deno.test("of equal requests to two processes at once one makes the job", async 
   const made = await Promise.all(
     [...stores, ...stores].map((each) => each.create(TEAM, SPEC, false, "key")),
   );
-  assertEquals(new Set(made.map(({ job }) => job.id)).size, 1);
+  assertEquals(new Set(made.map((each) => begun(each).job.id)).size, 1);
   assertEquals(made.filter(({ kind }) => kind === "stored").length, 1);
 });
 
@@ -245,6 +246,56 @@ Deno.test("calls of many providers are found, each run once", async () => {
   const sum = { calls: 120, before: 600n, after: 1_320n };
   const result = { state: "done" as const, runs: 40, changed: 40, failed: 0, sum };
   assertEquals(resultOf(await reprices.get(TEAM, id)), result);
+  await projectAll(temp.store);
+  await assertSumsAddUp(temp.store);
+});
+
+/** A store whose reads are counted: lists, and how many of them were under way at once. */
+function countingLists(temp: TempStore) {
+  const counts = { lists: 0, atOnceMax: 0 };
+  let atOnce = 0;
+  const reader = new Proxy(temp.store.reader, {
+    get(target, name) {
+      const value = Reflect.get(target, name);
+      if (name !== "list") return typeof value === "function" ? value.bind(target) : value;
+      return async function* (...args: Parameters<Deno.Kv["list"]>) {
+        counts.lists++;
+        counts.atOnceMax = Math.max(counts.atOnceMax, ++atOnce);
+        try {
+          yield* target.list(...args);
+        } finally {
+          atOnce--;
+        }
+      };
+    },
+  });
+  return { counts, store: { ...temp.store, reader } as Store };
+}
+
+Deno.test("a job of a model with 300 names reads few of them a step, one at a time", async () => {
+  await using temp = await TempStore.open();
+  const runs = runsOf(temp.store, OLD);
+  const count = 300;
+  for (let n = 0; n < count; n += 20) {
+    await open(runs, n, { startedAt: NOON + n });
+    const calls = Array.from({ length: 20 }, (_, i) => aCall(i, "known", `provider-${n + i}`));
+    await runs.append(TEAM, run(n), calls, NOON);
+  }
+  await projectAll(temp.store);
+  const { counts, store } = countingLists(temp);
+  const reprices = repricesOf(store);
+  const id = await start(reprices);
+  assert(counts.lists <= count + 20, `${counts.lists} lists to count the names`);
+  let steps = 0;
+  for (let more = true; more; steps++) {
+    counts.lists = 0;
+    more = await reprices.work();
+    assert(counts.lists <= 80, `${counts.lists} lists in a step`);
+  }
+  assert(steps > count / 32, `only ${steps} steps`);
+  assertEquals(counts.atOnceMax, 1);
+  const job = await reprices.get(TEAM, id);
+  assertEquals([job?.state, job?.runs, job?.sum.calls], ["done", count / 20, count]);
   await projectAll(temp.store);
   await assertSumsAddUp(temp.store);
 });

@@ -80,7 +80,7 @@ export async function projectAll(store: Store, pipeline = pipelineOf(store)): Pr
   for (const lane of ["closed", "open"] as const) {
     for (;;) {
       const rows = await pipeline.takeDirty(lane, 10);
-      if (rows.rows === 0) break;
+      if (rows.isEmpty) break;
       const byTeam = Map.groupBy(rows.runs, ({ team }) => team);
       for (const [team, some] of byTeam) await pipeline.project(team, some.map(({ run }) => run));
       await rows.settle();

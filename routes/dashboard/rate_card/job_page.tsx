@@ -51,7 +51,7 @@ export function showJob(deps: AppDeps): Handle {
           <Standing job={job} names={names} now={deps.environment.now()} />
           <Sums job={job} />
           {isDone ? <Next job={job} /> : null}
-          {job.shares === undefined ? null : <Shares shares={job.shares} />}
+          <Shares shares={job.shares} />
         </div>
       ),
     });

@@ -89,8 +89,10 @@ export function storeRate(deps: AppDeps): Handle {
     const value = { model, ...(provider === null ? {} : { provider }), dry_run: true };
     const request = parseReprice({ text: "", value });
     if (!request.ok) return seeOther(repricePath(calls, "stored"));
-    const { job } = await beginReprice(deps, c.get("principal"), request.value);
-    return seeOther(`${RATE_CARD}/reprice/${job.id}?done=stored`);
+    const begun = await beginReprice(deps, c.get("principal"), request.value);
+    // The price is stored all the same; the form there says more when it is sent.
+    if (begun.kind === "refused") return seeOther(repricePath(calls, "stored"));
+    return seeOther(`${RATE_CARD}/reprice/${begun.job.id}?done=stored`);
   };
 }
 

@@ -48,8 +48,9 @@ export function beginRepricePage(deps: AppDeps): Handle {
     const value = { ...Object.fromEntries(fields), dry_run: form.get("dry_run") !== "false" };
     const request = parseReprice({ text: JSON.stringify(value), value });
     if (!request.ok) return await showForm(deps, c, sent, request.problem);
-    const { job } = await beginReprice(deps, c.get("principal"), request.value);
-    return seeOther(jobPath(job.id));
+    const begun = await beginReprice(deps, c.get("principal"), request.value);
+    if (begun.kind === "refused") return await showForm(deps, c, sent, begun.problem);
+    return seeOther(jobPath(begun.job.id));
   };
 }
 
