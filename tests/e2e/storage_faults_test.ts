@@ -14,7 +14,7 @@ const noMount = kinds.includes("tmpfs") ? "" : " (skipped: a tmpfs cannot be mou
 Deno.test({
   name: `disk full: 503 and nothing in part, and calls are taken again with space${why}`,
   ignore: disk === undefined,
-  fn: async () => void await diskFull(disk ?? "tmpfs", 2_500),
+  fn: async () => void await diskFull(disk ?? "tmpfs", 1_000),
 });
 
 Deno.test({

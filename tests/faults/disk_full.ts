@@ -20,6 +20,7 @@ export async function diskFull(kind: DiskKind, fullMs = 0): Promise<string> {
   const path = settings.RUNLEDGER_KV;
   const loads = [new Load(0), new Load(1_000_000)] as const;
   const [before, after] = loads;
+  await leaveMessages(path);
 
   await using first = await Process.startBy(disk.launcher, settings);
   {
@@ -48,6 +49,15 @@ export async function diskFull(kind: DiskKind, fullMs = 0): Promise<string> {
   await stopExact(second, path, loads);
   return `${toldOf(tally)}, ${number(before.refused)} calls refused with 503, ` +
     `taken again ${acceptedIn} after space was free, exact`;
+}
+
+/**
+ * Leaves messages in the runtime's queue, one due every half second: it ends a process that listens to
+ * the queue while the disk is full, so this fails as soon as one does.
+ */
+async function leaveMessages(path: string): Promise<void> {
+  using kv = await Deno.openKv(path);
+  for (let n = 0; n < 60; n++) await kv.enqueue(n, { delay: n * 500 });
 }
 
 /** Fails unless every write is answered 503 for a time. */
