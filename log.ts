@@ -40,7 +40,7 @@ export class LineLog {
   readonly #queue: Uint8Array[] = [];
   #queuedBytes = 0;
   #writing: Promise<void> | null = null;
-  /** Whether the last thing written is not the end of a line. */
+  /** Whether what was written last may have no line end. */
   #isBroken = false;
   #dropped = 0;
   /** How many of the dropped lines the log has told of. */
@@ -135,8 +135,8 @@ export class LineLog {
       // A pipe may take less than it is given.
       while (rest.length > 0) rest = rest.subarray(await this.#sink.write(rest));
     } catch {
-      this.#isBroken ||= rest.length < bytes.length &&
-        bytes[bytes.length - rest.length - 1] !== LINE_END;
+      // How much of it a failed write took is not known: those lines count as dropped.
+      this.#isBroken = true;
     }
     return rest;
   }

@@ -61,13 +61,13 @@ export async function backUp(
   await create(target);
   const partial = `${target}.partial`;
   try {
-    await removeIfThere(partial);
+    await removeCopy(partial);
     const bytes = await copyLedger(location, partial, watch);
     await Deno.rename(partial, target);
     await syncFolder(target);
     return bytes;
   } catch (error) {
-    await removeIfThere(partial);
+    await removeCopy(partial);
     await removeIfThere(target);
     throw asCopyFailed(error);
   }
@@ -91,7 +91,7 @@ export async function restore(
   const { path, lock } = await lockLedger(location);
   const restoring = restoringOf(path);
   try {
-    await removeIfThere(restoring);
+    await removeCopy(restoring);
     const bytes = await copyLedger(backup, restoring, watch);
     const movedTo = await moveAside(path, `${path}.before-restore-${stamp}`);
     await Deno.rename(restoring, path);
@@ -99,7 +99,7 @@ export async function restore(
     return { bytes, movedTo };
   } catch (error) {
     // Once the ledger has moved, only this file says that one is missing.
-    if (await isThere(path)) await removeIfThere(restoring);
+    if (await isThere(path)) await removeCopy(restoring);
     throw asCopyFailed(error);
   } finally {
     lock.close();
@@ -175,6 +175,12 @@ async function create(path: string): Promise<void> {
     const why = isTaken ? "it is there already: choose another name" : messageOf(error);
     throw new CopyFailed(`Cannot create ${path}: ${why}`);
   }
+}
+
+/** Removes a copy under way, which has a journal of its own until it is complete. */
+async function removeCopy(path: string): Promise<void> {
+  await removeIfThere(path);
+  await removeIfThere(`${path}-journal`);
 }
 
 async function removeIfThere(path: string): Promise<void> {

@@ -49,11 +49,12 @@ async function copy(from: string, to: string): Promise<void> {
   // One moment is read, so that a commit of the service does not begin the copy again. Writers go on: a
   // reader holds up only the shrinking of their log.
   database.exec("BEGIN; SELECT count(*) FROM sqlite_master");
-  const pagesOfAll = await backup(database, to, {
+  let pagesOfAll = 0;
+  await backup(database, to, {
     rate: PAGES_PER_NEWS,
     progress: ({ totalPages, remainingPages }) => {
-      const pages = totalPages - remainingPages;
-      main.postMessage({ kind: "copying", pages, pagesOfAll: totalPages });
+      pagesOfAll = totalPages;
+      main.postMessage({ kind: "copying", pages: pagesOfAll - remainingPages, pagesOfAll });
     },
   });
   main.postMessage({ kind: "copying", pages: pagesOfAll, pagesOfAll });

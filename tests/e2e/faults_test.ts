@@ -26,6 +26,6 @@ Deno.test("worker: messages twice, rubbish marks and a poisoned run do not keep 
   await jobsTwiceAndPoisoned();
 });
 
-Deno.test("two processes on one file, the lock taken away: the same calls are counted once", async () => {
+Deno.test("two processes on one file, the lock taken away: the first refuses, and the same calls are counted once", async () => {
   await twoProcesses();
 });

@@ -36,9 +36,13 @@ Deno.test("settings: the development key is refused where others could use it", 
   await withFolder(async (folder) => {
     const RUNLEDGER_KV = `${folder}/test.kv`;
     const named = { HOST: "0.0.0.0", RUNLEDGER_KV, RUNLEDGER_KEY: DEV_KEY };
-    for (
-      const ended of [await runToEnd(named), await runToEnd({ HOST: "::", RUNLEDGER_KV }, "--dev")]
-    ) {
+    const endings = [
+      runToEnd(named),
+      runToEnd({ HOST: "::", RUNLEDGER_KV }, "--dev"),
+      // A proxy on this machine makes the loopback address everybody's.
+      runToEnd({ RUNLEDGER_KV, RUNLEDGER_KEY: DEV_KEY }),
+    ];
+    for (const ended of await Promise.all(endings)) {
       assertEquals(ended.code, EXIT_SETTINGS);
       assertStringIncludes(ended.stderr, "development key");
     }
@@ -84,7 +88,7 @@ Deno.test("first key: a given key works and is never shown", async () => {
   });
 });
 
-Deno.test("development key: it works with --dev, and no more once others can reach the store", async () => {
+Deno.test("development key: it works with --dev only, and a start without it makes another", async () => {
   await withFolder(async (folder) => {
     const RUNLEDGER_KV = `${folder}/test.kv`;
     {
@@ -94,12 +98,41 @@ Deno.test("development key: it works with --dev, and no more once others can rea
       assertEquals(await ping(dev.url, DEV_KEY), 200);
       await dev.stop();
     }
-    const own = `apk_eu_${"5e".repeat(16)}`;
-    const reachable = { RUNLEDGER_KV, HOST: "0.0.0.0", RUNLEDGER_KEY: own };
-    await using process = await Process.start(reachable);
-    const url = process.url.replace("0.0.0.0", "127.0.0.1");
-    assertEquals([await ping(url, DEV_KEY), await ping(url, own)], [401, 200]);
+    await using process = await Process.start({ RUNLEDGER_KV });
+    const [, own = ""] = await process.says(/shown only now: (apk_eu_[0-9a-f]{32})\n/) ?? [];
+    assertEquals([await ping(process.url, DEV_KEY), await ping(process.url, own)], [401, 200]);
     await process.stop();
+  });
+});
+
+/** Status of a request with this Host, of which a browser says that it comes from there. */
+async function statusFor(url: string, path: string, ...headers: string[]): Promise<number> {
+  const { hostname, port } = new URL(url);
+  using socket = await Deno.connect({ hostname, port: Number(port) });
+  const head = [`GET ${path} HTTP/1.1`, ...headers, "Connection: close", "", ""].join("\r\n");
+  await socket.write(new TextEncoder().encode(head));
+  const answer = await new Response(socket.readable).text();
+  return Number(/^HTTP\/1.1 (\d+)/.exec(answer)?.[1]);
+}
+
+Deno.test("--dev: only local names are answered, and no other site's page can use the key", async () => {
+  await withFolder(async (folder) => {
+    await using dev = await Process.start({ RUNLEDGER_KV: `${folder}/test.kv` }, "--dev");
+    const ask = (...headers: string[]) =>
+      statusFor(dev.url, `/v1/ping?agent=a&key=${DEV_KEY}`, ...headers);
+    for (const host of ["localhost", "LOCALHOST:8000", "127.0.0.1", "127.0.0.1:1", "[::1]:9"]) {
+      assertEquals(await ask(`Host: ${host}`), 200, host);
+    }
+    for (const host of ["evil.example", "localhost.evil.example:80", "10.0.0.1", "[::2]"]) {
+      assertEquals(await ask(`Host: ${host}`), 400, host);
+      assertEquals(await statusFor(dev.url, "/dashboard", `Host: ${host}`), 400, host);
+    }
+    const from = (site: string) => ask("Host: localhost", `Sec-Fetch-Site: ${site}`);
+    assertEquals(
+      await Promise.all(["none", "same-origin", "same-site", "cross-site"].map(from)),
+      [200, 200, 401, 401],
+    );
+    await dev.stop();
   });
 });
 

@@ -2,6 +2,7 @@
 import { diskFull, startOnFullDisk } from "../faults/disk_full.ts";
 import { fileDamaged } from "../faults/file_damaged.ts";
 import { filesMoved } from "../faults/files_lost.ts";
+import { restoreDrill } from "../faults/restore.ts";
 import { storeLocked } from "../faults/store_locked.ts";
 import { diskKinds } from "../support/small_disk.ts";
 
@@ -11,15 +12,9 @@ const why = disk === undefined ? " (skipped: neither mount nor prlimit work here
 const noMount = kinds.includes("tmpfs") ? "" : " (skipped: a tmpfs cannot be mounted here)";
 
 Deno.test({
-  name: `disk full, queue off: 503 and nothing in part, and calls are taken again with space${why}`,
+  name: `disk full: 503 and nothing in part, and calls are taken again with space${why}`,
   ignore: disk === undefined,
-  fn: async () => void await diskFull({ disk: disk ?? "tmpfs", queue: "off" }),
-});
-
-Deno.test({
-  name: `disk full, queue on: its thread ends the process, and the next start loses nothing${why}`,
-  ignore: disk === undefined,
-  fn: async () => void await diskFull({ disk: disk ?? "tmpfs", queue: "on", messageDue: true }),
+  fn: async () => void await diskFull(disk ?? "tmpfs", 1_000),
 });
 
 Deno.test({
@@ -39,4 +34,8 @@ Deno.test("folder moved away: no 202 until it is back, then taken again without 
 
 Deno.test("file damaged while open: a run is read whole or refused with 503, never missing", async () => {
   await fileDamaged();
+});
+
+Deno.test("backup under load, kill -9, restore beside the log that is left: exactly the backup", async () => {
+  await restoreDrill();
 });

@@ -65,7 +65,7 @@ async function triggerOf(folder: string): Promise<string> {
 export async function diskTurnsReadOnly(): Promise<string> {
   return await withFolder(async (parent) => {
     await using disk = await openFailingDisk(parent);
-    const settings = settingsIn(disk.folder, { RUNLEDGER_QUEUE: "off" });
+    const settings = settingsIn(disk.folder);
     const load = new Load(0);
     {
       await using process = await Process.start(settings);

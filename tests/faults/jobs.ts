@@ -15,9 +15,6 @@ import { accessTo, number, settingsIn } from "./fault.ts";
 /** A run whose opening no process can read. */
 const POISONED = runId(0xbad) as RunId;
 
-/** What a queue may deliver: bells, each twice, and what is none. */
-const MESSAGES = [{ kind: "dirty" }, { kind: "dirty" }, null, "x", 7, new Uint8Array(60_000), {}];
-
 /** Rows of marks that name nothing, or what is not there; they come before every real one. */
 const RUBBISH: readonly unknown[] = [
   "",
@@ -48,7 +45,6 @@ export async function jobsTwiceAndPoisoned(): Promise<string> {
       await process.stop("SIGKILL");
       await running;
     }
-    await enqueue(path);
     await withStore(path, poison);
     {
       await using process = await Process.start(settings);
@@ -64,15 +60,10 @@ export async function jobsTwiceAndPoisoned(): Promise<string> {
     const tries = await withStore(path, removePoison);
     await verify(path, [load]);
     await assertExact(path);
-    return `${number(final)} runs final, beside ${MESSAGES.length * 10} messages, ` +
+    return `${number(final)} runs final, beside ` +
       `${RUBBISH.length} rows of rubbish and a run that failed by itself (${tries}), ` +
       "through two kill -9, exact";
   });
-}
-
-async function enqueue(path: string): Promise<void> {
-  using kv = await Deno.openKv(path);
-  for (let n = 0; n < 10; n++) for (const message of MESSAGES) await kv.enqueue(message);
 }
 
 async function poison(store: OpenStore, team: TeamId): Promise<void> {

@@ -20,9 +20,9 @@ function lock(path: string): Disposable {
 }
 
 /** Holds the file for a while under load; reads are answered meanwhile. */
-export async function storeLocked(heldMs: number, queue = "on"): Promise<string> {
+export async function storeLocked(heldMs: number): Promise<string> {
   return await withFolder(async (folder) => {
-    const settings = settingsIn(folder, { RUNLEDGER_QUEUE: queue });
+    const settings = settingsIn(folder);
     const path = settings.RUNLEDGER_KV;
     await using process = await Process.start(settings);
     const load = new Load(0);

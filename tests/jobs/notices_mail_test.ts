@@ -112,6 +112,16 @@ Deno.test("notices: while a mail server is silent, calls are taken and the worke
   assertEquals(sink.connections, 1, "the try was over before anything was shown");
 });
 
+Deno.test("notices: no password is sent without TLS to a host that is not this machine", async () => {
+  await using b = await Bench.open({ user: "ledger", pass: "s3cret" });
+  await b.count(80_000);
+  // The same server by an address that is not known to be this machine's own.
+  await b.job(createMailer(b.sink.url.replace("127.0.0.1", "0.0.0.0"))).round();
+  assertEquals([b.sink.logins, b.sink.received.length], [0, 0]);
+  assertEquals(await b.states(), [[80, "pending"]]);
+  assertStringIncludes(b.log.join(), "STARTTLS");
+});
+
 Deno.test("notices: a mail server's login is used, and its password is never told", async () => {
   const pass = "s3cret: p@ss/wörd";
   await using b = await Bench.open({ user: "ledger", pass });

@@ -17,6 +17,10 @@ const LOSSES: Record<string, (path: string) => Promise<(() => Promise<void>) | n
     await Deno.remove(`${path}-wal`);
     return null;
   },
+  "the lock is deleted": async (path) => {
+    await Deno.remove(`${path}.lock`);
+    return null;
+  },
   "the file is replaced by a copy": async (path) => {
     await Deno.copyFile(path, `${path}.copy`);
     await Deno.rename(`${path}.copy`, path);

@@ -46,6 +46,18 @@ Deno.test("first team: a key is minted once, later starts find the same team", a
   assertEquals((await second.credentials.find(first.createdKey ?? ""))?.team, first.team);
 });
 
+Deno.test("first team: a refused key does not count as one, so another is minted, once", async () => {
+  await using temp = await TempStore.open();
+  await start(temp.store, OWN_KEY);
+  const again = async () => {
+    const store = await temp.reopen();
+    const options = { region: "eu", key: null, tier: null, refusedKey: OWN_KEY } as const;
+    return await ensureFirstTeam(store, credentialsOf(store, OWN_KEY), environment, options);
+  };
+  assertMatch((await again()).createdKey ?? "", /^apk_eu_[0-9a-f]{32}$/);
+  assertEquals((await again()).createdKey, null);
+});
+
 Deno.test("first team: a given key is added to a store that has a team, beside its others", async () => {
   await using temp = await TempStore.open();
   const first = await start(temp.store, null);

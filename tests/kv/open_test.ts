@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { openStore, StoreRefused } from "../../kv/open.ts";
+import { keys, LEDGER_FORMAT } from "../../kv/keys.ts";
+import { openBeside, openStore, StoreRefused } from "../../kv/open.ts";
 import { fillStore, MIDDLE, TempStore, withFolder } from "../support/temp_store.ts";
 
 const KEY = ["value"];
@@ -194,4 +195,66 @@ Deno.test("the reading handle sees a write as soon as it is answered", async () 
     const entry = await reader.get(["n", n]);
     assertEquals([entry.value, entry.versionstamp], [n, version]);
   }));
+});
+
+Deno.test("open: a file has one lock, by whichever link it is opened", async () => {
+  await using temp = await TempStore.open();
+  const { folder, path } = temp;
+  await Deno.symlink(path, `${folder}/alias.kv`);
+  await Deno.symlink(folder, `${folder}/folder`);
+  await assertRefused(`${folder}/alias.kv`, `in use by process ${Deno.pid}`);
+  await assertRefused(`${folder}/folder/test.kv`, `in use by process ${Deno.pid}`);
+  await Deno.link(path, `${folder}/hard.kv`);
+  await assertRefused(`${folder}/hard.kv`, "2 names", "hard links");
+  await Deno.symlink(`${folder}/nowhere`, `${folder}/dangling.kv`);
+  await assertRefused(`${folder}/dangling.kv`, "link to a file that is not there");
+});
+
+Deno.test({
+  name:
+    "open: the ledger, its log and its lock are the owner's alone, and so is a folder made for them",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    await withFolder(async (folder) => {
+      const path = `${folder}/made/deep/test.kv`;
+      const umask = Deno.umask(0);
+      const store = await openStore(path).finally(() => Deno.umask(umask));
+      await store.writer.commit({ sets: [{ key: KEY, value: 1 }] });
+      const modes = [
+        "made",
+        "made/deep",
+        ...["", "-wal", "-shm", ".lock"].map((part) => `made/deep/test.kv${part}`),
+      ].map((name) => (Deno.statSync(`${folder}/${name}`).mode ?? 0) & 0o777);
+      assertEquals(modes, [0o700, 0o700, 0o600, 0o600, 0o600, 0o600]);
+      await store.close();
+    });
+  },
+});
+
+Deno.test("open: a ledger of a newer format is refused, also by tools, and left as it is", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/test.kv`;
+    const store = await openStore(path);
+    const value = LEDGER_FORMAT + 1;
+    await store.writer.commit({ sets: [{ key: keys.format(), value }] });
+    await store.close();
+    await assertRefused(path, `format ${value}`, `up to ${LEDGER_FORMAT}`);
+    await assertRejects(() => openBeside(path), StoreRefused, `format ${value}`);
+    // Refusing gave the lock back.
+    await assertRefused(path, `format ${value}`);
+  });
+});
+
+Deno.test("open: a log of commits without its ledger is not made another ledger's", async () => {
+  for (const left of ["-wal", ".restoring"]) {
+    await withFolder(async (folder) => {
+      const path = `${folder}/test.kv`;
+      await Deno.writeTextFile(path + left, "something");
+      await assertRefused(path, `${path}${left}`, "deno task restore");
+      await Deno.writeTextFile(path, "");
+      await assertRefused(path, `${path}${left}`);
+      await Deno.remove(path + left);
+      await (await openStore(path)).close();
+    });
+  }
 });

@@ -32,6 +32,8 @@ export class SmtpSink implements AsyncDisposable {
   readonly received: Received[] = [];
   /** Connections so far. */
   connections = 0;
+  /** Logins tried so far. */
+  logins = 0;
   /** Recipients named so far. */
   recipients = 0;
   #waiting: (() => void)[] = [];
@@ -74,6 +76,7 @@ export class SmtpSink implements AsyncDisposable {
         if (this.behaviour !== "silent greeting") done();
       },
       onAuth: ({ username, password }, _, done) => {
+        this.logins++;
         if (username === login?.user && password === login?.pass) {
           return done(null, { user: username });
         }
