@@ -13,6 +13,9 @@ export const EVENTS_PER_BATCH_MAX = 50;
 /** Bytes of a request body, after inflating (decision 11). */
 export const BODY_BYTES_MAX = 1_048_576;
 
+/** Bytes of a form of the dashboard: the longest notes on an agent, percent-encoded, and the rest. */
+export const FORM_BYTES_MAX = 32_768;
+
 /** Bytes of one event as sent (decision 11). */
 export const EVENT_BYTES_MAX = 262_144;
 

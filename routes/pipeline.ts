@@ -12,6 +12,7 @@ import { formatInstant } from "../domain/time.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Guard, Handle, RequestContext, Route } from "./context.ts";
 import { OVERLOADED, type Room } from "./guards/room.ts";
+import { LongAnswers } from "./long_answers.ts";
 
 /** Makes the handler of a route, which it is named by; `null` for paths and methods that no route takes. */
 export type Pipeline = (
@@ -26,6 +27,7 @@ export function createPipeline(deps: AppDeps, room: Room): Pipeline {
   const prefix = deps.environment.random(6).toHex();
   let requests = 0;
   const figures = deps.figures.requests;
+  const longAnswers = new LongAnswers(room.answers);
 
   return (route, guards, handle) => {
     // The method of what no route takes is the client's word.
@@ -54,11 +56,13 @@ export function createPipeline(deps: AppDeps, room: Room): Pipeline {
         entered = true;
         room.enter();
         response = await handle(c);
+        if (c.get("isLong")) response = await longAnswers.send(c, response);
       }
     } catch (error) {
       response = failure(deps, c, error);
     }
     if (entered) room.leave();
+    c.get("held")?.[Symbol.dispose]();
     const tookMs = performance.now() - startedMs;
     figures.inFlight--;
     const principal: Principal | undefined = c.get("principal");
