@@ -130,6 +130,9 @@ export const OVERLAP_HOURS = { default: 24, max: 168 } as const;
 /** Characters of a team's name, shown in lists. */
 export const TEAM_NAME_CHARS_MAX = 128;
 
+/** Characters of an e-mail address, in all and before the `@`: mail servers take no more. */
+export const EMAIL_CHARS_MAX = { all: 254, local: 64 } as const;
+
 /** Requests a second, or at once, that can be set for one team: more than one instance answers. */
 export const OWN_RATE_MAX = 1_000_000;
 
