@@ -13,6 +13,9 @@ export const EVENTS_PER_BATCH_MAX = 50;
 /** Bytes of a request body, after inflating (decision 11). */
 export const BODY_BYTES_MAX = 1_048_576;
 
+/** Bytes of a form of the dashboard: the longest notes on an agent, percent-encoded, and the rest. */
+export const FORM_BYTES_MAX = 32_768;
+
 /** Bytes of one event as sent (decision 11). */
 export const EVENT_BYTES_MAX = 262_144;
 
@@ -129,6 +132,9 @@ export const OVERLAP_HOURS = { default: 24, max: 168 } as const;
 
 /** Characters of a team's name, shown in lists. */
 export const TEAM_NAME_CHARS_MAX = 128;
+
+/** Characters of an e-mail address, in all and before the `@`: mail servers take no more. */
+export const EMAIL_CHARS_MAX = { all: 254, local: 64 } as const;
 
 /** Requests a second, or at once, that can be set for one team: more than one instance answers. */
 export const OWN_RATE_MAX = 1_000_000;

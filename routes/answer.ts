@@ -10,6 +10,12 @@ export const PING_PATH = "/v1/ping";
 /** Headers of one answer, by name. */
 type Headers = Record<string, string>;
 
+/**
+ * Characters from which an answer is looked at before it leaves: those of fewer are small enough to be
+ * handed over as a whole, however many bytes each of them takes.
+ */
+const LONG_CHARS = 5_461;
+
 /** Answers with JSON that is text already; the line ends for those who read it in a terminal. */
 export function answer(
   c: RequestContext,
@@ -39,17 +45,8 @@ export function answerText(
   type: string | null = "text/plain; charset=UTF-8",
   headers?: Headers,
 ): Response {
+  if (typeof text === "string" && text.length > LONG_CHARS) c.set("isLong", true);
   return new Response(text, { status, headers: headersOf(c, type, headers) });
-}
-
-/** Answers with bytes as they are. */
-export function answerBytes(
-  c: RequestContext,
-  bytes: Uint8Array<ArrayBuffer>,
-  type: string,
-  headers: Headers,
-): Response {
-  return new Response(bytes, { status: 200, headers: headersOf(c, type, headers) });
 }
 
 /** Answers with what is made while it is sent; without a body for `undefined`. */
@@ -62,15 +59,28 @@ export function answerStream(
   return new Response(body, { status: 200, headers: headersOf(c, type, headers) });
 }
 
+/**
+ * Headers of an answer, those given taking the place of the usual ones. Nobody but its client may keep it
+ * without asking again, and what is read depends on who asks.
+ */
 function headersOf(c: RequestContext, type: string | null, headers: Headers | undefined): Headers {
-  const own: Headers = type === null
-    ? { "X-Request-Id": c.get("requestId") }
-    : { "Content-Type": type, "X-Request-Id": c.get("requestId") };
+  const all: Headers = {
+    "X-Request-Id": c.get("requestId"),
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "private, no-cache",
+  };
+  if (type !== null) all["Content-Type"] = type;
+  if (c.req.method === "GET" || c.req.method === "HEAD") all["Vary"] = VARY;
   const rate = c.get("rate");
-  return rate === undefined
-    ? { ...own, ...headers }
-    : { ...own, "RateLimit-Policy": c.get("ratePolicy") ?? "", "RateLimit": rate, ...headers };
+  if (rate !== undefined) {
+    all["RateLimit-Policy"] = c.get("ratePolicy") ?? "";
+    all["RateLimit"] = rate;
+  }
+  return headers === undefined ? all : Object.assign(all, headers);
 }
+
+/** Where a credential is sent, besides the query of a ping, whose answers nobody keeps. */
+const VARY = "Authorization, X-AgentPing-Key";
 
 /** Answers a first write with 202 and its retry with 200 (decision 23). */
 export function answerWrite(

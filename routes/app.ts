@@ -5,7 +5,7 @@
 import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import type { Requirement } from "../domain/credentials.ts";
-import { fail } from "./answer.ts";
+import { answerText, fail } from "./answer.ts";
 import type { AppDeps, Facts, Guard, Handle, RequestContext, Route } from "./context.ts";
 import { getAgent, listAgents, patchAgent } from "./agents.ts";
 import { compressed, isCompressed } from "./compress.ts";
@@ -24,6 +24,7 @@ import { readJsonBody } from "./guards/body.ts";
 import { requireCredential, requireScope } from "./guards/credential.ts";
 import { requireHost } from "./guards/host.ts";
 import { debitBytes, limitBytes, limitRate, metered } from "./guards/rate.ts";
+import { Memory } from "../domain/memory.ts";
 import { Room } from "./guards/room.ts";
 import { Waiting } from "./guards/waiting.ts";
 import { followLive } from "./live.ts";
@@ -46,8 +47,9 @@ import { whenFinal } from "./when_final.ts";
 /** Every route, with what it asks of a credential. */
 export function routeTable(
   deps: AppDeps,
-  waiting = new Waiting(new Room(), deps.leaving),
-  exported = createExports(deps),
+  room = new Room(deps.memory ?? new Memory()),
+  waiting = new Waiting(room, deps.leaving),
+  exported = createExports(deps, room),
 ): Route[] {
   const table: Route[] = [
     route("POST", "/v1/runs", key("ingest"), openRun(deps)),
@@ -101,11 +103,11 @@ export function routeTable(
 /** Builds the application. It opens nothing and keeps no state of its own. */
 export function createApp(deps: AppDeps): Hono<Facts> {
   const app = new Hono<Facts>({ getPath: pathOf });
-  const room = new Room();
+  const room = new Room(deps.memory);
   const pipeline = createPipeline(deps, room);
   const waiting = new Waiting(room, deps.leaving, deps.memory);
-  const exported = createExports(deps);
-  const table = routeTable(deps, waiting, exported);
+  const exported = createExports(deps, room);
+  const table = routeTable(deps, room, waiting, exported);
   const dashboard = createDashboard(deps, room, { waiting, exported });
   const mount = (route: Route, guards: readonly Guard[]) => {
     const handler = handlerOf(deps, route);
@@ -196,8 +198,7 @@ function refuseUnknown(table: readonly Route[]): Handle {
     c.set("route", `${method} ${path}`);
     const allow = allowedMethods(table, path);
     if (method === "OPTIONS") {
-      const headers = { "Allow": allow, "X-Request-Id": c.get("requestId") };
-      return new Response(null, { status: 204, headers });
+      return answerText(c, 204, null, null, { "Allow": allow });
     }
     const message = `${method} is not for this path: use ${allow}`;
     return fail(c, { code: "method_not_allowed", message }, { "Allow": allow });

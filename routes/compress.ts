@@ -12,12 +12,13 @@ const BYTES_MIN = 1_400;
 const WHOLE = /^(application\/json|text\/html|text\/plain)\b/;
 
 /**
- * Whether a route's answers are compressed: those of reads. Answers to ingest calls are a few hundred
+ * Whether a route's answers are compressed: those of reads that need a credential. What is the same for
+ * everybody is compressed once (`frozen.ts`), so that nobody takes time with it. Answers to ingest calls are a few hundred
  * bytes, and compressing them takes as long as all the rest of the call (`docs/PERFORMANCE.md`), which
  * is why the runtime does not compress by itself.
  */
 export function isCompressed({ method, requires }: Pick<Route, "method" | "requires">): boolean {
-  return method === "GET" && requires?.scope !== "ingest";
+  return method === "GET" && requires !== null && requires.scope !== "ingest";
 }
 
 /** Compresses what a handler answers, off the thread that serves. */
@@ -26,17 +27,26 @@ export function compressed(handle: Handle): Handle {
     const response = await handle(c);
     const { status, headers } = response;
     // Its body is not touched: as a stream it would leave in chunks, without its length.
-    if (status !== 200 || !WHOLE.test(headers.get("content-type") ?? "")) return response;
+    const isWhole = status === 200 && WHOLE.test(headers.get("content-type") ?? "");
+    if (!isWhole && status !== 304) return response;
     headers.append("Vary", "Accept-Encoding");
     if (!takesGzip(c)) return response;
+    if (status === 304) {
+      weaken(headers);
+      return response;
+    }
     const bytes = await response.bytes();
     if (bytes.length < BYTES_MIN) return new Response(bytes, { status, headers });
     headers.set("Content-Encoding", "gzip");
-    // A strong tag would name these bytes, and those of other clients are others.
-    const tag = headers.get("etag");
-    if (tag !== null && !tag.startsWith("W/")) headers.set("ETag", `W/${tag}`);
+    weaken(headers);
     return new Response(await deflated(bytes) as Uint8Array<ArrayBuffer>, { status, headers });
   };
+}
+
+/** A strong tag would name the bytes as they are, and those of this client are others. */
+function weaken(headers: Headers): void {
+  const tag = headers.get("etag");
+  if (tag !== null) headers.set("ETag", `W/${tag}`);
 }
 
 /** Whether the client lists gzip, and not with a weight of 0. */

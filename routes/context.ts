@@ -50,6 +50,10 @@ export interface Facts {
     body: Body;
     /** Fields of a form, of pages' own requests. */
     form: URLSearchParams;
+    /** What the body takes until the request is answered. */
+    held: Disposable;
+    /** Set where the text of the answer is long, so that it leaves in parts. */
+    isLong: boolean;
     /** How refusals are told, where not as JSON. */
     tell: Refuse | undefined;
     /** Code of the refusal, for the log. */

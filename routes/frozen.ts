@@ -1,32 +1,64 @@
-/** Answers whose text is the same for everybody, made once: the API's description. */
-import type { Handle } from "./context.ts";
+/** Answers that are the same for everybody: made once, and their compressed bytes as well. */
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { takesGzip } from "./compress.ts";
+import type { Handle, RequestContext } from "./context.ts";
 import { isKnown, tagOf } from "./etag.ts";
+
+const deflated = promisify(gzip);
 
 /** What is answered again and again. */
 export interface Frozen {
   readonly type: string;
   readonly text: string;
-  /** Headers besides type, `ETag` and `Cache-Control`. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Headers besides type, `ETag` and those that every such answer has. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The bytes of an answer, as they are and compressed. All requests share them, so they are not counted. */
+export class FrozenBytes {
+  readonly #text: string;
+  #plain: Uint8Array<ArrayBuffer> | undefined;
+  #gzipped: Promise<Uint8Array<ArrayBuffer>> | undefined;
+
+  /** Creates what is encoded and compressed at the first request for it. */
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Answers with those that the client takes. The headers may be changed. */
+  async answer(c: RequestContext, headers: Record<string, string>): Promise<Response> {
+    if (!takesGzip(c)) {
+      const plain = this.#plain ??= new TextEncoder().encode(this.#text);
+      return new Response(plain, { headers: headersOf(c, headers) });
+    }
+    this.#gzipped ??= deflated(this.#text, { level: 9 }) as Promise<Uint8Array<ArrayBuffer>>;
+    headers["Content-Encoding"] = "gzip";
+    return new Response(await this.#gzipped, { headers: headersOf(c, headers) });
+  }
+}
+
+function headersOf(c: RequestContext, headers: Record<string, string>): Record<string, string> {
+  headers["Vary"] = "Accept-Encoding";
+  headers["X-Content-Type-Options"] = "nosniff";
+  headers["X-Request-Id"] = c.get("requestId");
+  return headers;
 }
 
 /** Answers with a text that is made at the first request, since most processes never need it. */
 export function frozen(make: () => Promise<Frozen>): Handle {
-  let made: Promise<ReturnType<typeof withHeaders>> | undefined;
+  let made: Promise<ReturnType<typeof withBytes>> | undefined;
   return async (c) => {
-    const { text, tag, headers } = await (made ??= make().then(withHeaders));
-    const all = { ...headers, "X-Request-Id": c.get("requestId") };
+    const { bytes, tag, headers } = await (made ??= make().then(withBytes));
+    // A strong tag names the bytes as they are, not those that are compressed.
+    const all = { ...headers, "ETag": takesGzip(c) ? `W/${tag}` : tag };
     return isKnown(c, tag)
-      ? new Response(null, { status: 304, headers: all })
-      : new Response(text, { headers: all });
+      ? new Response(null, { status: 304, headers: headersOf(c, all) })
+      : await bytes.answer(c, all);
   };
 }
 
-/** Headers by name. */
-type Headers = Readonly<Record<string, string>>;
-
-function withHeaders({ type, text, headers }: Frozen) {
-  const tag = tagOf(text);
-  const own = { "Content-Type": type, "ETag": tag, "Cache-Control": "public, max-age=300" };
-  return { text, tag, headers: { ...own, ...headers } };
+function withBytes({ type, text, headers }: Frozen) {
+  const own = { "Content-Type": type, "Cache-Control": "public, max-age=300" };
+  return { bytes: new FrozenBytes(text), tag: tagOf(text), headers: { ...own, ...headers } };
 }

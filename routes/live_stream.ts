@@ -5,7 +5,7 @@ import { eventsOf, isFollowed, type LiveBatch, type LiveFilters } from "../domai
 import { rawOf } from "../domain/input/json.ts";
 import { LIVE_BUFFER_BYTES_MAX, LIVE_KEEP_ALIVE_MS } from "../domain/limits.ts";
 import { changeCursor } from "./changes.ts";
-import type { BytesInFlight } from "./guards/bytes_in_flight.ts";
+import type { BytesInFlight, Flight } from "./guards/bytes_in_flight.ts";
 import { runRowJson } from "./run_list.ts";
 
 /** Milliseconds between two looks whether the credential still works: a revoked one ends its stream. */
@@ -21,6 +21,8 @@ interface SharedText {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Streams whose client has not taken it yet. */
   waiting: number;
+  /** Its bytes, counted once for all of them. */
+  flight: Flight | null;
 }
 
 /** Texts of batches for clients that take everything: nearly all streams share them. */
@@ -159,7 +161,12 @@ export class LiveStream {
   /** Keeps a text until the client takes it; false when too much waits already. */
   #hold(text: SharedText): boolean {
     const { waiting, team } = this.#options;
-    if (text.waiting === 0 && !waiting.take(team, text.bytes.length)) return false;
+    if (text.waiting === 0) {
+      const flight = waiting.begin(team, () => {});
+      if (!flight.take(text.bytes.length)) return false;
+      flight.keep();
+      text.flight = flight;
+    }
     text.waiting++;
     this.#texts.push(text);
     this.#bytes += text.bytes.length;
@@ -167,8 +174,7 @@ export class LiveStream {
   }
 
   #release(text: SharedText): void {
-    const { waiting, team } = this.#options;
-    if (--text.waiting === 0) waiting.give(team, text.bytes.length);
+    if (--text.waiting === 0) text.flight?.[Symbol.dispose]();
     this.#bytes -= text.bytes.length;
   }
 
@@ -224,7 +230,7 @@ function placeText(number: number): string {
 }
 
 function textOf(text: string): SharedText {
-  return { bytes: ENCODER.encode(text), waiting: 0 };
+  return { bytes: ENCODER.encode(text), waiting: 0, flight: null };
 }
 
 function wholeOf(batch: LiveBatch): SharedText {

@@ -8,7 +8,7 @@ import { frozen } from "./frozen.ts";
 export function describeApi(routes: () => readonly Route[]): Handle {
   return frozen(async () => {
     const { documentText } = await import("./openapi/text.ts");
-    return { type: "application/json", text: documentText(routes()) };
+    return { type: "application/json", text: documentText(routes()), headers: {} };
   });
 }
 
@@ -22,7 +22,6 @@ export function showDocs(routes: () => readonly Route[]): Handle {
       text: pageOf(JSON.parse(documentText(routes()))),
       headers: {
         "Content-Security-Policy": POLICY,
-        "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
       },
     };

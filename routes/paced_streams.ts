@@ -1,130 +1,131 @@
 /**
- * Answers that are made while they are sent: a part is made when the client has taken the one before.
- *
- * There are so many at once and of a team; none goes on when its client is gone, stands still, or the
- * process is shutting down.
+ * Answers that are sent in parts: a part is made when the client has taken the one before. None goes on
+ * when its client is gone or takes nothing.
  */
-import type { TeamId } from "../domain/credentials.ts";
-
-/** Streams at once, in all and of one team. */
-const STREAMS_MAX = { all: 32, team: 4 } as const;
 
 /** Milliseconds a client may take for one part before its stream is broken off. */
-const STANDSTILL_MS_MAX = 60_000;
+const STANDSTILL_MS_MAX = 30_000;
 
 /** Milliseconds between two looks at all streams. */
 const LOOK_MS = 500;
 
+/** Why an answer ended before its end. Whoever broke it off knows; the server need not print it. */
+export class BrokenOff extends Error {}
+
 /** One answer under way. */
-interface Stream {
-  readonly team: TeamId;
-  /** Since when its client has something to take; null while a part is made. */
-  idleSinceMs: number | null;
-  /** Breaks it off. */
+export interface PacedStream {
+  /** The body of the answer. */
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
+  /** Breaks it off, so that the client sees no proper end. */
   readonly end: (why: string) => void;
 }
 
-/** What streams are made from. */
-export interface PacedStreamsDeps {
-  /** Whether the process is shutting down. */
-  readonly draining: () => boolean;
-  /** Is told when an answer could not be made to its end, by the id of its request. */
-  readonly failed: (requestId: string, error: unknown) => void;
+/** A stream, and since when its client has something to take; null while a part is made. */
+interface Watched {
+  idleSinceMs: number | null;
+  readonly end: (why: string) => void;
 }
 
-/** The streams of an application. */
+/** Streams that are watched together. */
 export class PacedStreams {
-  readonly #deps: PacedStreamsDeps;
-  readonly #streams = new Set<Stream>();
+  readonly #draining: () => boolean;
+  readonly #streams = new Set<Watched>();
   #looks: ReturnType<typeof setInterval> | undefined;
 
-  constructor(deps: PacedStreamsDeps) {
-    this.#deps = deps;
+  /** Creates none. While `draining` says so, all are broken off. */
+  constructor(draining: () => boolean = () => false) {
+    this.#draining = draining;
   }
 
   /**
-   * Begins a stream, or answers null when there are too many. When its parts fail it breaks off, so that
-   * the client sees no proper end.
+   * Begins a stream. When its parts fail it breaks off.
+   *
+   * @param ended is called once, when it is over for whatever reason
+   * @param failed is called before that when the parts throw anything but {@link BrokenOff}
    */
   begin(
-    team: TeamId,
-    requestId: string,
-    parts: AsyncIterator<string>,
-  ): ReadableStream<Uint8Array> | null {
-    const own = Array.from(this.#streams).filter((stream) => stream.team === team).length;
-    if (own >= STREAMS_MAX.team || this.#streams.size >= STREAMS_MAX.all) return null;
-    const encoder = new TextEncoder();
-    let stream: Stream;
-    // Nothing is made ahead of what the client asks for.
-    return new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        stream = {
-          team,
-          idleSinceMs: performance.now(),
-          end: (why) => {
-            this.#leave(stream);
-            controller.error(new Error(why));
-            void parts.return?.();
-          },
-        };
-        this.#enter(stream);
+    parts: AsyncIterator<Uint8Array>,
+    ended: () => void,
+    failed: (error: unknown) => void = () => {},
+  ): PacedStream {
+    let controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
+    const stream: Watched = {
+      idleSinceMs: performance.now(),
+      end: (why) => {
+        if (leave()) controller.error(new BrokenOff(why));
+        void parts.return?.();
       },
-      pull: async (controller) => {
+    };
+    const leave = () => {
+      if (!this.#leave(stream)) return false;
+      ended();
+      return true;
+    };
+    this.#enter(stream);
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      start: (begun) => void (controller = begun),
+      pull: async () => {
         stream.idleSinceMs = null;
         try {
-          const part = await nextText(parts, () => this.#streams.has(stream));
+          const part = await nextPart(parts, () => this.#streams.has(stream));
           stream.idleSinceMs = performance.now();
           if (!this.#streams.has(stream)) return;
-          if (part !== null) return controller.enqueue(encoder.encode(part));
-          this.#leave(stream);
+          if (part !== null) return controller.enqueue(part);
+          leave();
           controller.close();
         } catch (error) {
           // One that was ended before fails because of that.
-          if (this.#streams.has(stream)) this.#deps.failed(requestId, error);
-          this.#leave(stream);
-          controller.error(error);
+          if (!this.#streams.has(stream)) return;
+          if (!(error instanceof BrokenOff)) failed(error);
+          leave();
+          controller.error(new BrokenOff("It failed"));
         }
       },
-      cancel: async () => {
-        this.#leave(stream);
-        await parts.return?.();
+      cancel: () => {
+        leave();
+        // It may be making a part, and ends after that.
+        void parts.return?.();
       },
+      // Nothing is made ahead of what the client asks for.
     }, { highWaterMark: 0 });
+    return { body, end: stream.end };
   }
 
-  #enter(stream: Stream): void {
+  #enter(stream: Watched): void {
     this.#streams.add(stream);
     this.#looks ??= setInterval(() => this.#look(), LOOK_MS);
   }
 
-  #leave(stream: Stream): void {
-    this.#streams.delete(stream);
-    if (this.#streams.size > 0) return;
-    clearInterval(this.#looks);
-    this.#looks = undefined;
+  #leave(stream: Watched): boolean {
+    const wasThere = this.#streams.delete(stream);
+    if (this.#streams.size === 0) {
+      clearInterval(this.#looks);
+      this.#looks = undefined;
+    }
+    return wasThere;
   }
 
   #look(): void {
-    const draining = this.#deps.draining();
     const nowMs = performance.now();
-    for (const stream of this.#streams) {
-      if (draining) stream.end("The instance is shutting down");
-      else if (nowMs - (stream.idleSinceMs ?? nowMs) > STANDSTILL_MS_MAX) {
-        stream.end("The client took nothing for too long");
+    const draining = this.#draining();
+    for (const { idleSinceMs, end } of this.#streams) {
+      if (draining) end("The instance is shutting down");
+      else if (nowMs - (idleSinceMs ?? nowMs) > STANDSTILL_MS_MAX) {
+        end("The client took nothing for too long");
       }
     }
   }
 }
 
 /** The next part that is not empty; null at the end, or when nobody wants it any more. */
-async function nextText(
-  parts: AsyncIterator<string>,
+async function nextPart(
+  parts: AsyncIterator<Uint8Array>,
   isWanted: () => boolean,
-): Promise<string | null> {
+): Promise<Uint8Array<ArrayBuffer> | null> {
   while (isWanted()) {
     const part = await parts.next();
     if (part.done === true) return null;
-    if (part.value !== "") return part.value;
+    if (part.value.length > 0) return part.value as Uint8Array<ArrayBuffer>;
   }
   return null;
 }

@@ -4,7 +4,7 @@
  * One function rather than a chain of middleware: a chain takes longer than checking the request does
  * (`docs/PERFORMANCE.md`).
  */
-import type { Principal } from "../domain/credentials.ts";
+import type { Principal, TeamId } from "../domain/credentials.ts";
 import { type ErrorCode, Overloaded, StorageUnavailable } from "../domain/errors.ts";
 import type { CountRequest } from "../domain/metrics/requests.ts";
 import { rawOf } from "../domain/input/json.ts";
@@ -12,6 +12,7 @@ import { formatInstant } from "../domain/time.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Guard, Handle, RequestContext, Route } from "./context.ts";
 import { OVERLOADED, type Room } from "./guards/room.ts";
+import { LongAnswers } from "./long_answers.ts";
 
 /** Makes the handler of a route, which it is named by; `null` for paths and methods that no route takes. */
 export type Pipeline = (
@@ -26,6 +27,7 @@ export function createPipeline(deps: AppDeps, room: Room): Pipeline {
   const prefix = deps.environment.random(6).toHex();
   let requests = 0;
   const figures = deps.figures.requests;
+  const longAnswers = new LongAnswers(room.answers);
 
   return (route, guards, handle) => {
     // The method of what no route takes is the client's word.
@@ -48,24 +50,35 @@ export function createPipeline(deps: AppDeps, room: Room): Pipeline {
     figures.inFlight++;
     let response: Response | null;
     let entered = false;
+    let team = "";
     try {
       response = await pass(c, guards);
+      // Those without a team share one count.
+      team = teamOf(c) ?? "";
+      if (response === null && !room.hasPlace(team)) response = fail(c, OVERLOADED);
       if (response === null) {
         entered = true;
-        room.enter();
+        room.enter(team);
         response = await handle(c);
+        if (c.get("isLong")) response = await longAnswers.send(c, response);
       }
     } catch (error) {
       response = failure(deps, c, error);
     }
-    if (entered) room.leave();
+    if (entered) room.leave(team);
+    c.get("held")?.[Symbol.dispose]();
     const tookMs = performance.now() - startedMs;
     figures.inFlight--;
-    const principal: Principal | undefined = c.get("principal");
-    count(principal?.team.id, response.status, tookMs / 1_000, c.get("error"));
+    count(teamOf(c), response.status, tookMs / 1_000, c.get("error"));
     deps.log(logLine(c, response.status, deps.environment.now(), tookMs));
     return response;
   }
+}
+
+/** The team of whoever asks; undefined while the credential is not known. */
+function teamOf(c: RequestContext): TeamId | undefined {
+  const principal: Principal | undefined = c.get("principal");
+  return principal?.team.id;
 }
 
 /** Asks the guards in order, the first `asked` being asked already; the first refusal is the answer. */
@@ -107,13 +120,13 @@ export function logFailure(
 
 /** One JSON line a request: never a body, a credential, an id from a path, or a query. */
 function logLine(c: RequestContext, status: number, nowMs: number, tookMs: number): string {
-  const principal: Principal | undefined = c.get("principal");
+  const team = teamOf(c);
   const route: string | undefined = c.get("route");
   const error: ErrorCode | undefined = c.get("error");
   const ms = Math.round(tookMs * 1000) / 1000;
   // A method is the one word here that is not our own.
   const told = route === undefined ? null : rawOf(route);
   return `{"at":"${formatInstant(nowMs)}","id":"${c.get("requestId")}",` +
-    `"team":${principal === undefined ? null : `"${principal.team.id}"`},"route":${told},` +
+    `"team":${team === undefined ? null : `"${team}"`},"route":${told},` +
     `"status":${status},"ms":${ms}${error === undefined ? "" : `,"error":"${error}"`}}`;
 }

@@ -1,5 +1,6 @@
 /** The HTTP server, from listening to the last answer. */
 import { DRAIN_MS_MAX } from "../domain/limits.ts";
+import { BrokenOff } from "./paced_streams.ts";
 
 /** What is left of the drain time for the commits under way. */
 const STORE_CLOSE_MS = 1_000;
@@ -28,7 +29,17 @@ export function serve(
   port: number,
 ): RunningServer {
   let cohort: Cohort = { count: 0, done: Promise.withResolvers() };
-  const listen = { hostname, port, tcpBacklog: CONNECTIONS_WAITING_MAX, onListen() {} };
+  const listen = {
+    hostname,
+    port,
+    tcpBacklog: CONNECTIONS_WAITING_MAX,
+    onListen() {},
+    onError(error: unknown): Response {
+      // The connection ends with an answer that was broken off; anything else is a fault of ours.
+      if (!(error instanceof BrokenOff)) console.error(error);
+      return new Response(null, { status: 500 });
+    },
+  };
   const server = Deno.serve(listen, async (request, connection) => {
     const mine = cohort;
     mine.count++;

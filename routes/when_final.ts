@@ -11,6 +11,7 @@ import { fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";
 import type { Waiting } from "./guards/waiting.ts";
 import { queryOf } from "./query.ts";
+import { parseEventsPage } from "./runs.ts";
 
 /** Lets a request for a run wait, if it asks for that, before `show` answers it. */
 export function whenFinal(deps: AppDeps, waiting: Waiting, show: Handle): Handle {
@@ -36,7 +37,9 @@ export function whenFinal(deps: AppDeps, waiting: Waiting, show: Handle): Handle
     const wait = parseWait(queryOf(c));
     if (!wait.ok) return fail(c, wait.problem);
     const id = parseRunId(c.req.param("id") ?? "");
-    if (wait.value === null || !id.ok || await isDone(c, id.value)) return await show(c);
+    // What `show` refuses, it refuses at once.
+    const isRefused = !id.ok || !parseEventsPage(queryOf(c)).ok;
+    if (wait.value === null || isRefused || await isDone(c, id.value)) return await show(c);
     return await waiting.aside(c, wait.value * 1_000, async (signal) => {
       await untilDone(c, c.get("principal").team.id, id.value, signal);
       return await show(c);

@@ -8,7 +8,8 @@
  */
 import { z } from "zod";
 import { parseInstant } from "../time.ts";
-import { isName, isText } from "./rules.ts";
+import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../limits.ts";
+import { isAgent, isCustomer, isName, isText } from "./rules.ts";
 
 const INSTANT = "an ISO 8601 instant in UTC such as 2026-01-31T12:00:00.000Z";
 
@@ -46,6 +47,32 @@ export function text(charsMax: number): z.ZodType<string, unknown> {
   const expected = `well-formed text of at most ${charsMax} characters`;
   return z.string(expected).refine((value) => isText(value, charsMax), expected)
     .meta({ maxLength: charsMax });
+}
+
+/** Of JSON Schema: what {@link isPathPart} refuses of a text that is not empty. */
+const PATH_PART = "^(?!\\.\\.?$)";
+
+/**
+ * The slug of an agent.
+ *
+ * @internal
+ */
+export function agentSlug(): z.ZodType<string, unknown> {
+  const expected = `an agent slug of 1 to ${AGENT_CHARS_MAX} characters, well-formed, ` +
+    'without control characters or surrounding white space, and not "." or ".."';
+  return z.string(expected).refine(isAgent, expected)
+    .meta({ minLength: 1, maxLength: AGENT_CHARS_MAX, pattern: PATH_PART });
+}
+
+/**
+ * Whom a cost is attributed to.
+ *
+ * @internal
+ */
+export function customer(): z.ZodType<string, unknown> {
+  const expected = `well-formed text of 1 to ${LABEL_CHARS_MAX} characters, not "." or ".."`;
+  return z.string(expected).refine(isCustomer, expected)
+    .meta({ minLength: 1, maxLength: LABEL_CHARS_MAX, pattern: PATH_PART });
 }
 
 /**

@@ -17,10 +17,10 @@ import type {
 } from "./bodies.ts";
 import { type EventId, judgeId, type RunId } from "../run/ids.ts";
 import { isObject } from "./json.ts";
-import { AGENT_CHARS_MAX, EVENT_TYPE_CHARS_MAX, LABEL_CHARS_MAX } from "../limits.ts";
+import { EVENT_TYPE_CHARS_MAX, LABEL_CHARS_MAX } from "../limits.ts";
 import { picodollars } from "../money/money.ts";
 import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../run/run.ts";
-import { isCost, isCount, isName, isScores, isText } from "./rules.ts";
+import { isAgent, isCost, isCount, isCustomer, isName, isScores, isText } from "./rules.ts";
 import { parseInstant } from "../time.ts";
 
 /** An object as sent. */
@@ -33,7 +33,7 @@ export function quickOpen(sent: Sent): OpenBody | null {
     sent.idle_timeout_status;
   const startedAt = instant(started_at);
   const right = rare === undefined && judgeId("run", id) === "valid" &&
-    isName(agent, AGENT_CHARS_MAX) && startedAt !== null && isLabel(customer_id) &&
+    isAgent(agent) && startedAt !== null && isAbsentOrCustomer(customer_id) &&
     isLabel(feature) && isAbsentOrObject(metadata);
   return !right ? null : {
     id: id as RunId,
@@ -104,11 +104,11 @@ export function quickHeartbeat(sent: Sent): HeartbeatFields | null {
   const started_at = sent.started_at === undefined ? undefined : instant(sent.started_at);
   const finished_at = sent.finished_at === undefined ? undefined : instant(sent.finished_at);
   const right = (id === undefined || judgeId("run", id) === "valid") &&
-    isName(agent, AGENT_CHARS_MAX) && status !== null && started_at !== null &&
+    isAgent(agent) && status !== null && started_at !== null &&
     finished_at !== null && (cost_usd === undefined || isCost(cost_usd)) && isLabel(model) &&
     isLabel(provider) && isAbsentOrCount(input_tokens) && isAbsentOrCount(output_tokens) &&
     isAbsentOrCount(cached_input_tokens) && isAbsentOrCount(duration_ms) &&
-    isAbsentOrObject(metadata) && isLabel(customer_id) && isLabel(feature) &&
+    isAbsentOrObject(metadata) && isAbsentOrCustomer(customer_id) && isLabel(feature) &&
     isAbsentOrObject(output);
   return !right ? null : {
     id: id as RunId | undefined,
@@ -146,6 +146,10 @@ function wordOf<T extends string>(words: readonly T[], value: unknown): T | null
 
 function isLabel(value: unknown): value is string | undefined {
   return value === undefined || isText(value, LABEL_CHARS_MAX);
+}
+
+function isAbsentOrCustomer(value: unknown): value is string | undefined {
+  return value === undefined || isCustomer(value);
 }
 
 function isAbsentOrCount(value: unknown): value is number | undefined {

@@ -4,7 +4,13 @@
  * @module
  */
 import { charCount, isObject } from "./json.ts";
-import { COST_USD_MAX, SCORE_NAME_CHARS_MAX, SCORES_MAX } from "../limits.ts";
+import {
+  AGENT_CHARS_MAX,
+  COST_USD_MAX,
+  LABEL_CHARS_MAX,
+  SCORE_NAME_CHARS_MAX,
+  SCORES_MAX,
+} from "../limits.ts";
 
 /** A text that may become part of a storage key, where lone surrogates would collide. */
 export function isText(value: unknown, charsMax: number): value is string {
@@ -15,6 +21,24 @@ export function isText(value: unknown, charsMax: number): value is string {
 export function isName(value: unknown, charsMax: number): value is string {
   return isText(value, charsMax) && value !== "" && value.trim() === value &&
     !/\p{Cc}/u.test(value);
+}
+
+/**
+ * A text that stands in a path: not empty, and none of the two that URL rules take out of paths, so that
+ * no client could ever ask for it.
+ */
+export function isPathPart(value: string): boolean {
+  return value !== "" && value !== "." && value !== "..";
+}
+
+/** The slug of an agent. */
+export function isAgent(value: unknown): value is string {
+  return isName(value, AGENT_CHARS_MAX) && isPathPart(value);
+}
+
+/** Whom a cost is attributed to. */
+export function isCustomer(value: unknown): value is string {
+  return isText(value, LABEL_CHARS_MAX) && isPathPart(value);
 }
 
 /** A number of tokens or milliseconds (decision 34). */

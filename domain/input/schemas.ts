@@ -37,7 +37,7 @@ import {
 } from "../limits.ts";
 import { picodollars } from "../money/money.ts";
 import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../run/run.ts";
-import { instant, name, optional, text } from "./fields.ts";
+import { agentSlug, customer, instant, name, optional, text } from "./fields.ts";
 import { isCost, isCount, isName, isScore, isScoreName, isScores } from "./rules.ts";
 
 /** What a schema promises; underneath each is a Zod schema. */
@@ -61,7 +61,7 @@ export interface Issue {
 const COUNT = `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`;
 
 const runId = id<RunId>("run");
-const agent = name(AGENT_CHARS_MAX, "an agent slug");
+const agent = agentSlug();
 const label = optional(text(LABEL_CHARS_MAX));
 const tokens = optional(count());
 const object = z.custom<JsonObject>(isObject, "an object").meta({ type: "object" });
@@ -72,7 +72,7 @@ export const openBody: Schema<OpenBody> = z.object({
   id: runId,
   agent,
   started_at: instant(),
-  customer_id: label,
+  customer_id: optional(customer()),
   feature: label,
   metadata: optional(object),
   parent_run_id: optional(
@@ -132,7 +132,7 @@ export const heartbeatBody: Schema<HeartbeatFields> = z.object({
   cached_input_tokens: tokens,
   duration_ms: tokens,
   metadata: optional(object),
-  customer_id: label,
+  customer_id: optional(customer()),
   feature: label,
   output: optional(object),
 });

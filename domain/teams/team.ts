@@ -10,7 +10,7 @@ import { check } from "../input/check.ts";
 import { name, optional } from "../input/fields.ts";
 import type { Body } from "../input/parse.ts";
 import type { Schema } from "../input/schemas.ts";
-import { OWN_LIMIT_MAX, OWN_RATE_MAX, TEAM_NAME_CHARS_MAX } from "../limits.ts";
+import { EMAIL_CHARS_MAX, OWN_LIMIT_MAX, OWN_RATE_MAX, TEAM_NAME_CHARS_MAX } from "../limits.ts";
 import { type OwnLimits, type Tier, TIER_NAMES, TIER_OF_OWN_LIMITS } from "../plan/tiers.ts";
 import type { Rate } from "../plan/token_bucket.ts";
 import { formatInstant } from "../time.ts";
@@ -87,10 +87,11 @@ export function isTeamId(text: string): text is TeamId {
 }
 
 const TIERS = `one of ${TIER_NAMES.map((tier) => `"${tier}"`).join(", ")}`;
-const EMAIL = "an e-mail address";
+const EMAIL = `an e-mail address of at most ${EMAIL_CHARS_MAX.all} characters, ` +
+  `${EMAIL_CHARS_MAX.local} of them before the "@"`;
 const teamName = name(TEAM_NAME_CHARS_MAX, "a name");
 const tier = z.enum(TIER_NAMES, TIERS);
-const email = z.email(EMAIL);
+const email = z.email(EMAIL).refine(fitsMail, EMAIL).meta({ maxLength: EMAIL_CHARS_MAX.all });
 
 /** Body of `POST /v1/teams`. */
 export const newTeamBody: Schema<TeamSpec> = z.object({
@@ -117,6 +118,12 @@ export const teamChangeBody: Schema<TeamChange> = z.object({
   }, "an object of limits, or null").nullable().optional(),
   suspended: optional(z.boolean("true or false")),
 });
+
+/** Whether mail servers take an address of this length. */
+function fitsMail(address: string): boolean {
+  return address.length <= EMAIL_CHARS_MAX.all &&
+    address.lastIndexOf("@") <= EMAIL_CHARS_MAX.local;
+}
 
 /** A number from 1 on; what is to be without limit is left out. */
 function upTo(max: number) {

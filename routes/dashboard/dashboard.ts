@@ -29,7 +29,10 @@ export interface Dashboard {
 export function createDashboard(
   deps: AppDeps,
   room: Room,
-  shared: Shared = { waiting: new Waiting(room, deps.leaving), exported: createExports(deps) },
+  shared: Shared = {
+    waiting: new Waiting(room, deps.leaving),
+    exported: createExports(deps, room),
+  },
 ): Dashboard {
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const withSession = requireSession(deps, askToSignIn);

@@ -4,7 +4,8 @@
  */
 import type { Requirement } from "../../domain/credentials.ts";
 import type { AppDeps, Handle, Route } from "../context.ts";
-import type { ExportFormat } from "../export_forms.ts";
+import type { Exports } from "../exports.ts";
+import { sessionStillWorks } from "../guards/session.ts";
 import type { Waiting } from "../guards/waiting.ts";
 import { showAudit } from "./audit/list.tsx";
 import { sendAsset } from "./frame/assets.ts";
@@ -55,7 +56,7 @@ export interface Shared {
   /** Those who wait. */
   readonly waiting: Waiting;
   /** Makes the handler of an export. */
-  readonly exported: (format: ExportFormat) => Handle;
+  readonly exported: Exports;
 }
 
 /** Every page, with what it asks of whoever signed in. */
@@ -89,8 +90,8 @@ export function pageTable(deps: AppDeps, { waiting, exported }: Shared): Route[]
     page("POST", `${TEAMS}/:id/keys`, OPERATOR_ONLY, makeTeamKey(deps)),
     page("GET", `${TEAMS}/:id/keys`, OPERATOR_ONLY, backToTeam),
     page("GET", `${RUNS}`, key("read"), showRuns(deps, waiting)),
-    page("GET", `${RUNS}.csv`, key("read"), exported("csv")),
-    page("GET", `${RUNS}.ndjson`, key("read"), exported("ndjson")),
+    page("GET", `${RUNS}.csv`, key("read"), exported("csv", sessionStillWorks)),
+    page("GET", `${RUNS}.ndjson`, key("read"), exported("ndjson", sessionStillWorks)),
     page("GET", `${RUNS}/:id`, key("read"), showRun(deps)),
     page("GET", `${RUNS}/:id/raw`, key("read"), showRawRun(deps)),
     page("POST", `${RUNS}/:id/delete`, key("admin"), sendDeletion(deps)),

@@ -1,29 +1,33 @@
 /** The body, read once: bounded in bytes, time and depth (decisions 10 and 11). */
-import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
-import type { Principal, TeamId } from "../../domain/credentials.ts";
+import { createGunzip } from "node:zlib";
+import type { Principal } from "../../domain/credentials.ts";
 import type { Deadlines } from "../../domain/deadlines.ts";
-import { type Parsed, refuse } from "../../domain/errors.ts";
-import { BODY_BYTES_MAX } from "../../domain/limits.ts";
+import { type Parsed, type Problem, refuse } from "../../domain/errors.ts";
+import { BODY_BYTES_MAX, FORM_BYTES_MAX } from "../../domain/limits.ts";
 import { parseBody } from "../../domain/input/parse.ts";
 import { fail } from "../answer.ts";
 import type { Guard, RequestContext } from "../context.ts";
+import type { Flight } from "./bytes_in_flight.ts";
 import { OVERLOADED, type Room } from "./room.ts";
 
-const inflate = promisify(gunzip);
 const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * Bytes of a body that are not counted: one that announces no more is read at once, which takes a third
+ * of the time. A connection takes as much for its own buffers.
+ */
+const SMALL_BYTES_MAX = 8_192;
+
+/** Bytes with which a buffer for a body begins. */
+const BUFFER_BYTES = 16_384;
 
 /**
  * Reads the body as a JSON object, whatever its Content-Type says.
  *
  * @param onRead is given the inflated size of each body that was read, also of one that is refused then
  */
-export function readJsonBody(
-  deadlines: Deadlines,
-  room: Room,
-  onRead: (c: RequestContext, bytes: number) => void = () => {},
-): Guard {
-  return readBody(deadlines, room, onRead, (c, text) => {
+export function readJsonBody(deadlines: Deadlines, room: Room, onRead: OnRead = () => {}): Guard {
+  return readBody(deadlines, room, { bytesMax: BODY_BYTES_MAX, onRead }, (c, text) => {
     const parsed = parseBody(text);
     if (!parsed.ok) return fail(c, parsed.problem);
     c.set("body", parsed.value);
@@ -33,73 +37,147 @@ export function readJsonBody(
 
 /** Reads the body as the fields of a form; what is no form has none of the fields asked for. */
 export function readForm(deadlines: Deadlines, room: Room): Guard {
-  return readBody(deadlines, room, () => {}, (c, text) => {
+  return readBody(deadlines, room, { bytesMax: FORM_BYTES_MAX, onRead: () => {} }, (c, text) => {
     c.set("form", new URLSearchParams(text));
     return null;
   });
 }
 
+/** Is given the bytes of a body, inflated. */
+type OnRead = (c: RequestContext, bytes: number) => void;
+
 function readBody(
   deadlines: Deadlines,
   room: Room,
-  onRead: (c: RequestContext, bytes: number) => void,
+  { bytesMax, onRead }: { readonly bytesMax: number; readonly onRead: OnRead },
   take: (c: RequestContext, text: string) => Response | null,
 ): Guard {
   const late = () =>
     refuse<string>("body_timeout", `The body took over ${deadlines.ms} ms: send it again`);
   return async (c) => {
     const principal: Principal | undefined = c.get("principal");
-    const team = principal?.team.id ?? NOBODY;
-    const bytes = bytesAnnounced(c.req.raw);
-    if (!room.takeBytes(team, bytes)) return fail(c, OVERLOADED);
-    let text: Parsed<string>;
-    try {
-      text = await deadlines.within(readText(c.req.raw, (read) => onRead(c, read)), late);
-    } finally {
-      room.giveBytes(team, bytes);
+    const arrival = new Arrival(c.req.raw, room, principal?.team.id ?? NOBODY, bytesMax);
+    const text = await deadlines.within(arrival.text((bytes) => onRead(c, bytes)), late);
+    if (!text.ok) {
+      arrival.end();
+      return fail(c, text.problem);
     }
-    return text.ok ? take(c, text.value) : fail(c, text.problem);
+    const { flight } = arrival;
+    if (flight === null) return take(c, text.value);
+    // Its text and what is parsed of it are held until the request is answered.
+    flight.keep();
+    c.set("held", flight);
+    return take(c, text.value);
   };
 }
 
-/** Whose room those who are not signed in take. */
-const NOBODY = "" as TeamId;
+/** Whose bytes are those of whoever is not signed in. */
+const NOBODY = "";
 
-/** Most bytes a body can take: one that announces more is refused as too large, not for want of room. */
-function bytesAnnounced({ headers }: Request): number {
-  const announced = Number(headers.get("content-length") ?? BODY_BYTES_MAX);
-  return Math.min(announced, BODY_BYTES_MAX);
+/** A body that arrives. What is more than small is counted as it comes, not by what is announced. */
+class Arrival {
+  /** What is counted of it; null while nothing is. */
+  flight: Flight | null = null;
+  #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
+  readonly #request: Request;
+  readonly #room: Room;
+  readonly #team: string;
+  readonly #bytesMax: number;
+
+  constructor(request: Request, room: Room, team: string, bytesMax: number) {
+    this.#request = request;
+    this.#room = room;
+    this.#team = team;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Reads it as text. */
+  async text(onRead: (bytes: number) => void): Promise<Parsed<string>> {
+    const { headers } = this.#request;
+    const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
+    if (encoding !== "identity" && encoding !== "gzip") {
+      const message = "Send the body as it is or with Content-Encoding: gzip";
+      return refuse("unsupported_encoding", message);
+    }
+    const announced = headers.get("content-length");
+    // Refused by its announced length before a byte is read.
+    if (Number(announced) > this.#bytesMax) return tooLarge(this.#bytesMax);
+    const isSmall = announced !== null && Number(announced) <= SMALL_BYTES_MAX;
+    let sent: Parsed<Uint8Array>;
+    try {
+      sent = isSmall
+        ? { ok: true, value: await this.#request.bytes() }
+        : await this.#gather(this.#chunks());
+    } catch {
+      // A broken chunk or a connection that closed early: its sender is gone in most cases.
+      return refuse("invalid_json", "The body ended early: send it again");
+    }
+    if (sent.ok && encoding === "gzip") sent = await this.#inflate(sent.value);
+    if (!sent.ok) return sent;
+    onRead(sent.value.length);
+    return decoded(sent.value);
+  }
+
+  /** Holds nothing of it any more. */
+  end(): void {
+    this.flight?.giveUp();
+  }
+
+  async *#chunks(): AsyncGenerator<Uint8Array> {
+    const reader = this.#request.body?.getReader();
+    if (reader === undefined) return;
+    this.#reader = reader;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  }
+
+  /** Inflates under the same limit, so that a small bomb stays small. */
+  async #inflate(bytes: Uint8Array): Promise<Parsed<Uint8Array>> {
+    const gunzip = createGunzip();
+    gunzip.end(bytes);
+    try {
+      return await this.#gather(gunzip);
+    } catch {
+      return refuse("invalid_json", "The body is not valid gzip: check Content-Encoding");
+    }
+  }
+
+  /** Joins chunks, and takes bytes for the buffer that they are in before it grows. */
+  async #gather(chunks: AsyncIterable<Uint8Array>): Promise<Parsed<Uint8Array>> {
+    let buffer = new Uint8Array();
+    let length = 0;
+    // Leaving the loop early ends the chunks.
+    for await (const chunk of chunks) {
+      const needed = length + chunk.length;
+      if (needed > this.#bytesMax) return tooLarge(this.#bytesMax);
+      if (needed > buffer.length) {
+        const bytes = Math.min(Math.max(needed, 2 * buffer.length, BUFFER_BYTES), this.#bytesMax);
+        if (!this.#take(bytes - buffer.length)) return NO_ROOM;
+        const larger = new Uint8Array(bytes);
+        larger.set(buffer.subarray(0, length));
+        buffer = larger;
+      }
+      buffer.set(chunk, length);
+      length = needed;
+    }
+    if (this.flight?.isGivenUp === true) return NO_ROOM;
+    return { ok: true, value: buffer.subarray(0, length) };
+  }
+
+  #take(bytes: number): boolean {
+    // Its read ends as if the body did, and is seen to be given up then.
+    this.flight ??= this.#room.bodies.begin(this.#team, () => void this.#reader?.cancel());
+    return this.flight.take(bytes);
+  }
 }
 
-async function readText(
-  request: Request,
-  onRead: (bytes: number) => void,
-): Promise<Parsed<string>> {
-  const { headers } = request;
-  const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
-  if (encoding !== "identity" && encoding !== "gzip") {
-    const message = "Send the body as it is or with Content-Encoding: gzip";
-    return refuse("unsupported_encoding", message);
-  }
-  const announced = headers.get("content-length");
-  // Refused by its announced length before a byte is read.
-  if (Number(announced) > BODY_BYTES_MAX) return tooLarge();
-  let sent: Parsed<Uint8Array>;
-  try {
-    // One of announced length is taken whole: the announcement was within the limit, and the server
-    // holds clients to it. Only a body without one is counted as it comes.
-    sent = announced === null
-      ? await readCounting(request.body)
-      : { ok: true, value: await request.bytes() };
-  } catch {
-    // A broken chunk or a connection that closed early; whoever sent it is mostly gone.
-    return refuse("invalid_json", "The body ended early: send it again");
-  }
-  if (sent.ok && encoding === "gzip") sent = await inflated(sent.value);
-  if (!sent.ok) return sent;
-  onRead(sent.value.length);
-  return decoded(sent.value);
-}
+const NO_ROOM: { readonly ok: false; readonly problem: Problem } = {
+  ok: false,
+  problem: OVERLOADED,
+};
 
 function decoded(bytes: Uint8Array): Parsed<string> {
   try {
@@ -109,41 +187,7 @@ function decoded(bytes: Uint8Array): Parsed<string> {
   }
 }
 
-async function readCounting(body: ReadableStream<Uint8Array> | null): Promise<Parsed<Uint8Array>> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  // Leaving the loop early cancels the stream.
-  for await (const chunk of body ?? []) {
-    length += chunk.length;
-    if (length > BODY_BYTES_MAX) return tooLarge();
-    chunks.push(chunk);
-  }
-  return { ok: true, value: concat(chunks, length) };
-}
-
-function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [only] = chunks;
-  if (chunks.length === 1 && only !== undefined) return only;
-  const joined = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    joined.set(chunk, at);
-    at += chunk.length;
-  }
-  return joined;
-}
-
-/** Inflates under the same limit, so that a small bomb stays small. */
-async function inflated(bytes: Uint8Array): Promise<Parsed<Uint8Array>> {
-  try {
-    return { ok: true, value: await inflate(bytes, { maxOutputLength: BODY_BYTES_MAX }) };
-  } catch (error) {
-    if ((error as { code?: string }).code === "ERR_BUFFER_TOO_LARGE") return tooLarge();
-    return refuse("invalid_json", "The body is not valid gzip: check Content-Encoding");
-  }
-}
-
-function tooLarge(): Parsed<never> {
-  const message = `The body is larger than ${BODY_BYTES_MAX} bytes: send smaller batches`;
+function tooLarge(bytesMax: number): Parsed<never> {
+  const message = `The body is larger than ${bytesMax} bytes: send less at once`;
   return refuse("payload_too_large", message);
 }

@@ -1,13 +1,17 @@
 /** Refuses requests while too many are worked on, before anything of them is read or looked up. */
-import type { TeamId } from "../../domain/credentials.ts";
+import type { Memory } from "../../domain/memory.ts";
 import { fail } from "../answer.ts";
 import type { Guard } from "../context.ts";
+import { BytesInFlight } from "./bytes_in_flight.ts";
 
 /**
  * Requests worked on at once. At the service's top rate so many wait some hundredths of a second; more
  * would wait longer than a client that comes back later.
  */
 const REQUESTS_MAX = 500;
+
+/** Requests of one team worked on at once: the rest is left for others. */
+const TEAM_REQUESTS_MAX = 400;
 
 /**
  * How long a request is held before it is refused for want of room. Clients that come back at once would
@@ -16,23 +20,40 @@ const REQUESTS_MAX = 500;
  */
 const REFUSAL_MS = 250;
 
-/** Bytes of large bodies that may be on their way at once, in all and for one team. */
-const LARGE_BODIES = { bytesMin: 16_384, bytesMax: 67_108_864, teamBytesMax: 33_554_432 } as const;
-
-/** How much is worked on: requests, and bytes of bodies that are still on their way. */
+/** How much is worked on: requests, and the bytes of bodies and answers on their way. */
 export class Room {
+  /** Bodies that arrive, or whose requests are worked on. */
+  readonly bodies: BytesInFlight;
+  /** Answers that clients have not taken yet. */
+  readonly answers: BytesInFlight;
   #inside = 0;
-  #bytes = 0;
-  readonly #bytesOfTeam = new Map<TeamId, number>();
+  readonly #insideOfTeam = new Map<string, number>();
+
+  /** Creates an empty room within a budget. */
+  constructor(memory: Memory) {
+    this.bodies = new BytesInFlight(memory.bytesMax("bodies"));
+    this.answers = new BytesInFlight(memory.bytesMax("answers"));
+    memory.register("bodies", () => this.bodies.bytes);
+    memory.register("answers", () => this.answers.bytes);
+  }
+
+  /** Returns whether a team may have one more request inside. */
+  hasPlace(team: string): boolean {
+    return (this.#insideOfTeam.get(team) ?? 0) < TEAM_REQUESTS_MAX;
+  }
 
   /** Counts a request in, once all of it is there: the rest of a body may never come. */
-  enter(): void {
+  enter(team: string): void {
+    this.#insideOfTeam.set(team, (this.#insideOfTeam.get(team) ?? 0) + 1);
     this.#inside++;
   }
 
   /** Counts it out. */
-  leave(): void {
+  leave(team: string): void {
     this.#inside--;
+    const left = (this.#insideOfTeam.get(team) ?? 1) - 1;
+    if (left > 0) this.#insideOfTeam.set(team, left);
+    else this.#insideOfTeam.delete(team);
   }
 
   /** Lets a request through when there is room for it. */
@@ -40,30 +61,6 @@ export class Room {
     if (this.#inside < REQUESTS_MAX) return null;
     return new Promise((resolve) => setTimeout(() => resolve(fail(c, OVERLOADED)), REFUSAL_MS));
   };
-
-  /**
-   * Takes room for a body of announced length; false when there is none. Small ones are not counted: so
-   * many of them as there are connections fit into memory. So a team that announces bodies and never
-   * sends them holds up its own large ones alone.
-   */
-  takeBytes(team: TeamId, bytes: number): boolean {
-    if (bytes < LARGE_BODIES.bytesMin) return true;
-    const own = (this.#bytesOfTeam.get(team) ?? 0) + bytes;
-    const { bytesMax, teamBytesMax } = LARGE_BODIES;
-    if (this.#bytes + bytes > bytesMax || own > teamBytesMax) return false;
-    this.#bytes += bytes;
-    this.#bytesOfTeam.set(team, own);
-    return true;
-  }
-
-  /** Gives back what {@link takeBytes} took. */
-  giveBytes(team: TeamId, bytes: number): void {
-    if (bytes < LARGE_BODIES.bytesMin) return;
-    this.#bytes -= bytes;
-    const own = (this.#bytesOfTeam.get(team) ?? 0) - bytes;
-    if (own > 0) this.#bytesOfTeam.set(team, own);
-    else this.#bytesOfTeam.delete(team);
-  }
 }
 
 /** What anybody is told while too much is waiting. */

@@ -2,7 +2,8 @@
 import { parse, serialize } from "hono/utils/cookie";
 import { SESSION } from "../../domain/limits.ts";
 import type { SessionStore } from "../../domain/teams/session.ts";
-import type { Guard, RequestContext } from "../context.ts";
+import { suspensionOf } from "../../domain/credentials.ts";
+import type { AppDeps, Guard, RequestContext } from "../context.ts";
 import { networkOfRequest } from "./address.ts";
 
 /**
@@ -25,6 +26,18 @@ export function cookieOf(token: string | null): string {
     sameSite: "Lax",
     maxAge: token === null ? 0 : SESSION.maxMs / 1_000,
   });
+}
+
+/** Whether the session of a request still works, for answers that go on for long. */
+export function sessionStillWorks(
+  { sessions }: Pick<AppDeps, "sessions">,
+  c: RequestContext,
+): () => Promise<boolean> {
+  const token = tokenOf(c);
+  return async () => {
+    const principal = token === null ? null : await sessions.find(token);
+    return principal !== null && suspensionOf(principal) === null;
+  };
 }
 
 /**

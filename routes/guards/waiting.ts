@@ -83,17 +83,18 @@ export class Waiting {
     const taken = this.take(c);
     if (taken instanceof Response) return taken;
     using _seat = taken;
+    const team = c.get("principal").team.id;
     const over = new AbortController();
     const end = () => over.abort();
     const timer = setTimeout(end, ms);
     const others = [this.leaving, c.req.raw.signal];
     for (const other of others) other.addEventListener("abort", end);
     if (others.some(({ aborted }) => aborted)) end();
-    this.#room.leave();
+    this.#room.leave(team);
     try {
       return await work(over.signal);
     } finally {
-      this.#room.enter();
+      this.#room.enter(team);
       clearTimeout(timer);
       for (const other of others) other.removeEventListener("abort", end);
     }

@@ -8,6 +8,8 @@ import { compressed } from "../../routes/compress.ts";
 import type { RequestContext } from "../../routes/context.ts";
 import { Harness } from "../support/harness.ts";
 
+const VARY = "Authorization, X-AgentPing-Key, Accept-Encoding";
+
 const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001";
 
 /** An answer as it is on the wire: other clients inflate by themselves. */
@@ -40,13 +42,13 @@ Deno.test("a read is compressed for who takes gzip, and is the same inside", asy
   const path = `/v1/runs/${RUN}`;
   const plain = await wire(h, path, {});
   assertEquals(plain.headers["content-encoding"], undefined);
-  assertEquals(plain.headers.vary, "Accept-Encoding");
+  assertEquals(plain.headers.vary, VARY);
   assertEquals(plain.headers["content-length"], String(plain.bytes.length));
   for (const accepted of ["gzip", "deflate, GZIP;q=0.5, br", "gzip, deflate, br, zstd"]) {
     const small = await wire(h, path, { "Accept-Encoding": accepted });
     assertEquals([small.status, small.headers["content-encoding"]], [200, "gzip"]);
     assertEquals(small.headers["content-length"], String(small.bytes.length));
-    assertEquals(small.headers.vary, "Accept-Encoding");
+    assertEquals(small.headers.vary, VARY);
     assertEquals(small.headers["content-type"], "application/json");
     assert(small.bytes.length * 4 < plain.bytes.length);
     assertEquals(gunzipSync(small.bytes).toString(), plain.bytes.toString());
@@ -82,7 +84,7 @@ Deno.test("small answers, refusals and all answers to ingest calls are never com
   assertEquals([finish.status, JSON.parse(finish.bytes.toString()).output.text], [202, text]);
   assertEquals([finish.headers["content-encoding"], finish.headers.vary], [undefined, undefined]);
   const ping = await wire(h, "/v1/ping?agent=researcher", accepts);
-  assertEquals([ping.status, ping.headers.vary], [200, undefined]);
+  assertEquals([ping.status, ping.headers.vary], [200, "Authorization, X-AgentPing-Key"]);
 });
 
 Deno.test("the tag of compressed bytes is a weak one, and both name the record", async () => {
@@ -95,6 +97,7 @@ Deno.test("the tag of compressed bytes is a weak one, and both name the record",
     const again = await wire(h, "/openapi.json", known);
     assertEquals([again.status, again.bytes.length], [304, 0]);
     assertEquals(again.headers["content-encoding"], undefined);
+    assertEquals([again.headers.etag, again.headers.vary], [small.headers.etag, "Accept-Encoding"]);
   }
 });
 

@@ -4,6 +4,7 @@ import { Hono } from "hono";
 import type { Team, TeamId } from "../../domain/credentials.ts";
 import { BODY_BYTES_MAX } from "../../domain/limits.ts";
 import { Deadlines } from "../../domain/deadlines.ts";
+import { Memory } from "../../domain/memory.ts";
 import { TIMERS } from "../../kv/deadline.ts";
 import type { Facts } from "../../routes/context.ts";
 import { readJsonBody } from "../../routes/guards/body.ts";
@@ -118,7 +119,7 @@ Deno.test("decision 11: a chunked body is 413 once it is over the limit, whateve
 async function withDeadline(ms: number, run: (url: string) => Promise<void>): Promise<void> {
   const app = new Hono<Facts>();
   using deadlines = new Deadlines(ms, TIMERS);
-  const guard = readJsonBody(deadlines, new Room());
+  const guard = readJsonBody(deadlines, new Room(new Memory()));
   const team: Team = { id: "team" as TeamId, name: "team", tier: "team" };
   app.post("/", async (c) => {
     c.set("principal", { team, credentialId: "key", grant: ALL_SCOPES });

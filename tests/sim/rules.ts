@@ -61,8 +61,11 @@ function id(prefix: string) {
   };
 }
 
-const AGENT: Rule = ["agent", name(128), true];
-const CUSTOMER: readonly Rule[] = [["customer_id", text(256)], ["feature", text(256)]];
+/** What stands in a path: URL rules take dots out of it. */
+const inPath = (judge: (sent: unknown) => string | null) =>
+  when((sent) => judge(sent) === null && !["", ".", ".."].includes(String(sent)));
+const AGENT: Rule = ["agent", inPath(name(128)), true];
+const CUSTOMER: readonly Rule[] = [["customer_id", inPath(text(256))], ["feature", text(256)]];
 const METADATA: Rule = ["metadata", labels];
 const MODEL: readonly Rule[] = [["model", text(256)], ["provider", text(256)]];
 const TOKENS: readonly Rule[] = ["input_tokens", "output_tokens", "cached_input_tokens"]

@@ -2,12 +2,13 @@
 import { assertEquals } from "@std/assert";
 import type { AppDeps, Route } from "../../routes/context.ts";
 import { createDashboard } from "../../routes/dashboard/dashboard.ts";
+import { Memory } from "../../domain/memory.ts";
 import { Room } from "../../routes/guards/room.ts";
 import type { Answer, Harness } from "./harness.ts";
 
 /** The dashboard's own table. Building it calls nothing of what the handlers need. */
 export function dashboardRoutes(): readonly Route[] {
-  return createDashboard({} as AppDeps, new Room()).routes;
+  return createDashboard({} as AppDeps, new Room(new Memory())).routes;
 }
 
 /** A session of the dashboard. */

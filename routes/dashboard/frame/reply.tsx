@@ -33,7 +33,6 @@ const POLICY = [
 
 const HEADERS = {
   "Content-Security-Policy": POLICY,
-  "X-Content-Type-Options": "nosniff",
   "Referrer-Policy": "same-origin",
   "Cross-Origin-Opener-Policy": "same-origin",
   // What is shown to one person is kept by nobody, also not behind the button that goes back.
@@ -57,6 +56,11 @@ export function showPage(
 export function seeOther(path: string, headers: Record<string, string> = {}): Response {
   return new Response(null, {
     status: 303,
-    headers: { "Location": path, "Cache-Control": "no-store", ...headers },
+    headers: {
+      "Location": path,
+      "Cache-Control": "no-store",
+      "X-Content-Type-Options": "nosniff",
+      ...headers,
+    },
   });
 }

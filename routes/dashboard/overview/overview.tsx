@@ -1,4 +1,5 @@
 /** `/dashboard`: how today goes, against the days before. */
+import { answerText } from "../../answer.ts";
 import type { AppDeps, Handle } from "../../context.ts";
 import { mayAdmin } from "../../requires.ts";
 import { TEAMS } from "../frame/paths.ts";
@@ -34,7 +35,7 @@ export function showOverview(deps: AppDeps): Handle {
     }
     // Nothing to change in the page that waits: what somebody is about to copy stays selected.
     if (isPoll) {
-      return new Response(null, { status: 204, headers: { "Cache-Control": "no-store" } });
+      return answerText(c, 204, null, null, { "Cache-Control": "no-store" });
     }
     const last = await readLastStart(deps, team);
     const body = (

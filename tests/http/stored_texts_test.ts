@@ -1,0 +1,62 @@
+/** Every text that a call may store has a bound in the API's description. */
+import { assertEquals } from "@std/assert";
+import type { Document, Schema } from "../../routes/docs/document.ts";
+import { callsOf, nameOf } from "../../routes/docs/document.ts";
+import { describedApi } from "../support/openapi.ts";
+
+/** A pattern that ends where it says, without anything that repeats without an end. */
+const BOUNDED_PATTERN = /^\^(?:[^*+]|\\[*+])*\$$/;
+
+/** Names of texts in a schema that may be of any length. */
+function unbounded(document: Document, schema: Schema, at: string): string[] {
+  if (schema.$ref !== undefined) {
+    return unbounded(document, document.components.schemas[nameOf(schema.$ref)] ?? {}, at);
+  }
+  const { properties = {}, items, anyOf = [], oneOf = [], allOf = [] } = schema;
+  const parts = [...anyOf, ...oneOf, ...allOf, ...(schema.then === undefined ? [] : [schema.then])];
+  return [
+    ...(isUnboundedText(schema) ? [at] : []),
+    ...Object.entries(properties).flatMap(([name, part]) =>
+      unbounded(document, part, `${at}.${name}`)
+    ),
+    ...(items === undefined ? [] : unbounded(document, items, `${at}[]`)),
+    ...parts.flatMap((part) => unbounded(document, part, at)),
+  ];
+}
+
+function isUnboundedText(schema: Schema): boolean {
+  if (![schema.type].flat().includes("string")) return false;
+  return schema.enum === undefined && schema.const === undefined &&
+    schema.maxLength === undefined && schema.format !== "date-time" &&
+    !BOUNDED_PATTERN.test(schema.pattern ?? "");
+}
+
+/** Payloads of which only the size in bytes is bounded, as all of their event's. */
+const PAYLOADS = ["POST /v1/runs/{id}/events.events[].data.message"];
+
+Deno.test("every text of a body has a bound", () => {
+  const document = describedApi();
+  const found = callsOf(document).flatMap(({ method, path, call }) =>
+    Object.values(call.requestBody?.content ?? {}).flatMap(({ schema }) =>
+      unbounded(document, schema, `${method} ${path}`)
+    )
+  );
+  assertEquals(Array.from(new Set(found)).filter((text) => !PAYLOADS.includes(text)), []);
+});
+
+/** Calls whose query is stored: all others only ask. */
+const STORED_QUERIES = ["/v1/ping"];
+
+/** One that is longer is dropped, and the answer says so. */
+const NOTES = ["/v1/ping metadata"];
+
+Deno.test("every text of a query that is stored has a bound", () => {
+  const document = describedApi();
+  const found = callsOf(document)
+    .filter(({ path }) => STORED_QUERIES.includes(path))
+    .flatMap(({ path, call }) =>
+      call.parameters.filter((parameter) => parameter.in === "query")
+        .flatMap(({ name, schema }) => unbounded(document, schema, `${path} ${name}`))
+    );
+  assertEquals(found, NOTES);
+});
