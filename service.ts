@@ -83,6 +83,9 @@ export interface Service {
 export function createService(options: ServiceOptions): Service {
   const { store, environment, region, refusedSecret, mailer, log } = options;
   const { now } = environment;
+  const { ingest, control, failures } = options.limits;
+  store.memory.register("rate_buckets", () => BUCKET_BYTES * (ingest.size + control.size));
+  store.memory.register("other", () => ADDRESS_BYTES * failures.size);
   const { operatorKey = null } = options;
   const secrets = { region, refusedSecret, operatorKey };
   const credentials = createCredentialStore(store, environment, secrets);
@@ -160,9 +163,13 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
+/** Bytes of a request-rate bucket, and of an address with its failed tries. */
+const BUCKET_BYTES = 320, ADDRESS_BYTES = 500;
+
 /** Counts requests, and gathers what else is counted. */
 function figuresOf({ store, environment, processFamilies = () => [] }: ServiceOptions): Figures {
-  const requests = new RequestFigures();
+  const requests = new RequestFigures(store.memory.bytesMax("figures"));
+  store.memory.register("figures", () => requests.bytes);
   return {
     requests,
     ofProcess: async () => [

@@ -19,7 +19,7 @@ export const MEMORY_SHARES = {
   /** Answers that clients have not taken yet. */
   answers: 80,
   /** Writes that wait for their commit. */
-  writes: 80,
+  writes: 70,
   /** Ids of the events of live runs. */
   ledgers: 60,
   /** Openings of runs that a heartbeat began. */
@@ -28,7 +28,7 @@ export const MEMORY_SHARES = {
   recent_ids: 30,
   /** Roll-ups of days that did not change. */
   rollup_days: 40,
-  /** Roll-ups of teams whose runs are being aggregated. */
+  /** Roll-ups of teams whose runs are being aggregated, and up to where their runs were. */
   rollup_teams: 30,
   /** Rate cards and the model names they were asked for. */
   rate_cards: 20,
@@ -38,6 +38,8 @@ export const MEMORY_SHARES = {
   agents: 15,
   /** Request-rate and byte-rate buckets of teams. */
   rate_buckets: 10,
+  /** What is counted of each team's requests. */
+  figures: 10,
   /** Text waiting for clients of live streams. */
   live: 10,
   /** Log lines that wait to be written. */

@@ -46,6 +46,11 @@ export class FailedTries {
     return 0;
   }
 
+  /** Networks that are remembered. */
+  get size(): number {
+    return this.#times.size;
+  }
+
   #forgetOldest(): void {
     if (this.#times.size <= this.#addressesMax) return;
     const [oldest] = this.#times.keys();

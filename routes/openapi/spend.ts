@@ -50,7 +50,7 @@ const unpriced = z.object({
       priced_as: z.object({ provider: z.string().nullable(), model: z.string(), row: z.string() }),
       is_estimate: z.literal(true),
     }).nullable().describe("What it would cost at the nearest priced model."),
-  })),
+  })).max(UNPRICED_MODELS_MAX),
   models_left_out: count,
   estimate_total_usd: dollars,
 }).meta({ id: "UnpricedModels" });
