@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../../domain/limits.ts";
 import { GROUPINGS, SPEND_DAYS_DEFAULT, SPEND_DAYS_MAX } from "../../domain/spend/spend_query.ts";
+import { UNPRICED_MODELS_MAX } from "../../domain/spend/unpriced.ts";
 import { type Operation, tagged } from "./describe.ts";
 import { count, day, dollars, ifNoneMatch, instant, runStatus } from "./fields.ts";
 
