@@ -12,7 +12,7 @@ import { Histogram, SECONDS_BOUNDS } from "./histogram.ts";
 import type { Family, Labels } from "./text.ts";
 
 /** Bytes of a team, of each route it asked for, and of each status and error it got. */
-const TEAM_BYTES = 400, ROUTE_BYTES = 800, COUNT_BYTES = 50;
+const TEAM_BYTES = 400, ROUTE_BYTES = 600, COUNT_BYTES = 50;
 
 /** Takes the end of one request of a route. */
 export type CountRequest = (
