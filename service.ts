@@ -85,6 +85,12 @@ export interface Service {
 export function createService(options: ServiceOptions): Service {
   const { store, environment, region, refusedSecret, mailer, log } = options;
   const { now } = environment;
+  const { ingest, control, dashboard, bytes } = options.limits;
+  const limiters = [ingest, control, dashboard, bytes];
+  store.memory.register(
+    "rate_buckets",
+    () => limiters.reduce((sum, { size }) => sum + BUCKET_BYTES * size, 0),
+  );
   const { operatorKey = null } = options;
   const secrets = { region, refusedSecret, operatorKey };
   const credentials = createCredentialStore(store, environment, secrets);
@@ -164,9 +170,13 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
+/** Bytes of a bucket with its place in memory. */
+const BUCKET_BYTES = 320;
+
 /** Counts requests, and gathers what else is counted. */
 function figuresOf({ store, environment, processFamilies = () => [] }: ServiceOptions): Figures {
-  const requests = new RequestFigures();
+  const requests = new RequestFigures(store.memory.bytesMax("figures"));
+  store.memory.register("figures", () => requests.bytes);
   return {
     requests,
     ofProcess: async () => [

@@ -17,27 +17,29 @@ export const MEMORY_SHARES = {
   /** Request bodies that have arrived in part or whole and are not parsed yet. */
   bodies: 80,
   /** Answers that clients have not taken yet. */
-  answers: 80,
+  answers: 75,
   /** Writes that wait for their commit. */
-  writes: 80,
+  writes: 70,
   /** Ids of the events of live runs. */
-  ledgers: 60,
+  ledgers: 55,
   /** Openings of runs that a heartbeat began. */
   openings: 25,
   /** Ids of runs opened or closed recently. */
   recent_ids: 30,
   /** Roll-ups of days that did not change. */
   rollup_days: 40,
-  /** Roll-ups of teams whose runs are being aggregated. */
+  /** Roll-ups of teams whose runs are being aggregated, and up to where their runs were. */
   rollup_teams: 30,
   /** Rate cards and the model names they were asked for. */
-  rate_cards: 20,
+  rate_cards: 30,
   /** Credentials that worked recently, and when they were used. */
   credentials: 10,
   /** Agents that are known to be in use, and what their runs add up to. */
   agents: 15,
   /** Request-rate and byte-rate buckets of teams. */
   rate_buckets: 10,
+  /** What is counted of each team's requests. */
+  figures: 10,
   /** Text waiting for clients of live streams. */
   live: 10,
   /** Log lines that wait to be written. */

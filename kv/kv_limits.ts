@@ -44,5 +44,8 @@ export const BACK_ENDS = {
 /** Commits under way at once: the second is prepared while the first is on its way to the disk. */
 export const COMMITS_IN_FLIGHT_MAX = 2;
 
-/** Writes that may wait, in all and of one team, and their bytes; beyond is `overloaded`. */
-export const QUEUE = { writesMax: 20_000, teamWritesMax: 10_000, bytesMax: 67_108_864 } as const;
+/** Writes that may wait, in all and of one team; beyond is `overloaded`. Memory bounds their bytes. */
+export const QUEUE = { writesMax: 20_000, teamWritesMax: 10_000 } as const;
+
+/** Part of the bytes of waiting writes that one team may have. */
+export const QUEUE_TEAM_PART = 1 / 2;

@@ -57,7 +57,7 @@ export function createStore(
   fileBytes: () => FileBytes | null = () => null,
   memory: Memory = new Memory(),
 ): Store {
-  const writer = createWriter(kv, reader, limits, deadlines, doorbell, inPlace);
+  const writer = createWriter(kv, reader, limits, deadlines, doorbell, inPlace, memory);
   const [runTurns, reads] = [new KeyedMutex(deadlines), new Reads(deadlines)];
   return {
     reader,

@@ -11,11 +11,8 @@ import { type ErrorCode, ERRORS } from "../errors.ts";
 import { Histogram, SECONDS_BOUNDS } from "./histogram.ts";
 import type { Family, Labels } from "./text.ts";
 
-/**
- * Teams whose figures are kept: the last so many, and as many before them. A team that is forgotten
- * begins at 0 again, which whoever reads counters takes for a restart.
- */
-const TEAMS_MAX = 1_000;
+/** Bytes of a team, of each route it asked for, and of each status and error it got. */
+const TEAM_BYTES = 400, ROUTE_BYTES = 600, COUNT_BYTES = 50;
 
 /** Takes the end of one request of a route. */
 export type CountRequest = (
@@ -36,24 +33,54 @@ class Tally {
   /** By number of the route; without those that were never asked for. */
   readonly routes = new Map<number, RouteTally>();
   readonly errors = new Map<ErrorCode, number>();
+  bytes = TEAM_BYTES;
 
   count(route: number, status: number, seconds: number, error: ErrorCode | undefined): void {
     let tally = this.routes.get(route);
-    if (tally === undefined) this.routes.set(route, tally = new RouteTally());
-    tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
+    if (tally === undefined) {
+      this.routes.set(route, tally = new RouteTally());
+      this.bytes += ROUTE_BYTES;
+    }
+    const requests = tally.statuses.get(status);
+    if (requests === undefined) this.bytes += COUNT_BYTES;
+    tally.statuses.set(status, (requests ?? 0) + 1);
     tally.durations.observe(seconds);
-    if (error !== undefined) this.errors.set(error, (this.errors.get(error) ?? 0) + 1);
+    if (error === undefined) return;
+    const errors = this.errors.get(error);
+    if (errors === undefined) this.bytes += COUNT_BYTES;
+    this.errors.set(error, (errors ?? 0) + 1);
   }
 }
 
-/** The figures of all requests. What it holds is bounded by routes, statuses, codes and teams. */
+/**
+ * The figures of all requests. What it holds in all is bounded by routes, statuses and codes; of teams it
+ * keeps two generations of some bytes each. A team that is forgotten begins at 0 again, which readers of
+ * counters take for a restart.
+ */
 export class RequestFigures {
   /** Requests that are not answered yet. */
   inFlight = 0;
   readonly #routes: Labels[] = [];
   readonly #all = new Tally();
+  readonly #bytesMax: number;
   #young = new Map<TeamId, Tally>();
   #old = new Map<TeamId, Tally>();
+  #youngBytes = 0;
+  #oldBytes = 0;
+
+  /**
+   * Creates figures of no request.
+   *
+   * @param bytesMax what the figures of teams may take
+   */
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Bytes of the figures of teams. */
+  get bytes(): number {
+    return this.#youngBytes + this.#oldBytes;
+  }
 
   /**
    * Makes what counts the requests of a route.
@@ -67,18 +94,33 @@ export class RequestFigures {
       this.#all.count(number, status, seconds, error);
       if (team === undefined) return;
       const tally = this.#young.get(team) ?? this.#admit(team);
+      const before = tally.bytes;
       tally.count(number, status, seconds, error);
+      if (tally.bytes === before) return;
+      this.#youngBytes += tally.bytes - before;
+      if (this.#youngBytes > this.#bytesMax / 2) this.#age();
     };
   }
 
   #admit(team: TeamId): Tally {
-    const tally = this.#old.get(team) ?? new Tally();
-    if (this.#young.size >= TEAMS_MAX) {
-      this.#old = this.#young;
-      this.#young = new Map();
+    const known = this.#old.get(team);
+    if (known !== undefined) {
+      this.#old.delete(team);
+      this.#oldBytes -= known.bytes;
     }
+    const tally = known ?? new Tally();
+    if (this.#youngBytes + tally.bytes > this.#bytesMax / 2) this.#age();
     this.#young.set(team, tally);
+    this.#youngBytes += tally.bytes;
     return tally;
+  }
+
+  /** Begins a generation, and forgets the one before the last. */
+  #age(): void {
+    this.#old = this.#young;
+    this.#oldBytes = this.#youngBytes;
+    this.#young = new Map();
+    this.#youngBytes = 0;
   }
 
   /** The figures of a team, or of all requests for `null`. */

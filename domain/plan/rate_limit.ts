@@ -119,6 +119,11 @@ export class RateLimiter {
     return bucket;
   }
 
+  /** Buckets that are remembered. */
+  get size(): number {
+    return this.#young.size + this.#old.size;
+  }
+
   /** Makes a team young: with the bucket it had, or with a full one. */
   #admit(id: TeamId, rate: Rate, nowMs: number): TokenBucket {
     const bucket = this.#old.get(id) ?? this.#newBucket(id, rate, nowMs);

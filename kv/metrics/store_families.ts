@@ -5,6 +5,7 @@
  */
 import { StorageUnavailable } from "../../domain/errors.ts";
 import { counter, type Family, gauge, histogram } from "../../domain/metrics/text.ts";
+import type { Memory, MemoryUse } from "../../domain/memory.ts";
 import { DIRTY_LANES } from "../../domain/pipeline/pipeline.ts";
 import { inTime } from "../deadline.ts";
 import { keys } from "../keys.ts";
@@ -39,6 +40,7 @@ export async function storeFamilies(store: Store, nowMs: number): Promise<Family
     gauge("runledger_store_up", "Whether the store answered this scrape.", rows === null ? 0 : 1),
     ...(rows === null ? [] : rowFamilies(rows, nowMs)),
     ...fileFamilies(store),
+    ...memoryFamilies(store.memory),
   ];
 }
 
@@ -109,6 +111,26 @@ function rowFamilies({ backlog, deadStages, openNotices }: Rows, nowMs: number):
     ),
     gauge("runledger_stages_dead", `Stages that were given up, up to ${ROWS_MAX}.`, deadStages),
     gauge("runledger_notices_open", "Notices about quotas that are not told yet.", openNotices),
+  ];
+}
+
+function memoryFamilies(memory: Memory): Family[] {
+  const uses = memory.uses();
+  const byShare = (value: (use: MemoryUse) => number) =>
+    uses.map((use) => ({ labels: { share: use.share }, value: value(use) }));
+  return [
+    {
+      type: "gauge",
+      name: "runledger_memory_bytes",
+      help: "Bytes that caches, queues, bodies and answers hold, by their share of the budget.",
+      samples: byShare(({ bytes }) => bytes),
+    },
+    {
+      type: "gauge",
+      name: "runledger_memory_bytes_max",
+      help: "The most bytes that each share may hold.",
+      samples: byShare(({ bytesMax }) => bytesMax),
+    },
   ];
 }
 

@@ -30,7 +30,7 @@ import type { Write } from "../writer/writer.ts";
 const ACTIVITIES_PART = 0.5;
 
 /** Bytes of a team without its rows, and of a row without its slug. */
-const TEAM_BYTES = 200, ACTIVITY_BYTES = 400;
+const TEAM_BYTES = 200, ACTIVITY_BYTES = 300;
 
 /**
  * Creates the store of agents. No run is read.

@@ -13,6 +13,7 @@ import { isSameRate, rateCapRefusal, type RateSpec } from "../../domain/money/ra
 import { rowFields } from "../../domain/money/rate_fields.ts";
 import { DEFAULT_RATES } from "../../domain/money/default_rates.ts";
 import { createRateCard, NAMES_BYTES_MAX } from "../../domain/money/rate_card.ts";
+import { NAME_CHARS_MAX } from "../../domain/money/model_names.ts";
 import { defaultModels, PricedModels } from "../../domain/money/sibling.ts";
 import type { RateCard, RateRow } from "../../domain/money/rates.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
@@ -38,8 +39,8 @@ const NAMES_PART = 0.25;
 /** Bytes of a card without own rows, of a row without its names, and of a tier. */
 const CARD_BYTES = 300, ROW_BYTES = 1_000, TIER_BYTES = 150;
 
-/** How often a row's names are in memory: in the row, and in three indexes. */
-const NAMES_OF_ROW = 4;
+/** How often the name of a row's model is in memory: in the row, and in each index. */
+const NAMES_OF_MODEL = 4;
 
 /** A team's card, and the version of the rows it was made of. */
 interface Loaded {
@@ -68,6 +69,8 @@ export function createRateCardStore(
     share: "rate_cards",
     part: 1 - NAMES_PART,
     bytesOf: ({ bytes }, team) => bytes + BYTES_PER_CHAR * team.length,
+    // The largest card has its place too: reading it for every call would take longest.
+    entryBytesMax: memory.bytesMax("rate_cards"),
   }, CACHE);
   /** Reads under way, which everybody who asks meanwhile shares. */
   const loading = new Map<TeamId, Promise<Loaded>>();
@@ -232,7 +235,8 @@ async function readCard(
   if (rates.length === 0) {
     return { card: unchanged, models: defaultModels, version, bytes: CARD_BYTES };
   }
-  const rows = rates.map(({ row }) => row);
+  // A longer name is never looked for.
+  const rows = rates.map(({ row }) => row).filter(({ model }) => model.length <= NAME_CHARS_MAX);
   let indexed: PricedModels | null = null;
   return {
     card: createRateCard(rows),
@@ -266,8 +270,8 @@ async function versionOf(store: Store, team: TeamId): Promise<string | null> {
 }
 
 function bytesOfRow({ provider, model, tiers }: RateRow): number {
-  const chars = (provider?.length ?? 0) + model.length;
-  return ROW_BYTES + TIER_BYTES * tiers.length + NAMES_OF_ROW * BYTES_PER_CHAR * chars;
+  const chars = (provider?.length ?? 0) + NAMES_OF_MODEL * model.length;
+  return ROW_BYTES + TIER_BYTES * tiers.length + BYTES_PER_CHAR * chars;
 }
 
 /** The order rows are listed in: by model, provider and date. */

@@ -12,6 +12,7 @@
  */
 import type { Deadlines, Wait } from "../../domain/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/errors.ts";
+import { Memory } from "../../domain/memory.ts";
 import { commitInPlace } from "./commit.ts";
 import type { DirtyMark } from "./dirty_mark.ts";
 import { Doorbell } from "./doorbell.ts";
@@ -23,6 +24,7 @@ import {
   COMMITS_IN_FLIGHT_MAX,
   GET_MANY_KEYS_MAX,
   QUEUE,
+  QUEUE_TEAM_PART,
 } from "../kv_limits.ts";
 import { Lanes } from "./lanes.ts";
 import { WriterCounts, type WriterFigures } from "./writer_figures.ts";
@@ -90,6 +92,7 @@ interface Pending {
  * wait as long as it takes.
  *
  * @param inPlace whether what is committed is still found where the ledger is; asked before callers are told
+ * @param memory how many bytes may wait
  */
 export function createWriter(
   kv: Deno.Kv,
@@ -98,8 +101,9 @@ export function createWriter(
   deadlines?: Deadlines,
   doorbell: Doorbell = new Doorbell(),
   inPlace: () => boolean = () => true,
+  memory: Memory = new Memory(),
 ): Writer {
-  return new GroupWriter(kv, reader, limits, deadlines, doorbell, inPlace);
+  return new GroupWriter(kv, reader, limits, deadlines, doorbell, inPlace, memory);
 }
 
 class GroupWriter implements Writer {
@@ -112,7 +116,10 @@ class GroupWriter implements Writer {
   readonly #queue = new Lanes<Pending>();
   /** Who holds a checked key: two writes on one key never share a commit, or fly side by side. */
   readonly #holders = new Map<string, Pending>();
+  readonly #bytesMax: number;
   #queuedBytes = 0;
+  /** Bytes of each team's writes. */
+  readonly #teamBytes = new Map<string, number>();
   #underWay = 0;
   #inFlight = 0;
   #cutting = false;
@@ -126,6 +133,7 @@ class GroupWriter implements Writer {
     deadlines: Deadlines | undefined,
     doorbell: Doorbell,
     inPlace: () => boolean,
+    memory: Memory,
   ) {
     this.#kv = kv;
     this.#reader = reader;
@@ -133,13 +141,18 @@ class GroupWriter implements Writer {
     this.#deadlines = deadlines;
     this.#doorbell = doorbell;
     this.#inPlace = inPlace;
+    this.#bytesMax = memory.bytesMax("writes");
+    memory.register("writes", () => this.#queuedBytes);
   }
 
   commit(write: Write): Promise<string | null> {
     const cost = costOf(write);
+    const team = write.team ?? "";
+    const teamBytes = (this.#teamBytes.get(team) ?? 0) + cost.bytes;
     const full = this.#underWay >= QUEUE.writesMax ||
-      this.#queue.sizeOf(write.team ?? "") >= QUEUE.teamWritesMax ||
-      this.#queuedBytes + cost.bytes > QUEUE.bytesMax;
+      this.#queue.sizeOf(team) >= QUEUE.teamWritesMax ||
+      this.#queuedBytes + cost.bytes > this.#bytesMax ||
+      teamBytes > this.#bytesMax * QUEUE_TEAM_PART;
     if (full) return Promise.reject(new Overloaded("Too many writes wait for the disk"));
     const { promise, resolve, reject } = Promise.withResolvers<string | null>();
     const keys = (write.checks ?? []).map(({ key }) => keyText(key));
@@ -149,6 +162,7 @@ class GroupWriter implements Writer {
     );
     this.#underWay++;
     this.#queuedBytes += cost.bytes;
+    this.#teamBytes.set(team, teamBytes);
     this.#enter({ write, cost, keys, waiters: [], resolve, reject, wait, lost: 0 });
     return promise;
   }
@@ -268,6 +282,10 @@ class GroupWriter implements Writer {
     if (pending.wait !== undefined) this.#deadlines?.done(pending.wait);
     this.#underWay--;
     this.#queuedBytes -= pending.cost.bytes;
+    const team = pending.write.team ?? "";
+    const teamBytes = (this.#teamBytes.get(team) ?? 0) - pending.cost.bytes;
+    if (teamBytes > 0) this.#teamBytes.set(team, teamBytes);
+    else this.#teamBytes.delete(team);
     if (this.#underWay > 0) return;
     this.#idle?.resolve();
     this.#idle = null;

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../../domain/limits.ts";
 import { GROUPINGS, SPEND_DAYS_DEFAULT, SPEND_DAYS_MAX } from "../../domain/spend/spend_query.ts";
+import { UNPRICED_MODELS_MAX } from "../../domain/spend/unpriced.ts";
 import { type Operation, tagged } from "./describe.ts";
 import { count, day, dollars, ifNoneMatch, instant, runStatus } from "./fields.ts";
 
@@ -50,7 +51,7 @@ const unpriced = z.object({
       priced_as: z.object({ provider: z.string().nullable(), model: z.string(), row: z.string() }),
       is_estimate: z.literal(true),
     }).nullable().describe("What it would cost at the nearest priced model."),
-  })),
+  })).max(UNPRICED_MODELS_MAX),
   models_left_out: count,
   estimate_total_usd: dollars,
 }).meta({ id: "UnpricedModels" });

@@ -5,7 +5,7 @@ import { ERRORS } from "../../domain/errors.ts";
 import * as limits from "../../domain/limits.ts";
 import { PAGE_ROWS_MAX } from "../../kv/list/run_list.ts";
 import { RUNS_PER_PAGE, RUNS_WINDOW_HOURS } from "../../domain/run/runs_query.ts";
-import { SPEND_GROUPS_MAX, SPEND_ROWS_MAX } from "../../domain/spend/spend.ts";
+import { SPEND_BYTES_MAX, SPEND_GROUPS_MAX, SPEND_ROWS_MAX } from "../../domain/spend/spend.ts";
 import { SPEND_DAYS_DEFAULT, SPEND_DAYS_MAX } from "../../domain/spend/spend_query.ts";
 import {
   STAGE_ATTEMPTS_MAX,
@@ -60,6 +60,7 @@ Deno.test("every limit's number is in the table of limits", () => {
     ["days of a question about spend", SPEND_DAYS_MAX],
     ["groups of its answer", SPEND_GROUPS_MAX],
     ["roll-ups one such question reads", SPEND_ROWS_MAX],
+    ["its groups while they are added up", SPEND_BYTES_MAX],
     ["unpriced models listed", UNPRICED_MODELS_MAX],
     ["tries of a stage behind a close", STAGE_ATTEMPTS_MAX],
     ["tries of a stage behind a close", STAGE_BACKOFF_MS],

@@ -305,11 +305,12 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "AGENT_NOTES_CHARS_MAX",
     "ARCHIVED_AGENTS_MAX",
   ];
-  /** In `feed_bytes_test.ts`, `changes_test.ts`, `live_test.ts`, `live_stream_test.ts` and `bad_requests/bad_feed.jsonl`. */
+  /** In `feed_bytes_test.ts`, `spend_questions_test.ts`, `changes_test.ts`, `live_test.ts`, `live_stream_test.ts` and `bad_requests/bad_feed.jsonl`. */
   const ofFeeds = [
     "CHANGES_PAGE_CHARS_MAX",
     "CHANGES_PER_PAGE",
     "CHANGES_WAIT_SECONDS_MAX",
+    "SPEND_DEADLINE_MS",
     "FINAL_WAIT_SECONDS",
     "LISTENERS_MAX",
     "LIVE_BATCH_CHARS_MAX",

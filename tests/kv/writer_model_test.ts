@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Overloaded, StorageUnavailable } from "../../domain/errors.ts";
+import { Memory } from "../../domain/memory.ts";
 import { BACK_ENDS, QUEUE } from "../../kv/kv_limits.ts";
 import { createWriter, type Write } from "../../kv/writer/writer.ts";
 import { type Fault, faultKv } from "../support/fault_kv.ts";
@@ -169,4 +170,46 @@ Deno.test("beyond what may wait a write is refused at once, and nothing of it is
   assertEquals(await other, "stored");
   assertEquals(new Set(await Promise.all(waiting)), new Set(["stored"]));
   assertEquals((await kv.get(["item", -1])).value, null);
+});
+
+Deno.test("writes that wait are bounded in bytes, and one team has at most half of them", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const memory = new Memory(256);
+  const writer = createWriter(
+    kv,
+    kv,
+    BACK_ENDS.embedded,
+    undefined,
+    undefined,
+    undefined,
+    memory,
+  );
+  const max = memory.bytesMax("writes");
+  const value = new Uint8Array(60_000);
+  let keys = 0;
+  const flood = async (team: string) => {
+    const stored: Promise<unknown>[] = [];
+    for (;;) {
+      const before = waitingBytes();
+      const write = writer.commit({ team, sets: [{ key: ["item", keys++], value }] });
+      if (waitingBytes() > before) {
+        stored.push(write);
+        continue;
+      }
+      assert(await write.catch((error) => error) instanceof Overloaded);
+      return stored;
+    }
+  };
+  const waitingBytes = () => memory.uses().find(({ share }) => share === "writes")?.bytes ?? 0;
+  // All in one turn of the event loop: nothing is committed meanwhile.
+  const ours = flood("a");
+  assert(waitingBytes() <= max / 2 && waitingBytes() > max / 2 - 2 * value.length);
+  const theirs = flood("b");
+  assert(waitingBytes() <= max && waitingBytes() > max - 4 * value.length);
+  await Promise.all([...await ours, ...await theirs]);
+  assertEquals(waitingBytes(), 0);
+  assertEquals(
+    typeof await writer.commit({ team: "a", sets: [{ key: ["last"], value }] }),
+    "string",
+  );
 });

@@ -254,7 +254,7 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
     rateCards,
     reprices,
     deletions,
-    figures: { requests: new RequestFigures(), ofProcess: () => Promise.resolve([]) },
+    figures: { requests: new RequestFigures(1_000_000), ofProcess: () => Promise.resolve([]) },
     // A minute passes before each request: the rate limit is not what is looked at here.
     limits: createRequestLimits(() => 60_000 * minutes++),
     ready: () => isReady(store),

@@ -1,0 +1,113 @@
+/** The memory budget of the whole service: every cache has its share, and keeps to it. */
+import { assert, assertEquals } from "@std/assert";
+import { Memory, MEMORY_SHARES, type MemoryShare, type MemoryUse } from "../../domain/memory.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
+import { Harness } from "../support/harness.ts";
+
+/** A budget so small that a few hundred calls are more than each cache may hold. */
+const MEMORY_MB = 8;
+
+const TEAMS = 6, RUNS = 12;
+
+/** The longest names: of code points that take four bytes. */
+const long = (n: number, chars: number) =>
+  "\u{1F600}".repeat(chars - 6) + String(n).padStart(6, "0");
+
+/** Drives a cache with names that are as long as may be, for each of the teams. */
+type Drive = (h: Harness, key: string, team: number) => Promise<void>;
+
+const GROUPINGS = ["day", "agent", "customer", "feature", "model", "status"];
+
+/** Heartbeats of agents, customers, features and models that nobody else has. */
+const sendHeartbeats: Drive = async (h, key, team) => {
+  for (let run = 0; run < RUNS; run++) {
+    const n = team * RUNS + run + 1;
+    const labels = { agent: long(n, 128), customer_id: long(n, 256), feature: long(n, 256) };
+    // A model's name is looked for by its UTF-16 units.
+    const model = { model: `${"\u00e9".repeat(250)}${n}`, provider: `${"\u00e8".repeat(250)}${n}` };
+    const body = aHeartbeat(n, { ...labels, ...model, input_tokens: 10 });
+    assertEquals((await h.post("/v1/heartbeats", body, { key })).status, 202);
+  }
+  await h.worker.idle();
+};
+
+/** What fills each cache, in order; those without one of their own are filled by others. */
+const CACHES: Partial<Record<MemoryShare, Drive>> = {
+  rollup_teams: sendHeartbeats,
+  agents: async () => {},
+  credentials: async () => {},
+  rate_buckets: async () => {},
+  figures: async () => {},
+  rate_cards: async (h, key) => {
+    for (let n = 0; n < 5; n++) {
+      const usd = { input_usd_per_million: 1, output_usd_per_million: 2 };
+      const row = { provider: long(n, 256), model: `${"\u00e9".repeat(250)}${n}`, ...usd };
+      const { status, text } = await h.request("PUT", "/v1/rate-card", { key, body: row });
+      assert(status < 300, text);
+    }
+    await h.post("/v1/heartbeats", aHeartbeat(900_000, { model: "m", input_tokens: 1 }), { key });
+  },
+  rollup_days: async (h, key) => {
+    for (const grouping of GROUPINGS) {
+      const { status } = await h.get(`/v1/spend?group_by=${grouping}`, { key });
+      assertEquals(status, 200);
+    }
+  },
+  other: async (h) => {
+    assertEquals((await h.get("/v1/runs", { key: "apk_eu_nobody" })).status, 401);
+  },
+  ledgers: async (h, key, team) => {
+    const id = runId(800_000 + team);
+    await h.post("/v1/runs", { ...aRun(1), id }, { key });
+    await h.post(`/v1/runs/${id}/events`, { events: [anEvent(800_000 + team)] }, { key });
+    await h.post(`/v1/runs/${id}/finish`, aFinish(), { key });
+  },
+  openings: async (h, key, team) => {
+    await h.post("/v1/heartbeats", aHeartbeat(700_000 + team, { status: "start" }), { key });
+  },
+  recent_ids: async () => {},
+};
+
+/** Holders of what is on its way: nothing, once it has arrived. */
+const QUEUES: readonly MemoryShare[] = ["bodies", "answers", "writes", "live", "log"];
+
+/** Shares whose holders do not keep to the budget yet. Take them out here when they do. */
+const PENDING: readonly MemoryShare[] = [
+  "bodies",
+  "answers",
+  "ledgers",
+  "openings",
+  "recent_ids",
+  "log",
+];
+
+/** Caches that are filled beyond what they may hold. */
+const FILLED: readonly MemoryShare[] = ["rollup_days", "agents", "rate_cards"];
+
+Deno.test("every cache of the service has its share of memory, and keeps to it", async () => {
+  await using h = await Harness.open({ memory: new Memory(MEMORY_MB), tier: "business" });
+  const usesNow = () => {
+    const uses = new Map(h.store.memory.uses().map((use) => [use.share, use]));
+    for (const use of uses.values()) {
+      assert(use.bytes <= use.bytesMax, `${use.share} has ${use.bytes} of ${use.bytesMax} bytes`);
+    }
+    return uses;
+  };
+  const teams = [h.key];
+  for (let n = 1; n < TEAMS; n++) teams.push((await h.addTeam("business")).key);
+  for (const drive of Object.values(CACHES)) {
+    for (const [n, key] of teams.entries()) {
+      await drive(h, key, n);
+      usesNow();
+    }
+  }
+  const uses: ReadonlyMap<MemoryShare, MemoryUse> = usesNow();
+  const shares = Object.keys(MEMORY_SHARES) as MemoryShare[];
+  assertEquals(shares.toSorted(), [...Object.keys(CACHES), ...QUEUES].toSorted());
+  assertEquals(shares.filter((share) => !uses.has(share)).sort(), [...PENDING].sort());
+  for (const { share, bytes, bytesMax } of uses.values()) {
+    if (QUEUES.includes(share)) assertEquals(bytes, 0, share);
+    else assert(bytes > 0, `${share} is empty`);
+    if (FILLED.includes(share)) assert(bytes > bytesMax / 4, `${share}: ${bytes} of ${bytesMax}`);
+  }
+});
