@@ -32,7 +32,15 @@ export interface CopyWatch {
   readonly signal?: AbortSignal;
   /** Called now and then with the pages copied, and those that there are. */
   readonly onPages?: (pages: number, pagesOfAll: number) => void;
+  /** Called when all is copied and the copy is being checked. */
+  readonly onCopied?: () => void;
 }
+
+/** Why a copy that was told to stop failed. */
+const BROKEN_OFF = "it was broken off";
+
+/** A file, and its copy to be. */
+type Files = Pick<CopyJob, "from" | "to">;
 
 /** What was restored. */
 export interface Restored {
@@ -126,27 +134,36 @@ async function copyLedger(from: string, to: string, watch: CopyWatch): Promise<n
   return (await file.stat()).size;
 }
 
-async function copyInThread(job: CopyJob, { signal, onPages }: CopyWatch): Promise<void> {
+async function copyInThread(files: Files, { signal, onPages, onCopied }: CopyWatch): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const worker = new Worker(new URL("./copy_worker.ts", import.meta.url), { type: "module" });
+  const job: CopyJob = { ...files, stop: new Int32Array(new SharedArrayBuffer(4)) };
+  let isCopied = false;
+  const fail = (why: string) =>
+    reject(new CopyFailed(`Cannot copy ${job.from} to ${job.to}: ${why}`));
   const judge = (news: CopyNews): void => {
     switch (news.kind) {
       case "copying":
         return onPages?.(news.pages, news.pagesOfAll);
+      case "copied":
+        isCopied = true;
+        return signal?.aborted ? abort() : onCopied?.();
       case "checked":
-        if (news.verdict !== "ok") return reject(unsound(job, `it is damaged: ${news.verdict}`));
-        if (news.format === null) return reject(unsound(job, "it is no ledger of this service"));
+        if (news.verdict !== "ok") return fail(`it is damaged: ${news.verdict}`);
+        if (news.format === null) return fail("it is no ledger of this service");
         return isReadable(news.format) ? resolve() : reject(newer(job.from, news.format));
       case "failed":
-        return reject(unsound(job, news.message));
+        return fail(news.message);
     }
   };
+  // A copy under way ends by itself and takes its journal with it; a check is left alone.
+  const abort = () => isCopied ? fail(BROKEN_OFF) : void Atomics.store(job.stop, 0, 1);
   worker.onmessage = (event: MessageEvent<CopyNews>) => judge(event.data);
   worker.onerror = (event) => {
     event.preventDefault();
-    reject(unsound(job, event.message));
+    fail(event.message);
   };
-  const abort = () => reject(unsound(job, "it was broken off"));
+  if (signal?.aborted) abort();
   signal?.addEventListener("abort", abort);
   try {
     worker.postMessage(job);
@@ -155,10 +172,6 @@ async function copyInThread(job: CopyJob, { signal, onPages }: CopyWatch): Promi
     signal?.removeEventListener("abort", abort);
     worker.terminate();
   }
-}
-
-function unsound({ from, to }: CopyJob, why: string): CopyFailed {
-  return new CopyFailed(`Cannot copy ${from} to ${to}: ${why}`);
 }
 
 /** Gives what the disk said the form of other failures. */

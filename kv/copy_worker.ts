@@ -13,11 +13,14 @@ export interface CopyJob {
   readonly from: string;
   /** An empty file. */
   readonly to: string;
+  /** Ends the copy once it is not 0; shared, because the database does not let messages in. */
+  readonly stop: Int32Array;
 }
 
 /** What the thread says: how far it is, and how it ended. */
 export type CopyNews =
   | { readonly kind: "copying"; readonly pages: number; readonly pagesOfAll: number }
+  | { readonly kind: "copied" }
   | { readonly kind: "checked"; readonly verdict: string; readonly format: unknown }
   | { readonly kind: "failed"; readonly message: string };
 
@@ -34,30 +37,35 @@ const PAGES_PER_NEWS = 1_000;
 const main = globalThis as unknown as { postMessage(news: CopyNews): void };
 
 globalThis.addEventListener("message", async (event) => {
-  const { from, to } = (event as MessageEvent<CopyJob>).data;
+  const job = (event as MessageEvent<CopyJob>).data;
   try {
-    await copy(from, to);
-    main.postMessage({ kind: "checked", ...check(to) });
+    await copy(job);
+    main.postMessage({ kind: "copied" });
+    main.postMessage({ kind: "checked", ...check(job.to) });
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     main.postMessage({ kind: "failed", message });
   }
 });
 
-async function copy(from: string, to: string): Promise<void> {
+async function copy({ from, to, stop }: CopyJob): Promise<void> {
   using database = new DatabaseSync(from, { readOnly: true, timeout: LOCKED_MS_MAX });
   // One moment is read, so that a commit of the service does not begin the copy again. Writers go on: a
   // reader holds up only the shrinking of their log.
   database.exec("BEGIN; SELECT count(*) FROM sqlite_master");
-  let pagesOfAll = 0;
   await backup(database, to, {
     rate: PAGES_PER_NEWS,
     progress: ({ totalPages, remainingPages }) => {
-      pagesOfAll = totalPages;
-      main.postMessage({ kind: "copying", pages: pagesOfAll - remainingPages, pagesOfAll });
+      const pages = totalPages - remainingPages;
+      main.postMessage({ kind: "copying", pages, pagesOfAll: totalPages });
+      goOnUnless(stop);
     },
   });
-  main.postMessage({ kind: "copying", pages: pagesOfAll, pagesOfAll });
+  goOnUnless(stop);
+}
+
+function goOnUnless(stop: Int32Array): void {
+  if (Atomics.load(stop, 0) !== 0) throw new Error("it was broken off");
 }
 
 function check(path: string): Omit<CopyNews & { kind: "checked" }, "kind"> {

@@ -50,7 +50,8 @@ export function copyTool(
     const startedMs = performance.now();
     using shown = new ShownProgress(io);
     using signals = new StopSignals();
-    const watch = { onPages: shown.onPages, signal: signals.signal };
+    const { onPages, onCopied } = shown;
+    const watch = { onPages, onCopied, signal: signals.signal };
     const { bytes, lines } = await copy(file, locationOf(values.kv), watch).catch(asToolFailure);
     const seconds = (performance.now() - startedMs) / 1_000;
     lines.forEach((line) => io.out(line));
@@ -79,7 +80,10 @@ class ShownProgress implements Disposable {
     if (pagesOfAll < PROGRESS_PAGES_MIN) return;
     this.#progress ??= createProgress(this.#io.screen, "copied, pages", pagesOfAll);
     for (; this.#steps < pages; this.#steps++) this.#progress.step();
-    if (pages < pagesOfAll) return;
+  };
+
+  readonly onCopied = (): void => {
+    if (this.#progress === null) return;
     this[Symbol.dispose]();
     this.#io.screen.write("checking the copy\n");
   };

@@ -19,10 +19,14 @@ async function run(tool: typeof backup, ...args: string[]) {
 }
 
 /** Makes a closed ledger that holds a value, and more than a few pages. */
-async function aLedger(path: string, value: string, format: number = LEDGER_FORMAT): Promise<void> {
+async function aLedger(
+  path: string,
+  value: string,
+  { format = LEDGER_FORMAT, fillers = 10 } = {},
+): Promise<void> {
   const store = await openStore(path);
   await store.writer.commit({ sets: [{ key: keys.format(), value: format }, { key: KEY, value }] });
-  for (let n = 0; n < 10; n++) {
+  for (let n = 0; n < fillers; n++) {
     const filler = new Uint8Array(60_000).fill(n);
     await store.writer.commit({ sets: [{ key: ["filler", n], value: filler }] });
   }
@@ -88,21 +92,19 @@ Deno.test("backup: of a damaged ledger, and of what is none, nothing is left", a
   });
 });
 
-Deno.test("backup: one that is broken off leaves nothing", async () => {
+Deno.test("backup: one that is broken off leaves nothing, be it copying or checking", async () => {
   await withFolder(async (folder) => {
-    await aLedger(`${folder}/ledger.kv`, "v");
-    const stopping = new AbortController();
-    const stop = () => stopping.abort();
-    await assertRejects(
-      () =>
-        backUp(`${folder}/ledger.kv`, `${folder}/backup.kv`, {
-          signal: stopping.signal,
-          onPages: stop,
-        }),
-      CopyFailed,
-      "broken off",
-    );
-    assertEquals(namesIn(folder).filter((name) => name.includes("backup")), []);
+    await aLedger(`${folder}/ledger.kv`, "v", { fillers: 150 });
+    for (const moment of ["onPages", "onCopied"] as const) {
+      const stopping = new AbortController();
+      const watch = { signal: stopping.signal, [moment]: () => stopping.abort() };
+      await assertRejects(
+        () => backUp(`${folder}/ledger.kv`, `${folder}/backup.kv`, watch),
+        CopyFailed,
+        "broken off",
+      );
+      assertEquals(namesIn(folder).filter((name) => name.includes("backup")), [], moment);
+    }
   });
 });
 
@@ -150,7 +152,7 @@ Deno.test("restore: a backup that is damaged, newer or missing changes nothing",
     await withFolder(async (elsewhere) => {
       const file = `${elsewhere}/backup.kv`;
       const missing = await run(restore, file, `--kv=${path}`);
-      await aLedger(file, "v", LEDGER_FORMAT + 1);
+      await aLedger(file, "v", { format: LEDGER_FORMAT + 1 });
       const newer = await run(restore, file, `--kv=${path}`);
       const bytes = await Deno.readFile(file);
       await Deno.writeFile(file, bytes.fill(0xff, MIDDLE.from, MIDDLE.to));
