@@ -7,7 +7,6 @@
  * @module
  */
 import type { TeamId } from "../../domain/credentials.ts";
-import type { EventLedger } from "../../domain/run/ledger.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import { storedCall } from "../../domain/input/parse_events.ts";
 import type { Priceable } from "../../domain/money/price_events.ts";

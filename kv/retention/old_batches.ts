@@ -5,10 +5,8 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
 import { addEvents, type EventTotals, NO_EVENTS } from "../../domain/run/event_totals.ts";
 import { addToMonth, type BatchEntry, type EventLedger } from "../../domain/run/ledger.ts";
-import type { RunId } from "../../domain/run/ids.ts";
 import { monthOf } from "../../domain/time.ts";
 import { chunksOf } from "../blob.ts";
 import { keys } from "../keys.ts";
@@ -17,7 +15,7 @@ import { BatchIndex } from "../runs/batch_index.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import { decodeSums, encodeSums } from "../runs/codec_sums.ts";
 import type { RunAt } from "../runs/directory.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getMany, listRows } from "../store.ts";
 import type { Write } from "../writer/writer.ts";
 
 /** What removing batches comes to. */

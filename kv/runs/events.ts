@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Team, TeamId } from "../../domain/credentials.ts";
+import type { Team } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
 import { HASH_NUMBERS, packEventIds } from "../../domain/run/event_ids.ts";
 import {

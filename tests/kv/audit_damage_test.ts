@@ -1,6 +1,7 @@
 /** No damage to a ledger that the audit does not find. */
 import { assert } from "@std/assert";
 import type { RunId } from "../../domain/run/ids.ts";
+import { type EventLedger, PACKED_ID_BYTES } from "../../domain/run/ledger.ts";
 import type { RunSummary } from "../../domain/pipeline/summary.ts";
 import { decodeBatch, encodeBatch, encodePart } from "../../kv/runs/codec.ts";
 import { decodeSums, encodeSums } from "../../kv/runs/codec_sums.ts";
@@ -30,6 +31,16 @@ async function changedBatch(
   const stored = events.map((event) => ({ ...event, facts: { error: false } }));
   const encoded = encodeBatch(stored, h.nowMs, prices);
   return { sets: [...blobWrite(h.team.id, RUN, key, encoded).sets] };
+}
+
+/** The ledger of the first run, changed. */
+async function changedLedger(
+  h: Harness,
+  change: (ledger: EventLedger) => Partial<EventLedger>,
+): Promise<Damage> {
+  const key = keys.ledger(h.team.id, RUN);
+  const ledger = await valueOf(h, key) as EventLedger;
+  return { sets: [{ key, value: { ...ledger, ...change(ledger) } }] };
 }
 
 /** Each kind of damage, and words of a difference that tells of it. */
@@ -163,6 +174,19 @@ const DAMAGES: Damages = {
           data: event.data.replace('"output_tokens":1', '"output_tokens":2') as typeof event.data,
         })),
       })),
+  },
+  "a ledger lacks the id of an event": {
+    says: `ledger of ${RUN}`,
+    make: (h) =>
+      changedLedger(h, ({ tail }) => ({ tail: { ...tail, ids: tail.ids.slice(PACKED_ID_BYTES) } })),
+  },
+  "a ledger counts an event for a month too many": {
+    says: `ledger of ${RUN}`,
+    make: (h) => changedLedger(h, () => ({ months: { "2020-01": 1 } })),
+  },
+  "a ledger is told a later first arrival": {
+    says: `ledger of ${RUN}`,
+    make: (h) => changedLedger(h, ({ firstAt }) => ({ firstAt: (firstAt ?? 0) + 1 })),
   },
   "a ledger is gone": {
     says: `batch 0 of ${RUN}`,

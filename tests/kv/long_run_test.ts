@@ -8,11 +8,14 @@ import { ReadScope } from "../../domain/read_scope.ts";
 import { comparePositions } from "../../domain/run/event_page.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import {
+  type EventLedger,
   ID_PAGES_MAX,
+  type LedgerPage,
   packEventIds,
   PAGE_BATCHES_MAX,
   PAGE_IDS_MAX,
 } from "../../domain/run/ledger.ts";
+import { auditLedger } from "../../kv/audit/audit_ledger.ts";
 import { keys } from "../../kv/keys.ts";
 import { readScopes } from "../../kv/read_scope.ts";
 import type { Store } from "../../kv/store.ts";
@@ -253,6 +256,48 @@ Deno.test("long run: events that go by age stay known, and every sum stays exact
     assertEquals(again, { kind: "stored", accepted: 0, duplicates: 1 });
   }
   await assertClean(temp.store);
+});
+
+Deno.test("long run: the audit finds a page, an entry of the directory and an id that are not as they must be", async () => {
+  const { temp, team } = await openFilled();
+  await using _ = temp;
+  const { store } = temp;
+  const run = { store, team: team.id, id: id(1) };
+  const { value } = await store.reader.get<EventLedger>(keys.ledger(team.id, run.id));
+  assert(value !== null);
+  const audit = async () => {
+    const found = await auditLedger(run, value, new Map(Object.entries(value.months)));
+    return found.map(({ what }) => what);
+  };
+  assertEquals(await audit(), []);
+  const row = keys.directoryRow(team.id, run.id, 0);
+  const directory = (await store.reader.get<number[][]>(row)).value ?? [];
+  const page = keys.page(team.id, run.id, 3);
+  const sealed = (await store.reader.get<LedgerPage>(page)).value;
+  const idKey = keys.eventId(team.id, run.id, packEventIds([aLine(ON_PAGES, 0).id]));
+  const damages = [
+    {
+      says: `directory of page 1 of ${run.id}`,
+      damage: { sets: [{ key: row, value: directory.with(1, [1, NOON, NOON]) }] },
+      repair: { sets: [{ key: row, value: directory }] },
+    },
+    {
+      says: `ledger of ${run.id}`,
+      damage: { sets: [{ key: page, value: { ...sealed, ids: sealed?.ids.slice(17) } }] },
+      repair: { sets: [{ key: page, value: sealed }] },
+    },
+    {
+      says: `ledger of ${run.id}`,
+      damage: { deletes: [idKey] },
+      repair: { sets: [{ key: idKey, value: true }] },
+    },
+  ];
+  for (const { says, damage, repair } of damages) {
+    await store.writer.commit(damage);
+    assertEquals(await audit(), [says]);
+    await store.writer.commit(repair);
+  }
+  assertEquals(await audit(), []);
 });
 
 Deno.test("section 6: pages of a run of any batches are all of its events in order, each once", async () => {

@@ -1,6 +1,12 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { addToPage, packEventIds, unpackEventIds } from "../../../domain/run/event_ids.ts";
+import {
+  addToPage,
+  EventIdSet,
+  HASH_NUMBERS,
+  packEventIds,
+  unpackEventIds,
+} from "../../../domain/run/event_ids.ts";
 import type { EventId } from "../../../domain/run/ids.ts";
 
 /** Few different ids, and ids that differ in one place only: the first hex digits, or the last. */
@@ -41,4 +47,38 @@ Deno.test("more ids than any page holds are told apart just as well", () => {
   const { page, fresh } = addToPage(first.page, all);
   assertEquals(fresh, all.slice(700, 2_000));
   assertEquals(page.length, 2_000 * 17);
+});
+
+Deno.test("a set of ids has those of its pages and no other, also where all hashes collide", () => {
+  const pages = fc.uniqueArray(id, { maxLength: 120 });
+  const random = Uint32Array.from({ length: HASH_NUMBERS }, (_, i) => Math.imul(i + 1, 0x9e3779b1));
+  const numbers = fc.constantFrom(random, new Uint32Array(HASH_NUMBERS));
+  fc.assert(
+    fc.property(pages, fc.nat({ max: 120 }), numbers, (all, cut, numbers) => {
+      const set = new EventIdSet(numbers);
+      const [stored, others] = [all.slice(0, cut), all.slice(cut)];
+      assertEquals([set.isEmpty, set.has("evt_eu_".padEnd(39, "0") as EventId)], [true, false]);
+      for (let at = 0; at < stored.length; at += 7) {
+        set.addPage(packEventIds(stored.slice(at, at + 7)));
+      }
+      assertEquals(stored.filter((each) => !set.has(each)), []);
+      assertEquals(others.filter((each) => set.has(each)), []);
+      assertEquals(set.isEmpty, stored.length === 0);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+Deno.test("a set of ids takes at most 60 bytes for each", () => {
+  const set = new EventIdSet(
+    new Uint32Array(HASH_NUMBERS).map((_, i) => Math.imul(i + 1, 0x9e3779b1)),
+  );
+  for (let page = 0; page < 8; page++) {
+    const ids = Array.from(
+      { length: 300 },
+      (_, i) => `evt_eu_${(page * 300 + i).toString(16).padStart(32, "0")}` as EventId,
+    );
+    set.addPage(packEventIds(ids));
+  }
+  assertEquals(set.bytes <= 60 * 2_400, true, `${set.bytes} bytes`);
 });

@@ -1,12 +1,16 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
+  addToMonth,
   decideAppend,
   EMPTY_LEDGER,
   type EventLedger,
+  ID_PAGES_MAX,
   type LedgerPage,
   packEventIds,
+  PAGE_BATCHES_MAX,
   PAGE_IDS_MAX,
+  pageEntryOf,
   unpackEventIds,
 } from "../../../domain/run/ledger.ts";
 import type { LlmCall, RunEvent } from "../../../domain/run/event.ts";
@@ -270,4 +274,40 @@ Deno.test("packed ids are 17 bytes each and read back in order, both regions", (
     assertEquals(packed.length, ids.length * 17);
     assertEquals(unpackEventIds(packed), ids);
   }));
+});
+
+Deno.test("behind the pages with ids each id is a row, and a page is sealed when it has its batches", () => {
+  const book = new Book();
+  for (let page = 0; page < ID_PAGES_MAX; page++) {
+    const from = page * PAGE_IDS_MAX;
+    book.append(Array.from({ length: PAGE_IDS_MAX }, (_, i) => event(from + i)));
+  }
+  assertEquals([book.ledger.sealed, book.rowIds.length], [ID_PAGES_MAX, 0]);
+  const from = ID_PAGES_MAX * PAGE_IDS_MAX;
+  for (let n = 0; n < PAGE_BATCHES_MAX; n++) {
+    assertEquals([book.ledger.sealed, book.ledger.tail.ids.length], [ID_PAGES_MAX, 0]);
+    // Of two alike in one batch, and of one known from a page or a row, none is stored again.
+    const sent = [event(from + n), event(from + n), event(n), event(from + Math.max(0, n - 1))];
+    assertEquals(book.append(sent).length, 1);
+  }
+  assertEquals(book.ledger.sealed, ID_PAGES_MAX + 1);
+  assertEquals(book.rowIds.length, PAGE_BATCHES_MAX);
+  assertEquals(book.pages.at(-1)?.batches.length, PAGE_BATCHES_MAX);
+  assertEquals(pageEntryOf(book.pages.at(-1) as LedgerPage, book.ledger.batches), {
+    firstBatch: ID_PAGES_MAX,
+    tsMin: from,
+    tsMax: from + PAGE_BATCHES_MAX - 1,
+  });
+});
+
+Deno.test("a ledger tells its events by month, and its first and latest arrival under any clock", () => {
+  const [march, april] = [Date.UTC(2026, 2, 31), Date.UTC(2026, 3, 1)];
+  const book = new Book();
+  book.append([event(1), event(2)], april);
+  book.append([event(3)], march);
+  book.append([event(4)], april + 5);
+  const { firstAt, oldestAt, latestAt, months } = book.ledger;
+  assertEquals([firstAt, oldestAt, latestAt], [march, april, april + 5]);
+  assertEquals(months, { "2026-03": 1, "2026-04": 3 });
+  assertEquals(addToMonth(months, "2026-03", -1), { "2026-04": 3 });
 });

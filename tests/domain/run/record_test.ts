@@ -23,7 +23,7 @@ function record(parts: Partial<StoredRun["parts"]>, more: Partial<StoredRun> = {
   const head = {
     parts: joined,
     totals: EMPTY_LEDGER.totals,
-    batchCount: more.firstBatchAt == null ? 0 : 1,
+    batchCount: (more.firstBatchAt ?? null) === null ? 0 : 1,
     ages: { oldestAt: null, latestAt: null },
     repricings: 0,
     repriced: undefined,
