@@ -3,6 +3,7 @@
  * that the test moves.
  */
 import type { Grant, Team } from "../../domain/credentials.ts";
+import { Memory } from "../../domain/memory.ts";
 import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
 import type { Region } from "../../domain/run/ids.ts";
 import type { CredentialStore, Mailer } from "../../domain/ports.ts";
@@ -61,6 +62,8 @@ export interface HarnessOptions {
   readonly refusedSecret?: string;
   /** The operator's key. */
   readonly operatorKey?: string;
+  /** Megabytes that the process aims for; the usual ones when absent. */
+  readonly memoryMb?: number;
 }
 
 /** One running service. Always `await using`. */
@@ -115,7 +118,8 @@ export class Harness implements AsyncDisposable {
     const { region = "eu", tier = "business", refusedSecret = null, mailer = null, deps = {} } =
       this.#options;
     const { operatorKey = null } = this.#options;
-    this.store = await openStore(this.path);
+    const memory = new Memory(this.#options.memoryMb);
+    this.store = await openStore(this.path, undefined, undefined, memory);
     const environment = this.#environment();
     this.#service = createService({
       store: this.store,
