@@ -168,8 +168,10 @@ class Arrival {
   }
 
   #take(bytes: number): boolean {
-    // Its read ends as if the body did, and is seen to be given up then.
-    this.flight ??= this.#room.bodies.begin(this.#team, () => void this.#reader?.cancel());
+    this.flight ??= this.#room.bodies.begin(this.#team, () => {
+      // Its read ends as if the body did, and is seen to be given up then; one that failed stays so.
+      this.#reader?.cancel().catch(() => {});
+    });
     return this.flight.take(bytes);
   }
 }

@@ -187,7 +187,7 @@ function answersPart({ answers, example }: Operation, route: Route, book: Schema
 
 function answerHeaders({ headers = [] }: Pick<Answer, "headers">, { requires }: Route): Part {
   const rate: HeaderName[] = requires === null ? [] : ["RateLimit-Policy", "RateLimit"];
-  return headerRefs(["X-Request-Id", ...rate, ...headers]);
+  return headerRefs(["X-Request-Id", "Cache-Control", ...rate, ...headers]);
 }
 
 function headerRefs(names: readonly HeaderName[]): Part {
@@ -218,11 +218,11 @@ function refusalPart(
   const told = requires === null || status === 401 || status === 503
     ? []
     : ["RateLimit-Policy", "RateLimit"] as const;
-  const names: HeaderName[] = ["X-Request-Id", ...told, ...errorHeaders(status)];
+  const names: HeaderName[] = ["X-Request-Id", "Cache-Control", ...told, ...errorHeaders(status)];
   const description = codes.map((code) => `\`${code}\`: ${MEANINGS[code]}`).join(" ");
   if (asText) {
     const schema = { type: "string", pattern: `^(${codes.join("|")}) .+\\n$` };
-    const headers = headerRefs([...names, "X-Error-Code", "Cache-Control"]);
+    const headers = headerRefs([...names, "X-Error-Code"]);
     return { description, headers, content: { "text/plain": { schema } } };
   }
   const error = { properties: { error: { enum: codes } } };

@@ -293,6 +293,7 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "ADMIN_PER_PAGE",
     "OVERLAP_HOURS",
     "TEAM_NAME_CHARS_MAX",
+    "EMAIL_CHARS_MAX",
     "OWN_RATE_MAX",
     "OWN_LIMIT_MAX",
   ];
@@ -318,8 +319,8 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "LIVE_CHANGES_BEHIND_MAX",
     "LIVE_KEEP_ALIVE_MS",
   ];
-  /** In `dashboard/sign_in_test.ts`. */
-  const ofPages = ["SESSION", "SESSIONS_PER_KEY_MAX"];
+  /** In `dashboard/sign_in_test.ts` and `bodies_test.ts`. */
+  const ofPages = ["SESSION", "SESSIONS_PER_KEY_MAX", "FORM_BYTES_MAX"];
   const here = EDGES.map(({ limit }) => limit);
   const lists = [here, told, elsewhere, ofRates, ofRequests, ofTeams, ofRuns, ofFeeds, ofPages];
   const covered: Set<string> = new Set(lists.flat());

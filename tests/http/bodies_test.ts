@@ -1,0 +1,122 @@
+/** Bodies are counted as they arrive: what is announced and never sent takes nothing from anybody. */
+import { Memory } from "../../domain/memory.ts";
+import { assert, assertEquals } from "@std/assert";
+import { gzipSync } from "node:zlib";
+import { FORM_BYTES_MAX } from "../../domain/limits.ts";
+import { aRun } from "../support/builders.ts";
+import { Harness } from "../support/harness.ts";
+
+/** The smallest budget, so that little is enough to fill it: 20 MB for bodies, a quarter for a team. */
+const MEMORY_MB = 256;
+
+/** A run whose body is so long. */
+function aLargeRun(n: number, bytes: number): string {
+  const body = JSON.stringify(aRun(n));
+  return `${body.slice(0, -1)},"more":"${"x".repeat(bytes - body.length - 10)}"}`;
+}
+
+/** Opens connections that announce a body, send the beginning of it, and then nothing. */
+async function stall(
+  h: Harness,
+  count: number,
+  { path = "/v1/runs", key = null, announced = 1_048_576, sent = 1 }: {
+    readonly path?: string;
+    readonly key?: string | null;
+    readonly announced?: number;
+    readonly sent?: number;
+  },
+): Promise<Disposable> {
+  const { hostname, port, host } = new URL(h.url);
+  const head = `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nOrigin: http://${host}\r\n` +
+    (key === null ? "" : `Authorization: Bearer ${key}\r\n`) +
+    `Content-Length: ${announced}\r\n\r\n`;
+  const bytes = new TextEncoder().encode(head + "x".repeat(sent));
+  const connections = await Promise.all(Array.from({ length: count }, async () => {
+    const connection = await Deno.connect({ hostname, port: Number(port) });
+    for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
+    return connection;
+  }));
+  return {
+    [Symbol.dispose]() {
+      for (const connection of connections) connection.close();
+    },
+  };
+}
+
+/** Bytes that bodies hold. */
+function held(h: Harness): number {
+  return h.store.memory.uses().find(({ share }) => share === "bodies")?.bytes ?? 0;
+}
+
+/** Waits until bodies hold so much: what was written may not have been read yet. */
+async function untilHeld(h: Harness, isSo: (bytes: number) => boolean): Promise<void> {
+  const endMs = performance.now() + 5_000;
+  while (!isSo(held(h))) {
+    assert(performance.now() < endMs, `bodies hold ${held(h)} bytes`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+Deno.test("H3: 64 connections that announce bodies and send nothing refuse nobody", async () => {
+  await using h = await Harness.open({ tier: "enterprise" });
+  const { key } = await h.addTeam("free");
+  using _team = await stall(h, 32, { key });
+  using _stranger = await stall(h, 32, { path: "/dashboard/sign-in", announced: 30_000 });
+  const own = await h.addTeam("free");
+  for (let n = 0; n < 5; n++) {
+    for (const each of [h.key, key, own.key]) {
+      assertEquals(
+        (await h.post("/v1/runs", aLargeRun(n, 28_000), { key: each })).status < 300,
+        true,
+      );
+    }
+  }
+});
+
+Deno.test("H3: a team that fills its part is refused; others get what it holds when they need it", async () => {
+  await using h = await Harness.open({ tier: "enterprise", memory: new Memory(MEMORY_MB) });
+  // Four teams send all but the end of as much as each may have: together that is everything.
+  const teams = await Promise.all([0, 1, 2, 3].map(() => h.addTeam("enterprise")));
+  const sent = 1_048_575;
+  const stalls = await Promise.all(teams.map(({ key }) => stall(h, 4, { key, sent })));
+  await untilHeld(h, (bytes) => bytes >= 16 * sent);
+  const full = await h.post("/v1/runs", aLargeRun(1, 1_000_000), { key: teams[0]?.key ?? "" });
+  assertEquals([full.status, full.json.error], [503, "overloaded"]);
+  assert(full.headers.has("retry-after"));
+  const other = await h.addTeam("free");
+  const answers = await Promise.all(
+    [1, 2].map((n) => h.post("/v1/runs", aLargeRun(n, 1_000_000), { key: other.key })),
+  );
+  assertEquals(answers.map(({ status }) => status), [202, 202]);
+  for (const each of stalls) each[Symbol.dispose]();
+  await untilHeld(h, (bytes) => bytes === 0);
+});
+
+Deno.test("H3: bytes of a body are held until its answer, also of one that is refused or inflated", async () => {
+  await using h = await Harness.open({ tier: "enterprise" });
+  const plain = aLargeRun(1, 500_000);
+  const gzip = { "Content-Encoding": "gzip" };
+  const sent: [string | Uint8Array, Record<string, string>, number][] = [
+    [plain, {}, 202],
+    [gzipSync(plain), gzip, 200],
+    [gzipSync("x".repeat(50_000_000)), gzip, 413],
+    [gzipSync(plain).subarray(0, -9), gzip, 400],
+    ["x".repeat(300_000), {}, 400],
+    [new Uint8Array(300_000).fill(0xff), {}, 400],
+  ];
+  for (const [body, headers, status] of sent) {
+    assertEquals((await h.post("/v1/runs", body, { headers })).status, status);
+    assertEquals(held(h), 0);
+  }
+});
+
+Deno.test("a form has a limit of its own", async () => {
+  await using h = await Harness.open();
+  const send = (bytes: number) =>
+    h.post("/dashboard/sign-in", "x".repeat(bytes), {
+      key: null,
+      headers: { "Sec-Fetch-Site": "same-origin" },
+    });
+  assertEquals((await send(FORM_BYTES_MAX)).status, 401);
+  assertEquals((await send(FORM_BYTES_MAX + 1)).status, 413);
+});

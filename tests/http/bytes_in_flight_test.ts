@@ -1,0 +1,53 @@
+/** Bytes on their way: what one team may hold, and who gives up what for whom. */
+import { assert, assertEquals } from "@std/assert";
+import { BytesInFlight, type Flight } from "../../routes/guards/bytes_in_flight.ts";
+
+/** Begins flights, and remembers which were given up. */
+function flights(bytesMax: number) {
+  const all = new BytesInFlight(bytesMax);
+  const givenUp: string[] = [];
+  const begin = (team: string, name: string, bytes: number): Flight => {
+    const flight = all.begin(team, () => givenUp.push(name));
+    assertEquals(flight.take(bytes), true, name);
+    return flight;
+  };
+  return { all, givenUp, begin };
+}
+
+Deno.test("bytes in flight: a team has a quarter, or one that is larger", () => {
+  const { all, begin } = flights(1_000);
+  const first = begin("a", "a1", 250);
+  assertEquals(all.begin("a", () => {}).take(1), false);
+  first[Symbol.dispose]();
+  assertEquals(all.bytes, 0);
+  const large = begin("a", "a2", 900);
+  assertEquals(all.begin("a", () => {}).take(1), false);
+  large[Symbol.dispose]();
+  assertEquals(all.bytes, 0);
+});
+
+Deno.test("bytes in flight: the oldest of the team that holds the most is given up for another team", () => {
+  const { all, givenUp, begin } = flights(1_000);
+  const teams = ["a", "b", "c", "d"].flatMap((team) =>
+    [1, 2].map((n) => begin(team, `${team}${n}`, team === "b" && n === 1 ? 124 : 125))
+  );
+  const small = begin("e", "e1", 1);
+  assertEquals([all.bytes, givenUp], [1_000, []]);
+  assert(small.take(100));
+  assertEquals([all.bytes, givenUp], [975, ["a1"]]);
+  assertEquals([teams[0]?.isGivenUp, teams[0]?.take(1)], [true, false]);
+  // Whoever holds the most itself gets nothing from those who hold less.
+  assert(small.take(25));
+  assertEquals(begin("f", "f1", 100).isGivenUp, false);
+  assertEquals([all.bytes, givenUp], [975, ["a1", "c1"]]);
+});
+
+Deno.test("bytes in flight: what has arrived is not given up, and a large one waits for smaller ones", () => {
+  const { all, givenUp, begin } = flights(1_000);
+  for (const team of ["a", "b", "c", "d"]) begin(team, team, 250).keep();
+  assertEquals(all.begin("e", () => {}).take(1), false);
+  const { begin: other, all: others, givenUp: none } = flights(1_000);
+  for (const team of ["a", "b", "c", "d"]) other(team, team, 250);
+  assertEquals(others.begin("e", () => {}).take(300), false);
+  assertEquals([givenUp, none], [[], []]);
+});
