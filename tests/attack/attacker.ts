@@ -4,6 +4,9 @@ import { delay } from "./delay.ts";
 /** What the plan free lets through, and a tenth more, so that some are always refused. */
 export const RATE = { ingest: 110, control: 220 } as const;
 
+/** What the plan free lets through at once. */
+const BURST = 200;
+
 /** Requests of one attack that may wait for their answer, unless it says otherwise. */
 const IN_FLIGHT_MAX = 300;
 
@@ -141,9 +144,17 @@ export class Attacker {
     }));
   }
 
-  /** Keeps so many connections in use; each is opened again once its use has ended. */
+  /**
+   * Keeps so many connections in use; each is opened again once its use has ended. At first and then
+   * in each second as many are opened as the plan lets requests through.
+   */
   async hold(count: number, use: (socket: Socket, n: number) => Promise<unknown>): Promise<void> {
+    const startMs = performance.now();
+    let opened = 0;
     await this.clients(count, async (n) => {
+      const dueMs = startMs + Math.max(0, ++opened - BURST) / RATE.ingest * 1_000;
+      await delay(dueMs - performance.now(), this.signal);
+      if (this.signal.aborted) return;
       using socket = await Socket.open(this.url, this.signal);
       this.count("connections");
       await use(socket, n);
@@ -189,6 +200,19 @@ function isBroken(error: unknown): boolean {
     Deno.errors.BadResource,
     Deno.errors.Interrupted,
   ].some((kind) => error instanceof kind);
+}
+
+/** Milliseconds for which a set-up repeats a request that the service has no time for. */
+const RETRY_MS_MAX = 60_000;
+
+/** Sends a request of a set-up until it is taken. */
+export async function taken(send: () => Promise<Answer | null>): Promise<Answer> {
+  const endMs = performance.now() + RETRY_MS_MAX;
+  for (;;) {
+    const answer = await send();
+    if (answer?.status !== 503 || performance.now() > endMs) return must(answer);
+    await delay(100);
+  }
 }
 
 /** Fails a set-up whose request was refused. */

@@ -1,7 +1,7 @@
 /** Runs with very many or very large events: appended to, read, waited for and deleted. */
 import { DESCENDANTS } from "../../../domain/limits.ts";
 import { type Attack, attack } from "../attack.ts";
-import { type Attacker, must, RATE } from "../attacker.ts";
+import { type Attacker, must, RATE, taken } from "../attacker.ts";
 import { aCall, anEvent, events, gzip, instant, newId, Padded, THREE_BYTES } from "../values.ts";
 
 /** A run that the set-up has stored. */
@@ -23,8 +23,10 @@ async function open(attacker: Attacker, fields: object = {}): Promise<string> {
 
 /** Appends batches of 50 small events. */
 async function grow(attacker: Attacker, run: string, batches: number): Promise<void> {
-  const append = () => attacker.post(`/v1/runs/${run}/events`, gzip(events(50)));
-  await attacker.times(batches, async () => must(await append()));
+  await attacker.times(batches, async () => {
+    const batch = gzip(events(50));
+    await taken(() => attacker.post(`/v1/runs/${run}/events`, batch));
+  });
 }
 
 /** 500 batches of 1 MB, all events at one instant. */
