@@ -40,6 +40,12 @@ const OUTPUT = { text: "The agent wrote a page. ".repeat(1_200) };
 /** Calls before the attack: the first of a process compile its code. */
 const WARM_UP = 150;
 
+/** A worker without other work does what it is asked for in this time. */
+const IDLE_MS = 1_000;
+
+/** How often that is tried; each try waits for the worker itself. */
+const IDLE_TRIES_MAX = 60;
+
 const USE = { provider: "openai", model: "gpt-4o", input_tokens: 1_200, output_tokens: 340 };
 
 class Victim {
@@ -55,8 +61,18 @@ class Victim {
   async warmUp(): Promise<void> {
     for (let n = 0; n < WARM_UP; n++) await this.heartbeats(n);
     for (let n = 0; n < 10; n++) await this.lists();
-    await this.costs();
-    await this.erasures(0);
+    await this.#idle();
+  }
+
+  /** Waits until the worker is done with what a set-up has left it to do. */
+  async #idle(): Promise<void> {
+    for (let n = 0; n < IDLE_TRIES_MAX; n++) {
+      const startMs = performance.now();
+      await this.costs();
+      await this.erasures(n);
+      if (performance.now() - startMs < IDLE_MS) return;
+    }
+    throw new Error("The set-up left so much work that the attack cannot begin");
   }
 
   /** Starts calls of a kind at their time, however long the others take. */
