@@ -103,7 +103,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "deepest events",
     finding: null,
-    does: `4 events a batch of ${JSON_DEPTH_MAX} levels in 250 kB each`,
+    does: `3 events a batch of ${JSON_DEPTH_MAX} levels in 260 kB each`,
     async run(attacker) {
       const deep = filled(EVENT_BYTES_MAX - 2 * REST_BYTES, nested(JSON_DEPTH_MAX - 6));
       await batches(attacker, gzip(textOf(deep, 3)));
@@ -116,6 +116,15 @@ export const bodies: readonly Attack[] = [
     async run(attacker) {
       const wide = filled(OUTPUT_BYTES_MAX - REST_BYTES, "{}");
       await beats(attacker, gzip(`{"agent":"a","output":{"a":${wide}}}`));
+    },
+  }),
+  attack({
+    name: "widest events",
+    finding: null,
+    does: "3 events a batch of 260 kB of empty objects each",
+    async run(attacker) {
+      const wide = filled(EVENT_BYTES_MAX - 2 * REST_BYTES, "{}");
+      await batches(attacker, gzip(textOf(wide, 3)));
     },
   }),
   attack({

@@ -29,7 +29,7 @@ async function firstCursor(attacker: Attacker): Promise<string> {
 function change(attacker: Attacker): Promise<void> {
   return attacker.pace(RATE.ingest, (n) => {
     const status = n % 2 === 0 ? "start" : "ok";
-    return attacker.post("/v1/heartbeats", { agent: "a", status, started_at: instant() });
+    return attacker.post("/v1/heartbeats", { agent: "agent-0", status, started_at: instant() });
   });
 }
 

@@ -1,7 +1,19 @@
 /** The dashboard and other pages, and signing in to it. */
+import { JSON_DEPTH_MAX } from "../../../domain/limits.ts";
 import { type Attack, attack } from "../attack.ts";
 import { type Attacker, must, RATE } from "../attacker.ts";
-import { aCall, events, gzip, instant, label, newId, WIDE } from "../values.ts";
+import {
+  aCall,
+  anEvent,
+  events,
+  filled,
+  gzip,
+  instant,
+  label,
+  nested,
+  newId,
+  WIDE,
+} from "../values.ts";
 import { storeRuns } from "./lists.ts";
 
 /** Readers that wait for a page at once. */
@@ -117,6 +129,25 @@ export const pages: readonly Attack[] = [
     setUp: storeLargeRun,
     run: (attacker, { cookie, paths }) =>
       show(attacker, cookie, paths.map((path) => `${path}/raw?events_limit=1000`)),
+  }),
+  attack<Page>({
+    name: "page of a deep run",
+    finding: null,
+    does: "a run whose output and events nest 64 levels in all their bytes, page and raw in turn",
+    async setUp(attacker) {
+      const id = newId("run");
+      const deep = (bytes: number) => `{"a":${filled(bytes, nested(JSON_DEPTH_MAX - 6))}}`;
+      const beat = `{"id":"${id}","agent":"a","output":${deep(500_000)}}`;
+      must(await attacker.post("/v1/heartbeats", gzip(beat)));
+      await attacker.times(50, async () => {
+        const { id: event, ts } = anEvent();
+        const fields = `"id":"${event}","type":"log","ts":"${ts}","data":${deep(20_000)}`;
+        must(await attacker.post(`/v1/runs/${id}/events`, `{"events":[{${fields}}]}`));
+      });
+      const paths = [`/dashboard/runs/${id}`, `/dashboard/runs/${id}/raw`];
+      return { cookie: await signedIn(attacker), paths };
+    },
+    run: (attacker, { cookie, paths }) => show(attacker, cookie, paths),
   }),
   attack<{ cookie: string }>({
     name: "pages that nobody reads",
