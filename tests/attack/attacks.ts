@@ -1,0 +1,22 @@
+/** All attacks. */
+import type { Attack } from "./attack.ts";
+import { bodies } from "./kinds/bodies.ts";
+import { feed } from "./kinds/feed.ts";
+import { jobs } from "./kinds/jobs.ts";
+import { largeRuns } from "./kinds/large_runs.ts";
+import { lists } from "./kinds/lists.ts";
+import { pages } from "./kinds/pages.ts";
+import { sockets } from "./kinds/sockets.ts";
+import { spend } from "./kinds/spend.ts";
+
+/** Every attack, in the order in which they are played. */
+export const ATTACKS: readonly Attack[] = [
+  ...sockets,
+  ...bodies,
+  ...largeRuns,
+  ...lists,
+  ...feed,
+  ...pages,
+  ...spend,
+  ...jobs,
+];

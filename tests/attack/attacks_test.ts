@@ -1,0 +1,44 @@
+/** The command knows all attacks, by distinct names and by the findings of the review. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { ATTACKS } from "./attacks.ts";
+import { parseOptions } from "./options.ts";
+
+/** Findings that requests of one team play; the others need a clock, a disk or a file. */
+const FINDINGS = [
+  ...["C1", "C2", "C3", "H3", "H4", "H5", "H6", "H7", "H8", "H10"],
+  ...["M4", "M5", "M6", "M7", "M8", "L4", "L8", "L12", "L14", "A2"],
+];
+
+Deno.test("attack --list names every attack, each by a name of its own", async () => {
+  const main = new URL("main.ts", import.meta.url).pathname;
+  const args = ["run", "--frozen", "-A", main, "--list"];
+  const { code, stdout } = await new Deno.Command(Deno.execPath(), { args }).output();
+  assertEquals(code, 0);
+  const lines = new TextDecoder().decode(stdout).trimEnd().split("\n");
+  assertEquals(lines.length, ATTACKS.length);
+  for (const [n, { name, does }] of ATTACKS.entries()) {
+    assert(lines[n]?.startsWith(name), lines[n]);
+    assertStringIncludes(lines[n] ?? "", does);
+  }
+  const names = ATTACKS.map(({ name }) => name);
+  assertEquals(new Set(names).size, names.length);
+});
+
+Deno.test("each finding has its attack, and there are twenty more of their kind", () => {
+  const played = new Set(ATTACKS.map(({ finding }) => finding));
+  assertEquals(FINDINGS.filter((finding) => !played.has(finding)), []);
+  assert(ATTACKS.filter(({ finding }) => finding === null).length >= 20);
+});
+
+Deno.test("attacks are chosen by name or finding", () => {
+  const chosen = (...args: string[]) => {
+    const options = parseOptions(args, ATTACKS);
+    assert(typeof options !== "string", String(options));
+    return options.attacks.map(({ name }) => name);
+  };
+  assertEquals(chosen("gzip bombs", "L14"), ["gzip bombs", "pages that no header can name"]);
+  assertEquals(chosen().length, ATTACKS.length);
+  assertEquals(parseOptions(["H99"], ATTACKS), 'There is no attack "H99": --list names them');
+  const seconds = "--seconds must be above 0 and at most 3600";
+  assertEquals(parseOptions(["--seconds=0"], ATTACKS), seconds);
+});

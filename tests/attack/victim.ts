@@ -1,0 +1,145 @@
+/**
+ * The child process of the second team: a little ordinary work all along, and how long each call takes.
+ */
+import type { Target } from "./attacker.ts";
+import { workAsChild } from "./child.ts";
+import { delay } from "./delay.ts";
+
+/** Calls of one kind. */
+export interface Calls {
+  /** Milliseconds of each, in order. */
+  readonly ms: number[];
+  /** Answers by status, or `no answer`. */
+  readonly statuses: Record<string, number>;
+}
+
+/** Everything the second team noticed. */
+export type Noticed = Record<ProbeName, Calls>;
+
+/** Its kinds of calls. */
+export const PROBES = ["heartbeats", "lists", "costs", "erasures"] as const;
+
+/** One of {@link PROBES}. */
+export type ProbeName = typeof PROBES[number];
+
+/** Milliseconds between two calls of a kind. */
+const EVERY_MS: Record<ProbeName, number> = {
+  heartbeats: 50,
+  lists: 500,
+  costs: 3_000,
+  erasures: 5_000,
+};
+
+/** Milliseconds after which a call counts as never answered. */
+const ANSWER_MS_MAX = 15_000;
+
+/** Every fourth heartbeat is one with an output: large enough to be counted as a body. */
+const OUTPUT_EVERY = 4;
+const OUTPUT = { text: "The agent wrote a page. ".repeat(1_200) };
+
+/** Calls before the attack: the first of a process compile its code. */
+const WARM_UP = 150;
+
+/** A worker without other work does what it is asked for in this time. */
+const IDLE_MS = 1_000;
+
+/** How often that is tried; each try waits for the worker itself. */
+const IDLE_TRIES_MAX = 60;
+
+const USE = { provider: "openai", model: "gpt-4o", input_tokens: 1_200, output_tokens: 340 };
+
+class Victim {
+  readonly noticed: Noticed;
+
+  constructor(readonly target: Target, readonly signal: AbortSignal) {
+    this.noticed = Object.fromEntries(
+      PROBES.map((name) => [name, { ms: [], statuses: {} }]),
+    ) as unknown as Noticed;
+  }
+
+  /** Does each kind of call once, without remembering it. */
+  async warmUp(): Promise<void> {
+    for (let n = 0; n < WARM_UP; n++) await this.heartbeats(n);
+    for (let n = 0; n < 10; n++) await this.lists();
+    await this.#idle();
+  }
+
+  /** Waits until the worker is done with what a set-up has left it to do. */
+  async #idle(): Promise<void> {
+    for (let n = 0; n < IDLE_TRIES_MAX; n++) {
+      const startMs = performance.now();
+      await this.costs();
+      await this.erasures(n);
+      if (performance.now() - startMs < IDLE_MS) return;
+    }
+    throw new Error("The set-up left so much work that the attack cannot begin");
+  }
+
+  /** Starts calls of a kind at their time, however long the others take. */
+  async probe(name: ProbeName): Promise<void> {
+    const calls = this.noticed[name];
+    const startMs = performance.now();
+    const waiting = new Set<Promise<void>>();
+    for (let n = 0; !this.signal.aborted; n++) {
+      await delay(startMs + n * EVERY_MS[name] - performance.now(), this.signal);
+      if (this.signal.aborted) break;
+      const call = this.#timed(calls, () => this[name](n)).finally(() => waiting.delete(call));
+      waiting.add(call);
+    }
+    await Promise.all(waiting);
+  }
+
+  async #timed(calls: Calls, call: () => Promise<number>): Promise<void> {
+    const startMs = performance.now();
+    const status = await call().catch(() => "no answer");
+    calls.ms.push(performance.now() - startMs);
+    calls.statuses[status] = (calls.statuses[status] ?? 0) + 1;
+  }
+
+  async heartbeats(n: number): Promise<number> {
+    const output = n % OUTPUT_EVERY === 0 ? { output: OUTPUT } : {};
+    const body = { agent: `agent-${n % 5}`, customer_id: `customer-${n % 50}`, ...USE, ...output };
+    const { status } = await this.#ask("POST", "/v1/heartbeats", body);
+    return status;
+  }
+
+  async lists(): Promise<number> {
+    const { status } = await this.#ask("GET", "/v1/runs?limit=50");
+    return status;
+  }
+
+  /** From a heartbeat to its final cost. */
+  async costs(): Promise<number> {
+    const stored = await this.#ask("POST", "/v1/heartbeats", { agent: "agent-0", ...USE });
+    if (stored.status !== 202) return stored.status;
+    const path = `/v1/runs/${stored.json.id}?wait=final&timeout=14`;
+    const { status, json } = await this.#ask("GET", path);
+    return status === 200 && json.cost.state !== "final" ? 202 : status;
+  }
+
+  /** A job of the worker: 202 when it takes longer than the call waits. */
+  async erasures(n: number): Promise<number> {
+    const { status } = await this.#ask("DELETE", `/v1/customers/no-such-customer-${n}`);
+    return status;
+  }
+
+  async #ask(method: string, path: string, body?: unknown) {
+    const response = await fetch(this.target.url + path, {
+      method,
+      headers: { Authorization: `Bearer ${this.target.key}`, "Accept-Encoding": "identity" },
+      signal: AbortSignal.timeout(ANSWER_MS_MAX),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, json: await response.json() };
+  }
+}
+
+if (import.meta.main) {
+  await workAsChild(async (target: Target, begin, signal) => {
+    const victim = new Victim(target, signal);
+    await victim.warmUp();
+    begin();
+    await Promise.all(PROBES.map((name) => victim.probe(name)));
+    return victim.noticed;
+  });
+}
