@@ -6,6 +6,7 @@ import { currentScope } from "../../kv/read_scope.ts";
 import type { RunListStore } from "../../domain/run/run_list.ts";
 import { aFinish, aHeartbeat, aRun, at, events, runId } from "../support/builders.ts";
 import { aRow, FakeRunList } from "../support/exports.ts";
+import { operate, OPERATOR_KEY } from "../support/operator.ts";
 import { signedIn } from "../support/dashboard.ts";
 import { ALL_SCOPES, Harness, NOON } from "../support/harness.ts";
 
@@ -210,8 +211,7 @@ const REVOCATIONS: Readonly<
   },
   "a team is suspended": async (h) => {
     const { team, key } = await h.addTeam("team");
-    const revoke = () =>
-      h.request("PATCH", `/v1/teams/${team.id}`, { key: OPERATOR, body: { suspended: true } });
+    const revoke = () => operate(h, "PATCH", `/v1/teams/${team.id}`, { suspended: true });
     return { path: "/v1/runs.csv", headers: { Authorization: `Bearer ${key}` }, revoke };
   },
   "a session is ended": async (h) => {
@@ -221,12 +221,10 @@ const REVOCATIONS: Readonly<
   },
 };
 
-const OPERATOR = `apk_eu_${"0123".repeat(8)}`;
-
 for (const [what, begun] of Object.entries(REVOCATIONS)) {
   Deno.test(`M3: an export breaks off when ${what}, and is no failure`, async () => {
     const runList = new FakeRunList(1_000_000);
-    await using h = await Harness.open({ deps: { runList }, operatorKey: OPERATOR });
+    await using h = await Harness.open({ deps: { runList }, operatorKey: OPERATOR_KEY });
     const { path, headers, revoke } = await begun(h);
     const { status, body } = await fetch(h.url + path, { headers });
     assertEquals(status, 200);
