@@ -2,10 +2,13 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { parse } from "csv-parse/sync";
 import { StorageUnavailable } from "../../domain/errors.ts";
+import { currentScope } from "../../kv/read_scope.ts";
 import type { RunListStore } from "../../domain/run/run_list.ts";
 import { aFinish, aHeartbeat, aRun, at, events, runId } from "../support/builders.ts";
 import { aRow, FakeRunList } from "../support/exports.ts";
-import { Harness, NOON } from "../support/harness.ts";
+import { operate, OPERATOR_KEY } from "../support/operator.ts";
+import { signedIn } from "../support/dashboard.ts";
+import { ALL_SCOPES, Harness, NOON } from "../support/harness.ts";
 
 const FORMS = ["ndjson", "csv"] as const;
 
@@ -186,4 +189,80 @@ Deno.test("exports: they break off when the service shuts down", async () => {
   await assertRejects(async () => {
     while (!(await reader?.read())?.done);
   });
+});
+
+/** Ways to take an export, and to take the right to it away. */
+const REVOCATIONS: Readonly<
+  Record<
+    string,
+    (h: Harness) => Promise<{
+      readonly path: string;
+      readonly headers: Record<string, string>;
+      readonly revoke: () => Promise<unknown>;
+    }>
+  >
+> = {
+  "a key is revoked": async (h) => {
+    const key = await h.addKey(ALL_SCOPES);
+    const { keys } = (await h.get("/v1/keys")).json;
+    const id = keys.find(({ name }: { name: string }) => name === "test").id;
+    const revoke = () => h.request("DELETE", `/v1/keys/${id}`);
+    return { path: "/v1/runs.ndjson", headers: { Authorization: `Bearer ${key}` }, revoke };
+  },
+  "a team is suspended": async (h) => {
+    const { team, key } = await h.addTeam("team");
+    const revoke = () => operate(h, "PATCH", `/v1/teams/${team.id}`, { suspended: true });
+    return { path: "/v1/runs.csv", headers: { Authorization: `Bearer ${key}` }, revoke };
+  },
+  "a session is ended": async (h) => {
+    const reader = await signedIn(h);
+    const revoke = () => reader.send("/dashboard/sign-out");
+    return { path: "/dashboard/runs.ndjson", headers: { Cookie: reader.cookie }, revoke };
+  },
+};
+
+for (const [what, begun] of Object.entries(REVOCATIONS)) {
+  Deno.test(`M3: an export breaks off when ${what}, and is no failure`, async () => {
+    const runList = new FakeRunList(1_000_000);
+    await using h = await Harness.open({ deps: { runList }, operatorKey: OPERATOR_KEY });
+    const { path, headers, revoke } = await begun(h);
+    const { status, body } = await fetch(h.url + path, { headers });
+    assertEquals(status, 200);
+    const reader = body?.getReader();
+    await reader?.read();
+    await untilStill(() => runList.asked.length);
+    assert([200, 204, 303].includes((await revoke() as { status: number }).status));
+    const before = runList.asked.length;
+    await assertRejects(async () => {
+      while (!(await reader?.read())?.done);
+    });
+    // One that was being read when it happened.
+    assert(runList.asked.length <= before + 1);
+    assertEquals(h.log.filter((line) => line.includes("failure")), []);
+  });
+}
+
+Deno.test("M3: the read of an export ends when its client is gone", async () => {
+  const reading = Promise.withResolvers<AbortSignal>();
+  const runList: RunListStore = {
+    page() {
+      const signal = currentScope()?.signal;
+      assert(signal !== undefined);
+      reading.resolve(signal);
+      return new Promise((_, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason))
+      );
+    },
+  };
+  await using h = await Harness.open({ deps: { runList } });
+  const client = new AbortController();
+  const headers = { Authorization: `Bearer ${h.key}` };
+  const answer = await fetch(`${h.url}/v1/runs.csv`, { headers, signal: client.signal });
+  const signal = await reading.promise;
+  assertEquals(signal.aborted, false);
+  const ended = new Promise((resolve) => signal.addEventListener("abort", resolve));
+  client.abort();
+  await ended;
+  await assertRejects(() => answer.text());
+  assertEquals(h.log.filter((line) => line.includes("failure")), []);
 });

@@ -245,3 +245,21 @@ Deno.test("the operator's key is never in the log, and no team is in its request
   assert(!lines.includes(OPERATOR_KEY.slice(-32)));
   assertStringIncludes(lines, '"team":"operator","route":"POST /v1/teams"');
 });
+
+Deno.test("teams: an owner's address is as long as mail servers take, and no longer", async () => {
+  await using h = await openWithOperator();
+  const address = (local: number, all: number) =>
+    `${"a".repeat(local)}@${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(60)}.`
+      .padEnd(all, "e");
+  const longest = address(64, 254);
+  const { id } = await aTeam(h, { owner_email: longest });
+  assertEquals((await operate(h, "GET", `/v1/teams/${id}`)).json.owner_email, longest);
+  for (const owner_email of [address(64, 255), address(65, 254), address(64, 70_000)]) {
+    const body = { name: "Acme", tier: "free", owner_email };
+    const created = await operate(h, "POST", "/v1/teams", body);
+    const changed = await operate(h, "PATCH", `/v1/teams/${id}`, { owner_email });
+    for (const { status, json } of [created, changed]) {
+      assertEquals([status, json.error, json.field], [400, "invalid_field", "owner_email"]);
+    }
+  }
+});

@@ -102,3 +102,14 @@ Deno.test("settled: a run is done when its cost is final and each stage is done,
   assertEquals(isSettled({ ...head, summary: null, processing: null }), false);
   assertEquals(isSettled({ ...head, parts: { opening: null, closing: null } }), false);
 });
+
+Deno.test("wait=final: what is wrong with a request is told before anything is waited for", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const startMs = performance.now();
+  for (const wrong of ["events_limit=0", "events_limit=x", "events_cursor=x"]) {
+    const { status, json } = await h.get(`${PATH}?wait=final&timeout=60&${wrong}`);
+    assertEquals([status, json.field], [400, wrong.split("=")[0]]);
+  }
+  assert(performance.now() - startMs < 5_000);
+});

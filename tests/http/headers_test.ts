@@ -1,0 +1,82 @@
+/** Headers that every answer has: what browsers and caches may do with it. */
+import { assert, assertEquals } from "@std/assert";
+import type { AppDeps } from "../../routes/context.ts";
+import { routeTable } from "../../routes/app.ts";
+import { aRun, runId } from "../support/builders.ts";
+import { dashboardRoutes } from "../support/dashboard.ts";
+import { Harness } from "../support/harness.ts";
+
+/** Asks and leaves the body: some have no end. */
+async function headersOf(
+  h: Harness,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+): Promise<{ readonly status: number; readonly headers: Headers }> {
+  const body = ["POST", "PUT", "PATCH"].includes(method) ? "{}" : null;
+  const answer = await fetch(h.url + path, { method, headers, body, redirect: "manual" });
+  await answer.body?.cancel();
+  return answer;
+}
+
+Deno.test("every answer says who may keep it, and that its type is meant", async () => {
+  await using h = await Harness.open();
+  for (const n of [1, 2]) await h.post("/v1/runs", aRun(n));
+  const seen = new Map<number, number>();
+  const check = async (method: string, path: string, headers: Record<string, string>) => {
+    const { status, headers: answered } = await headersOf(h, method, path, headers);
+    seen.set(status, (seen.get(status) ?? 0) + 1);
+    const what = `${method} ${path} ${status}`;
+    assertEquals(answered.get("x-content-type-options"), "nosniff", what);
+    const kept = answered.get("cache-control") ?? "";
+    assert(kept.split(",").length <= 3 && kept !== "", what);
+    const isForAll = kept.includes("public");
+    assert(isForAll || /no-cache|no-store/.test(kept), what);
+    const mayBeForAll = method === "GET" &&
+      /^\/(docs|openapi\.json|dashboard\/assets\/.*\.css)$/.test(path);
+    assertEquals(isForAll, mayBeForAll, what);
+    // Whoever keeps it by its address alone must not hand it to somebody else.
+    const vary = answered.get("vary") ?? "";
+    const isRead = method === "GET" && path.startsWith("/v1/");
+    if (isRead) assert(vary.includes("Authorization, X-AgentPing-Key"), `${what} ${vary}`);
+  };
+  const page = await h.get("/dashboard/sign-in", { key: null });
+  const asset = /\/dashboard\/assets\/[^"]+\.css/.exec(page.text)?.[0] ?? "";
+  const table = [...routeTable({} as AppDeps), ...dashboardRoutes()];
+  for (const { method, path } of table) {
+    const real = path.replace(":name", asset.split("/").at(-1) ?? "")
+      .replace(/:id\b/, runId(1)).replaceAll(/:\w+/g, "nobody");
+    for (const key of [h.key, "wrong"]) {
+      await check(method, real, { Authorization: `Bearer ${key}` });
+    }
+    await check("OPTIONS", real, {});
+    await check("PURGE", real, {});
+  }
+  await check("GET", "/nowhere", {});
+  await check("GET", "/dashboard/nowhere", {});
+  await check("GET", "/docs", { "Accept-Encoding": "gzip" });
+  const own = { Authorization: `Bearer ${h.key}` };
+  for (const path of [`/v1/runs/${runId(2)}`, "/v1/usage", "/docs", "/openapi.json"]) {
+    await check("GET", path, { ...own, "If-None-Match": "*" });
+    await check("GET", path, { ...own, "If-None-Match": "*", "Accept-Encoding": "gzip" });
+  }
+  for (const status of [200, 204, 303, 304, 400, 401, 403, 404, 405]) {
+    assert(seen.has(status), `no answer was ${status}`);
+  }
+});
+
+Deno.test("L4: what is the same for everybody is compressed once", async () => {
+  await using h = await Harness.open();
+  /** Milliseconds that so many answers take. */
+  const time = async (coding: string) => {
+    const startMs = performance.now();
+    for (let n = 0; n < 25; n++) {
+      await h.get("/openapi.json", { key: null, headers: { "Accept-Encoding": coding } });
+    }
+    return performance.now() - startMs;
+  };
+  await time("identity");
+  await h.get("/openapi.json", { key: null, headers: { "Accept-Encoding": "gzip" } });
+  const [plain, gzip] = [await time("identity"), await time("gzip")];
+  assert(gzip < 3 * plain, `${gzip} ms compressed, ${plain} ms plain`);
+});

@@ -1,0 +1,89 @@
+/** Long answers: sent in parts, whole for whoever reads, and counted for whoever does not. */
+import { assert, assertEquals } from "@std/assert";
+import { aFinish, aHeartbeat, aRun, runId } from "../support/builders.ts";
+import { signedIn } from "../support/dashboard.ts";
+import { Harness } from "../support/harness.ts";
+
+/** The smallest budget: 20 MB for answers, a quarter for a team. */
+const MEMORY_MB = 256;
+
+const RUN = `/v1/runs/${runId(1)}`;
+
+/** Stores a run whose record takes so many bytes, none of which can be compressed much. */
+async function storeLong(h: Harness, bytes: number, key = h.key): Promise<void> {
+  const text = crypto.getRandomValues(new Uint8Array(1_024)).toHex().repeat(bytes / 2_048);
+  await h.post("/v1/runs", aRun(1), { key });
+  const finish = await h.post(`${RUN}/finish`, aFinish({ output: { text } }), { key });
+  assertEquals([finish.status, finish.json.output.text], [202, text]);
+  await h.worker.idle();
+}
+
+/** Bytes of answers on their way. */
+function held(h: Harness): number {
+  return h.store.memory.uses().find(({ share }) => share === "answers")?.bytes ?? 0;
+}
+
+async function until(isSo: () => boolean, what: () => string): Promise<void> {
+  const endMs = performance.now() + 10_000;
+  while (!isSo()) {
+    assert(performance.now() < endMs, what());
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+Deno.test("long answers: the same bytes with their length and tag, whole or compressed, or none", async () => {
+  await using h = await Harness.open();
+  await storeLong(h, 409_600);
+  const plain = await h.get(RUN);
+  assertEquals(
+    plain.headers.get("content-length"),
+    String(new TextEncoder().encode(plain.text).length),
+  );
+  assertEquals(plain.json.output.text.length, 409_600);
+  const path = h.url + RUN;
+  const headers = { Authorization: `Bearer ${h.key}`, "Accept-Encoding": "gzip" };
+  const packed = await fetch(path, { headers: { ...headers } });
+  assertEquals(packed.headers.get("etag"), `W/${plain.headers.get("etag")}`);
+  assertEquals(await packed.text(), plain.text);
+  const known = { "If-None-Match": plain.headers.get("etag") ?? "" };
+  assertEquals((await h.get(RUN, { headers: known })).status, 304);
+  const head = await h.request("HEAD", RUN);
+  assertEquals([head.status, head.text, head.headers.get("etag")], [
+    200,
+    "",
+    plain.headers.get("etag"),
+  ]);
+  const reader = await signedIn(h);
+  for (let n = 2; n < 60; n++) await h.post("/v1/heartbeats", aHeartbeat(n));
+  await h.worker.idle();
+  const page = await reader.get("/dashboard/runs");
+  assert(page.text.length > 16_384 && page.text.endsWith("</html>\n"), String(page.text.length));
+  assertEquals(held(h), 0);
+});
+
+Deno.test("H10: what is not read is counted; its team is refused more, others are answered", async () => {
+  await using h = await Harness.open({ tier: "enterprise", memoryMb: MEMORY_MB });
+  const other = await h.addTeam("enterprise");
+  await storeLong(h, 512_000);
+  await storeLong(h, 512_000, other.key);
+  const { hostname, port } = new URL(h.url);
+  const request = `GET ${RUN} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${h.key}\r\n\r\n`;
+  // More than the buffers of a socket take: the last that is begun stays with the service.
+  const bytes = new TextEncoder().encode(request.repeat(30));
+  const sockets = await Promise.all(Array.from({ length: 12 }, async () => {
+    const socket = await Deno.connect({ hostname, port: Number(port) });
+    await socket.write(bytes);
+    return socket;
+  }));
+  const teamMax = h.store.memory.bytesMax("answers") / 4;
+  await until(() => held(h) > teamMax - 512_000, () => `${held(h)} bytes are held`);
+  assert(held(h) <= teamMax);
+  const own = await h.get(RUN);
+  assertEquals([own.status, own.json.error], [503, "overloaded"]);
+  assertEquals((await h.get("/v1/usage")).status, 200);
+  const theirs = await h.get(RUN, { key: other.key });
+  assertEquals([theirs.status, theirs.json.output.text.length], [200, 512_000]);
+  for (const socket of sockets) socket.close();
+  await until(() => held(h) === 0, () => `${held(h)} bytes are still held`);
+  assertEquals((await h.get(RUN)).status, 200);
+});

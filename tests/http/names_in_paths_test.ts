@@ -1,0 +1,32 @@
+/** Names that no path can hold are refused wherever they come in: nobody could ask for them or erase them. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { aHeartbeat, aRun } from "../support/builders.ts";
+import { Harness } from "../support/harness.ts";
+
+Deno.test("agents and customers that no path can hold are refused on every call", async () => {
+  await using h = await Harness.open();
+  const calls = { "/v1/runs": aRun(1), "/v1/heartbeats": aHeartbeat(1) };
+  for (const [path, body] of Object.entries(calls)) {
+    for (const field of ["agent", "customer_id"]) {
+      for (const name of ["", ".", ".."]) {
+        // Also where the quick check does not look.
+        for (const more of [{}, { goal: "g" }]) {
+          const { status, json } = await h.post(path, { ...body, ...more, [field]: name });
+          assertEquals([status, json.error, json.field], [400, "invalid_field", field], name);
+          assertStringIncludes(json.message, '".."');
+        }
+      }
+    }
+  }
+  for (const agent of [".", ".."]) {
+    const ping = await h.get(`/v1/ping?agent=${agent}`);
+    assertEquals([ping.status, ping.headers.get("x-error-code")], [400, "invalid_field"]);
+    const token = await h.post("/v1/keys", { kind: "ping_token", name: "t", agent });
+    assertEquals([token.status, token.json.field], [400, "agent"]);
+  }
+  // Absent is still absent, and dots among other characters are a name.
+  assertEquals((await h.post("/v1/runs", { ...aRun(2), customer_id: null })).status, 202);
+  assertEquals((await h.post("/v1/runs", { ...aRun(3), customer_id: "..." })).status, 202);
+  assertEquals((await h.get("/v1/ping?agent=a..b")).status, 200);
+  assertEquals(await h.usage(), 3);
+});
