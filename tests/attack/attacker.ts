@@ -85,7 +85,7 @@ export class Attacker {
       this.count(response.status);
       return { status: response.status, headers: response.headers, bytes };
     } catch {
-      if (!this.signal.aborted) this.count("no answer");
+      this.count(this.signal.aborted ? "unanswered at the end" : "no answer");
       return null;
     }
   }

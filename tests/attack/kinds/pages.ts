@@ -1,7 +1,7 @@
 /** The dashboard and other pages, and signing in to it. */
 import { JSON_DEPTH_MAX } from "../../../domain/limits.ts";
 import { type Attack, attack } from "../attack.ts";
-import { type Attacker, must, RATE } from "../attacker.ts";
+import { type Answer, type Attacker, must, RATE } from "../attacker.ts";
 import {
   aCall,
   anEvent,
@@ -175,14 +175,19 @@ export const pages: readonly Attack[] = [
   attack({
     name: "sign-ins",
     finding: "M8",
-    does: "300 sign-ins a second with a key that works",
-    run: (attacker) => attacker.pace(300, () => signIn(attacker, attacker.key)),
+    does: "500 sign-ins a second with a key that works",
+    async run(attacker) {
+      await attacker.pace(500, () => signIn(attacker, attacker.key));
+      const { 303: begun = 0, 429: refused = 0 } = attacker.counts;
+      if (begun > SIGN_INS_JUDGED_MIN && refused === 0) attacker.blame("sign-ins have no rate");
+    },
   }),
   attack({
     name: "sign-ins that fail",
     finding: "L8",
     does: "300 sign-ins a second with keys that are made up",
-    run: (attacker) => attacker.pace(300, () => signIn(attacker, madeUpKey())),
+    run: (attacker) =>
+      attacker.pace(300, async () => refusedBy401(attacker, await signIn(attacker, madeUpKey()))),
   }),
   attack({
     name: "large forms",
@@ -219,6 +224,14 @@ export const pages: readonly Attack[] = [
       }),
   }),
 ];
+
+/** Sign-ins that have passed any rate of the plan. */
+const SIGN_INS_JUDGED_MIN = 1_500;
+
+/** Holds the service to it that a credential that is none is refused as such, however often. */
+export function refusedBy401(attacker: Attacker, answer: Answer | null): void {
+  if (answer?.status === 429) attacker.blame("a wrong credential was answered with 429, not 401");
+}
 
 /** A key of the right form that no team has. */
 export function madeUpKey(): string {

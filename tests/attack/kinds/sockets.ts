@@ -4,7 +4,7 @@ import { type Attack, attack } from "../attack.ts";
 import { type Attacker, RATE, type Socket } from "../attacker.ts";
 import { delay } from "../delay.ts";
 import { aCall, events, newId } from "../values.ts";
-import { madeUpKey } from "./pages.ts";
+import { madeUpKey, refusedBy401 } from "./pages.ts";
 
 /** The head of a form that anybody may send. */
 const FORM = `POST /dashboard/sign-in HTTP/1.1\r\nHost: ledger\r\nSec-Fetch-Site: same-origin\r\n` +
@@ -212,11 +212,12 @@ export const sockets: readonly Attack[] = [
     finding: "L8",
     does: "300 requests a second with keys that never were",
     run: (attacker) =>
-      attacker.pace(300, (n) => {
+      attacker.pace(300, async (n) => {
         const key = madeUpKey();
-        return n % 2 === 0
-          ? attacker.send("GET", "/v1/runs", { key })
-          : attacker.send("POST", "/v1/heartbeats", { key, body: '{"agent":"a"}' });
+        const answer = n % 2 === 0
+          ? await attacker.send("GET", "/v1/runs", { key })
+          : await attacker.send("POST", "/v1/heartbeats", { key, body: '{"agent":"a"}' });
+        refusedBy401(attacker, answer);
       }),
   }),
   attack({
