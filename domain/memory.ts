@@ -53,8 +53,11 @@ export type MemoryShare = keyof typeof MEMORY_SHARES;
 
 /** What one holder holds now, and the most it may hold. Bytes. */
 export interface MemoryUse {
+  /** Its share. */
   readonly share: MemoryShare;
+  /** Bytes held now. */
   readonly bytes: number;
+  /** The most bytes it may hold. */
   readonly bytesMax: number;
 }
 

@@ -31,5 +31,6 @@ export class ReadScope {
 
 /** Runs work within a scope: everything that the work reads is counted there and ends with its signal. */
 export interface ReadScopes {
+  /** Runs work within a scope. */
   run<T>(scope: ReadScope, work: () => T): T;
 }

@@ -36,6 +36,7 @@ export function serve(
     onListen() {},
     onError(error: unknown): Response {
       // The connection ends with an answer that was broken off; anything else is a fault of ours.
+      // deno-lint-ignore no-console -- as the runtime does without a handler of ours
       if (!(error instanceof BrokenOff)) console.error(error);
       return new Response(null, { status: 500 });
     },

@@ -136,7 +136,7 @@ export class RollupCache {
     state: Omit<TeamRollups, "rows">,
   ): TeamRollups {
     // What a team has beyond its part is forgotten all at once.
-    const rows = known.rows.bytes > this.#teams.maxEntrySize / 2 ? newRows() : known.rows;
+    const rows = known.rows.bytes > this.#teams.entryBytesMax / 2 ? newRows() : known.rows;
     for (const [name, row] of after) rows.set(name, row);
     const now = { ...state, rows };
     this.#teams.set(team, now);

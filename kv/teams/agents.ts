@@ -172,7 +172,7 @@ export class ActivityCache {
     changed: ReadonlyMap<string, AgentActivity>,
   ): void {
     // What a team has beyond its part is forgotten all at once.
-    const rows = known.bytes > this.#teams.maxEntrySize / 2 ? newRows() : known;
+    const rows = known.bytes > this.#teams.entryBytesMax / 2 ? newRows() : known;
     for (const [slug, activity] of changed) rows.set(slug, activity);
     this.#teams.set(team, { version, rows });
   }

@@ -123,7 +123,7 @@ class Credentials implements CredentialStore {
     }
     if (secret.startsWith("opk_")) return this.#findOperator(secret);
     const hash = hashOf(secret);
-    const line = this.#cache.peek(secret, { allowStale: true })?.principal.team.id ?? from();
+    const line = this.#cache.peekStale(secret)?.principal.team.id ?? from();
     return this.#lookups.find(hash, line, () => this.#look(secret, hash));
   }
 

@@ -80,7 +80,7 @@ export function createRateCardStore(
   memory.register("rate_cards", () => unchanged.namesBytes);
 
   function load(team: Pick<Team, "id">): Promise<Loaded> {
-    const known = cards.peek(team.id, { allowStale: true }) ?? null;
+    const known = cards.peekStale(team.id) ?? null;
     // Several requests may wait for it, so it must not end with one of them.
     const reading = outsideScope(() => readCard(store, team, known, unchanged));
     const read: Promise<Loaded> = inTime(reading, store.deadlines)

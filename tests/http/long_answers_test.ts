@@ -1,4 +1,5 @@
 /** Long answers: sent in parts, whole for whoever reads, and counted for whoever does not. */
+import { Memory } from "../../domain/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders.ts";
 import { signedIn } from "../support/dashboard.ts";
@@ -62,7 +63,7 @@ Deno.test("long answers: the same bytes with their length and tag, whole or comp
 });
 
 Deno.test("H10: what is not read is counted; its team is refused more, others are answered", async () => {
-  await using h = await Harness.open({ tier: "enterprise", memoryMb: MEMORY_MB });
+  await using h = await Harness.open({ tier: "enterprise", memory: new Memory(MEMORY_MB) });
   const other = await h.addTeam("enterprise");
   await storeLong(h, 512_000);
   await storeLong(h, 512_000, other.key);
