@@ -4,6 +4,8 @@
  * @module
  */
 
+import { ownText } from "./text.ts";
+
 /** Where in a distributed trace a run was started. */
 export interface TraceParent {
   /** The trace, 32 hex digits. */
@@ -24,7 +26,8 @@ export function parseTraceparent(sent: string | null | undefined): TraceParent |
   const [, version, traceId = "", spanId = "", more] = PATTERN.exec(sent) ?? [];
   const isKnown = version !== undefined && version !== FORBIDDEN &&
     (version !== FIRST || more === undefined);
-  return isKnown && !isZero(traceId) && !isZero(spanId) ? { traceId, spanId } : undefined;
+  if (!isKnown || isZero(traceId) || isZero(spanId)) return undefined;
+  return { traceId: ownText(traceId), spanId: ownText(spanId) };
 }
 
 function isZero(digits: string): boolean {

@@ -4,6 +4,7 @@
  * @module
  */
 import { METADATA_KEY_CHARS_MAX, METADATA_VALUE_CHARS_MAX } from "../limits.ts";
+import { ownText } from "../input/text.ts";
 import { charCount, type RawJson, rawMembers, rawOf, writeObject } from "../input/json.ts";
 
 /** One stored label. Numbers and booleans stay typed; null once its value is no longer kept. */
@@ -35,7 +36,7 @@ export function keepMetadata(raw: RawJson, keysMax: number): KeptMetadata {
     if (kept.length >= keysMax) break;
     if (charCount(key) > METADATA_KEY_CHARS_MAX) continue;
     const value: unknown = JSON.parse(text);
-    if (isStorable(value)) kept.push([key, value]);
+    if (isStorable(value)) kept.push([ownText(key), value]);
   }
   return { kept, dropped: members.size - kept.length };
 }

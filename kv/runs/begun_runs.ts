@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { ownText } from "../../domain/input/text.ts";
 import type { Memory } from "../../domain/memory.ts";
 import type { Opening } from "../../domain/run/run.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
@@ -11,8 +10,8 @@ import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
 /** Milliseconds for which such a run is surely there; by age none goes before a week. */
 const BEGUN_MS_MAX = 86_400_000;
 
-/** Bytes of a name or a number in an object, and of an object without them; from above. */
-const FIELD_BYTES = 24, OBJECT_BYTES = 64;
+/** Bytes of an opening without its texts, and of a label of metadata at most. */
+const OPENING_BYTES = 1_000, LABEL_BYTES = 400;
 
 /** Openings of such runs, so that the heartbeat that ends one need not read. */
 export class BegunRuns {
@@ -23,7 +22,7 @@ export class BegunRuns {
     this.#openings = new ByteCache<string, Opening>({
       memory,
       share: "openings",
-      bytesOf: (opening, name) => bytesOf(name) + bytesOf(opening),
+      bytesOf: (opening, name) => BYTES_PER_CHAR * name.length + bytesOf(opening),
     });
   }
 
@@ -35,27 +34,18 @@ export class BegunRuns {
     return isSure ? opening : undefined;
   }
 
-  /** Remembers an opening. One with an output is left out: few have any, and it may be large. */
+  /**
+   * Remembers an opening. One with an output is left out: few have any, and it is a slice of the body.
+   * All its other texts are their own.
+   */
   add(name: string, opening: Opening): void {
-    if (opening.output === undefined) this.#openings.set(ownText(name), ownCopy(opening));
+    if (opening.output === undefined) this.#openings.set(name, opening);
   }
 }
 
-/** Copies a value with all its texts. */
-function ownCopy<Value>(value: Value): Value {
-  if (typeof value === "string") return ownText(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(ownCopy) as Value;
-  const copy: Record<string, unknown> = {};
-  for (const [name, part] of Object.entries(value)) copy[name] = ownCopy(part);
-  return copy as Value;
-}
-
-/** Bytes of a value in memory, from above. */
-function bytesOf(value: unknown): number {
-  if (typeof value === "string") return FIELD_BYTES + BYTES_PER_CHAR * value.length;
-  if (typeof value !== "object" || value === null) return FIELD_BYTES;
-  let bytes = OBJECT_BYTES;
-  for (const part of Object.values(value)) bytes += FIELD_BYTES + bytesOf(part);
-  return bytes;
+/** Bytes of an opening in memory, from above. */
+function bytesOf({ agent, customerId, feature, goal, note, metadata, reported }: Opening): number {
+  const texts = [agent, customerId, feature, goal, note, reported?.model, reported?.provider];
+  const chars = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+  return OPENING_BYTES + BYTES_PER_CHAR * chars + LABEL_BYTES * (metadata?.length ?? 0);
 }

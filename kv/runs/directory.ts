@@ -26,18 +26,33 @@ const PAGES_PER_ROW = 64;
 /** A page as a row holds it: without names it is half as large. */
 type StoredEntry = readonly [firstBatch: number, tsMin: number, tsMax: number];
 
-/** Returns the row to write when a page is sealed, which the ledger is not yet checked for. */
-export async function withPage(
+/** The row of a directory that the next sealed page goes to. */
+export type DirectoryRow = readonly StoredEntry[];
+
+/** Reads the row that the next sealed page of a ledger goes to. */
+export async function readOpenRow(
   { store, team, id }: RunAt,
-  page: number,
-  { firstBatch, tsMin, tsMax }: PageEntry,
-): Promise<KvSet> {
-  const key = keys.directoryRow(team, id, Math.floor(page / PAGES_PER_ROW));
-  const place = page % PAGES_PER_ROW;
-  const [row] = place === 0 ? [] : await getMany(store, [key]);
+  { sealed }: Pick<EventLedger, "sealed">,
+): Promise<DirectoryRow> {
+  const count = sealed % PAGES_PER_ROW;
+  if (count === 0) return [];
+  const [row] = await getMany(store, [
+    keys.directoryRow(team, id, Math.floor(sealed / PAGES_PER_ROW)),
+  ]);
   // A row that another writer went on with is of a ledger that loses its check.
-  const before = ((row?.value ?? []) as StoredEntry[]).slice(0, place);
-  return { key, value: [...before, [firstBatch, tsMin, tsMax]] };
+  return ((row?.value ?? []) as StoredEntry[]).slice(0, count);
+}
+
+/** Returns what stores where a page lies, and the row that the next page goes to. */
+export function addToRow(
+  { team, id }: RunAt,
+  page: number,
+  row: DirectoryRow,
+  { firstBatch, tsMin, tsMax }: PageEntry,
+): { readonly set: KvSet; readonly next: DirectoryRow } {
+  const value = [...row, [firstBatch, tsMin, tsMax] as const];
+  const set = { key: keys.directoryRow(team, id, Math.floor(page / PAGES_PER_ROW)), value };
+  return { set, next: value.length === PAGES_PER_ROW ? [] : value };
 }
 
 /** Reads where the sealed pages of a ledger lie, in order. */

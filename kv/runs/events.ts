@@ -25,7 +25,7 @@ import type { AppendOutcome, RateCards, RunStore } from "../../domain/ports.ts";
 import { monthOf } from "../../domain/time.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
 import { encodeBatch } from "./codec.ts";
-import { type RunAt, withPage } from "./directory.ts";
+import { addToRow, type DirectoryRow, readOpenRow, type RunAt } from "./directory.ts";
 import { dirtyName } from "../writer/dirty_mark.ts";
 import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX, GET_MANY_KEYS_MAX } from "../kv_limits.ts";
@@ -43,6 +43,8 @@ interface LiveLedger {
    * changed only while the run's lock is held, and only by what is stored.
    */
   readonly sealed: EventIdSet;
+  /** Where the latest of its sealed pages lie. */
+  readonly row: DirectoryRow;
 }
 
 /** Bytes of a ledger without ids, entries and models; of an entry and of a model without its names. */
@@ -53,7 +55,7 @@ const hashNumbers = crypto.getRandomValues(new Uint32Array(HASH_NUMBERS));
 
 /** What a run is assumed to have before anything is read. */
 function noEvents(): LiveLedger {
-  return { version: null, ledger: EMPTY_LEDGER, sealed: new EventIdSet(hashNumbers) };
+  return { version: null, ledger: EMPTY_LEDGER, sealed: new EventIdSet(hashNumbers), row: [] };
 }
 
 /** The part of {@link RunStore} that stores events. */
@@ -85,12 +87,13 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
       }
       const version = fresh.length === 0
         ? null
-        : await commitBatch(run, current.version, decision, receivedAt);
+        : await commitBatch(run, current, decision, receivedAt);
       if (version !== null) {
         const { sealed } = current;
         if (sealedPage !== null) sealed.addPage(sealedPage.ids);
+        const row = directoryOf(run, current, decision)?.next ?? current.row;
         // An object of its own: the cache takes the size of one that it holds already as unchanged.
-        live.set(name, { version, ledger, sealed });
+        live.set(name, { version, ledger, sealed, row });
         return { kind: "stored", accepted: fresh.length, duplicates };
       }
       const stored = await readLedger(run);
@@ -110,8 +113,9 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
 }
 
 /** Bytes of a ledger in memory, from above. */
-function bytesOf({ ledger: { tail, totals }, sealed }: LiveLedger): number {
-  let bytes = LEDGER_BYTES + tail.ids.length + tail.batches.length * ENTRY_BYTES + sealed.bytes;
+function bytesOf({ ledger: { tail, totals }, sealed, row }: LiveLedger): number {
+  const entries = tail.batches.length + row.length;
+  let bytes = LEDGER_BYTES + tail.ids.length + entries * ENTRY_BYTES + sealed.bytes;
   for (const { model, provider } of totals.models) {
     bytes += MODEL_BYTES + BYTES_PER_CHAR * (model.length + (provider?.length ?? 0));
   }
@@ -139,16 +143,20 @@ function rowKey({ team, id }: RunAt, event: EventId): Deno.KvKey {
   return keys.eventId(team, id, packEventIds([event]));
 }
 
+/** Returns what a batch that seals a page makes of the directory; null for one that seals none. */
+function directoryOf(run: RunAt, { row }: LiveLedger, { ledger, sealedPage }: AppendDecision) {
+  if (sealedPage === null) return null;
+  return addToRow(run, ledger.sealed - 1, row, pageEntryOf(sealedPage, ledger.batches));
+}
+
 /** Returns what stores the ids of a batch that are on no page, and the page that it seals. */
-async function ledgerRows(
-  run: RunAt,
-  { ledger, sealedPage, rowIds }: AppendDecision,
-): Promise<KvSet[]> {
+function ledgerRows(run: RunAt, current: LiveLedger, decision: AppendDecision): KvSet[] {
+  const { ledger, sealedPage, rowIds } = decision;
   const rows = rowIds.map((event) => ({ key: rowKey(run, event), value: true }));
-  if (sealedPage === null) return rows;
-  const page = ledger.sealed - 1;
-  const entry = await withPage(run, page, pageEntryOf(sealedPage, ledger.batches));
-  return [...rows, { key: keys.page(run.team, run.id, page), value: sealedPage }, entry];
+  const directory = directoryOf(run, current, decision);
+  if (directory === null) return rows;
+  const key = keys.page(run.team, run.id, ledger.sealed - 1);
+  return [...rows, { key, value: sealedPage }, directory.set];
 }
 
 /** Whether a ledger in memory is what is stored: a batch without a fresh event is no commit to tell. */
@@ -158,7 +166,8 @@ async function isUnchanged({ store, team, id }: RunAt, { version }: LiveLedger):
 }
 
 /** Reads the ledger as it is; null for that of a deleted run. */
-async function readLedger({ store, team, id }: RunAt): Promise<LiveLedger | null> {
+async function readLedger(run: RunAt): Promise<LiveLedger | null> {
+  const { store, team, id } = run;
   const [entry] = await getMany(store, [keys.ledger(team, id)]);
   const none = noEvents();
   if (entry === undefined || entry.versionstamp === null) return none;
@@ -170,25 +179,26 @@ async function readLedger({ store, team, id }: RunAt): Promise<LiveLedger | null
     ? []
     : await listRows<LedgerPage>(store, keys.firstPages(team, id, count));
   for (const { value } of pages) none.sealed.addPage(value.ids);
-  return { ...none, version: entry.versionstamp, ledger };
+  const row = await readOpenRow(run, ledger);
+  return { ...none, version: entry.versionstamp, ledger, row };
 }
 
 async function commitBatch(
   run: RunAt,
-  version: string | null,
+  current: LiveLedger,
   decision: AppendDecision,
   receivedAt: number,
 ): Promise<string | null> {
   const { store, team, id } = run;
-  const { fresh, prices, ledger, sealedPage, rowIds } = decision;
+  const { fresh, prices, ledger } = decision;
   const batchKey = keys.batch(team, id, ledger.batches - 1);
   const blob = blobWrite(team, id, batchKey, encodeBatch(fresh, receivedAt, prices));
   if (blob.staged.length > 0) await stage(store, team, blob.staged);
-  const rows = sealedPage === null && rowIds.length === 0 ? [] : await ledgerRows(run, decision);
+  const rows = ledgerRows(run, current, decision);
   const ledgerKey = keys.ledger(team, id);
   const committed = await store.writer.commit({
     team,
-    checks: [{ key: ledgerKey, versionstamp: version }],
+    checks: [{ key: ledgerKey, versionstamp: current.version }],
     sums: [{ key: keys.usage(team, monthOf(receivedAt)), by: BigInt(fresh.length) }],
     sets: [...blob.sets, ...rows, { key: ledgerKey, value: ledger }],
     dirty: [{ lane: "open", name: dirtyName(team, id) }],
