@@ -57,13 +57,13 @@ export interface WorkerDeps {
 }
 
 /** Runs taken at once: of open ones fewer, because a close that comes meanwhile waits for them. */
-const RUNS_PER_TURN = { closed: 200, open: 80, min: 10 } as const;
+const RUNS_PER_TURN = { closed: 200, open: 80, min: 20 } as const;
 
 /**
  * Milliseconds after which a turn was too long: the next one takes half as many runs, because whatever
  * becomes dirty meanwhile waits for its end.
  */
-const TURN_MS = 100;
+const TURN_MS = 200;
 
 /** Turns of closed runs after which open ones have one. */
 const CLOSED_TURNS_MAX = 4;

@@ -150,7 +150,7 @@ export class DirtyQueue {
     if (this.#ahead === null) this.#hasMet = false;
     let from: string | null = null;
     if (this.#waiting.size < runsMax) {
-      const oldest = await this.#readRows(null, READ_MAX.oldest);
+      const oldest = await this.#readRows(null, READ_MAX.oldest, runsMax);
       if (oldest.isEnd) {
         this.#ahead = null;
         return true;
@@ -167,9 +167,11 @@ export class DirtyQueue {
     return !this.#hasMet;
   }
 
+  /** Reads rows behind one; ends once so many runs wait. */
   async #readRows(
     after: string | null,
     max: { readonly rows: number; readonly chars: number },
+    runsMax = Infinity,
   ): Promise<{ readonly last: string | null; readonly isEnd: boolean }> {
     const prefix = keys.dirtyLane(this.#lane);
     let last = after;
@@ -177,6 +179,7 @@ export class DirtyQueue {
       const range = last === null ? { prefix } : { prefix, start: [...prefix, `${last}\0`] };
       const read = await listRows(this.#store, range, { limit: ROWS_PER_READ });
       for (const row of read) {
+        if (this.#waiting.size >= runsMax) return { last, isEnd: false };
         this.#add(row);
         last = nameOf(row.key);
         if (typeof row.value === "string") chars += row.value.length;

@@ -1,5 +1,6 @@
 /** Deletions, described. */
 import { z } from "zod";
+import { ACTIVE_JOBS_MAX } from "../../domain/jobs.ts";
 import { LABEL_CHARS_MAX } from "../../domain/limits.ts";
 import { TOMBSTONE_DAYS } from "../../domain/retention/retention.ts";
 import type { Operation } from "./describe.ts";
@@ -84,7 +85,8 @@ export const DELETION_OPERATIONS: readonly Operation[] = [
     tag: "Deletions",
     summary: "Delete a customer's runs",
     description: "All of them, and what older ones left in the spend. It is a job, and the call " +
-      "waits up to 5 seconds for its end. While one is under way the same call answers that one.",
+      "waits up to 5 seconds for its end. While one is under way the same call answers that one; " +
+      `429 when ${ACTIVE_JOBS_MAX} of other customers are.`,
     pathFields: {
       customer_id: z.string().min(1).max(LABEL_CHARS_MAX)
         .describe("As runs were sent with it, percent-encoded."),

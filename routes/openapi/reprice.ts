@@ -1,5 +1,6 @@
 /** `/v1/rate-card/reprice`, described. */
 import { z } from "zod";
+import { ACTIVE_JOBS_MAX } from "../../domain/jobs.ts";
 import { repriceBody } from "../../domain/money/reprice_body.ts";
 import { bodyOf, type Operation, written } from "./describe.ts";
 import { count, dollars, instant, jobId } from "./fields.ts";
@@ -57,7 +58,7 @@ export const REPRICE_OPERATIONS: readonly Operation[] = [
     summary: "Price stored calls anew",
     description: "By the card as it is now: each call to the model, and each heartbeat priced by " +
       "its tokens. It is a job, and the call waits up to 2 seconds for its end. 200 when the " +
-      "same job is under way already.",
+      `same job is under way already; 429 when ${ACTIVE_JOBS_MAX} others of the team are.`,
     body: bodyOf(repriceBody, {
       model: "As the calls named it.",
       provider: "As the calls named it; whoever served it when absent.",

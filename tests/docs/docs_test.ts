@@ -1,6 +1,7 @@
 /** The documents say what the code does: nothing that users meet is missing from them. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { SETTING_NAMES } from "../../config.ts";
+import { ACTIVE_JOBS_MAX, JOB_NAMES_MAX } from "../../domain/jobs.ts";
 import { ERRORS } from "../../domain/errors.ts";
 import * as limits from "../../domain/limits.ts";
 import { PAGE_ROWS_MAX } from "../../kv/list/run_list.ts";
@@ -65,6 +66,8 @@ Deno.test("every limit's number is in the table of limits", () => {
     ["tries of a stage behind a close", STAGE_ATTEMPTS_MAX],
     ["tries of a stage behind a close", STAGE_BACKOFF_MS],
     ["text of a stage's error", STAGE_ERROR_CHARS_MAX],
+    ["jobs of a team under way", ACTIVE_JOBS_MAX],
+    ["providers of a model that one repricing covers", JOB_NAMES_MAX],
     ["runs a page", RUNS_PER_PAGE.default],
     ["runs a page", RUNS_PER_PAGE.max],
     ["runs a page looks through", PAGE_ROWS_MAX],
