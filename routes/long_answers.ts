@@ -43,7 +43,6 @@ export class LongAnswers {
   }
 }
 
-// deno-lint-ignore require-await -- parts of what is there already
 async function* partsOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += PART_BYTES) {
     yield bytes.subarray(at, at + PART_BYTES);
