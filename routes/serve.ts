@@ -35,9 +35,9 @@ export function serve(
     tcpBacklog: CONNECTIONS_WAITING_MAX,
     onListen() {},
     onError(error: unknown): Response {
-      // The connection ends with an answer that was broken off; anything else is a fault of ours.
-      // deno-lint-ignore no-console -- as the runtime does without a handler of ours
-      if (!(error instanceof BrokenOff)) console.error(error);
+      // The connection ends with an answer that was broken off. Anything else is a fault of ours, and
+      // reported as every other that nobody handles.
+      if (!(error instanceof BrokenOff)) void Promise.reject(error);
       return new Response(null, { status: 500 });
     },
   };

@@ -64,19 +64,3 @@ Deno.test("every answer says who may keep it, and that its type is meant", async
     assert(seen.has(status), `no answer was ${status}`);
   }
 });
-
-Deno.test("L4: what is the same for everybody is compressed once", async () => {
-  await using h = await Harness.open();
-  /** Milliseconds that so many answers take. */
-  const time = async (coding: string) => {
-    const startMs = performance.now();
-    for (let n = 0; n < 25; n++) {
-      await h.get("/openapi.json", { key: null, headers: { "Accept-Encoding": coding } });
-    }
-    return performance.now() - startMs;
-  };
-  await time("identity");
-  await h.get("/openapi.json", { key: null, headers: { "Accept-Encoding": "gzip" } });
-  const [plain, gzip] = [await time("identity"), await time("gzip")];
-  assert(gzip < 3 * plain, `${gzip} ms compressed, ${plain} ms plain`);
-});
