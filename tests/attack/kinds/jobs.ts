@@ -14,6 +14,9 @@ import { daysAgo, storeRows } from "./spend.ts";
 /** Runs with 20 names of one model, by 20 providers of their own. */
 const RUNS_OF_MANY_PROVIDERS = 1_000;
 
+/** Calls that wait for their job at once: all that are sent within the longest wait. */
+const WAITING_MAX = 1_200;
+
 /** Jobs that are asked for a second: each is stored, and some steps of work. */
 const JOBS = 20;
 
@@ -131,14 +134,18 @@ export const jobs: readonly Attack[] = [
     finding: null,
     does: "jobs for made-up models with the longest names, as fast as the plan lets them through",
     run: (attacker) =>
-      attacker.pace(RATE.control, (n) => reprice(attacker, n, { model: label(n) })),
+      attacker.pace(RATE.control, (n) => reprice(attacker, n, { model: label(n) }), WAITING_MAX),
   }),
   attack({
     name: "erasures of customers that never were",
     finding: "M4",
     does: "deletions of made-up customers, as fast as the plan lets them through",
     run: (attacker) =>
-      attacker.pace(RATE.control, (n) => attacker.send("DELETE", `/v1/customers/made-up-${n}`)),
+      attacker.pace(
+        RATE.control,
+        (n) => attacker.send("DELETE", `/v1/customers/made-up-${n}`),
+        WAITING_MAX,
+      ),
   }),
   attack({
     name: "erasures of gone runs",
