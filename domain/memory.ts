@@ -39,7 +39,7 @@ export const MEMORY_SHARES = {
   /** Request-rate and byte-rate buckets of teams. */
   rate_buckets: 10,
   /** What is counted of each team's requests. */
-  figures: 10,
+  metrics: 10,
   /** Text waiting for clients of live streams. */
   live: 10,
   /** Log lines that wait to be written. */
@@ -53,8 +53,11 @@ export type MemoryShare = keyof typeof MEMORY_SHARES;
 
 /** What one holder holds now, and the most it may hold. Bytes. */
 export interface MemoryUse {
+  /** Its share. */
   readonly share: MemoryShare;
+  /** What it holds. */
   readonly bytes: number;
+  /** The most it may hold. */
   readonly bytesMax: number;
 }
 

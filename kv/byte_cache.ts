@@ -14,7 +14,9 @@ export const BYTES_PER_CHAR = 2;
 
 /** What a cache is made from. */
 export interface ByteCacheOptions<Key, Value> {
+  /** The budget. */
   readonly memory: Memory;
+  /** Whose bytes they are. */
   readonly share: MemoryShare;
   /** Part of the share; 1 when absent. For several caches in one share. */
   readonly part?: number;
