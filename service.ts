@@ -175,8 +175,8 @@ const BUCKET_BYTES = 320;
 
 /** Counts requests, and gathers what else is counted. */
 function figuresOf({ store, environment, processFamilies = () => [] }: ServiceOptions): Figures {
-  const requests = new RequestFigures(store.memory.bytesMax("figures"));
-  store.memory.register("figures", () => requests.bytes);
+  const requests = new RequestFigures(store.memory.bytesMax("metrics"));
+  store.memory.register("metrics", () => requests.bytes);
   return {
     requests,
     ofProcess: async () => [

@@ -39,7 +39,7 @@ export const MEMORY_SHARES = {
   /** Request-rate and byte-rate buckets of teams. */
   rate_buckets: 10,
   /** What is counted of each team's requests. */
-  figures: 10,
+  metrics: 10,
   /** Text waiting for clients of live streams. */
   live: 10,
   /** Log lines that wait to be written. */
@@ -55,9 +55,15 @@ export type MemoryShare = keyof typeof MEMORY_SHARES;
 export interface MemoryUse {
   /** Its share. */
   readonly share: MemoryShare;
+<<<<<<< HEAD
   /** Bytes held now. */
   readonly bytes: number;
   /** The most bytes it may hold. */
+=======
+  /** What it holds. */
+  readonly bytes: number;
+  /** The most it may hold. */
+>>>>>>> p2
   readonly bytesMax: number;
 }
 

@@ -45,7 +45,7 @@ const NAMES_OF_MODEL = 4;
 /** A team's card, and the version of the rows it was made of. */
 interface Loaded {
   readonly card: RateCard;
-  /** Its priced models, indexed when somebody asks for them. */
+  /** Its priced models, indexed when they are first asked for. */
   readonly models: () => PricedModels;
   readonly version: string | null;
   readonly bytes: number;

@@ -144,9 +144,9 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
     }
     return Promise.resolve(uses);
   }],
-  ["figures of requests", "figures", ({ memory }) => {
-    const figures = new RequestFigures(memory.bytesMax("figures"));
-    memory.register("figures", () => figures.bytes);
+  ["metrics of requests", "metrics", ({ memory }) => {
+    const figures = new RequestFigures(memory.bytesMax("metrics"));
+    memory.register("metrics", () => figures.bytes);
     const routes = Array.from({ length: 40 }, (_, n) => figures.route("GET", `/${n}`));
     for (let team = 0; team < 200; team++) {
       for (const route of routes) route(teamOf(team), 200 + team % 3, 0.1, "not_found");
