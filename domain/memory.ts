@@ -55,15 +55,9 @@ export type MemoryShare = keyof typeof MEMORY_SHARES;
 export interface MemoryUse {
   /** Its share. */
   readonly share: MemoryShare;
-<<<<<<< HEAD
   /** Bytes held now. */
   readonly bytes: number;
   /** The most bytes it may hold. */
-=======
-  /** What it holds. */
-  readonly bytes: number;
-  /** The most it may hold. */
->>>>>>> p2
   readonly bytesMax: number;
 }
 

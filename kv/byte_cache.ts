@@ -14,15 +14,9 @@ export const BYTES_PER_CHAR = 2;
 
 /** What a cache is made from. */
 export interface ByteCacheOptions<Key, Value> {
-<<<<<<< HEAD
   /** The budget of the process. */
   readonly memory: Memory;
   /** Whose share of it the cache has. */
-=======
-  /** The budget. */
-  readonly memory: Memory;
-  /** Whose bytes they are. */
->>>>>>> p2
   readonly share: MemoryShare;
   /** Part of the share; 1 when absent. For several caches in one share. */
   readonly part?: number;
