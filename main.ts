@@ -43,7 +43,7 @@ const service = createService({
   refusedSecret: config.refusedKey,
   operatorKey: config.operatorKey,
   signInLink,
-  limits: createRequestLimits(TIMERS.now, (api) => slices?.bucketsFor(api)),
+  limits: createRequestLimits(TIMERS.now, (api) => slices?.bucketsFor(api), memory),
   mailer: config.smtpUrl === null ? null : createMailer(config.smtpUrl),
   processFamilies: () => [...figures.families(), ...log.families()],
   log: log.write,

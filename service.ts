@@ -85,12 +85,6 @@ export interface Service {
 export function createService(options: ServiceOptions): Service {
   const { store, environment, region, refusedSecret, mailer, log } = options;
   const { now } = environment;
-  const { ingest, control, dashboard, bytes } = options.limits;
-  const limiters = [ingest, control, dashboard, bytes];
-  store.memory.register(
-    "rate_buckets",
-    () => limiters.reduce((sum, { size }) => sum + BUCKET_BYTES * size, 0),
-  );
   const { operatorKey = null } = options;
   const secrets = { region, refusedSecret, operatorKey };
   const credentials = createCredentialStore(store, environment, secrets);
@@ -169,9 +163,6 @@ export function createService(options: ServiceOptions): Service {
     },
   };
 }
-
-/** Bytes of a bucket with its place in memory. */
-const BUCKET_BYTES = 320;
 
 /** Counts requests, and gathers what else is counted. */
 function figuresOf({ store, environment, processFamilies = () => [] }: ServiceOptions): Figures {

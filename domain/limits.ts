@@ -158,7 +158,7 @@ export const READ_TOKEN = { rows: 100, kib: 64 } as const;
 export const BYTES_BURST_SECONDS = 64;
 
 /**
- * Teams that a rate is surely remembered for. So many others take longer to ask than a bucket of any
+ * Teams that a rate is surely remembered for, fewer where the memory budget is small. So many others take longer to ask than a bucket of any
  * plan takes to fill, so that who is forgotten would be full again.
  */
 export const RATE_TEAMS_MAX = 20_000;

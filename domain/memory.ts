@@ -15,9 +15,9 @@ const BYTES_PER_MB = 1_000_000;
 /** Shares of the target by holder, in thousandths. Their sum is at most 500. */
 export const MEMORY_SHARES = {
   /** Request bodies that have arrived in part or whole and are not parsed yet. */
-  bodies: 80,
+  bodies: 75,
   /** Answers that clients have not taken yet. */
-  answers: 75,
+  answers: 70,
   /** Writes that wait for their commit. */
   writes: 70,
   /** Ids of the events of live runs. */
@@ -37,7 +37,7 @@ export const MEMORY_SHARES = {
   /** Agents that are known to be in use, and what their runs add up to. */
   agents: 15,
   /** Request-rate and byte-rate buckets of teams. */
-  rate_buckets: 10,
+  rate_buckets: 20,
   /** What is counted of each team's requests. */
   metrics: 10,
   /** Text waiting for clients of live streams. */

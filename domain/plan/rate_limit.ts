@@ -13,6 +13,7 @@ import {
   RATE_TEAMS_MAX,
   READ_TOKEN,
 } from "../limits.ts";
+import { Memory } from "../memory.ts";
 import type { ReadScope } from "../read_scope.ts";
 import { type Tier, TIER_NAMES, TIERS } from "./tiers.ts";
 import { type Rate, TokenBucket } from "./token_bucket.ts";
@@ -154,16 +155,32 @@ export interface RequestLimits {
  * Creates limits that nobody has used yet.
  *
  * @param newBucketFor makes the buckets of a part of the API that are shared with other instances
+ * @param memory how many bytes the buckets may take
  */
 export function createRequestLimits(
   now: () => number,
   newBucketFor: (api: Api) => NewBucket | undefined = () => undefined,
+  memory: Memory = new Memory(),
 ): RequestLimits {
-  return {
-    now,
-    ingest: new RateLimiter(INGEST, RATE_TEAMS_MAX, newBucketFor("ingest")),
-    control: new RateLimiter(CONTROL, RATE_TEAMS_MAX, newBucketFor("control")),
-    dashboard: new RateLimiter(control(CONTROL_RATE_FACTOR * DASHBOARD_RESERVE)),
-    bytes: new RateLimiter(BYTES),
+  const fits = Math.floor(
+    memory.bytesMax("rate_buckets") / (LIMITERS * GENERATIONS * BUCKET_BYTES),
+  );
+  const teamsMax = Math.min(RATE_TEAMS_MAX, fits);
+  const limiters = {
+    ingest: new RateLimiter(INGEST, teamsMax, newBucketFor("ingest")),
+    control: new RateLimiter(CONTROL, teamsMax, newBucketFor("control")),
+    dashboard: new RateLimiter(control(CONTROL_RATE_FACTOR * DASHBOARD_RESERVE), teamsMax),
+    bytes: new RateLimiter(BYTES, teamsMax),
   };
+  memory.register(
+    "rate_buckets",
+    () => Object.values(limiters).reduce((bytes, { size }) => bytes + BUCKET_BYTES * size, 0),
+  );
+  return { now, ...limiters };
 }
+
+/** Bytes of a bucket with its place in memory. */
+const BUCKET_BYTES = 320;
+
+/** Sets of buckets, and generations that each keeps. */
+const LIMITERS = 4, GENERATIONS = 2;

@@ -10,6 +10,7 @@ import { fail } from "../answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../context.ts";
 import { atFixedTime } from "../guards/credential.ts";
 import { networkOfRequest } from "../guards/address.ts";
+import { limitRate } from "../guards/rate.ts";
 import { cookieOf, tokenOf } from "../guards/session.ts";
 import { keyOrOperator } from "../requires.ts";
 import { DASHBOARD, SIGN_IN } from "./frame/paths.ts";
@@ -56,20 +57,18 @@ export function signOut({ sessions }: AppDeps): Handle {
  * Makes what signs in with a secret, as one request of its team: it hands out the cookie, and has the
  * browser show whether it keeps it before it goes on.
  */
-function beginner({ credentials, sessions, limits }: AppDeps) {
+function beginner(deps: AppDeps) {
+  const { credentials, sessions } = deps;
+  const takeToken = limitRate(deps, "control", { reserve: true });
   return async (c: RequestContext, secret: Parsed<string>, next: string): Promise<Response> => {
     c.set("tell", (c, problem, headers) => showForm(c, next, problem, headers));
     if (!secret.ok) return fail(c, secret.problem);
     const found = credentials.find(secret.value, () => networkOfRequest(c));
     const principal = await atFixedTime(Promise.resolve(found));
     if (principal === null) return fail(c, INVALID_CREDENTIAL);
-    const nowMs = limits.now();
-    const bucket = limits.control.bucketOf(principal.team, nowMs);
-    if (bucket !== null && !bucket.take(nowMs)) {
-      const wait = bucket.moreAfterSeconds;
-      const message = `This team has used up its request rate: sign in again in ${wait} s`;
-      return fail(c, { code: "rate_limit", message }, { "Retry-After": String(wait) });
-    }
+    c.set("principal", principal);
+    const limited = await takeToken(c);
+    if (limited !== null) return limited;
     const refused = suspensionOf(principal) ?? refusalOf(principal, keyOrOperator("read"));
     if (refused !== null) return fail(c, refused);
     const kept = new URLSearchParams({ kept: "", next });

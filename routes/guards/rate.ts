@@ -36,8 +36,9 @@ export function limitRate(
     if (bucket === null) return null;
     let taken = bucket.take(nowMs);
     if (!taken && reserve) {
-      bucket = limits.dashboard.bucketOf(team, nowMs) ?? bucket;
-      taken = bucket.take(nowMs);
+      const spare = limits.dashboard.bucketOf(team, nowMs);
+      taken = spare?.take(nowMs) ?? false;
+      if (taken && spare !== null) bucket = spare;
     }
     c.set("bucket", bucket);
     c.set("ratePolicy", policyOf(bucket.rate));

@@ -288,6 +288,13 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
   ];
   /** In `rate_limit_test.ts` and `../domain/rate_limit_test.ts`. */
   const ofRequests = ["CONTROL_RATE_FACTOR", "RATE_TEAMS_MAX"];
+  /** In `read_cost_test.ts` and `domain/plan/rate_limit_test.ts`. */
+  const ofCosts = [
+    "BYTES_BURST_SECONDS",
+    "DASHBOARD_RESERVE",
+    "ENTERPRISE_CONTROL_FACTOR",
+    "READ_TOKEN",
+  ];
   /** In `teams_test.ts` and `rotate_keys_test.ts`. */
   const ofTeams = [
     "ADMIN_PER_PAGE",
@@ -322,7 +329,18 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
   /** In `dashboard/sign_in_test.ts` and `bodies_test.ts`. */
   const ofPages = ["SESSION", "SESSIONS_PER_KEY_MAX", "FORM_BYTES_MAX"];
   const here = EDGES.map(({ limit }) => limit);
-  const lists = [here, told, elsewhere, ofRates, ofRequests, ofTeams, ofRuns, ofFeeds, ofPages];
+  const lists = [
+    here,
+    told,
+    elsewhere,
+    ofRates,
+    ofRequests,
+    ofCosts,
+    ofTeams,
+    ofRuns,
+    ofFeeds,
+    ofPages,
+  ];
   const covered: Set<string> = new Set(lists.flat());
   const missing = Object.keys(limits).filter((name) => !covered.has(name));
   assertEquals(missing, []);

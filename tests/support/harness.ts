@@ -127,7 +127,7 @@ export class Harness implements AsyncDisposable {
       refusedSecret,
       operatorKey,
       // A minute passes before each request: only tests of the limits meet them.
-      limits: createRequestLimits(() => 60_000 * this.#minutes++),
+      limits: createRequestLimits(() => 60_000 * this.#minutes++, undefined, this.store.memory),
       mailer,
       log: (line) => void this.log.push(line),
       draining: () => this.draining,

@@ -2,9 +2,9 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team, TeamId } from "../../../domain/credentials.ts";
-import { CONTROL, RateLimiter } from "../../../domain/plan/rate_limit.ts";
+import { CONTROL, createRequestLimits, RateLimiter } from "../../../domain/plan/rate_limit.ts";
 import { MEAN_SECONDS, type Rate, TokenBucket } from "../../../domain/plan/token_bucket.ts";
-import { type Tier, TIERS } from "../../../domain/plan/tiers.ts";
+import { type Tier, TIER_NAMES, TIERS } from "../../../domain/plan/tiers.ts";
 
 /** Rates of plans, of teams, and slower than any. */
 const rates = fc.record({
@@ -207,4 +207,22 @@ Deno.test("as many teams are remembered as promised, and whoever asks now is nev
   // Two generations of others later it is as one that rested: full.
   for (let n = 0; n < 20; n++) limiter.bucketOf(team(`newer ${n}`, "free"), 0);
   assertEquals(limiter.bucketOf(busy, 0)?.remaining, 200);
+});
+
+Deno.test("rates of reads: enterprise has 10 times those of business, unless it has its own", () => {
+  const control = new RateLimiter(CONTROL);
+  assertEquals(control.bucketOf(team("e", "enterprise"), 0)?.rate, {
+    sustained: 40_000,
+    burst: 100_000,
+  });
+  const own = team("o", "enterprise", { sustained: 5, burst: 10 });
+  assertEquals(control.bucketOf(own, 0)?.rate, { sustained: 10, burst: 20 });
+});
+
+Deno.test("rates of bytes: by plan, 64 s of it at once, none for enterprise", () => {
+  const { bytes } = createRequestLimits(() => 0);
+  const rates = TIER_NAMES.map((tier) => bytes.bucketOf(team(tier, tier), 0)?.rate ?? null);
+  const rate = (sustained: number) => ({ sustained, burst: 64 * sustained });
+  const [one, five, twenty] = [1_000_000, 5_000_000, 20_000_000].map(rate);
+  assertEquals(rates, [one, one, five, twenty, null] as typeof rates);
 });
