@@ -177,7 +177,7 @@ export const largeRuns: readonly Attack[] = [
     },
   }),
   attack<StoredRun>({
-    name: "answers that nobody reads",
+    name: "unread answers",
     finding: "H10",
     does: "the largest pages of events, to 300 connections that take none of it",
     setUp: storeLargePage,
