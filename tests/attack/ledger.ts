@@ -8,7 +8,7 @@ import { type Ended, type Launcher, Process } from "../support/process.ts";
 import type { Target } from "./attacker.ts";
 import type { MemoryGroup } from "./cgroup.ts";
 
-/** The memory flags of a small machine, beside those of `deno task start`. */
+/** The memory flags of a small machine, with those of `deno task start`. */
 const V8_FLAGS = "--heap-growing-percent=60,--max-old-space-size=512";
 
 /** A team and a key of it with every scope. */

@@ -48,7 +48,7 @@ function finishes(attacker: Attacker, body: unknown): Promise<void> {
   return attacker.pace(RATE.ingest, () => attacker.post(`/v1/runs/${newId("run")}/finish`, body));
 }
 
-/** Room for what a body has beside its largest part. */
+/** Bytes left for the rest of a body, without its largest part. */
 const REST_BYTES = 300;
 
 /** Attacks by bodies. */
@@ -94,7 +94,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "deepest outputs",
     finding: null,
-    does: `outputs of ${JSON_DEPTH_MAX} levels, as many beside each other as fit`,
+    does: `outputs of ${JSON_DEPTH_MAX} levels, as many in a list as fit`,
     async run(attacker) {
       const deep = filled(OUTPUT_BYTES_MAX - REST_BYTES, nested(JSON_DEPTH_MAX - 3));
       await beats(attacker, gzip(`{"agent":"a","output":{"a":${deep}}}`));
@@ -130,7 +130,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "widest ignored fields",
     finding: null,
-    does: "bodies of 1 MiB of empty objects in a field that nobody reads",
+    does: "bodies of 1 MiB of empty objects in a field that is ignored",
     async run(attacker) {
       const wide = filled(BODY_BYTES_MAX - REST_BYTES, "{}");
       await beats(attacker, gzip(`{"agent":"a","a":${wide}}`));

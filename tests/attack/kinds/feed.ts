@@ -78,7 +78,7 @@ export const feed: readonly Attack[] = [
     },
   }),
   attack({
-    name: "streams that nobody reads",
+    name: "unread streams",
     finding: null,
     does: "50 live streams that take nothing, while runs change all the time",
     async run(attacker) {
@@ -121,7 +121,7 @@ export const feed: readonly Attack[] = [
       ),
   }),
   attack({
-    name: "exports that nobody reads",
+    name: "unread exports",
     finding: null,
     does: "exports of 12,000 runs on connections that take none of it",
     setUp: (attacker) => storeRuns(attacker),

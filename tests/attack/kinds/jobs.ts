@@ -1,4 +1,4 @@
-/** The work behind calls: summing up, pricing again, deleting, and changes by an admin's key. */
+/** The work behind calls: aggregating, pricing again, deleting, and changes by an admin's key. */
 import type { TeamId } from "../../../domain/credentials.ts";
 import { RATE_ROWS_MAX, RUN_MODELS_MAX } from "../../../domain/limits.ts";
 import { contributionsOf, mergeRows, type RollupRow } from "../../../domain/spend/rollup.ts";
@@ -90,7 +90,8 @@ export const jobs: readonly Attack[] = [
   attack<{ runs: readonly string[] }>({
     name: "late calls of closed runs",
     finding: null,
-    does: "batches of 20 new models to 2,000 closed runs in turn, each of which is summed up again",
+    does:
+      "batches of 20 new models to 2,000 closed runs in turn, each of which is aggregated again",
     async setUp(attacker) {
       const runs = Array.from({ length: 2_000 }, () => newId("run"));
       await attacker.times(runs.length, async (n) => {
@@ -130,7 +131,7 @@ export const jobs: readonly Attack[] = [
       ),
   }),
   attack({
-    name: "repricing models that nobody called",
+    name: "repricing unknown models",
     finding: null,
     does: "jobs for made-up models with the longest names, as fast as the plan lets them through",
     run: (attacker) =>
@@ -146,6 +147,25 @@ export const jobs: readonly Attack[] = [
         (n) => attacker.send("DELETE", `/v1/customers/made-up-${n}`),
         WAITING_MAX,
       ),
+  }),
+  attack({
+    name: "erasures of many customers",
+    finding: "M4",
+    does: "deletions of 500 customers with 12 runs each in turn, while more runs of them arrive",
+    async setUp(attacker) {
+      await attacker.times(6_000, async (n) => {
+        must(await attacker.post("/v1/heartbeats", { agent: "a", customer_id: `many-${n % 500}` }));
+      });
+    },
+    async run(attacker) {
+      const erase = (n: number) => attacker.send("DELETE", `/v1/customers/many-${n % 500}`);
+      const beat = (n: number) =>
+        attacker.post("/v1/heartbeats", { agent: "a", customer_id: `many-${n % 500}` });
+      await Promise.all([
+        attacker.pace(RATE.control, erase, WAITING_MAX),
+        attacker.pace(RATE.ingest, beat),
+      ]);
+    },
   }),
   attack({
     name: "erasures of gone runs",

@@ -112,7 +112,7 @@ export const lists: readonly Attack[] = [
     `/v1/audit?from=1970-01-01T00:00:00Z&to=9999-12-31T00:00:00Z&limit=${ADMIN_PER_PAGE.max}`,
   ]),
   attack({
-    name: "lists that nobody reads",
+    name: "unread lists",
     finding: null,
     does: "pages of 1,000 runs to 200 connections that take none of it",
     setUp: (attacker) => storeRuns(attacker),
@@ -138,7 +138,7 @@ export const lists: readonly Attack[] = [
     },
   }),
   attack({
-    name: "lists that nobody waits for",
+    name: "abandoned lists",
     finding: null,
     does: "requests for pages of 1,000 runs on connections that are closed at once",
     setUp: (attacker) => storeRuns(attacker),

@@ -150,7 +150,7 @@ export const pages: readonly Attack[] = [
     run: (attacker, { cookie, paths }) => show(attacker, cookie, paths),
   }),
   attack<{ cookie: string }>({
-    name: "pages that nobody reads",
+    name: "unread pages",
     finding: null,
     does: "the page of runs to 200 connections that take none of it",
     setUp: storeRunsAndSignIn,
@@ -165,7 +165,7 @@ export const pages: readonly Attack[] = [
   attack({
     name: "documentation",
     finding: "L4",
-    does: "256 requests a second for /docs and /openapi.json with gzip, by no one known",
+    does: "256 requests a second for /docs and /openapi.json with gzip, without a credential",
     run: (attacker) =>
       attacker.pace(256, (n) => {
         const path = n % 2 === 0 ? "/docs" : "/openapi.json";
@@ -192,7 +192,7 @@ export const pages: readonly Attack[] = [
   attack({
     name: "large forms",
     finding: "H3",
-    does: "forms of 1 MiB to the page for signing in, by no one known",
+    does: "forms of 1 MiB to the page for signing in, without a credential",
     run(attacker) {
       const body = `key=${"k".repeat(1_000_000)}`;
       const sent = { key: null, body, headers: SAME_ORIGIN };

@@ -50,7 +50,8 @@ export const sockets: readonly Attack[] = [
   attack({
     name: "bodies that are announced",
     finding: "H3",
-    does: "64 connections that announce 1 MiB and send none of it, half of them by no one known",
+    does:
+      "64 connections that announce 1 MiB and send none of it, half of them without a credential",
     run: (attacker) =>
       attacker.hold(64, async (socket, n) => {
         await socket.send(n % 2 === 0 ? FORM : beat(attacker, `Content-Length: ${BODY_BYTES_MAX}`));
@@ -83,7 +84,7 @@ export const sockets: readonly Attack[] = [
   attack({
     name: "forms that drip",
     finding: null,
-    does: "256 connections that send a form a byte each half second, by no one known",
+    does: "256 connections that send a form a byte each half second, without a credential",
     run: (attacker) =>
       attacker.hold(256, async (socket) => {
         await socket.send(FORM);
@@ -169,9 +170,9 @@ export const sockets: readonly Attack[] = [
     },
   }),
   attack({
-    name: "pipelined requests that nobody reads",
+    name: "unread pipelined requests",
     finding: null,
-    does: "50 connections with 2,000 requests each, whose answers nobody takes",
+    does: "50 connections with 2,000 requests each, whose answers are not taken",
     run: (attacker) => {
       const requests = attacker.head("GET", "/v1/rate-card?limit=1000").repeat(2_000);
       return attacker.hold(50, async (socket) => {
@@ -223,7 +224,7 @@ export const sockets: readonly Attack[] = [
   attack({
     name: "paths and methods that are none",
     finding: null,
-    does: "500 requests a second that end with 404, 405 or as OPTIONS, by no one known",
+    does: "500 requests a second that end with 404, 405 or as OPTIONS, without a credential",
     run: (attacker) =>
       attacker.pace(500, (n) => {
         const sent = { key: null };

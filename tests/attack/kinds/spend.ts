@@ -87,7 +87,7 @@ export const spend: readonly Attack[] = [
     run: (attacker) => ask(attacker, byCustomer),
   }),
   attack({
-    name: "spend that nobody waits for",
+    name: "abandoned spend",
     finding: "H5",
     does: "the same on connections that are closed at once",
     fill: fillCustomers,
@@ -132,7 +132,7 @@ export const spend: readonly Attack[] = [
   attack({
     name: "models without a price",
     finding: "H6",
-    does: "1,000 models without a price beside 1,000 own rows with similar names",
+    does: "1,000 models without a price and 1,000 own rows with similar names",
     setUp: storeUnpriced,
     run: (attacker) => ask(attacker, () => "/v1/spend/unpriced"),
   }),
