@@ -1,8 +1,8 @@
 /**
  * Waking those who follow the changes of a team, or of one run.
  *
- * A commit of this process rings at once. Those of other processes are found by looking at the version of
- * a team's roll-ups once a second, as long as anybody watches it.
+ * A commit of this process rings at once. Those of other processes are found once a second by the versions
+ * of the rows that are watched: a team's roll-ups, or the stages of a run.
  *
  * @module
  */
@@ -17,20 +17,35 @@ import { getMany, type Store } from "../store.ts";
 /** Milliseconds between two looks at what other processes committed. */
 const LOOK_MS = 1_000;
 
-/** Everybody who watches a team. */
-interface Watched {
-  /** Those who watch all of it. */
-  readonly all: Set<Watcher>;
-  /** Those who watch one run. */
-  readonly runs: Map<RunId, Set<Watcher>>;
-  /** The version that was last looked at; undefined before the first look. */
+/** Those who watch one row, and its version at the last look; undefined before the first. */
+class Watched {
+  readonly watchers = new Set<Watcher>();
   version: string | null | undefined;
+
+  ring(): void {
+    for (const watcher of this.watchers) watcher.ring();
+  }
+
+  /** Rings for a version that is new, and at the first look: it may have changed since they began. */
+  note(version: string | null): void {
+    const isNew = this.version !== version;
+    this.version = version;
+    if (isNew) this.ring();
+  }
+}
+
+/** Everybody who watches a team. */
+interface WatchedTeam {
+  /** Those who watch all of it: its roll-ups change with each change. */
+  readonly all: Watched;
+  /** Those who watch one run: its stages change with each change of it and each step after its close. */
+  readonly runs: Map<RunId, Watched>;
 }
 
 /** Tells watchers of changes. */
 export class ChangeBell {
   readonly #store: Store;
-  readonly #teams = new Map<TeamId, Watched>();
+  readonly #teams = new Map<TeamId, WatchedTeam>();
   #timer: ReturnType<typeof setInterval> | null = null;
   #looking = false;
 
@@ -41,31 +56,28 @@ export class ChangeBell {
 
   /** Watches a team, or one of its runs alone. */
   watch(team: TeamId, run?: RunId): ChangeWatch {
-    const watched = this.#teams.get(team) ??
-      { all: new Set(), runs: new Map(), version: undefined };
-    this.#teams.set(team, watched);
-    const among = run === undefined ? watched.all : watched.runs.get(run) ?? new Set();
-    if (run !== undefined) watched.runs.set(run, among);
+    const ofTeam = this.#teams.get(team) ?? { all: new Watched(), runs: new Map() };
+    this.#teams.set(team, ofTeam);
+    const watched = run === undefined ? ofTeam.all : ofTeam.runs.get(run) ?? new Watched();
+    if (run !== undefined) ofTeam.runs.set(run, watched);
     const watcher = new Watcher(() => {
-      among.delete(watcher);
-      if (run !== undefined && among.size === 0) watched.runs.delete(run);
-      if (watched.all.size === 0 && watched.runs.size === 0) this.#teams.delete(team);
+      watched.watchers.delete(watcher);
+      if (run !== undefined && watched.watchers.size === 0) ofTeam.runs.delete(run);
+      if (ofTeam.all.watchers.size === 0 && ofTeam.runs.size === 0) this.#teams.delete(team);
       this.#setTimer();
     });
-    among.add(watcher);
+    watched.watchers.add(watcher);
     this.#setTimer();
     return watcher;
   }
 
   /** Says that runs of a team changed. */
   ring(team: TeamId, runs: readonly RunId[]): void {
-    const watched = this.#teams.get(team);
-    if (watched === undefined) return;
-    for (const watcher of watched.all) watcher.ring();
-    if (watched.runs.size === 0) return;
-    for (const run of runs) {
-      for (const watcher of watched.runs.get(run) ?? []) watcher.ring();
-    }
+    const ofTeam = this.#teams.get(team);
+    if (ofTeam === undefined) return;
+    ofTeam.all.ring();
+    if (ofTeam.runs.size === 0) return;
+    for (const run of runs) ofTeam.runs.get(run)?.ring();
   }
 
   /** Looks once a second, and only while there is somebody to tell. */
@@ -83,13 +95,12 @@ export class ChangeBell {
     if (this.#looking) return;
     this.#looking = true;
     try {
-      const teams = [...this.#teams];
-      for (let at = 0; at < teams.length; at += GET_MANY_KEYS_MAX) {
-        const some = teams.slice(at, at + GET_MANY_KEYS_MAX);
-        const wanted = some.map(([team]) => keys.rollupVersion(team));
-        const entries = await getMany(this.#store, wanted);
+      const rows = [...this.#rows()];
+      for (let at = 0; at < rows.length; at += GET_MANY_KEYS_MAX) {
+        const some = rows.slice(at, at + GET_MANY_KEYS_MAX);
+        const entries = await getMany(this.#store, some.map(([key]) => key));
         for (const [i, [, watched]] of some.entries()) {
-          note(watched, entries[i]?.versionstamp ?? null);
+          watched.note(entries[i]?.versionstamp ?? null);
         }
       }
     } catch {
@@ -98,17 +109,14 @@ export class ChangeBell {
       this.#looking = false;
     }
   }
-}
 
-/**
- * Rings for a version that is new. Stages behind a close change no version, so that who watches a run is
- * woken by every look.
- */
-function note(watched: Watched, version: string | null): void {
-  const isNew = watched.version !== undefined && watched.version !== version;
-  watched.version = version;
-  const ofRuns = [...watched.runs.values()].flatMap((some) => [...some]);
-  for (const watcher of [...isNew ? watched.all : [], ...ofRuns]) watcher.ring();
+  /** Each row that is watched. */
+  *#rows(): Generator<[Deno.KvKey, Watched]> {
+    for (const [team, { all, runs }] of this.#teams) {
+      if (all.watchers.size > 0) yield [keys.rollupVersion(team), all];
+      for (const [run, watched] of runs) yield [keys.processing(team, run), watched];
+    }
+  }
 }
 
 /** One watch: a ring while nobody waits is kept for the next wait. */
