@@ -70,14 +70,20 @@ Deno.test("H10: what is not read is counted; its team is refused more, others ar
   const { hostname, port } = new URL(h.url);
   const request = `GET ${RUN} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${h.key}\r\n\r\n`;
   // More than the buffers of a socket take: the last that is begun stays with the service.
-  const bytes = new TextEncoder().encode(request.repeat(30));
+  const bytes = new TextEncoder().encode(request.repeat(500));
   const sockets = await Promise.all(Array.from({ length: 12 }, async () => {
     const socket = await Deno.connect({ hostname, port: Number(port) });
     await socket.write(bytes);
     return socket;
   }));
   const teamMax = h.store.memory.bytesMax("answers") / 4;
-  await until(() => held(h) > teamMax - 512_000, () => `${held(h)} bytes are held`);
+  // Each socket has stopped once no further request of it is answered.
+  let answered = -1;
+  await until(() => {
+    const hasStopped = h.log.length === answered;
+    answered = h.log.length;
+    return hasStopped && held(h) > teamMax - 512_000;
+  }, () => `${held(h)} bytes are held`);
   assert(held(h) <= teamMax);
   const own = await h.get(RUN);
   assertEquals([own.status, own.json.error], [503, "overloaded"]);

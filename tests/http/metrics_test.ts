@@ -153,7 +153,12 @@ Deno.test("metrics: figures are read while there is no room for other requests",
     notices: () => Promise.resolve([]),
   };
   await using h = await openWithOperator({ tier: "enterprise", deps: { usage } });
-  const under = Array.from({ length: 500 }, () => h.get("/v1/usage"));
+  // A team alone has no more than 400 of them.
+  const { key: other } = await h.addTeam("enterprise");
+  const under = Array.from(
+    { length: 500 },
+    (_, n) => h.get("/v1/usage", { key: n % 2 === 0 ? h.key : other }),
+  );
   await full.promise;
   assertEquals((await h.get("/v1/agents")).status, 503);
   const told = await scrape(h, OPERATOR_KEY);

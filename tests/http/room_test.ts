@@ -18,7 +18,12 @@ Deno.test("beyond 500 requests at work the next is 503 after a moment, and fits 
     },
   };
   await using h = await Harness.open({ tier: "enterprise", deps: { runs: runs as RunStore } });
-  const under = Array.from({ length: REQUESTS_MAX }, (_, n) => h.post("/v1/runs", aRun(n)));
+  // A team alone has no more than 400 of them.
+  const { key: other } = await h.addTeam("enterprise");
+  const under = Array.from(
+    { length: REQUESTS_MAX },
+    (_, n) => h.post("/v1/runs", aRun(n), { key: n % 2 === 0 ? h.key : other }),
+  );
   await full.promise;
   const startMs = performance.now();
   const refused = await h.post("/v1/runs", "a body that nobody looks at", { key: "none" });
@@ -33,6 +38,28 @@ Deno.test("beyond 500 requests at work the next is 503 after a moment, and fits 
   const statuses = new Set((await Promise.all(under)).map(({ status }) => status));
   assertEquals(statuses, new Set([409]));
   assertEquals((await h.post("/v1/runs", "no body", { key: "none" })).status, 401);
+});
+
+Deno.test("beyond 400 requests of one team at work its next is 503, and other teams are served", async () => {
+  const gate = Promise.withResolvers<void>();
+  const full = Promise.withResolvers<void>();
+  let waiting = 0;
+  const runs: Partial<RunStore> = {
+    async open() {
+      if (++waiting === 400) full.resolve();
+      if (waiting <= 400) await gate.promise;
+      return { kind: "conflict", field: "agent" };
+    },
+  };
+  await using h = await Harness.open({ tier: "enterprise", deps: { runs: runs as RunStore } });
+  const under = Array.from({ length: 400 }, (_, n) => h.post("/v1/runs", aRun(n)));
+  await full.promise;
+  const refused = await h.post("/v1/runs", aRun(1_000));
+  assertEquals([refused.status, refused.json.error], [503, "overloaded"]);
+  const { key } = await h.addTeam("free");
+  assertEquals((await h.post("/v1/runs", aRun(1_000), { key })).status, 409);
+  gate.resolve();
+  assertEquals(new Set((await Promise.all(under)).map(({ status }) => status)), new Set([409]));
 });
 
 Deno.test("requests whose bodies never come take no room from others", async () => {
