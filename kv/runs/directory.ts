@@ -24,7 +24,7 @@ export interface RunAt {
 const PAGES_PER_ROW = 64;
 
 /** A page as a row holds it: without names it is half as large. */
-type StoredEntry = readonly [firstBatch: number, tsMin: number, tsMax: number];
+export type StoredEntry = readonly [firstBatch: number, tsMin: number, tsMax: number];
 
 /** The row of a directory that the next sealed page goes to. */
 export type DirectoryRow = readonly StoredEntry[];
