@@ -24,7 +24,6 @@ export interface RunAt {
 const PAGES_PER_ROW = 64;
 
 /** A page as a row holds it: without names it is half as large. */
-/** A page in the directory: its first batch, and the earliest and latest instant of its events. */
 export type StoredEntry = readonly [firstBatch: number, tsMin: number, tsMax: number];
 
 /** The row of a directory that the next sealed page goes to. */

@@ -309,7 +309,7 @@ Deno.test("section 6: pages of a run of any batches are all of its events in ord
   // Instants from far apart to all the same; late batches; several pages of the ledger.
   const spread = fc.constantFrom(1, 3, 40, 5_000);
   const seeds = fc.array(fc.nat(), { minLength: 5, maxLength: 5 });
-  const options = { numRuns: 12 };
+  const options = { numRuns: 8 };
   await fc.assert(
     fc.asyncProperty(
       spread,
