@@ -94,6 +94,9 @@ Deno.test("every cache of the service has its share of memory, and keeps to it",
       usesNow();
     }
   }
+  // Nothing is on its way then, also of what the service writes by itself.
+  await h.worker.idle();
+  await h.store.writer.idle();
   const uses: ReadonlyMap<MemoryShare, MemoryUse> = usesNow();
   const shares = Object.keys(MEMORY_SHARES) as MemoryShare[];
   assertEquals(shares.toSorted(), [...Object.keys(CACHES), ...QUEUES].toSorted());

@@ -1,12 +1,10 @@
 /** What rows of the index tell of their runs. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { RunSummary } from "../../domain/pipeline/summary.ts";
 import { auditStore } from "../../kv/audit/audit.ts";
 import { createRunListStore } from "../../kv/list/run_list.ts";
 import { indexValue, isSameValue, maybeListed } from "../../kv/pipeline/index_value.ts";
 import { keys } from "../../kv/keys.ts";
-import { decodeSums, encodeSums } from "../../kv/runs/codec_sums.ts";
 import { NOON } from "../support/harness.ts";
 import { aCall, open, projectAll, run, runsOf, TEAM } from "../support/pipeline.ts";
 import { TempStore } from "../support/temp_store.ts";
@@ -70,7 +68,7 @@ Deno.test("index: all rows of a run tell the label that its close gives it", asy
   assert(rows.every(({ value }) => isSameValue(value, first.value)));
 });
 
-Deno.test("index: rows and summaries from before they told anything are found, and no difference to the audit", async () => {
+Deno.test("index: rows that say nothing of their run are found, and no difference to the audit", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
   const runs = runsOf(store);
@@ -78,12 +76,8 @@ Deno.test("index: rows and summaries from before they told anything are found, a
   await open(runs, 1, { customerId: "c", feature: "f" });
   await runs.append(TEAM, run(1), [aCall(1)], NOON);
   await projectAll(store);
-  const key = keys.summary(TEAM.id, run(1));
-  const { value } = await store.reader.get<Uint8Array>(key);
-  assert(value !== null);
-  const { shown: _, ...old } = decodeSums<RunSummary>(value);
   const index = await temp.keysBelow(keys.teamRunsBy(TEAM.id));
-  const sets = [{ key, value: encodeSums(old) }, ...index.map((key) => ({ key, value: true }))];
+  const sets = index.map((key) => ({ key, value: true }));
   await store.writer.commit({ team: TEAM.id, sets });
   const query = {
     ...ALL,
@@ -95,7 +89,7 @@ Deno.test("index: rows and summaries from before they told anything are found, a
   } as const;
   assertEquals((await page(TEAM, query, null, 9)).rows.map(({ id }) => id), [run(1)]);
   assertEquals((await auditStore(store, { pauseMs: 0 })).differences, []);
-  // A change brings both up to date.
+  // A change brings them up to date.
   await runs.finish(TEAM, run(1), { status: "success", finishedAt: NOON + 1 }, NOON);
   await projectAll(store);
   assertEquals((await page(TEAM, query, null, 9)).rows.map(({ status }) => status), ["success"]);
