@@ -78,6 +78,8 @@ export class JobTurns {
     } catch (error) {
       // The other jobs go on, and this one is not tried all the time.
       if (!isOfStore(error) || await isAlive(this.#store)) this.#putOff.add(id);
+      // It is tried again, so there is something to do.
+      if (!this.#putOff.has(id)) this.#moved = true;
       throw error;
     }
   }

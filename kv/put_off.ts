@@ -9,7 +9,10 @@
 /** Names that are kept; beyond, the one put off first is tried again early. */
 const NAMES_MAX = 1_000;
 
-/** Milliseconds until the second try, and the most between two; each pause is twice the one before. */
+/** Tries before the first pause: most failures are over at once. */
+const TRIES_AT_ONCE = 3;
+
+/** Milliseconds of the first pause, and of the longest; each is twice the one before. */
 const PAUSE_MS = { first: 1_000, max: 300_000 } as const;
 
 interface Pause {
@@ -27,14 +30,16 @@ export class PutOff {
     this.#now = now;
   }
 
-  /** Puts work off, for longer each time. */
+  /** Puts work off: the first times for no longer than its next turn, then for longer each time. */
   add(name: string): void {
-    const tries = this.#pauses.get(name)?.tries ?? 0;
+    const tries = (this.#pauses.get(name)?.tries ?? 0) + 1;
     this.#pauses.delete(name);
     const [oldest] = this.#pauses.keys();
     if (oldest !== undefined && this.#pauses.size >= NAMES_MAX) this.#pauses.delete(oldest);
-    const pauseMs = Math.min(PAUSE_MS.max, PAUSE_MS.first * 2 ** tries);
-    this.#pauses.set(name, { untilMs: this.#now() + pauseMs, tries: tries + 1 });
+    const pauseMs = tries < TRIES_AT_ONCE
+      ? 0
+      : Math.min(PAUSE_MS.max, PAUSE_MS.first * 2 ** (tries - TRIES_AT_ONCE));
+    this.#pauses.set(name, { untilMs: this.#now() + pauseMs, tries });
   }
 
   /** Returns whether work still pauses. */

@@ -40,7 +40,7 @@ Deno.test("stages: those put off are passed by, also when they fill whole reads"
   await fill(temp, 600);
   let nowMs = NOON + 10_000;
   const stages = new DueStages(temp.store, new PutOff(() => nowMs));
-  for (let n = 0; n < 600; n++) stages.putOff({ team: BUSY, run: run(n) });
+  for (let n = 0; n < 1_800; n++) stages.putOff({ team: BUSY, run: run(n % 600) });
   const tasks = await stages.take(nowMs, 20);
   assertEquals(tasks.map(({ team }) => team), [OTHER]);
   assertEquals(await stages.nextDueMs(), NOON + 600);

@@ -82,9 +82,12 @@ Deno.test("jobs: one that fails is put off, and the others go on", async () => {
     return id === "1" ? Promise.reject(new StorageUnavailable("malformed")) : Promise.resolve(true);
   };
   const turns = await turnsOver(temp, [[A.id, "1"], [B.id, "2"]], step, () => nowMs);
-  await assertRejects(() => turns.work(), StorageUnavailable);
+  for (let n = 0; n < 3; n++) {
+    await assertRejects(() => turns.work(), StorageUnavailable);
+    assert(await turns.work());
+  }
   for (let n = 0; n < 3; n++) assert(await turns.work());
-  assertEquals(steps, ["1", "2", "2", "2"]);
+  assertEquals(steps.join(""), "121212222");
   nowMs += 1_000;
   await assertRejects(() => turns.work(), StorageUnavailable);
 });
