@@ -22,7 +22,7 @@ Deno.test("connections reset in and behind a body: stored whole or not at all, a
   await reset();
 });
 
-Deno.test("worker: messages twice, rubbish marks and a poisoned run do not keep the others waiting", async () => {
+Deno.test("worker: two kills, rubbish marks and a poisoned run do not keep the others waiting", async () => {
   await jobsTwiceAndPoisoned();
 });
 

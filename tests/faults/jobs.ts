@@ -1,4 +1,4 @@
-/** Work for the worker comes twice, says nothing it can use, or cannot be done. */
+/** Work for the worker is cut off, is rubbish, or cannot be done. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { TeamId } from "../../domain/credentials.ts";
 import type { Processing } from "../../domain/pipeline/stages.ts";

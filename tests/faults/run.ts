@@ -44,7 +44,7 @@ async function allFaults(): Promise<Fault[]> {
     { name: "connections reset", run: reset },
     { name: "huge and deep bodies", run: hugeAndDeep },
     { name: "mail server dead, silent and dripping", run: mailDead },
-    { name: "jobs redelivered and poisoned", run: jobsTwiceAndPoisoned },
+    { name: "jobs cut off and poisoned", run: jobsTwiceAndPoisoned },
     { name: "second process", run: secondProcess },
     { name: "two processes without the lock", run: twoProcesses },
   ];
