@@ -2,8 +2,8 @@
 import { createGunzip } from "node:zlib";
 import type { Principal } from "../../domain/credentials.ts";
 import type { Deadlines } from "../../domain/deadlines.ts";
-import { type Parsed, type Problem, refuse } from "../../domain/errors.ts";
-import { BODY_BYTES_MAX, FORM_BYTES_MAX } from "../../domain/limits.ts";
+import { Overloaded, type Parsed, type Problem, refuse } from "../../domain/errors.ts";
+import { BODY_BYTES_MAX, FORM_BYTES_MAX, STORAGE_DEADLINE_MS } from "../../domain/limits.ts";
 import { parseBody } from "../../domain/input/parse.ts";
 import { fail } from "../answer.ts";
 import type { Guard, RequestContext } from "../context.ts";
@@ -17,6 +17,15 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  * of the time. A connection takes as much for its own buffers.
  */
 const SMALL_BYTES_MAX = 8_192;
+
+/**
+ * Characters from which a body is large: what is parsed of it may take 60 times as much memory, so few of
+ * them are worked on at once.
+ */
+const LARGE_CHARS_MIN = 65_536;
+
+/** Milliseconds that a large body waits for its slot: as long as the store may take. */
+const LARGE_WAIT_MS = STORAGE_DEADLINE_MS;
 
 /** Bytes with which a buffer for a body begins. */
 const BUFFER_BYTES = 16_384;
@@ -66,9 +75,25 @@ function readBody(
     if (flight === null) return take(c, text.value);
     // Its text and what is parsed of it are held until the request is answered.
     flight.keep();
-    c.set("held", flight);
+    const held = new DisposableStack();
+    held.use(flight);
+    c.set("held", held);
+    if (text.value.length <= LARGE_CHARS_MIN) return take(c, text.value);
+    const slot = await slotOf(room, arrival.team);
+    if (slot === null) return fail(c, OVERLOADED);
+    held.defer(slot);
     return take(c, text.value);
   };
+}
+
+/** Waits for a slot in which a large body may be parsed; null when none was free in time. */
+async function slotOf(room: Room, team: string): Promise<(() => void) | null> {
+  try {
+    return await room.largeBodies.take(team, AbortSignal.timeout(LARGE_WAIT_MS));
+  } catch (error) {
+    if (error instanceof Overloaded || error instanceof DOMException) return null;
+    throw error;
+  }
 }
 
 /** Whose bytes are those of whoever is not signed in. */
@@ -81,13 +106,13 @@ class Arrival {
   #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   readonly #request: Request;
   readonly #room: Room;
-  readonly #team: string;
+  readonly team: string;
   readonly #bytesMax: number;
 
   constructor(request: Request, room: Room, team: string, bytesMax: number) {
     this.#request = request;
     this.#room = room;
-    this.#team = team;
+    this.team = team;
     this.#bytesMax = bytesMax;
   }
 
@@ -168,7 +193,7 @@ class Arrival {
   }
 
   #take(bytes: number): boolean {
-    this.flight ??= this.#room.bodies.begin(this.#team, () => {
+    this.flight ??= this.#room.bodies.begin(this.team, () => {
       // Its read ends as if the body did, and is seen to be given up then; one that failed stays so.
       this.#reader?.cancel().catch(() => {});
     });

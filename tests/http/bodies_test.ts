@@ -1,4 +1,5 @@
 /** Bodies are counted as they arrive: what is announced and never sent takes nothing from anybody. */
+import type { RunStore } from "../../domain/ports.ts";
 import { Memory } from "../../domain/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
@@ -119,4 +120,42 @@ Deno.test("a form has a limit of its own", async () => {
     });
   assertEquals((await send(FORM_BYTES_MAX)).status, 401);
   assertEquals((await send(FORM_BYTES_MAX + 1)).status, 413);
+});
+
+Deno.test("few requests with a large body are worked on at once, and teams take turns", async () => {
+  const gates: PromiseWithResolvers<void>[] = [];
+  const agents: string[] = [];
+  const began: (() => void)[] = [];
+  const runs: Partial<RunStore> = {
+    async open(_, request) {
+      const gate = Promise.withResolvers<void>();
+      gates.push(gate);
+      agents.push(request.agent);
+      began.shift()?.();
+      await gate.promise;
+      return { kind: "conflict", field: "agent" };
+    },
+  };
+  await using h = await Harness.open({ tier: "enterprise", deps: { runs: runs as RunStore } });
+  const { key: other } = await h.addTeam("enterprise");
+  const open = (n: number, agent: string, key = h.key) =>
+    h.post("/v1/runs", aRun(n, { agent, ignored: "x".repeat(70_000) }), { key });
+  const next = () => new Promise<void>((resolve) => began.push(resolve));
+  const two = [next(), next()];
+  const own = [1, 2, 3, 4].map((n) => open(n, "own"));
+  await Promise.all(two);
+  const third = next();
+  const theirs = open(1, "other", other);
+  await third;
+  // Small bodies need no slot, and the two others of the team wait.
+  const fourth = next();
+  const small = h.post("/v1/runs", aRun(9, { agent: "small" }));
+  await fourth;
+  assertEquals(agents, ["own", "own", "other", "small"]);
+  for (let n = 0; n < 6; n++) {
+    while (gates[n] === undefined) await next();
+    gates[n]?.resolve();
+  }
+  const answers = await Promise.all([...own, theirs, small]);
+  assertEquals(answers.map(({ status }) => status), Array(6).fill(409));
 });
