@@ -19,7 +19,6 @@ export function limitRate(
   api: Api,
   { reserve = false }: { readonly reserve?: boolean } = {},
 ): Guard {
-  const limiter = limits[api];
   // A policy is written once for each rate: it is the same text on millions of answers.
   const policies = new WeakMap<Rate, string>();
 
@@ -32,7 +31,7 @@ export function limitRate(
   return (c) => {
     const nowMs = limits.now();
     const { team } = c.get("principal");
-    let bucket = limiter.bucketOf(team, nowMs);
+    let bucket = limits[api].bucketOf(team, nowMs);
     if (bucket === null) return null;
     let taken = bucket.take(nowMs);
     if (!taken && reserve) {
