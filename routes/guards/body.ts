@@ -8,6 +8,7 @@ import { parseBody } from "../../domain/input/parse.ts";
 import { fail } from "../answer.ts";
 import type { Guard, RequestContext } from "../context.ts";
 import type { Flight } from "./bytes_in_flight.ts";
+import { LARGE_CHARS_MIN } from "./large_bodies.ts";
 import { OVERLOADED, type Room } from "./room.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -18,14 +19,11 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  */
 const SMALL_BYTES_MAX = 8_192;
 
-/**
- * Characters from which a body is large: what is parsed of it may take 60 times as much memory, so few of
- * them are worked on at once.
- */
-const LARGE_CHARS_MIN = 65_536;
-
 /** Milliseconds that a large body waits for its slot: as long as the store may take. */
 const LARGE_WAIT_MS = STORAGE_DEADLINE_MS;
+
+/** Chunks that a body may come in, and one more for each so many bytes: each takes a turn of the event loop. */
+const CHUNKS = { max: 256, bytes: 128 } as const;
 
 /** Bytes with which a buffer for a body begins. */
 const BUFFER_BYTES = 16_384;
@@ -88,10 +86,11 @@ function readBody(
 
 /** Waits for a slot in which a large body may be parsed; null when none was free in time. */
 async function slotOf(room: Room, team: string): Promise<(() => void) | null> {
+  const late = AbortSignal.timeout(LARGE_WAIT_MS);
   try {
-    return await room.largeBodies.take(team, AbortSignal.timeout(LARGE_WAIT_MS));
+    return await room.largeBodies.take(team, late);
   } catch (error) {
-    if (error instanceof Overloaded || error instanceof DOMException) return null;
+    if (error instanceof Overloaded || late.aborted) return null;
     throw error;
   }
 }
@@ -174,10 +173,12 @@ class Arrival {
   async #gather(chunks: AsyncIterable<Uint8Array>): Promise<Parsed<Uint8Array>> {
     let buffer = new Uint8Array();
     let length = 0;
+    let count = 0;
     // Leaving the loop early ends the chunks.
     for await (const chunk of chunks) {
       const needed = length + chunk.length;
       if (needed > this.#bytesMax) return tooLarge(this.#bytesMax);
+      if (++count > CHUNKS.max + needed / CHUNKS.bytes) return TOO_MANY_CHUNKS;
       if (needed > buffer.length) {
         const bytes = Math.min(Math.max(needed, 2 * buffer.length, BUFFER_BYTES), this.#bytesMax);
         if (!this.#take(bytes - buffer.length)) return NO_ROOM;
@@ -200,6 +201,11 @@ class Arrival {
     return this.flight.take(bytes);
   }
 }
+
+const TOO_MANY_CHUNKS = refuse<never>(
+  "invalid_json",
+  `The body came in chunks of less than ${CHUNKS.bytes} bytes: send larger ones`,
+);
 
 const NO_ROOM: { readonly ok: false; readonly problem: Problem } = {
   ok: false,

@@ -1,9 +1,9 @@
 /** Refuses requests while too many are worked on, before anything of them is read or looked up. */
 import type { Memory } from "../../domain/memory.ts";
-import { FairSlots, type SlotLimits } from "../../domain/fair_slots.ts";
 import { fail } from "../answer.ts";
 import type { Guard } from "../context.ts";
 import { BytesInFlight } from "./bytes_in_flight.ts";
+import { LargeBodies } from "./large_bodies.ts";
 
 /**
  * Requests worked on at once. At the service's top rate so many wait some hundredths of a second; more
@@ -21,17 +21,14 @@ const TEAM_REQUESTS_MAX = 400;
  */
 const REFUSAL_MS = 250;
 
-/** Requests with a large body worked on at once. */
-const LARGE_BODIES: SlotLimits = { all: 4, team: 2, waiting: 256, teamWaiting: 64 };
-
 /** How much is worked on: requests, and the bytes of bodies and answers on their way. */
 export class Room {
   /** Bodies that arrive, or whose requests are worked on. */
   readonly bodies: BytesInFlight;
   /** Answers that clients have not taken yet. */
   readonly answers: BytesInFlight;
-  /** Slots for requests with a large body, from parsing it to the answer. */
-  readonly largeBodies = new FairSlots(LARGE_BODIES);
+  /** Slots for requests with a large body. */
+  readonly largeBodies = new LargeBodies();
   #inside = 0;
   readonly #insideOfTeam = new Map<string, number>();
 

@@ -141,21 +141,40 @@ Deno.test("few requests with a large body are worked on at once, and teams take 
   const open = (n: number, agent: string, key = h.key) =>
     h.post("/v1/runs", aRun(n, { agent, ignored: "x".repeat(70_000) }), { key });
   const next = () => new Promise<void>((resolve) => began.push(resolve));
-  const two = [next(), next()];
-  const own = [1, 2, 3, 4].map((n) => open(n, "own"));
-  await Promise.all(two);
-  const third = next();
+  const first = next();
+  const own = [1, 2, 3].map((n) => open(n, "own"));
+  await first;
+  const second = next();
   const theirs = open(1, "other", other);
-  await third;
+  await second;
   // Small bodies need no slot, and the two others of the team wait.
-  const fourth = next();
+  const third = next();
   const small = h.post("/v1/runs", aRun(9, { agent: "small" }));
-  await fourth;
-  assertEquals(agents, ["own", "own", "other", "small"]);
-  for (let n = 0; n < 6; n++) {
+  await third;
+  assertEquals(agents, ["own", "other", "small"]);
+  for (let n = 0; n < 5; n++) {
     while (gates[n] === undefined) await next();
     gates[n]?.resolve();
   }
   const answers = await Promise.all([...own, theirs, small]);
-  assertEquals(answers.map(({ status }) => status), Array(6).fill(409));
+  assertEquals(answers.map(({ status }) => status), Array(5).fill(409));
+});
+
+Deno.test("a body in chunks of a byte is refused after some hundred of them", async () => {
+  await using h = await Harness.open();
+  const { hostname, port } = new URL(h.url);
+  const socket = await Deno.connect({ hostname, port: Number(port) });
+  const head = `POST /v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${h.key}\r\n` +
+    "Transfer-Encoding: chunked\r\n\r\n";
+  const sent = new TextEncoder().encode(head + "1\r\n \r\n".repeat(20_000));
+  const sending = (async () => {
+    for (let at = 0; at < sent.length;) at += await socket.write(sent.subarray(at));
+  })().catch(() => {});
+  const buffer = new Uint8Array(4_096);
+  const count = await socket.read(buffer) ?? 0;
+  const answer = new TextDecoder().decode(buffer.subarray(0, count));
+  assert(answer.startsWith("HTTP/1.1 400"), answer);
+  assert(answer.includes("chunks of less than 128 bytes"), answer);
+  socket.close();
+  await sending;
 });
