@@ -37,7 +37,7 @@ export type Answer = (request: Request, info: Deno.ServeHandlerInfo) => Promise<
 /** Serves the requests of one connection. */
 type ServeConnection = (
   connection: Deno.Conn,
-  signal: Pick<AbortSignal, "addEventListener">,
+  signal: { addEventListener(abort: "abort", cancel: () => void): void },
   answer: Answer,
   onError: (error: unknown) => Response,
   onListen: () => void,
@@ -143,13 +143,14 @@ export class Connections {
     const answer: Answer = (request, info) => this.#answerOn(connection, request, info);
     // A signal of the runtime would report the failure of its listener to the process.
     const signal = {
-      addEventListener: (_abort: "abort", cancel: () => void) => void (connection.cancel = cancel),
+      addEventListener: (_: "abort", cancel: () => void) => void (connection.cancel = cancel),
     };
     connection.server = serveConnection!(socket, signal, answer, this.#onError, () => {});
     this.#open.add(connection);
+    const { server } = connection;
     const over = () => void this.#open.delete(connection);
-    // It is rejected when the client breaks the connection.
-    connection.server.finished.then(over, over);
+    // It fails when the client breaks the connection, and then keeps what it holds until it is shut down.
+    server.finished.catch(() => server.shutdown()).then(over, over);
   }
 
   async #answerOn(
