@@ -70,7 +70,7 @@ Deno.test("H10: what is not read is counted; its team is refused more, others ar
   const { hostname, port } = new URL(h.url);
   const request = `GET ${RUN} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${h.key}\r\n\r\n`;
   // More than the buffers of a socket take: the last that is begun stays with the service.
-  const bytes = new TextEncoder().encode(request.repeat(30));
+  const bytes = new TextEncoder().encode(request.repeat(100));
   const sockets = await Promise.all(Array.from({ length: 12 }, async () => {
     const socket = await Deno.connect({ hostname, port: Number(port) });
     await socket.write(bytes);
@@ -79,7 +79,9 @@ Deno.test("H10: what is not read is counted; its team is refused more, others ar
   const teamMax = h.store.memory.bytesMax("answers") / 4;
   await until(() => held(h) > teamMax - 512_000, () => `${held(h)} bytes are held`);
   assert(held(h) <= teamMax);
-  const own = await h.get(RUN);
+  // The sockets take and ask for more meanwhile, so that one in between may fit.
+  let own = await h.get(RUN);
+  for (let n = 0; n < 50 && own.status === 200; n++) own = await h.get(RUN);
   assertEquals([own.status, own.json.error], [503, "overloaded"]);
   assertEquals((await h.get("/v1/usage")).status, 200);
   const theirs = await h.get(RUN, { key: other.key });
