@@ -31,14 +31,18 @@ const CLOSE_MS = 500;
 /** Milliseconds before the next try when a connection cannot be accepted: no file is left for it. */
 const RETRY_MS = 50;
 
-/** Answers requests. */
-export type Answer = (request: Request, info: Deno.ServeHandlerInfo) => Promise<Response>;
+/** Answers a request, and tells its connection when it begins and ends. */
+export type Answer = (
+  request: Request,
+  info: Deno.ServeHandlerInfo,
+  connection: Connection | null,
+) => Promise<Response>;
 
 /** Serves the requests of one connection. */
 type ServeConnection = (
   connection: Deno.Conn,
   signal: { addEventListener(abort: "abort", cancel: () => void): void },
-  answer: Answer,
+  answer: (request: Request, info: Deno.ServeHandlerInfo) => Promise<Response>,
   onError: (error: unknown) => Response,
   onListen: () => void,
 ) => Deno.HttpServer;
@@ -58,19 +62,52 @@ function internalFunction(name: string, parameters: number): ServeConnection | n
     : null;
 }
 
+/** A clock that is read once in each look. */
+interface Clock {
+  nowMs: number;
+}
+
 /** One connection. */
-interface Connection {
-  server: Deno.HttpServer | null;
+export class Connection {
+  server: Deno.HttpServer | null = null;
   /** Closes it at once; fails when it is closed. */
-  cancel: () => void;
+  cancel: () => void = () => {};
   /** Requests whose answers are under way. */
-  requests: number;
+  requests = 0;
   /** When the first of them came. */
-  busySinceMs: number;
-  /** How long it may be idle after them. */
-  idleMs: number;
+  busySinceMs = 0;
   /** When it is closed unless a request comes. */
   closesAtMs: number;
+  #idleMs: number;
+  readonly #limits: ConnectionLimits;
+  readonly #clock: Clock;
+
+  /** Creates one that has just begun. */
+  constructor(limits: ConnectionLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#idleMs = limits.idleMs;
+    this.closesAtMs = clock.nowMs + limits.headMs;
+  }
+
+  /** Notes that a request came. */
+  begin(request: Request, info: Deno.ServeHandlerInfo): void {
+    if (this.requests++ === 0) this.busySinceMs = this.#clock.nowMs;
+    // Streams are over when they are sent.
+    if (!isShort(request)) info.completed.then(() => this.#over(), () => this.#over());
+  }
+
+  /** Notes that its answer was made. */
+  end(request: Request, status: number): void {
+    const { idleMs, refusedMs } = this.#limits;
+    this.#idleMs = isUnread(request, status) ? refusedMs : idleMs;
+    if (isShort(request)) this.#over();
+  }
+
+  #over(): void {
+    this.requests--;
+    this.closesAtMs = this.#clock.nowMs + this.#idleMs;
+  }
 }
 
 /** All connections of one listener. */
@@ -80,6 +117,7 @@ export class Connections {
   readonly #listener: Deno.TcpListener;
   readonly #limits: ConnectionLimits;
   readonly #memoryBytesMax: number;
+  readonly #clock: Clock = { nowMs: performance.now() };
   readonly #open = new Set<Connection>();
   readonly #looks: ReturnType<typeof setInterval>;
   #isClosing = false;
@@ -130,59 +168,29 @@ export class Connections {
   }
 
   #serve(socket: Deno.Conn): void {
-    const nowMs = performance.now();
-    const { headMs, idleMs } = this.#limits;
-    const connection: Connection = {
-      server: null,
-      cancel: () => {},
-      requests: 0,
-      busySinceMs: nowMs,
-      idleMs,
-      closesAtMs: nowMs + headMs,
-    };
-    const answer: Answer = (request, info) => this.#answerOn(connection, request, info);
+    const connection = new Connection(this.#limits, this.#clock);
     // A signal of the runtime would report the failure of its listener to the process.
     const signal = {
       addEventListener: (_: "abort", cancel: () => void) => void (connection.cancel = cancel),
     };
-    connection.server = serveConnection!(socket, signal, answer, this.#onError, () => {});
+    const answer = (request: Request, info: Deno.ServeHandlerInfo) =>
+      this.#answer(request, info, connection);
+    const server = serveConnection!(socket, signal, answer, this.#onError, () => {});
+    connection.server = server;
     this.#open.add(connection);
-    const { server } = connection;
     const over = () => void this.#open.delete(connection);
     // It fails when the client breaks the connection, and then keeps what it holds until it is shut down.
     server.finished.catch(() => server.shutdown()).then(over, over);
   }
 
-  async #answerOn(
-    connection: Connection,
-    request: Request,
-    info: Deno.ServeHandlerInfo,
-  ): Promise<Response> {
-    if (connection.requests++ === 0) connection.busySinceMs = performance.now();
-    // An answer to a POST is short, and over when it is handed over. Streams are over when they are sent.
-    const isShort = request.method === "POST";
-    if (!isShort) info.completed.then(() => this.#end(connection), () => this.#end(connection));
-    try {
-      const response = await this.#answer(request, info);
-      const { idleMs, refusedMs } = this.#limits;
-      connection.idleMs = isUnread(request, response.status) ? refusedMs : idleMs;
-      return response;
-    } finally {
-      if (isShort) this.#end(connection);
-    }
-  }
-
-  #end(connection: Connection): void {
-    connection.requests--;
-    connection.closesAtMs = performance.now() + connection.idleMs;
-  }
-
   #look(): void {
-    const nowMs = performance.now();
+    // What happened since the last look was noted with the time of that one.
+    const lastMs = this.#clock.nowMs;
+    this.#clock.nowMs = performance.now();
     for (const connection of this.#open) {
-      if (connection.requests === 0 && nowMs >= connection.closesAtMs) cancel(connection);
+      if (connection.requests === 0 && lastMs >= connection.closesAtMs) cancel(connection);
     }
-    if (this.#isShortOfMemory()) this.#endLongAnswers(nowMs);
+    if (this.#isShortOfMemory()) this.#endLongAnswers();
   }
 
   #isShortOfMemory(): boolean {
@@ -199,12 +207,19 @@ export class Connections {
    * Ends the newer half of the long answers. While one is under way the runtime keeps whatever its client
    * sends, without a limit and without a count.
    */
-  #endLongAnswers(nowMs: number): void {
-    const long = Array.from(this.#open)
+  #endLongAnswers(): void {
+    const { nowMs } = this.#clock;
+    // Of those that began between the same two looks, the newer connection is the first.
+    const long = Array.from(this.#open).reverse()
       .filter(({ requests, busySinceMs }) => requests > 0 && nowMs - busySinceMs >= LONG_MS)
       .sort((a, b) => b.busySinceMs - a.busySinceMs);
     for (const connection of long.slice(0, Math.ceil(long.length / 2))) cancel(connection);
   }
+}
+
+/** Whether an answer is over when it is handed to the runtime: one to a POST is no stream. */
+function isShort(request: Request): boolean {
+  return request.method === "POST";
 }
 
 /** Whether a request was refused before its body was read to its end. */

@@ -47,12 +47,17 @@ export function serve(
   options: ServeOptions = {},
 ): RunningServer {
   let cohort: Cohort = { count: 0, done: Promise.withResolvers() };
-  const listening = listen(hostname, port, options, async (request, connection) => {
+  const listening = listen(hostname, port, options, async (request, info, connection) => {
     const mine = cohort;
     mine.count++;
+    connection?.begin(request, info);
+    let status = 500;
     try {
-      return await fetch(request, connection);
+      const response = await fetch(request, info);
+      status = response.status;
+      return response;
     } finally {
+      connection?.end(request, status);
       if (--mine.count === 0 && mine !== cohort) mine.done.resolve();
     }
   });
@@ -87,7 +92,10 @@ function listen(
 ): Listening {
   const address = { hostname, port, tcpBacklog: CONNECTIONS_WAITING_MAX };
   if (!Connections.isPossible) {
-    const server = Deno.serve({ ...address, onListen() {}, onError }, answer);
+    const server = Deno.serve(
+      { ...address, onListen() {}, onError },
+      (request, info) => answer(request, info, null),
+    );
     return { port: server.addr.port, close: () => server.shutdown() };
   }
   const listener = Deno.listen(address);
