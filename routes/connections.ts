@@ -6,18 +6,18 @@ import type { Memory } from "../domain/memory.ts";
 
 /** Milliseconds that a connection may be idle. */
 export interface ConnectionLimits {
-  /** From its begin to the end of its first head. */
+  /** From its start to the end of its first head. */
   readonly headMs: number;
   /** From an answer to the end of the next head. */
   readonly idleMs: number;
-  /** From an answer to a request whose body was refused: the rest of that body is for no one. */
+  /** From an answer to a request whose body was refused: nothing reads the rest of that body. */
   readonly refusedMs: number;
 }
 
 const LIMITS: ConnectionLimits = { headMs: 15_000, idleMs: 75_000, refusedMs: 2_000 };
 
-/** Milliseconds between two looks at all connections. */
-const LOOK_MS = 250;
+/** Milliseconds between two checks of all connections. */
+const CHECK_MS = 250;
 
 /** Milliseconds after which an answer under way is a long one. */
 const LONG_MS = 1_000;
@@ -62,7 +62,7 @@ function internalFunction(name: string, parameters: number): ServeConnection | n
     : null;
 }
 
-/** A clock that is read once in each look. */
+/** A clock that is read once in each check. */
 interface Clock {
   nowMs: number;
 }
@@ -119,7 +119,7 @@ export class Connections {
   readonly #memoryBytesMax: number;
   readonly #clock: Clock = { nowMs: performance.now() };
   readonly #open = new Set<Connection>();
-  readonly #looks: ReturnType<typeof setInterval>;
+  readonly #timer: ReturnType<typeof setInterval>;
   #isClosing = false;
   /** Fewest bytes of the process since long answers were ended last; 0 while it has enough. */
   #leastBytes = 0;
@@ -137,7 +137,7 @@ export class Connections {
     this.#onError = onError;
     this.#memoryBytesMax = memory?.targetBytes ?? Infinity;
     this.#limits = limits;
-    this.#looks = setInterval(() => this.#look(), LOOK_MS);
+    this.#timer = setInterval(() => this.#check(), CHECK_MS);
     void this.#accept();
   }
 
@@ -149,7 +149,7 @@ export class Connections {
   /** Accepts no more connections, and closes each once its answers are sent. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    clearInterval(this.#looks);
+    clearInterval(this.#timer);
     this.#listener.close();
     await Promise.all(Array.from(this.#open, closed));
   }
@@ -183,8 +183,8 @@ export class Connections {
     server.finished.catch(() => server.shutdown()).then(over, over);
   }
 
-  #look(): void {
-    // What happened since the last look was noted with the time of that one.
+  #check(): void {
+    // What happened since the last check was noted with the time of that one.
     const lastMs = this.#clock.nowMs;
     this.#clock.nowMs = performance.now();
     for (const connection of this.#open) {
@@ -209,7 +209,7 @@ export class Connections {
    */
   #endLongAnswers(): void {
     const { nowMs } = this.#clock;
-    // Of those that began between the same two looks, the newer connection is the first.
+    // Of those that began between the same two checks, the newer connection is the first.
     const long = Array.from(this.#open).reverse()
       .filter(({ requests, busySinceMs }) => requests > 0 && nowMs - busySinceMs >= LONG_MS)
       .sort((a, b) => b.busySinceMs - a.busySinceMs);

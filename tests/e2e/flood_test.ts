@@ -13,7 +13,7 @@ const AUTH = `Authorization: Bearer ${KEY}`;
 const MEMORY_MB = 256;
 const FLOOD_BYTES = 400_000_000;
 const PART_BYTES = 1_000_000;
-/** What may arrive between two looks at the memory, on a busy machine. */
+/** What may arrive between two checks of the memory, on a busy machine. */
 const SLACK_MB = 150;
 
 /** Resident megabytes of a process. */
@@ -63,12 +63,12 @@ Deno.test("flood: what is sent into live streams and waiting calls ends with the
     assertEquals(await opens(1), 202);
     await using older = await Listener.open(process.url, KEY);
     let mostMb = 0;
-    const looks = setInterval(async () => {
+    const checks = setInterval(async () => {
       mostMb = Math.max(mostMb, await residentMb(process.pid));
     }, 50);
     const paths = ["/v1/live", `/v1/runs/${runId(1)}?wait=final&timeout=60`];
     const sent = await Promise.all(paths.map((path) => flood(process.url, path)));
-    clearInterval(looks);
+    clearInterval(checks);
     for (const bytes of sent) assert(bytes < FLOOD_BYTES, `${bytes} bytes were taken`);
     assert(mostMb < MEMORY_MB + SLACK_MB, `${mostMb} MB`);
     // The answer that began before these goes on.

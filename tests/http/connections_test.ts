@@ -4,7 +4,7 @@ import { type RunningServer, serve } from "../../routes/serve.ts";
 import { head, RawSocket } from "../support/raw_socket.ts";
 
 const LIMITS = { headMs: 400, idleMs: 900, refusedMs: 200 };
-/** What a look at all connections and a busy machine add. */
+/** What a check of all connections and a busy machine add. */
 const SLACK_MS = 900;
 
 const PARTS = 8, PART_MS = 250;
