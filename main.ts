@@ -79,7 +79,7 @@ function refuseStore(error: unknown): Promise<never> {
 function listen(): RunningServer | Promise<never> {
   const { host, port } = config;
   try {
-    return serve(service.app.fetch, host, port);
+    return serve(service.app.fetch, host, port, { memory });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return fatal(EXIT.settings, [`Cannot listen on ${host}:${port}: ${why}: change HOST or PORT`]);

@@ -63,17 +63,18 @@ export interface MemoryUse {
 
 /** The budget of one process, and everybody who holds a part of it. */
 export class Memory {
-  readonly #targetBytes: number;
+  /** Bytes that the process aims for, resident. */
+  readonly targetBytes: number;
   readonly #holders: { readonly share: MemoryShare; readonly bytes: () => number }[] = [];
 
   /** Creates a budget without holders. */
   constructor(targetMb: number = MEMORY_MB.default) {
-    this.#targetBytes = targetMb * BYTES_PER_MB;
+    this.targetBytes = targetMb * BYTES_PER_MB;
   }
 
   /** Returns the most bytes a holder may hold. */
   bytesMax(share: MemoryShare): number {
-    return Math.floor(this.#targetBytes * MEMORY_SHARES[share] / 1_000);
+    return Math.floor(this.targetBytes * MEMORY_SHARES[share] / 1_000);
   }
 
   /** Registers a holder, so that metrics and tests see what it holds. */

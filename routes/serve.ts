@@ -1,5 +1,7 @@
 /** The HTTP server, from listening to the last answer. */
 import { DRAIN_MS_MAX } from "../domain/limits.ts";
+import type { Memory } from "../domain/memory.ts";
+import { type Answer, type ConnectionLimits, Connections } from "./connections.ts";
 import { BrokenOff } from "./paced_streams.ts";
 
 /** What is left of the drain time for the commits under way. */
@@ -22,31 +24,40 @@ interface Cohort {
   readonly done: PromiseWithResolvers<void>;
 }
 
+/** What is served, and how it is closed. */
+interface Listening {
+  readonly port: number;
+  /** Takes no more connections, and resolves when the answers under way are sent. */
+  close(): Promise<void>;
+}
+
+/** What a server is made from. */
+export interface ServeOptions {
+  /** How large the process may be before long answers end; without it they do not. */
+  readonly memory?: Memory;
+  /** How long a connection may be idle. */
+  readonly limits?: ConnectionLimits;
+}
+
 /** Serves an application. */
 export function serve(
   fetch: (request: Request, connection: Deno.ServeHandlerInfo) => Response | Promise<Response>,
   hostname: string,
   port: number,
+  options: ServeOptions = {},
 ): RunningServer {
   let cohort: Cohort = { count: 0, done: Promise.withResolvers() };
-  const listen = {
-    hostname,
-    port,
-    tcpBacklog: CONNECTIONS_WAITING_MAX,
-    onListen() {},
-    onError(error: unknown): Response {
-      // The connection ends with an answer that was broken off. Anything else is a fault of ours, and
-      // reported as every other that nobody handles.
-      if (!(error instanceof BrokenOff)) void Promise.reject(error);
-      return new Response(null, { status: 500 });
-    },
-  };
-  const server = Deno.serve(listen, async (request, connection) => {
+  const listening = listen(hostname, port, options, async (request, info, connection) => {
     const mine = cohort;
     mine.count++;
+    connection?.begin(request, info);
+    let status = 500;
     try {
-      return await fetch(request, connection);
+      const response = await fetch(request, info);
+      status = response.status;
+      return response;
     } finally {
+      connection?.end(request, status);
       if (--mine.count === 0 && mine !== cohort) mine.done.resolve();
     }
   });
@@ -57,11 +68,11 @@ export function serve(
     const before = cohort;
     cohort = { count: 0, done: Promise.withResolvers() };
     if (before.count > 0) await before.done.promise;
-    await server.shutdown();
+    await listening.close();
   }
 
   return {
-    url: `http://${host}:${server.addr.port}`,
+    url: `http://${host}:${listening.port}`,
     async drain() {
       const { promise: late, resolve } = Promise.withResolvers<void>();
       // A stuck client must not eat the time the store needs to close within the same limit.
@@ -70,4 +81,31 @@ export function serve(
       clearTimeout(timer);
     },
   };
+}
+
+/** Listens. A runtime that cannot serve connections one by one closes none of them by itself. */
+function listen(
+  hostname: string,
+  port: number,
+  { memory, limits }: ServeOptions,
+  answer: Answer,
+): Listening {
+  const address = { hostname, port, tcpBacklog: CONNECTIONS_WAITING_MAX };
+  if (!Connections.isPossible) {
+    const server = Deno.serve(
+      { ...address, onListen() {}, onError },
+      (request, info) => answer(request, info, null),
+    );
+    return { port: server.addr.port, close: () => server.shutdown() };
+  }
+  const listener = Deno.listen(address);
+  const connections = new Connections(listener, answer, onError, memory, limits);
+  return { port: listener.addr.port, close: () => connections.close() };
+}
+
+function onError(error: unknown): Response {
+  // The connection ends with an answer that was broken off. Anything else is a fault of ours, and
+  // reported as every other that nobody handles.
+  if (!(error instanceof BrokenOff)) void Promise.reject(error);
+  return new Response(null, { status: 500 });
 }
