@@ -23,7 +23,13 @@ const SMALL_BYTES_MAX = 8_192;
 const LARGE_WAIT_MS = STORAGE_DEADLINE_MS;
 
 /** Chunks that a body may come in, and one more for each so many bytes: each takes a turn of the event loop. */
-const CHUNKS = { max: 256, bytes: 128 } as const;
+const CHUNKS = { max: 1_000, bytes: 32 } as const;
+
+/**
+ * Milliseconds for which a team's bodies without a length are refused unread after one in too many chunks:
+ * what is not read costs next to nothing, while the runtime splits all of a body that is.
+ */
+const CHUNKS_REST_MS = 10_000;
 
 /** Bytes with which a buffer for a body begins. */
 const BUFFER_BYTES = 16_384;
@@ -126,6 +132,7 @@ class Arrival {
     const announced = headers.get("content-length");
     // Refused by its announced length before a byte is read.
     if (Number(announced) > this.#bytesMax) return tooLarge(this.#bytesMax);
+    if (announced === null && this.#room.restsFromChunks(this.team)) return NO_ROOM;
     const isSmall = announced !== null && Number(announced) <= SMALL_BYTES_MAX;
     let sent: Parsed<Uint8Array>;
     try {
@@ -178,7 +185,10 @@ class Arrival {
     for await (const chunk of chunks) {
       const needed = length + chunk.length;
       if (needed > this.#bytesMax) return tooLarge(this.#bytesMax);
-      if (++count > CHUNKS.max + needed / CHUNKS.bytes) return TOO_MANY_CHUNKS;
+      if (++count > CHUNKS.max + needed / CHUNKS.bytes) {
+        this.#room.restFromChunks(this.team, CHUNKS_REST_MS);
+        return TOO_MANY_CHUNKS;
+      }
       if (needed > buffer.length) {
         const bytes = Math.min(Math.max(needed, 2 * buffer.length, BUFFER_BYTES), this.#bytesMax);
         if (!this.#take(bytes - buffer.length)) return NO_ROOM;

@@ -29,6 +29,8 @@ export class Room {
   readonly answers: BytesInFlight;
   /** Slots for requests with a large body. */
   readonly largeBodies = new LargeBodies();
+  /** Teams whose bodies came in tiny chunks, with the end of their rest. */
+  readonly #tinyChunks = new Map<string, number>();
   #inside = 0;
   readonly #insideOfTeam = new Map<string, number>();
 
@@ -57,6 +59,20 @@ export class Room {
     const left = (this.#insideOfTeam.get(team) ?? 1) - 1;
     if (left > 0) this.#insideOfTeam.set(team, left);
     else this.#insideOfTeam.delete(team);
+  }
+
+  /** Has a team's bodies without a length refused for a while. */
+  restFromChunks(team: string, ms: number): void {
+    this.#tinyChunks.set(team, performance.now() + ms);
+  }
+
+  /** Returns whether a team's bodies without a length are refused now. */
+  restsFromChunks(team: string): boolean {
+    const untilMs = this.#tinyChunks.get(team);
+    if (untilMs === undefined) return false;
+    if (performance.now() < untilMs) return true;
+    this.#tinyChunks.delete(team);
+    return false;
   }
 
   /** Lets a request through when there is room for it. */
