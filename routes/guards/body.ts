@@ -3,7 +3,7 @@ import { createGunzip } from "node:zlib";
 import type { Principal } from "../../domain/credentials.ts";
 import type { Deadlines } from "../../domain/deadlines.ts";
 import { Overloaded, type Parsed, type Problem, refuse } from "../../domain/errors.ts";
-import { BODY_BYTES_MAX, FORM_BYTES_MAX, STORAGE_DEADLINE_MS } from "../../domain/limits.ts";
+import { BODY_BYTES_MAX, FORM_BYTES_MAX } from "../../domain/limits.ts";
 import { parseBody } from "../../domain/input/parse.ts";
 import { fail } from "../answer.ts";
 import type { Guard, RequestContext } from "../context.ts";
@@ -19,8 +19,8 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  */
 const SMALL_BYTES_MAX = 8_192;
 
-/** Milliseconds that a large body waits for its slot: as long as the store may take. */
-const LARGE_WAIT_MS = STORAGE_DEADLINE_MS;
+/** Milliseconds that a large body waits for its slot; a team's part of the memory holds a dozen of them. */
+const LARGE_WAIT_MS = 5_000;
 
 /** Chunks that a body may come in, and one more for each so many bytes: each takes a turn of the event loop. */
 const CHUNKS = { max: 1_000, bytes: 32 } as const;

@@ -11,8 +11,8 @@ export const LARGE_CHARS_MIN = 65_536;
 /** Large bodies worked on and waiting. */
 const LARGE_BODIES: SlotLimits = { all: 3, team: 1, waiting: 256, teamWaiting: 64 };
 
-/** Rest of a team after a large body, as a multiple of the time that it took: a third of it is work. */
-const REST = 2;
+/** Rest of a team after a large body, as a multiple of the time that it took: half of it is work. */
+const REST = 1;
 
 /** Longest rest in milliseconds. */
 const REST_MS_MAX = 500;
