@@ -77,6 +77,11 @@ export class Deadlines implements Disposable {
     this.#waits.delete(wait);
   }
 
+  /** Calls back after other milliseconds, by the same timers; returns how to forget that. */
+  after(ms: number, callback: () => void): () => void {
+    return this.#timers.after(ms, callback);
+  }
+
   /** Stops the timer; whatever still waits is not bounded any more. */
   [Symbol.dispose](): void {
     this.#forget?.();

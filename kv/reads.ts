@@ -13,7 +13,7 @@ import { currentScope, readScopes } from "./read_scope.ts";
  * Reads at once: one thread reads and decodes, so more at once only take memory. A team may have a few,
  * because a page of the dashboard asks for several things.
  */
-const READS: SlotLimits = { all: 6, team: 2, waiting: 1_000, teamWaiting: 100 };
+const READS: SlotLimits = { all: 6, team: 2, waiting: 5_000, teamWaiting: 1_000 };
 
 /** Scopes whose work has a slot: what it reads further needs no other. */
 class SlotScope extends ReadScope {}

@@ -87,7 +87,7 @@ export function decodeRollup(day: string, value: Uint8Array): RollupRow {
 /** Creates the store that spend is read from; days that did not change are read once. */
 export function createSpendStore(store: Store): SpendStore {
   const known = new RollupDays(store.memory);
-  const questions = new SpendQuestions();
+  const questions = new SpendQuestions(store.deadlines);
   async function* rows(
     { id: team }: Team,
     kind: RollupKind,

@@ -4,6 +4,7 @@
  * @module
  */
 import type { TeamId } from "../../domain/credentials.ts";
+import type { Deadlines } from "../../domain/deadlines.ts";
 import type { Parsed, Problem } from "../../domain/errors.ts";
 import { FairSlots, type SlotLimits } from "../../domain/fair_slots.ts";
 import { SPEND_DEADLINE_MS } from "../../domain/limits.ts";
@@ -23,10 +24,16 @@ const TOO_SLOW: Problem = {
 /** Gives slots to questions about spend. */
 export class SpendQuestions {
   readonly #slots: FairSlots;
+  readonly #deadlines: Deadlines;
   readonly #deadlineMs: number;
 
-  /** Creates free slots. */
-  constructor(limits: SlotLimits = QUESTIONS, deadlineMs: number = SPEND_DEADLINE_MS) {
+  /** Creates free slots; time is that of the deadlines. */
+  constructor(
+    deadlines: Deadlines,
+    limits: SlotLimits = QUESTIONS,
+    deadlineMs: number = SPEND_DEADLINE_MS,
+  ) {
+    this.#deadlines = deadlines;
     this.#slots = new FairSlots(limits);
     this.#deadlineMs = deadlineMs;
   }
@@ -37,7 +44,7 @@ export class SpendQuestions {
    */
   async run<T>(team: TeamId, work: () => Promise<Parsed<T>>): Promise<Parsed<T>> {
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), this.#deadlineMs);
+    const forget = this.#deadlines.after(this.#deadlineMs, () => late.abort());
     const outer = currentScope();
     const signal = outer === null ? late.signal : AbortSignal.any([late.signal, outer.signal]);
     try {
@@ -51,7 +58,7 @@ export class SpendQuestions {
       if (late.signal.aborted) return { ok: false, problem: TOO_SLOW };
       throw error;
     } finally {
-      clearTimeout(timer);
+      forget();
     }
   }
 }

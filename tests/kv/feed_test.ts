@@ -272,6 +272,8 @@ Deno.test("bell: a commit of another process rings within a second or so", async
   using one = bell.watch(TEAM.id, run(1));
   // The first look rings: something may have changed before it.
   await Promise.all([one.next(never), team.next(never)]);
+  // A run that is watched for its end changes its stages then.
+  await finish(runsOf(store), 1);
   await pipelineOf(store).project(TEAM.id, [run(1)]);
   await Promise.all([one.next(never), team.next(never)]);
 });

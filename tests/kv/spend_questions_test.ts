@@ -1,5 +1,7 @@
 /** Questions about spend: few at once, in turns, and ended by their deadline or with their client. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { TIMERS } from "../../kv/deadline.ts";
+import { Deadlines } from "../../domain/deadlines.ts";
 import type { Team, TeamId } from "../../domain/credentials.ts";
 import type { Parsed } from "../../domain/errors.ts";
 import { ReadScope } from "../../domain/read_scope.ts";
@@ -67,7 +69,7 @@ Deno.test("a question about spend is counted row by row, and ends with its clien
 Deno.test("a question about spend that takes too long is refused with what to do, and reads no more", async () => {
   await using temp = await TempStore.open();
   await fill(temp.store, 2_000);
-  const questions = new SpendQuestions(undefined, 0);
+  const questions = new SpendQuestions(temp.store.deadlines, undefined, 0);
   const spend = createSpendStore(temp.store);
   let read = 0;
   const answer = await questions.run(TEAM.id, async () => {
@@ -84,7 +86,8 @@ Deno.test("a question about spend that takes too long is refused with what to do
 });
 
 Deno.test("one question of a team and two in all are answered at once; teams take turns", async () => {
-  const questions = new SpendQuestions();
+  using deadlines = new Deadlines(1_000, TIMERS);
+  const questions = new SpendQuestions(deadlines);
   const running: string[] = [];
   const order: string[] = [];
   const asked = ["a", "a", "a", "b", "c"].map((team, n) => {
