@@ -110,8 +110,13 @@ Deno.test("decision 11: long steps of random text are stored whole where they fi
   const path = await folder.write("long.traj", aTrajectory({ trajectory }), DATE);
   const recorder = new Recorder();
   assertEquals(await run(h, recorder, path), 0, recorder.failures.join());
-  const stored = (await h.get(`/v1/runs/${idsIn(recorder)[0]}`)).json;
-  const seen = stored.events.filter(({ type }: { type: string }) => type === "observation");
+  // A page of events is 1 MiB at most.
+  const address = `/v1/runs/${idsIn(recorder)[0]}`;
+  const first = (await h.get(address)).json;
+  const second = (await h.get(`${address}?events_cursor=${first.events_cursor}`)).json;
+  assertEquals(second.events_cursor, null);
+  const seen = [...first.events, ...second.events]
+    .filter(({ type }: { type: string }) => type === "observation");
   const outputs: string[] = seen.map(({ data }: { data: { output: string } }) => data.output);
   assertEquals(outputs.map((output, i) => texts[i]?.startsWith(output)), texts.map(() => true));
   assertEquals(outputs.slice(0, 6).map(({ length }) => length), Array(6).fill(200_000));
