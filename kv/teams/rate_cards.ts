@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { createHash } from "node:crypto";
 import type { Team, TeamId } from "../../domain/credentials.ts";
 import { StorageUnavailable } from "../../domain/errors.ts";
@@ -57,6 +58,12 @@ interface OwnRates {
   readonly version: string | null;
 }
 
+/** Milliseconds from which reading a card is followed by a rest. */
+const REST_FROM_MS = 5;
+
+/** Teams whose rest is remembered; beyond that all rests are over. */
+const RESTS_MAX = 10_000;
+
 /** Creates the store of rate cards. */
 export function createRateCardStore(
   store: Store,
@@ -79,11 +86,32 @@ export function createRateCardStore(
   const unchanged = createRateCard([], DEFAULT_RATES, namesBytesMax);
   memory.register("rate_cards", () => unchanged.namesBytes);
 
+  /** Cards of one team are read one after another: a team that changes its card all the time has one. */
+  const turns = new KeyedMutex(store.deadlines);
+  /** When a team's next card may be read: half of the time at most goes into reading them. */
+  const restsUntilMs = new Map<TeamId, number>();
+
+  /** Reads a card in its turn; null when a change made it of no use before that. */
+  async function readInTurn(team: Pick<Team, "id">, isWanted: () => boolean) {
+    const restMs = (restsUntilMs.get(team.id) ?? 0) - performance.now();
+    if (restMs > 0) await sleep(restMs);
+    if (!isWanted()) return null;
+    const startMs = performance.now();
+    const card = await readCard(store, team, cards.peekStale(team.id) ?? null, unchanged);
+    const endMs = performance.now();
+    if (restsUntilMs.size >= RESTS_MAX) restsUntilMs.clear();
+    if (endMs - startMs >= REST_FROM_MS) restsUntilMs.set(team.id, 2 * endMs - startMs);
+    return card;
+  }
+
   function load(team: Pick<Team, "id">): Promise<Loaded> {
-    const known = cards.peekStale(team.id) ?? null;
+    let read: Promise<Loaded> | null = null;
+    // A turn that is free begins before the read is known.
+    const isWanted = () => read === null || loading.get(team.id) === read;
     // Several requests may wait for it, so it must not end with one of them.
-    const reading = outsideScope(() => readCard(store, team, known, unchanged));
-    const read: Promise<Loaded> = inTime(reading, store.deadlines)
+    const reading = outsideScope(() => turns.take(team.id, () => readInTurn(team, isWanted)));
+    read = inTime(reading, store.deadlines)
+      .then((found) => found ?? loaded(team))
       .then((loaded) => {
         // A read that a change overtook is not remembered.
         if (loading.get(team.id) === read) cards.set(team.id, loaded);
