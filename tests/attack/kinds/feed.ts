@@ -21,7 +21,7 @@ async function storeOutputs(attacker: Attacker): Promise<void> {
     for (;;) {
       const answer = await attacker.post("/v1/heartbeats", body);
       // Few large bodies are worked on at once.
-      if (answer.status !== 503) return void must(answer);
+      if (answer?.status !== 503) return void must(answer);
     }
   });
 }
