@@ -154,3 +154,38 @@ Deno.test("after a put that may or may not have happened the card is read again"
   await assertRejects(() => cards.put(TEAM, priced(3), "key_1"), StorageUnavailable);
   assertEquals(await inputOf(cards), 3);
 });
+
+Deno.test("cards of a team are read one after another, however often it changes", async () => {
+  await using temp = await TempStore.open();
+  let [lists, most] = [0, 0];
+  const [began, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const reader = new Proxy(temp.store.reader, {
+    get(target, name) {
+      const method = Reflect.get(target, name).bind(target);
+      if (name !== "list") return method;
+      return async function* (...args: unknown[]) {
+        most = Math.max(most, ++lists);
+        began.resolve();
+        await gate.promise;
+        try {
+          yield* method(...args);
+        } finally {
+          lists--;
+        }
+      };
+    },
+  });
+  const cards = cardsOf({ ...temp.store, reader } as Store);
+  await cards.put(TEAM, priced(1), "key_1");
+  const asked = [cards.card(TEAM)];
+  // The first read of the rows is held back while the card changes and is asked for again.
+  await began.promise;
+  for (let n = 2; n <= 20; n++) {
+    await cards.put(TEAM, priced(n), "key_1");
+    asked.push(cards.card(TEAM));
+  }
+  gate.resolve();
+  await Promise.all(asked);
+  assertEquals(await inputOf(cards), 20);
+  assertEquals(most, 1);
+});
