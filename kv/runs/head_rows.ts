@@ -12,8 +12,8 @@ import type { RunId } from "../../domain/run/ids.ts";
 import { keys } from "../keys.ts";
 import { listRows, type Store } from "../store.ts";
 
-/** Rows of one read: more than one run has, and at most what one batch of the runtime holds. */
-const ROWS_PER_READ = { min: 16, max: 500 } as const;
+/** Rows of one read: more than the 6 that a run can have, and at most what one batch of the runtime holds. */
+const ROWS_PER_READ = { min: 8, max: 500 } as const;
 
 /** Rows that a run mostly has, before the worker adds its summary. */
 const ROWS_PER_RUN = 3;
