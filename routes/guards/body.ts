@@ -19,8 +19,8 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  */
 const SMALL_BYTES_MAX = 8_192;
 
-/** Milliseconds that a large body waits for its slot; a team's part of the memory holds a dozen of them. */
-const LARGE_WAIT_MS = 5_000;
+/** Milliseconds that a body waits for a slot; a team's part of the memory holds a dozen large ones. */
+const SLOT_WAIT_MS = 5_000;
 
 /** Chunks that a body may come in, and one more for each so many bytes: each takes a turn of the event loop. */
 const CHUNKS = { max: 1_000, bytes: 32 } as const;
@@ -71,6 +71,7 @@ function readBody(
     const principal: Principal | undefined = c.get("principal");
     const arrival = new Arrival(c.req.raw, room, principal?.team.id ?? NOBODY, bytesMax);
     const text = await deadlines.within(arrival.text((bytes) => onRead(c, bytes)), late);
+    arrival.leave();
     if (!text.ok) {
       arrival.end();
       return fail(c, text.problem);
@@ -83,18 +84,20 @@ function readBody(
     held.use(flight);
     c.set("held", held);
     if (text.value.length <= LARGE_CHARS_MIN) return take(c, text.value);
-    const slot = await slotOf(room, arrival.team);
+    const slot = await inTime((late) => room.largeBodies.take(arrival.team, late));
     if (slot === null) return fail(c, OVERLOADED);
     held.defer(slot);
     return take(c, text.value);
   };
 }
 
-/** Waits for a slot in which a large body may be parsed; null when none was free in time. */
-async function slotOf(room: Room, team: string): Promise<(() => void) | null> {
-  const late = AbortSignal.timeout(LARGE_WAIT_MS);
+/** Waits for a slot for some seconds; null when none was free in time. */
+async function inTime(
+  take: (late: AbortSignal) => Promise<() => void>,
+): Promise<(() => void) | null> {
+  const late = AbortSignal.timeout(SLOT_WAIT_MS);
   try {
-    return await room.largeBodies.take(team, late);
+    return await take(late);
   } catch (error) {
     if (error instanceof Overloaded || late.aborted) return null;
     throw error;
@@ -109,6 +112,9 @@ class Arrival {
   /** What is counted of it; null while nothing is. */
   flight: Flight | null = null;
   #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
+  /** Gives its slot back; null without one. */
+  #release: (() => void) | null = null;
+  #hasLeft = false;
   readonly #request: Request;
   readonly #room: Room;
   readonly team: string;
@@ -132,7 +138,7 @@ class Arrival {
     const announced = headers.get("content-length");
     // Refused by its announced length before a byte is read.
     if (Number(announced) > this.#bytesMax) return tooLarge(this.#bytesMax);
-    if (announced === null && this.#room.restsFromChunks(this.team)) return NO_ROOM;
+    if (announced === null && !await this.#mayReadChunks()) return NO_ROOM;
     const isSmall = announced !== null && Number(announced) <= SMALL_BYTES_MAX;
     let sent: Parsed<Uint8Array>;
     try {
@@ -147,6 +153,22 @@ class Arrival {
     if (!sent.ok) return sent;
     onRead(sent.value.length);
     return decoded(sent.value);
+  }
+
+  /** Waits until a body without a length may be read. */
+  async #mayReadChunks(): Promise<boolean> {
+    const { chunkedBodies } = this.#room;
+    if (this.#room.restsFromChunks(this.team)) return false;
+    const release = await inTime((late) => chunkedBodies.take(this.team, late));
+    if (this.#hasLeft) release?.();
+    else this.#release = release;
+    return this.#release !== null && !this.#room.restsFromChunks(this.team);
+  }
+
+  /** Gives its slot to the next: all of it is read, or nothing more will be. */
+  leave(): void {
+    this.#hasLeft = true;
+    this.#release?.();
   }
 
   /** Holds nothing of it any more. */

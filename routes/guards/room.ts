@@ -2,6 +2,7 @@
 import type { Memory } from "../../domain/memory.ts";
 import { fail } from "../answer.ts";
 import type { Guard } from "../context.ts";
+import { FairSlots, type SlotLimits } from "../../domain/fair_slots.ts";
 import { BytesInFlight } from "./bytes_in_flight.ts";
 import { LargeBodies } from "./large_bodies.ts";
 
@@ -21,6 +22,12 @@ const TEAM_REQUESTS_MAX = 400;
  */
 const REFUSAL_MS = 250;
 
+/**
+ * Bodies without a length that are read at once. Once a part of such a body is read the runtime splits all
+ * of it into its chunks, which takes up to 55 ms of the event loop when each chunk has one byte.
+ */
+const CHUNKED_BODIES: SlotLimits = { all: 256, team: 4, waiting: 1_024, teamWaiting: 256 };
+
 /** How much is worked on: requests, and the bytes of bodies and answers on their way. */
 export class Room {
   /** Bodies that arrive, or whose requests are worked on. */
@@ -29,6 +36,8 @@ export class Room {
   readonly answers: BytesInFlight;
   /** Slots for requests with a large body. */
   readonly largeBodies = new LargeBodies();
+  /** Slots for bodies without a length, while they are read. */
+  readonly chunkedBodies = new FairSlots(CHUNKED_BODIES);
   /** Teams whose bodies came in tiny chunks, with the end of their rest. */
   readonly #tinyChunks = new Map<string, number>();
   #inside = 0;

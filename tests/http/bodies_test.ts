@@ -192,3 +192,39 @@ Deno.test("a body in chunks of a byte is refused after some hundred of them", as
   await theirs.body?.cancel();
   assertEquals((await h.post("/v1/runs", aRun(1))).status, 202);
 });
+
+Deno.test("few bodies without a length of a team are read at once, and others' do not wait", async () => {
+  await using h = await Harness.open();
+  const other = await h.addTeam("free");
+  const post = (key: string, n: number) => {
+    const text = JSON.stringify(aRun(n));
+    const { readable, writable } = new TransformStream<Uint8Array>();
+    const writer = writable.getWriter();
+    const send = (part: string) => writer.write(new TextEncoder().encode(part));
+    const answer = fetch(`${h.url}/v1/runs`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${key}` },
+      body: readable,
+    }).then(async ({ status, body }) => (await body?.cancel(), status));
+    return {
+      begin: () => send(text.slice(0, 10)),
+      async end() {
+        await send(text.slice(10));
+        await writer.close();
+        return await answer;
+      },
+    };
+  };
+  const own = [1, 2, 3, 4].map((n) => post(h.key, n));
+  for (const body of own) await body.begin();
+  await untilHeld(h, (bytes) => bytes >= 4 * 16_384);
+  const [fifth, theirs] = [post(h.key, 5), post(other.key, 6)];
+  await fifth.begin();
+  const later = fifth.end();
+  await theirs.begin();
+  assertEquals(await theirs.end(), 202);
+  assertEquals((await h.get(`/v1/runs/${aRun(5).id}`)).status, 404);
+  assertEquals(await own[0]?.end(), 202);
+  assertEquals(await later, 202);
+  for (const body of own.slice(1)) assertEquals(await body.end(), 202);
+});
