@@ -1,0 +1,284 @@
+/**
+ * Requests as the two official AgentPing SDKs send them, in TypeScript and for Laravel. Both drop a call
+ * that is answered with 4xx and say nothing, so none of these may be refused.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { at, eventId, runId } from "../support/builders.ts";
+import { type Answer, Harness } from "../support/harness.ts";
+
+const TYPESCRIPT = {
+  "Content-Type": "application/json",
+  "User-Agent": "agentping-ts/0.1",
+  "Accept-Language": "*",
+  "Sec-Fetch-Mode": "cors",
+};
+
+const LARAVEL = { "Content-Type": "application/json", "User-Agent": "agentping-laravel/0.1.0" };
+
+type Fields = Record<string, unknown>;
+
+/** An SDK that talks to a service: what it cannot deliver fails the test. */
+class Sdk {
+  readonly #h: Harness;
+  readonly #headers: Record<string, string>;
+
+  constructor(h: Harness, headers: Record<string, string>) {
+    this.#h = h;
+    this.#headers = headers;
+  }
+
+  async send(path: string, body: unknown): Promise<Answer> {
+    const answer = await this.#h.post(path, body, { headers: this.#headers });
+    assert([200, 202].includes(answer.status), `${path}: ${answer.status} ${answer.text}`);
+    return answer;
+  }
+
+  open(n: number, fields: Fields = {}): Promise<Answer> {
+    return this.send("/v1/runs", { id: runId(n), agent: "support", started_at: at(), ...fields });
+  }
+
+  events(n: number, events: readonly unknown[]): Promise<Answer> {
+    return this.send(`/v1/runs/${runId(n)}/events`, { events });
+  }
+
+  finish(n: number, fields: Fields = {}): Promise<Answer> {
+    const body = { status: "success", finished_at: at(33), ...fields };
+    return this.send(`/v1/runs/${runId(n)}/finish`, body);
+  }
+
+  heartbeat(n: number, fields: Fields = {}): Promise<Answer> {
+    const times = { started_at: at(), finished_at: at(0) };
+    return this.send("/v1/heartbeats", { id: runId(n), agent: "nightly", ...times, ...fields });
+  }
+
+  async record(n: number) {
+    return (await this.#h.get(`/v1/runs/${runId(n)}?events_limit=1000`)).json;
+  }
+}
+
+function event(n: number, type: string, data: unknown, fields: Fields = {}) {
+  return { external_id: eventId(n), type, ts: at(n), data, ...fields };
+}
+
+const CALL = {
+  provider: "anthropic",
+  model: "claude-sonnet-4-5",
+  input_tokens: 1_024,
+  output_tokens: 312,
+  latency_ms: 812,
+};
+
+Deno.test("SDK: the first example of the TypeScript SDK is stored and priced", async () => {
+  await using h = await Harness.open();
+  const sdk = new Sdk(h, TYPESCRIPT);
+  await sdk.open(1);
+  await sdk.events(1, [event(1, "llm_call", CALL), event(2, "log", { message: "done" })]);
+  await sdk.finish(1, { scores: { confidence: 0.93 } });
+  const run = await sdk.record(1);
+  assertEquals(run.status, "success");
+  assertEquals([run.usage.input_tokens, run.usage.output_tokens], [1_024, 312]);
+  // 1,024 × $3 and 312 × $15 a million.
+  assertEquals(run.cost_usd, 0.007752);
+  assertEquals(run.scores[0].value, 0.93);
+});
+
+Deno.test("SDK: a run with all options, six events in turns and a failure is whole", async () => {
+  await using h = await Harness.open();
+  const sdk = new Sdk(h, TYPESCRIPT);
+  await sdk.open(9);
+  await sdk.open(1, {
+    customer_id: "acme",
+    feature: "triage",
+    goal: "Answer the ticket",
+    metadata: { env: "prod", attempt: 2, dry: false },
+    idle_timeout_seconds: 900,
+    idle_timeout_status: "success",
+    parent_run_id: runId(9),
+  });
+  await sdk.events(1, [
+    event(1, "llm_call", { ...CALL, cached_input_tokens: 200 }, { turn: 1 }),
+    event(2, "tool_call", { tool: "search", status: "success", input: "x", output: "y" }, {
+      turn: 1,
+    }),
+    event(3, "decision", { choice: "escalate" }, { turn: 2 }),
+    event(4, "step", { kind: "handoff", from: "a", to: "b" }, { turn: 2 }),
+    event(5, "log", { message: "late" }),
+    event(6, "error", { error: "no answer", exception: "TimeoutError", latency_ms: 30_000 }),
+  ]);
+  await sdk.finish(1, {
+    status: "failed",
+    output: { reason: "no answer" },
+    scores: { quality: 0.1, solved: false },
+    metadata: { region: "eu" },
+  });
+  const run = await sdk.record(1);
+  assertEquals([run.status, run.duration_ms, run.goal], ["failed", 33, "Answer the ticket"]);
+  assertEquals([run.customer_id, run.feature], ["acme", "triage"]);
+  assertEquals(run.events.map(({ turn }: Fields) => turn ?? null), [1, 1, 2, 2, null, null]);
+  assertEquals(run.metadata, { env: "prod", attempt: 2, dry: false, region: "eu" });
+  assertEquals([run.links.parent, run.usage.errors], [runId(9), 1]);
+  assertEquals(run.output, { reason: "no answer" });
+});
+
+Deno.test("SDK: heartbeats of both SDKs keep their words, durations and costs", async () => {
+  await using h = await Harness.open();
+  const sdk = new Sdk(h, TYPESCRIPT);
+  await sdk.heartbeat(1);
+  await sdk.heartbeat(2, {
+    status: "ok",
+    cost_usd: 0.084,
+    finished_at: at(12_300),
+    metadata: { job: "nightly" },
+  });
+  await sdk.heartbeat(3, { status: "failed", finished_at: at(50) });
+  await sdk.heartbeat(4, { status: "timeout" });
+  await sdk.heartbeat(5, { status: "ok", input_tokens: 10, output_tokens: 5, feature: "mail" });
+  const laravel = new Sdk(h, LARAVEL);
+  await laravel.heartbeat(6, { status: "failed", customer_id: "acme" });
+  const shown = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => sdk.record(n)));
+  assertEquals(
+    shown.map(({ status, duration_ms, cost_usd }) => [status, duration_ms, cost_usd]),
+    [
+      ["success", 0, 0],
+      ["success", 12_300, 0.084],
+      ["failed", 50, 0],
+      ["timeout", 0, 0],
+      ["success", 0, 0],
+      ["failed", 0, 0],
+    ],
+  );
+});
+
+Deno.test("SDK: a conversation opens its run in each process, and goes on after its end", async () => {
+  await using h = await Harness.open();
+  const sdk = new Sdk(h, TYPESCRIPT);
+  for (const turn of [1, 2, 3]) {
+    const opened = await sdk.open(1);
+    assertEquals(opened.status, turn === 1 ? 202 : 200);
+    assertEquals(opened.headers.get("Idempotent-Replayed"), turn === 1 ? null : "true");
+    await sdk.events(1, [event(turn, "llm_call", CALL, { turn })]);
+  }
+  await sdk.finish(1);
+  assertEquals((await sdk.open(1)).status, 200);
+  await sdk.events(1, [event(4, "llm_call", CALL, { turn: 4 })]);
+  assertEquals((await sdk.finish(1, { status: "failed" })).status, 200);
+  const run = await sdk.record(1);
+  assertEquals([run.status, run.usage.llm_calls, run.cost_usd], ["success", 4, 0.031008]);
+});
+
+Deno.test("SDK: a script's 230 events come in batches and are stored in order", async () => {
+  await using h = await Harness.open();
+  const sdk = new Sdk(h, TYPESCRIPT);
+  await sdk.open(1);
+  let sent = 0;
+  for (const count of [49, 50, 50, 50, 31]) {
+    await sdk.events(
+      1,
+      Array.from({ length: count }, () => event(++sent, "log", { message: `line ${sent}` })),
+    );
+  }
+  const { events } = await sdk.record(1);
+  assertEquals(
+    events.map(({ id }: Fields) => id),
+    Array.from({ length: 230 }, (_, n) => eventId(n + 1)),
+  );
+});
+
+Deno.test("SDK: PHP's empty arrays are empty objects, and an output is any JSON", async () => {
+  await using h = await Harness.open();
+  const sdk = new Sdk(h, LARAVEL);
+  await sdk.open(1, { metadata: [] });
+  await sdk.events(1, [event(1, "checkpoint", [])]);
+  await sdk.finish(1, { output: [], scores: [], metadata: [] });
+  const run = await sdk.record(1);
+  assertEquals([run.status, run.events[0].data, run.output], ["success", {}, {}]);
+  const outputs: [number, unknown][] = [[2, ["a", "b"]], [3, "text"], [4, 42], [5, false]];
+  for (const [n, output] of outputs) {
+    await sdk.open(n);
+    await sdk.finish(n, { output });
+    const { status, output: shown } = await sdk.record(n);
+    assertEquals([status, shown], ["success", output]);
+  }
+});
+
+Deno.test("SDK: Laravel's status word and the old name of an event's id are understood", async () => {
+  await using h = await Harness.open();
+  const sdk = new Sdk(h, LARAVEL);
+  await sdk.open(1);
+  await sdk.events(1, [{ id: eventId(1), type: "log", ts: at(1), data: { message: "x" } }]);
+  await sdk.finish(1, { status: "error" });
+  const run = await sdk.record(1);
+  assertEquals([run.status, run.events.length], ["failed", 1]);
+});
+
+Deno.test("SDK: odd details of a payload cost no event of the batch", async () => {
+  await using h = await Harness.open();
+  const sdk = new Sdk(h, TYPESCRIPT);
+  await sdk.open(1);
+  const odd: [string, unknown, Fields?][] = [
+    ["llm_call", { ...CALL, latency_ms: 812.4375 }],
+    ["llm_call", { ...CALL, input_tokens: "10" }],
+    ["llm_call", { ...CALL, input_tokens: 10.5 }],
+    ["llm_call", { ...CALL, input_tokens: -1 }],
+    ["llm_call", { ...CALL, latency_ms: -3 }],
+    ["llm_call", { ...CALL, model: {} }],
+    ["llm_call", { ...CALL, output_tokens: null }],
+    ["llm_call", { provider: "unknown", model: "unknown", status: "error", error: "boom" }],
+    ["log", { message: { a: 1 } }],
+    ["log", { message: 5 }],
+    ["log", {}, { turn: 0 }],
+    ["tool_call", { tool: "t", latency_ms: 0.25 }, { turn: "1" }],
+  ];
+  await sdk.events(1, odd.map(([type, data, fields], n) => event(n + 1, type, data, fields)));
+  await sdk.finish(1);
+  const run = await sdk.record(1);
+  assertEquals(run.events.length, odd.length);
+  assertEquals(run.events.map(({ data }: Fields) => data), odd.map(([, data]) => data));
+  assert(run.flags.includes("unreadable_figures"), run.flags.join());
+  assert(run.flags.includes("no_tokens"), run.flags.join());
+});
+
+Deno.test("SDK: no odd detail loses an opening or leaves a run open", async () => {
+  await using h = await Harness.open();
+  const sdk = new Sdk(h, TYPESCRIPT);
+  const openings: Fields[] = [
+    { goal: "g".repeat(20_000) },
+    { customer_id: 12_345 },
+    { feature: 7 },
+    { parent_run_id: "nightly-7" },
+    { idle_timeout_seconds: 30 },
+    { idle_timeout_seconds: 90.5 },
+    { idle_timeout_seconds: 100_000 },
+    { idle_timeout_status: "done" },
+  ];
+  const finishes: Fields[] = [
+    { scores: { a: null, b: 1 } },
+    { output: { text: "x".repeat(600_000) } },
+  ];
+  let n = 0;
+  for (const fields of openings) await sdk.open(++n, fields);
+  for (const fields of finishes) {
+    await sdk.open(++n);
+    await sdk.finish(n, fields);
+    assertEquals((await sdk.record(n)).status, "success");
+  }
+  assertEquals((await sdk.record(1)).goal.length, 16_384);
+  assertEquals([(await sdk.record(2)).customer_id, (await sdk.record(3)).feature], ["12345", "7"]);
+  assertEquals((await sdk.record(4)).links.parent, null);
+  const truncated = await sdk.record(n);
+  assertEquals([truncated.output.truncated, truncated.output.bytes], [true, 600_011]);
+});
+
+Deno.test("SDK: a batch of large events is stored, and one that is too large takes none along", async () => {
+  await using h = await Harness.open();
+  const sdk = new Sdk(h, TYPESCRIPT);
+  await sdk.open(1);
+  const large = (n: number) => event(n, "tool_call", { tool: "t", output: "x".repeat(30_000) });
+  const answer = await sdk.events(1, Array.from({ length: 40 }, (_, n) => large(n + 1)));
+  assertEquals(answer.json, { accepted: 40, duplicates: 0 });
+  const mixed = [event(41, "llm_call", { ...CALL, prompt: "x".repeat(300_000) }), large(42)];
+  assertEquals((await sdk.events(1, mixed)).json, { accepted: 2, duplicates: 0 });
+  await sdk.finish(1);
+  const run = await sdk.record(1);
+  assertEquals([run.usage.events, run.cost_usd], [42, 0.007752]);
+});
