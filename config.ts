@@ -75,6 +75,35 @@ const settings = z.object({
 /** The names of all settings; each has its row in the documentation. */
 export const SETTING_NAMES: readonly string[] = Object.keys(settings.shape);
 
+/** Meanings of the settings, in a line each. */
+const MEANINGS: Readonly<Record<keyof typeof settings.shape, string>> = {
+  PORT: "port to listen on, 0 for a free one (default 8000)",
+  HOST: "address to listen on (default 127.0.0.1)",
+  RUNLEDGER_REGION: `${REGIONS.join(" or ")}: region of credentials and ids (default eu)`,
+  RUNLEDGER_KV: `ledger: ${KV} (default ./data/runledger.kv)`,
+  RUNLEDGER_KEY: `first team's key, ${KEY} (default: a new one)`,
+  RUNLEDGER_OPERATOR_KEY: `operator's key, ${OPERATOR_KEY} (default: none)`,
+  RUNLEDGER_OWNER_EMAIL: "address of the first team's owner (default: none)",
+  RUNLEDGER_SMTP_URL: "mail server for notices, smtp:// or smtps:// (default: none)",
+  RUNLEDGER_MEMORY_MB: `resident memory to aim for, ${MEMORY} (default ${MEMORY_MB.default})`,
+  RUNLEDGER_TIER: `plan of the first team: ${TIER_NAMES.join(", ")} (default business)`,
+};
+
+/** Lines of `--help`; null when the command line does not ask for them. */
+export function helpFor(args: readonly string[]): readonly string[] | null {
+  if (!args.includes("--help") && !args.includes("-h")) return null;
+  const width = Math.max(...SETTING_NAMES.map((name) => name.length));
+  return [
+    "deno task dev     serves http://127.0.0.1:8000 with the development key",
+    "deno task start   serves in production",
+    "",
+    "Settings come from the environment:",
+    ...Object.entries(MEANINGS).map(([name, text]) => `  ${name.padEnd(width)}  ${text}`),
+    "",
+    "README.md explains the settings, docs/OPERATIONS.md how to run the service.",
+  ];
+}
+
 /**
  * Reads the settings, all at once: every problem is listed, not the first.
  *

@@ -1,5 +1,5 @@
 /** The process: settings, store, service, server, and the way down. */
-import { parseConfig } from "./config.ts";
+import { helpFor, parseConfig } from "./config.ts";
 import { Overloaded, StorageUnavailable } from "./domain/errors.ts";
 import { Memory } from "./domain/memory.ts";
 import { createRequestLimits } from "./domain/plan/rate_limit.ts";
@@ -14,8 +14,13 @@ import { ProcessFigures } from "./process_figures.ts";
 import { type RunningServer, serve } from "./routes/serve.ts";
 import { createService } from "./service.ts";
 import { stopOnSignals } from "./shutdown.ts";
-import { announce, EXIT, fatal, flushTerminal, reportUnhandled } from "./terminal.ts";
+import { announce, EXIT, fatal, flushTerminal, reportUnhandled, showHelp } from "./terminal.ts";
 
+const help = helpFor(Deno.args);
+if (help !== null) {
+  showHelp(help);
+  Deno.exit(0);
+}
 const parsed = parseConfig(Deno.env.toObject(), Deno.args);
 const config = parsed.ok
   ? parsed.config

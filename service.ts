@@ -107,6 +107,7 @@ export function createService(options: ServiceOptions): Service {
     processMs: TIMERS.now,
     calls: () => store.doorbell.rings,
     log,
+    quiet: options.dev ?? false,
   });
   const changes = createChangeStore(store, commits.bell);
   const live = new LiveJob({ changes, calls: () => store.doorbell.rings, log });

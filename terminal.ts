@@ -8,15 +8,24 @@
  */
 import type { Config } from "./config.ts";
 import { developmentKey } from "./domain/credentials.ts";
+import { isLoopback } from "./domain/loopback.ts";
 import { LAST_WORDS_MS_MAX, LineLog } from "./log.ts";
 
 /** How the process ends before it serves; `docs/OPERATIONS.md` has the list. */
 export const EXIT = { settings: 2, store: 3 } as const;
 
+/** Where to read on about TLS. */
+const TLS_HELP = "docs/OPERATIONS.md#tls";
+
 /** Bytes that wait for the reader of standard error. */
 const BYTES_MAX = 262_144;
 
 const stderr = new LineLog(Deno.stderr, BYTES_MAX);
+
+/** Writes the answer to `--help` to standard output. */
+export function showHelp(lines: readonly string[]): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(`${lines.join("\n")}\n`));
+}
 
 /** Waits until everything is said, for as long as it is given; answers whether it is. */
 export function flushTerminal(msMax: number): Promise<boolean> {
@@ -46,10 +55,16 @@ export interface Made {
  * known to everybody.
  */
 export function announce(url: string, config: Config, { createdKey, signInLink }: Made): void {
-  const { region, kv, key, dev } = config;
+  const { host, region, kv, key, dev } = config;
   stderr.write(`Runledger listens on ${url}, region ${region}, ledger ${kv}`);
   const path = signInLink === null ? "" : `/sign-in?code=${signInLink.code}`;
   stderr.write(`Look at it: ${url}/dashboard${path}`);
+  if (!isLoopback(host)) {
+    stderr.write(
+      `HOST=${host}: other machines reach this port without TLS, and keys travel in plain text.\n` +
+        `  Set HOST=127.0.0.1 and put a TLS proxy in front: ${TLS_HELP}`,
+    );
+  }
   const shown = key === null ? createdKey : key === developmentKey(region) ? key : null;
   if (shown === null) return;
   if (!dev) stderr.write(`First key, shown only now: ${shown}`);

@@ -13,6 +13,7 @@ import { StorageUnavailable } from "../domain/errors.ts";
 import { type Horizon, HORIZONS } from "../domain/retention/retention.ts";
 import {
   addSwept,
+  hasSweptNothing,
   isSweepDue,
   nextSweepClock,
   nightOf,
@@ -39,6 +40,8 @@ export interface SweepDeps {
   readonly calls: () => number;
   /** Takes one line about how far it is. */
   readonly log: (line: string) => void;
+  /** Whether reports of nothing removed stay out of the log. */
+  readonly quiet?: boolean;
   /** Told of each step that is done. */
   readonly onStep?: (step: SweptStep) => void;
 }
@@ -220,7 +223,8 @@ export class SweepJob {
     let told: ReadReport | null = begun;
     const tell = async (report: SweepReport) => {
       told = told && await store.tell(told, report);
-      if (told !== null) this.#tell({ ...report });
+      const isQuiet = this.#deps.quiet && hasSweptNothing(report.counts);
+      if (told !== null && !isQuiet) this.#tell({ ...report });
       return told !== null;
     };
     let report = begun.report;

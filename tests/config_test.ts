@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type Config, parseConfig, SETTING_NAMES } from "../config.ts";
+import { type Config, helpFor, parseConfig, SETTING_NAMES } from "../config.ts";
 import { developmentKey } from "../domain/credentials.ts";
 import { parseMailServer } from "../mail.ts";
 
@@ -97,6 +97,13 @@ Deno.test("settings: the development key works with --dev on a loopback address,
     assertStringIncludes(problems({ HOST, RUNLEDGER_KEY }).join(), "development key", HOST);
     assertEquals(config({ HOST, RUNLEDGER_KEY: OWN_KEY }).refusedKey, RUNLEDGER_KEY, HOST);
   }
+});
+
+Deno.test("settings: --help lists each one, and nothing else asks for help", () => {
+  const text = helpFor(["--dev", "--help"])?.join("\n") ?? "";
+  for (const name of SETTING_NAMES) assertStringIncludes(text, `  ${name} `);
+  assertEquals(helpFor(["-h"])?.join("\n"), text);
+  assertEquals([helpFor([]), helpFor(["--dev"])], [null, null]);
 });
 
 const WRONG: Record<string, readonly string[]> = {

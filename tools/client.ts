@@ -48,19 +48,44 @@ export class Refused extends ToolFailure {
   }
 }
 
-/** The options every tool has. */
+/** The options of every tool that calls a server. */
 export const CONNECTION_OPTIONS = {
-  url: { type: "string", default: "http://127.0.0.1:8000" },
-  key: { type: "string", default: developmentKey("eu") },
+  url: { type: "string" },
+  key: { type: "string" },
   help: { type: "boolean", short: "h", default: false },
 } as const;
 
 /** What `--help` says about {@link CONNECTION_OPTIONS}. */
 export const CONNECTION_HELP = [
-  `  --url URL    the server (default ${CONNECTION_OPTIONS.url.default})`,
-  "  --key KEY    a team key with the scopes ingest and read (default: the development key)",
+  "  --url URL    the server (default: HOST and PORT as the service reads them, http://127.0.0.1:8000)",
+  "  --key KEY    a team key with the scopes ingest and read",
+  "               (default: RUNLEDGER_KEY, else the development key)",
   "  --help       show this",
 ];
+
+/** Reads one setting of the service; an empty value is as absent. */
+export type ReadSetting = (name: string) => string | undefined;
+
+/** Hosts that stand for all addresses of a machine, and how this machine reaches itself. */
+const ALL_ADDRESSES: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
+/** Finds the server that the options name, else the one that the service's settings describe. */
+export function connectionOf(
+  values: { readonly url?: string | undefined; readonly key?: string | undefined },
+  setting: ReadSetting = (name) => Deno.env.get(name),
+): Connection {
+  const region = REGIONS.find((region) => region === setting("RUNLEDGER_REGION")) ?? "eu";
+  return {
+    url: values.url ?? localUrl(setting("HOST") || "127.0.0.1", setting("PORT") || "8000"),
+    key: values.key ?? (setting("RUNLEDGER_KEY") || developmentKey(region)),
+  };
+}
+
+function localUrl(host: string, port: string): string {
+  if (port === "0") throw new UsageError("PORT is 0, a free port: name the server with --url");
+  const reached = ALL_ADDRESSES[host] ?? host;
+  return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
+}
 
 /** Reads a command line; what does not fit becomes a line that points to `--help`. */
 export function parseOptions<T extends NonNullable<Parameters<typeof parseArgs>[0]>>(config: T) {

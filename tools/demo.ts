@@ -1,19 +1,20 @@
-/** `deno task demo`: replays a week of three agents' work into a running server. */
+/** `deno task demo`: replays three agents' work, of a week up to now, into a running server. */
 import { formatInstant } from "../domain/time.ts";
 import {
   type Client,
   CONNECTION_HELP,
   CONNECTION_OPTIONS,
+  connectionOf,
   createClient,
   parseOptions,
 } from "./client.ts";
-import { DAY_MS, DAYS, type DemoCall, type DemoRun, demoRuns, type Story } from "./demo_data.ts";
+import { type DemoCall, type DemoRun, demoRuns, type Story } from "./demo_data.ts";
 import { createProgress, type Io, processIo, runTool, UsageError } from "./progress.ts";
 
 const HELP = [
   "deno task demo [--url URL] [--key KEY] [--seed N]",
-  "Fills a running server with 200 runs of three agents, dated on the last seven whole days (UTC).",
-  "Sending them again on the same day changes nothing: every run is recognised by its id.",
+  "Fills a running server with the runs of three agents on the last seven days and today, up to now.",
+  "Sending them again counts nothing twice: it adds what has happened since, and ends what ran.",
   ...CONNECTION_HELP,
   "  --seed N     another week of work (default 1)",
 ];
@@ -43,13 +44,12 @@ export function demo(args: readonly string[], io: Io, nowMs = Date.now()): Promi
       return 0;
     }
     const seed = seedOf(values.seed);
-    using client = createClient(values);
-    const endMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
-    const runs = demoRuns(seed, endMs, client.region);
+    using client = createClient(connectionOf(values));
+    const runs = demoRuns(seed, nowMs, client.region);
     const begun = performance.now();
     const tally = await deliver(client, runs, io);
     const seconds = (performance.now() - begun) / 1_000;
-    const lines = [...summary(runs, tally, { seed, endMs, seconds }), ...lookAt(client, runs)];
+    const lines = [...summary(runs, tally, { seed, seconds }), ...lookAt(client, runs)];
     lines.forEach((line) => io.out(line));
     return 0;
   });
@@ -97,12 +97,14 @@ async function send(client: Client, { path, body }: DemoCall, tally: Tally): Pro
 function summary(
   runs: readonly DemoRun[],
   tally: Tally,
-  { seed, endMs, seconds }: { seed: number; endMs: number; seconds: number },
+  { seed, seconds }: { seed: number; seconds: number },
 ): string[] {
   const agents = [...new Set(runs.map(({ agent }) => agent))].sort();
-  const [first, last] = [endMs - DAYS * DAY_MS, endMs - DAY_MS].map(dayOf);
+  const [first, last] = [runs[0], runs.at(-1)].map((run) => formatInstant(run?.startMs ?? 0));
   return [
-    `Sent ${runs.length} runs of ${agents.join(", ")}, dated ${first} to ${last}, seed ${seed}`,
+    `Sent ${runs.length} runs of ${agents.join(", ")}, from ${
+      first?.slice(0, 10)
+    } to ${last}, seed ${seed}`,
     `  requests    ${tally.requests} in ${seconds.toFixed(1)} s`,
     `  events      ${tally.accepted + tally.duplicates}`,
     `  accepted    ${tally.accepted}`,
@@ -111,13 +113,11 @@ function summary(
   ];
 }
 
-function dayOf(ms: number): string {
-  return formatInstant(ms).slice(0, 10);
-}
-
 /** Runs worth a look; the numbers above cannot show what each of them is about. */
 const SHOWN: readonly (readonly [Story, string])[] = [
-  ["failed", "failed"],
+  ["with children", "a long one, with two child runs"],
+  ["running", "under way"],
+  ["failed", "failed today"],
   ["out of order", "its finish came first, then late events, then its opening"],
   ["delivered twice", "every request came twice and counts once"],
   ["unknown model", "a model without a price: see cost.unpriced_models"],
@@ -126,13 +126,10 @@ const SHOWN: readonly (readonly [Story, string])[] = [
 ];
 
 function lookAt(client: Client, runs: readonly DemoRun[]): string[] {
-  const durationOf = (run: DemoRun) => (run.endMs ?? run.startMs) - run.startMs;
-  const longest = runs.reduce((a, b) => durationOf(b) > durationOf(a) ? b : a);
-  const told = SHOWN.flatMap(([story, text]) => {
-    const run = runs.find((run) => run.story === story);
+  const shown = SHOWN.flatMap(([story, text]) => {
+    const run = runs.findLast((run) => run.story === story);
     return run === undefined ? [] : [[text, run] as const];
   });
-  const shown = [["the longest, with two child runs", longest] as const, ...told];
   return [
     `Look at ${client.url}/dashboard (the link of "deno task dev" signs in, or a key), or at`,
     ...shown.flatMap(([text, { id }]) => [

@@ -34,6 +34,9 @@ const MISTRAL: Model = { provider: "mistral", model: "mistral-large-2411" };
 /** Served in house: no public rate card prices it. */
 export const UNKNOWN_MODEL: Model = { provider: "in-house", model: "atlas-70b-preview" };
 
+/** Time between two looks of a watch. */
+const WATCH_PAUSE_MS = { min: 300_000, max: 720_000 } as const;
+
 /** Whom the agents work for. */
 export const CUSTOMERS = ["acme", "globex", "hooli", "initech", "umbrella"] as const;
 
@@ -160,6 +163,28 @@ export function research(random: Random, startMs: number, task: ResearchTask): W
     },
     events: time.events,
     closing: result,
+  };
+}
+
+/** Looks at a page now and then until an instant, and has a small model say what is new on it. */
+export function watch(random: Random, startMs: number, untilMs: number): Work {
+  const time = new Timeline(startMs, random);
+  time.log("Watching prices of competitors");
+  while (time.nowMs < untilMs - WATCH_PAUSE_MS.max) {
+    const url = `https://example.com/prices/${random.int(1, 9)}`;
+    time.tool("read_page", { url }, { status: "ok", bytes: random.int(4_000, 20_000) });
+    time.llm(GPT_4O_MINI, random.int(2_000, 6_000), random.int(40, 200));
+    time.wait(WATCH_PAUSE_MS.min, WATCH_PAUSE_MS.max);
+  }
+  time.wait(untilMs - time.nowMs, untilMs - time.nowMs);
+  return {
+    agent: "research",
+    startMs,
+    endMs: time.nowMs,
+    ending: "success",
+    opening: { customer_id: random.pick(CUSTOMERS), feature: "price-watch" },
+    events: time.events,
+    closing: { output: { changes: random.int(0, 3) } },
   };
 }
 

@@ -1,15 +1,16 @@
 /**
- * The demo's runs as the requests that send them: a pure function of a seed and a day.
+ * The demo's runs as the requests that send them: a pure function of a seed and an instant.
  *
- * Each day's work depends on the seed and that day alone and each week day has its own load, so
- * any seven days in a row hold 200 runs, and two weeks that overlap agree on the days they share.
+ * Each day's work depends on the seed and that day alone, so two demos that overlap agree on what
+ * they share. Of today only what has happened by now is sent: a later demo sends the rest.
  */
 import { EVENTS_PER_BATCH_MAX } from "../domain/limits.ts";
 import { type Region, uuid7Hex } from "../domain/run/ids.ts";
 import { formatInstant } from "../domain/time.ts";
 import type { JsonObject } from "./client.ts";
-import { CUSTOMERS, type Ending, research, triage, type Work } from "./demo_agents.ts";
+import { CUSTOMERS, type Ending, research, triage, watch, type Work } from "./demo_agents.ts";
 import { nightly } from "./demo_nightly.ts";
+import { upTo } from "./demo_now.ts";
 import { Random } from "./random.ts";
 
 /** One request. */
@@ -21,6 +22,7 @@ export interface DemoCall {
 /** What is special about a run, for those who look at it afterwards. */
 export type Story =
   | "failed"
+  | "running"
   | "timeout"
   | "cancelled"
   | "out of order"
@@ -45,15 +47,17 @@ export interface DemoRun {
 /** Milliseconds of a day. */
 export const DAY_MS = 86_400_000;
 
-/** Days the demo shows. */
-export const DAYS = 7;
+/** Complete days before today. */
+const DAYS_BEFORE = 7;
+
+/** How often a watch begins; each goes on a little longer, so that one is always under way. */
+const WATCH_EVERY_MS = 3 * 3_600_000, WATCH_OVERLAP_MS = 300_000;
 
 /** Runs by agent on each week day; Sunday is 0. Nightly reports come every day. */
 const LOAD = { triage: [11, 21, 21, 21, 21, 21, 11], research: [4, 6, 6, 6, 6, 6, 4] } as const;
 
 /** Which week day's first triage tells what; the rest of the day ends as it may. */
 const TRIAGE_STORIES: Readonly<Record<number, Story>> = {
-  1: "failed",
   2: "timeout",
   3: "out of order",
   4: "delivered twice",
@@ -61,21 +65,39 @@ const TRIAGE_STORIES: Readonly<Record<number, Story>> = {
 };
 
 /**
- * All runs of the seven days before an instant, earliest first.
+ * All runs of the seven days before today and of today up to an instant, earliest first.
  *
- * @param endMs a UTC midnight, unix milliseconds
+ * @param nowMs unix milliseconds
  */
-export function demoRuns(seed: number, endMs: number, region: Region): DemoRun[] {
-  const days = Array.from({ length: DAYS }, (_, i) => endMs - (DAYS - i) * DAY_MS);
+export function demoRuns(seed: number, nowMs: number, region: Region): DemoRun[] {
+  const todayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
+  const days = Array.from(
+    { length: DAYS_BEFORE + 1 },
+    (_, i) => todayMs - (DAYS_BEFORE - i) * DAY_MS,
+  );
   return days.flatMap((dayMs) => {
     const random = new Random(`${seed}:${formatInstant(dayMs).slice(0, 10)}`);
     const runs = [
       ...triages(random, dayMs, region),
       ...researches(random, dayMs, region),
       ...CUSTOMERS.map((customer) => nightly({ random, dayMs, region, customer })),
+      ...aroundTheClock(random, dayMs, region),
     ];
     return runs.sort((a, b) => a.startMs - b.startMs || (a.id < b.id ? -1 : 1));
+  }).flatMap((run) => upTo(run, nowMs) ?? []);
+}
+
+/** A failure as soon as the day begins, and watches: whenever one looks, something failed and something runs. */
+function aroundTheClock(random: Random, dayMs: number, region: Region): DemoRun[] {
+  const first = triage(random, dayMs + 1_000, "failed");
+  const watches = Array.from({ length: DAY_MS / WATCH_EVERY_MS }, (_, i) => {
+    const startMs = dayMs + i * WATCH_EVERY_MS;
+    return watch(random, startMs, startMs + WATCH_EVERY_MS + WATCH_OVERLAP_MS);
   });
+  return [
+    toRun(newId(random, "run", region, first.startMs), first, "failed", random),
+    ...watches.map((work) => toRun(newId(random, "run", region, work.startMs), work, null, random)),
+  ];
 }
 
 function triages(random: Random, dayMs: number, region: Region): DemoRun[] {
@@ -118,7 +140,7 @@ function researches(random: Random, dayMs: number, region: Region): DemoRun[] {
   return runs;
 }
 
-/** From seven in the morning to six in the evening: every run ends on the day it began. */
+/** From seven in the morning to six in the evening. */
 function officeHour(random: Random, dayMs: number): number {
   return dayMs + random.int(7 * 3_600_000, 18 * 3_600_000);
 }

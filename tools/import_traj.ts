@@ -2,12 +2,14 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { isObject } from "../domain/input/json.ts";
+import { LABEL_CHARS_MAX } from "../domain/limits.ts";
 import { parseInstant } from "../domain/time.ts";
 import {
   type Answer,
   type Client,
   CONNECTION_HELP,
   CONNECTION_OPTIONS,
+  connectionOf,
   createClient,
   type JsonObject,
   parseOptions,
@@ -16,14 +18,16 @@ import {
 import { createProgress, type Io, processIo, type Progress } from "./progress.ts";
 import { runTool, ToolFailure, UsageError } from "./progress.ts";
 import { durationOf, type Identity, planImport, type RunPlan } from "./trajectory.ts";
-import { parseTrajectory, type Trajectory } from "./trajectory_file.ts";
+import { parseTrajectory, splitModel, type Trajectory, UNKNOWN_MODEL } from "./trajectory_file.ts";
 
 const HELP = [
-  "deno task import-traj [--url URL] [--key KEY] [--agent SLUG] FILE…",
+  "deno task import-traj [--url URL] [--key KEY] [--agent SLUG] [--model [PROVIDER/]NAME] FILE…",
   "Sends SWE-agent trajectory files (.traj) as runs. A file sent again changes nothing: ids are",
   "made of its content. It has no instants, so its date is taken as the end of the run.",
   ...CONNECTION_HELP,
   "  --agent SLUG  the agent the runs belong to (default swe-agent)",
+  "  --model NAME  the model, such as openai/gpt-4o: many files do not name it, and without it nothing",
+  "                is priced. Another model makes another run.",
 ];
 
 /** Bytes of a file; real ones have a few hundred kilobytes. */
@@ -32,6 +36,7 @@ const FILE_BYTES_MAX = 134_217_728;
 /** A file that was read and understood. */
 interface Source {
   readonly name: string;
+  /** SHA-256 of the file, and of the model that it is imported with. */
   readonly digest: string;
   /** Date of the file, unix milliseconds. */
   readonly dateMs: number;
@@ -54,6 +59,7 @@ export function importTraj(args: readonly string[], io: Io): Promise<number> {
     const options = {
       ...CONNECTION_OPTIONS,
       agent: { type: "string", default: "swe-agent" },
+      model: { type: "string" },
     } as const;
     const { values, positionals } = parseOptions({
       args: [...args],
@@ -67,19 +73,37 @@ export function importTraj(args: readonly string[], io: Io): Promise<number> {
     if (positionals.length === 0) {
       throw new UsageError("Name at least one .traj file: deno task import-traj FILE…");
     }
-    using client = createClient(values);
+    using client = createClient(connectionOf(values));
     // Before anything is sent, every file must be readable.
-    const sources = await Promise.all(positionals.map(readSource));
+    const model = values.model === undefined ? null : modelNamed(values.model);
+    const sources = await Promise.all(positionals.map((path) => readSource(path, model)));
     const imported = await sendAll(client, sources, { agent: values.agent, io });
     const reports = await Promise.all(imported.map((file) => report(client, file)));
     reports.flatMap(({ lines }) => lines).forEach((line) => io.out(line));
+    io.out(
+      `All of them: ${client.url}/dashboard/runs?${new URLSearchParams({ agent: values.agent })}`,
+    );
     const wrong = reports.filter(({ agrees }) => !agrees).length;
     if (wrong > 0) throw new ToolFailure(`${wrong} of the files and the ledger count differently`);
     return 0;
   });
 }
 
-async function readSource(path: string): Promise<Source> {
+function modelNamed(text: string): Trajectory["model"] {
+  const model = splitModel(text);
+  if ([model.model, model.provider ?? ""].some((name) => name.length > LABEL_CHARS_MAX)) {
+    throw new UsageError(`--model may have at most ${LABEL_CHARS_MAX} characters a name`);
+  }
+  if (model.model !== "") return model;
+  throw new UsageError("--model must be such as openai/gpt-4o or gpt-4o");
+}
+
+/**
+ * Reads a file.
+ *
+ * @param model the one to take in place of what the file names; null for none
+ */
+async function readSource(path: string, model: Trajectory["model"] | null): Promise<Source> {
   let bytes: Uint8Array<ArrayBuffer>;
   let stat: Deno.FileInfo;
   try {
@@ -97,8 +121,14 @@ async function readSource(path: string): Promise<Source> {
   if (trajectory === null) {
     throw new ToolFailure(`${path} is not a SWE-agent trajectory: it has no list "trajectory"`);
   }
-  const digest = createHash("sha256").update(bytes).digest("hex");
-  return { name: basename(path), digest, dateMs: stat.mtime?.getTime() ?? 0, trajectory };
+  const digest = createHash("sha256").update(bytes);
+  if (model !== null) digest.update(JSON.stringify(model));
+  return {
+    name: basename(path),
+    digest: digest.digest("hex"),
+    dateMs: stat.mtime?.getTime() ?? 0,
+    trajectory: model === null ? trajectory : { ...trajectory, model },
+  };
 }
 
 async function sendAll(
@@ -198,8 +228,10 @@ async function report(
     row("model calls", usage.llm_calls, apiCalls),
     row("input tokens", usage.input_tokens, tokens?.sent),
     row("output tokens", usage.output_tokens, tokens?.received),
-    row("dollars", run.cost_usd, instanceCost) + unpriced(run),
+    row("cost", `$${run.cost_usd}`, instanceCost === null ? null : `$${instanceCost}`) +
+    unpriced(run),
     `  sent now: ${accepted} events stored, ${duplicates} known already`,
+    `  ${client.url}/dashboard/runs/${plan.id}`,
     `  ${client.curl(path)}`,
   ];
   return { lines, agrees };
@@ -208,6 +240,7 @@ async function report(
 function unpriced(run: JsonObject): string {
   const models = isObject(run.cost) ? run.cost.unpriced_models : null;
   const named = Array.isArray(models) && models.length > 0 ? models.join(", ") : null;
+  if (named === UNKNOWN_MODEL) return " (the file names no model: add --model)";
   return named === null ? "" : ` (no price here for: ${named})`;
 }
 

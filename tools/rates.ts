@@ -1,5 +1,6 @@
 /** `deno task rates`: writes the default rate card from the price data of a pinned package. */
 import { type ModelInfo, type Provider, waitForUpdate } from "@pydantic/genai-prices";
+import { parseOptions } from "./client.ts";
 import { type Io, processIo, runTool, ToolFailure } from "./progress.ts";
 import { layOut } from "./rates_layout.ts";
 import { plainNames, resolve } from "./rates_names.ts";
@@ -89,8 +90,14 @@ function modelEntry(provider: Provider, model: ModelInfo, notes: string[]): Mode
 }
 
 /** Writes the file; what was left out goes to the failure stream, the outcome to the other. */
-export function writeRates(io: Io): Promise<number> {
+export function writeRates(args: readonly string[], io: Io): Promise<number> {
   return runTool(io, async () => {
+    const options = { help: { type: "boolean", short: "h", default: false } } as const;
+    if (parseOptions({ args: [...args], options }).values.help) {
+      io.out("deno task rates");
+      io.out(`Writes domain/money/default_rates.json from the data of ${SPECIFIER}.`);
+      return 0;
+    }
     const { text, notes } = await renderRates();
     for (const note of notes) io.fail(note);
     await Deno.writeTextFile(TARGET, text);
@@ -99,4 +106,4 @@ export function writeRates(io: Io): Promise<number> {
   });
 }
 
-if (import.meta.main) Deno.exit(await writeRates(processIo()));
+if (import.meta.main) Deno.exit(await writeRates(Deno.args, processIo()));

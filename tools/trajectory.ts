@@ -24,7 +24,7 @@ import { cutText, fitText, inBatches, jsonBytes, shortened, type WireEvent } fro
 export interface Identity {
   readonly agent: string;
   readonly region: Region;
-  /** SHA-256 of the file, as hex. */
+  /** SHA-256 of what is imported, as hex. */
   readonly digest: string;
 }
 

@@ -3,6 +3,9 @@ import { isObject } from "../domain/input/json.ts";
 import { LABEL_CHARS_MAX } from "../domain/limits.ts";
 import type { JsonObject } from "./client.ts";
 
+/** Name of the model where the file has none. */
+export const UNKNOWN_MODEL = "unknown";
+
 /** One exchange of model and environment. */
 export interface Step {
   /** The model's text. */
@@ -82,7 +85,11 @@ function modelOf(file: JsonObject, config: unknown): Trajectory["model"] {
     info.model,
     ...history.map((entry: unknown) => isObject(entry) ? entry.model : null),
   ].map(textOf).find((name) => name !== null && name !== "" && name.length <= LABEL_CHARS_MAX);
-  const name = named ?? "unknown";
+  return splitModel(named ?? UNKNOWN_MODEL);
+}
+
+/** Splits `provider/model`; a name without a slash is a model's. */
+export function splitModel(name: string): Trajectory["model"] {
   const slash = name.indexOf("/");
   return slash < 1 ? { model: name } : {
     provider: name.slice(0, slash),

@@ -66,6 +66,11 @@ export function addSwept(a: SweepCounts, b: SweepCounts): SweepCounts {
   };
 }
 
+/** Tells whether a sweep removed nothing, and met no run that it could not read. */
+export function hasSweptNothing(counts: SweepCounts): boolean {
+  return Object.values(counts).every((count) => count === 0);
+}
+
 /** The report of one night's sweep. */
 export interface SweepReport {
   /** The night, by the UTC day of its 02:00, `YYYY-MM-DD`. */

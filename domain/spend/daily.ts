@@ -6,7 +6,7 @@
  */
 import type { Parsed } from "../errors.ts";
 import type { Picodollars } from "../money/money.ts";
-import type { RollupKind, RollupRow } from "./rollup.ts";
+import { addTo, EMPTY_MEASURES, type RollupKind, type RollupRow, type Sums } from "./rollup.ts";
 import {
   modelId,
   type ReadRows,
@@ -14,8 +14,9 @@ import {
   type Spend,
   type SpendGroup,
   spendOf,
+  withAllDays,
 } from "./spend.ts";
-import { daysOf, planOf, type SpendPlan, type SpendQuery } from "./spend_query.ts";
+import { daysOf, type Grouping, planOf, type SpendPlan, type SpendQuery } from "./spend_query.ts";
 
 /** Groups that are shown day by day; more cannot be told apart by eye. */
 export const DAILY_GROUPS_MAX = 8;
@@ -26,6 +27,11 @@ export interface DailyGroup {
   readonly group: SpendGroup | null;
   /** What it cost, by day. */
   readonly costs: readonly Picodollars[];
+}
+
+/** What is shown apart on each day; a day itself is shown by agent. */
+export function seriesOf(groupBy: Grouping): Grouping {
+  return groupBy === "day" ? "agent" : groupBy;
 }
 
 /** The answer to a question about spend, also day by day. */
@@ -43,9 +49,15 @@ export async function dailySpendOf(
   query: SpendQuery,
   read: ReadRows,
 ): Promise<Parsed<DailySpend>> {
-  const sums = new DaySums(query);
-  const spend = await spendOf(query, read, sums);
-  return spend.ok ? { ok: true, value: { ...spend.value, ...sums.of(spend.value) } } : spend;
+  const ofSeries = { ...query, groupBy: seriesOf(query.groupBy) };
+  const sums = new DaySums(ofSeries);
+  const spend = await spendOf(ofSeries, read, sums);
+  if (!spend.ok) return spend;
+  const daily = { ...spend.value, ...sums.of(spend.value) };
+  return {
+    ok: true,
+    value: query.groupBy === "day" ? { ...daily, groups: sums.days() } : daily,
+  };
 }
 
 /** Costs of one kind of rows by group and day. */
@@ -57,6 +69,7 @@ class DaySums implements RowWatcher {
   readonly #plan: SpendPlan;
   #groups: Costs = new Map();
   #whole: Costs = new Map();
+  #days = new Map<string, Sums>();
 
   constructor(query: SpendQuery) {
     this.#query = query;
@@ -64,16 +77,35 @@ class DaySums implements RowWatcher {
   }
 
   readonly begins = (kind: RollupKind): void => {
-    if (kind === this.#plan.groups) this.#groups = new Map();
-    else this.#whole = new Map();
+    if (kind === this.#plan.groups) {
+      this.#groups = new Map();
+      this.#days = new Map();
+    } else this.#whole = new Map();
   };
 
   readonly row = (row: RollupRow, id: string): void => {
-    const costs = row.group.kind === this.#plan.groups ? this.#groups : this.#whole;
+    const isOfGroup = row.group.kind === this.#plan.groups;
+    if (isOfGroup) this.#addToDay(row);
+    const costs = isOfGroup ? this.#groups : this.#whole;
     let days = costs.get(id);
     if (days === undefined) costs.set(id, days = new Map());
     days.set(row.day, (days.get(row.day) ?? 0n) + row.measures.cost);
   };
+
+  #addToDay({ day, measures }: RollupRow): void {
+    let sums = this.#days.get(day);
+    if (sums === undefined) this.#days.set(day, sums = { ...EMPTY_MEASURES });
+    addTo(sums, measures);
+  }
+
+  /** The groups that were seen, as groups of days. */
+  days(): SpendGroup[] {
+    const groups = Array.from(
+      this.#days,
+      ([key, measures]) => ({ key, model: null, folded: null, measures, runsKnown: true }),
+    );
+    return withAllDays(groups, this.#query);
+  }
 
   /** What was seen, for the groups of the answer. */
   of({ groups }: Spend): Omit<DailySpend, keyof Spend> {
@@ -82,9 +114,7 @@ class DaySums implements RowWatcher {
     const dayTotals = this.#plan.whole === null ? ofModels : this.#totals(this.#whole, days);
     const ofNoModel = dayTotals.map((total, day) => total - (ofModels[day] ?? 0n));
     const named = groups.filter(({ folded, measures }) => folded === null && measures.cost > 0n);
-    // Groups come by falling cost, except days.
-    const apart = this.#query.groupBy === "day" ? [] : named.slice(0, DAILY_GROUPS_MAX);
-    const daily: DailyGroup[] = apart.map((group) => ({
+    const daily: DailyGroup[] = named.slice(0, DAILY_GROUPS_MAX).map((group) => ({
       group,
       costs: this.#isOfNoModel(group) ? ofNoModel : this.#costs(group, days),
     }));

@@ -16,6 +16,12 @@ export interface Measures {
   readonly runs: number;
   /** Runs that ended in `success`. */
   readonly succeeded: number;
+  /** Runs that ended in `failed`. */
+  readonly failed: number;
+  /** Runs that ended in `timeout`. */
+  readonly timedOut: number;
+  /** Runs that have not ended. All others ended in `cancelled`. */
+  readonly running: number;
   /** Events. */
   readonly events: number;
   /** Model calls. */
@@ -107,6 +113,9 @@ export interface Contribution extends RunSums {
 export const EMPTY_MEASURES: Measures = {
   runs: 0,
   succeeded: 0,
+  failed: 0,
+  timedOut: 0,
+  running: 0,
   events: 0,
   calls: 0,
   inputTokens: 0n,
@@ -126,6 +135,9 @@ export type Sums = { -readonly [Name in keyof Measures]: Measures[Name] };
 export function addTo(sums: Sums, measures: Measures): void {
   sums.runs += measures.runs;
   sums.succeeded += measures.succeeded;
+  sums.failed += measures.failed;
+  sums.timedOut += measures.timedOut;
+  sums.running += measures.running;
   sums.events += measures.events;
   sums.calls += measures.calls;
   sums.inputTokens += measures.inputTokens;
@@ -150,6 +162,9 @@ export function subtractMeasures(a: Measures, b: Measures): Measures {
   return {
     runs: a.runs - b.runs,
     succeeded: a.succeeded - b.succeeded,
+    failed: a.failed - b.failed,
+    timedOut: a.timedOut - b.timedOut,
+    running: a.running - b.running,
     events: a.events - b.events,
     calls: a.calls - b.calls,
     inputTokens: a.inputTokens - b.inputTokens,
@@ -247,8 +262,22 @@ function measuresByModel(run: Contribution): ModelMeasures[] {
   return [...byName.values()];
 }
 
-function runCounts({ labels }: Contribution): Pick<Measures, "runs" | "succeeded"> {
-  return { runs: 1, succeeded: labels.status === "success" ? 1 : 0 };
+/** The measures that count runs. */
+type RunCounts = Pick<Measures, "runs" | "succeeded" | "failed" | "timedOut" | "running">;
+
+/** The part of sums that counts runs. */
+export function countsOf({ runs, succeeded, failed, timedOut, running }: Measures): RunCounts {
+  return { runs, succeeded, failed, timedOut, running };
+}
+
+function runCounts({ labels: { status } }: Contribution): RunCounts {
+  return {
+    runs: 1,
+    succeeded: status === "success" ? 1 : 0,
+    failed: status === "failed" ? 1 : 0,
+    timedOut: status === "timeout" ? 1 : 0,
+    running: status === "running" ? 1 : 0,
+  };
 }
 
 function lineMeasures(line: ModelUsage): Measures {

@@ -9,6 +9,7 @@ import { firstOf } from "./first_of.ts";
 import {
   addMeasures,
   addTo,
+  countsOf,
   EMPTY_MEASURES,
   isEmpty,
   type Measures,
@@ -149,9 +150,11 @@ async function spendByModel(
 
 function withUnattributed(models: readonly SpendGroup[], whole: Measures): Spend {
   const attributed = sumOf(models);
-  const { runs, succeeded } = whole;
-  const rest = { ...atLeastNothing(subtractMeasures(whole, attributed)), runs: 0, succeeded: 0 };
-  const totals = { ...addMeasures(attributed, rest), runs, succeeded };
+  const rest = {
+    ...atLeastNothing(subtractMeasures(whole, attributed)),
+    ...countsOf(EMPTY_MEASURES),
+  };
+  const totals = { ...addMeasures(attributed, rest), ...countsOf(whole) };
   if (isEmpty(rest)) return { totals, groups: bySize(models) };
   const group = {
     key: UNATTRIBUTED,
@@ -268,7 +271,8 @@ function sumOf(groups: Iterable<SpendGroup>): Measures {
   return sums;
 }
 
-function withAllDays(groups: readonly SpendGroup[], query: SpendQuery): SpendGroup[] {
+/** A group for each day of the question, in order. */
+export function withAllDays(groups: readonly SpendGroup[], query: SpendQuery): SpendGroup[] {
   const byDay = new Map(groups.map((group) => [group.key, group]));
   const none = { model: null, folded: null, measures: EMPTY_MEASURES, runsKnown: true };
   return daysOf(query).map((key) => byDay.get(key) ?? { key, ...none });

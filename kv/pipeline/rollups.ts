@@ -70,6 +70,9 @@ export function decodeRollup(day: string, value: Uint8Array): RollupRow {
     measures: {
       runs: Number(measures.runs),
       succeeded: Number(measures.succeeded),
+      failed: Number(measures.failed),
+      timedOut: Number(measures.timedOut),
+      running: Number(measures.running),
       events: Number(measures.events),
       calls: Number(measures.calls),
       inputTokens: BigInt(measures.inputTokens),

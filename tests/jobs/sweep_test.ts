@@ -76,6 +76,21 @@ Deno.test("sweep job: a night is swept once, its progress is told, and the repor
   ]);
 });
 
+Deno.test("sweep job: a quiet one logs what it removed, and nothing where it removed nothing", async () => {
+  await using ledger = await OldLedger.open();
+  const { archive } = ledger;
+  assert(await archive.job(undefined, undefined, true).sweepIfDue() !== null);
+  assertEquals(told(archive).at(-1)?.counts, OLD_SWEPT);
+  const before = archive.log.length;
+  for (const quiet of [true, false]) {
+    archive.nowMs += DAY_MS;
+    archive.processMs += DAY_MS;
+    const report = await archive.job(undefined, undefined, quiet).sweepIfDue();
+    assertEquals(report?.counts, NOTHING_SWEPT);
+    assertEquals(archive.log.length - before, quiet ? 0 : 1);
+  }
+});
+
 Deno.test("sweep job: of several processes that begin at once one sweeps", async () => {
   await using ledger = await OldLedger.open();
   await using other = await openArchive(ledger.temp.path);

@@ -83,6 +83,9 @@ const amount = fc.bigInt({ min: -(2n ** 100n), max: 2n ** 100n });
 const measures = fc.record({
   runs: count,
   succeeded: count,
+  failed: count,
+  timedOut: count,
+  running: count,
   events: count,
   calls: count,
   inputTokens: amount,

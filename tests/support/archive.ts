@@ -79,13 +79,18 @@ export class Archive {
   }
 
   /** The nightly job, not started. */
-  job(calls: () => number = () => 0, sweeps: SweepStore = this.sweeps): SweepJob {
+  job(
+    calls: () => number = () => 0,
+    sweeps: SweepStore = this.sweeps,
+    quiet = false,
+  ): SweepJob {
     return new SweepJob({
       store: sweeps,
       now: this.now,
       processMs: () => this.processMs,
       calls,
       log: (line) => this.log.push(line),
+      quiet,
     });
   }
 

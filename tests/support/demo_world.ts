@@ -2,7 +2,7 @@
  * A service with a past to look at: the demo's three agents up to today's noon, a run that failed last night, a
  * very long one, scores, tokens, and another team that none of this is to be seen by.
  */
-import { DAY_MS, type DemoRun, demoRuns } from "../../tools/demo_data.ts";
+import { type DemoRun, demoRuns } from "../../tools/demo_data.ts";
 import { Harness, NOON } from "./harness.ts";
 import { OPERATOR_KEY } from "./operator.ts";
 
@@ -32,8 +32,7 @@ export const LONG_RUN_EVENTS = 300;
 /** Opens a service and fills it; its clock then stands at noon. */
 export async function openDemoWorld(): Promise<DemoWorld> {
   const h = await Harness.open({ operatorKey: OPERATOR_KEY });
-  const past = demoRuns(1, Math.floor(NOON / DAY_MS) * DAY_MS + DAY_MS, "eu")
-    .filter(({ startMs, endMs }) => (endMs ?? startMs) < NOON);
+  const past = demoRuns(1, NOON, "eu");
   await replay(h, past);
   const failed = await lastNight(h);
   const long = await longRun(h);
@@ -74,11 +73,11 @@ function oneOf(runs: readonly DemoRun[], story: DemoRun["story"]): string {
   return found.id;
 }
 
-/** Sends each run's first call when it began, and the others when it ended. */
+/** Sends each run's first call when it began, and the others when it ended, or now. */
 async function replay(h: Harness, runs: readonly DemoRun[]): Promise<void> {
   for (const run of runs) {
     for (const [i, { path, body }] of run.calls.entries()) {
-      h.nowMs = i === 0 ? run.startMs : run.endMs ?? run.startMs;
+      h.nowMs = i === 0 ? run.startMs : run.endMs ?? NOON;
       await sent(h, path, body);
     }
   }

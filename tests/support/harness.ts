@@ -64,6 +64,8 @@ export interface HarnessOptions {
   readonly operatorKey?: string;
   /** How many bytes caches and queues may hold. */
   readonly memory?: Memory;
+  /** Whether it runs as `deno task dev` does. */
+  readonly dev?: boolean;
 }
 
 /** One running service. Always `await using`. */
@@ -126,6 +128,7 @@ export class Harness implements AsyncDisposable {
       region,
       refusedSecret,
       operatorKey,
+      dev: this.#options.dev ?? false,
       // A minute passes before each request: only tests of the limits meet them.
       limits: createRequestLimits(() => 60_000 * this.#minutes++, undefined, this.store.memory),
       mailer,

@@ -1,7 +1,17 @@
 /** The real program as a process of its own, started and stopped as an operator does. */
 
 const ROOT = new URL("../../", import.meta.url).pathname;
-const ARGS = ["run", "--frozen", "--no-prompt", "-N", "-E", "-R", "-W", "main.ts"];
+const ARGS = [
+  "run",
+  "--frozen",
+  "--lock=production.lock",
+  "--no-prompt",
+  "-N",
+  "-E",
+  "-R",
+  "-W",
+  "main.ts",
+];
 
 /** Settings of a process; `undefined` takes one out of the environment. */
 export type Settings = Readonly<Record<string, string | undefined>>;
@@ -24,11 +34,17 @@ function spawn(
   flags: readonly string[],
   launcher: Launcher = [],
 ): Deno.ChildProcess {
+  return spawnCommand(settings, [...launcher, Deno.execPath(), ...ARGS, ...flags]);
+}
+
+function spawnCommand(
+  settings: Settings,
+  [command = "", ...args]: readonly string[],
+): Deno.ChildProcess {
   const inherited = Object.entries(Deno.env.toObject())
     .filter(([name]) => name !== "HOST" && !name.startsWith("RUNLEDGER_"));
   const given = Object.entries({ PORT: "0", ...settings })
     .filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const [command = "", ...args] = [...launcher, Deno.execPath(), ...ARGS, ...flags];
   return new Deno.Command(command, {
     args,
     cwd: ROOT,
@@ -112,6 +128,13 @@ export class Process implements AsyncDisposable {
   /** The same by way of another command, which must become the program. */
   static startBy(launcher: Launcher, settings: Settings): Promise<Process> {
     return Process.#listening(spawn(settings, [], launcher));
+  }
+
+  /** The same by way of `deno task`, as a newcomer does. */
+  static startTask(task: string, settings: Settings): Promise<Process> {
+    return Process.#listening(
+      spawnCommand(settings, [Deno.execPath(), "task", "--quiet", task]),
+    );
   }
 
   static async #listening(child: Deno.ChildProcess): Promise<Process> {

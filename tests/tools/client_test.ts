@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { developmentKey } from "../../domain/credentials.ts";
-import { createClient, Refused } from "../../tools/client.ts";
+import { connectionOf, createClient, Refused } from "../../tools/client.ts";
 import { ToolFailure, UsageError } from "../../tools/progress.ts";
 import { aRun, runId } from "../support/builders.ts";
 import { Harness, KEY } from "../support/harness.ts";
@@ -18,6 +18,25 @@ function scripted(answers: readonly Response[], port = 0) {
 function refusal(status: number, headers: Record<string, string> = {}): Response {
   return Response.json({ error: "rate_limit", message: "wait" }, { status, headers });
 }
+
+Deno.test("a tool calls the server that the service's settings describe, unless an option names one", () => {
+  const own = `apk_us_${"5e".repeat(16)}`;
+  const of = (settings: Record<string, string>, options = {}) =>
+    connectionOf(options, (name) => settings[name]);
+  assertEquals(of({}), { url: "http://127.0.0.1:8000", key: developmentKey("eu") });
+  assertEquals(of({ HOST: "", PORT: "", RUNLEDGER_KEY: "" }), of({}));
+  assertEquals(of({ PORT: "9", RUNLEDGER_REGION: "us" }), {
+    url: "http://127.0.0.1:9",
+    key: developmentKey("us"),
+  });
+  const hosts = { "0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]", "box": "box" };
+  for (const [HOST, host] of Object.entries(hosts)) {
+    assertEquals(of({ HOST, RUNLEDGER_KEY: own }), { url: `http://${host}:8000`, key: own });
+  }
+  const named = { url: "http://elsewhere", key: own };
+  assertEquals(of({ HOST: "box", PORT: "0", RUNLEDGER_KEY: "x" }, named), named);
+  assertThrows(() => of({ PORT: "0" }), UsageError, "--url");
+});
 
 Deno.test("decision 42: a 503 is retried after the seconds it names, and the write is stored once", async () => {
   await using h = await Harness.open();

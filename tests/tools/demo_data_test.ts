@@ -40,27 +40,67 @@ function eventsOf(runs: readonly DemoRun[]): SentEvent[] {
   return bodies(runs).flatMap(({ events }) => events ?? []);
 }
 
-Deno.test("the same seed and day give the same requests, byte for byte", () => {
-  const first = JSON.stringify(demoRuns(1, MIDNIGHT, "eu"));
-  assertEquals(JSON.stringify(demoRuns(1, MIDNIGHT, "eu")), first);
-  assertNotEquals(JSON.stringify(demoRuns(2, MIDNIGHT, "eu")), first);
+Deno.test("the same seed and instant give the same requests, byte for byte", () => {
+  const first = JSON.stringify(demoRuns(1, NOON, "eu"));
+  assertEquals(JSON.stringify(demoRuns(1, NOON, "eu")), first);
+  assertNotEquals(JSON.stringify(demoRuns(2, NOON, "eu")), first);
 });
 
-Deno.test("any week has 200 runs, and a week begun a day later shares all but one day", () => {
-  for (const seed of [1, 2]) {
-    const weeks = Array.from({ length: 8 }, (_, i) => demoRuns(seed, MIDNIGHT + i * DAY_MS, "eu"));
-    assertEquals(weeks.map((week) => week.length), Array(8).fill(200));
-    const [first = [], second = []] = weeks;
-    const later = new Set(second.map((run) => JSON.stringify(run)));
-    const kept = first.filter((run) => run.startMs >= MIDNIGHT - 6 * DAY_MS);
-    assert(kept.length > 150);
-    assertEquals(kept.filter((run) => !later.has(JSON.stringify(run))), []);
+/** Each opening, finish, heartbeat and event: what is stored of runs. */
+function thingsOf(runs: readonly DemoRun[]): Set<string> {
+  return new Set(
+    runs.flatMap(({ calls }) => calls).flatMap(({ path, body }) =>
+      Array.isArray(body.events)
+        ? body.events.map((event) => JSON.stringify(event))
+        : [path + JSON.stringify(body)]
+    ),
+  );
+}
+
+Deno.test("a demo begun later has all of one before from the same days on, and more", () => {
+  for (const laterMs of [NOON + 60_000, NOON + 7 * 3_600_000, NOON + 3 * DAY_MS]) {
+    const earlier = demoRuns(1, NOON, "eu");
+    const fromMs = Math.floor(laterMs / DAY_MS) * DAY_MS - 7 * DAY_MS;
+    const later = thingsOf(demoRuns(1, laterMs, "eu"));
+    const shared = earlier.filter(({ startMs }) => startMs >= fromMs);
+    assert(shared.length > 100);
+    assertEquals([...thingsOf(shared)].filter((thing) => !later.has(thing)), []);
+    assert(later.size > thingsOf(shared).size);
+  }
+});
+
+Deno.test("at any time of day some run of today failed and one is under way, and nothing is to come", () => {
+  for (let minute = 1; minute < 24 * 60; minute += 37) {
+    const nowMs = MIDNIGHT + minute * 60_000;
+    const runs = demoRuns(1, nowMs, "eu");
+    const last = runs.findLast(({ story }) => story === "failed");
+    assert((last?.startMs ?? 0) >= MIDNIGHT && (last?.endMs ?? Infinity) <= nowMs, `${minute}`);
+    const running = runs.filter(({ story }) => story === "running");
+    assert(running.length > 0 && running.every(({ endMs }) => endMs === null), `${minute}`);
+    const instants = bodies(runs).flatMap(({ started_at, finished_at, events }) => [
+      started_at,
+      finished_at,
+      ...(events ?? []).map(({ ts }) => ts),
+    ]);
+    const latest = Math.max(...instants.map((text) => parseInstant(text ?? "") ?? 0));
+    assert(latest <= nowMs && latest > nowMs - 15 * 60_000, `${minute}`);
+  }
+});
+
+Deno.test("each of the seven days before today has its load", () => {
+  const runs = demoRuns(1, NOON, "eu");
+  for (let day = 1; day <= 7; day++) {
+    const fromMs = MIDNIGHT - day * DAY_MS;
+    const count = runs.filter(({ startMs }) =>
+      startMs >= fromMs && startMs < fromMs + DAY_MS
+    ).length;
+    assert(count >= 29 && count <= 41, `${count} runs`);
   }
 });
 
 Deno.test("every id is valid and stands for one thing, in the region asked for", () => {
   for (const region of ["eu", "us"] as const) {
-    const runs = demoRuns(1, MIDNIGHT, region);
+    const runs = demoRuns(1, NOON, region);
     const runIds = runs.map(({ id }) => id);
     const eventIds = [...new Set(eventsOf(runs).map(({ id }) => id))];
     assert(runIds.every((id) => judgeId("run", id) === "valid"));
@@ -72,10 +112,10 @@ Deno.test("every id is valid and stands for one thing, in the region asked for",
   }
 });
 
-Deno.test("every instant lies in the week, events between start and end of their run", () => {
-  for (const run of demoRuns(1, MIDNIGHT, "eu")) {
-    const end = run.endMs ?? run.startMs;
-    assert(run.startMs >= MIDNIGHT - 7 * DAY_MS && end < MIDNIGHT);
+Deno.test("every instant is before now, events between start and end of their run", () => {
+  for (const run of demoRuns(1, NOON, "eu")) {
+    const end = run.endMs ?? NOON;
+    assert(run.startMs >= MIDNIGHT - 7 * DAY_MS && end <= NOON);
     assert(end - run.startMs >= 0);
     for (const { ts } of eventsOf([run])) {
       const ms = parseInstant(ts);
@@ -89,7 +129,7 @@ Deno.test("every instant lies in the week, events between start and end of their
 });
 
 Deno.test("spec, Limits: every batch and body fits", () => {
-  for (const body of bodies(demoRuns(1, MIDNIGHT, "eu"))) {
+  for (const body of bodies(demoRuns(1, NOON, "eu"))) {
     assert((body.events?.length ?? 1) >= 1);
     assert((body.events?.length ?? 0) <= EVENTS_PER_BATCH_MAX);
     assert(jsonBytes(body) < BODY_BYTES_MAX);
@@ -98,7 +138,7 @@ Deno.test("spec, Limits: every batch and body fits", () => {
 
 Deno.test("a week shows every status, customer labels, goals, scores, parents and caches", () => {
   for (const seed of [1, 2, 3]) {
-    const runs = demoRuns(seed, MIDNIGHT, "eu");
+    const runs = demoRuns(seed, NOON, "eu");
     const sent = bodies(runs);
     const finishes = sent.filter((body) => body.finished_at !== undefined && !body.agent);
     assertEquals(
@@ -119,7 +159,7 @@ Deno.test("a week shows every status, customer labels, goals, scores, parents an
 
 Deno.test("a week has model calls of several providers, cached tokens, failures and a model without a price", () => {
   for (const seed of [1, 2, 3]) {
-    const events = eventsOf(demoRuns(seed, MIDNIGHT, "eu"));
+    const events = eventsOf(demoRuns(seed, NOON, "eu"));
     const calls = events.filter(({ type }) => type === "llm_call").map(({ data }) => data);
     const providers = new Set(calls.map(({ provider }) => provider));
     assertEquals(
@@ -135,9 +175,9 @@ Deno.test("a week has model calls of several providers, cached tokens, failures 
 });
 
 Deno.test("one run finishes before it opens, one is delivered twice, one heartbeat closes a start", () => {
-  const runs = demoRuns(1, MIDNIGHT, "eu");
+  const runs = demoRuns(1, NOON, "eu");
   const pathsOf = (story: string) =>
-    runs.find((run) => run.story === story)?.calls.map(({ path }) => path.split("/").at(-1));
+    runs.findLast((run) => run.story === story)?.calls.map(({ path }) => path.split("/").at(-1));
   assertEquals(pathsOf("out of order"), ["finish", "events", "events", "runs", "events"]);
   const twice = ["runs", "runs", "events", "events", "finish", "finish"];
   assertEquals(pathsOf("delivered twice"), twice);

@@ -2,9 +2,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { DAY_MS, type DemoRun, demoRuns } from "../../tools/demo_data.ts";
 import { demo } from "../../tools/demo.ts";
 import { Harness, KEY, NOON } from "../support/harness.ts";
-import { Recorder, runTask } from "./support.ts";
-
-const MIDNIGHT = NOON - DAY_MS / 2;
+import { Recorder, runTask, runTaskWith } from "./support.ts";
 
 /** Each event, and each distinct opening, finish and heartbeat: what is stored of a run. */
 function thingsIn(run: DemoRun): Set<string> {
@@ -22,15 +20,15 @@ function countThings(runs: readonly DemoRun[]): number {
 }
 
 function runOf(story: string): DemoRun {
-  const run = demoRuns(1, MIDNIGHT, "eu").find((run) => run.story === story);
+  const run = demoRuns(1, NOON, "eu").findLast((run) => run.story === story);
   if (run === undefined) throw new RangeError(`The demo has no run of the story "${story}"`);
   return run;
 }
 
-Deno.test("the demo fills a server; decision 35: the same day again changes nothing at all", async () => {
+Deno.test("the demo fills a server; decision 35: the same moment again changes nothing at all", async () => {
   await using h = await Harness.open();
   const args = ["--url", h.url, "--key", h.key];
-  const runs = demoRuns(1, MIDNIGHT, "eu");
+  const runs = demoRuns(1, NOON, "eu");
   const first = new Recorder();
   assertEquals(await demo(args, first, NOON), 0);
   assertEquals(first.failures, []);
@@ -45,12 +43,30 @@ Deno.test("the demo fills a server; decision 35: the same day again changes noth
 
   const before = await h.dump();
   const second = new Recorder();
-  assertEquals(await demo(args, second, NOON + DAY_MS / 3), 0);
+  assertEquals(await demo(args, second, NOON), 0);
   assertEquals(second.count("accepted"), 0);
   assertEquals(second.count("duplicates"), first.count("events"));
   const others = runs.flatMap(({ calls }) => calls).filter(({ body }) => !("events" in body));
   assertEquals(second.count("replays"), others.length);
   assertEquals(await h.dump(), before);
+});
+
+Deno.test("a later demo adds what has happened since, counts nothing twice, and ends what ran", async () => {
+  await using h = await Harness.open();
+  const args = ["--url", h.url, "--key", h.key];
+  const laterMs = NOON + DAY_MS / 3;
+  assertEquals(await demo(args, new Recorder(), NOON), 0);
+  const { id } = runOf("running");
+  assertEquals((await h.get(`/v1/runs/${id}`)).json.status, "running");
+  h.nowMs = laterMs;
+  const later = new Recorder();
+  assertEquals(await demo(args, later, laterMs), 0);
+  assertEquals(await h.usage(), countThings(demoRuns(1, laterMs, "eu")));
+  assertEquals((await h.get(`/v1/runs/${id}`)).json.status, "success");
+  const known = demoRuns(1, NOON, "eu").flatMap((run) => [...thingsIn(run)])
+    .filter((thing) => thing.startsWith("evt_"));
+  assertEquals(later.count("duplicates") - later.count("accepted") > 0, true);
+  assertEquals(later.count("duplicates") >= known.length, true);
 });
 
 Deno.test("the demo's odd runs end as every order would: joined once, with all their events", async () => {
@@ -75,26 +91,25 @@ Deno.test("the demo's odd runs end as every order would: joined once, with all t
   assertEquals(unknown.cost.unpriced_models.includes("atlas-70b-preview"), true);
 });
 
-Deno.test("the summary names the failed, the out-of-order and the longest run", async () => {
+Deno.test("the summary names a long run, one under way, one that failed today and the odd ones", async () => {
   await using h = await Harness.open();
   const recorder = new Recorder();
   await demo(["--url", h.url, "--key", h.key], recorder, NOON);
-  assertStringIncludes(recorder.lines[0] ?? "", "200 runs");
-  assertStringIncludes(recorder.lines[0] ?? "", "2026-11-14 to 2026-11-20");
+  const runs = demoRuns(1, NOON, "eu");
+  assertStringIncludes(recorder.lines[0] ?? "", `${runs.length} runs`);
+  assertStringIncludes(recorder.lines[0] ?? "", "from 2026-11-14 to 2026-11-21T1");
   const text = recorder.lines.join("\n");
-  for (const story of ["failed", "out of order"]) assertStringIncludes(text, runOf(story).id);
+  for (const story of ["failed", "running", "out of order"]) {
+    assertStringIncludes(text, runOf(story).id);
+  }
   const shown = recorder.lines.filter((line) => line.includes("curl "));
   const ids = shown.map((line) => /run_eu_[0-9a-f]{32}/.exec(line)?.[0]);
   const read = await Promise.all(ids.map((id) => h.get(`/v1/runs/${id}`)));
   assertEquals(read.map(({ status }) => status), ids.map(() => 200));
   for (const id of ids) assertStringIncludes(text, `${h.url}/dashboard/runs/${id}\n`);
-  assertEquals(read[0]?.json.status, "success");
-  assertEquals(read[1]?.json.status, "failed");
-  // The first shown is the longest: no other run's duration is above it.
-  const longest = Math.max(
-    ...demoRuns(1, MIDNIGHT, "eu").map((run) => (run.endMs ?? run.startMs) - run.startMs),
-  );
-  assertEquals(read[0]?.json.duration_ms, longest);
+  const statuses = read.slice(0, 3).map(({ json }) => json.status);
+  assertEquals(statuses, ["success", "running", "failed"]);
+  assertStringIncludes(read[2]?.json.started_at, "2026-11-21T");
   // A key that is not the well-known one stays out of the output.
   assertEquals(text.includes(KEY), false);
 });
@@ -103,7 +118,7 @@ Deno.test("decision 5: the demo runs in the region of its key", async () => {
   await using us = await Harness.open({ region: "us" });
   const recorder = new Recorder();
   assertEquals(await demo(["--url", us.url, "--key", us.key], recorder, NOON), 0);
-  const [first] = demoRuns(1, MIDNIGHT, "us");
+  const [first] = demoRuns(1, NOON, "us");
   assertEquals((await us.get(`/v1/runs/${first?.id}`)).status, 200);
 });
 
@@ -131,9 +146,9 @@ Deno.test("deno task demo works with the permissions it has", async () => {
   await using h = await Harness.open();
   const { code, stdout, stderr } = await runTask("demo", "--url", h.url, "--key", h.key);
   assertEquals(code, 0, stderr);
-  assertMatch(stdout, /^Sent 200 runs of issue-triage, nightly-report, research/);
-  assertMatch(stderr, /^runs .* 10 %[^]*100 % \(200\/200\)\n$/);
-  const id = /failed\n.*(run_eu_[0-9a-f]{32})/.exec(stdout)?.[1];
+  assertMatch(stdout, /^Sent \d+ runs of issue-triage, nightly-report, research/);
+  assertMatch(stderr, /^runs .* 10 %[^]*100 % \((\d+)\/\1\)\n$/);
+  const id = /failed today\n.*(run_eu_[0-9a-f]{32})/.exec(stdout)?.[1];
   assertEquals((await h.get(`/v1/runs/${id}`)).json.status, "failed");
 });
 
@@ -149,6 +164,8 @@ Deno.test("deno task demo exits 1 with one line when nobody answers or the key i
     absent.stderr,
     /^Nothing answers at http:\/\/127\.0\.0\.1:1 [^\n]*deno task dev[^\n]*\n$/,
   );
+  const named = await runTaskWith({ PORT: "1", HOST: "127.0.0.2" }, "demo");
+  assertMatch(named.stderr, /^Nothing answers at http:\/\/127\.0\.0\.2:1 /);
   const help = await runTask("demo", "--help");
   assertEquals([help.code, help.stderr], [0, ""]);
   for (const option of ["--url", "--key", "--seed"]) assertStringIncludes(help.stdout, option);

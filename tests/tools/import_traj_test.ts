@@ -46,8 +46,37 @@ Deno.test("the report sets the ledger's numbers beside the file's and tells how 
   assertMatch(text, /^ +model calls +2 +2$/m);
   assertMatch(text, /^ +input tokens +4321 +4321$/m);
   assertMatch(text, /^ +output tokens +87 +87$/m);
-  assertMatch(text, /^ +dollars +0 +0\.75 \(no price here for: unknown\)$/m);
-  assertStringIncludes(text, `curl -fsS -u "$KEY:" "${h.url}/v1/runs/${idsIn(recorder)[0]}"`);
+  assertMatch(text, /^ +cost +\$0 +\$0\.75 \(the file names no model: add --model\)$/m);
+  const [id] = idsIn(recorder);
+  assertStringIncludes(text, `curl -fsS -u "$KEY:" "${h.url}/v1/runs/${id}"`);
+  assertStringIncludes(text, `\n  ${h.url}/dashboard/runs/${id}\n`);
+  assertEquals(recorder.lines.at(-1), `All of them: ${h.url}/dashboard/runs?agent=swe-agent`);
+});
+
+Deno.test("--model names what the file does not: the run is priced, and is a run of its own", async () => {
+  await using h = await Harness.open();
+  await using folder = await Folder.create();
+  const path = await folder.write("a.traj", aTrajectory(), DATE);
+  const [plain, named, bare] = [new Recorder(), new Recorder(), new Recorder()];
+  await run(h, plain, path);
+  assertEquals(await run(h, named, path, "--model", "openai/gpt-4o"), 0, named.failures.join());
+  assertEquals(await run(h, bare, path, "--model=house-model"), 0, bare.failures.join());
+  const ids = [plain, named, bare].flatMap(idsIn);
+  assertEquals(new Set(ids).size, 3);
+  const models = await Promise.all(ids.map(async (id) => {
+    const { model, provider } = (await h.get(`/v1/runs/${id}`)).json.events[0].data;
+    return [provider, model];
+  }));
+  assertEquals(models, [[undefined, "unknown"], ["openai", "gpt-4o"], [undefined, "house-model"]]);
+  // 4,321 input tokens at $2.50 and 87 output tokens at $10 a million.
+  assertMatch(named.lines.join("\n"), /^ +cost +\$0\.0116725 +\$0\.75$/m);
+  assertMatch(bare.lines.join("\n"), /^ +cost +\$0 .*\(no price here for: house-model\)$/m);
+  const again = new Recorder();
+  await run(h, again, path, "--model", "openai/gpt-4o");
+  assertMatch(again.lines[0] ?? "", /in the ledger before$/);
+  for (const wrong of ["", "openai/", "x".repeat(257)]) {
+    assertEquals(await run(h, new Recorder(), path, `--model=${wrong}`), 2, wrong);
+  }
 });
 
 Deno.test("decision 35: a file sent twice changes nothing, nor does a copy with another date", async () => {

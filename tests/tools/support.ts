@@ -80,11 +80,16 @@ export class Folder implements AsyncDisposable {
 }
 
 /** Runs `deno task …` in a process of its own, as a user does. */
-export async function runTask(...args: string[]) {
+export function runTask(...args: string[]) {
+  return runTaskWith({}, ...args);
+}
+
+/** The same with some settings. */
+export async function runTaskWith(settings: Record<string, string>, ...args: string[]) {
   const output = await new Deno.Command(Deno.execPath(), {
     args: ["task", "--quiet", ...args],
     cwd: new URL("../..", import.meta.url),
-    env: { NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1" },
+    env: { NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1", ...settings },
     stdin: "null",
   }).output();
   const text = new TextDecoder();

@@ -13,6 +13,7 @@ import { mayAdmin } from "../../requires.ts";
 import { Notice } from "../parts/basics.tsx";
 import { Done } from "../parts/done.tsx";
 import { DaysChart, DaysTable } from "./chart.tsx";
+import { FAILURES, readFailures } from "../parts/failures.ts";
 import { readDays } from "./days.ts";
 import { AgentForm } from "./form.tsx";
 import { agentNamed } from "./named.ts";
@@ -20,7 +21,7 @@ import { RunsOf } from "./runs.tsx";
 import { Tiles } from "./tiles.tsx";
 import { Tokens } from "./tokens.tsx";
 
-/** Runs and failed runs that are listed, and ping tokens. */
+/** Runs and failures that are listed, and ping tokens. */
 const RUNS_SHOWN = 10, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;
 
 /** Shows one agent. */
@@ -49,7 +50,7 @@ export function showAgent(deps: AppDeps): Handle {
 interface AgentFacts {
   readonly days: AgentDays | undefined;
   readonly latest: readonly RunListRow[];
-  readonly failed: readonly RunListRow[];
+  readonly failures: readonly RunListRow[];
   /** Null for who may not see keys. */
   readonly tokens: KeyPage | null;
 }
@@ -62,15 +63,15 @@ async function readFacts(
   canAdmin: boolean,
 ): Promise<AgentFacts> {
   const all = { agent, from: null, to: null };
-  const [days, latest, failed, tokens] = await Promise.all([
+  const [days, latest, failures, tokens] = await Promise.all([
     readDays(spend, team, [agent], now),
     runList.page(team, all, null, RUNS_SHOWN),
-    runList.page(team, { ...all, status: "failed" }, null, FAILURES_SHOWN),
+    readFailures(runList, team, all, FAILURES_SHOWN),
     canAdmin
       ? credentials.list(team, { agent, limit: TOKENS_SHOWN, after: null, sent: new Map() })
       : null,
   ]);
-  return { days: days.get(agent), latest: latest.rows, failed: failed.rows, tokens };
+  return { days: days.get(agent), latest: latest.rows, failures, tokens };
 }
 
 interface Page {
@@ -80,7 +81,7 @@ interface Page {
   readonly canAdmin: boolean;
 }
 
-function AgentPage({ record, facts: { days, latest, failed, tokens }, now, canAdmin }: Page) {
+function AgentPage({ record, facts: { days, latest, failures, tokens }, now, canAdmin }: Page) {
   const { agent, name, notes, archived } = record;
   return (
     <>
@@ -105,8 +106,14 @@ function AgentPage({ record, facts: { days, latest, failed, tokens }, now, canAd
           <DaysTable days={days.days} />
         </>
       )}
-      <RunsOf title="Latest runs" agent={agent} status={null} rows={latest} now={now} />
-      <RunsOf title="Latest failures" agent={agent} status="failed" rows={failed} now={now} />
+      <RunsOf title="Latest runs" agent={agent} statuses={[]} rows={latest} now={now} />
+      <RunsOf
+        title="Latest failures"
+        agent={agent}
+        statuses={FAILURES}
+        rows={failures}
+        now={now}
+      />
       <Tokens agent={agent} page={tokens} now={now} />
       <h2 id="words">Name, notes, archive</h2>
       {canAdmin ? <AgentForm agent={agent} typed={record} problem={null} /> : (

@@ -16,7 +16,7 @@ import { showPage } from "../frame/reply.tsx";
 import { originOf } from "../parts/address.ts";
 import { Ago, Copyable, Empty, NextPage, Wide } from "../parts/basics.tsx";
 import { Choice } from "../parts/form_fields.tsx";
-import { countText } from "../parts/format.ts";
+import { countText, pluralOf } from "../parts/format.ts";
 import { Sparkline } from "../parts/sparkline.tsx";
 import { readDays } from "./days.ts";
 import { CostOfSuccess, LastRunOf, SuccessRate } from "./facts.tsx";
@@ -108,7 +108,8 @@ function AgentTable({ agents, days, now }: Listed) {
               Cost per success <small>{AGENT_DAYS} days</small>
             </th>
             <th scope="col">
-              Runs a day <small>{AGENT_DAYS} days; below the line: not succeeded</small>
+              Runs a day{" "}
+              <small>{AGENT_DAYS} days; below the line: failed, timed out, cancelled</small>
             </th>
           </tr>
         </thead>
@@ -128,6 +129,7 @@ interface Row {
 
 function AgentRow({ of, days, now }: Row) {
   const { agent, name, archived, activity } = of;
+  const runs = activity?.runs ?? 0;
   return (
     <tr>
       <th scope="row">
@@ -141,7 +143,7 @@ function AgentRow({ of, days, now }: Row) {
       <td data-before="seen">
         {activity === null ? "–" : <Ago at={activity.lastSeen} now={now} />}
       </td>
-      <td class="number" data-unit="runs">{countText(activity?.runs ?? 0)}</td>
+      <td class="number" data-unit={pluralOf(runs, "run")}>{countText(runs)}</td>
       <td class="number" data-unit="succeeded">
         <SuccessRate activity={activity} />
       </td>

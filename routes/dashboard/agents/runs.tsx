@@ -4,19 +4,20 @@ import type { RunStatus } from "../../../domain/run/run.ts";
 import { queryText, runPath, RUNS } from "../frame/paths.ts";
 import { Ago, Money, Status, Wide } from "../parts/basics.tsx";
 import { durationText } from "../parts/format.ts";
+import { STATUS_WORDS } from "../parts/statuses.ts";
 
 interface Listed {
   readonly title: string;
   readonly agent: string;
-  /** The status they all have; null for any. */
-  readonly status: RunStatus | null;
+  /** The statuses that are shown; empty for all. */
+  readonly statuses: readonly RunStatus[];
   readonly rows: readonly RunListRow[];
   readonly now: number;
 }
 
 /** A short table of runs. */
-export function RunsOf({ title, agent, status, rows, now }: Listed) {
-  const all = `${RUNS}${queryText([["agent", agent], ["status", status]])}`;
+export function RunsOf({ title, agent, statuses, rows, now }: Listed) {
+  const links = statuses.length === 0 ? [null] : statuses;
   return (
     <>
       <h2>{title}</h2>
@@ -38,7 +39,14 @@ export function RunsOf({ title, agent, status, rows, now }: Listed) {
         </Wide>
       )}
       <p>
-        <a href={all}>{status === null ? "All its runs" : `All its ${status} runs`}</a>
+        {links.map((status, at) => (
+          <>
+            {at === 0 ? null : " · "}
+            <a href={`${RUNS}${queryText([["agent", agent], ["status", status]])}`}>
+              {status === null ? "All its runs" : `All that ${STATUS_WORDS[status]}`}
+            </a>
+          </>
+        ))}
       </p>
     </>
   );

@@ -23,8 +23,8 @@ export function Tiles({ record: { activity, firstSeen }, days, now }: Of) {
       <Tile
         of="Succeeded"
         more={`${countText(failed)} failed, ${countText(running)} running of ${
-          countText(runs)
-        } runs`}
+          countedText(runs, "run")
+        }`}
       >
         <SuccessRate activity={activity} />
       </Tile>

@@ -13,6 +13,7 @@ import overview from "../assets/style/overview.css" with { type: "text" };
 import run from "../assets/style/run.css" with { type: "text" };
 import runs from "../assets/style/runs.css" with { type: "text" };
 import spend from "../assets/style/spend.css" with { type: "text" };
+import status from "../assets/style/status.css" with { type: "text" };
 import icon from "../assets/icon.svg" with { type: "text" };
 import { DASHBOARD } from "./paths.ts";
 
@@ -22,7 +23,7 @@ interface Asset {
   readonly type: string;
 }
 
-const STYLES = [frame, overview, runs, run, admin, spend, folding];
+const STYLES = [frame, status, overview, runs, run, admin, spend, folding];
 
 const FILES = {
   "pico.css": { text: pico, type: "text/css; charset=UTF-8" },

@@ -2,7 +2,7 @@
 import type { DeadStage } from "../../../domain/pipeline/pipeline.ts";
 import { queryText, runPath, SPEND, USAGE } from "../frame/paths.ts";
 import { Notice } from "../parts/basics.tsx";
-import { countText, percentText } from "../parts/format.ts";
+import { countedText, countText, percentText } from "../parts/format.ts";
 import type { Overview, Quota, UnpricedCalls } from "./read.ts";
 
 /** Models that are named; the page of spend names all. */
@@ -49,7 +49,7 @@ function UnpricedBanner({ of, from }: { readonly of: UnpricedCalls; readonly fro
     <Notice kind="warn">
       <p>
         <strong>
-          {countText(calls)} {calls === 1 ? "call has" : "calls have"} no price
+          {countedText(calls, "call")} {calls === 1 ? "has" : "have"} no price
         </strong>{" "}
         since {from} and {calls === 1 ? "counts" : "count"} as $0, so costs are too low
         {named.length === 0 ? null : ": "}

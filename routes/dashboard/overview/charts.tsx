@@ -3,7 +3,7 @@ import { queryText, RUNS } from "../frame/paths.ts";
 import type { Child } from "hono/jsx";
 import { Money, Wide } from "../parts/basics.tsx";
 import { ColumnChart, Swatch } from "../parts/column_chart.tsx";
-import { countText, moneyText, percentText } from "../parts/format.ts";
+import { countedText, countText, moneyText, percentText } from "../parts/format.ts";
 import { type DayFigures, DAYS_BEFORE, usualDayOf } from "./figures.ts";
 import type { Overview } from "./read.ts";
 
@@ -19,8 +19,14 @@ export function Charts({ of: { days, span } }: { readonly of: Overview }) {
         <ColumnChart
           title={runsTitle(days)}
           columns={days.map((day) => ({
-            title: `${day.day}: ${countText(day.runs)} runs, ${countText(day.failed)} failed`,
-            parts: [["failed", day.failed], ["c1", day.runs - day.failed]],
+            title: `${day.day}: ${countedText(day.runs, "run")}, ${
+              countText(day.failed)
+            } failed or timed out`,
+            parts: [
+              ["failed", day.failed - day.timedOut],
+              ["timeout", day.timedOut],
+              ["c1", day.runs - day.failed],
+            ],
           }))}
           ends={ends}
           top={countText(mostRuns)}
@@ -46,8 +52,10 @@ export function Charts({ of: { days, span } }: { readonly of: Overview }) {
 function runsTitle(days: readonly DayFigures[]): string {
   const failed = days.reduce((sum, day) => sum + day.failed, 0);
   const runs = days.reduce((sum, day) => sum + day.runs, 0);
-  return `Runs of each day of the last ${DAYS_BEFORE} days and today: ${countText(runs)} runs, ` +
-    `${countText(failed)} of them failed; the table below has the figures`;
+  return `Runs of each day of the last ${DAYS_BEFORE} days and today: ${
+    countedText(runs, "run")
+  }, ` +
+    `${countText(failed)} of them failed or timed out; the table below has the figures`;
 }
 
 function Figure(
@@ -69,7 +77,7 @@ function Figure(
 function RunsLegend({ hasUsual }: { readonly hasUsual: boolean }) {
   return (
     <>
-      <Swatch of="c1" /> other runs <Swatch of="failed" /> failed or timed out
+      <Swatch of="c1" /> other runs <Swatch of="failed" /> failed <Swatch of="timeout" /> timed out
       {hasUsual ? <UsualSwatch /> : null}
     </>
   );

@@ -31,6 +31,8 @@ export interface DayFigures {
   readonly runs: number;
   /** Of them, those that failed or timed out. */
   readonly failed: number;
+  /** Of those, the ones that timed out. */
+  readonly timedOut: number;
   /** Of them, those under way. */
   readonly running: number;
   readonly cost: Picodollars;
@@ -68,15 +70,15 @@ export function spanAt(nowMs: number): Span {
 
 /** Adds up rows by status: every run has one, so their sums are those of the days. */
 export function figuresOf(days: readonly string[], rows: readonly RollupRow[]): DayFigures[] {
-  const none = { runs: 0, failed: 0, running: 0, cost: 0n, unpricedCalls: 0 };
+  const none = { runs: 0, failed: 0, timedOut: 0, running: 0, cost: 0n, unpricedCalls: 0 };
   const byDay = new Map(days.map((day) => [day, { day, ...none }]));
   for (const { day, group, measures } of rows) {
     const known = byDay.get(day);
     if (known === undefined || group.kind !== "status") continue;
-    const isFailed = group.value === "failed" || group.value === "timeout";
     known.runs += measures.runs;
-    known.failed += isFailed ? measures.runs : 0;
-    known.running += group.value === "running" ? measures.runs : 0;
+    known.failed += measures.failed + measures.timedOut;
+    known.timedOut += measures.timedOut;
+    known.running += measures.running;
     known.cost += measures.cost;
     known.unpricedCalls += measures.unpricedCalls;
   }

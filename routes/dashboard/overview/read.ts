@@ -4,12 +4,12 @@ import type { TeamDeadStages } from "../../../domain/pipeline/pipeline.ts";
 import { type QuotaState, quotaState } from "../../../domain/plan/quota.ts";
 import { planOf } from "../../../domain/plan/tiers.ts";
 import type { RunListRow, RunsQuery } from "../../../domain/run/run_list.ts";
-import type { RunStatus } from "../../../domain/run/run.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import { unpricedOf } from "../../../domain/spend/unpriced.ts";
 import { monthOf } from "../../../domain/time.ts";
 import type { AppDeps } from "../../context.ts";
+import { readFailures } from "../parts/failures.ts";
 import { readSpendByAgent, type SpendByAgent } from "./agents.ts";
 import { type DayFigures, figuresOf, type Span, spanAt } from "./figures.ts";
 
@@ -69,7 +69,12 @@ export async function readOverview(deps: AppDeps, team: Team, nowMs: number): Pr
     Array.fromAsync(deps.spend.rows(team, "status", span.from, span.today)),
     readQuota(deps, team, nowMs),
     readSlowest(deps, team, span),
-    readFailures(deps, team, span),
+    readFailures(
+      deps.runList,
+      team,
+      { from: Date.parse(span.from), to: span.endMs },
+      FAILURES_SHOWN,
+    ),
     readSpendByAgent(deps.spend, team, span),
     deps.deadStages.ofTeam(team),
   ]);
@@ -93,16 +98,6 @@ async function readSlowest({ runList }: AppDeps, team: Team, span: Span): Promis
     .sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))
     .slice(0, SLOWEST_SHOWN);
   return { runs, lookedAt: rows.length, isAll: next === null };
-}
-
-async function readFailures({ runList }: AppDeps, team: Team, span: Span): Promise<RunListRow[]> {
-  const from = Date.parse(span.from);
-  const pageOf = (status: RunStatus) =>
-    runList.page(team, { from, to: span.endMs, status }, null, FAILURES_SHOWN);
-  const pages = await Promise.all([pageOf("failed"), pageOf("timeout")]);
-  return pages.flatMap(({ rows }) => rows)
-    .sort((a, b) => (b.startedAt ?? b.receivedAt) - (a.startedAt ?? a.receivedAt))
-    .slice(0, FAILURES_SHOWN);
 }
 
 /** The days' sums say whether anything has no price; only then are models read for their names. */

@@ -5,7 +5,7 @@ import type { RunStatus } from "../../../domain/run/run.ts";
 import type { RunListRow } from "../../../domain/run/run_list.ts";
 import { UNATTRIBUTED } from "../../../domain/spend/spend_query.ts";
 import { Ago, Money, Status, Wide } from "../parts/basics.tsx";
-import { countedText, countText, durationText } from "../parts/format.ts";
+import { countedText, countText, durationText, pluralOf } from "../parts/format.ts";
 import type { AgentSpend } from "./agents.ts";
 import { DAYS_BEFORE, type Span } from "./figures.ts";
 import type { Overview } from "./read.ts";
@@ -44,8 +44,8 @@ export function SlowestTable({ of, nowMs }: { readonly of: Overview; readonly no
   const caption = isAll
     ? `The slowest of ${countedText(lookedAt, "run")} of today.`
     : `The slowest among the newest ${
-      countText(lookedAt)
-    } runs of today; older ones are not compared.`;
+      countedText(lookedAt, "run")
+    } of today; older ones are not compared.`;
   return (
     <section>
       <h2>Slowest today</h2>
@@ -165,7 +165,7 @@ function AgentRow({ of, span }: { readonly of: AgentSpend; readonly span: Span }
       <td class="number" data-unit={`in ${DAYS_BEFORE} days before`}>
         {costBefore === null ? "see all" : <Money of={costBefore} />}
       </td>
-      <td class="number" data-unit="runs today">
+      <td class="number" data-unit={`${pluralOf(runsToday, "run")} today`}>
         {agent === null ? runs : <a href={`${RUNS}${query}`}>{runs}</a>}
       </td>
     </tr>

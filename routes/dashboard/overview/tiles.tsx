@@ -2,7 +2,7 @@
 import { queryText, RUNS, SPEND, USAGE } from "../frame/paths.ts";
 import type { Child } from "hono/jsx";
 import { Money } from "../parts/basics.tsx";
-import { compactText, countText, percentText } from "../parts/format.ts";
+import { compactText, countedText, countText, percentText } from "../parts/format.ts";
 import {
   type Compared,
   compareFailures,
@@ -29,7 +29,8 @@ export function Tiles({ of: { days, span, quota } }: { readonly of: Overview }) 
       </section>
       {usual === null ? null : (
         <p class="soft">
-          A usual day is the average of the {usual.days === 1 ? "day" : `${usual.days} days`}{" "}
+          A usual day is the average of the{" "}
+          {usual.days === 1 ? "day" : countedText(usual.days, "day")}{" "}
           before today. “More than usual” is said once today is above a whole usual day.
         </p>
       )}

@@ -12,7 +12,12 @@ export function countText(count: number | bigint): string {
 
 /** So many of something: `1 run`, `2 runs`. */
 export function countedText(count: number, word: string): string {
-  return `${countText(count)} ${word}${count === 1 ? "" : "s"}`;
+  return `${countText(count)} ${pluralOf(count, word)}`;
+}
+
+/** The noun for a count: `run` for one, else `runs`. */
+export function pluralOf(count: number, word: string): string {
+  return count === 1 ? word : `${word}s`;
 }
 
 /** A large count, short: `1.2M`. */

@@ -1,21 +1,22 @@
-/** Runs of the last days as bars: those that succeeded upwards, all others downwards. */
+/** Runs of the last days as small bars: succeeded and running ones upwards, all others downwards. */
 import type { DayOfRuns } from "../../../domain/spend/agent_days.ts";
+import type { Measures } from "../../../domain/spend/rollup.ts";
 import { countedText, countText } from "./format.ts";
+import { byStatus } from "./statuses.ts";
 
 /** Width of a day, and the part of it that its bar fills. */
 const DAY = { width: 4, bar: 3 } as const;
 
-/** Height of the whole, and where bars begin: the larger part is for what succeeded. */
+/** Height of the chart, and where bars begin: the larger part is for what succeeded. */
 const HEIGHT = 26, BASE = 16;
 
 /** A small chart; its title says in words what it shows. */
 export function Sparkline({ days }: { readonly days: readonly DayOfRuns[] }) {
   const width = days.length * DAY.width;
-  const up = Math.max(1, ...days.map(({ measures }) => measures.succeeded));
-  const down = Math.max(1, ...days.map(({ measures }) => measures.runs - measures.succeeded));
+  const down = Math.max(1, ...days.map(({ measures }) => lostOf(measures)));
+  const up = Math.max(1, ...days.map(({ measures }) => measures.runs - lostOf(measures)));
   // One scale for both, as long as both have room.
   const scale = Math.min(BASE / up, (HEIGHT - BASE) / down);
-  const words = wordsOf(days);
   return (
     <svg
       class="spark"
@@ -24,26 +25,36 @@ export function Sparkline({ days }: { readonly days: readonly DayOfRuns[] }) {
       width={width}
       height={HEIGHT}
     >
-      <title>{words}</title>
+      <title>{wordsOf(days)}</title>
       <rect class="base" x="0" y={BASE - 0.25} width={width} height="0.5" />
-      <path class="good" d={barsOf(days, ({ succeeded }) => -heightOf(succeeded, scale))} />
-      <path
-        class="bad"
-        d={barsOf(days, ({ runs, succeeded }) => heightOf(runs - succeeded, scale))}
-      />
+      {Object.entries(barsOf(days, scale)).map(([status, d]) => <path class={status} d={d} />)}
     </svg>
   );
 }
 
-/** All bars as one shape, which is a fraction of an element each. */
-function barsOf(
-  days: readonly DayOfRuns[],
-  lengthOf: (measures: DayOfRuns["measures"]) => number,
-): string {
-  return days.map(({ measures }, i) => {
-    const length = Math.round(lengthOf(measures) * 100) / 100;
-    return length === 0 ? "" : `M${i * DAY.width} ${BASE}h${DAY.bar}v${length}h-${DAY.bar}z`;
-  }).join("");
+/** Runs that ended without success. */
+function lostOf({ runs, succeeded, running }: Measures): number {
+  return runs - succeeded - running;
+}
+
+/** All bars of a status as one shape, which is a fraction of an element each; without those that do not occur. */
+function barsOf(days: readonly DayOfRuns[], scale: number): Record<string, string> {
+  const shapes: Record<string, string> = {};
+  for (const [at, { measures }] of days.entries()) {
+    let [above, below] = [BASE, BASE];
+    // From the base on, success is the first upwards and failed the first downwards.
+    const statuses = byStatus(measures);
+    for (const [status, count] of [...statuses.slice(0, 3), ...statuses.slice(3).toReversed()]) {
+      const height = heightOf(count, scale);
+      if (height === 0) continue;
+      const isUp = status === "success" || status === "running";
+      const y = isUp ? above -= height : below;
+      if (!isUp) below += height;
+      shapes[status] = `${shapes[status] ?? ""}M${at * DAY.width} ${rounded(y)}h${DAY.bar}` +
+        `v${rounded(height)}h-${DAY.bar}z`;
+    }
+  }
+  return shapes;
 }
 
 /** What is there at all can be seen. */
@@ -51,15 +62,20 @@ function heightOf(count: number, scale: number): number {
   return count <= 0 ? 0 : Math.max(1, count * scale);
 }
 
+function rounded(size: number): number {
+  return Math.round(size * 100) / 100;
+}
+
 /** The chart in a sentence. */
 export function wordsOf(days: readonly DayOfRuns[]): string {
-  const sum = (of: (day: DayOfRuns) => number) => days.reduce((all, day) => all + of(day), 0);
-  const runs = sum(({ measures }) => measures.runs);
+  const sum = (of: (measures: Measures) => number) =>
+    days.reduce((all, { measures }) => all + of(measures), 0);
+  const runs = sum(({ runs }) => runs);
   if (runs === 0) return `No run in ${days.length} days`;
-  const other = runs - sum(({ measures }) => measures.succeeded);
+  const running = sum(({ running }) => running);
   const most = days.reduce((a, b) => b.measures.runs > a.measures.runs ? b : a);
-  return `${countedText(runs, "run")} in ${days.length} days, of which ${
-    countText(other)
-  } did not ` +
-    `succeed; most on ${most.day}: ${countText(most.measures.runs)}`;
+  return `${countedText(runs, "run")} in ${days.length} days, of which ` +
+    `${countText(sum(lostOf))} did not succeed${
+      running === 0 ? "" : ` and ${countText(running)} ${running === 1 ? "is" : "are"} running`
+    }; most on ${most.day}: ${countText(most.measures.runs)}`;
 }

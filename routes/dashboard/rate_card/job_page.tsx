@@ -11,7 +11,7 @@ import { agentPath, queryText, RUNS, SPEND } from "../frame/paths.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Actor, type ActorNames, actorNames } from "../keys/actor.tsx";
 import { Ago, Money, Notice, Wide } from "../parts/basics.tsx";
-import { countText } from "../parts/format.ts";
+import { countedText, countText, pluralOf } from "../parts/format.ts";
 import { dayText } from "../spend/spend_words.ts";
 import { Difference, periodText, STATES } from "./job_parts.tsx";
 import { typedInstant } from "./rate_form_fields.ts";
@@ -123,7 +123,7 @@ function Next({ job }: { readonly job: RepriceJob }) {
     return (
       <Notice kind="good">
         <p>
-          Done: {countText(changed)} runs cost something else now. Sums follow within seconds:{" "}
+          Done: {countedText(changed, "run")} changed in cost. Sums follow within seconds:{" "}
           <a href={SPEND}>look at the spend</a>, or at{" "}
           <a href={`${RUNS}${queryText([["model", spec.model]])}`}>the runs</a>.
         </p>
@@ -150,7 +150,7 @@ function Next({ job }: { readonly job: RepriceJob }) {
       <input type="hidden" name="to" value={typedInstant(spec.to)} />
       <div class="actions">
         <button type="submit" name="dry_run" value="false">
-          Re-price {countText(changed)} {changed === 1 ? "run" : "runs"} now
+          Re-price {countedText(changed, "run")} now
         </button>
         <a href={again} role="button" class="secondary outline">Choose other runs</a>
       </div>
@@ -222,7 +222,7 @@ function ShareTable(
               <td class="number" data-unit="after">
                 <Money of={sum.after} />
               </td>
-              <td class="number" data-unit="calls">{countText(sum.calls)}</td>
+              <td class="number" data-unit={pluralOf(sum.calls, "call")}>{countText(sum.calls)}</td>
             </tr>
           ))}
         </tbody>

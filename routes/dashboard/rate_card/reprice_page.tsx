@@ -11,7 +11,7 @@ import { beginReprice } from "../../reprice.ts";
 import { RATE_CARD } from "../frame/paths.ts";
 import { seeOther, showPage } from "../frame/reply.tsx";
 import { Ago, Empty, Notice, Wide } from "../parts/basics.tsx";
-import { countText } from "../parts/format.ts";
+import { countText, pluralOf } from "../parts/format.ts";
 import { Difference, periodText, STATES } from "./job_parts.tsx";
 import { instantText } from "./rate_form_fields.ts";
 import { jobPath, REPRICE } from "./rate_paths.ts";
@@ -164,7 +164,7 @@ function JobRow({ job, now }: { readonly job: RepriceJob; readonly now: number }
       <td data-before="runs">{periodText(job)}</td>
       <td>{job.dryRun ? "only looked" : "priced anew"}</td>
       <td>{STATES[job.state]}</td>
-      <td class="number" data-unit="calls">{countText(job.sum.calls)}</td>
+      <td class="number" data-unit={pluralOf(job.sum.calls, "call")}>{countText(job.sum.calls)}</td>
       <td class="number">
         <Difference of={job.sum} />
       </td>

@@ -9,7 +9,7 @@ import { Notice } from "../parts/basics.tsx";
 import { DELETED } from "../parts/done.tsx";
 import type { ShownRun } from "./load.ts";
 import { tellNoRun } from "./no_run.tsx";
-import { countedText } from "./words.ts";
+import { countedText } from "../parts/format.ts";
 
 /** Deletes the run and goes on to the list. */
 export function sendDeletion(deps: AppDeps): Handle {

@@ -3,11 +3,10 @@ import { agentPath, runPath } from "../frame/paths.ts";
 import type { Child } from "hono/jsx";
 import { formatInstant } from "../../../domain/time.ts";
 import { Ago, Money, Status } from "../parts/basics.tsx";
-import { compactText, durationText } from "../parts/format.ts";
+import { compactText, countedText, durationText } from "../parts/format.ts";
 import type { ShownRun } from "./load.ts";
 import { Flags } from "./flags.tsx";
 import { runsPath } from "./paths.ts";
-import { countedText } from "./words.ts";
 
 /** The figures that say how a run went. */
 export function Glance({ shown }: { readonly shown: ShownRun }) {
@@ -114,7 +113,7 @@ function UseTile({ shown: { run: { usage } } }: { readonly shown: ShownRun }) {
         {cached > 0n ? `${compactText(cached)} of the input read from caches; ` : ""}
         {counts.length === 0 ? "no events" : counts.join(", ")}
       </small>
-      {errors === 0 ? null : <small class="failed">✕ {countedText(errors, "event")} failed</small>}
+      {errors === 0 ? null : <small class="bad">✕ {countedText(errors, "event")} failed</small>}
     </Tile>
   );
 }

@@ -2,7 +2,7 @@
 import { rawMembers } from "../../../domain/input/json.ts";
 import { costByModel, type ModelCost } from "../../../domain/money/explain_cost.ts";
 import { Ago, Money, Wide } from "../parts/basics.tsx";
-import { countText } from "../parts/format.ts";
+import { countText, pluralOf } from "../parts/format.ts";
 import { CallCost, Unpriced } from "./call_cost.tsx";
 import { Data } from "./data.tsx";
 import type { ShownRun } from "./load.ts";
@@ -127,7 +127,9 @@ function ByModel({ lines }: { readonly lines: readonly ModelCost[] }) {
                 {line.model ?? "(no model, or no tokens counted)"}
                 {line.provider === null ? null : <span class="soft">{` ${line.provider}`}</span>}
               </th>
-              <td class="number" data-unit="calls">{countText(line.calls)}</td>
+              <td class="number" data-unit={pluralOf(line.calls, "call")}>
+                {countText(line.calls)}
+              </td>
               <td class="number" data-unit="in">{countText(line.inputTokens)}</td>
               <td class="number" data-unit="of it cached">{countText(line.cachedInputTokens)}</td>
               <td class="number" data-unit="out">{countText(line.outputTokens)}</td>

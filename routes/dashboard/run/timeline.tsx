@@ -1,11 +1,11 @@
 /** The timeline: a page of a run's events as a waterfall, and the way to the next. */
 import { dayOf, formatInstant } from "../../../domain/time.ts";
 import { cursorText } from "../../run_json.ts";
-import { durationText } from "../parts/format.ts";
+import { countedText, durationText } from "../parts/format.ts";
 import { type EventFace, faceOf } from "./event_face.ts";
 import { EventRow, type Span } from "./event_row.tsx";
 import type { ShownRun } from "./load.ts";
-import { countedText, offsetText } from "./words.ts";
+import { offsetText } from "./words.ts";
 import { eventsPath, pagePath, rawPath } from "./paths.ts";
 
 /** Shows the timeline. */

@@ -2,7 +2,7 @@
 import type { CostFlag } from "../../../domain/run/run_cost.ts";
 import type { RunFlag } from "../../../domain/run/record.ts";
 import type { RunListRow, RunTrait } from "../../../domain/run/run_list.ts";
-import { countText } from "../parts/format.ts";
+import { countedText } from "../parts/format.ts";
 
 /** Something odd. */
 export interface Note {
@@ -31,7 +31,7 @@ export function notesOf({ usage: { errors }, cost, flags, has }: RunListRow): re
   const [unpriced, ...others] = cost.unpricedModels;
   return [
     ...errors === 0 ? [] : [
-      { kind: "bad", text: `${countText(errors)} ${errors === 1 ? "error" : "errors"}` } as const,
+      { kind: "bad", text: countedText(errors, "error") } as const,
     ],
     ...unpriced === undefined ? [] : [
       {

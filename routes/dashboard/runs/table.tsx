@@ -4,7 +4,7 @@ import type { RunListRow } from "../../../domain/run/run_list.ts";
 import { formatInstant } from "../../../domain/time.ts";
 import { agentPath, runPath } from "../frame/paths.ts";
 import { Ago, Money, Status } from "../parts/basics.tsx";
-import { countText, durationText } from "../parts/format.ts";
+import { countedText, countText, durationText, pluralOf } from "../parts/format.ts";
 import { type Asked, listPath } from "./filters.tsx";
 import { notesOf } from "./notes.ts";
 
@@ -31,7 +31,7 @@ export function RunsTable(props: TableProps) {
   return (
     <table class="runs folding">
       <caption>
-        {countText(rows.length)} {rows.length === 1 ? "run" : "runs"}, newest first, as of{" "}
+        {countedText(rows.length, "run")}, newest first, as of{" "}
         <time datetime={formatInstant(nowMs)}>{formatInstant(nowMs).slice(11, 19)} UTC</time>
       </caption>
       <thead>
@@ -90,7 +90,9 @@ function Row(
         <Models of={cost.models} />
       </td>
       <td class="number calls">{countText(cost.calls)}</td>
-      <td class="number events" data-unit="events">{countText(usage.events)}</td>
+      <td class="number events" data-unit={pluralOf(usage.events, "event")}>
+        {countText(usage.events)}
+      </td>
       <td class="text labels">
         <Labels row={row} asked={asked} live={live} />
       </td>

@@ -1,7 +1,8 @@
 /** Spend day by day as stacked bars. Groups differ by colour and by pattern; a table has the same figures. */
 import type { Picodollars } from "../../../domain/money/money.ts";
-import type { DailySpend } from "../../../domain/spend/daily.ts";
+import { type DailySpend, seriesOf } from "../../../domain/spend/daily.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
+import type { SpendGroup } from "../../../domain/spend/spend.ts";
 import { Money, Wide } from "../parts/basics.tsx";
 import { moneyText, percentText } from "../parts/format.ts";
 import { barsOf, seriesName, type SpendBar, ticksOf } from "./spend_bars.ts";
@@ -39,10 +40,8 @@ export function SpendChart(
   const bars = barsOf(spend);
   const greatest = bars.reduce((most, { total }) => total > most ? total : most, 0n);
   if (greatest === 0n) return null;
-  const { groupBy } = query;
   const above = isTurned(bars.length) ? UPRIGHT.turnedHeight : UPRIGHT.height;
   const height = above + SIZE.bars + SIZE.names;
-  const what = groupBy === "day" ? "" : `, by ${groupBy}`;
   return (
     <figure class="spend">
       <Wide label="Chart of the cost">
@@ -55,19 +54,17 @@ export function SpendChart(
           aria-labelledby="spend-chart-title"
         >
           <title id="spend-chart-title">
-            {`Cost ${daySpan(query.from, query.to)}${what}: ${
-              moneyText(spend.totals.cost)
-            } in all. ` +
-              "The table of days has the same figures."}
+            {`Cost ${daySpan(query.from, query.to)}, by ${seriesOf(query.groupBy)}: ` +
+              `${moneyText(spend.totals.cost)} in all. The table of days has the same figures.`}
           </title>
-          <Patterns spend={spend} />
+          <Patterns query={query} spend={spend} />
           <Axis ticks={ticksOf(greatest)} />
           {bars.map((bar, at) => (
             <Bar bar={bar} at={at} bars={bars.length} top={ticksOf(greatest).at(-1) ?? 1n} />
           ))}
         </svg>
       </Wide>
-      {spend.daily.length === 0 ? null : <Legend spend={spend} />}
+      <Legend spend={spend} />
     </figure>
   );
 }
@@ -77,17 +74,18 @@ function isTurned(bars: number): boolean {
   return INNER_WIDTH / bars < UPRIGHT.widthMin;
 }
 
-/** The colour of a group. */
-function colourOf(spend: DailySpend, at: number): string {
-  return spend.daily[at]?.group === null ? "rest" : `c${at + 1}`;
+/** The class of a group's colour: a status has its own. */
+function colourOf({ groupBy }: SpendQuery, group: SpendGroup | null, at: number): string {
+  if (group === null) return "rest";
+  return groupBy === "status" ? group.key : `c${at + 1}`;
 }
 
-function Patterns({ spend }: { readonly spend: DailySpend }) {
+function Patterns({ query, spend }: { readonly query: SpendQuery; readonly spend: DailySpend }) {
   return (
     <defs>
-      {spend.daily.map((_, at) => (
+      {spend.daily.map(({ group }, at) => (
         <pattern id={`series-${at}`} width="8" height="8" patternUnits="userSpaceOnUse">
-          <rect class={colourOf(spend, at)} width="8" height="8" />
+          <rect class={colourOf(query, group, at)} width="8" height="8" />
           {MARKS[at] ? <path class="mark" d={MARKS[at]} /> : null}
         </pattern>
       ))}
@@ -148,24 +146,21 @@ function Stack(
     readonly top: Picodollars;
   },
 ) {
-  // Without groups the whole bar is one.
-  const parts = bar.parts.length === 0 ? [bar.total] : bar.parts;
   let below = 0n;
   return (
     <>
-      {parts.map((part, at) => {
+      {bar.parts.map((part, at) => {
         if (part <= 0n) return null;
         const bottom = yOf(below, top);
         below += part;
         const y = yOf(below, top);
-        const fill = bar.parts.length === 0 ? { class: "c1" } : { fill: `url(#series-${at})` };
         return (
           <rect
             x={x}
             y={rounded(y)}
             width={width}
             height={rounded(bottom - y)}
-            {...fill}
+            fill={`url(#series-${at})`}
           />
         );
       })}

@@ -18,7 +18,7 @@ import { mayAdmin } from "../../requires.ts";
 import { rowsOf, unpricedModels } from "../../spend.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Copyable, Empty, Money } from "../parts/basics.tsx";
-import { compactText, countText, percentText } from "../parts/format.ts";
+import { compactText, countedText, countText, percentText } from "../parts/format.ts";
 import { SpendChart } from "./spend_chart.tsx";
 import { Filters, Groupings, Periods } from "./spend_controls.tsx";
 import { type Asked, askedText, runsPath } from "./spend_links.ts";
@@ -107,7 +107,7 @@ function Answer({ asked, query, spend, banner }: Answered & { readonly banner: C
       <Tiles asked={asked} query={query} spend={spend} />
       <SpendChart query={query} spend={spend} />
       <GroupTable asked={asked} query={query} spend={spend} />
-      {query.groupBy === "day" ? null : <DayTable spend={spend} />}
+      <DayTable spend={spend} />
     </>
   );
 }
@@ -143,7 +143,7 @@ function Tiles({ asked, query, spend: { totals } }: Answered) {
     <div class="tiles">
       <div class="tile">
         Cost <b>{<Money of={totals.cost} />}</b>
-        <span class="soft">{countText(totals.calls)} model calls</span>
+        <span class="soft">{countedText(totals.calls, "model call")}</span>
       </div>
       <div class="tile">
         Runs <b>{countText(totals.runs)}</b>

@@ -4,7 +4,7 @@ import type { Measures } from "../../../domain/spend/rollup.ts";
 import { costPerSuccess, type SpendGroup } from "../../../domain/spend/spend.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { Money, Wide } from "../parts/basics.tsx";
-import { compactText, countText, percentText } from "../parts/format.ts";
+import { compactText, countText, percentText, pluralOf } from "../parts/format.ts";
 import { barsOf, DAY_BARS_MAX, seriesName } from "./spend_bars.ts";
 import { Swatch } from "./spend_chart.tsx";
 import { type Asked, insidePath, runsPath, spendPath } from "./spend_links.ts";
@@ -135,7 +135,9 @@ function Figures(
         </svg>{" "}
         {percentText(of.cost, totals.cost)}
       </td>
-      <td class="number" data-unit="runs">{runsKnown ? countText(of.runs) : "–"}</td>
+      <td class="number" data-unit={pluralOf(of.runs, "run")}>
+        {runsKnown ? countText(of.runs) : "–"}
+      </td>
       <td class="number" data-unit="successful">{runsKnown ? countText(of.succeeded) : "–"}</td>
       <td class="number" data-unit="a success">
         {perSuccess === null ? "–" : <Money of={perSuccess} />}

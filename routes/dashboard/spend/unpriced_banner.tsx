@@ -5,7 +5,7 @@ import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { OTHER_MODELS } from "../../../domain/run/model_usage.ts";
 import { queryText } from "../frame/paths.ts";
 import { Money, Wide } from "../parts/basics.tsx";
-import { compactText, countText } from "../parts/format.ts";
+import { compactText, countText, pluralOf } from "../parts/format.ts";
 import { NEW_RATE } from "../rate_card/rate_paths.ts";
 import { daySpan, dayText } from "./spend_words.ts";
 
@@ -94,7 +94,7 @@ function ModelRow(
           </td>
         )
         : null}
-      <td class="number" data-unit="calls">{countText(calls)}</td>
+      <td class="number" data-unit={pluralOf(calls, "call")}>{countText(calls)}</td>
       <td class="number" data-unit="tokens in" title={countText(inputTokens)}>
         {compactText(inputTokens)}
       </td>

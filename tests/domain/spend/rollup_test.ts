@@ -138,6 +138,9 @@ Deno.test("rollup: a run adds one row of each kind, and its model once however i
   const whole: Measures = {
     runs: 1,
     succeeded: 1,
+    failed: 0,
+    timedOut: 0,
+    running: 0,
     events: 9,
     calls: 4,
     inputTokens: 201n,
@@ -170,10 +173,20 @@ Deno.test("rollup: a run adds one row of each kind, and its model once however i
   ]);
 });
 
-Deno.test("rollup: only a run that ended in success counts as succeeded", () => {
-  for (const status of ["running", "failed", "timeout", "cancelled"] as const) {
-    const rows = contributionsOf({ ...RUN, labels: { ...RUN.labels, status } });
-    assertEquals(rows.map(({ measures }) => measures.succeeded), rows.map(() => 0), status);
+Deno.test("rollup: a run counts for its own status alone", () => {
+  const counted = {
+    success: "succeeded",
+    failed: "failed",
+    timeout: "timedOut",
+    running: "running",
+  };
+  for (const status of ["success", "running", "failed", "timeout", "cancelled"] as const) {
+    for (const { measures } of contributionsOf({ ...RUN, labels: { ...RUN.labels, status } })) {
+      const { succeeded, failed, timedOut, running } = measures;
+      const counts = { succeeded, failed, timedOut, running };
+      const own = status === "cancelled" ? {} : { [counted[status]]: 1 };
+      assertEquals(counts, { succeeded: 0, failed: 0, timedOut: 0, running: 0, ...own }, status);
+    }
   }
 });
 

@@ -15,6 +15,12 @@ function rowOf(html: string, first: string): string {
   return rows.find((row) => textOf(row).startsWith(first)) ?? "";
 }
 
+/** Classes of the parts of charts, in their order. */
+function coloursOf(html: string): string[] {
+  return [...html.matchAll(/<(?:path|rect) class="(\w+)" (?:d|x="[\d.]+%" y)=/g)]
+    .map(([, colour = ""]) => colour);
+}
+
 async function sendAll(h: Harness, agent: string, statuses: readonly string[], from = 1) {
   for (const [i, status] of statuses.entries()) {
     const fields = { agent, status, cost_usd: 0.5 };
@@ -35,9 +41,10 @@ Deno.test("an agent's row says when it ran, how often that went well, and what a
   assertMatch(row, /<svg[^>]* role="img"/);
   const words = "4 runs in 30 days, of which 2 did not succeed; most on 2026-11-21: 4";
   assert(row.includes(`<title>${words}</title>`), row);
+  assertEquals(coloursOf(row), ["failed", "timeout", "success"]);
   assertMatch(
     textOf(rowOf(text, "idle")),
-    /^idle ▶ running 3 h ago 3 h ago 1 – \$0\.50 for none 1 run in 30 days/,
+    /^idle ▶ running 3 h ago 3 h ago 1 – \$0\.50 for none 1 run in 30 days, of which 0 did not succeed and 1 is running;/,
   );
 });
 
@@ -105,7 +112,7 @@ Deno.test("an agent's page has its latest runs, its failures apart, and links to
       "/v1/runs",
       aRun(n, { agent: "a/b c", started_at: started, customer_id: `c${n}` }),
     );
-    const status = n > 10 ? "failed" : "success";
+    const status = n > 11 ? "failed" : n > 10 ? "timeout" : "success";
     const finished = new Date(h.nowMs - n * 60_000 + 1_500).toISOString();
     await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ status, finished_at: finished }));
   }
@@ -120,7 +127,41 @@ Deno.test("an agent's page has its latest runs, its failures apart, and links to
   assertEquals(idsIn(latest), Array.from({ length: 10 }, (_, i) => runId(i + 1)));
   assertEquals(idsIn(failures), [runId(11), runId(12)]);
   assertMatch(textOf(latest), /1 min ago ✓ success 1\.5 s \$0 c1/);
-  assert(text.includes('href="/dashboard/runs?agent=a%2Fb+c&amp;status=failed"'));
+  assertMatch(textOf(failures), /timeout .* failed .* All that failed · All that timed out/);
+  for (const status of ["failed", "timeout"]) {
+    assert(text.includes(`href="/dashboard/runs?agent=a%2Fb+c&amp;status=${status}"`));
+  }
+});
+
+Deno.test("an agent's chart shows each run in the colour of its status; what runs has not failed", async () => {
+  await using h = await Harness.open();
+  await sendAll(h, "healthy", ["start"]);
+  await sendAll(h, "mixed", ["fail", "timeout", "start", "ok", "ok"], 10);
+  const reader = await signedIn(h);
+  const { text } = await reader.get(`${AGENTS}/healthy`);
+  assertEquals(coloursOf(text), ["running"]);
+  assertMatch(text, /<title>2026-11-21: 1 run, 1 running<\/title>/);
+  const mixed = await reader.get(`${AGENTS}/mixed`);
+  assertEquals(coloursOf(mixed.text), ["failed", "timeout", "running", "success"]);
+  assertMatch(
+    mixed.text,
+    /<title>2026-11-21: 5 runs, 2 succeeded, 1 running, 1 timed out, 1 failed<\/title>/,
+  );
+  const list = await reader.get(AGENTS);
+  assertEquals(coloursOf(rowOf(list.text, "healthy")), ["running"]);
+});
+
+Deno.test("the style has one colour for each status", async () => {
+  await using h = await Harness.open();
+  const { text } = await (await signedIn(h)).get(AGENTS);
+  const [, style = ""] = /href="([^"]+dashboard\.css)"/.exec(text) ?? [];
+  const css = (await h.get(style)).text;
+  const colours = { success: "good", failed: "bad", timeout: "warn", cancelled: "calm" };
+  for (const [status, colour] of Object.entries({ ...colours, running: "busy" })) {
+    const rules = [...css.matchAll(new RegExp(`\\.${status}\\b[^{}]*{([^}]*)}`, "g"))];
+    const painted = rules.map(([, rule = ""]) => rule.trim()).filter((rule) => rule.includes("--"));
+    assertEquals(painted, [`--status: var(--${colour});`, "fill: var(--status);"], status);
+  }
 });
 
 Deno.test("the form changes name, notes and archive as the call does, and says in the log who did", async () => {

@@ -15,6 +15,7 @@ const DAY: DayFigures = {
   day: "2026-11-21",
   runs: 0,
   failed: 0,
+  timedOut: 0,
   running: 0,
   cost: 0n,
   unpricedCalls: 0,
@@ -45,7 +46,7 @@ Deno.test("the figures of a day are the sums over its statuses, and timeouts cou
   assertEquals(figuresOf(["2026-11-19", "2026-11-20", "2026-11-21"], rows), [
     { ...DAY, day: "2026-11-19" },
     { ...DAY, day: "2026-11-20", runs: 1, unpricedCalls: 1 },
-    { ...DAY, runs: 5, failed: 2, running: 1, cost: 5n * DOLLAR },
+    { ...DAY, runs: 5, failed: 2, timedOut: 1, running: 1, cost: 5n * DOLLAR },
   ]);
 });
 

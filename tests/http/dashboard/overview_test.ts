@@ -97,7 +97,7 @@ Deno.test("today stands against the average of the days before, in words", async
   assertMatch(text, /Cost today \$20\.00 ▲ more than usual usual day: \$10\.00/);
   assertMatch(text, /the average of the 2 days before today/);
   assertMatch(html, /<svg[^>]* role="img"[^>]*><title>Runs of each day [^<]*: 40 runs, 5 of them/);
-  assertStringIncludes(html, "<title>2026-11-19: 10 runs, 1 failed</title>");
+  assertStringIncludes(html, "<title>2026-11-19: 10 runs, 1 failed or timed out</title>");
   assertStringIncludes(html, "<title>2026-11-19: $10.00</title>");
   assertMatch(text, /2026-11-21 \(today, so far\) 20 4 20% \$20\.00 2026-11-20 10 0 0% \$10\.00/);
   assert(!html.includes("2026-11-06"));

@@ -62,7 +62,7 @@ Deno.test("an unpriced model: a price is put, what it changes is shown by agent 
   assertEquals((await costOf(h, 1))[0], 0, "only looked at");
   const job = await begun(reader, fieldsOf(dry.text));
   const done = await reader.get(job);
-  assertMatch(textOf(done.text), /Done: 2 runs cost something else now/);
+  assertMatch(textOf(done.text), /Done: 2 runs changed in cost/);
   assert(!done.text.includes("hx-trigger") && !done.text.includes("http-equiv"), "it rests");
   assertEquals((await costOf(h, 1))[0], 0.006);
   const after = textOf((await reader.get("/dashboard/spend?group_by=model")).text);

@@ -14,6 +14,22 @@ function rowOf(html: string, n: number): string {
   return textOf(row);
 }
 
+Deno.test("runs: one event is an event, and two are events", async () => {
+  await using h = await Harness.open();
+  for (const n of [1, 2]) {
+    await h.post("/v1/runs", aRun(n));
+    const events = Array.from({ length: n }, (_, i) => anEvent(10 * n + i));
+    await h.post(`/v1/runs/${runId(n)}/events`, { events });
+  }
+  await h.worker.idle();
+  const { text } = await (await signedIn(h)).get(RUNS);
+  const units = [...text.matchAll(/data-unit="(events?)">(\d)/g)].map(([, unit, count]) => [
+    count,
+    unit,
+  ]);
+  assertEquals(units.toSorted(), [["1", "event"], ["2", "events"]]);
+});
+
 Deno.test("runs: a row says how the run stands, who ran, how long, what it called, cost and what is odd", async () => {
   await using h = await Harness.open();
   const call = (n: number, model: string) =>

@@ -53,6 +53,47 @@ Deno.test("spend: the chart has a title, an amount above each bar, and a pattern
   assert(!/style=|<script(?![^>]*src=)/.test(text), "nothing that the policy would refuse");
 });
 
+Deno.test("spend: by day, each day shows its agents in colours, and all figures by day", async () => {
+  await using h = await Harness.open();
+  await storeSpend(h, TWO_AGENTS);
+  const reader = await signedIn(h);
+  const { text } = await reader.get(`${SPEND}?group_by=day&from=2026-11-20&to=2026-11-21`);
+  const [chart = ""] = /<svg class="chart".*?<\/svg>/s.exec(text) ?? [];
+  const [legend = ""] = /<ul class="legend".*?<\/ul>/s.exec(text) ?? [];
+  assertMatch(textOf(chart), /^Cost from Nov 20 to Nov 21, 2026, by agent: \$4\.00 in all\./);
+  const colours = [...chart.matchAll(/<rect class="(\w+)"/g)].map(([, colour]) => colour);
+  assertEquals(colours, ["c1", "c2"]);
+  assertEquals(textOf(legend), "large $3.00 75% small $1.00 25%");
+  assert(!text.includes("all others"), "nothing is left over");
+  assertMatch(textOf(text), /Nov 20 \$3\.00 75% 1 0 – 1K 200 100 Runs Nov 21 \$1\.00 25% 1 1/);
+});
+
+Deno.test("spend: by status, each status has its own colour whatever it cost", async () => {
+  await using h = await Harness.open();
+  const statuses = ["timeout", "cancelled", "failed", "running", "success"] as const;
+  await storeSpend(
+    h,
+    statuses.map((status, n) =>
+      aContribution({ labels: { status }, models: [{ ...LINE, cost: BigInt(9 - n) * DOLLAR }] })
+    ),
+  );
+  const { text } = await (await signedIn(h)).get(`${SPEND}?group_by=status`);
+  const [chart = ""] = /<svg class="chart".*?<\/svg>/s.exec(text) ?? [];
+  const colours = [...chart.matchAll(/<rect class="(\w+)"/g)].map(([, colour]) => colour);
+  assertEquals(colours, [...statuses]);
+});
+
+Deno.test("spend: by day beyond the costliest agents, the others are one series", async () => {
+  await using h = await Harness.open();
+  await storeSpend(
+    h,
+    Array.from({ length: 10 }, (_, n) => aContribution({ labels: { agent: `agent-${n}` } })),
+  );
+  const { text } = await (await signedIn(h)).get(`${SPEND}?group_by=day`);
+  const [legend = ""] = /<ul class="legend".*?<\/ul>/s.exec(text) ?? [];
+  assertMatch(textOf(legend), /^agent-0 \$1\.00 10% .* agent-7 .* all others \$2\.00 20%$/);
+});
+
 Deno.test("spend: each group leads inside it and to its runs, in the same days and with the same filters", async () => {
   await using h = await Harness.open();
   await storeSpend(h, TWO_AGENTS);

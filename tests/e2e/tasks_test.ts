@@ -1,0 +1,106 @@
+/** The tasks of a newcomer: they say what they do, end when told, and fetch what production needs. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { SETTING_NAMES } from "../../config.ts";
+import { Harness } from "../support/harness.ts";
+import { Process, runToEnd } from "../support/process.ts";
+import { withFolder } from "../support/temp_store.ts";
+import { runTask } from "../tools/support.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+
+function readJson(path: string) {
+  return JSON.parse(Deno.readTextFileSync(new URL(path, ROOT)));
+}
+
+/** Whether a port of this machine takes connections. */
+async function isOpen(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url);
+  try {
+    (await Deno.connect({ hostname, port: Number(port) })).close();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.ConnectionRefused) return false;
+    throw error;
+  }
+}
+
+Deno.test("help: the server lists its settings and ends with 0, and opens no ledger", async () => {
+  await withFolder(async (folder) => {
+    const { code, stdout, stderr } = await runToEnd(
+      { RUNLEDGER_KV: `${folder}/test.kv`, PORT: "wrong" },
+      "--dev",
+      "--help",
+    );
+    assertEquals([code, stderr], [0, ""]);
+    for (const name of SETTING_NAMES) assertStringIncludes(stdout, name);
+    assertEquals(await Array.fromAsync(Deno.readDir(folder)), []);
+  });
+});
+
+Deno.test("help: every tool prints its own and ends with 0", async () => {
+  const tools = ["dev", "start", "demo", "import-traj", "audit", "jobs", "sweep", "backup"];
+  for (const tool of [...tools, "restore", "rates"]) {
+    const { code, stdout, stderr } = await runTask(tool, "--help");
+    assertEquals([code, stderr], [0, ""], tool);
+    assertMatch(stdout, new RegExp(`^deno task ${tool === "start" ? "dev" : tool}\\b`), tool);
+  }
+});
+
+Deno.test("SIGTERM to the task ends the task and the server below it", async () => {
+  await withFolder(async (folder) => {
+    for (const task of ["dev", "start"]) {
+      await using process = await Process.startTask(task, { RUNLEDGER_KV: `${folder}/${task}.kv` });
+      assert(await isOpen(process.url));
+      const { code, signal } = await process.stop("SIGTERM");
+      assertEquals([code, signal], [0, null], task);
+      assertEquals(await isOpen(process.url), false, "the server goes on");
+    }
+  });
+});
+
+Deno.test("start: without TLS on all interfaces it says so and what to do, on this machine it does not", async () => {
+  await withFolder(async (folder) => {
+    for (const HOST of ["0.0.0.0", "127.0.0.1"]) {
+      await using process = await Process.start({ HOST, RUNLEDGER_KV: `${folder}/test.kv` });
+      const { stderr } = await process.stop();
+      const warning = /HOST=0\.0\.0\.0: .*without TLS.*\n.*HOST=127\.0\.0\.1.*OPERATIONS\.md#tls\n/;
+      assertEquals(warning.test(stderr), HOST === "0.0.0.0", stderr);
+    }
+  });
+});
+
+Deno.test("dev: a sweep that removed nothing stays out of the log", async () => {
+  for (const dev of [true, false]) {
+    await using h = await Harness.open({ dev });
+    assert(await h.sweep.sweepNow() !== null);
+    assertEquals(h.log.filter((line) => line.includes('"sweep"')).length, dev ? 0 : 1);
+  }
+});
+
+Deno.test("packages: the production lock has those of the service alone, as the other lock has them", () => {
+  const [all, production] = [readJson("deno.lock"), readJson("production.lock")];
+  for (const part of ["specifiers", "npm"]) {
+    for (const [name, entry] of Object.entries(production[part])) {
+      assertEquals(entry, all[part][name], `${name}: run deno task lock`);
+    }
+  }
+  const rows = Deno.readTextFileSync(new URL("docs/DEPENDENCIES.md", ROOT)).split("\n");
+  for (const [name, target] of Object.entries<string>(readJson("deno.json").imports)) {
+    if (!target.startsWith("npm:")) continue;
+    const row = rows.find((row) => row.startsWith(`| \`${name}\``)) ?? "";
+    const isForDevelopment = /\| (Tests|Development) only: /.test(row);
+    assertEquals(target in production.specifiers, !isForDevelopment, row);
+  }
+});
+
+Deno.test("packages: what the service and its tools run with is in the production lock", () => {
+  const { tasks } = readJson("deno.json");
+  const [, locked = ""] = /--lock=production\.lock (.*)$/.exec(tasks.lock.command) ?? [];
+  const programs = locked.split(" ");
+  for (const [name, { command }] of Object.entries<{ command: string }>(tasks)) {
+    const program = programs.find((program) => command.includes(` ${program}`));
+    if (name === "lock" || program === undefined) continue;
+    assertStringIncludes(command, "--lock=production.lock", name);
+  }
+  assert(programs.length > 5);
+});

@@ -1,0 +1,22 @@
+/** The part of a demo run that has happened by an instant. */
+import { parseInstant } from "../domain/time.ts";
+import type { DemoCall, DemoRun } from "./demo_data.ts";
+
+/** Cuts a run at an instant, unix milliseconds; null when it has not begun. */
+export function upTo(run: DemoRun, nowMs: number): DemoRun | null {
+  if (run.startMs > nowMs) return null;
+  if (run.endMs !== null && run.endMs <= nowMs) return run;
+  const calls = run.calls.flatMap((call) => partOf(call, nowMs));
+  // A heartbeat that tells of a complete run leaves nothing before its end.
+  if (calls.length === 0) return null;
+  return { ...run, endMs: null, story: run.endMs === null ? run.story : "running", calls };
+}
+
+function partOf({ path, body }: DemoCall, nowMs: number): DemoCall[] {
+  const isPast = (instant: unknown) => (parseInstant(String(instant)) ?? Infinity) <= nowMs;
+  if (!Array.isArray(body.events)) {
+    return isPast(body.finished_at ?? body.started_at) ? [{ path, body }] : [];
+  }
+  const events = body.events.filter(({ ts }: { readonly ts: string }) => isPast(ts));
+  return events.length === 0 ? [] : [{ path, body: { events } }];
+}
