@@ -37,6 +37,7 @@ import { createPipeline } from "./pipeline.ts";
 import { deleteRate, listRates, matchRate, putRate } from "./rate_card.ts";
 import { getRunCost } from "./run_cost.ts";
 import { key, KEY_OR_TOKEN, keyOrOperator, OPERATOR_ONLY } from "./requires.ts";
+import { listRefusals } from "./refusals.ts";
 import { getReprice, listReprices, startReprice } from "./reprice.ts";
 import { listRuns } from "./run_list.ts";
 import { getRun, openRun } from "./runs.ts";
@@ -91,6 +92,7 @@ export function routeTable(
     route("GET", "/v1/spend", key("read"), getSpend(deps)),
     route("GET", "/v1/spend/unpriced", key("read"), getUnpriced(deps)),
     route("GET", "/v1/usage", key("read"), getUsage(deps)),
+    route("GET", "/v1/refusals", key("read"), listRefusals(deps)),
     route("GET", "/v1/changes", key("read"), listChanges(deps, waiting)),
     route("GET", "/v1/live", key("read"), followLive(deps, waiting)),
     route("GET", METRICS_PATH, keyOrOperator("read"), getMetrics(deps)),

@@ -37,6 +37,7 @@ const QUERY_NAMES: ReadonlyMap<string, readonly string[]> = new Map([
   ["/v1/spend/unpriced", [...DAYS, ...MODEL]],
   ["/v1/usage", ["month"]],
   ["/v1/changes", ["after", "limit", "wait"]],
+  ["/v1/refusals", ["hours"]],
   ["/v1/live", ["after", ...LABELS, "status", "kind"]],
 ]);
 
