@@ -143,6 +143,18 @@ export function addRefusals(
   return kept;
 }
 
+/** Adds up the hours of each kind, the most frequent first. */
+export function sumKinds(hours: readonly RefusalOfHour[]): RefusalGroup[] {
+  const groups: RefusalGroups = new Map();
+  // Frequent kinds first: beyond what is counted apart, the rare ones become one.
+  const sorted = hours.toSorted((a, b) => b.count - a.count);
+  for (const { count, code, field, agent, userAgent } of sorted) {
+    addRefusals(groups, { code, field, agent, userAgent }, count);
+  }
+  return Array.from(groups.values(), ({ kind, count }) => ({ ...kind, count }))
+    .sort((a, b) => b.count - a.count);
+}
+
 /** Returns what stands for all kinds with the same code. */
 export function otherOf({ code }: RefusalKind): RefusalKind {
   return { code, field: OTHER, agent: OTHER, userAgent: OTHER };

@@ -7,7 +7,6 @@ import { Harness, NOON } from "../support/harness.ts";
 const UA = { "User-Agent": "agentping-python/1.2" };
 const PATH = "/v1/refusals";
 const HOUR_MS = 3_600_000;
-const SCORE = { id: `scr_eu_${"0".repeat(31)}1`, name: "reviewed", value: true };
 
 /** Code, field, agent and count of each group. */
 // deno-lint-ignore no-explicit-any -- an answer
@@ -60,7 +59,7 @@ Deno.test("R13: each refused call of a team counts, whatever it was refused for"
     [400, () => h.get("/v1/ping?agent=shell&status=odd")],
     [415, () => h.post("/v1/runs", "x", { headers: gzip })],
     [400, () => h.get("/v1/runs?statuss=failed")],
-    [404, () => h.post(`/v1/runs/${runId(9)}/scores`, SCORE)],
+    [404, () => h.request("DELETE", `/v1/runs/${runId(9)}`)],
   ] as const;
   const expected: string[] = [];
   for (const [status, call] of calls) {
