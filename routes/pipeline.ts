@@ -107,8 +107,10 @@ function failure(deps: AppDeps, c: RequestContext, error: unknown): Response {
   if (error instanceof Overloaded) return fail(c, OVERLOADED);
   return error instanceof StorageUnavailable
     ? fail(c, { code: "storage_unavailable", message: "The store did not confirm: retry" })
-    : fail(c, { code: "internal_error", message: "This is our fault: retry, then report it" });
+    : fail(c, { code: "internal_error", message: INTERNAL_ERROR });
 }
+
+const INTERNAL_ERROR = "Internal error: retry; if it persists, report it with the X-Request-Id";
 
 /** Logs what went wrong with a request, and where. */
 export function logFailure(
