@@ -40,6 +40,7 @@ export interface Refusal extends RefusalKind {
 
 /** Refused calls of one kind within an hour. */
 export interface RefusalGroup extends RefusalKind {
+  /** How many. */
   readonly count: number;
 }
 
@@ -53,6 +54,7 @@ export interface RefusalOfHour extends RefusalGroup {
 export interface RefusalHour {
   /** Its start, unix milliseconds. */
   readonly hour: number;
+  /** How many. */
   readonly count: number;
 }
 
