@@ -182,3 +182,16 @@ Deno.test("R13: texts are cut and shown on one line", async () => {
   assertEquals([latest[0].user_agent.length, latest[0].agent], [128, null]);
   assert(latest[0].message.length <= 300);
 });
+
+Deno.test("R13: the sweep removes what is no longer kept of a team that is not refused any more", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", { id: "x" });
+  await h.refusals.flush();
+  const rows = async () => (await h.dump()).filter((line) => line.startsWith('[ "refusal"')).length;
+  h.nowMs = NOON + 6 * 24 * HOUR_MS;
+  await h.sweep.sweepNow();
+  assertEquals(await rows(), 2);
+  h.nowMs = NOON + 8 * 24 * HOUR_MS;
+  await h.sweep.sweepNow();
+  assertEquals(await rows(), 0);
+});
