@@ -1,6 +1,6 @@
 /** The process: settings, store, service, server, and the way down. */
 import { helpFor, parseConfig } from "./config.ts";
-import { Overloaded, StorageUnavailable } from "./domain/errors.ts";
+import { isOfStore, StorageUnavailable } from "./domain/errors.ts";
 import { Memory } from "./domain/memory.ts";
 import { createRequestLimits } from "./domain/plan/rate_limit.ts";
 import type { Environment } from "./domain/ports.ts";
@@ -62,6 +62,7 @@ const server = await listen();
 const clock = new AbortController();
 Deno.cron("wake the worker", "* * * * *", { signal: clock.signal }, () => service.worker.wake());
 Deno.cron("write down last uses", "* * * * *", { signal: clock.signal }, () => writeUses());
+Deno.cron("write down refusals", "* * * * *", { signal: clock.signal }, () => writeRefusals());
 service.sweep.start();
 const shutdown = stopOnSignals(drain, exit);
 globalThis.addEventListener("unhandledrejection", (event) => {
@@ -97,18 +98,28 @@ async function drain(): Promise<void> {
   await server.drain();
   clock.abort();
   figures.stop();
-  await Promise.all([service.stop(), slices?.stop(), writeUses(true)]);
+  await Promise.all([service.stop(), slices?.stop(), writeUses(true), writeRefusals()]);
   await store.close();
   // A write that its reader holds up would keep the process alive.
   if (!await sayLastWords()) Deno.exit(0);
 }
 
-/** Writes down when credentials were last used. What cannot be written now is written a minute later. */
-async function writeUses(all = false): Promise<void> {
+/** Writes down when credentials were last used. */
+function writeUses(all = false): Promise<void> {
+  return orLater(service.credentials.writeUses(all));
+}
+
+/** Writes down which calls were refused. */
+function writeRefusals(): Promise<void> {
+  return orLater(service.refusals.flush());
+}
+
+/** What cannot be written now is written a minute later. */
+async function orLater(written: Promise<void>): Promise<void> {
   try {
-    await service.credentials.writeUses(all);
+    await written;
   } catch (error) {
-    if (!(error instanceof StorageUnavailable || error instanceof Overloaded)) throw error;
+    if (!isOfStore(error)) throw error;
   }
 }
 

@@ -6,6 +6,7 @@ import { RequestFigures } from "./domain/metrics/requests.ts";
 import { type Family, gauge } from "./domain/metrics/text.ts";
 import type { RequestLimits } from "./domain/plan/rate_limit.ts";
 import type { CredentialStore, Environment, Mailer } from "./domain/ports.ts";
+import type { RefusalStore } from "./domain/refusals/refusals.ts";
 import type { Region } from "./domain/run/ids.ts";
 import { LiveJob } from "./jobs/live.ts";
 import { NoticeJob } from "./jobs/notices.ts";
@@ -20,6 +21,7 @@ import { createDeadStageStore } from "./kv/pipeline/dead_stages.ts";
 import { createPipelineStore } from "./kv/pipeline/pipeline_store.ts";
 import { createSpendStore } from "./kv/pipeline/rollups.ts";
 import { TeamCommits } from "./kv/pipeline/team_commits.ts";
+import { createRefusalStore } from "./kv/refusals/refusal_store.ts";
 import { createRepriceStore } from "./kv/reprice/reprice_jobs.ts";
 import { createDeletionStore } from "./kv/retention/deletions.ts";
 import { createSweepStore } from "./kv/retention/sweep_store.ts";
@@ -71,6 +73,7 @@ export interface ServiceOptions {
 export interface Service {
   readonly app: Hono<Facts>;
   readonly credentials: CredentialStore;
+  readonly refusals: RefusalStore;
   readonly worker: Worker;
   readonly sweep: SweepJob;
   /** Sets the worker to work, with what an earlier process left. The sweep is started by itself. */
@@ -92,6 +95,7 @@ export function createService(options: ServiceOptions): Service {
   const reprices = createRepriceStore(store, rateCards, environment);
   const commits = new TeamCommits(store);
   const knownAgents = new KnownAgents(store.memory);
+  const refusals = createRefusalStore(store, now);
   const deletions = createDeletionStore(store, commits, now);
   const worker = new Worker({
     store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), now, commits),
@@ -131,6 +135,7 @@ export function createService(options: ServiceOptions): Service {
     rateCards,
     reprices,
     deletions,
+    refusals,
     changes,
     live,
     deadStages: createDeadStageStore(store),
@@ -149,6 +154,7 @@ export function createService(options: ServiceOptions): Service {
   return {
     app,
     credentials,
+    refusals,
     worker,
     sweep,
     start() {

@@ -195,3 +195,15 @@ export const SESSION = { idleMs: 12 * 3_600_000, maxMs: 7 * 86_400_000 } as cons
 
 /** Sessions of one key: for the next one the oldest ends. */
 export const SESSIONS_PER_KEY_MAX = 100;
+
+/**
+ * Refusals kept of a team: combinations of code, field, agent and client that each hour counts apart, the
+ * latest ones with their message, and days.
+ */
+export const REFUSALS = { kindsPerHour: 100, latest: 100, days: 7 } as const;
+
+/** Characters of the texts of a refusal: beyond that they are cut. */
+export const REFUSAL_CHARS_MAX = { message: 300, userAgent: 128, field: 64 } as const;
+
+/** Hours that `GET /v1/refusals` looks back. */
+export const REFUSAL_HOURS = { default: 24, max: REFUSALS.days * 24 } as const;

@@ -19,7 +19,7 @@ export const MEMORY_SHARES = {
   /** Answers that clients have not taken yet. */
   answers: 70,
   /** Writes that wait for their commit. */
-  writes: 70,
+  writes: 65,
   /** Ids of the events of live runs. */
   ledgers: 55,
   /** Openings of runs that a heartbeat began. */
@@ -40,6 +40,8 @@ export const MEMORY_SHARES = {
   rate_buckets: 20,
   /** What is counted of each team's requests. */
   metrics: 10,
+  /** Refusals that are counted and not written yet. */
+  refusals: 5,
   /** Text waiting for clients of live streams. */
   live: 10,
   /** Log lines that wait to be written. */

@@ -50,6 +50,15 @@ export const teamKeys = {
     atMs,
     name,
   ],
+  /** Refusals of a team in an hour, by its start, unix milliseconds. */
+  refusalHour: (team: TeamId, hour: number): Deno.KvKey => ["refusal", team, hour],
+  /** What a team's hours add up to. `true` is behind every other part of a key: behind all hours. */
+  refusalSums: (team: TeamId): Deno.KvKey => ["refusal", team, true],
+  /** The hours of a team from one on, and their sums. */
+  refusalsFrom: (team: TeamId, hour: number): Deno.KvListSelector => ({
+    start: ["refusal", team, hour],
+    end: ["refusal", team, true, true],
+  }),
   /** Teams behind an id, by id; from the first when there is none. */
   teamsAfter: (id: string | null): Deno.KvListSelector => ({
     start: id === null ? ["team"] : ["team", id, true],

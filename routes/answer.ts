@@ -106,7 +106,7 @@ export function writeHeaders(kind: "stored" | "replayed", dropped: number): Head
 export function fail(c: RequestContext, problem: Problem, headers: Headers = {}): Response {
   const { code, message, field } = problem;
   const { status } = ERRORS[code];
-  c.set("error", code);
+  c.set("problem", problem);
   const all = { ...refusalHeaders(problem), ...headers };
   const tell = c.get("tell");
   if (tell !== undefined) return tell(c, problem, all);

@@ -1,6 +1,7 @@
 /**
  * The application: the table of routes, and the order in which a request is checked
- * (decisions, section 2): host, route, shutting down, too busy, credential, rate, scope, body, the handler.
+ * (decisions, section 2): host, route, shutting down, too busy, credential, rate, scope, names of the
+ * query, body, the handler.
  */
 import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
@@ -23,6 +24,7 @@ import { createKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 import { readJsonBody } from "./guards/body.ts";
 import { requireCredential, requireScope } from "./guards/credential.ts";
 import { requireHost } from "./guards/host.ts";
+import { queryNamesOf, requireQuery } from "./guards/query_names.ts";
 import { debitBytes, limitBytes, limitRate, metered } from "./guards/rate.ts";
 import { Memory } from "../domain/memory.ts";
 import { Room } from "./guards/room.ts";
@@ -35,6 +37,7 @@ import { createPipeline } from "./pipeline.ts";
 import { deleteRate, listRates, matchRate, putRate } from "./rate_card.ts";
 import { getRunCost } from "./run_cost.ts";
 import { key, KEY_OR_TOKEN, keyOrOperator, OPERATOR_ONLY } from "./requires.ts";
+import { listRefusals } from "./refusals.ts";
 import { getReprice, listReprices, startReprice } from "./reprice.ts";
 import { listRuns } from "./run_list.ts";
 import { getRun, openRun } from "./runs.ts";
@@ -89,6 +92,7 @@ export function routeTable(
     route("GET", "/v1/spend", key("read"), getSpend(deps)),
     route("GET", "/v1/spend/unpriced", key("read"), getUnpriced(deps)),
     route("GET", "/v1/usage", key("read"), getUsage(deps)),
+    route("GET", "/v1/refusals", key("read"), listRefusals(deps)),
     route("GET", "/v1/changes", key("read"), listChanges(deps, waiting)),
     route("GET", "/v1/live", key("read"), followLive(deps, waiting)),
     route("GET", METRICS_PATH, keyOrOperator("read"), getMetrics(deps)),
@@ -152,7 +156,9 @@ function route(
 const WITH_BODY: ReadonlySet<Route["method"]> = new Set(["POST", "PUT", "PATCH"]);
 
 /** What a route's requests must pass, in the order of decision 2. */
-function guards(deps: AppDeps, room: Room, { method, path, requires }: Route): Guard[] {
+function guards(deps: AppDeps, room: Room, route: Route): Guard[] {
+  const { method, path, requires } = route;
+  const queryNames = queryNamesOf(route);
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const api = isMetered(requires) ? "control" : "ingest";
   const hasBody = WITH_BODY.has(method);
@@ -170,6 +176,7 @@ function guards(deps: AppDeps, room: Room, { method, path, requires }: Route): G
       ...(hasBody && api === "ingest" ? [limitBytes(deps)] : []),
       requireScope(requires),
     ]),
+    ...(queryNames === null ? [] : [requireQuery(queryNames)]),
     ...(hasBody
       // Asked again: of many bodies that came at once, the first take the room.
       ? [readJsonBody(deps.bodyDeadlines, room, onRead), room.require]

@@ -11,6 +11,7 @@ import type {
 } from "../domain/ports.ts";
 import type { RunListStore } from "../domain/run/run_list.ts";
 import type { RepriceStore } from "../domain/money/reprice_job.ts";
+import type { RefusalStore } from "../domain/refusals/refusals.ts";
 import type { DeletionStore } from "../domain/retention/deletion.ts";
 import type { SessionStore } from "../domain/teams/session.ts";
 import type { AuditLogStore } from "../domain/teams/audit_log.ts";
@@ -20,7 +21,7 @@ import type { LiveFeed } from "../domain/feed/live.ts";
 import type { DeadStageStore } from "../domain/pipeline/pipeline.ts";
 import type { Deadlines } from "../domain/deadlines.ts";
 import type { Principal, Requirement } from "../domain/credentials.ts";
-import type { ErrorCode, Problem } from "../domain/errors.ts";
+import type { Problem } from "../domain/errors.ts";
 import type { Memory } from "../domain/memory.ts";
 import type { ReadScopes } from "../domain/read_scope.ts";
 import type { FamilyStore } from "../domain/run/family.ts";
@@ -56,8 +57,8 @@ export interface Facts {
     isLong: boolean;
     /** How refusals are told, where not as JSON. */
     tell: Refuse | undefined;
-    /** Code of the refusal, for the log. */
-    error: ErrorCode;
+    /** Why the request was refused: for the log and for what is counted. */
+    problem: Problem;
   };
 }
 
@@ -97,6 +98,7 @@ export interface AppDeps {
   readonly rateCards: RateCardStore;
   readonly reprices: RepriceStore;
   readonly deletions: DeletionStore;
+  readonly refusals: RefusalStore;
   readonly changes: ChangeStore;
   readonly live: LiveFeed;
   readonly deadStages: DeadStageStore;

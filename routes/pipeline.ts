@@ -5,7 +5,7 @@
  * (`docs/PERFORMANCE.md`).
  */
 import type { Principal, TeamId } from "../domain/credentials.ts";
-import { type ErrorCode, Overloaded, StorageUnavailable } from "../domain/errors.ts";
+import { Overloaded, type Problem, StorageUnavailable } from "../domain/errors.ts";
 import type { CountRequest } from "../domain/metrics/requests.ts";
 import { rawOf } from "../domain/input/json.ts";
 import { formatInstant } from "../domain/time.ts";
@@ -13,6 +13,7 @@ import { fail } from "./answer.ts";
 import type { AppDeps, Guard, Handle, RequestContext, Route } from "./context.ts";
 import { OVERLOADED, type Room } from "./guards/room.ts";
 import { LongAnswers } from "./long_answers.ts";
+import { noteRefusal } from "./refusal_notes.ts";
 
 /** Makes the handler of a route, which it is named by; `null` for paths and methods that no route takes. */
 export type Pipeline = (
@@ -69,7 +70,9 @@ export function createPipeline(deps: AppDeps, room: Room): Pipeline {
     c.get("held")?.[Symbol.dispose]();
     const tookMs = performance.now() - startedMs;
     figures.inFlight--;
-    count(teamOf(c), response.status, tookMs / 1_000, c.get("error"));
+    const problem: Problem | undefined = c.get("problem");
+    count(teamOf(c), response.status, tookMs / 1_000, problem?.code);
+    if (problem !== undefined) noteRefusal(deps, c, response.status, problem);
     deps.log(logLine(c, response.status, deps.environment.now(), tookMs));
     return response;
   }
@@ -104,8 +107,10 @@ function failure(deps: AppDeps, c: RequestContext, error: unknown): Response {
   if (error instanceof Overloaded) return fail(c, OVERLOADED);
   return error instanceof StorageUnavailable
     ? fail(c, { code: "storage_unavailable", message: "The store did not confirm: retry" })
-    : fail(c, { code: "internal_error", message: "This is our fault: retry, then report it" });
+    : fail(c, { code: "internal_error", message: INTERNAL_ERROR });
 }
+
+const INTERNAL_ERROR = "Internal error: retry; if it persists, report it with the X-Request-Id";
 
 /** Logs what went wrong with a request, and where. */
 export function logFailure(
@@ -122,11 +127,11 @@ export function logFailure(
 function logLine(c: RequestContext, status: number, nowMs: number, tookMs: number): string {
   const team = teamOf(c);
   const route: string | undefined = c.get("route");
-  const error: ErrorCode | undefined = c.get("error");
+  const problem: Problem | undefined = c.get("problem");
   const ms = Math.round(tookMs * 1000) / 1000;
   // A method is the one word here that is not our own.
   const told = route === undefined ? null : rawOf(route);
   return `{"at":"${formatInstant(nowMs)}","id":"${c.get("requestId")}",` +
     `"team":${team === undefined ? null : `"${team}"`},"route":${told},` +
-    `"status":${status},"ms":${ms}${error === undefined ? "" : `,"error":"${error}"`}}`;
+    `"status":${status},"ms":${ms}${problem === undefined ? "" : `,"error":"${problem.code}"`}}`;
 }

@@ -25,7 +25,7 @@ const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 const EXIT_CODE_TIMEOUT = "124";
 
 /** Characters of an unknown parameter's name that a message repeats. */
-const FIELD_CHARS_MAX = 64;
+export const FIELD_CHARS_MAX = 64;
 
 /** A ping as the body of the heartbeat it stands for. */
 export interface Ping {
@@ -46,8 +46,8 @@ export function parseQuery(query: string): Parsed<Map<string, string>> {
   const values = new Map<string, string>();
   for (const pair of query.split("&")) {
     const [rawName = "", ...rest] = pair.split("=");
-    const name = decode(rawName);
-    const value = decode(rest.join("="));
+    const name = decodeQueryPart(rawName);
+    const value = decodeQueryPart(rest.join("="));
     if (name === null || value === null) {
       const field = printable((name ?? "query").slice(0, FIELD_CHARS_MAX));
       return refuse("invalid_field", `Parameter "${field}" is not percent-encoded UTF-8`, field);
@@ -99,7 +99,7 @@ export function readPing(
 export function keyOf(query: string): string | null {
   for (const pair of query.split("&")) {
     const [name = "", ...rest] = pair.split("=");
-    const value = decode(name) === "key" ? decode(rest.join("=")) : null;
+    const value = decodeQueryPart(name) === "key" ? decodeQueryPart(rest.join("=")) : null;
     if (value) return value;
   }
   return null;
@@ -116,7 +116,8 @@ function numberOf(text: string | undefined): number | string | undefined {
   return text !== undefined && NUMBER.test(text) ? Number(text) : text;
 }
 
-function decode(text: string): string | null {
+/** Decodes a name or a value of a query, or answers null. */
+export function decodeQueryPart(text: string): string | null {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {

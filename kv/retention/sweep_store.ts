@@ -21,6 +21,7 @@ import type { RunId } from "../../domain/run/ids.ts";
 import { deletionRows } from "../feed/feed_rows.ts";
 import { keys } from "../keys.ts";
 import type { TeamCommits } from "../pipeline/team_commits.ts";
+import { forgetRefusals } from "../refusals/refusal_rows.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";
 import { eachRow, getMany, listRows, type Store } from "../store.ts";
 import { forgetSessions } from "../teams/sessions.ts";
@@ -94,7 +95,10 @@ async function step(on: Step, from: Cursor | null): Promise<SweepStep> {
   const rows = await listRows(store, range, { limit: RUNS_PER_STEP });
   const last = rows.at(-1)?.key;
   if (last === undefined) {
-    if (horizon === "tombstone" && !dryRun) await forgetReceipts(store, team.id, before);
+    if (horizon === "tombstone" && !dryRun) {
+      await forgetReceipts(store, team.id, before);
+      await forgetRefusals(store, team.id, nowMs);
+    }
     return { counts: NOTHING_SWEPT, next: null };
   }
   const due = Map.groupBy(rows.map(({ key }) => key), (key) => key.at(-1) as RunId);

@@ -15,6 +15,7 @@ import {
   DASHBOARD,
   KEYS,
   RATE_CARD,
+  REFUSALS,
   RUNS,
   SIGN_IN,
   SPEND,
@@ -45,6 +46,7 @@ import { showMatch } from "./rate_card/match_page.tsx";
 import { showRateForm, storeRate } from "./rate_card/rate_form.tsx";
 import { MATCH, NEW_RATE, REPRICE } from "./rate_card/rate_paths.ts";
 import { beginRepricePage, showReprices } from "./rate_card/reprice_page.tsx";
+import { showRefusals } from "./refusals/page.tsx";
 import { sendSpendCsv } from "./spend/spend_csv.ts";
 import { showSpend } from "./spend/spend_page.tsx";
 import { showSignIn, signIn, signOut } from "./sign_in.tsx";
@@ -95,6 +97,7 @@ export function pageTable(deps: AppDeps, { waiting, exported }: Shared): Route[]
     page("GET", `${RUNS}/:id`, key("read"), showRun(deps)),
     page("GET", `${RUNS}/:id/raw`, key("read"), showRawRun(deps)),
     page("POST", `${RUNS}/:id/delete`, key("admin"), sendDeletion(deps)),
+    page("GET", REFUSALS, key("read"), showRefusals(deps)),
     page("GET", SPEND, key("read"), showSpend(deps)),
     page("GET", `${SPEND}.csv`, key("read"), sendSpendCsv(deps)),
     page("GET", RATE_CARD, key("admin"), showRateCard(deps)),

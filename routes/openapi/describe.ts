@@ -104,6 +104,7 @@ export interface Operation {
 export const TAGS = {
   Runs: "A run from its opening to its end, and its full record.",
   Heartbeats: "A whole run in one call.",
+  Refusals: "Calls that were not accepted.",
   Agents: "Who runs.",
   Spend: "What runs cost, and how much of the plan is used.",
   "Rate card": "What calls of models cost, and pricing them anew.",

@@ -62,7 +62,8 @@ const INFO = {
   description:
     "Every run once: what it did, how it ended, what it cost. Clients make the ids, so " +
     "every write can be sent again; amounts are dollars, exact to the picodollar. Unknown fields " +
-    "are ignored, and null in an optional field is as absent.",
+    "are ignored, and null in an optional field is as absent. Reads refuse unknown parameters, and " +
+    "parameters without a value.",
   license: { name: "MIT", identifier: "MIT" },
 };
 

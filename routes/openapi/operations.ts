@@ -8,6 +8,7 @@ import { EXPORT_OPERATIONS } from "./exports.ts";
 import { HEARTBEAT_OPERATIONS } from "./heartbeats.ts";
 import { KEY_OPERATIONS } from "./keys.ts";
 import { RATE_CARD_OPERATIONS } from "./rate_card.ts";
+import { REFUSAL_OPERATIONS } from "./refusals.ts";
 import { REPRICE_OPERATIONS } from "./reprice.ts";
 import { RUN_LISTS } from "./run_list.ts";
 import { RUN_READS } from "./run_reads.ts";
@@ -24,6 +25,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...RUN_READS,
   ...FEED_OPERATIONS,
   ...HEARTBEAT_OPERATIONS,
+  ...REFUSAL_OPERATIONS,
   ...AGENT_OPERATIONS,
   ...SPEND_OPERATIONS,
   ...RATE_CARD_OPERATIONS,

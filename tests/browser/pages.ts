@@ -33,6 +33,8 @@ export const PAGES: readonly PageUnderTest[] = [
   aRun("run-running", ({ runs }) => runs.running),
   aRun("run-delete", ({ runs }) => `${runs.failed}?confirm=delete`),
   { ...aRun("run-unknown", () => `run_eu_${"0".repeat(32)}`), status: 404 },
+  aPage("refusals", "/refusals"),
+  aPage("refusals-week", "/refusals", "admin", () => "/refusals?hours=168"),
   aPage("agents", "/agents"),
   aPage("agent", "/agents/:slug", "admin", ({ agent }) => `/agents/${encodeURIComponent(agent)}`),
   aPage("spend", "/spend"),

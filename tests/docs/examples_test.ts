@@ -61,6 +61,7 @@ Deno.test("every curl example of the API document is accepted", async () => {
     "200 GET /v1/runs/:id/cost",
     "200 GET /v1/changes",
     "200 GET /v1/live",
+    "200 GET /v1/refusals",
     "200 PATCH /v1/agents/:slug",
     "200 GET /v1/spend",
     "202 POST /v1/heartbeats",

@@ -137,11 +137,13 @@ export type Versions = ReadonlyMap<string, string>;
 export function changed(before: Versions, after: Versions): string[] {
   const written = [...after].filter(([key, version]) => before.get(key) !== version);
   const deleted = [...before.keys()].filter((key) => !after.has(key));
-  return [...written.map(([key]) => key), ...deleted].filter((key) => !key.startsWith(LAST_USE));
+  return [...written.map(([key]) => key), ...deleted].filter((key) =>
+    !WRITTEN_BEHIND.some((family) => key.startsWith(family))
+  );
 }
 
-/** Last uses are written once a minute, whether a request was refused or not. */
-const LAST_USE = '["credential_use",';
+/** Last uses and counts of refused calls are written once a minute, whatever is asked. */
+const WRITTEN_BEHIND = ['["credential_use",', '["refusal",'];
 
 /** Where a service says that it listens. */
 async function urlOf(stderr: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> {

@@ -103,11 +103,10 @@ Deno.test("agents: pages with the archived among them hold each once, in the ord
   for (const sort of ["agent", "last_seen"]) {
     for (let limit = 1; limit <= order.length + 1; limit++) {
       const found: string[] = [];
+      const path = `/v1/agents?archived=true&sort=${sort}&limit=${limit}`;
       let cursor: string | null = "";
       while (cursor !== null) {
-        const path: string =
-          `/v1/agents?archived=true&sort=${sort}&limit=${limit}&cursor=${cursor}`;
-        const { json } = await h.get(path);
+        const { json } = await h.get(cursor === "" ? path : `${path}&cursor=${cursor}`);
         found.push(...json.agents.map(({ agent }: { agent: string }) => agent));
         ({ cursor } = json);
       }

@@ -132,7 +132,7 @@ Deno.test("agents: any slug can be asked for by its percent-encoded UTF-8", asyn
     assertEquals([found, runs], [agent, 1]);
   }
   assertEquals((await h.get("/v1/agents/a%2fb")).json.agent, "a/b");
-  assertEquals((await h.get("/v1/agents/%61%2Fb?x=/y")).json.agent, "a/b");
+  assertEquals((await h.get("/v1/agents/%61%2Fb?key=/y")).json.agent, "a/b");
   assertEquals((await h.get("/v1/agents/a+b")).json.agent, "a+b");
   assertEquals((await h.get("/v1/agents/a/b")).json.message, "No such path: see the API's docs");
   assertEquals((await pagesOf(h, "limit=1000"))[0]?.toSorted(), slugs.toSorted());
@@ -246,12 +246,14 @@ Deno.test("agents: each bad parameter is refused by its name, also a cursor of t
     [`cursor=${bySlug}`, "cursor"],
     [`sort=agent&cursor=${bySeen}`, "cursor"],
     ["limit=%ff", "limit"],
+    ["limit=", "limit"],
+    ["other=1", "other"],
   ];
   for (const [query, field] of cases) {
     const { status, json } = await h.get(`/v1/agents?${query}`);
     assertEquals([status, json.error, json.field], [400, "invalid_field", field], query);
   }
-  for (const query of ["limit=1000", "limit=1", "limit=", `cursor=${bySeen}`, "other=1"]) {
+  for (const query of ["limit=1000", "limit=1", `cursor=${bySeen}`]) {
     assertEquals((await h.get(`/v1/agents?${query}`)).status, 200, query);
   }
 });

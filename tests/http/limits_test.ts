@@ -328,6 +328,8 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
   ];
   /** In `dashboard/sign_in_test.ts` and `bodies_test.ts`. */
   const ofPages = ["SESSION", "SESSIONS_PER_KEY_MAX", "FORM_BYTES_MAX"];
+  /** In `refusals_test.ts` and `../kv/refusals_test.ts`. */
+  const ofRefusals = ["REFUSALS", "REFUSAL_CHARS_MAX", "REFUSAL_HOURS"];
   const here = EDGES.map(({ limit }) => limit);
   const lists = [
     here,
@@ -340,6 +342,7 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     ofRuns,
     ofFeeds,
     ofPages,
+    ofRefusals,
   ];
   const covered: Set<string> = new Set(lists.flat());
   const missing = Object.keys(limits).filter((name) => !covered.has(name));

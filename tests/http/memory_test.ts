@@ -66,6 +66,12 @@ const CACHES: Partial<Record<MemoryShare, Drive>> = {
     await h.post("/v1/heartbeats", aHeartbeat(700_000 + team, { status: "start" }), { key });
   },
   recent_ids: async () => {},
+  refusals: async (h, key, team) => {
+    for (let n = 0; n < 20; n++) {
+      const { status } = await h.post("/v1/runs", { agent: long(team * 100 + n, 128) }, { key });
+      assertEquals(status, 400);
+    }
+  },
 };
 
 /** Holders of what is on its way: nothing, once it has arrived. */
@@ -75,7 +81,7 @@ const QUEUES: readonly MemoryShare[] = ["bodies", "answers", "writes", "live", "
 const OF_PROCESS: readonly MemoryShare[] = ["log"];
 
 /** Caches that are filled beyond what they may hold. */
-const FILLED: readonly MemoryShare[] = ["rollup_days", "agents", "rate_cards"];
+const FILLED: readonly MemoryShare[] = ["rollup_days", "agents", "rate_cards", "refusals"];
 
 Deno.test("every cache of the service has its share of memory, and keeps to it", async () => {
   await using h = await Harness.open({ memory: new Memory(MEMORY_MB), tier: "business" });

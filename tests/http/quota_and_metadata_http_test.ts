@@ -42,6 +42,7 @@ const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] =
   ["/v1/spend/unpriced", ["GET", "HEAD"]],
   ["/v1/usage", ["GET", "HEAD"]],
   ["/v1/changes", ["GET", "HEAD"]],
+  ["/v1/refusals", ["GET", "HEAD"]],
   ["/v1/live", ["GET", "HEAD"]],
   ["/metrics", ["GET", "HEAD"]],
   ["/healthz", ["GET", "HEAD"]],

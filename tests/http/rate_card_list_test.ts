@@ -15,7 +15,8 @@ Deno.test("GET /v1/rate-card: own rows whole, default rows in pages, each row on
   const ids: string[] = [];
   let cursor: string | null = "";
   while (cursor !== null) {
-    const page: Answer = await h.get(`${CARD}?source=default&limit=1000&cursor=${cursor}`);
+    const after: string = cursor === "" ? "" : `&cursor=${cursor}`;
+    const page: Answer = await h.get(`${CARD}?source=default&limit=1000${after}`);
     assertEquals([page.status, page.json.own], [200, []]);
     ids.push(...page.json.default.map(({ id }: { id: string }) => id));
     cursor = page.json.cursor;

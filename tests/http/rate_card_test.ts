@@ -125,7 +125,7 @@ Deno.test("GET /v1/rate-card/match: each bad parameter is refused by its name", 
   for (
     const [query, code, field] of [
       ["", "missing_field", "model"],
-      ["model=", "missing_field", "model"],
+      ["model=", "invalid_field", "model"],
       [`model=${"m".repeat(257)}`, "invalid_field", "model"],
       [`model=m&provider=${"p".repeat(257)}`, "invalid_field", "provider"],
       ["model=m&at=yesterday", "invalid_field", "at"],

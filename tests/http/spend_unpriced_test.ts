@@ -83,7 +83,6 @@ Deno.test("GET /v1/spend/unpriced: each model has its calls, its days and a mark
       ["provider=openai", 1],
       ["provider=(unattributed)", 1],
       ["provider=openai&model=none", 0],
-      ["agent=ignored", 2],
     ] as const
   ) {
     assertEquals((await h.get(`/v1/spend/unpriced?${query}`)).json.models.length, count, query);

@@ -254,9 +254,8 @@ Deno.test("agents: the last seen come first on short pages as on one long page, 
     const agents: unknown[] = [];
     let cursor = "";
     do {
-      const { status, json, text } = await h.get(
-        `/v1/agents?limit=${limit}${query}&cursor=${cursor}`,
-      );
+      const after: string = cursor === "" ? "" : `&cursor=${cursor}`;
+      const { status, json, text } = await h.get(`/v1/agents?limit=${limit}${query}${after}`);
       assertEquals(status, 200, text);
       agents.push(...json.agents);
       cursor = json.cursor ?? "";

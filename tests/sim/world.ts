@@ -18,6 +18,7 @@ import { BACK_ENDS } from "../../kv/kv_limits.ts";
 import { createPipelineStore } from "../../kv/pipeline/pipeline_store.ts";
 import { createSpendStore } from "../../kv/pipeline/rollups.ts";
 import { TeamCommits } from "../../kv/pipeline/team_commits.ts";
+import { createRefusalStore } from "../../kv/refusals/refusal_store.ts";
 import { createDeletionStore } from "../../kv/retention/deletions.ts";
 import { createRepriceStore } from "../../kv/reprice/reprice_jobs.ts";
 import { createRunListStore } from "../../kv/list/run_list.ts";
@@ -254,6 +255,7 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
     rateCards,
     reprices,
     deletions,
+    refusals: createRefusalStore(store, environment.now),
     figures: { requests: new RequestFigures(1_000_000), ofProcess: () => Promise.resolve([]) },
     // A minute passes before each request: the rate limit is not what is looked at here.
     limits: createRequestLimits(() => 60_000 * minutes++),

@@ -44,6 +44,7 @@ export async function openDemoWorld(): Promise<DemoWorld> {
     value: false,
     source: "people",
   });
+  await rejected(h);
   const agent = "nightly-report";
   await h.post("/v1/keys", { kind: "ping_token", name: "backup host", agent });
   const made = await h.post("/v1/keys", { kind: "api_key", name: "Grafana", scopes: ["read"] });
@@ -80,6 +81,15 @@ async function replay(h: Harness, runs: readonly DemoRun[]): Promise<void> {
       h.nowMs = i === 0 ? run.startMs : run.endMs ?? NOON;
       await sent(h, path, body);
     }
+  }
+}
+
+/** Calls that clients will not get accepted, however often they send them. */
+async function rejected(h: Harness): Promise<void> {
+  const headers = { "User-Agent": "agentping-python/1.2.0" };
+  for (let n = 0; n < 3; n++) {
+    await h.post("/v1/runs", { id: `run-${n}`, agent: "researcher" }, { headers });
+    await h.post("/v1/heartbeats", { agent: "nightly-report", cost_usd: "a lot" }, { headers });
   }
 }
 

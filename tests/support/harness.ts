@@ -6,6 +6,7 @@ import type { Grant, Team } from "../../domain/credentials.ts";
 import type { Memory } from "../../domain/memory.ts";
 import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
 import type { Region } from "../../domain/run/ids.ts";
+import type { RefusalStore } from "../../domain/refusals/refusals.ts";
 import type { CredentialStore, Mailer } from "../../domain/ports.ts";
 import type { Tier } from "../../domain/plan/tiers.ts";
 import { monthOf } from "../../domain/time.ts";
@@ -109,6 +110,10 @@ export class Harness implements AsyncDisposable {
 
   get worker(): Worker {
     return this.#service.worker;
+  }
+
+  get refusals(): RefusalStore {
+    return this.#service.refusals;
   }
 
   /** The nightly sweep; it does not begin by itself here. */

@@ -9,6 +9,9 @@ export const SIGN_IN = `${DASHBOARD}/sign-in`;
 /** The list of runs. */
 export const RUNS = `${DASHBOARD}/runs`;
 
+/** Calls that were rejected. */
+export const REFUSALS = `${DASHBOARD}/refusals`;
+
 /** The list of agents. */
 export const AGENTS = `${DASHBOARD}/agents`;
 

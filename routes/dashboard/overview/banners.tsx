@@ -3,6 +3,7 @@ import type { DeadStage } from "../../../domain/pipeline/pipeline.ts";
 import { queryText, runPath, SPEND, USAGE } from "../frame/paths.ts";
 import { Notice } from "../parts/basics.tsx";
 import { countedText, countText, percentText } from "../parts/format.ts";
+import { RejectedBanner } from "../refusals/banner.tsx";
 import type { Overview, Quota, UnpricedCalls } from "./read.ts";
 
 /** Models that are named; the page of spend names all. */
@@ -10,10 +11,11 @@ const MODELS_NAMED = 3;
 
 /** Shows those there are. */
 export function Banners({ of }: { readonly of: Overview }) {
-  const { quota, unpriced, dead, span } = of;
+  const { quota, unpriced, dead, rejected, span } = of;
   return (
     <>
       {dead.stages.length === 0 ? null : <DeadBanner stages={dead.stages} hasMore={dead.hasMore} />}
+      <RejectedBanner count={rejected} />
       {quota.state === "normal" ? null : <QuotaBanner of={quota} from={span.from} />}
       {unpriced === null ? null : <UnpricedBanner of={unpriced} from={span.from} />}
     </>

@@ -10,6 +10,7 @@ import { unpricedOf } from "../../../domain/spend/unpriced.ts";
 import { monthOf } from "../../../domain/time.ts";
 import type { AppDeps } from "../../context.ts";
 import { readFailures } from "../parts/failures.ts";
+import { countRejected } from "../refusals/banner.tsx";
 import { readSpendByAgent, type SpendByAgent } from "./agents.ts";
 import { type DayFigures, figuresOf, type Span, spanAt } from "./figures.ts";
 
@@ -33,6 +34,8 @@ export interface Overview {
   readonly failures: readonly RunListRow[];
   readonly agents: SpendByAgent | null;
   readonly dead: TeamDeadStages;
+  /** Calls that were rejected in the last 24 hours. */
+  readonly rejected: number;
   /** What has no price; null where everything has one. */
   readonly unpriced: UnpricedCalls | null;
 }
@@ -65,7 +68,7 @@ export interface UnpricedCalls {
 /** Reads all of it. */
 export async function readOverview(deps: AppDeps, team: Team, nowMs: number): Promise<Overview> {
   const span = spanAt(nowMs);
-  const [rows, quota, slowest, failures, agents, dead] = await Promise.all([
+  const [rows, quota, slowest, failures, agents, dead, rejected] = await Promise.all([
     Array.fromAsync(deps.spend.rows(team, "status", span.from, span.today)),
     readQuota(deps, team, nowMs),
     readSlowest(deps, team, span),
@@ -77,10 +80,11 @@ export async function readOverview(deps: AppDeps, team: Team, nowMs: number): Pr
     ),
     readSpendByAgent(deps.spend, team, span),
     deps.deadStages.ofTeam(team),
+    countRejected(deps, team.id, nowMs),
   ]);
   const days = figuresOf(span.days, rows.flat());
   const unpriced = await readUnpriced(deps, team, span, days);
-  return { span, days, quota, slowest, failures, agents, dead, unpriced };
+  return { span, days, quota, slowest, failures, agents, dead, rejected, unpriced };
 }
 
 async function readQuota({ usage }: AppDeps, team: Team, nowMs: number): Promise<Quota> {

@@ -29,7 +29,7 @@ export function showMatch({ rateCards, environment }: AppDeps): Handle {
     }
     const query = parseMatchQuery(text, environment.now());
     if (!query.ok) {
-      c.set("error", query.problem.code);
+      c.set("problem", query.problem);
       const { status } = ERRORS[query.problem.code];
       return showPage(c, {
         title,

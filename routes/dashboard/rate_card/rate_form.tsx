@@ -103,7 +103,7 @@ function meantBy(form: URLSearchParams): Meant | null {
 
 function showForm(c: RequestContext, shown: RateForm): Response {
   const { problem, meant } = shown;
-  if (problem !== null) c.set("error", problem.code);
+  if (problem !== null) c.set("problem", problem);
   return showPage(c, {
     title: meant === null ? "Put a price" : `Add a price for ${modelKey(meant)}`,
     status: problem === null ? 200 : ERRORS[problem.code].status,

@@ -62,7 +62,7 @@ async function showForm(
 ): Promise<Response> {
   const jobs = await reprices.list(c.get("principal").team);
   const done = DONE.get(sent.get("done") ?? "");
-  if (problem !== null) c.set("error", problem.code);
+  if (problem !== null) c.set("problem", problem);
   return showPage(c, {
     title: "Price calls anew",
     status: problem === null ? 200 : ERRORS[problem.code].status,

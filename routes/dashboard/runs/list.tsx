@@ -13,6 +13,7 @@ import { originOf } from "../parts/address.ts";
 import { showPage } from "../frame/reply.tsx";
 import { Ago, NextPage, Wide } from "../parts/basics.tsx";
 import { Done } from "../parts/done.tsx";
+import { countRejected, RejectedBanner } from "../refusals/banner.tsx";
 import { type Asked, askedOf, Chips, FilterForm, listPath } from "./filters.tsx";
 import { Nothing } from "./nothing.tsx";
 import { RunsTable } from "./table.tsx";
@@ -73,24 +74,30 @@ interface Found extends Omit<Question, "seen"> {
 }
 
 async function showList(
-  { runList, changes, environment }: AppDeps,
+  deps: AppDeps,
   c: RequestContext,
   { asked, request, seen }: Question,
 ): Promise<Response> {
+  const { runList, changes, environment } = deps;
   const { team } = c.get("principal");
+  const nowMs = environment.now();
   const live = isFollowed(asked);
   // The number first: what changes in between is then told by the next look.
   const change = live ? await changes.last(team.id) : 0;
-  const page = await runList.page(team, request.query, request.after, request.limit);
+  const [page, rejected] = await Promise.all([
+    runList.page(team, request.query, request.after, request.limit),
+    countRejected(deps, team.id, nowMs),
+  ]);
   const origin = originOf(c);
   const fresh = newOf(page.rows, seen);
-  const found = { asked, request, page, fresh, nowMs: environment.now(), origin, live, change };
+  const found = { asked, request, page, fresh, nowMs, origin, live, change };
   return showPage(c, {
     title: "Runs",
     aside: <Tools asked={asked} live={live} fresh={fresh.size} />,
     body: (
       <>
         <Done c={c} />
+        <RejectedBanner count={rejected} />
         <List {...found} />
       </>
     ),

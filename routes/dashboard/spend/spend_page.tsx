@@ -79,7 +79,7 @@ async function bannerOf(deps: AppDeps, c: RequestContext, nowMs: number): Promis
 
 /** The form again with what was sent, and what is wrong with it. */
 function showRefused(c: RequestContext, asked: Asked, nowMs: number, problem: Problem): Response {
-  c.set("error", problem.code);
+  c.set("problem", problem);
   return showPage(c, {
     title: "Spend",
     status: ERRORS[problem.code].status,

@@ -1,0 +1,148 @@
+/**
+ * Refusals of a team in the store: a row for each hour with its kinds, and one with what the hours add up
+ * to, the latest refusals and the names of the last writes. Each write changes the latter and checks its
+ * version, so processes that share a store add to each other's counts.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import { StorageUnavailable } from "../../domain/errors.ts";
+import { REFUSALS } from "../../domain/limits.ts";
+import type { RefusalTally } from "../../domain/refusals/refusal_tally.ts";
+import {
+  addRefusals,
+  firstKeptHour,
+  otherOf,
+  type Refusal,
+  type RefusalGroup,
+  type RefusalGroups,
+} from "../../domain/refusals/refusals.ts";
+import { packBlob, unpackBlob } from "../blob.ts";
+import { inTime } from "../deadline.ts";
+import { keys } from "../keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+import { getMany, newName, type Store } from "../store.ts";
+import { readAll } from "../teams/credential_rows.ts";
+
+/** Names of writes that are remembered: as many processes may read and write at once. */
+const WRITES_MAX = 32;
+
+/** The row of all hours. */
+export interface RefusalSums {
+  /** How many of each hour, by its start. */
+  readonly hours: readonly (readonly [hour: number, count: number])[];
+  /** The latest refusals, oldest first. */
+  readonly latest: readonly Refusal[];
+  /** Names of the last tallies that were written. */
+  readonly writes: readonly string[];
+}
+
+const NO_REFUSALS: RefusalSums = { hours: [], latest: [], writes: [] };
+
+/** Adds a tally to what is stored, unless it was stored before. */
+export async function writeTally(
+  store: Store,
+  team: TeamId,
+  tally: RefusalTally,
+  nowMs: number,
+): Promise<void> {
+  await rewrite(store, team, nowMs, async (stored) => {
+    if (stored.writes.includes(tally.name)) return null;
+    const hours = [...tally.hours].filter(([hour]) => hour >= firstKeptHour(nowMs));
+    const rows = await readAll(store, hours.map(([hour]) => keys.refusalHour(team, hour)));
+    const sums = new Map(stored.hours);
+    const sets = hours.map(([hour, added], at) => {
+      const groups = groupsOf(rows[at]);
+      for (const { kind, count } of added.values()) addRefusals(groups, kind, count);
+      sums.set(hour, Array.from(groups.values()).reduce((sum, { count }) => sum + count, 0));
+      return { key: keys.refusalHour(team, hour), value: packGroups(groups) };
+    });
+    const latest = [...stored.latest, ...tally.latest].sort((a, b) => a.at - b.at);
+    const writes = [...stored.writes, tally.name].slice(-WRITES_MAX);
+    return { sums: { hours: [...sums], latest, writes }, sets };
+  });
+}
+
+/** Removes what is no longer kept of a team. */
+export async function forgetRefusals(store: Store, team: TeamId, nowMs: number): Promise<void> {
+  await rewrite(store, team, nowMs, (stored) => {
+    const first = firstKeptHour(nowMs);
+    const isOld = stored.hours.some(([hour]) => hour < first) ||
+      stored.latest.some(({ at }) => at < first);
+    return Promise.resolve(isOld ? { sums: stored, sets: [] } : null);
+  });
+}
+
+/** What a write makes of the stored sums, and the rows of hours that it sets. */
+interface Rewritten {
+  readonly sums: RefusalSums;
+  readonly sets: readonly { readonly key: Deno.KvKey; readonly value: Uint8Array }[];
+}
+
+/** Changes the rows of a team; `change` answers null to leave them. Old hours go with each change. */
+async function rewrite(
+  store: Store,
+  team: TeamId,
+  nowMs: number,
+  change: (stored: RefusalSums) => Promise<Rewritten | null>,
+): Promise<void> {
+  const key = keys.refusalSums(team);
+  for (let attempt = 0; attempt < COMMIT_ATTEMPTS_MAX; attempt++) {
+    const [entry] = await inTime(getMany(store, [key]), store.deadlines);
+    const changed = await change(sumsOf(entry?.value));
+    if (changed === null) return;
+    const first = firstKeptHour(nowMs);
+    const { hours, latest, writes } = changed.sums;
+    const kept: RefusalSums = {
+      hours: hours.filter(([hour]) => hour >= first).sort(([a], [b]) => a - b),
+      latest: latest.filter(({ at }) => at >= first).slice(-REFUSALS.latest),
+      writes,
+    };
+    const old = hours.filter(([hour]) => hour < first).map(([hour]) => hour);
+    const deletes = old.map((hour) => keys.refusalHour(team, hour));
+    const isEmpty = kept.hours.length === 0 && kept.latest.length === 0;
+    const version = await store.writer.commit({
+      team,
+      checks: [{ key, versionstamp: entry?.versionstamp ?? null }],
+      sets: isEmpty ? [] : [...changed.sets, { key, value: packSums(kept) }],
+      deletes: isEmpty ? [...deletes, key] : deletes,
+    });
+    if (version !== null) return;
+  }
+  throw new StorageUnavailable("Cannot write refusals: other processes were always first");
+}
+
+/** Reads the row of all hours. */
+export function sumsOf(value: unknown): RefusalSums {
+  return value instanceof Uint8Array ? JSON.parse(unpackBlob(value, [])) : NO_REFUSALS;
+}
+
+/** Reads the row of an hour. */
+export function groupsOf(value: unknown): RefusalGroups {
+  const groups: RefusalGroups = new Map();
+  if (!(value instanceof Uint8Array)) return groups;
+  const stored: RefusalGroup[] = JSON.parse(unpackBlob(value, []));
+  for (const { count, ...kind } of stored) addRefusals(groups, kind, count);
+  return groups;
+}
+
+/** Packs sums into one value: the oldest refusals go where it would be too large. */
+function packSums(sums: RefusalSums): Uint8Array {
+  const { head, chunks } = packBlob(JSON.stringify(sums), newName);
+  if (chunks.length === 0) return head;
+  const from = Math.ceil(sums.latest.length / 4);
+  return packSums({ ...sums, latest: sums.latest.slice(from) });
+}
+
+/** Packs kinds into one value: the last of them become one where it would be too large. */
+function packGroups(groups: RefusalGroups): Uint8Array {
+  const rows = Array.from(groups.values(), ({ kind, count }): RefusalGroup => ({ ...kind, count }));
+  const { head, chunks } = packBlob(JSON.stringify(rows), newName);
+  if (chunks.length === 0) return head;
+  const fewer: RefusalGroups = new Map();
+  const kept = Math.floor(rows.length / 2);
+  for (const [at, { count, ...kind }] of rows.entries()) {
+    addRefusals(fewer, at < kept ? kind : otherOf(kind), count);
+  }
+  return packGroups(fewer);
+}

@@ -1,0 +1,160 @@
+/**
+ * Counts refusals in memory and writes them once a minute, so that a flood of refused calls costs the store
+ * no more than one of them. A process that is killed loses what it counted since the last write.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/credentials.ts";
+import { PendingRefusals } from "../../domain/refusals/pending_refusals.ts";
+import type { RefusalTally } from "../../domain/refusals/refusal_tally.ts";
+import {
+  addRefusals,
+  firstHour,
+  firstKeptHour,
+  type Refusal,
+  type RefusalGroups,
+  type RefusalReport,
+  type RefusalStore,
+} from "../../domain/refusals/refusals.ts";
+import { REFUSALS } from "../../domain/limits.ts";
+import { keys } from "../keys.ts";
+import { getMany, listRows, newName, type Store } from "../store.ts";
+import { groupsOf, type RefusalSums, sumsOf, writeTally } from "./refusal_rows.ts";
+
+/** Teams that are written at once. */
+const TEAMS_AT_ONCE = 10;
+
+/** Creates the store. */
+export function createRefusalStore(store: Store, now: () => number): RefusalStore {
+  return new Refusals(store, now);
+}
+
+class Refusals implements RefusalStore {
+  readonly #store: Store;
+  readonly #now: () => number;
+  readonly #pending: PendingRefusals;
+  /** What is being written, or could not be. */
+  readonly #writing = new Map<TeamId, RefusalTally>();
+  #flushed: Promise<void> = Promise.resolve();
+
+  constructor(store: Store, now: () => number) {
+    this.#store = store;
+    this.#now = now;
+    // What is being written has the other half.
+    const bytesMax = store.memory.bytesMax("refusals") / 2;
+    this.#pending = new PendingRefusals(bytesMax, newName);
+    store.memory.register("refusals", () => {
+      const writing = [...this.#writing.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+      return this.#pending.bytes + writing;
+    });
+  }
+
+  note(team: TeamId, refusal: Refusal): void {
+    this.#pending.note(team, refusal);
+  }
+
+  read(team: TeamId, nowMs: number, hours: number): Promise<RefusalReport> {
+    return this.#store.reads.run(team, () => this.#read(team, nowMs, hours));
+  }
+
+  flush(): Promise<void> {
+    const flushed = this.#flushed.then(() => this.#flush());
+    this.#flushed = flushed.catch(() => {});
+    return flushed;
+  }
+
+  async #flush(): Promise<void> {
+    // A team whose last tally could not be written gets that one stored first, under its name.
+    for (const [team, tally] of this.#pending.take(this.#writing)) this.#writing.set(team, tally);
+    const due = [...this.#writing];
+    const failures: unknown[] = [];
+    for (let at = 0; at < due.length; at += TEAMS_AT_ONCE) {
+      const some = due.slice(at, at + TEAMS_AT_ONCE);
+      const ends = await Promise.allSettled(some.map(async ([team, tally]) => {
+        await writeTally(this.#store, team, tally, this.#now());
+        this.#writing.delete(team);
+      }));
+      const failed = ends.filter((end) => end.status === "rejected");
+      failures.push(...failed.map(({ reason }) => reason));
+      // The store fails for everybody.
+      if (failed.length === some.length) break;
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #read(team: TeamId, nowMs: number, hours: number): Promise<RefusalReport> {
+    // Before the read: what is written meanwhile is known by its name.
+    const unwritten = [this.#writing.get(team), this.#pending.of(team)]
+      .filter((tally) => tally !== undefined);
+    const first = hours === 0 ? null : Math.max(firstHour(nowMs, hours), firstKeptHour(nowMs));
+    const { sums, groups } = await readRows(this.#store, team, first);
+    const report = new Report(sums, groups);
+    for (const tally of unwritten) {
+      if (!sums.writes.includes(tally.name)) report.add(tally, first ?? Infinity);
+    }
+    return report.at(nowMs);
+  }
+}
+
+/** Reads the rows of a team, all of one moment. */
+async function readRows(
+  store: Store,
+  team: TeamId,
+  first: number | null,
+): Promise<{ sums: RefusalSums; groups: Map<number, RefusalGroups> }> {
+  if (first === null) {
+    const [entry] = await getMany(store, [keys.refusalSums(team)]);
+    return { sums: sumsOf(entry?.value), groups: new Map() };
+  }
+  const rows = await listRows(store, keys.refusalsFrom(team, first));
+  const groups = new Map<number, RefusalGroups>();
+  let sums = sumsOf(null);
+  for (const { key, value } of rows) {
+    const hour = key.at(-1);
+    if (typeof hour === "number") groups.set(hour, groupsOf(value));
+    else sums = sumsOf(value);
+  }
+  return { sums, groups };
+}
+
+/** What is stored, with what is not yet. */
+class Report {
+  readonly #hours: Map<number, number>;
+  readonly #latest: Refusal[];
+  readonly #groups: Map<number, RefusalGroups>;
+
+  constructor({ hours, latest }: RefusalSums, groups: Map<number, RefusalGroups>) {
+    this.#hours = new Map(hours);
+    this.#latest = [...latest];
+    this.#groups = groups;
+  }
+
+  add(tally: RefusalTally, firstHour: number): void {
+    for (const [hour, added] of tally.hours) {
+      const groups: RefusalGroups = this.#groups.get(hour) ?? new Map();
+      if (hour >= firstHour) this.#groups.set(hour, groups);
+      for (const { kind, count } of added.values()) {
+        addRefusals(groups, kind, count);
+        this.#hours.set(hour, (this.#hours.get(hour) ?? 0) + count);
+      }
+    }
+    this.#latest.push(...tally.latest);
+  }
+
+  at(nowMs: number): RefusalReport {
+    const first = firstKeptHour(nowMs);
+    return {
+      hours: Array.from(this.#hours, ([hour, count]) => ({ hour, count }))
+        .filter(({ hour }) => hour >= first)
+        .sort((a, b) => b.hour - a.hour),
+      latest: this.#latest.filter(({ at }) => at >= first)
+        .reverse()
+        .sort((a, b) => b.at - a.at)
+        .slice(0, REFUSALS.latest),
+      groups: Array.from(this.#groups).sort(([a], [b]) => b - a).flatMap(([hour, groups]) =>
+        Array.from(groups.values(), ({ kind, count }) => ({ hour, ...kind, count }))
+          .sort((a, b) => b.count - a.count)
+      ),
+    };
+  }
+}

@@ -1,0 +1,34 @@
+/** Says that calls were rejected, and leads to them. */
+import type { TeamId } from "../../../domain/credentials.ts";
+import { countSince } from "../../../domain/refusals/refusals.ts";
+import type { AppDeps } from "../../context.ts";
+import { REFUSALS } from "../frame/paths.ts";
+import { Notice } from "../parts/basics.tsx";
+import { countedText } from "../parts/format.ts";
+
+/** Hours that the banner looks back. */
+const BANNER_HOURS = 24;
+
+/** Counts the calls of a team that were rejected in the last 24 hours. */
+export async function countRejected(
+  { refusals }: Pick<AppDeps, "refusals">,
+  team: TeamId,
+  nowMs: number,
+): Promise<number> {
+  return countSince(await refusals.read(team, nowMs, 0), nowMs, BANNER_HOURS);
+}
+
+/** Shows the banner where there were any. */
+export function RejectedBanner({ count }: { readonly count: number }) {
+  return count === 0 ? null : (
+    <Notice kind="warn">
+      <p>
+        <strong>
+          {countedText(count, "request")} {count === 1 ? "was" : "were"} rejected
+        </strong>{" "}
+        in the last {BANNER_HOURS} hours. Nothing of {count === 1 ? "it" : "them"} was stored.{" "}
+        <a href={REFUSALS}>See which and why</a>
+      </p>
+    </Notice>
+  );
+}

@@ -1,0 +1,125 @@
+/** `/dashboard/refusals`: which calls were rejected, and what to change. */
+import { REFUSAL_HOURS } from "../../../domain/limits.ts";
+import {
+  firstHour,
+  parseRefusalsQuery,
+  type RefusalHour,
+  type RefusalReport,
+  sumKinds,
+} from "../../../domain/refusals/refusals.ts";
+import { formatInstant } from "../../../domain/time.ts";
+import { fail } from "../../answer.ts";
+import type { AppDeps, Handle } from "../../context.ts";
+import { queryOf } from "../../query.ts";
+import { queryText, REFUSALS } from "../frame/paths.ts";
+import { showPage } from "../frame/reply.tsx";
+import { Empty } from "../parts/basics.tsx";
+import { ColumnChart, Swatch } from "../parts/column_chart.tsx";
+import { countedText, countText } from "../parts/format.ts";
+import { KindsTable, LatestTable } from "./tables.tsx";
+
+const HOUR_MS = 3_600_000;
+
+/** Periods that people ask for: hours and their name. */
+const PERIODS = [[REFUSAL_HOURS.default, "24 hours"], [REFUSAL_HOURS.max, "7 days"]] as const;
+
+/** Shows the rejected calls of some hours up to now. */
+export function showRefusals({ refusals, environment }: AppDeps): Handle {
+  return async (c) => {
+    const asked = parseRefusalsQuery(queryOf(c));
+    if (!asked.ok) return fail(c, asked.problem);
+    const hours = asked.value;
+    const nowMs = environment.now();
+    const report = await refusals.read(c.get("principal").team.id, nowMs, hours);
+    const body = (
+      <>
+        <Periods hours={hours} />
+        {report.hours.length === 0 ? <Nothing /> : <Found {...{ report, hours, nowMs }} />}
+      </>
+    );
+    return showPage(c, { title: "Rejected requests", body });
+  };
+}
+
+function Periods({ hours }: { readonly hours: number }) {
+  return (
+    <nav class="choices" aria-label="Period">
+      <ul>
+        {PERIODS.map(([each, name]) => (
+          <li>
+            <a
+              href={REFUSALS + queryText([["hours", each]])}
+              {...(each === hours ? { "aria-current": "true" } : {})}
+            >
+              {name}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function Nothing() {
+  return (
+    <Empty title="No request was rejected">
+      <p>
+        Calls that the service does not accept are counted here for 7 days, with the reason. So is a
+        call that exceeds the request rate.
+      </p>
+    </Empty>
+  );
+}
+
+interface Shown {
+  readonly report: RefusalReport;
+  readonly hours: number;
+  readonly nowMs: number;
+}
+
+function Found({ report, hours, nowMs }: Shown) {
+  const kinds = sumKinds(report.groups);
+  return (
+    <>
+      <HoursChart {...{ report, hours, nowMs }} />
+      {kinds.length === 0 ? null : <KindsTable kinds={kinds} />}
+      <LatestTable latest={report.latest} nowMs={nowMs} />
+    </>
+  );
+}
+
+function HoursChart({ report, hours, nowMs }: Shown) {
+  const first = firstHour(nowMs, hours);
+  const counts = countsOf(report.hours, first, hours);
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const title = `Rejected requests by hour: ${countText(total)} since ${hourText(first)}`;
+  return (
+    <section>
+      <h2>{countedText(total, "request")} by hour</h2>
+      <ColumnChart
+        title={title}
+        columns={counts.map((count, i) => ({
+          title: `${hourText(first + i * HOUR_MS)}: ${countText(count)}`,
+          parts: [["failed", count]],
+        }))}
+        ends={[hourText(first), "now"]}
+        top={countText(Math.max(...counts))}
+        usual={null}
+      />
+      <p class="below-chart">
+        <Swatch of="failed" /> rejected requests; hours are UTC
+      </p>
+    </section>
+  );
+}
+
+/** Counts of consecutive hours, the earliest first. */
+function countsOf(known: readonly RefusalHour[], first: number, hours: number): number[] {
+  const counts = new Map(known.map(({ hour, count }) => [hour, count]));
+  return Array.from({ length: hours }, (_, i) => counts.get(first + i * HOUR_MS) ?? 0);
+}
+
+/** An hour as people write it: `11-21 12:00`. */
+function hourText(ms: number): string {
+  return formatInstant(ms).slice(5, 16).replace("T", " ");
+}

@@ -1,0 +1,30 @@
+/** Refused calls outlive a regular end of the process (R13). */
+import { assertEquals } from "@std/assert";
+import { Process } from "../support/process.ts";
+import { withFolder } from "../support/temp_store.ts";
+
+const KEY = `apk_eu_${"d5".repeat(16)}`;
+const HEADERS = { Authorization: `Bearer ${KEY}`, "Content-Type": "application/json" };
+
+Deno.test("R13: what was refused in the last minute is written at a regular end", async () => {
+  await withFolder(async (folder) => {
+    const settings = { RUNLEDGER_KV: `${folder}/test.kv`, RUNLEDGER_KEY: KEY };
+    {
+      await using before = await Process.start(settings);
+      for (let n = 0; n < 3; n++) {
+        const refused = await fetch(`${before.url}/v1/runs`, {
+          method: "POST",
+          headers: HEADERS,
+          body: "{}",
+        });
+        await refused.body?.cancel();
+        assertEquals(refused.status, 400);
+      }
+      assertEquals((await before.stop()).code, 0);
+    }
+    await using after = await Process.start(settings);
+    const answer = await fetch(`${after.url}/v1/refusals`, { headers: HEADERS });
+    const { count, latest } = await answer.json();
+    assertEquals([count, latest.length, latest[0].code], [3, 3, "missing_field"]);
+  });
+});

@@ -1,0 +1,129 @@
+/** Parameters of reads: an unknown one and one without a value are refused (R11, R20). */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { routeTable } from "../../routes/app.ts";
+import type { AppDeps } from "../../routes/context.ts";
+import { queryNamesOf } from "../../routes/guards/query_names.ts";
+import { OPERATIONS } from "../../routes/openapi/operations.ts";
+import { aRun, runId } from "../support/builders.ts";
+import { Harness } from "../support/harness.ts";
+
+const OPERATOR_KEY = `opk_eu_${"0".repeat(31)}1`;
+
+const table = routeTable({} as AppDeps);
+
+/** Reads of the API that refuse names they do not know. */
+const READS = table.filter((route) => queryNamesOf(route) !== null);
+
+/** A path that leads to a route, and who may ask. */
+function addressOf({ path, requires }: (typeof READS)[number]) {
+  const asked = path.replace(":id", runId(1)).replace(":slug", "researcher");
+  return { asked, options: requires?.scope === null ? { key: OPERATOR_KEY } : {} };
+}
+
+Deno.test("R11: each read takes the parameters that the document tells, and no others", () => {
+  for (const route of table) {
+    const operation = OPERATIONS.find(({ method, path }) =>
+      method === route.method && path === route.path
+    );
+    const told = Object.keys(operation?.query ?? {}).sort();
+    const names = queryNamesOf(route);
+    if (names !== null) assertEquals(names.toSorted(), told, `${route.method} ${route.path}`);
+    else assert(told.length === 0 || route.path === "/v1/ping", `${route.method} ${route.path}`);
+  }
+});
+
+Deno.test("R11: every read refuses a parameter that it does not know", async () => {
+  await using h = await Harness.open({ operatorKey: OPERATOR_KEY });
+  for (const route of READS) {
+    const { asked, options } = addressOf(route);
+    const { status, json } = await h.get(`${asked}?nonsense=1`, options);
+    assertEquals([status, json.error, json.field], [400, "invalid_field", "nonsense"], asked);
+  }
+});
+
+Deno.test("R20: every read refuses a parameter without a value", async () => {
+  await using h = await Harness.open({ operatorKey: OPERATOR_KEY });
+  for (const route of READS) {
+    const { asked, options } = addressOf(route);
+    for (const name of queryNamesOf(route) ?? []) {
+      for (const sent of [name, `${name}=`]) {
+        const { status, json } = await h.get(`${asked}?${sent}`, options);
+        assertEquals([status, json.error, json.field], [400, "invalid_field", name], asked);
+        assertStringIncludes(json.message, "leave it out, or give it one");
+      }
+    }
+  }
+});
+
+Deno.test("R11: the refusal names the nearest parameter, and all that are known", async () => {
+  await using h = await Harness.open();
+  const cases = [
+    ["/v1/runs?statuss=failed", "statuss", 'Did you mean "status"?'],
+    ["/v1/runs?customer=acme", "customer", 'Did you mean "customer_id"?'],
+    ["/v1/spend?GROUP_BY=agent", "GROUP_BY", 'Did you mean "group_by"?'],
+    ["/v1/usage?mnoth=2026-11", "mnoth", 'Did you mean "month"?'],
+    ["/v1/usage?%D1%8F=1", "я", "Known: month"],
+    ["/v1/rate-card/reprice?limit=1", "limit", "This call takes none"],
+  ] as const;
+  for (const [path, field, hint] of cases) {
+    const { status, json } = await h.get(path);
+    assertEquals([status, json.field], [400, field], path);
+    assertStringIncludes(json.message, hint);
+  }
+  const long = "statuss".repeat(1_000);
+  const { json } = await h.get(`/v1/runs?${long}=1`);
+  assertEquals(json.field, long.slice(0, 64));
+  assert(json.message.length < 300, json.message);
+});
+
+Deno.test("R11: the first parameter at fault is named, whatever stands before it", async () => {
+  await using h = await Harness.open();
+  const { json } = await h.get("/v1/runs?limit=5&&status=&agnet=x");
+  assertEquals(json.field, "status");
+  assertEquals((await h.get("/v1/runs?limit=5&")).status, 200);
+  assertEquals((await h.get("/v1/runs?")).status, 200);
+  assertEquals((await h.get("/v1/runs?%ZZ=1")).status, 400);
+  assertEquals((await h.request("HEAD", "/v1/runs?agnet=x")).status, 400);
+});
+
+Deno.test("R11: who may ask is settled before what is asked", async () => {
+  await using h = await Harness.open();
+  const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });
+  assertEquals((await h.get("/v1/runs?agnet=x", { key: null })).status, 401);
+  assertEquals((await h.get("/v1/runs?agnet=x", { key: ingest })).status, 403);
+  // A key in the query is no credential but on pings, and no filter either.
+  assertEquals((await h.get(`/v1/runs?key=${h.key}`, { key: null })).status, 401);
+  assertEquals((await h.get(`/v1/runs?key=${h.key}`)).status, 200);
+});
+
+Deno.test("R11: calls of agents and probes take any parameter", async () => {
+  await using h = await Harness.open();
+  assertEquals((await h.get("/v1/ping?agent=a&exit_code=0&nonsense=1&model=")).status, 200);
+  assertEquals((await h.post("/v1/runs?nonsense=1", aRun(1))).status, 202);
+  for (const path of ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"]) {
+    assertEquals((await h.get(`${path}?nonsense=1&empty=`)).status, 200, path);
+  }
+});
+
+Deno.test("R11: nothing is waited for where the query is refused", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const wrong = [
+    "events_limit=0",
+    "events_limit=1001",
+    "events_cursor=nonsense",
+    "events_limt=5",
+    "events_cursor=",
+    "timeout=61",
+  ];
+  for (const query of wrong) {
+    const began = performance.now();
+    const asked = `/v1/runs/${runId(1)}?wait=final&${query}`;
+    const { status } = await h.get(query.startsWith("timeout") ? asked : `${asked}&timeout=60`);
+    assertEquals(status, 400, query);
+    assert(performance.now() - began < 10_000, query);
+  }
+  for (const query of ["limit=0", "after=nonsense", "waits=3", "after="]) {
+    assertEquals((await h.get(`/v1/changes?wait=30&${query}`)).status, 400, query);
+  }
+});
