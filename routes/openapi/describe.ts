@@ -27,7 +27,7 @@ import type { ErrorCode } from "../../domain/errors.ts";
 import type { Schema } from "../../domain/input/schemas.ts";
 import type { Route } from "../context.ts";
 import type { HeaderName } from "./headers.ts";
-import { NOTES } from "./json_schema.ts";
+import { NOTES, PARTS } from "./json_schema.ts";
 
 /** Parameters or fields by name. */
 export type Fields = Readonly<Record<string, z.ZodType>>;
@@ -55,6 +55,8 @@ export interface Answer {
   readonly type?: string;
   /** The same in other media types. */
   readonly also?: Readonly<Record<string, z.ZodType>>;
+  /** What a text that is no JSON is made of, by name. */
+  readonly parts?: Fields;
   /** Headers besides those that every answer of such a route has. */
   readonly headers?: readonly HeaderName[];
 }
@@ -91,6 +93,12 @@ export interface Operation {
   readonly query?: Fields;
   readonly headers?: Fields;
   readonly body?: z.ZodType;
+  /** Whether the body may be left out. */
+  readonly isBodyOptional?: boolean;
+  /** Whether `HEAD` does more than `GET` without its body, so that clients may need it. */
+  readonly hasHead?: boolean;
+  /** Ids of operations that take the `id` of the answer in their path. */
+  readonly links?: readonly string[];
   readonly answers: readonly Answer[];
   /** Codes of the handler's own refusals. */
   readonly errors: readonly ErrorCode[];
@@ -117,9 +125,18 @@ export const TAGS = {
 /** One of {@link TAGS}. */
 export type Tag = keyof typeof TAGS;
 
-/** A body's schema with a note for each field that needs one. */
-export function bodyOf<T>(schema: Schema<T>, notes: { readonly [name in keyof T]?: string }) {
-  return (schema as unknown as z.ZodType).meta({ [NOTES]: notes });
+/**
+ * A body's schema under a name, with a note for each field that needs one.
+ *
+ * @param parts names of the objects that it has in its fields
+ */
+export function bodyOf<T>(
+  schema: Schema<T>,
+  id: string,
+  notes: { readonly [name in keyof T]?: string },
+  parts: { readonly [name in keyof T]?: string } = {},
+) {
+  return (schema as unknown as z.ZodObject).meta({ id, [NOTES]: notes, [PARTS]: parts });
 }
 
 /** The answers of a read whose client may have it already; `ifNoneMatch` is its header. */
