@@ -11,6 +11,7 @@ import { rawOf } from "../domain/input/json.ts";
 import { formatInstant } from "../domain/time.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Guard, Handle, RequestContext, Route } from "./context.ts";
+import type { HeadAnswers } from "./head.ts";
 import { OVERLOADED, type Room } from "./guards/room.ts";
 import { LongAnswers } from "./long_answers.ts";
 
@@ -22,7 +23,7 @@ export type Pipeline = (
 ) => (c: RequestContext) => Promise<Response>;
 
 /** Creates the pipeline that all routes of an application share. */
-export function createPipeline(deps: AppDeps, room: Room): Pipeline {
+export function createPipeline(deps: AppDeps, room: Room, heads: HeadAnswers): Pipeline {
   // Unique across restarts by the prefix, within the process by the number.
   const prefix = deps.environment.random(6).toHex();
   let requests = 0;
@@ -71,6 +72,7 @@ export function createPipeline(deps: AppDeps, room: Room): Pipeline {
     figures.inFlight--;
     count(teamOf(c), response.status, tookMs / 1_000, c.get("error"));
     deps.log(logLine(c, response.status, deps.environment.now(), tookMs));
+    heads.keep(c, response);
     return response;
   }
 }

@@ -123,8 +123,8 @@ export const HEARTBEAT_OPERATIONS: readonly Operation[] = [
     id: "ping",
     tag: "Heartbeats",
     summary: "Record a whole run from a shell",
-    description: "A heartbeat as a query. The answer is JSON where `Accept` prefers " +
-      "`application/json` to `text/plain`. Refusals are one line of text, the code first. Counts " +
+    description: "A heartbeat as a query. The answer is JSON where `Accept` names " +
+      "`application/json` with no less weight than `text/plain`. Refusals are one line of text, the code first. Counts " +
       "one event.",
     hasHead: true,
     query: pingQuery,
