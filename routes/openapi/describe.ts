@@ -8,12 +8,14 @@
  *    `routes/app.ts`. Scope, credentials, the rate headers and every error that the guards give follow
  *    from that line.
  * 2. `body` is the schema that the route checks its body with; what a check of its own cannot tell
- *    (bounds, patterns) belongs to that schema as `.meta({…})`. `notes` say what each field is for.
+ *    (bounds, patterns) belongs to that schema as `.meta({…})`. `bodyOf` gives it a name, and `notes`
+ *    that say what each field is for.
  * 3. `path`, `query` and `headers` are Zod schemas by name, with `.describe(…)`; numbers come from the
  *    domain's constants. One that may be absent is `.optional()` or has a `.default(…)`.
  * 4. `answers` are the answers that are no refusals, each with a Zod schema (see `fields.ts`);
  *    `written(…)` makes the pair of 202 and 200 of an idempotent write. A schema with
- *    `.meta({ id: "Run" })` stands once in the document under this name.
+ *    `.meta({ id: "Run" })` stands once in the document under this name: every object has one. An
+ *    enumeration gets its name in `shared.ts`. `links` are the calls that take the answer's id.
  * 5. `errors` are the codes that the handler itself gives; the guards' are added.
  * 6. `example` is sent to a real server by a test. It uses what the examples of `needs` (ids of other
  *    operations) have stored, sent before it in a team of its own. Where a shown answer has an `id`
@@ -93,8 +95,6 @@ export interface Operation {
   readonly query?: Fields;
   readonly headers?: Fields;
   readonly body?: z.ZodType;
-  /** Whether the body may be left out. */
-  readonly isBodyOptional?: boolean;
   /** Whether `HEAD` does more than `GET` without its body, so that clients may need it. */
   readonly hasHead?: boolean;
   /** Ids of operations that take the `id` of the answer in their path. */

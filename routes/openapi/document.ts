@@ -122,7 +122,7 @@ function headPart(operation: Operation, route: Route, parts: Parts): Part {
 }
 
 function operationPart(operation: Operation, route: Route, parts: Parts): Part {
-  const { id, tag, summary, description, body, isBodyOptional, example, idempotency } = operation;
+  const { id, tag, summary, description, body, example, idempotency } = operation;
   const { requires } = route;
   return {
     operationId: id,
@@ -141,7 +141,7 @@ function operationPart(operation: Operation, route: Route, parts: Parts): Part {
     ],
     ...(body === undefined ? {} : {
       requestBody: {
-        required: isBodyOptional !== true,
+        required: route.mayLackBody !== true,
         content: { "application/json": { schema: parts.book.write(body), example: example.body } },
       },
     }),

@@ -140,7 +140,6 @@ export const KEY_OPERATIONS: readonly Operation[] = [
       "successor, to be rotated when the answer was lost. A credential that rotates itself cannot " +
       "end at once.",
     pathFields: { id: idOf("key").describe("The old credential's id.") },
-    isBodyOptional: true,
     body: bodyOf(rotateBody, "RotateRequest", {
       overlap_hours:
         "How long the old secret goes on; 24 when absent. At least 1 for the caller's own.",
