@@ -3,6 +3,7 @@ import { z } from "zod";
 import { NAME_PATTERN, SLUG_PATTERN } from "../../domain/input/fields.ts";
 import { AGENT_CHARS_MAX } from "../../domain/limits.ts";
 import { MATCH_STEPS } from "../../domain/money/rates.ts";
+import { sharedSchema } from "./shared.ts";
 import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../../domain/run/run.ts";
 
 /** An id that begins with a word and a region. */
@@ -54,7 +55,7 @@ export const heartbeatStatus = z.enum(HEARTBEAT_STATUSES);
 export const anyObject = z.custom<object>().meta({ type: "object" });
 
 /** Any value that JSON has. */
-export const anyValue = z.unknown().meta({ id: "JsonValue", description: "Any JSON value." });
+export const anyValue = z.unknown().meta({ id: "JsonValue", ...sharedSchema("JsonValue") });
 
 /** A text that clients send for others to see: no control characters, no space around it. */
 export function name(charsMax: number) {

@@ -34,7 +34,7 @@ export class SchemaBook {
   #finished(schema: unknown): JsonSchema {
     const text = JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/');
     return JSON.parse(text, (key, value) => {
-      // These two are names and texts; a schema only looks like them.
+      // Values of these keys are no schemas, whatever they look like.
       if (typeof value !== "object" || value === null || LITERAL.has(key)) return value;
       if (key === "additionalProperties" && Object.keys(value).length === 0) return true;
       return this.#shared(value[NOTES] === undefined ? value : this.#withNotes(value));
@@ -51,8 +51,12 @@ export class SchemaBook {
       );
       return { anyOf: ways, ...ofPlace(rest) };
     }
-    const name = sharedName(schema);
-    if (name === undefined) return schema;
+    // A schema of any value looks like an object without fields: a body's field that is one is named there.
+    const name = type === undefined ? undefined : sharedName(schema);
+    return name === undefined ? schema : this.#reference(name, schema);
+  }
+
+  #reference(name: string, schema: JsonSchema): JsonSchema {
     this.#named.set(name, sharedSchema(name));
     return reference(name, schema);
   }
@@ -64,6 +68,11 @@ export class SchemaBook {
     const properties = { ...schema.properties };
     for (const [field, name] of Object.entries(parts ?? {})) {
       properties[field] = this.#hoisted(properties[field] as JsonSchema, name as string);
+    }
+    for (const [field, part] of Object.entries(properties)) {
+      const ways = (part as JsonSchema).anyOf as JsonSchema[] | undefined ?? [part as JsonSchema];
+      const any = ways.find((way) => sharedName(way) === "JsonValue");
+      if (any !== undefined) properties[field] = this.#reference("JsonValue", any);
     }
     for (const [field, description] of Object.entries(notes ?? {})) {
       properties[field] = { ...properties[field] as JsonSchema, description };
@@ -81,7 +90,7 @@ export class SchemaBook {
   }
 }
 
-/** Keys whose values are no schemas. */
+/** Keys of names, texts and examples. */
 const LITERAL: ReadonlySet<string> = new Set([NOTES, PARTS, "example", "default"]);
 
 function reference(name: string, schema: JsonSchema): JsonSchema {

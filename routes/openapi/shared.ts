@@ -77,6 +77,7 @@ const OTHERS: Readonly<Record<string, Shared>> = {
     is: { type: "object" },
     more: { description: "Any JSON object.", additionalProperties: true },
   },
+  JsonValue: { is: {}, more: { description: "Any JSON value." } },
 };
 
 /** All of them by their names. */
@@ -97,7 +98,7 @@ const NAMES: ReadonlyMap<string, string> = new Map(
 
 /** The name under which a schema is shared; undefined for one that is not. */
 export function sharedName(schema: JsonSchema): string | undefined {
-  return typeof schema.type === "string" ? NAMES.get(contentOf(schema)) : undefined;
+  return NAMES.get(contentOf(schema));
 }
 
 /** A shared schema as the document has it. */
