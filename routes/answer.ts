@@ -49,10 +49,10 @@ export function answerText(
   return new Response(text, { status, headers: headersOf(c, type, headers) });
 }
 
-/** Answers with what is made while it is sent; without a body for `undefined`. */
+/** Answers with what is made while it is sent. */
 export function answerStream(
   c: RequestContext,
-  body: ReadableStream<Uint8Array> | undefined,
+  body: ReadableStream<Uint8Array>,
   type: string,
   headers: Headers,
 ): Response {
@@ -118,14 +118,15 @@ export function fail(c: RequestContext, problem: Problem, headers: Headers = {})
   return answerText(c, status, json, "application/json", all);
 }
 
-/** Refusals that end the connection: nothing more is served on it, or its body may still arrive. */
-const CLOSING: ReadonlySet<ErrorCode> = new Set(["shutting_down", "body_timeout"]);
+/** Refusals that end the connection: nothing more is served on it. */
+const CLOSING: ReadonlySet<ErrorCode> = new Set(["shutting_down"]);
 
 function refusalHeaders({ code }: Problem): Headers {
   const { status } = ERRORS[code];
   return {
     ...(status === 401 ? { "WWW-Authenticate": "Bearer" } : {}),
     // Jittered, so that clients do not come back all at once (decision 42).
+    ...(status === 415 ? { "Accept-Encoding": "gzip" } : {}),
     ...(status === 503 ? { "Retry-After": String(1 + Math.floor(Math.random() * 5)) } : {}),
     ...(CLOSING.has(code) ? { "Connection": "close" } : {}),
   };

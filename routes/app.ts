@@ -16,6 +16,7 @@ import { deleteCustomer, deleteRun, getDeletion } from "./deletions.ts";
 import { appendEvents } from "./events.ts";
 import { createExports } from "./exports.ts";
 import { finishRun } from "./finish.ts";
+import { HeadAnswers } from "./head.ts";
 import { healthz, readyz, SHUTTING_DOWN } from "./health.ts";
 import { sendHeartbeat } from "./heartbeats.ts";
 import { createDashboard } from "./dashboard/dashboard.ts";
@@ -31,7 +32,7 @@ import { Room } from "./guards/room.ts";
 import { Waiting } from "./guards/waiting.ts";
 import { followLive } from "./live.ts";
 import { getMetrics } from "./metrics.ts";
-import { pathOf } from "./path.ts";
+import { pathOf, requirePath } from "./path.ts";
 import { ping } from "./ping.ts";
 import { createPipeline } from "./pipeline.ts";
 import { deleteRate, listRates, matchRate, putRate } from "./rate_card.ts";
@@ -70,7 +71,7 @@ export function routeTable(
     route("POST", "/v1/keys", key("admin"), createKey(deps)),
     route("GET", "/v1/keys", key("admin"), listKeys(deps)),
     route("DELETE", "/v1/keys/:id", key("admin"), revokeKey(deps)),
-    route("POST", "/v1/keys/:id/rotate", key("admin"), rotateKey(deps)),
+    { ...route("POST", "/v1/keys/:id/rotate", key("admin"), rotateKey(deps)), mayLackBody: true },
     route("GET", "/v1/audit", keyOrOperator("admin"), listAudit(deps)),
     route("POST", "/v1/teams", OPERATOR_ONLY, createTeam(deps)),
     route("GET", "/v1/teams", OPERATOR_ONLY, listTeams(deps)),
@@ -108,7 +109,8 @@ export function routeTable(
 export function createApp(deps: AppDeps): Hono<Facts> {
   const app = new Hono<Facts>({ getPath: pathOf });
   const room = new Room(deps.memory);
-  const pipeline = createPipeline(deps, room);
+  const heads = new HeadAnswers();
+  const pipeline = createPipeline(deps, room, heads);
   const waiting = new Waiting(room, deps.leaving, deps.memory);
   const exported = createExports(deps, room);
   const table = routeTable(deps, room, waiting, exported);
@@ -126,6 +128,11 @@ export function createApp(deps: AppDeps): Hono<Facts> {
       refuseUnknown([...table, ...dashboard.routes]),
     ),
   );
+  const { fetch } = app;
+  app.fetch = (request, ...rest) => {
+    const response = fetch(request, ...rest);
+    return request.method === "HEAD" ? heads.replace(request, response) : response;
+  };
   return app;
 }
 
@@ -140,6 +147,9 @@ function handlerOf(deps: AppDeps, route: Route): Handle {
 function isMetered(requires: Requirement | null): boolean {
   return requires !== null && requires.scope !== "ingest";
 }
+
+/** What supervisors ask, some of them by HTTP/1.0, which has no Host. */
+const HEALTH_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
 /** Where figures are read. */
 const METRICS_PATH = "/metrics";
@@ -157,7 +167,7 @@ const WITH_BODY: ReadonlySet<Route["method"]> = new Set(["POST", "PUT", "PATCH"]
 
 /** What a route's requests must pass, in the order of decision 2. */
 function guards(deps: AppDeps, room: Room, route: Route): Guard[] {
-  const { method, path, requires } = route;
+  const { method, path, requires, mayLackBody } = route;
   const queryNames = queryNamesOf(route);
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const api = isMetered(requires) ? "control" : "ingest";
@@ -166,7 +176,7 @@ function guards(deps: AppDeps, room: Room, route: Route): Guard[] {
     ? undefined
     : (c: RequestContext, bytes: number) => debitBytes(deps, c, bytes);
   return [
-    requireHost(deps),
+    requireHost(deps, HEALTH_PATHS.has(path)),
     ...(requires === null ? [] : [
       whileServing,
       // What is too much is to be seen while it is.
@@ -179,14 +189,17 @@ function guards(deps: AppDeps, room: Room, route: Route): Guard[] {
     ...(queryNames === null ? [] : [requireQuery(queryNames)]),
     ...(hasBody
       // Asked again: of many bodies that came at once, the first take the room.
-      ? [readJsonBody(deps.bodyDeadlines, room, onRead), room.require]
+      ? [readJsonBody(deps.bodyDeadlines, room, onRead, mayLackBody), room.require]
       : []),
+    ...requirePath(path),
   ];
 }
 
-function allowedMethods(table: readonly Route[], path: string): string {
-  const methods = table.filter((route) => route.path === path).map(({ method }) => method);
-  return [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
+function allowedMethods(table: readonly Route[], paths: readonly string[]): string {
+  const methods = new Set(
+    table.filter(({ path }) => paths.includes(path)).map(({ method }) => method),
+  );
+  return [...methods, ...(methods.has("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
 }
 
 /**
@@ -197,13 +210,15 @@ function refuseUnknown(table: readonly Route[]): Handle {
   const paths = new TrieRouter<string>();
   for (const path of new Set(table.map((route) => route.path))) paths.add("ANY", path, path);
   return (c) => {
-    const path = paths.match("ANY", c.req.path)[0][0]?.[0];
+    // More than one where a word and a parameter have the same place, such as `match` and an id.
+    const matched = paths.match("ANY", c.req.path)[0].map(([path]) => path);
+    const [path] = matched;
     if (path === undefined) {
       return fail(c, { code: "not_found", message: "No such path: see the API's docs" });
     }
     const { method } = c.req;
     c.set("route", `${method} ${path}`);
-    const allow = allowedMethods(table, path);
+    const allow = allowedMethods(table, matched);
     if (method === "OPTIONS") {
       return answerText(c, 204, null, null, { "Allow": allow });
     }

@@ -1,6 +1,7 @@
 /** Answers of reads, compressed for clients that take gzip. */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import { weightsOf } from "./accept.ts";
 import type { Handle, RequestContext, Route } from "./context.ts";
 
 const deflated = promisify(gzip);
@@ -31,14 +32,12 @@ export function compressed(handle: Handle): Handle {
     if (!isWhole && status !== 304) return response;
     headers.append("Vary", "Accept-Encoding");
     if (!takesGzip(c)) return response;
-    if (status === 304) {
-      weaken(headers);
-      return response;
-    }
+    // Also of what is too small to compress: one client has one tag of a record, on 200 and on 304.
+    weaken(headers);
+    if (status === 304) return response;
     const bytes = await response.bytes();
     if (bytes.length < BYTES_MIN) return new Response(bytes, { status, headers });
     headers.set("Content-Encoding", "gzip");
-    weaken(headers);
     return new Response(await deflated(bytes) as Uint8Array<ArrayBuffer>, { status, headers });
   };
 }
@@ -51,9 +50,5 @@ function weaken(headers: Headers): void {
 
 /** Whether the client lists gzip, and not with a weight of 0. */
 export function takesGzip(c: RequestContext): boolean {
-  const codings = c.req.raw.headers.get("accept-encoding")?.toLowerCase().split(",") ?? [];
-  return codings.some((coding) => {
-    const [name = "", weight = "q=1"] = coding.split(";").map((part) => part.trim());
-    return name === "gzip" && Number(weight.replace(/^q=/, "")) > 0;
-  });
+  return (weightsOf(c.req.raw.headers.get("accept-encoding")).get("gzip") ?? 0) > 0;
 }

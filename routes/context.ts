@@ -145,6 +145,8 @@ export interface Route {
   readonly path: string;
   /** What a credential needs; `null` for routes open to everybody. */
   readonly requires: Requirement | null;
+  /** Whether a request without a body is one with an empty object. */
+  readonly mayLackBody?: boolean;
   readonly handler: Handle;
 }
 

@@ -61,6 +61,9 @@ const COLUMNS: readonly Column[] = [
   ["cached_input_tokens", "plain", ({ usage }) => usage.cachedInputTokens],
 ];
 
+/** Names of the columns, in their order. */
+export const EXPORT_COLUMNS: readonly string[] = COLUMNS.map(([name]) => name);
+
 /** The forms by their names. */
 export const EXPORT_FORMS: Readonly<Record<ExportFormat, ExportForm>> = {
   ndjson: {
@@ -72,7 +75,7 @@ export const EXPORT_FORMS: Readonly<Record<ExportFormat, ExportForm>> = {
   },
   csv: {
     type: "text/csv; charset=utf-8; header=present",
-    head: csvLine(COLUMNS.map(([name]) => name)),
+    head: csvLine(EXPORT_COLUMNS),
     line: (run) => csvLine(COLUMNS.map(([, kind, value]) => cellOf(kind, value(run)))),
     tail: () => "",
   },

@@ -10,6 +10,7 @@ import { answerStream, fail } from "./answer.ts";
 import type { AppDeps, Handle, RequestContext } from "./context.ts";
 import { EXPORT_FORMS, type ExportForm, type ExportFormat } from "./export_forms.ts";
 import { stillWorks } from "./guards/credential.ts";
+import { emptyStream } from "./head.ts";
 import { paced } from "./guards/rate.ts";
 import { OVERLOADED, type Room } from "./guards/room.ts";
 import { BrokenOff, PacedStreams } from "./paced_streams.ts";
@@ -80,7 +81,7 @@ export function createExports(deps: AppDeps, room: Room): Exports {
         readPaced(signal, () => deps.runList.page(team, asked, from, RUNS_PER_PART));
       // HEAD takes nothing, so nothing is begun for it.
       const body = c.req.method === "HEAD"
-        ? undefined
+        ? emptyStream()
         : begin(c, (signal) => partsOf(form, after, beforePage, (from) => read(signal, from)));
       if (body === null) return fail(c, OVERLOADED);
       const name = `runs-${formatInstant(nowMs).slice(0, 10)}.${format}`;

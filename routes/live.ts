@@ -11,6 +11,7 @@ import type { AppDeps, Handle, RequestContext } from "./context.ts";
 import { paced } from "./guards/rate.ts";
 import { stillWorks } from "./guards/credential.ts";
 import type { Waiting } from "./guards/waiting.ts";
+import { emptyStream } from "./head.ts";
 import { LiveStream } from "./live_stream.ts";
 import { queryOf } from "./query.ts";
 
@@ -31,7 +32,9 @@ export function followLive(deps: AppDeps, waiting: Waiting): Handle {
   return async (c) => {
     const query = parseLiveQuery(c);
     if (!query.ok) return fail(c, query.problem);
-    if (c.req.method === "HEAD") return answerText(c, 200, "", "text/event-stream", HEADERS);
+    if (c.req.method === "HEAD") {
+      return answerText(c, 200, emptyStream(), "text/event-stream", HEADERS);
+    }
     const seat = waiting.take(c);
     if (seat instanceof Response) return seat;
     const { filters, after } = query.value;

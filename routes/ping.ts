@@ -5,6 +5,7 @@ import { parseHeartbeat } from "../domain/input/parse.ts";
 import { parseQuery, readPing } from "../domain/input/ping.ts";
 import { heartbeatWord, reportedBy, type RunParts, statusOf } from "../domain/run/run.ts";
 import { formatInstant } from "../domain/time.ts";
+import { prefersJson } from "./accept.ts";
 import { answer, answerText, fail, writeHeaders } from "./answer.ts";
 import { type AppDeps, type Handle, parseContext } from "./context.ts";
 import { heartbeatCost, heartbeatReceivedAt, openingOf, settleHeartbeat } from "./heartbeats.ts";
@@ -34,7 +35,7 @@ export function ping(deps: AppDeps): Handle {
       "Cache-Control": "no-store",
       ...writeHeaders(kind, dropped),
     };
-    if (!c.req.raw.headers.get("accept")?.includes("application/json")) {
+    if (!prefersJson(c.req.raw.headers.get("accept"))) {
       return answerText(c, 200, "OK\n", undefined, headers);
     }
     const json = {

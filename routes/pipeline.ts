@@ -11,6 +11,7 @@ import { rawOf } from "../domain/input/json.ts";
 import { formatInstant } from "../domain/time.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Guard, Handle, RequestContext, Route } from "./context.ts";
+import type { HeadAnswers } from "./head.ts";
 import { OVERLOADED, type Room } from "./guards/room.ts";
 import { LongAnswers } from "./long_answers.ts";
 import { noteRefusal } from "./refusal_notes.ts";
@@ -23,7 +24,7 @@ export type Pipeline = (
 ) => (c: RequestContext) => Promise<Response>;
 
 /** Creates the pipeline that all routes of an application share. */
-export function createPipeline(deps: AppDeps, room: Room): Pipeline {
+export function createPipeline(deps: AppDeps, room: Room, heads: HeadAnswers): Pipeline {
   // Unique across restarts by the prefix, within the process by the number.
   const prefix = deps.environment.random(6).toHex();
   let requests = 0;
@@ -74,6 +75,7 @@ export function createPipeline(deps: AppDeps, room: Room): Pipeline {
     count(teamOf(c), response.status, tookMs / 1_000, problem?.code);
     if (problem !== undefined) noteRefusal(deps, c, response.status, problem);
     deps.log(logLine(c, response.status, deps.environment.now(), tookMs));
+    heads.keep(c, response);
     return response;
   }
 }

@@ -10,9 +10,22 @@ export function queryOf(c: RequestContext): string {
 
 /** The last part of the path, decoded once; null where it cannot be. */
 export function lastPartOf(c: RequestContext): string | null {
-  const [path = ""] = c.req.url.split("?", 1);
+  const path = pathOf(c);
+  return decoded(path.slice(path.lastIndexOf("/") + 1));
+}
+
+/** Returns whether the path is percent-encoded UTF-8. */
+export function isEncoded(c: RequestContext): boolean {
+  return decoded(pathOf(c)) !== null;
+}
+
+function pathOf(c: RequestContext): string {
+  return c.req.url.split("?", 1)[0] ?? "";
+}
+
+function decoded(text: string): string | null {
   try {
-    return decodeURIComponent(path.slice(path.lastIndexOf("/") + 1));
+    return decodeURIComponent(text);
   } catch {
     return null;
   }

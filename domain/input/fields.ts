@@ -52,6 +52,15 @@ export function text(charsMax: number): z.ZodType<string, unknown> {
 /** Of JSON Schema: what {@link isPathPart} refuses of a text that is not empty. */
 const PATH_PART = "^(?!\\.\\.?$)";
 
+/** Of JSON Schema: a text that is not empty, without control characters and space around it. */
+const TRIMMED = "(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f]$";
+
+/** Of JSON Schema: what {@link isName} takes, but for its length. */
+export const NAME_PATTERN = `^${TRIMMED}`;
+
+/** Of JSON Schema: what {@link isAgent} takes, but for its length. */
+export const SLUG_PATTERN = `${PATH_PART}${TRIMMED}`;
+
 /**
  * The slug of an agent.
  *
@@ -61,7 +70,7 @@ export function agentSlug(): z.ZodType<string, unknown> {
   const expected = `an agent slug of 1 to ${AGENT_CHARS_MAX} characters, well-formed, ` +
     'without control characters or surrounding white space, and not "." or ".."';
   return z.string(expected).refine(isAgent, expected)
-    .meta({ minLength: 1, maxLength: AGENT_CHARS_MAX, pattern: PATH_PART });
+    .meta({ minLength: 1, maxLength: AGENT_CHARS_MAX, pattern: SLUG_PATTERN });
 }
 
 /**
@@ -84,5 +93,5 @@ export function name(charsMax: number, what: string): z.ZodType<string, unknown>
   const expected = `${what} of 1 to ${charsMax} characters, ` +
     "well-formed, without control characters or surrounding white space";
   return z.string(expected).refine((value) => isName(value, charsMax), expected)
-    .meta({ minLength: 1, maxLength: charsMax });
+    .meta({ minLength: 1, maxLength: charsMax, pattern: NAME_PATTERN });
 }

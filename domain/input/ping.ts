@@ -49,7 +49,7 @@ export function parseQuery(query: string): Parsed<Map<string, string>> {
     const name = decodeQueryPart(rawName);
     const value = decodeQueryPart(rest.join("="));
     if (name === null || value === null) {
-      const field = printable((name ?? "query").slice(0, FIELD_CHARS_MAX));
+      const field = printable((name ?? rawName).slice(0, FIELD_CHARS_MAX));
       return refuse("invalid_field", `Parameter "${field}" is not percent-encoded UTF-8`, field);
     }
     if (value !== "" && !values.has(name)) values.set(name, value);

@@ -9,15 +9,25 @@ import { type Parsed, refuse } from "../errors.ts";
 import { parseInstant } from "../time.ts";
 import { type PageQuery, parsePage } from "./page.ts";
 
-/** What was done, in dotted words: first to what. */
-export type AuditAction = `${
-  | "agent"
-  | "credential"
-  | "customer"
-  | "rate"
-  | "reprice"
-  | "run"
-  | "team"}.${string}`;
+/** Everything that is logged, in dotted words: first to what. */
+export const AUDIT_ACTIONS = [
+  "agent.changed",
+  "credential.created",
+  "credential.revoked",
+  "credential.rotated",
+  "customer.deleted",
+  "rate.deleted",
+  "rate.put",
+  "reprice.started",
+  "run.deleted",
+  "team.changed",
+  "team.created",
+  "team.resumed",
+  "team.suspended",
+] as const;
+
+/** One of {@link AUDIT_ACTIONS}. */
+export type AuditAction = typeof AUDIT_ACTIONS[number];
 
 /** Who it is when the settings of a start change something. */
 export const SETTINGS_ACTOR = "settings";

@@ -1,11 +1,23 @@
 /** One call on the page. */
 import { curlOf } from "./curl.ts";
-import { type Call, type Content, nameOf, type PlacedCall, type Response } from "./document.ts";
-import { fieldsOf, FieldTable, Prose, sentField, waysOf } from "./fields.tsx";
+import {
+  type Call,
+  type Content,
+  type Document,
+  nameOf,
+  type PlacedCall,
+  resolved,
+  type Response,
+} from "./document.ts";
+import { fieldsOf, FieldTable, Prose, sentField } from "./fields.tsx";
 
 /** Everything about a call: what it takes, an example, what it answers. */
 export function CallSection(
-  { placed, again }: { readonly placed: PlacedCall; readonly again: string },
+  { document, placed, again }: {
+    readonly document: Document;
+    readonly placed: PlacedCall;
+    readonly again: string;
+  },
 ) {
   const { method, path, call } = placed;
   return (
@@ -20,7 +32,7 @@ export function CallSection(
         {access(call)} Sent again: {again}
       </p>
       <Parameters call={call} />
-      <Body call={call} />
+      <Body document={document} call={call} />
       <pre>{curlOf(placed)}</pre>
       <Answers call={call} />
     </section>
@@ -53,13 +65,16 @@ function Parameters({ call }: { readonly call: Call }) {
   });
 }
 
-function Body({ call }: { readonly call: Call }) {
-  const schema = call.requestBody?.content["application/json"]?.schema;
-  if (schema === undefined) return null;
+function Body({ document, call }: { readonly document: Document; readonly call: Call }) {
+  const { required = true, content = {} } = call.requestBody ?? {};
+  const sent = content["application/json"]?.schema;
+  if (sent === undefined) return null;
+  const schema = resolved(document, sent);
+  const ways = schema.oneOf?.map((way) => resolved(document, way)) ?? [schema];
   return (
     <>
-      <h4>body</h4>
-      {waysOf(schema).map((way) => <FieldTable fields={fieldsOf(way).map(sentField)} />)}
+      <h4>body{required ? "" : ", may be left out"}</h4>
+      {ways.map((way) => <FieldTable fields={fieldsOf(way).map(sentField)} />)}
     </>
   );
 }

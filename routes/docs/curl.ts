@@ -15,7 +15,10 @@ export function curlOf({ method, path, call }: PlacedCall): string {
   const body = call.requestBody?.content["application/json"]?.example;
   return [
     "curl -sS",
-    ...(method === "GET" || (method === "POST" && body !== undefined) ? [] : [`-X ${method}`]),
+    ...(method === "HEAD" ? ["-I"] : []),
+    ...(["GET", "HEAD"].includes(method) || (method === "POST" && body !== undefined)
+      ? []
+      : [`-X ${method}`]),
     `"$U${url}${query.length > 0 ? `?${query.join("&")}` : ""}"`,
     ...(call["x-scope"] === null ? [] : ['-H "$K"']),
     ...shown("header").map(({ name, example }) => `-H ${quoted(`${name}: ${example}`)}`),

@@ -21,9 +21,6 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: Schema | boolean;
-  readonly allOf?: readonly Schema[];
-  readonly if?: Schema;
-  readonly then?: Schema;
 }
 
 /** A parameter of a call. */
@@ -60,7 +57,7 @@ export interface Call {
   readonly "x-operator": boolean;
   readonly "x-idempotency": string;
   readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly content: Content };
+  readonly requestBody?: { readonly required: boolean; readonly content: Content };
   readonly responses: Readonly<Record<string, Response>>;
 }
 
@@ -94,6 +91,11 @@ export function callsOf({ paths }: Document): PlacedCall[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, call]) => ({ method: method.toUpperCase(), path, call }))
   );
+}
+
+/** What a schema is: of a reference, what it leads to. */
+export function resolved({ components }: Document, schema: Schema): Schema {
+  return schema.$ref === undefined ? schema : components.schemas[nameOf(schema.$ref)] ?? {};
 }
 
 /** The last part of a reference: the name of what it leads to. */

@@ -62,18 +62,13 @@ export function sentField({ name, required, schema }: Field): Field {
   return { name, required, schema: required ? schema : { ...partOf(schema), description } };
 }
 
-/** Each way an object may look: one, unless a schema has alternatives. */
-export function waysOf(schema: Schema): readonly Schema[] {
-  return schema.oneOf ?? [schema];
-}
-
 /** A schema without the null that stands for an absent field. */
 function partOf(schema: Schema): Schema {
   return schema.anyOf?.find(({ type }) => type !== "null") ?? schema;
 }
 
 /** What a value must be, in a few words. */
-function Type({ schema }: { readonly schema: Schema }) {
+export function Type({ schema }: { readonly schema: Schema }) {
   if (schema.$ref !== undefined) {
     const name = nameOf(schema.$ref);
     return <a href={`#schema-${name}`}>{name}</a>;

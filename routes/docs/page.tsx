@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { CallSection } from "./call.tsx";
 import { callsOf, type Document, type Schema } from "./document.ts";
-import { fieldsOf, FieldTable, Prose, sentField } from "./fields.tsx";
+import { fieldsOf, FieldTable, Prose, Type } from "./fields.tsx";
 import { STYLE } from "./style.ts";
 
 /** What a browser may load for the page: its own style, and nothing else. */
@@ -70,7 +70,7 @@ function Contents({ document }: Whole) {
       ))}
       <p>
         <a href="#errors">Errors</a> · <a href="#headers">Headers</a> ·{" "}
-        <a href="#answers">Answers</a>
+        <a href="#schemas">Schemas</a>
       </p>
     </nav>
   );
@@ -85,6 +85,7 @@ function Calls({ document }: Whole) {
       {calls.filter(({ call }) => call.tags.includes(name))
         .map((placed) => (
           <CallSection
+            document={document}
             placed={placed}
             again={document["x-idempotency-classes"][placed.call["x-idempotency"]] ?? ""}
           />
@@ -143,36 +144,30 @@ function Meanings({ of }: { readonly of: readonly (readonly [string, string])[] 
   );
 }
 
-/** What holds for objects of one type. */
-function Case({ part }: { readonly part: Schema }) {
-  const type = part.if?.properties?.type?.const;
-  if (type === undefined || part.then === undefined) return null;
-  return (
-    <>
-      <h4>
-        when the type is <code>{String(type)}</code>
-      </h4>
-      <FieldTable fields={fieldsOf(part.then).map(sentField)} />
-    </>
-  );
-}
-
 function Schemas({ document }: Whole) {
   return (
     <>
-      <h2 id="answers">Answers</h2>
+      <h2 id="schemas">Schemas</h2>
       {Object.entries(document.components.schemas).map(([name, schema]) => (
         <section id={`schema-${name}`}>
           <h3>{name}</h3>
           <p>
             <Prose text={schema.description ?? ""} />
           </p>
-          {schema.enum === undefined
-            ? <FieldTable fields={fieldsOf(schema)} />
-            : <p>{schema.enum.map((word) => <code>{String(word)}</code>)}</p>}
-          {schema.allOf?.map((part) => <Case part={part} />)}
+          {isWord(schema)
+            ? (
+              <p>
+                <Type schema={schema} />
+              </p>
+            )
+            : <FieldTable fields={fieldsOf(schema)} />}
         </section>
       ))}
     </>
   );
+}
+
+/** Whether a schema is said in a few words: it has no fields. */
+function isWord({ enum: words, anyOf, oneOf }: Schema): boolean {
+  return (words ?? anyOf ?? oneOf) !== undefined;
 }

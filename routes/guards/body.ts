@@ -38,10 +38,16 @@ const BUFFER_BYTES = 16_384;
  * Reads the body as a JSON object, whatever its Content-Type says.
  *
  * @param onRead is given the inflated size of each body that was read, also of one that is refused then
+ * @param mayLack whether a request without a body is one with an empty object
  */
-export function readJsonBody(deadlines: Deadlines, room: Room, onRead: OnRead = () => {}): Guard {
+export function readJsonBody(
+  deadlines: Deadlines,
+  room: Room,
+  onRead: OnRead = () => {},
+  mayLack = false,
+): Guard {
   return readBody(deadlines, room, { bytesMax: BODY_BYTES_MAX, onRead }, (c, text) => {
-    const parsed = parseBody(text);
+    const parsed = parseBody(mayLack && text === "" ? "{}" : text);
     if (!parsed.ok) return fail(c, parsed.problem);
     c.set("body", parsed.value);
     return null;
@@ -72,11 +78,13 @@ function readBody(
     const arrival = new Arrival(c.req.raw, room, principal?.team.id ?? NOBODY, bytesMax);
     const text = await deadlines.within(arrival.text((bytes) => onRead(c, bytes)), late);
     arrival.leave();
+    const { flight } = arrival;
     if (!text.ok) {
       arrival.end();
-      return fail(c, text.problem);
+      // Its rest may still arrive. While a body is being read, the runtime says so by itself.
+      const isOpen = text.problem.code === "body_timeout" && flight !== null;
+      return fail(c, text.problem, isOpen ? { "Connection": "close" } : {});
     }
-    const { flight } = arrival;
     if (flight === null) return take(c, text.value);
     // Its text and what is parsed of it are held until the request is answered.
     flight.keep();
@@ -130,7 +138,9 @@ class Arrival {
   /** Reads it as text. */
   async text(onRead: (bytes: number) => void): Promise<Parsed<string>> {
     const { headers } = this.#request;
-    const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
+    const named = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
+    // An older name that HTTP has recipients take for the same.
+    const encoding = named === "x-gzip" ? "gzip" : named;
     if (encoding !== "identity" && encoding !== "gzip") {
       const message = "Send the body as it is or with Content-Encoding: gzip";
       return refuse("unsupported_encoding", message);

@@ -1,7 +1,6 @@
 /** `/v1/agents`, described. */
 import { z } from "zod";
 import { agentPatchBody } from "../../domain/input/schemas.ts";
-import { AGENT_CHARS_MAX } from "../../domain/limits.ts";
 import { AGENT_SORTS, AGENTS_PER_PAGE } from "../../domain/run/agents.ts";
 import { bodyOf, type Operation, tagged } from "./describe.ts";
 import {
@@ -13,6 +12,7 @@ import {
   limitOf,
   nextCursor,
   runStatus,
+  slug,
 } from "./fields.ts";
 
 const agent = z.object({
@@ -48,7 +48,7 @@ const AGENT = {
 };
 
 const pathFields = {
-  slug: z.string().min(1).max(AGENT_CHARS_MAX)
+  slug: slug()
     .describe("The agent's slug, percent-encoded: `a/b` is `a%2Fb`."),
 };
 
@@ -66,13 +66,13 @@ export const AGENT_OPERATIONS: readonly Operation[] = [
         .describe("The last seen first, or by slug; very many agents by slug alone."),
       limit: limitOf(AGENTS_PER_PAGE, "Agents"),
       cursor: cursorOf("cursor"),
-      archived: z.enum(["true", "false"]).default("false")
+      archived: z.boolean().default(false)
         .describe("Whether archived agents are among them."),
     },
     answers: [{
       status: 200,
       description: "A page of agents.",
-      schema: z.object({ agents: z.array(agent), cursor: nextCursor }),
+      schema: z.object({ agents: z.array(agent), cursor: nextCursor }).meta({ id: "AgentPage" }),
     }],
     errors: [],
     idempotency: "read",
@@ -112,7 +112,7 @@ export const AGENT_OPERATIONS: readonly Operation[] = [
       "loses no history. An archived agent leaves its place under the plan's cap to another, and " +
       "comes back when it opens a run again, if there is a place.",
     pathFields,
-    body: bodyOf(agentPatchBody, {
+    body: bodyOf(agentPatchBody, "AgentChange", {
       name: "What people see; empty for the slug.",
       notes: "Anything worth knowing; empty for nothing.",
       archived: "Whether it is out of use.",

@@ -1,17 +1,20 @@
 /** `/v1/audit`, described. */
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../domain/limits.ts";
+import { AUDIT_ACTIONS } from "../../domain/teams/audit_log.ts";
 import type { Operation } from "./describe.ts";
 import { anyObject, cursorOf, instant, jobId, limitOf, nextCursor, sentInstant } from "./fields.ts";
+
+const actor = z.object({
+  id: z.string().describe("A credential; `operator`, or `settings` for a start of the service."),
+  name: z.string().nullable().describe("The credential's name."),
+}).meta({ id: "AuditActor" });
 
 const entry = z.object({
   at: instant,
   team: jobId,
-  actor: z.object({
-    id: z.string().describe("A credential; `operator`, or `settings` for a start of the service."),
-    name: z.string().nullable().describe("The credential's name."),
-  }),
-  action: z.string().describe("Dotted words, such as `credential.rotated`."),
+  actor,
+  action: z.enum(AUDIT_ACTIONS),
   target: z.string().describe("Id of what it was done to."),
   details: anyObject.describe("What changed; never a secret."),
 }).meta({ id: "AuditEntry" });
@@ -30,14 +33,14 @@ export const AUDIT_OPERATIONS: readonly Operation[] = [
       "the team.",
     query: {
       from: sentInstant.optional().describe("First instant, inclusive."),
-      to: sentInstant.optional().describe("Last instant, exclusive."),
+      to: sentInstant.optional().describe("Last instant, exclusive; not before `from`."),
       limit: limitOf(ADMIN_PER_PAGE, "Entries"),
       cursor: cursorOf("cursor"),
     },
     answers: [{
       status: 200,
       description: "A page.",
-      schema: z.object({ entries: z.array(entry), cursor: nextCursor }),
+      schema: z.object({ entries: z.array(entry), cursor: nextCursor }).meta({ id: "AuditPage" }),
     }],
     errors: [],
     idempotency: "read",

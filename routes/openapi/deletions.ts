@@ -4,7 +4,7 @@ import { ACTIVE_JOBS_MAX } from "../../domain/jobs.ts";
 import { LABEL_CHARS_MAX } from "../../domain/limits.ts";
 import { TOMBSTONE_DAYS } from "../../domain/retention/retention.ts";
 import type { Operation } from "./describe.ts";
-import { count, idOf, instant, jobId } from "./fields.ts";
+import { count, idOf, instant, jobId, jobState } from "./fields.ts";
 import { RUN } from "./runs.ts";
 
 const receipt = z.object({
@@ -19,7 +19,7 @@ const receipt = z.object({
 const job = z.object({
   id: jobId,
   customer_id: z.string(),
-  state: z.enum(["waiting", "running", "done"])
+  state: jobState
     .describe("`waiting` until the calls stored before it are summed up."),
   runs: count.describe("Deleted; 0 until it is `done`."),
   runs_failed: count.describe("Runs that could not be read; they are as they were."),
@@ -106,6 +106,7 @@ export const DELETION_OPERATIONS: readonly Operation[] = [
       },
     ],
     errors: [],
+    links: ["getDeletion"],
     idempotency: "target",
     example: {
       path: { customer_id: "acme" },

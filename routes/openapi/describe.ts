@@ -8,12 +8,14 @@
  *    `routes/app.ts`. Scope, credentials, the rate headers and every error that the guards give follow
  *    from that line.
  * 2. `body` is the schema that the route checks its body with; what a check of its own cannot tell
- *    (bounds, patterns) belongs to that schema as `.meta({…})`. `notes` say what each field is for.
+ *    (bounds, patterns) belongs to that schema as `.meta({…})`. `bodyOf` gives it a name, and `notes`
+ *    that say what each field is for.
  * 3. `path`, `query` and `headers` are Zod schemas by name, with `.describe(…)`; numbers come from the
  *    domain's constants. One that may be absent is `.optional()` or has a `.default(…)`.
  * 4. `answers` are the answers that are no refusals, each with a Zod schema (see `fields.ts`);
  *    `written(…)` makes the pair of 202 and 200 of an idempotent write. A schema with
- *    `.meta({ id: "Run" })` stands once in the document under this name.
+ *    `.meta({ id: "Run" })` stands once in the document under this name: every object has one. An
+ *    enumeration gets its name in `shared.ts`. `links` are the calls that take the answer's id.
  * 5. `errors` are the codes that the handler itself gives; the guards' are added.
  * 6. `example` is sent to a real server by a test. It uses what the examples of `needs` (ids of other
  *    operations) have stored, sent before it in a team of its own. Where a shown answer has an `id`
@@ -27,7 +29,7 @@ import type { ErrorCode } from "../../domain/errors.ts";
 import type { Schema } from "../../domain/input/schemas.ts";
 import type { Route } from "../context.ts";
 import type { HeaderName } from "./headers.ts";
-import { NOTES } from "./json_schema.ts";
+import { NOTES, PARTS } from "./json_schema.ts";
 
 /** Parameters or fields by name. */
 export type Fields = Readonly<Record<string, z.ZodType>>;
@@ -55,6 +57,8 @@ export interface Answer {
   readonly type?: string;
   /** The same in other media types. */
   readonly also?: Readonly<Record<string, z.ZodType>>;
+  /** What a text that is no JSON is made of, by name. */
+  readonly parts?: Fields;
   /** Headers besides those that every answer of such a route has. */
   readonly headers?: readonly HeaderName[];
 }
@@ -91,6 +95,10 @@ export interface Operation {
   readonly query?: Fields;
   readonly headers?: Fields;
   readonly body?: z.ZodType;
+  /** Whether `HEAD` does more than `GET` without its body, so that clients may need it. */
+  readonly hasHead?: boolean;
+  /** Ids of operations that take the `id` of the answer in their path. */
+  readonly links?: readonly string[];
   readonly answers: readonly Answer[];
   /** Codes of the handler's own refusals. */
   readonly errors: readonly ErrorCode[];
@@ -118,9 +126,18 @@ export const TAGS = {
 /** One of {@link TAGS}. */
 export type Tag = keyof typeof TAGS;
 
-/** A body's schema with a note for each field that needs one. */
-export function bodyOf<T>(schema: Schema<T>, notes: { readonly [name in keyof T]?: string }) {
-  return (schema as unknown as z.ZodType).meta({ [NOTES]: notes });
+/**
+ * A body's schema under a name, with a note for each field that needs one.
+ *
+ * @param parts names of the objects that it has in its fields
+ */
+export function bodyOf<T>(
+  schema: Schema<T>,
+  id: string,
+  notes: { readonly [name in keyof T]?: string },
+  parts: { readonly [name in keyof T]?: string } = {},
+) {
+  return (schema as unknown as z.ZodObject).meta({ id, [NOTES]: notes, [PARTS]: parts });
 }
 
 /** The answers of a read whose client may have it already; `ifNoneMatch` is its header. */

@@ -2,9 +2,10 @@
 import { type ErrorCode, ERRORS } from "../../domain/errors.ts";
 import type { Route } from "../context.ts";
 import { type Answer, type Fields, IDEMPOTENCY, type Operation, TAGS } from "./describe.ts";
-import { errorHeaders, errorsByStatus, MEANINGS } from "./errors.ts";
-import { type HeaderName, HEADERS } from "./headers.ts";
-import { type JsonSchema, SchemaBook } from "./json_schema.ts";
+import { MEANINGS, refusalsOf } from "./errors.ts";
+import { answerHeaders, HEADERS } from "./headers.ts";
+import { SchemaBook } from "./json_schema.ts";
+import type { JsonSchema } from "./shared.ts";
 
 /** Version of the contract: the first part grows with what breaks a client. */
 const VERSION = "1.0.0";
@@ -19,7 +20,7 @@ type Part = Record<string, unknown>;
  * @param operations what is said of them
  */
 export function openapiDocument(routes: readonly Route[], operations: readonly Operation[]): Part {
-  const parts = { book: new SchemaBook(), refusals: new Map<string, Part>() };
+  const parts = { book: new SchemaBook(), refusals: new Map<string, Part>(), operations };
   const paths: Record<string, Part> = {};
   for (const operation of operations) {
     const route = routes.find(({ method, path }) =>
@@ -30,6 +31,7 @@ export function openapiDocument(routes: readonly Route[], operations: readonly O
     paths[path] = {
       ...paths[path],
       [operation.method.toLowerCase()]: operationPart(operation, route, parts),
+      ...(operation.hasHead ? { head: headPart(operation, route, parts) } : {}),
     };
   }
   const tags = Object.entries(TAGS).map(([name, description]) => ({ name, description }));
@@ -105,6 +107,19 @@ interface Parts {
   readonly book: SchemaBook;
   /** Answers of refusals by their codes: routes that refuse alike share them. */
   readonly refusals: Map<string, Part>;
+  readonly operations: readonly Operation[];
+}
+
+/** The same call without the body of its answer. */
+function headPart(operation: Operation, route: Route, parts: Parts): Part {
+  const answers = operation.answers.map(({ status, description, headers = [] }) => ({
+    status,
+    description,
+    headers,
+  }));
+  const { id, summary } = operation;
+  const head = { ...operation, id: `${id}Head`, summary: `${summary}, answered without a body` };
+  return operationPart({ ...head, answers }, route, parts);
 }
 
 function operationPart(operation: Operation, route: Route, parts: Parts): Part {
@@ -127,13 +142,13 @@ function operationPart(operation: Operation, route: Route, parts: Parts): Part {
     ],
     ...(body === undefined ? {} : {
       requestBody: {
-        required: true,
+        required: route.mayLackBody !== true,
         content: { "application/json": { schema: parts.book.write(body), example: example.body } },
       },
     }),
     responses: {
-      ...answersPart(operation, route, parts.book),
-      ...refusals(operation, route, parts),
+      ...answersPart(operation, route, parts),
+      ...refusalsOf(operation, route, parts.refusals),
     },
   };
 }
@@ -169,7 +184,8 @@ function exampleOf({ type }: JsonSchema, text: string): unknown {
   return type === "integer" || type === "number" ? Number(text) : text;
 }
 
-function answersPart({ answers, example }: Operation, route: Route, book: SchemaBook): Part {
+function answersPart({ answers, example, links }: Operation, route: Route, parts: Parts): Part {
+  const { book } = parts;
   return Object.fromEntries(answers.map((answer) => {
     const { status, description, schema, type = "application/json", also = {} } = answer;
     const shown = status === example.status ? { example: example.answer } : {};
@@ -178,55 +194,28 @@ function answersPart({ answers, example }: Operation, route: Route, book: Schema
     ) => [name, { schema: book.write(other) }]);
     const content = schema === undefined ? {} : {
       content: {
-        [type]: { schema: book.write(schema), ...shown },
+        [type]: { schema: book.write(schema), ...shown, ...partsOf(answer, book) },
         ...Object.fromEntries(others),
       },
     };
-    return [status, { description, headers: answerHeaders(answer, route), ...content }];
+    const headers = answerHeaders(route, answer.headers);
+    const next = links === undefined ? {} : { links: linksPart(links, parts.operations) };
+    return [status, { description, headers, ...content, ...next }];
   }));
 }
 
-function answerHeaders({ headers = [] }: Pick<Answer, "headers">, { requires }: Route): Part {
-  const rate: HeaderName[] = requires === null ? [] : ["RateLimit-Policy", "RateLimit"];
-  return headerRefs(["X-Request-Id", "Cache-Control", ...rate, ...headers]);
+/** What a text that is no JSON is made of. */
+function partsOf({ parts }: Answer, book: SchemaBook): Part {
+  if (parts === undefined) return {};
+  const written = Object.entries(parts).map(([name, part]) => [name, book.write(part)]);
+  return { "x-parts": Object.fromEntries(written) };
 }
 
-function headerRefs(names: readonly HeaderName[]): Part {
-  return Object.fromEntries(
-    names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-  );
-}
-
-/** References to the refusals, which are put with the document's components. */
-function refusals(operation: Operation, route: Route, { refusals }: Parts): Part {
-  const { body, errors, errorsAsText: asText = false } = operation;
-  const refs: Part = {};
-  for (const [status, codes] of errorsByStatus(route, body !== undefined, errors)) {
-    const kind = asText ? "text." : route.requires === null ? "open." : "";
-    const name = `${kind}${codes.join(".")}`;
-    refusals.set(name, refusalPart(status, codes, route, asText));
-    refs[status] = { $ref: `#/components/responses/${name}` };
-  }
-  return refs;
-}
-
-function refusalPart(
-  status: number,
-  codes: readonly ErrorCode[],
-  { requires }: Route,
-  asText: boolean,
-): Part {
-  const told = requires === null || status === 401 || status === 503
-    ? []
-    : ["RateLimit-Policy", "RateLimit"] as const;
-  const names: HeaderName[] = ["X-Request-Id", "Cache-Control", ...told, ...errorHeaders(status)];
-  const description = codes.map((code) => `\`${code}\`: ${MEANINGS[code]}`).join(" ");
-  if (asText) {
-    const schema = { type: "string", pattern: `^(${codes.join("|")}) .+\\n$` };
-    const headers = headerRefs([...names, "X-Error-Code"]);
-    return { description, headers, content: { "text/plain": { schema } } };
-  }
-  const error = { properties: { error: { enum: codes } } };
-  const schema = { allOf: [{ $ref: "#/components/schemas/Error" }, error] };
-  return { description, headers: headerRefs(names), content: { "application/json": { schema } } };
+/** Calls that take the answer's id in their path. */
+function linksPart(ids: readonly string[], operations: readonly Operation[]): Part {
+  return Object.fromEntries(ids.map((operationId) => {
+    const { pathFields = {} } = operations.find(({ id }) => id === operationId) ?? {};
+    const [name = "id"] = Object.keys(pathFields);
+    return [operationId, { operationId, parameters: { [name]: "$response.body#/id" } }];
+  }));
 }

@@ -1,7 +1,9 @@
 /** What each refusal means, and which ones a route's guards give. */
 import { type ErrorCode, ERRORS } from "../../domain/errors.ts";
 import type { Route } from "../context.ts";
-import type { HeaderName } from "./headers.ts";
+import type { Operation } from "./describe.ts";
+import { type HeaderName, headerRefs } from "./headers.ts";
+import type { JsonSchema } from "./shared.ts";
 
 /** What a code means, and what to do. */
 export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
@@ -56,7 +58,7 @@ const WITH_BODY: readonly ErrorCode[] = [
 ];
 
 /** Every code that a route can answer, by status, in the order of the table of codes. */
-export function errorsByStatus(
+function errorsByStatus(
   { requires }: Pick<Route, "requires">,
   takesBody: boolean,
   own: readonly ErrorCode[],
@@ -77,7 +79,49 @@ export function errorsByStatus(
 }
 
 /** Headers of refusals with a status, besides those of every answer. */
-export function errorHeaders(status: number): HeaderName[] {
+function errorHeaders(status: number): HeaderName[] {
   if (status === 401) return ["WWW-Authenticate"];
+  if (status === 415) return ["Accept-Encoding"];
   return status === 429 || status === 503 ? ["Retry-After"] : [];
+}
+
+/**
+ * References to what a call refuses.
+ *
+ * @param refusals where the answers are put that they lead to
+ */
+export function refusalsOf(
+  { body, errors, errorsAsText: asText = false }: Operation,
+  route: Route,
+  refusals: Map<string, JsonSchema>,
+): JsonSchema {
+  const refs: Record<string, unknown> = {};
+  for (const [status, codes] of errorsByStatus(route, body !== undefined, errors)) {
+    const kind = asText ? "text." : route.requires === null ? "open." : "";
+    const name = `${kind}${codes.join(".")}`;
+    refusals.set(name, refusalPart(status, codes, route, asText));
+    refs[status] = { $ref: `#/components/responses/${name}` };
+  }
+  return refs;
+}
+
+/** One schema for all: a client has one type of errors, and the codes are in the description. */
+function refusalPart(
+  status: number,
+  codes: readonly ErrorCode[],
+  { requires }: Route,
+  asText: boolean,
+): JsonSchema {
+  const told = requires === null || status === 401 || status === 503
+    ? []
+    : ["RateLimit-Policy", "RateLimit"] as const;
+  const names: HeaderName[] = ["X-Request-Id", "Cache-Control", ...told, ...errorHeaders(status)];
+  const description = codes.map((code) => `\`${code}\`: ${MEANINGS[code]}`).join(" ");
+  if (asText) {
+    const schema = { type: "string", pattern: `^(${codes.join("|")}) .+\\n$` };
+    const headers = headerRefs([...names, "X-Error-Code"]);
+    return { description, headers, content: { "text/plain": { schema } } };
+  }
+  const schema = { $ref: "#/components/schemas/Error" };
+  return { description, headers: headerRefs(names), content: { "application/json": { schema } } };
 }

@@ -1,8 +1,27 @@
 /** `GET /v1/runs.ndjson` and `GET /v1/runs.csv`, described. */
 import { z } from "zod";
 import type { Operation } from "./describe.ts";
-import { RUN_FILTERS } from "./run_list.ts";
+import { EXPORT_COLUMNS } from "../export_forms.ts";
+import { count } from "./fields.ts";
+import { RUN_FILTERS, runRow } from "./run_list.ts";
 import { RUN } from "./runs.ts";
+
+const exportedRun = runRow.extend({
+  cost_usd: z.string().meta({ pattern: "^[0-9]+(\\.[0-9]+)?$" })
+    .describe("Dollars as decimal text, exact to the picodollar."),
+}).meta({ id: "ExportedRun" });
+
+const exportEnd = z.object({
+  end: z.literal(true),
+  runs: count.describe("Number of lines before this one."),
+}).meta({ id: "ExportEnd" });
+
+const tableRow = z.object(
+  Object.fromEntries(EXPORT_COLUMNS.map((column) => [column, z.string()])),
+).meta({
+  id: "ExportedRow",
+  description: "The columns in their order. A cell is empty for null; lists are joined by spaces.",
+});
 
 const NEEDS = ["openRun", "appendEvents", "finishRun"];
 
@@ -27,6 +46,7 @@ export const EXPORT_OPERATIONS: readonly Operation[] = [
       description: "One object a line.",
       schema: z.string(),
       type: "application/x-ndjson",
+      parts: { line: exportedRun, last_line: exportEnd },
       headers: ["Content-Disposition", "Cache-Control"],
     }],
     errors: ["overloaded"],
@@ -53,6 +73,7 @@ export const EXPORT_OPERATIONS: readonly Operation[] = [
       description: "The table.",
       schema: z.string(),
       type: "text/csv",
+      parts: { row: tableRow },
       headers: ["Content-Disposition", "Cache-Control"],
     }],
     errors: ["overloaded"],

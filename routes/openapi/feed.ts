@@ -9,24 +9,28 @@ import {
   LIVE_KEEP_ALIVE_MS,
 } from "../../domain/limits.ts";
 import type { Operation } from "./describe.ts";
-import { idOf, instant, limitOf } from "./fields.ts";
+import { cursor, idOf, instant, limitOf } from "./fields.ts";
 import { ROW, RUN_FILTERS, runRow } from "./run_list.ts";
 
-const cursor = z.string().describe("The place of the change in the feed.");
+const at = cursor.describe("The place of the change in the feed.");
+
+const deleted = z.object({ id: idOf("run"), deleted_at: instant }).meta({ id: "RunDeletion" });
 
 const change = z.union([
-  z.object({ cursor, run: runRow }),
-  z.object({
-    cursor,
-    deleted: z.object({ id: idOf("run"), deleted_at: instant }).describe("It is gone on request."),
-  }),
-]);
+  z.object({ cursor: at, run: runRow }).meta({ id: "ChangedRun" }),
+  z.object({ cursor: at, deleted }).meta({ id: "GoneRun" }),
+]).meta({ id: "Change", description: "A run as it now is, or that it is gone on request." });
+
+const skipped = z.object({
+  after: cursor.describe("The feed has what is left out after this place."),
+  up_to: cursor.describe("Up to this place, itself included."),
+}).meta({ id: "SkippedChanges" });
 
 const page = z.object({
   changes: z.array(change).describe("In the order of the changes."),
-  next_cursor: z.string().describe("For `after`, to go on."),
+  next_cursor: cursor.describe("For `after`, to go on."),
   has_more: z.boolean().describe("Whether there was more by the time of reading."),
-});
+}).meta({ id: "ChangePage" });
 
 const { agent, customer_id, feature, status, kind } = RUN_FILTERS;
 
@@ -44,7 +48,7 @@ export const FEED_OPERATIONS: readonly Operation[] = [
       "Every run once, at its latest change, in the order of the changes. Whoever goes " +
       "on with `next_cursor` misses nothing. A run that goes by age leaves without a word.",
     query: {
-      after: z.string().optional().describe("A `cursor` or `next_cursor`; absent to begin anew."),
+      after: cursor.optional().describe("A `cursor` or `next_cursor`; absent to begin anew."),
       limit: limitOf(CHANGES_PER_PAGE, "Changes"),
       wait: z.int().min(0).max(CHANGES_WAIT_SECONDS_MAX).default(0)
         .describe("Seconds to wait for the first change when there is none."),
@@ -79,7 +83,7 @@ export const FEED_OPERATIONS: readonly Operation[] = [
       `${LIVE_KEEP_ALIVE_MS / 1_000} seconds that it is there. A team may have ` +
       `${LISTENERS_MAX.team} streams and waiting calls open.`,
     query: {
-      after: z.string().optional().describe("A cursor of the feed; absent to begin now."),
+      after: cursor.optional().describe("A cursor of the feed; absent to begin now."),
       agent,
       customer_id,
       feature,
@@ -87,7 +91,7 @@ export const FEED_OPERATIONS: readonly Operation[] = [
       kind,
     },
     headers: {
-      "Last-Event-ID": z.string().optional()
+      "Last-Event-ID": cursor.optional()
         .describe("The last `id`, which goes before `after`: browsers send it by themselves."),
     },
     answers: [{
@@ -95,6 +99,10 @@ export const FEED_OPERATIONS: readonly Operation[] = [
       description: "The events, until somebody ends the stream.",
       schema: z.string(),
       type: "text/event-stream",
+      parts: {
+        ...Object.fromEntries(LIVE_EVENTS.map((event) => [event, runRow])),
+        "changes.skipped": skipped,
+      },
     }],
     errors: ["rate_limit", "overloaded"],
     idempotency: "read",

@@ -1,6 +1,9 @@
 /** Kinds of fields that several answers and parameters have. */
 import { z } from "zod";
+import { NAME_PATTERN, SLUG_PATTERN } from "../../domain/input/fields.ts";
+import { AGENT_CHARS_MAX } from "../../domain/limits.ts";
 import { MATCH_STEPS } from "../../domain/money/rates.ts";
+import { sharedSchema } from "./shared.ts";
 import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../../domain/run/run.ts";
 
 /** An id that begins with a word and a region. */
@@ -23,11 +26,24 @@ export const sentInstant = z.string().meta({ format: "date-time" });
 /** A UTC day. */
 export const day = z.string().meta({ format: "date" });
 
+/** A UTC day or an instant, where lists begin or end. */
+export const dayOrInstant = z.union([sentInstant, day])
+  .meta({ id: "DayOrInstant", description: "A UTC day such as 2026-01-31, or an instant." });
+
+/** A month in UTC. */
+export const month = z.string().meta({ pattern: "^(19[7-9][0-9]|20[0-9]{2})-(0[1-9]|1[0-2])$" });
+
 /** A whole number from 0. */
 export const count = z.number().meta({ type: "integer", minimum: 0 });
 
+/** A whole number from 0, as clients send it. */
+export const sentCount = z.int().min(0);
+
 /** Dollars. */
 export const dollars = z.number().meta({ minimum: 0 });
+
+/** How far a job is. */
+export const jobState = z.enum(["waiting", "running", "done"]);
 
 /** A run's status in the words of every read. */
 export const runStatus = z.enum(["running", ...FINISH_STATUSES]);
@@ -35,8 +51,21 @@ export const runStatus = z.enum(["running", ...FINISH_STATUSES]);
 /** A run's status in the words of heartbeats. */
 export const heartbeatStatus = z.enum(HEARTBEAT_STATUSES);
 
-/** An object that is kept as it was sent. */
+/** An object of any content. */
 export const anyObject = z.custom<object>().meta({ type: "object" });
+
+/** Any value that JSON has. */
+export const anyValue = z.unknown().meta({ id: "JsonValue", ...sharedSchema("JsonValue") });
+
+/** A text that clients send for others to see: no control characters, no space around it. */
+export function name(charsMax: number) {
+  return z.string().min(1).max(charsMax).meta({ pattern: NAME_PATTERN });
+}
+
+/** The slug of an agent. */
+export function slug() {
+  return z.string().min(1).max(AGENT_CHARS_MAX).meta({ pattern: SLUG_PATTERN });
+}
 
 /** How a model's name was found on the rate card. */
 export const matchStep = z.enum(MATCH_STEPS);
@@ -46,9 +75,12 @@ export function limitOf(page: { readonly default: number; readonly max: number }
   return z.int().min(1).max(page.max).default(page.default).describe(`${what} on the page.`);
 }
 
+/** A place in a list: base64url. What is in it may change from one version to the next. */
+export const cursor = z.string().meta({ pattern: "^[A-Za-z0-9_-]+$" });
+
 /** Where to go on. */
 export function cursorOf(name: string) {
-  return z.string().optional().describe(`The \`${name}\` of the page before.`);
+  return cursor.optional().describe(`The \`${name}\` of the page before.`);
 }
 
 /** Names what the client has. */
@@ -63,5 +95,5 @@ export const traceparent = {
 };
 
 /** Where the next page begins. */
-export const nextCursor = z.string().nullable()
+export const nextCursor = cursor.nullable()
   .describe("For the parameter of the same name, to get the next page; null at the end.");

@@ -1,4 +1,5 @@
 /** Headers that answers may have. */
+import type { Route } from "../context.ts";
 
 /** Each with what it means, its type, and an example. */
 export const HEADERS = {
@@ -34,6 +35,11 @@ export const HEADERS = {
     schema: { type: "string", pattern: "^metadata=[0-9]+$" },
     example: "metadata=3",
   },
+  "Accept-Encoding": {
+    description: "Codings that a body may be sent in.",
+    schema: { type: "string", const: "gzip" },
+    example: "gzip",
+  },
   "WWW-Authenticate": {
     description: "`Bearer`, on every 401.",
     schema: { type: "string", const: "Bearer" },
@@ -68,3 +74,19 @@ export const HEADERS = {
 
 /** One of {@link HEADERS}. */
 export type HeaderName = keyof typeof HEADERS;
+
+/** References to headers. */
+export function headerRefs(names: readonly HeaderName[]): Record<string, unknown> {
+  return Object.fromEntries(
+    names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
+}
+
+/** References to the headers of an answer that is no refusal. */
+export function answerHeaders(
+  { requires }: Pick<Route, "requires">,
+  own: readonly HeaderName[] = [],
+): Record<string, unknown> {
+  const rate: HeaderName[] = requires === null ? [] : ["RateLimit-Policy", "RateLimit"];
+  return headerRefs(["X-Request-Id", "Cache-Control", ...rate, ...own]);
+}

@@ -1,20 +1,16 @@
 /** `POST /v1/heartbeats` and `GET /v1/ping`, described. */
 import { z } from "zod";
 import { heartbeatBody } from "../../domain/input/schemas.ts";
-import {
-  AGENT_CHARS_MAX,
-  COST_USD_MAX,
-  LABEL_CHARS_MAX,
-  NOTE_CHARS_MAX,
-} from "../../domain/limits.ts";
+import { COST_USD_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX } from "../../domain/limits.ts";
 import { bodyOf, type Operation, written } from "./describe.ts";
 import {
-  count,
   dollars,
   heartbeatStatus,
   idOf,
   instant,
+  sentCount,
   sentInstant,
+  slug,
   traceparent,
 } from "./fields.ts";
 
@@ -36,18 +32,21 @@ const pinged = z.object({
   agent: z.string(),
   status: heartbeatStatus,
   received_at: instant,
-  cost_usd: dollars.optional().describe("Only when the ping told a cost or a model."),
+  cost_usd: dollars.optional().describe("Only when the ping has `cost_usd` or `model`."),
 }).meta({ id: "Ping" });
 
 const label = z.string().max(LABEL_CHARS_MAX).optional();
-const tokens = count.optional();
+const tokens = sentCount.optional();
+
+/** Largest exit code that a ping may tell: ten digits. */
+const EXIT_CODE_MAX = 9_999_999_999;
 
 /** The fields of a heartbeat as parameters: an empty one is as absent. */
 const pingQuery = {
-  agent: z.string().min(1).max(AGENT_CHARS_MAX).optional()
+  agent: slug().optional()
     .describe("The agent's slug; with a ping token its own by default, else required."),
   status: heartbeatStatus.optional().describe("`ok` by default."),
-  exit_code: z.int().optional()
+  exit_code: z.int().min(-EXIT_CODE_MAX).max(EXIT_CODE_MAX).optional()
     .describe("0 is `ok`, 124 is `timeout`, else `fail`; used when there is no `status`."),
   id: idOf("run").optional().describe("A new one when absent; a retry needs one."),
   started_at: sentInstant.optional().describe("Time of arrival by default."),
@@ -75,7 +74,7 @@ export const HEARTBEAT_OPERATIONS: readonly Operation[] = [
       "closes it. The first close wins and nothing reopens a run. 409 when the `id` is stored " +
       "with another `agent`, or another `started_at` and one was sent. Counts one event.",
     headers: traceparent,
-    body: bodyOf(heartbeatBody, {
+    body: bodyOf(heartbeatBody, "HeartbeatRequest", {
       id: "A new one when absent; a retry needs one.",
       agent: "The agent's slug; a new one is created.",
       status: "`ok` by default.",
@@ -94,6 +93,7 @@ export const HEARTBEAT_OPERATIONS: readonly Operation[] = [
     }),
     answers: written(heartbeat, ["Runledger-Dropped"]),
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
+    links: ["getRun", "getRunCost", "finishRun", "addScore"],
     idempotency: "id",
     example: {
       body: {
@@ -123,11 +123,15 @@ export const HEARTBEAT_OPERATIONS: readonly Operation[] = [
     id: "ping",
     tag: "Heartbeats",
     summary: "Record a whole run from a shell",
-    description: "A heartbeat as a query, also with `HEAD`. With `Accept: application/json` the " +
-      "answer is JSON. Refusals are one line of text, the code first. Counts one event.",
+    description: "A heartbeat as a query. The answer is JSON where `Accept` names " +
+      "`application/json` with no less weight than `text/plain`. Refusals are one line of text, the code first. Counts " +
+      "one event.",
+    hasHead: true,
     query: pingQuery,
     headers: {
-      Accept: z.string().optional().describe("`application/json` for an answer in JSON."),
+      Accept: z.string().optional().describe(
+        "`application/json` for an answer in JSON; weights such as `;q=0.5` count.",
+      ),
       ...traceparent,
     },
     answers: [{

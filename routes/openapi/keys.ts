@@ -5,11 +5,31 @@ import { keyBody } from "../../domain/input/schemas.ts";
 import { ADMIN_PER_PAGE } from "../../domain/limits.ts";
 import { rotateBody } from "../../domain/teams/rotation.ts";
 import { bodyOf, type Operation } from "./describe.ts";
-import { cursorOf, idOf, instant, limitOf, nextCursor } from "./fields.ts";
+import { cursorOf, idOf, instant, limitOf, nextCursor, slug } from "./fields.ts";
+
+const CREDENTIAL_KINDS = ["api_key", "ping_token"] as const;
+
+const BODIES = { api_key: "ApiKeyRequest", ping_token: "PingTokenRequest" } as const;
+
+const { options } = keyBody as unknown as z.ZodDiscriminatedUnion<[z.ZodObject, z.ZodObject]>;
+
+/** The body of a new credential, each kind of it under a name. */
+export const newCredentialBody = z.discriminatedUnion("kind", [
+  options[0].meta({ id: BODIES.api_key }),
+  options[1].meta({ id: BODIES.ping_token }),
+] as never).meta({
+  id: "CredentialRequest",
+  discriminator: {
+    propertyName: "kind",
+    mapping: Object.fromEntries(
+      Object.entries(BODIES).map(([kind, name]) => [kind, `#/components/schemas/${name}`]),
+    ),
+  },
+});
 
 const credential = {
   id: idOf("key"),
-  kind: z.enum(["api_key", "ping_token"]),
+  kind: z.enum(CREDENTIAL_KINDS),
   name: z.string(),
   scopes: z.array(z.enum(SCOPES)).optional().describe("Of a key."),
   agent: z.string().optional().describe("Of a ping token."),
@@ -31,7 +51,8 @@ const listedKey = z.object({
 /** A credential as its creation answers it. */
 export const newKey = z.object({
   ...credential,
-  secret: z.string().describe("Shown this once."),
+  secret: z.string().meta({ pattern: "^(apk|ping)_(eu|us)_[0-9a-f]{32}$" })
+    .describe("Shown this once."),
 }).meta({ id: "NewCredential" });
 
 const KEY = {
@@ -63,7 +84,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     summary: "Create a credential",
     description: "A team key with scopes (`ingest` alone when none are named), or a ping token " +
       "that speaks for one agent. No other answer has the `secret`.",
-    body: keyBody as unknown as z.ZodType,
+    body: newCredentialBody,
     answers: [{
       status: 201,
       description: "Created.",
@@ -71,6 +92,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
       headers: ["Cache-Control"],
     }],
     errors: ["missing_field"],
+    links: ["rotateKey", "revokeKey"],
     idempotency: "none",
     example: {
       body: { kind: "ping_token", name: "backup host", agent: "nightly" },
@@ -87,14 +109,15 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     description: "Those that ended too, oldest first, never a secret. With `agent` a page may be " +
       "short: go on until `cursor` is null.",
     query: {
-      agent: z.string().optional().describe("Only the ping tokens of this agent."),
+      agent: slug().optional().describe("Only the ping tokens of this agent."),
       limit: limitOf(ADMIN_PER_PAGE, "Credentials"),
       cursor: cursorOf("cursor"),
     },
     answers: [{
       status: 200,
       description: "A page.",
-      schema: z.object({ keys: z.array(listedKey), cursor: nextCursor }),
+      schema: z.object({ keys: z.array(listedKey), cursor: nextCursor })
+        .meta({ id: "CredentialPage" }),
     }],
     errors: [],
     idempotency: "read",
@@ -117,7 +140,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
       "successor, to be rotated when the answer was lost. A credential that rotates itself cannot " +
       "end at once.",
     pathFields: { id: idOf("key").describe("The old credential's id.") },
-    body: bodyOf(rotateBody, {
+    body: bodyOf(rotateBody, "RotateRequest", {
       overlap_hours:
         "How long the old secret goes on; 24 when absent. At least 1 for the caller's own.",
     }),

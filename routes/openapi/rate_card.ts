@@ -30,7 +30,7 @@ const rowFields = {
   model: z.string(),
   effective_from: instant.nullable().describe("Null: always."),
   ...rates,
-  tiers: z.array(z.object({ above_input_tokens: count, ...rates }))
+  tiers: z.array(z.object({ above_input_tokens: count, ...rates }).meta({ id: "RateTier" }))
     .describe("A call with more input tokens pays the tier's rates for all of its tokens."),
 };
 
@@ -47,7 +47,9 @@ const card = z.object({
   own: z.array(ownRow).describe("The team's rows, all of them."),
   default: z.array(row).describe("One page, by id."),
   cursor: nextCursor,
-  default_source: z.object({ name: z.string(), version: z.string() }),
+  default_source: z.object({ name: z.string(), version: z.string() }).meta({
+    id: "RateCardSource",
+  }),
 }).meta({ id: "RateCard" });
 
 const match = z.object({
@@ -65,7 +67,7 @@ const RATE_NOTES = {
   cache_write_usd_per_million: "As above; as input when absent.",
 };
 
-const tier = bodyOf(tierBody, {
+const tier = bodyOf(tierBody, "RateTierRequest", {
   above_input_tokens: "A longer call pays these rates; rising from tier to tier.",
   ...RATE_NOTES,
 });
@@ -73,6 +75,7 @@ const tier = bodyOf(tierBody, {
 const putBody = (rateBody as unknown as z.ZodObject)
   .extend({ tiers: z.array(tier).max(RATE_TIERS_MAX).nullish() })
   .meta({
+    id: "RateRequest",
     [NOTES]: {
       provider: "Whoever serves the model when absent.",
       model: "As calls name it, whatever its case.",

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../domain/jobs.ts";
 import { repriceBody } from "../../domain/money/reprice_body.ts";
 import { bodyOf, type Operation, written } from "./describe.ts";
-import { count, dollars, instant, jobId } from "./fields.ts";
+import { count, dollars, instant, jobId, jobState } from "./fields.ts";
 
 const job = z.object({
   id: jobId,
@@ -12,7 +12,7 @@ const job = z.object({
   from: instant.nullable(),
   to: instant.nullable(),
   dry_run: z.boolean(),
-  state: z.enum(["waiting", "running", "done"])
+  state: jobState
     .describe("`waiting` until the calls stored before it are in the spend."),
   progress: z.number().meta({ minimum: 0, maximum: 1 }),
   runs: count.describe("Runs with such calls looked at."),
@@ -59,15 +59,16 @@ export const REPRICE_OPERATIONS: readonly Operation[] = [
     description: "By the card as it is now: each call to the model, and each heartbeat priced by " +
       "its tokens. It is a job, and the call waits up to 2 seconds for its end. 200 when the " +
       `same job is under way already; 429 when ${ACTIVE_JOBS_MAX} others of the team are.`,
-    body: bodyOf(repriceBody, {
+    body: bodyOf(repriceBody, "RepriceRequest", {
       model: "As the calls named it.",
       provider: "As the calls named it; whoever served it when absent.",
       from: "Runs that started then or later.",
-      to: "Runs that started before.",
+      to: "Runs that started before; later than `from`.",
       dry_run: "`true` says what would change, and changes nothing.",
     }),
     answers: written(job),
     errors: ["missing_field"],
+    links: ["getReprice"],
     idempotency: "content",
     example: {
       body: { model: "claude-haiku-4-5", from: "2026-11-01T00:00:00Z", dry_run: true },
@@ -86,7 +87,7 @@ export const REPRICE_OPERATIONS: readonly Operation[] = [
     answers: [{
       status: 200,
       description: "The team's jobs.",
-      schema: z.object({ jobs: z.array(job) }),
+      schema: z.object({ jobs: z.array(job) }).meta({ id: "RepriceJobs" }),
     }],
     errors: [],
     idempotency: "read",

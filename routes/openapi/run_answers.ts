@@ -3,9 +3,22 @@ import { z } from "zod";
 import { MATCH_STEPS } from "../../domain/money/rates.ts";
 import { STAGES } from "../../domain/pipeline/stages.ts";
 import { FINISH_STATUSES } from "../../domain/run/run.ts";
-import { anyObject, count, dollars, idOf, instant, nextCursor, runStatus } from "./fields.ts";
+import { RUN_KINDS } from "../../domain/run/traits.ts";
+import { RUN_FLAGS } from "./shared.ts";
+import {
+  anyObject,
+  anyValue,
+  count,
+  dollars,
+  idOf,
+  instant,
+  nextCursor,
+  runStatus,
+} from "./fields.ts";
 
 const label = z.string().nullable();
+
+const scoreValue = z.union([z.number(), z.boolean()]);
 
 /** What `POST /v1/runs` answers. */
 export const openedRun = z.object({
@@ -28,8 +41,9 @@ export const finishRecord = z.object({
   status: z.enum(FINISH_STATUSES),
   finished_at: instant,
   received_at: instant,
-  output: anyObject.nullable().describe("As it was sent."),
-  scores: z.record(z.string(), z.union([z.number(), z.boolean()])).nullable(),
+  output: anyValue.describe("As it was sent; null where nothing was."),
+  scores: z.record(z.string(), scoreValue)
+    .meta({ id: "Scores", description: "Numbers or booleans by name." }).nullable(),
 }).meta({ id: "FinishRecord" });
 
 const costState = z.object({
@@ -38,7 +52,7 @@ const costState = z.object({
   revision: count.describe("0 until first final, and one more for each change after."),
   unpriced_models: z.array(z.string()),
   flags: z.array(z.enum(["cached_exceeds_input"])),
-}).meta({ id: "CostState" });
+}).meta({ id: "RunCostState" });
 
 const usage = z.object({
   events: count,
@@ -58,6 +72,8 @@ const event = z.object({
   received_at: instant,
   turn: z.number().meta({ type: "integer", minimum: 1 }).optional(),
   data: anyObject.describe("As it was sent."),
+  unreadable: z.array(z.string()).optional()
+    .describe("Figures in `data` that could not be read, by name. Absent for none."),
   cost_usd: dollars.optional().describe("Of an `llm_call`: what it costs."),
   priced_by: z.string().nullable().optional()
     .describe("Of an `llm_call`: the row of the rate card that priced it, or null."),
@@ -70,8 +86,6 @@ const stage = z.object({
   at: instant,
   error: z.string().optional(),
 }).meta({ id: "Stage" });
-
-const scoreValue = z.union([z.number(), z.boolean()]);
 
 const score = z.object({
   name: z.string(),
@@ -105,7 +119,7 @@ export const addedScore = z.object({
 /** A run with a page of its events. */
 export const run = z.object({
   id: idOf("run"),
-  kind: z.enum(["run", "heartbeat"]).describe("By the call that opened it."),
+  kind: z.enum(RUN_KINDS).describe("By the call that opened it."),
   agent: label.describe("Null while the opening has not arrived."),
   status: runStatus,
   started_at: instant.nullable().describe("Null while the opening has not arrived."),
@@ -115,12 +129,12 @@ export const run = z.object({
   duration_ms: z.number().meta({ type: "integer" }).nullable().describe("Null while open."),
   clock_skew_ms: z.number().meta({ type: "integer" }).optional()
     .describe("Only when the client's clock is far off."),
-  flags: z.array(z.enum(["no_opening", "negative_duration"])),
+  flags: z.array(z.enum(RUN_FLAGS)),
   customer_id: label,
   feature: label,
   metadata: anyObject.nullable(),
   goal: label,
-  output: anyObject.nullable().describe("As it was sent."),
+  output: anyValue.describe("As it was sent; null where nothing was."),
   note: label.describe("Of a ping."),
   payload: z.enum(["partly_removed", "removed"]).optional()
     .describe("Only when some of the payload is gone by age."),
@@ -143,7 +157,13 @@ const tokensPriced = z.object({
   tokens: count,
   usd_per_million: dollars,
   cost_usd: dollars,
-});
+}).meta({ id: "PricedTokens" });
+
+const pricingRow = z.object({
+  id: z.string(),
+  source: z.enum(["own", "default"]),
+  effective_from: instant.nullable(),
+}).meta({ id: "PricingRow" });
 
 const pricedCall = z.object({
   event_id: idOf("evt").nullable().describe("Null for what a heartbeat reports of itself."),
@@ -153,33 +173,32 @@ const pricedCall = z.object({
   cost_usd: dollars,
   stated: z.boolean().describe("The client sent this cost, so nothing was priced."),
   match: z.enum(MATCH_STEPS).nullable().describe("The step that found the row."),
-  row: z.object({
-    id: z.string(),
-    source: z.enum(["default", "own"]),
-    effective_from: instant.nullable(),
-  }).nullable(),
+  row: pricingRow.nullable(),
   tier_above_input_tokens: count.nullable(),
   lines: z.array(tokensPriced).describe("Tokens times rate, those with tokens."),
   unpriced: z.boolean(),
   flags: z.array(z.enum(["cached_exceeds_input", "covered_by_stated_cost"])),
 }).meta({ id: "PricedCall" });
 
+const modelCost = z.object({
+  provider: label,
+  model: label.describe("Null for what belongs to no model."),
+  priced: z.boolean().nullable()
+    .describe("Null where the cost was stated, or no model was named to look a price up for."),
+  llm_calls: count,
+  input_tokens: count,
+  output_tokens: count,
+  cached_input_tokens: count,
+  cost_usd: dollars,
+}).meta({ id: "ModelCost" });
+
 /** Why a run cost what it did. */
 export const runCost = z.object({
   id: idOf("run"),
-  kind: z.enum(["run", "heartbeat"]),
+  kind: z.enum(RUN_KINDS),
   cost_usd: dollars,
   cost: costState,
-  by_model: z.array(z.object({
-    provider: label,
-    model: label,
-    priced: z.boolean(),
-    llm_calls: count,
-    input_tokens: count,
-    output_tokens: count,
-    cached_input_tokens: count,
-    cost_usd: dollars,
-  })).describe("The whole run, whatever the page."),
+  by_model: z.array(modelCost).describe("The whole run, whatever the page."),
   calls: z.array(pricedCall).describe("Those among the page's events."),
   events_cursor: nextCursor,
 }).meta({ id: "RunCost" });

@@ -1,6 +1,6 @@
 /** `GET /v1/runs`, described. */
 import { z } from "zod";
-import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../../domain/limits.ts";
+import { LABEL_CHARS_MAX } from "../../domain/limits.ts";
 import { RUN_KINDS, RUN_TRAITS } from "../../domain/run/run_list.ts";
 import {
   RUN_SEARCH_CHARS_MAX,
@@ -8,7 +8,7 @@ import {
   RUNS_WINDOW_HOURS,
 } from "../../domain/run/runs_query.ts";
 import type { Operation } from "./describe.ts";
-import { cursorOf, instant, limitOf, nextCursor, runStatus } from "./fields.ts";
+import { cursorOf, dayOrInstant, instant, limitOf, nextCursor, runStatus, slug } from "./fields.ts";
 import { run } from "./run_answers.ts";
 import { RUN } from "./runs.ts";
 
@@ -60,17 +60,19 @@ export const runRow = run.pick({
   has: z.array(z.enum(RUN_TRAITS)).describe("What of the parameter `has` is true of it."),
 }).meta({ id: "RunRow" });
 
+const window = z.object({
+  from: instant.nullable(),
+  to: instant.nullable().describe("Itself excluded."),
+  defaulted: z.boolean(),
+}).meta({ id: "RunWindow" });
+
 const page = z.object({
   runs: z.array(runRow).describe("Newest first, by start and then id."),
   cursor: nextCursor,
-  window: z.object({
-    from: instant.nullable(),
-    to: instant.nullable().describe("Itself excluded."),
-    defaulted: z.boolean(),
-  }).describe("The starts that were looked at; null where there is no bound."),
+  window: window.describe("The starts that were looked at; null where there is no bound."),
   searched_to: instant.nullable()
     .describe("How far back was looked, where the page ends before it is full."),
-});
+}).meta({ id: "RunPage" });
 
 const label = (whose: string) =>
   z.string().max(LABEL_CHARS_MAX).optional()
@@ -78,12 +80,14 @@ const label = (whose: string) =>
 
 /** Filters and bounds of lists of runs, without their pages. */
 export const RUN_FILTERS = {
-  agent: z.string().max(AGENT_CHARS_MAX).optional().describe("Runs of this agent."),
+  agent: slug().optional().describe("Runs of this agent."),
   customer_id: label("for this customer"),
   feature: label("for this feature"),
   model: z.string().max(LABEL_CHARS_MAX).optional()
     .describe("Runs that called this model, whoever provides it."),
-  provider: z.string().max(LABEL_CHARS_MAX).optional().describe("Provider of that model."),
+  provider: z.string().max(LABEL_CHARS_MAX).optional().describe(
+    "Provider of that model; only with `model`.",
+  ),
   status: runStatus.optional().describe("Runs of this status."),
   kind: z.enum(RUN_KINDS).optional().describe("By the call that opened it."),
   has: z.enum(RUN_TRAITS).optional().describe(
@@ -94,9 +98,10 @@ export const RUN_FILTERS = {
     .describe("Runs that cost as much or more."),
   q: z.string().min(1).max(RUN_SEARCH_CHARS_MAX).meta({ pattern: "^[0-9a-z_]+$" }).optional()
     .describe("A run's id, or a part of one."),
-  from: z.string().optional().describe("First start: an instant, or a UTC day."),
-  to: z.string().optional()
-    .describe("Last start: an instant, itself excluded, or a UTC day with all its hours."),
+  from: dayOrInstant.optional().describe("First start."),
+  to: dayOrInstant.optional().describe(
+    "Last start, not before `from`: an instant is itself excluded, a day has all its hours.",
+  ),
 };
 
 /** Runs by the page. */

@@ -1,15 +1,9 @@
 /** The calls that write a run, described. */
 import { z } from "zod";
-import {
-  eventBody,
-  finishBody,
-  llmCallData,
-  logData,
-  openBody,
-  scoreBody,
-} from "../../domain/input/schemas.ts";
+import { finishBody, openBody, scoreBody } from "../../domain/input/schemas.ts";
 import { EVENTS_PER_BATCH_MAX } from "../../domain/limits.ts";
 import { bodyOf, type Operation, written } from "./describe.ts";
+import { eventItem } from "./events.ts";
 import { idOf, traceparent } from "./fields.ts";
 import { addedScore, batchReceipt, finishRecord, openedRun } from "./run_answers.ts";
 
@@ -20,25 +14,8 @@ const SCORE = "scr_eu_019aa6b2d1f07e1f8a9b0c1d2e3f0001";
 
 const pathFields = { id: idOf("run").describe("The run's id, made by the client.") };
 
-/** What `data` is checked for follows from the event's type. */
-function dataOf(type: string, schema: unknown) {
-  const data = z.toJSONSchema(schema as z.ZodType, { io: "input", unrepresentable: "any" });
-  delete data.$schema;
-  return { if: { properties: { type: { const: type } } }, then: { properties: { data } } };
-}
-
-const event = bodyOf(eventBody, {
-  id: "Made by the client; `external_id` is accepted in its place.",
-  type: "`llm_call`, `log`, `tool_call` or any other.",
-  ts: "By the client's clock.",
-  data: "Kept exactly as sent. A `cost_usd` in it is ignored: the rate card prices a call.",
-  turn: "Which exchange of a conversation.",
-}).meta({
-  id: "EventItem",
-  allOf: [dataOf("llm_call", llmCallData), dataOf("log", logData)],
-});
-
-const eventsBody = z.object({ events: z.array(event).max(EVENTS_PER_BATCH_MAX) });
+const eventsBody = z.object({ events: z.array(eventItem).max(EVENTS_PER_BATCH_MAX) })
+  .meta({ id: "EventBatch" });
 
 /** Open, append, finish, judge. */
 export const RUN_OPERATIONS: readonly Operation[] = [
@@ -52,7 +29,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
       "arrive first. 200 with the current status when it is stored with the same `agent` and " +
       "`started_at`; 409 when one of them differs. A new `agent` is created. Counts one event.",
     headers: traceparent,
-    body: bodyOf(openBody, {
+    body: bodyOf(openBody, "OpenRunRequest", {
       id: "Made by the client, best of a UUIDv7.",
       agent: "The agent's slug; no control characters, no outer space.",
       started_at: "By the client's clock.",
@@ -66,6 +43,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     }),
     answers: written(openedRun, ["Runledger-Dropped"]),
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
+    links: ["appendEvents", "finishRun", "addScore", "getRun", "getRunCost"],
     idempotency: "id",
     example: {
       body: {
@@ -132,15 +110,16 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     description: "The first finish wins: every later one is answered with the first record, " +
       "whatever it sends. The run need not be open yet. Counts one event.",
     pathFields,
-    body: bodyOf(finishBody, {
+    body: bodyOf(finishBody, "FinishRequest", {
       status: "How it ended.",
       finished_at: "By the client's clock.",
       output: "Kept exactly as sent.",
       scores: "Numbers or booleans by name.",
       metadata: "Joins the run's; a key sent again here wins.",
-    }),
+    }, { scores: "ScoreValues" }),
     answers: written(finishRecord, ["Runledger-Dropped"]),
     errors: ["invalid_id", "missing_field", "unknown_region", "id_conflict"],
+    links: ["getRun", "getRunCost", "addScore"],
     idempotency: "id",
     example: {
       path: { id: RUN },
@@ -172,7 +151,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
       "Whenever somebody has judged the run: it may be open, closed, or not there yet. " +
       "409 when a score of this id is stored with another `name` or `value`. Counts no event.",
     pathFields,
-    body: bodyOf(scoreBody, {
+    body: bodyOf(scoreBody, "ScoreRequest", {
       id: "Made by the client; unique within its run.",
       name: "What it measures; several scores may share it.",
       source: "Who says so; `api` when absent.",

@@ -21,7 +21,7 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
     answers: [{
       status: 200,
       description: "It does.",
-      schema: z.object({ status: z.literal("ok") }),
+      schema: z.object({ status: z.literal("ok") }).meta({ id: "Health" }),
     }],
     errors: [],
     idempotency: "read",
@@ -37,7 +37,7 @@ export const SERVICE_OPERATIONS: readonly Operation[] = [
     answers: [{
       status: 200,
       description: "It does.",
-      schema: z.object({ status: z.literal("ready") }),
+      schema: z.object({ status: z.literal("ready") }).meta({ id: "Readiness" }),
     }],
     errors: ["storage_unavailable", "shutting_down"],
     idempotency: "read",

@@ -1,12 +1,24 @@
 /** `/v1/spend` and `/v1/usage`, described. */
 import { z } from "zod";
-import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../../domain/limits.ts";
+import { LABEL_CHARS_MAX } from "../../domain/limits.ts";
 import { GROUPINGS, SPEND_DAYS_DEFAULT, SPEND_DAYS_MAX } from "../../domain/spend/spend_query.ts";
 import { UNPRICED_MODELS_MAX } from "../../domain/spend/unpriced.ts";
 import { type Operation, tagged } from "./describe.ts";
-import { count, day, dollars, ifNoneMatch, instant, runStatus } from "./fields.ts";
+import {
+  count,
+  day,
+  dayOrInstant,
+  dollars,
+  ifNoneMatch,
+  instant,
+  month,
+  runStatus,
+  slug,
+} from "./fields.ts";
 
 const tokens = { input_tokens: count, output_tokens: count, cached_input_tokens: count };
+
+const unpricedSums = z.object({ llm_calls: count, ...tokens }).meta({ id: "UnpricedSums" });
 
 const sums = {
   runs: count.nullable().describe("Null where it is not known."),
@@ -16,8 +28,10 @@ const sums = {
   events: count,
   llm_calls: count,
   ...tokens,
-  unpriced: z.object({ llm_calls: count, ...tokens }).describe("What of it had no price."),
+  unpriced: unpricedSums.describe("What of it had no price."),
 };
+
+const totals = z.object(sums).meta({ id: "SpendSums" });
 
 const group = z.object({
   key: z.string().nullable().describe("`(unattributed)` for having none, `(other)` for the rest."),
@@ -31,27 +45,33 @@ const spend = z.object({
   from: day,
   to: day,
   group_by: z.enum(GROUPINGS),
-  filters: z.record(z.string(), z.string()),
-  totals: z.object(sums),
+  filters: z.record(z.string(), z.string())
+    .meta({ id: "SpendFilters", description: "The filters of the query, by parameter." }),
+  totals,
   groups: z.array(group),
 }).meta({ id: "Spend" });
+
+const estimate = z.object({
+  cost_usd: dollars,
+  priced_as: z.object({ provider: z.string().nullable(), model: z.string(), row: z.string() })
+    .meta({ id: "EstimateSource", description: "The priced model and its row of the rate card." }),
+  is_estimate: z.literal(true),
+}).meta({ id: "CostEstimate" });
+
+const unpricedModel = z.object({
+  provider: z.string().nullable(),
+  model: z.string(),
+  llm_calls: count,
+  ...tokens,
+  first_seen: day.describe("Within the range."),
+  last_seen: day.describe("Within the range."),
+  estimate: estimate.nullable().describe("What it would cost at the nearest priced model."),
+}).meta({ id: "UnpricedModel" });
 
 const unpriced = z.object({
   from: day,
   to: day,
-  models: z.array(z.object({
-    provider: z.string().nullable(),
-    model: z.string(),
-    llm_calls: count,
-    ...tokens,
-    first_seen: day.describe("Within the range."),
-    last_seen: day.describe("Within the range."),
-    estimate: z.object({
-      cost_usd: dollars,
-      priced_as: z.object({ provider: z.string().nullable(), model: z.string(), row: z.string() }),
-      is_estimate: z.literal(true),
-    }).nullable().describe("What it would cost at the nearest priced model."),
-  })).max(UNPRICED_MODELS_MAX),
+  models: z.array(unpricedModel).max(UNPRICED_MODELS_MAX),
   models_left_out: count,
   estimate_total_usd: dollars,
 }).meta({ id: "UnpricedModels" });
@@ -59,7 +79,10 @@ const unpriced = z.object({
 const quotaState = z.enum(["normal", "heads_up", "over"])
   .describe("`normal` below 80 %, `heads_up` below 100 %, `over` from there.");
 
-const month = z.string().meta({ pattern: "^[0-9]{4}-(0[1-9]|1[0-2])$" });
+const notice = z.object({ threshold: z.number(), sent_at: instant.nullable() })
+  .meta({ id: "QuotaNotice" });
+
+const monthUsage = z.object({ month, used: count, state: quotaState }).meta({ id: "MonthUsage" });
 
 const usage = z.object({
   month,
@@ -69,16 +92,16 @@ const usage = z.object({
   state: quotaState,
   projected: count.describe("`used` by the share of the month that has passed."),
   resets_at: instant,
-  notices: z.array(z.object({ threshold: z.number(), sent_at: instant.nullable() })),
-  months: z.array(z.object({ month, used: count, state: quotaState })),
+  notices: z.array(notice),
+  months: z.array(monthUsage),
 }).meta({ id: "Usage" });
 
 const range = {
-  from: z.string().optional().describe(
+  from: dayOrInstant.optional().describe(
     `First UTC day, or an instant on it; ${SPEND_DAYS_DEFAULT - 1} days before \`to\` when absent.`,
   ),
-  to: z.string().optional().describe(
-    `Last UTC day, inclusive; today when absent. At most ${SPEND_DAYS_MAX} days.`,
+  to: dayOrInstant.optional().describe(
+    `Last UTC day, inclusive and not before \`from\`; today when absent. At most ${SPEND_DAYS_MAX} days.`,
   ),
 };
 
@@ -114,7 +137,7 @@ export const SPEND_OPERATIONS: readonly Operation[] = [
     query: {
       ...range,
       group_by: z.enum(GROUPINGS).default("day"),
-      agent: z.string().max(AGENT_CHARS_MAX).optional().describe("Runs of this agent."),
+      agent: slug().optional().describe("Runs of this agent."),
       customer_id: z.string().max(LABEL_CHARS_MAX).optional().describe("Runs for this customer."),
       feature: z.string().max(LABEL_CHARS_MAX).optional().describe("Runs for this feature."),
       ...ofModels,
@@ -169,7 +192,11 @@ export const SPEND_OPERATIONS: readonly Operation[] = [
     summary: "Read the month's usage",
     description: "How many of the plan's events the team has used. The number stands in the way " +
       "of nothing: nothing is refused or charged beyond it.",
-    query: { month: month.optional().describe("In UTC; the present one when absent.") },
+    query: {
+      month: month.optional().describe(
+        "In UTC, not a later one than the present, which it is when absent.",
+      ),
+    },
     headers: ifNoneMatch,
     answers: tagged("The month's count.", usage),
     errors: [],

@@ -1,29 +1,31 @@
 /** `/v1/teams`, described. */
 import { z } from "zod";
-import { keyBody } from "../../domain/input/schemas.ts";
 import { ADMIN_PER_PAGE } from "../../domain/limits.ts";
 import { TIER_NAMES } from "../../domain/plan/tiers.ts";
 import { newTeamBody, teamChangeBody } from "../../domain/teams/team.ts";
 import { bodyOf, type Operation } from "./describe.ts";
 import { cursorOf, instant, jobId, limitOf, nextCursor } from "./fields.ts";
-import { newKey } from "./keys.ts";
+import { newCredentialBody, newKey } from "./keys.ts";
 
 const limit = z.number().meta({ type: "integer", minimum: 1 }).nullable();
+
+const rate = z.object({ sustained: z.number(), burst: z.number() }).meta({ id: "TeamRate" });
+
+const limits = z.object({
+  events_per_month: limit,
+  metadata_keys_max: limit,
+  agents_max: limit,
+  payload_days: limit,
+  record_days: limit,
+}).meta({ id: "TeamLimits" });
 
 const fields = {
   id: jobId.describe("Chance alone: it says nothing about another team's."),
   name: z.string(),
   tier: z.enum(TIER_NAMES),
   owner_email: z.string().nullable(),
-  rate: z.object({ sustained: z.number(), burst: z.number() }).nullable()
-    .describe("Null: the plan's."),
-  limits: z.object({
-    events_per_month: limit,
-    metadata_keys_max: limit,
-    agents_max: limit,
-    payload_days: limit,
-    record_days: limit,
-  }).nullable().describe("Null: the plan's; null inside: none."),
+  rate: rate.nullable().describe("Null: the plan's."),
+  limits: limits.nullable().describe("Null: the plan's; null inside: none."),
   suspended: z.boolean(),
   suspended_at: instant.nullable(),
   created_at: instant.nullable().describe("Null for teams of before this was kept."),
@@ -70,7 +72,7 @@ const MAKING: readonly Operation[] = [
     tag: "Teams",
     summary: "Create a team",
     description: "With its first key, which has every scope.",
-    body: bodyOf(newTeamBody, {
+    body: bodyOf(newTeamBody, "TeamRequest", {
       name: "For people.",
       tier: "The plan.",
       owner_email: "Where notices about the quota are sent.",
@@ -82,6 +84,7 @@ const MAKING: readonly Operation[] = [
       headers: ["Cache-Control"],
     }],
     errors: ["missing_field"],
+    links: ["getTeam", "changeTeam", "createTeamKey"],
     idempotency: "none",
     example: {
       body: { name: "Acme", tier: "team", owner_email: "owner@example.com" },
@@ -97,7 +100,7 @@ const MAKING: readonly Operation[] = [
     summary: "Create a credential for a team",
     description: "The way back in for a team that lost every key.",
     pathFields,
-    body: keyBody as unknown as z.ZodType,
+    body: newCredentialBody,
     answers: [{
       status: 201,
       description: secretShown,
@@ -130,7 +133,7 @@ export const TEAM_OPERATIONS: readonly Operation[] = [
     answers: [{
       status: 200,
       description: "A page.",
-      schema: z.object({ teams: z.array(team), cursor: nextCursor }),
+      schema: z.object({ teams: z.array(team), cursor: nextCursor }).meta({ id: "TeamPage" }),
     }],
     errors: [],
     idempotency: "read",
@@ -158,14 +161,15 @@ export const TEAM_OPERATIONS: readonly Operation[] = [
     description: "What is not sent stays as it is. It is felt at once in this process and within " +
       "10 seconds in others. Of a suspended team every call is refused, and its data is kept.",
     pathFields,
-    body: bodyOf(teamChangeBody, {
+    body: bodyOf(teamChangeBody, "TeamChange", {
       name: "For people.",
       tier: "The plan; whoever leaves enterprise leaves `limits` behind.",
       owner_email: "Null for nobody.",
       rate: "In place of the plan's; null for the plan's.",
-      limits: "On enterprise alone, all at once; null for the plan's.",
+      limits: "On enterprise alone, all at once; null for the plan's. `payload_days` is at most " +
+        "`record_days`.",
       suspended: "Whether every call of the team is refused.",
-    }),
+    }, { rate: "TeamRateChange", limits: "TeamLimitsChange" }),
     answers: [{ status: 200, description: "The team as it is now.", schema: team }],
     errors: ["not_found"],
     idempotency: "content",

@@ -62,7 +62,8 @@ Deno.test("a shell reads each line as the call that it shows", async () => {
     const { code, stdout } = await new Deno.Command("bash", { args: ["-c", script] }).output();
     assertEquals(code, 0, script);
     const words = new TextDecoder().decode(stdout).split("\0");
-    const method = words.includes("-X") ? words[words.indexOf("-X") + 1] : undefined;
+    const written = words.includes("-X") ? words[words.indexOf("-X") + 1] : undefined;
+    const method = words.includes("-I") ? "HEAD" : written;
     const body = words.includes("-d") ? words[words.indexOf("-d") + 1] : undefined;
     assertEquals(method ?? (body === undefined ? "GET" : "POST"), placed.method);
     const shown = placed.call.requestBody?.content["application/json"]?.example;

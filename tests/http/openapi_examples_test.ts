@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { routeTable } from "../../routes/app.ts";
 import type { AppDeps } from "../../routes/context.ts";
-import { callsOf, nameOf, type PlacedCall } from "../../routes/docs/document.ts";
+import { callsOf, nameOf, type PlacedCall, resolved } from "../../routes/docs/document.ts";
 import type { Example, Operation } from "../../routes/openapi/describe.ts";
 import { pathTemplate } from "../../routes/openapi/document.ts";
 import { OPERATIONS } from "../../routes/openapi/operations.ts";
@@ -219,6 +219,8 @@ function assertRefusal(operation: Operation, answer: Answer): void {
   const type = isText ? "text/plain" : "application/json";
   const at = ["components", "responses", nameOf(ref), "content", type, "schema"];
   assertEquals(judge(at, isText ? answer.text : answer.json), null, where);
+  const code = isText ? answer.text.split(" ")[0] ?? "" : answer.json.error;
+  assert(nameOf(ref).split(".").includes(code), where);
 }
 
 /** Codes that the tries below lead to. */
@@ -283,9 +285,9 @@ Deno.test("a body that the server takes is one that its schema takes", async (t)
       const at = ["paths", path, method.toLowerCase(), ...schema];
       const { example } = operation;
       assertEquals(judge(at, example.body), null);
-      const told = call.requestBody?.content["application/json"]?.schema;
-      const ways = told?.oneOf ?? [told];
-      const names = new Set(ways.flatMap((way) => Object.keys(way?.properties ?? {})));
+      const told = resolved(document, call.requestBody?.content["application/json"]?.schema ?? {});
+      const ways = told.oneOf?.map((way) => resolved(document, way)) ?? [told];
+      const names = new Set(ways.flatMap((way) => Object.keys(way.properties ?? {})));
       assert(names.size > 0);
       for (const name of names) {
         await Promise.all(odd.map(async (value) => {

@@ -41,14 +41,11 @@ export function closed<T>(document: T): T {
   return close(document) as T;
 }
 
-/** Parts of schemas: they tell some of the fields of an object that is told elsewhere. */
-const PARTS = new Set(["allOf", "if", "then", "example"]);
-
 function close(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(close);
   if (typeof value !== "object" || value === null) return value;
   const copy = Object.fromEntries(
-    Object.entries(value).map(([name, part]) => [name, PARTS.has(name) ? part : close(part)]),
+    Object.entries(value).map(([name, part]) => [name, name === "example" ? part : close(part)]),
   );
   return copy.type === "object" && typeof copy.properties === "object"
     ? { additionalProperties: false, ...copy }

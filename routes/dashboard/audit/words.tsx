@@ -5,7 +5,7 @@ import { keyPath } from "../keys/paths.ts";
 import { jobPath } from "../rate_card/rate_paths.ts";
 import { teamPath } from "../teams/paths.ts";
 
-const ACTIONS: Readonly<Partial<Record<AuditAction, string>>> = {
+const ACTIONS: Readonly<Record<AuditAction, string>> = {
   "agent.changed": "changed an agent",
   "credential.created": "made a key",
   "credential.rotated": "rotated a key",
@@ -21,10 +21,10 @@ const ACTIONS: Readonly<Partial<Record<AuditAction, string>>> = {
   "team.resumed": "resumed the team",
 };
 
-/** What was done, as people say it; its own name where there are no words for it. */
+/** What was done, as people say it. */
 export function actionText({ action, details }: ReadAuditEntry): string {
   if (action === "reprice.started" && details.dry_run === true) return "looked at new prices";
-  return ACTIONS[action] ?? action;
+  return ACTIONS[action];
 }
 
 interface Of {

@@ -1,0 +1,191 @@
+/** Every read of runs of every shape answers what the document says, and nothing besides. */
+import { assert, assertEquals } from "@std/assert";
+import { parse } from "csv-parse/sync";
+import { GROUPINGS } from "../../domain/spend/spend_query.ts";
+import { EXPORT_COLUMNS } from "../../routes/export_forms.ts";
+import { LIVE_EVENTS } from "../../domain/feed/live.ts";
+import { nameOf } from "../../routes/docs/document.ts";
+import { aFinish, anEvent, runId } from "../support/builders.ts";
+import type { Harness } from "../support/harness.ts";
+import { Listener } from "../support/live.ts";
+import { closed, describedApi, judgeBy } from "../support/openapi.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
+import { putPrice, reprice } from "../support/reprice.ts";
+import { storeShapes } from "../support/run_shapes.ts";
+
+const DAY_MS = 86_400_000;
+
+const document = describedApi();
+const judge = judgeBy(closed(document));
+
+/** Where the document has what a read answers. */
+function at(template: string, status: number, type: string): string[] {
+  return ["paths", template, "get", "responses", String(status), "content", type];
+}
+
+/** Reads and fails unless the answer is what the document says. */
+async function read(h: Harness, template: string, path: string, key = h.key) {
+  const answer = await h.get(path, { key });
+  const { status, headers } = answer;
+  const told = document.paths[template]?.get?.responses[status];
+  assert(told !== undefined, `${path}: ${status} ${answer.text}`);
+  const type = headers.get("content-type")?.split(";")[0] ?? "";
+  const place = told.$ref === undefined
+    ? at(template, status, type)
+    : ["components", "responses", nameOf(told.$ref), "content", type];
+  const value = type === "application/json" ? answer.json : answer.text;
+  assertEquals(judge([...place, "schema"], value), null, `${path} ${answer.text.slice(0, 2_000)}`);
+  return answer;
+}
+
+/** Reads all pages of a list. */
+async function readPages(h: Harness, template: string, query: string): Promise<void> {
+  let cursor: string | null = null;
+  do {
+    const next: string = cursor === null ? "" : `&cursor=${cursor}`;
+    cursor = (await read(h, template, `${template}?${query}${next}`)).json.cursor;
+  } while (cursor !== null);
+}
+
+async function readRuns(h: Harness, names: ReadonlyMap<string, string>, t: Deno.TestContext) {
+  for (const [id, name] of names) {
+    await t.step(name, async () => {
+      const path = `/v1/runs/${id}`;
+      const { json } = await read(h, "/v1/runs/{id}", path);
+      const first = await read(h, "/v1/runs/{id}", `${path}?events_limit=1`);
+      if (first.status === 200 && first.json.events_cursor !== null) {
+        const query = `events_limit=1&events_cursor=${first.json.events_cursor}`;
+        await read(h, "/v1/runs/{id}", `${path}?${query}`);
+        await read(h, "/v1/runs/{id}/cost", `${path}/cost?${query}`);
+      }
+      const cost = await read(h, "/v1/runs/{id}/cost", `${path}/cost`);
+      assertEquals(cost.json.cost_usd, json.cost_usd);
+    });
+  }
+}
+
+/** Reads everything that sums runs up or lists them, and what a team sets. */
+async function readLists(h: Harness): Promise<void> {
+  await readPages(h, "/v1/runs", "limit=7");
+  await readPages(h, "/v1/runs", "limit=3&has=orphan");
+  await readPages(h, "/v1/agents", "limit=1&archived=true&sort=agent");
+  await readPages(h, "/v1/keys", "limit=1");
+  await readPages(h, "/v1/audit", "limit=2");
+  await readPages(h, "/v1/rate-card", "limit=1000");
+  for (const grouping of GROUPINGS) {
+    await read(h, "/v1/spend", `/v1/spend?group_by=${grouping}&customer_id=acme`);
+    await read(h, "/v1/spend", `/v1/spend?group_by=${grouping}`);
+  }
+  for (const agent of ["researcher", "nightly", "writer"]) {
+    await read(h, "/v1/agents/{slug}", `/v1/agents/${agent}`);
+  }
+  for (const path of ["/v1/spend/unpriced", "/v1/usage", "/v1/rate-card/reprice"]) {
+    await read(h, path, path);
+  }
+  await read(h, "/v1/rate-card/match", `/v1/rate-card/match?model=gpt-4o`);
+  await read(h, "/v1/rate-card/match", `/v1/rate-card/match?model=none`);
+  await read(h, "/v1/teams", "/v1/teams?limit=1", OPERATOR_KEY);
+  await read(h, "/v1/teams/{id}", `/v1/teams/${h.team.id}`, OPERATOR_KEY);
+  await read(h, "/v1/audit", "/v1/audit", OPERATOR_KEY);
+  for (const path of ["/healthz", "/readyz"]) await read(h, path, path);
+}
+
+/** Reads the feed to its end. */
+async function readChanges(h: Harness): Promise<number> {
+  let changes = 0;
+  let query = "limit=5";
+  for (;;) {
+    const { json } = await read(h, "/v1/changes", `/v1/changes?${query}`);
+    changes += json.changes.length;
+    if (!json.has_more) return changes;
+    query = `limit=5&after=${json.next_cursor}`;
+  }
+}
+
+/** Exports are lines, which the document describes one by one. */
+async function readExports(h: Harness): Promise<void> {
+  const { text } = await read(h, "/v1/runs.ndjson", "/v1/runs.ndjson");
+  const lines = text.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const parts = [...at("/v1/runs.ndjson", 200, "application/x-ndjson"), "x-parts"];
+  for (const [index, line] of lines.entries()) {
+    const part = index === lines.length - 1 ? "last_line" : "line";
+    assertEquals(judge([...parts, part], line), null, JSON.stringify(line));
+  }
+  const table = (await read(h, "/v1/runs.csv", "/v1/runs.csv")).text;
+  assertEquals(table.split("\r\n")[0], EXPORT_COLUMNS.join(","));
+  const rows: object[] = parse(table, { columns: true });
+  assertEquals(rows.length, lines.length - 1);
+  for (const row of rows) {
+    assertEquals(judge([...at("/v1/runs.csv", 200, "text/csv"), "x-parts", "row"], row), null);
+  }
+}
+
+async function readAll(h: Harness, names: ReadonlyMap<string, string>, t: Deno.TestContext) {
+  await readRuns(h, names, t);
+  await t.step("lists and sums", () => readLists(h));
+  await t.step("the feed", async () => {
+    assert(await readChanges(h) >= names.size - 1);
+  });
+  await t.step("exports", () => readExports(h));
+}
+
+Deno.test("each read of a run of each shape answers what the document says", async (t) => {
+  await using h = await openWithOperator({ tier: "team" });
+  const old = await storeShapes(h, 1);
+  await t.step("as it was stored", (t) => readAll(h, old, t));
+
+  await t.step("priced anew", async (t) => {
+    await putPrice(h, { tiers: [{ ...TIER, above_input_tokens: 500 }] });
+    await putPrice(h, { provider: "in-house", effective_from: "2026-01-01T00:00:00Z", note: "x" });
+    await reprice(h, { dry_run: true });
+    const { id } = await reprice(h);
+    await h.worker.idle();
+    await read(h, "/v1/rate-card/reprice/{id}", `/v1/rate-card/reprice/${id}`);
+    await readAll(h, old, t);
+  });
+
+  await t.step("deleted", async (t) => {
+    const [gone = ""] = old.keys();
+    assertEquals((await h.request("DELETE", `/v1/runs/${gone}`)).status, 200);
+    const { json } = await h.request("DELETE", "/v1/customers/acme");
+    await read(h, "/v1/deletions/{id}", `/v1/deletions/${json.id}`);
+    assertEquals((await read(h, "/v1/runs/{id}", `/v1/runs/${gone}`)).status, 404);
+    assertEquals((await read(h, "/v1/runs/{id}/cost", `/v1/runs/${gone}/cost`)).status, 404);
+    await t.step("lists and sums", () => readLists(h));
+    await t.step("the feed", async () => void await readChanges(h));
+  });
+
+  await t.step("swept", async (t) => {
+    h.nowMs += 31 * DAY_MS;
+    const late = runId(3);
+    await h.post(`/v1/runs/${late}/events`, { events: [anEvent(50)] });
+    const now = await storeShapes(h, 500);
+    await h.sweep.sweepNow();
+    await h.worker.idle();
+    assertEquals((await h.get(`/v1/runs/${late}`)).json.payload, "partly_removed");
+    const beat = [...old].find(([, name]) => name === "a heartbeat that fails")?.[0];
+    assertEquals((await h.get(`/v1/runs/${beat}`)).json.payload, "removed");
+    const left = [...old].filter(([, name]) => !SWEPT.includes(name)).slice(2);
+    await readAll(h, new Map([...left, ...now]), t);
+  });
+});
+
+const TIER = { input_usd_per_million: 1, output_usd_per_million: 2 };
+
+/** Shapes that go as a whole: they never had an opening. */
+const SWEPT = ["without an opening", "a finish alone", "a score alone"];
+
+Deno.test("a live stream's events have the data that the document says", async () => {
+  await using h = await openWithOperator();
+  await using listener = await Listener.open(h.url, h.key);
+  await h.post("/v1/runs", { id: runId(1), agent: "a", started_at: "2026-11-21T12:00:00Z" });
+  await h.worker.idle();
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  await h.worker.idle();
+  const parts = [...at("/v1/live", 200, "text/event-stream"), "x-parts"];
+  for (const event of LIVE_EVENTS) {
+    const told = await listener.next();
+    assertEquals(told?.event, event);
+    assertEquals(judge([...parts, event], told?.data), null);
+  }
+});

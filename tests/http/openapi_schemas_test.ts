@@ -1,0 +1,115 @@
+/** Schemas of the document as generators of clients see them. */
+import { assert, assertEquals } from "@std/assert";
+import { NAME_PATTERN, SLUG_PATTERN } from "../../domain/input/fields.ts";
+import { isAgent, isName } from "../../domain/input/rules.ts";
+import { callsOf, type Schema } from "../../routes/docs/document.ts";
+import { describedApi } from "../support/openapi.ts";
+
+/** Named schemas at most: each is a class in the clients of some languages. */
+const SCHEMAS_MAX = 150;
+
+const document = describedApi();
+
+/** Keys whose values are no schemas, whatever they look like. */
+const LITERAL = new Set(["example", "x-errors"]);
+
+/** Each part of the document that is an object with the path to it. */
+function* partsOf(value: unknown, at: readonly string[] = []): Generator<[string[], Schema]> {
+  if (typeof value !== "object" || value === null) return;
+  yield [[...at], value as Schema];
+  for (const [key, part] of Object.entries(value)) {
+    if (!LITERAL.has(key)) yield* partsOf(part, [...at, key]);
+  }
+}
+
+function isNamed(at: readonly string[]): boolean {
+  return at.length === 3 && at[0] === "components" && at[1] === "schemas";
+}
+
+Deno.test("every object and every list of words is a named schema", () => {
+  const unnamed = [...partsOf(document)]
+    .filter(([at, { type, enum: words }]) =>
+      !isNamed(at) && ([type].flat().includes("object") || Array.isArray(words))
+    );
+  assertEquals(unnamed.map(([at]) => at.join(" ")), []);
+});
+
+Deno.test("alternatives are named, or one of them is null", () => {
+  for (const [at, { anyOf, oneOf }] of partsOf(document)) {
+    const ways = (anyOf ?? oneOf ?? []).filter(({ type }) => type !== "null");
+    const isPlain = ways.every(({ type }) => type !== "object" && type !== "array");
+    assert(isPlain || ways.length === 1, at.join(" "));
+  }
+});
+
+Deno.test("there are few enough named schemas, and each is used", () => {
+  const { schemas } = document.components;
+  const names = Object.keys(schemas);
+  assert(names.length <= SCHEMAS_MAX, `${names.length}`);
+  const text = JSON.stringify(document);
+  for (const name of names) {
+    assert(text.includes(`"#/components/schemas/${name}"`), name);
+  }
+});
+
+Deno.test("each refusal in JSON is the one schema of errors", () => {
+  const { responses } = document.components as unknown as {
+    responses: Record<string, { content: Record<string, { schema: Schema }> }>;
+  };
+  for (const [name, { content }] of Object.entries(responses)) {
+    const json = content["application/json"];
+    if (json === undefined) assert(name.startsWith("text."), name);
+    else assertEquals(json.schema, { $ref: "#/components/schemas/Error" }, name);
+  }
+});
+
+Deno.test("an object without fields says that it takes any", () => {
+  for (const [at, { type, properties, additionalProperties }] of partsOf(document)) {
+    if (type !== "object" || !isNamed(at)) continue;
+    assert(properties !== undefined || additionalProperties !== undefined, at.join(" "));
+  }
+});
+
+Deno.test("instants, days and cursors say how they are written", () => {
+  const byName: Record<string, RegExp> = {
+    cursor: /"pattern"/,
+    after: /"pattern"/,
+    from: /Instant|"format"/,
+    to: /Instant|"format"/,
+    events_cursor: /"pattern"/,
+  };
+  for (const { path, call } of callsOf(document)) {
+    for (const { name, schema } of call.parameters) {
+      assert(byName[name]?.test(JSON.stringify(schema)) ?? true, `${path} ${name}`);
+    }
+  }
+});
+
+Deno.test("links lead to calls, by a parameter of their path", () => {
+  const calls = callsOf(document);
+  let links = 0;
+  for (const { call: { responses, operationId } } of calls) {
+    for (const response of Object.values(responses)) {
+      const leads = (response as { links?: Record<string, { parameters: object }> }).links ?? {};
+      for (const [to, { parameters }] of Object.entries(leads)) {
+        const target = calls.find(({ call }) => call.operationId === to);
+        const inPath = target?.call.parameters.filter((each) => each.in === "path") ?? [];
+        assertEquals(Object.keys(parameters), inPath.map(({ name }) => name), operationId);
+        links++;
+      }
+    }
+  }
+  assert(links > 10);
+});
+
+Deno.test("patterns of names take what the checks take", () => {
+  const texts = [
+    ...["a", "a b", "é", "日本", "a/b", "..a", "...", ".a", "😀", "a\u00adb"],
+    ...["", " a", "a ", "a\n", "\ta", "a\u0000b", "a\u0085b", "\u00a0a", "a\ufeff", " ", ".", ".."],
+  ];
+  for (const text of texts) {
+    const told = JSON.stringify(text);
+    assertEquals(new RegExp(NAME_PATTERN, "u").test(text), isName(text, 100), told);
+    assertEquals(new RegExp(SLUG_PATTERN, "u").test(text), isAgent(text), told);
+  }
+});
