@@ -55,7 +55,7 @@ Deno.test("agents: all 120 orders of a run's five calls, summed up after each, e
       failed: 0,
       running: 0,
       lastSeen: NOON,
-      lastRun: { id: run(1), status: "success", startedAt: NOON },
+      lastRun: { id: run(1), status: "success", startedAt: NOON, sortedAt: NOON },
     });
   }
   assertEquals((await auditStore(store)).differences, []);
