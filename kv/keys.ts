@@ -9,8 +9,7 @@
  */
 import type { TeamId } from "../domain/credentials.ts";
 import type { Api } from "../domain/plan/rate_limit.ts";
-import type { AddedScore } from "../domain/run/added_scores.ts";
-import type { RunId } from "../domain/run/ids.ts";
+import type { EventId, RunId, ScoreId } from "../domain/run/ids.ts";
 import type { DirtyLane } from "../domain/pipeline/pipeline.ts";
 import type { RollupKind } from "../domain/spend/rollup.ts";
 import type { Filing, Horizon } from "../domain/retention/retention.ts";
@@ -96,7 +95,7 @@ export const keys = {
   /** All scores that were added to a run. */
   scores: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team, "score"],
   /** A score that was added to a run, written once. */
-  score: (team: TeamId, run: RunId, id: AddedScore["id"]): Deno.KvKey => [
+  score: (team: TeamId, run: RunId, id: ScoreId | EventId): Deno.KvKey => [
     ...keys.scores(team, run),
     id,
   ],

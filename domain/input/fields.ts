@@ -28,6 +28,15 @@ export function instant(): z.ZodType<number, unknown> {
 }
 
 /**
+ * Any JSON value.
+ *
+ * @internal
+ */
+export function anyJson(): z.ZodType<unknown, unknown> {
+  return z.unknown().meta({ type: ["object", "array", "string", "number", "boolean", "null"] });
+}
+
+/**
  * A field that may be absent; `null` is as absent (decision 8).
  *
  * @internal

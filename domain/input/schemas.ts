@@ -36,7 +36,7 @@ import {
 } from "../limits.ts";
 import { picodollars } from "../money/money.ts";
 import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../run/run.ts";
-import { agentSlug, customer, instant, name, optional, text } from "./fields.ts";
+import { agentSlug, anyJson, customer, instant, name, optional, text } from "./fields.ts";
 import { isCost, isCount, isName, isScore, isScoreName, isScores } from "./rules.ts";
 
 /** What a schema promises; underneath each is a Zod schema. */
@@ -64,7 +64,6 @@ const agent = agentSlug();
 const label = optional(text(LABEL_CHARS_MAX));
 const tokens = optional(count());
 const object = z.custom<JsonObject>(isObject, "an object").meta({ type: "object" });
-const anyJson = optional(z.unknown());
 const finishStatus = oneOf(FINISH_STATUSES);
 
 /** Body of `POST /v1/runs`. */
@@ -109,7 +108,7 @@ export const llmCallData: Schema<LlmCallData> = z.object({
 export const finishBody: Schema<FinishBody> = z.object({
   status: finishStatus,
   finished_at: instant(),
-  output: anyJson,
+  output: optional(anyJson()),
   scores: optional(scores()),
   metadata: optional(object),
 });
@@ -131,7 +130,7 @@ export const heartbeatBody: Schema<HeartbeatFields> = z.object({
   metadata: optional(object),
   customer_id: optional(customer()),
   feature: label,
-  output: anyJson,
+  output: optional(anyJson()),
 });
 
 const scoreName = `text of 1 to ${SCORE_NAME_CHARS_MAX} characters`;

@@ -1,5 +1,6 @@
 /** What answers say of runs. */
 import { z } from "zod";
+import { anyJson } from "../../domain/input/fields.ts";
 import { MATCH_STEPS } from "../../domain/money/rates.ts";
 import { STAGES } from "../../domain/pipeline/stages.ts";
 import { RUN_FLAGS } from "../../domain/run/flags.ts";
@@ -29,7 +30,7 @@ export const finishRecord = z.object({
   status: z.enum(FINISH_STATUSES),
   finished_at: instant,
   received_at: instant,
-  output: z.unknown().describe("Any JSON value, as it was sent; null for none."),
+  output: anyJson().describe("Any JSON value, as it was sent; null for none."),
   scores: z.record(z.string(), z.union([z.number(), z.boolean()])).nullable(),
 }).meta({ id: "FinishRecord" });
 
@@ -123,7 +124,7 @@ export const run = z.object({
   feature: label,
   metadata: anyObject.nullable(),
   goal: label,
-  output: z.unknown().describe("Any JSON value, as it was sent; null for none."),
+  output: anyJson().describe("Any JSON value, as it was sent; null for none."),
   note: label.describe("Of a ping."),
   payload: z.enum(["partly_removed", "removed"]).optional()
     .describe("Only when some of the payload is gone by age."),
