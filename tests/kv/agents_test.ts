@@ -112,7 +112,12 @@ Deno.test("agents: any calls in any order, with two projectors at once, come to 
       failed: count("failed"),
       running: count("running"),
       lastSeen: NOON + Math.max(...arrivals),
-      lastRun: { id: run(last), status: statusOf(last), startedAt: NOON + (last >> 1) },
+      lastRun: {
+        id: run(last),
+        status: statusOf(last),
+        startedAt: NOON + (last >> 1),
+        sortedAt: NOON + (last >> 1),
+      },
     };
     assertEquals<unknown>(await activityOf(store, team), expected);
   });
