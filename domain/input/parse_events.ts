@@ -6,6 +6,7 @@
 import { check, missing } from "./check.ts";
 import { type Parsed, refuse } from "../errors.ts";
 import type { EventFacts, LlmCall, RunEvent } from "../run/event.ts";
+import type { Score } from "../run/run.ts";
 import {
   afterSpace,
   endOfValue,
@@ -18,12 +19,18 @@ import {
   walkMembers,
 } from "./json.ts";
 import { EVENT_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "../limits.ts";
-import type { Body } from "./parse.ts";
-import { quickEvent, quickLlmCall, quickLog, type Sent } from "./quick.ts";
-import { eventBody, llmCallData, logData, type Schema } from "./schemas.ts";
+import { Losses } from "./losses.ts";
+import { isEmptyArray, mendEvent } from "./mend.ts";
+import { type Body, type Kept, kept } from "./parse.ts";
+import { quickEvent, quickLlmCall, type Sent } from "./quick.ts";
+import { isScore, isScoreName } from "./rules.ts";
+import { eventBody, fieldsOf, llmCallData, type Schema } from "./schemas.ts";
+
+const BATCH_FIELDS: ReadonlySet<string> = new Set(["events"]);
+const EVENT_FIELDS: ReadonlySet<string> = new Set([...fieldsOf(eventBody), "external_id"]);
 
 /** Checks a `POST /v1/runs/{id}/events`: one bad event refuses the batch (decision 20). */
-export function parseEvents(body: Body): Parsed<RunEvent[]> {
+export function parseEvents(body: Body): Parsed<Kept<RunEvent[]>> {
   const { events } = body.value;
   if (events === undefined || events === null) {
     return { ok: false, problem: missing("events", "events", "an array of events") };
@@ -43,12 +50,14 @@ export function parseEvents(body: Body): Parsed<RunEvent[]> {
     return refuse("payload_too_large", message, "events");
   }
   const checked: RunEvent[] = [];
+  const losses = new Losses();
+  losses.ignoreUnknown(body.value, BATCH_FIELDS);
   for (let index = 0; index < events.length; index++) {
-    const event = parseEvent(events[index], payloads[index] ?? null, index);
+    const event = parseEvent(events[index], payloads[index] ?? null, index, losses);
     if (!event.ok) return event;
     checked.push(event.value);
   }
-  return { ok: true, value: checked };
+  return kept(checked, losses);
 }
 
 /**
@@ -91,19 +100,33 @@ function isOversized(text: string, start: number, end: number): boolean {
     exceedsBytes(text.slice(start, end), EVENT_BYTES_MAX);
 }
 
-function parseEvent(sent: unknown, payload: RawJson | null, index: number): Parsed<RunEvent> {
+function parseEvent(
+  sent: unknown,
+  payload: RawJson | null,
+  index: number,
+  losses: Losses,
+): Parsed<RunEvent> {
   if (!isObject(sent)) {
     return refuse("invalid_field", `events[${index}] must be an object`, "events");
   }
-  // SDKs send external_id in the place of id (decision 19).
-  const named = (sent.id ?? null) === null ? { ...sent, id: sent.external_id } : sent;
-  const parsed = checkPart(quickEvent, eventBody, named, index, "");
+  losses.ignoreUnknown(sent, EVENT_FIELDS);
+  const plain = quickEvent(sent);
+  const parsed = plain !== null
+    ? { ok: true as const, value: plain }
+    : check(null, eventBody, mendEvent(sent, losses), `events[${index}].`);
   if (!parsed.ok) return parsed;
   const { id, type, ts, turn, data } = parsed.value;
   const facts = parseFacts(type, data, index);
   if (!facts.ok) return facts;
-  const event = { id, type, ts, turn, data: payload ?? rawOf(data), facts: facts.value };
+  const raw = payload === null || isEmptyArray(sent.data) ? rawOf(data) : payload;
+  const score = type === "score" ? scoreOf(data) : undefined;
+  const event = { id, type, ts, turn, data: raw, facts: facts.value, score };
   return { ok: true, value: event };
+}
+
+/** Reads the score that an event of type `score` is (R17); undefined where its data is none. */
+function scoreOf({ name, value }: Record<string, unknown>): Score | undefined {
+  return isScoreName(name) && isScore(value) ? [name, value] : undefined;
 }
 
 /** Reads again what the totals counted of a stored event's payload. */
@@ -125,10 +148,6 @@ function parseFacts(
 ): Parsed<EventFacts> {
   const failed = (data.error ?? false) !== false && data.error !== "";
   const error = type === "error" || data.status === "error" || failed;
-  if (type === "log") {
-    const parsed = checkPart(quickLog, logData, data, index, "data.");
-    return parsed.ok ? { ok: true, value: { error } } : parsed;
-  }
   if (type !== "llm_call") return { ok: true, value: { error } };
   const parsed = checkPart(quickLlmCall, llmCallData, data, index, "data.");
   if (!parsed.ok) return parsed;

@@ -9,8 +9,8 @@ import { NOTES } from "./json_schema.ts";
 const NOTES_OF_EVENT = {
   id: "Made by the client; `external_id` is accepted in its place.",
   ts: "By the client's clock.",
-  data: "Stored exactly as sent.",
-  turn: "Which exchange of a conversation.",
+  data: "Stored exactly as sent; `[]` is `{}`.",
+  turn: "Which exchange of a conversation; dropped when malformed.",
 };
 
 const event = eventBody as unknown as z.ZodObject;
@@ -38,7 +38,11 @@ const log = event.extend({
 
 const other = event.meta({
   id: "OtherEvent",
-  [NOTES]: { ...NOTES_OF_EVENT, type: "Such as `tool_call`; any name may be used." },
+  [NOTES]: {
+    ...NOTES_OF_EVENT,
+    type: "Such as `tool_call`; any name may be used. Of type `score`, `data` with `name` and " +
+      "`value` is also a score of the run.",
+  },
 });
 
 /** One item of `events`. */

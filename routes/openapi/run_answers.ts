@@ -2,9 +2,9 @@
 import { z } from "zod";
 import { MATCH_STEPS } from "../../domain/money/rates.ts";
 import { STAGES } from "../../domain/pipeline/stages.ts";
+import { RUN_FLAGS } from "../../domain/run/flags.ts";
 import { FINISH_STATUSES } from "../../domain/run/run.ts";
 import { RUN_KINDS } from "../../domain/run/traits.ts";
-import { RUN_FLAGS } from "./shared.ts";
 import {
   anyObject,
   anyValue,
@@ -41,7 +41,7 @@ export const finishRecord = z.object({
   status: z.enum(FINISH_STATUSES),
   finished_at: instant,
   received_at: instant,
-  output: anyValue.describe("As it was sent; null where nothing was."),
+  output: anyValue.describe("Any JSON value, as it was sent; null for none."),
   scores: z.record(z.string(), scoreValue)
     .meta({ id: "Scores", description: "Numbers or booleans by name." }).nullable(),
 }).meta({ id: "FinishRecord" });
@@ -90,8 +90,8 @@ const stage = z.object({
 const score = z.object({
   name: z.string(),
   value: scoreValue,
-  source: z.string().describe("`self` for one of the finish."),
-  id: idOf("scr").optional().describe("Of one that was added."),
+  source: z.string().describe("`self` for one of the finish, `event` for one sent as an event."),
+  id: idOf("(scr|evt)").optional().describe("Of one that was added: its own, or its event's."),
   received_at: instant.optional().describe("Of one that was added."),
 }).meta({ id: "Score" });
 
@@ -129,12 +129,14 @@ export const run = z.object({
   duration_ms: z.number().meta({ type: "integer" }).nullable().describe("Null while open."),
   clock_skew_ms: z.number().meta({ type: "integer" }).optional()
     .describe("Only when the client's clock is far off."),
-  flags: z.array(z.enum(RUN_FLAGS)),
+  flags: z.array(z.enum(RUN_FLAGS)).describe(
+    "What is odd about the run, or was lost of its calls.",
+  ),
   customer_id: label,
   feature: label,
   metadata: anyObject.nullable(),
   goal: label,
-  output: anyValue.describe("As it was sent; null where nothing was."),
+  output: anyValue.describe("Any JSON value, as it was sent; null for none."),
   note: label.describe("Of a ping."),
   payload: z.enum(["partly_removed", "removed"]).optional()
     .describe("Only when some of the payload is gone by age."),

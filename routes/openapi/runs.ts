@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { finishBody, openBody, scoreBody } from "../../domain/input/schemas.ts";
 import { EVENTS_PER_BATCH_MAX } from "../../domain/limits.ts";
-import { bodyOf, type Operation, written } from "./describe.ts";
+import { bodyOf, LOSS_HEADERS, type Operation, written } from "./describe.ts";
 import { eventItem } from "./events.ts";
 import { idOf, traceparent } from "./fields.ts";
 import { addedScore, batchReceipt, finishRecord, openedRun } from "./run_answers.ts";
@@ -34,14 +34,14 @@ export const RUN_OPERATIONS: readonly Operation[] = [
       agent: "The agent's slug; no control characters, no outer space.",
       started_at: "By the client's clock.",
       customer_id: "Whom the run is for.",
-      feature: "A label to filter by.",
+      feature: "A label to filter by; a number is taken as its text.",
       metadata: "Flat labels; how many are kept is the plan's.",
-      parent_run_id: "The run that started this one.",
-      goal: "What the run is to do.",
+      parent_run_id: "The run that started this one; dropped when malformed.",
+      goal: "What the run is to do; cut to its limit.",
       idle_timeout_seconds: "Kept, not acted on yet.",
       idle_timeout_status: "Kept, not acted on yet.",
     }),
-    answers: written(openedRun, ["Runledger-Dropped"]),
+    answers: written(openedRun, LOSS_HEADERS),
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
     links: ["appendEvents", "finishRun", "addScore", "getRun", "getRunCost"],
     idempotency: "id",
@@ -79,6 +79,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
       status: 202,
       description: "Every event of the batch is stored.",
       schema: batchReceipt,
+      headers: LOSS_HEADERS,
     }],
     errors: ["invalid_id", "missing_field", "unknown_region", "batch_too_large", "id_conflict"],
     idempotency: "item",
@@ -113,11 +114,11 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     body: bodyOf(finishBody, "FinishRequest", {
       status: "How it ended.",
       finished_at: "By the client's clock.",
-      output: "Kept exactly as sent.",
-      scores: "Numbers or booleans by name.",
+      output: "Any JSON value, kept exactly as sent; `[]` is `{}`.",
+      scores: "Numbers or booleans by name; others are dropped.",
       metadata: "Joins the run's; a key sent again here wins.",
     }, { scores: "ScoreValues" }),
-    answers: written(finishRecord, ["Runledger-Dropped"]),
+    answers: written(finishRecord, LOSS_HEADERS),
     errors: ["invalid_id", "missing_field", "unknown_region", "id_conflict"],
     links: ["getRun", "getRunCost", "addScore"],
     idempotency: "id",
@@ -156,7 +157,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
       name: "What it measures; several scores may share it.",
       source: "Who says so; `api` when absent.",
     }),
-    answers: written(addedScore),
+    answers: written(addedScore, ["Runledger-Ignored"]),
     errors: ["invalid_id", "missing_field", "unknown_region", "score_cap_reached", "id_conflict"],
     idempotency: "id",
     example: {

@@ -8,6 +8,7 @@ import { MATCH_STEPS } from "../../domain/money/rates.ts";
 import { STAGES } from "../../domain/pipeline/stages.ts";
 import { TIER_NAMES } from "../../domain/plan/tiers.ts";
 import { AGENT_SORTS } from "../../domain/run/agents.ts";
+import { RUN_FLAGS } from "../../domain/run/flags.ts";
 import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../../domain/run/run.ts";
 import { RUN_KINDS, RUN_TRAITS } from "../../domain/run/traits.ts";
 import { GROUPINGS } from "../../domain/spend/spend_query.ts";
@@ -23,18 +24,6 @@ interface Shared {
   /** What the document adds under its name. */
   readonly more: JsonSchema;
 }
-
-/** What may be odd about a run. */
-export const RUN_FLAGS = [
-  "batch_rate_missing",
-  "dropped_fields",
-  "future_start",
-  "negative_duration",
-  "no_opening",
-  "no_tokens",
-  "truncated",
-  "unreadable_figures",
-] as const;
 
 /** Words of each enumeration, by its name. */
 const ENUMS = {

@@ -5,7 +5,7 @@ import type { RunStore } from "../../domain/ports.ts";
 import { BACK_ENDS } from "../../kv/kv_limits.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import { createWriter } from "../../kv/writer/writer.ts";
-import { aHeartbeat, anEvent, aRun, at, events, runId } from "../support/builders.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, events, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 
 const RUN = `/v1/runs/${runId(1)}`;
@@ -26,7 +26,7 @@ Deno.test("METADATA_…_CHARS_MAX: a label at both limits is kept, beyond either
   }
 });
 
-Deno.test("NOTE_CHARS_MAX: a ping's note at the limit is kept, beyond it dropped and told", async () => {
+Deno.test("NOTE_CHARS_MAX: R7: a ping's note at the limit is kept, beyond it cut and told", async () => {
   await using h = await Harness.open();
   const ping = (n: number, metadata: string) =>
     h.get(`/v1/ping?${new URLSearchParams({ agent: "a", id: runId(n), metadata })}`);
@@ -35,7 +35,48 @@ Deno.test("NOTE_CHARS_MAX: a ping's note at the limit is kept, beyond it dropped
   assertEquals((await h.get(RUN)).json.note, most);
   const over = await ping(2, `${most}x`);
   assertEquals([over.status, over.headers.get("runledger-dropped")], [200, "metadata=1"]);
-  assertEquals((await h.get(`/v1/runs/${runId(2)}`)).json.note, null);
+  const cut = (await h.get(`/v1/runs/${runId(2)}`)).json;
+  assertEquals([cut.note, cut.flags], [most, ["truncated"]]);
+});
+
+Deno.test("LABEL_CHARS_MAX, GOAL_CHARS_MAX: R7: a text at its limit is kept, beyond it cut and told", async () => {
+  await using h = await Harness.open();
+  const label = faces(limits.LABEL_CHARS_MAX), goal = faces(limits.GOAL_CHARS_MAX);
+  const most = { customer_id: label, feature: label, goal };
+  const kept = await h.post("/v1/runs", aRun(1, most));
+  assertEquals([kept.status, kept.headers.get("runledger-dropped")], [202, null]);
+  const beyond = { customer_id: `${label}x`, feature: `${label}x`, goal: `${goal}x` };
+  const cut = await h.post("/v1/runs", aRun(2, beyond));
+  const told = "customer_id=1, feature=1, goal=1";
+  assertEquals([cut.status, cut.headers.get("runledger-dropped")], [202, told]);
+  for (const [n, flags] of [[1, []], [2, ["truncated"]]] as const) {
+    const run = (await h.get(`/v1/runs/${runId(n)}`)).json;
+    assertEquals([run.customer_id, run.feature, run.goal], [label, label, goal]);
+    assertEquals(run.flags, flags);
+  }
+});
+
+Deno.test("SCORES_MAX, SCORE_NAME_CHARS_MAX: R6: the first scores with names that fit stay", async () => {
+  await using h = await Harness.open();
+  const name = faces(limits.SCORE_NAME_CHARS_MAX);
+  const many = Array.from({ length: limits.SCORES_MAX }, (_, n) => [`score ${n}`, n]);
+  const sent = { [`${name}x`]: 1, [name]: true, ...Object.fromEntries(many) };
+  const answer = await h.post(`${RUN}/finish`, aFinish({ scores: sent }));
+  assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, "scores=2"]);
+  const { scores, flags } = (await h.get(RUN)).json;
+  assertEquals(scores.length, limits.SCORES_MAX);
+  assertEquals([scores[0].name, scores.at(-1).name], [name, `score ${limits.SCORES_MAX - 2}`]);
+  assertEquals(flags, ["dropped_fields", "no_opening"]);
+});
+
+Deno.test("IDLE_TIMEOUT_SECONDS: R9: a value at its ends is taken, beyond either one dropped and told", async () => {
+  await using h = await Harness.open();
+  const { min, max } = limits.IDLE_TIMEOUT_SECONDS;
+  for (const [n, seconds] of [min, max, min - 1, max + 1].entries()) {
+    const answer = await h.post("/v1/runs", aRun(n, { idle_timeout_seconds: seconds }));
+    const told = n < 2 ? null : "idle_timeout_seconds=1";
+    assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, told]);
+  }
 });
 
 Deno.test("KEY_NAME_CHARS_MAX: a key's name at the limit is listed, beyond it refused", async () => {

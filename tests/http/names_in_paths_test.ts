@@ -1,20 +1,18 @@
-/** Names that no path can hold are refused wherever they come in: nobody could ask for them or erase them. */
+/** Names that no path can hold are stored nowhere: nobody could ask for them or erase them. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { aHeartbeat, aRun } from "../support/builders.ts";
+import { aHeartbeat, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 
-Deno.test("agents and customers that no path can hold are refused on every call", async () => {
+Deno.test("agents that no path can hold are refused on every call", async () => {
   await using h = await Harness.open();
   const calls = { "/v1/runs": aRun(1), "/v1/heartbeats": aHeartbeat(1) };
   for (const [path, body] of Object.entries(calls)) {
-    for (const field of ["agent", "customer_id"]) {
-      for (const name of ["", ".", ".."]) {
-        // Also where the quick check does not look.
-        for (const more of [{}, { goal: "g" }]) {
-          const { status, json } = await h.post(path, { ...body, ...more, [field]: name });
-          assertEquals([status, json.error, json.field], [400, "invalid_field", field], name);
-          assertStringIncludes(json.message, '".."');
-        }
+    for (const agent of ["", ".", ".."]) {
+      // Also where the quick check does not look.
+      for (const more of [{}, { goal: "g" }]) {
+        const { status, json } = await h.post(path, { ...body, ...more, agent });
+        assertEquals([status, json.error, json.field], [400, "invalid_field", "agent"], agent);
+        assertStringIncludes(json.message, '".."');
       }
     }
   }
@@ -29,4 +27,18 @@ Deno.test("agents and customers that no path can hold are refused on every call"
   assertEquals((await h.post("/v1/runs", { ...aRun(3), customer_id: "..." })).status, 202);
   assertEquals((await h.get("/v1/ping?agent=a..b")).status, 200);
   assertEquals(await h.usage(), 3);
+});
+
+Deno.test("R8: a customer that no path can hold is dropped and told, and the call is stored", async () => {
+  await using h = await Harness.open();
+  let n = 0;
+  for (const [path, bodyOf] of [["/v1/runs", aRun], ["/v1/heartbeats", aHeartbeat]] as const) {
+    for (const customer_id of ["", ".", ".."]) {
+      const answer = await h.post(path, bodyOf(++n, { customer_id }));
+      const told = answer.headers.get("runledger-dropped");
+      assertEquals([answer.status, told], [202, "customer_id=1"], customer_id);
+      const run = (await h.get(`/v1/runs/${runId(n)}`)).json;
+      assertEquals([run.customer_id, run.flags], [null, ["dropped_fields"]]);
+    }
+  }
 });

@@ -44,7 +44,7 @@ for (const [tier, kept] of Object.entries(KEPT) as [Tier, number][]) {
   Deno.test(`decision 38: on ${tier} metadata that is no object is refused`, async () => {
     await using h = await Harness.open({ tier });
     const before = await h.dump();
-    for (const metadata of ["text", 1, true, [], [{ a: 1 }]]) {
+    for (const metadata of ["text", 1, true, [null], [{ a: 1 }]]) {
       const answers = [
         await h.post("/v1/runs", aRun(1, { metadata })),
         await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ metadata })),
@@ -59,7 +59,7 @@ for (const [tier, kept] of Object.entries(KEPT) as [Tier, number][]) {
 
   Deno.test(`decision 38: on ${tier} nothing is told when nothing was sent`, async () => {
     await using h = await Harness.open({ tier });
-    for (const [n, metadata] of [[1, undefined], [2, null], [3, {}]] as const) {
+    for (const [n, metadata] of [[1, undefined], [2, null], [3, {}], [4, []]] as const) {
       const sent = await h.post("/v1/heartbeats", aHeartbeat(n, { metadata }));
       assertEquals([sent.status, dropped(sent)], [202, null]);
       assertEquals(await stored(h, n), {});

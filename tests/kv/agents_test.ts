@@ -55,7 +55,7 @@ Deno.test("agents: all 120 orders of a run's five calls, summed up after each, e
       failed: 0,
       running: 0,
       lastSeen: NOON,
-      lastRun: { id: run(1), status: "success", startedAt: NOON },
+      lastRun: { id: run(1), status: "success", startedAt: NOON, sortedAt: NOON },
     });
   }
   assertEquals((await auditStore(store)).differences, []);
@@ -112,7 +112,12 @@ Deno.test("agents: any calls in any order, with two projectors at once, come to 
       failed: count("failed"),
       running: count("running"),
       lastSeen: NOON + Math.max(...arrivals),
-      lastRun: { id: run(last), status: statusOf(last), startedAt: NOON + (last >> 1) },
+      lastRun: {
+        id: run(last),
+        status: statusOf(last),
+        startedAt: NOON + (last >> 1),
+        sortedAt: NOON + (last >> 1),
+      },
     };
     assertEquals<unknown>(await activityOf(store, team), expected);
   });

@@ -99,13 +99,13 @@ Deno.test("delete a run: its agent's last run is found again, also among those t
   const archive = new Archive(temp.store);
   const team = await archive.addTeam("free");
   // Run 1 goes by age, and started after run 2.
-  await open(archive.runs, 1, { agent: "x", startedAt: NOON + 60 * DAY_MS }, team);
+  await open(archive.runs, 1, { agent: "x", startedAt: NOON }, team);
   await archive.settle();
   archive.nowMs += 31 * DAY_MS;
   assertEquals((await archive.sweep()).records, 1);
-  await open(archive.runs, 2, { agent: "x", startedAt: NOON }, team);
+  await open(archive.runs, 2, { agent: "x", startedAt: NOON - DAY_MS }, team);
   for (const n of [3, 4, 5]) {
-    await open(archive.runs, n, { agent: "x", startedAt: NOON + (60 + n) * DAY_MS }, team);
+    await open(archive.runs, n, { agent: "x", startedAt: NOON + (20 + n) * DAY_MS }, team);
   }
   await finish(archive.runs, 5, team);
   await archive.settle();

@@ -112,6 +112,7 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
           agent: long(n, 128),
           status: "success" as const,
           startedAt: NOON + n,
+          sortedAt: NOON + n,
           receivedAt: NOON + n,
         },
       }));

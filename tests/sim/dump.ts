@@ -26,7 +26,7 @@ const ELSE = new Set([
 ]);
 
 /** Parts of a run that are made of others; the audit looks at them. */
-const MADE = new Set(["ledger", "summary", "processing", "price", "prices"]);
+const MADE = new Set(["ledger", "summary", "processing", "price", "prices", "score"]);
 
 /** Reads everything; `others` are families of keys that may be there as well. */
 export async function storedState(world: World, others: readonly string[] = []): Promise<State> {
@@ -88,6 +88,7 @@ function partOf(text: string): Fields {
     goal: part.goal,
     metadata: part.metadata,
     note: part.note,
+    flags: part.flags,
     output: part.output === undefined ? undefined : JSON.parse(part.output),
     scores: part.scores === undefined ? undefined : Object.fromEntries(part.scores),
     cost_usd: cost === undefined ? undefined : dollars(cost),

@@ -4,6 +4,7 @@
  * It is written from the specification ("States and transitions") and decisions 11 to 38 and imports
  * nothing of the service: where the two differ, one of them is wrong.
  */
+import { mended } from "./lenient.ts";
 import { charsOf, parseInstant, problemOf } from "./rules.ts";
 import { type Answer, type Closing, type Fields, instant, type Labels } from "./shape.ts";
 import { pick, type Request, type Run, type State, TIERS } from "./shape.ts";
@@ -28,21 +29,29 @@ export function step(state: State, request: Request, now: number): [State, Answe
   return [next, { ...answer, body: error ? { error } : request.isPlain ? {} : body }];
 }
 
-function decide(state: State, request: Request, now: number): [State, Answer] {
+function decide(state: State, sent: Request, now: number): [State, Answer] {
+  const { request, dropped: lost, ignored, flags } = mended(sent);
   const problem = problemOf(request);
   if (problem !== null) return [state, refused(400, problem.error, problem.field)];
   const { call, fields } = request;
   const id = request.id ?? request.minted ?? String(fields.id);
   const run = state.runs[id] ?? NOTHING;
-  if (call === "events") return append(state, id, run, fields.events as Fields[], now);
+  if (call === "events") {
+    const [next, answer] = append(state, id, run, fields.events as Fields[], now);
+    return [next, { ...answer, dropped: lost, ignored }];
+  }
   const other = call === "finish" ? null : mismatch(run, fields);
   if (other !== null) return [state, refused(409, "id_conflict", other)];
-  const [labels, dropped] = keptLabels(request, TIERS[state.tier].labels);
-  const [parts, body] = DECIDE[call](id, run, { ...fields, metadata: undefined, ...labels }, now);
-  if (parts === null) return [state, { status: 200, body, replayed: true, dropped }];
+  const [labels, labelsDropped, isCut] = keptLabels(request, TIERS[state.tier].labels);
+  const dropped = { ...lost, ...labelsDropped > 0 ? { metadata: labelsDropped } : {} };
+  const allFlags = isCut ? [...flags, "truncated"] : flags;
+  const told = allFlags.length > 0 ? { flags: [...new Set(allFlags)] } : {};
+  const kept = { ...fields, metadata: undefined, ...labels, ...told };
+  const [parts, body] = DECIDE[call](id, run, kept, now);
+  if (parts === null) return [state, { status: 200, body, replayed: true, dropped, ignored }];
   const next = store(state, id, { ...run, ...parts }, 1, now);
   if (next === null) return [state, refused(403, "agent_cap_reached", "agent")];
-  return [next, { status: call === "ping" ? 200 : 202, body, replayed: false, dropped }];
+  return [next, { status: call === "ping" ? 200 : 202, body, replayed: false, dropped, ignored }];
 }
 
 /** Parts to write, or null where nothing is to be, and the body of the answer. */
@@ -50,7 +59,7 @@ type Decide = (id: string, run: Run, sent: Fields, now: number) => [Partial<Run>
 
 const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
   open(id, run, sent, now) {
-    const labels = pick(sent, "customer_id", "feature", "goal", "metadata");
+    const labels = pick(sent, "customer_id", "feature", "goal", "metadata", "flags");
     const opening = run.opening ?? { kind: "run" as const, ...startOf(sent, now), ...labels };
     const { agent, started_at, received_at } = opening;
     const times = { started_at: instant(started_at), received_at: instant(received_at) };
@@ -59,7 +68,7 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
     return [run.opening ? null : { opening }, { id, agent, ...times, status }];
   },
   finish(id, run, sent, now) {
-    const told = pick(sent, "output", "scores", "metadata");
+    const told = pick(sent, "output", "scores", "metadata", "flags");
     const closing = run.closing ?? { ...endOf(String(sent.status), sent, now), ...told };
     const times = {
       finished_at: instant(closing.finished_at),
@@ -70,7 +79,8 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
   },
   heartbeat(id, run, sent, now) {
     const status = RUN_WORDS[String(sent.status ?? "ok")] ?? "";
-    const told = pick(sent, ...REPORTED, "customer_id", "feature", "metadata", "output", "note");
+    const labels = ["customer_id", "feature", "metadata", "output", "note", "flags"];
+    const told = pick(sent, ...REPORTED, ...labels);
     const start = run.opening ? null : { kind: "heartbeat" as const, ...startOf(sent, now) };
     if (status !== "running" && !run.closing) {
       const closing = { ...endOf(status, sent, now), ...pick(sent, "duration_ms"), ...told };
@@ -108,7 +118,7 @@ function append(state: State, id: string, run: Run, sent: readonly Fields[], now
   }
   const accepted = events.size - run.events.length;
   const body = { accepted, duplicates: sent.length - accepted };
-  const answer: Answer = { status: 202, body, replayed: false, dropped: 0 };
+  const answer: Answer = { status: 202, body, replayed: false, dropped: {}, ignored: [] };
   const stored = { ...run, events: [...events.values()] };
   const next = accepted === 0 ? state : store(state, id, stored, accepted, now) ?? state;
   return [next, answer] satisfies [State, Answer];
@@ -134,12 +144,16 @@ function mismatch({ opening }: Run, { agent, started_at = null }: Fields): strin
     : "started_at";
 }
 
-/** What the plan keeps of metadata, and how much it drops; a ping's is one note (decision 38). */
-function keptLabels({ call, fields: { metadata = null } }: Request, max: number): [Fields, number] {
+/** What the plan keeps of metadata, and how much it drops; a ping's is one note (decision 38, R7). */
+function keptLabels(
+  { call, fields: { metadata = null } }: Request,
+  max: number,
+): [Fields, number, isCut?: boolean] {
   if (metadata === null) return [{}, 0];
   if (call === "ping") {
-    const isKept = max > 0 && charsOf(String(metadata)) <= 256;
-    return isKept ? [{ note: metadata }, 0] : [{}, 1];
+    if (max === 0) return [{}, 1];
+    const isCut = charsOf(String(metadata)) > 256;
+    return [{ note: [...String(metadata)].slice(0, 256).join("") }, isCut ? 1 : 0, isCut];
   }
   const sent = metadata as Labels;
   const kept = sent.filter(([key, value]) => charsOf(key) <= 20 && isLabel(value)).slice(0, max);
@@ -152,7 +166,7 @@ function isLabel(value: unknown): boolean {
 }
 
 function refused(status: number, error: string, field: string): Answer {
-  return { status, body: { error, field }, replayed: false, dropped: 0 };
+  return { status, body: { error, field }, replayed: false, dropped: {}, ignored: [] };
 }
 
 function startOf(sent: Fields, now: number) {

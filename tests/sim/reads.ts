@@ -1,5 +1,6 @@
 /** What the control API must show of a state that is summed up (decisions, section 6; API document). */
-import { type Event, type Fields, instant, type Labels, type Run, type State } from "./shape.ts";
+import { type Event, type Fields, instant, type Labels, type Opening } from "./shape.ts";
+import type { Run, State } from "./shape.ts";
 import { type Call, callOf, durationOf, eventCall, priceOf } from "./values.ts";
 import { reportedCost, reportedOf } from "./values.ts";
 
@@ -34,8 +35,7 @@ export function recordOf(id: string, run: Run): Fields {
     },
     cost_with_children_usd: costOf(run) / 1e12,
     usage: usageOf(run),
-    scores: Object.entries((closing?.scores ?? {}) as Fields)
-      .map(([name, value]) => ({ name, value, source: "self" })),
+    scores: scoresOf(run),
     // A stable sort: events of one instant stay in the order of their arrival.
     events: events.toSorted((a, b) => a.ts - b.ts).map(eventJson),
     events_cursor: null,
@@ -56,10 +56,47 @@ function eventJson(event: Event): Fields {
   return { ...rest, ts: instant(ts), received_at: instant(received_at), ...cost };
 }
 
+/** Those of the close, then events that are scores, by arrival (R17). */
+function scoresOf({ closing, events }: Run): Fields[] {
+  const own = Object.entries((closing?.scores ?? {}) as Fields);
+  const sent = events.filter(({ type, data: { name, value } }) =>
+    type === "score" && typeof name === "string" && name !== "" &&
+    (typeof value === "number" || typeof value === "boolean")
+  );
+  return [
+    ...own.map(([name, value]) => ({ name, value, source: "self" })),
+    ...sent.toSorted((a, b) => a.received_at - b.received_at || (a.id < b.id ? -1 : 1))
+      .map(({ id, data: { name, value }, received_at }) => ({
+        name,
+        value,
+        source: "event",
+        id,
+        received_at: instant(received_at),
+      })),
+  ];
+}
+
 function flagsOf({ opening, closing }: Run): string[] {
-  if (opening === undefined) return ["no_opening"];
-  const isBackwards = closing !== undefined && closing.finished_at < opening.started_at;
-  return isBackwards ? ["negative_duration"] : [];
+  const flags = [opening, closing].flatMap((part) => (part?.flags ?? []) as string[]);
+  if (opening === undefined) flags.push("no_opening");
+  else {
+    if (isFuture(opening)) flags.push("future_start");
+    if (closing !== undefined && closing.finished_at < opening.started_at) {
+      flags.push("negative_duration");
+    }
+  }
+  return [...new Set(flags)].sort();
+}
+
+/** Whether a run says that it starts more than a day after its arrival (R14). */
+function isFuture({ started_at, received_at }: Opening): boolean {
+  return started_at - received_at > 86_400_000;
+}
+
+/** What a run is sorted by. */
+function sortedAt({ opening }: Run): number {
+  if (opening === undefined) return 0;
+  return isFuture(opening) ? opening.received_at : opening.started_at;
 }
 
 /** Each key keeps its place, and what the close says wins. */
@@ -173,7 +210,7 @@ export function agentsOf(state: State) {
     );
     // Ids sort as text, and of runs that started at one instant the greatest is the last.
     const [last, run] = runs.toSorted(([a, x], [b, y]) =>
-      (x.opening?.started_at ?? 0) - (y.opening?.started_at ?? 0) || (a < b ? -1 : 1)
+      sortedAt(x) - sortedAt(y) || (a < b ? -1 : 1)
     ).at(-1) ?? ["", { events: [] }];
     return {
       agent,

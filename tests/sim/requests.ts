@@ -14,17 +14,20 @@ const HEARTBEATS = ["ok", "fail", "timeout", "start"];
 const DAY_MS = 86_400_000;
 const text = (ms: number) => new Date(NOON + ms).toISOString();
 
-/** One instant in four spellings, one a millisecond later, and two on other days. */
+/** One instant in six spellings, one a millisecond later, and some on other days. */
 const STARTS = [
   text(0),
   text(0).replace(".000Z", "Z"),
   text(0).replace("Z", "+00:00"),
   text(0).replace(".000Z", ".0004999-00:00"),
+  text(5.5 * 3_600_000).replace(".000Z", "+05:30"),
+  text(0).toLowerCase(),
   text(1),
   text(-DAY_MS),
   text(-40 * DAY_MS),
+  text(90 * DAY_MS),
 ];
-const NO_INSTANTS = ["2026-02-30T12:00:00Z", "2026-11-21T12:00:00+01:00", "yesterday"];
+const NO_INSTANTS = ["2026-02-30T12:00:00Z", "2026-11-21T12:00:00+24:00", "yesterday"];
 
 /** Mostly something right, now and then something wrong. */
 function mostly<T>(right: fc.Arbitrary<T>, ...wrong: readonly unknown[]): fc.Arbitrary<unknown> {
@@ -52,9 +55,12 @@ const end = mostly(
   fc.constantFrom(text(5_000), text(5_000).replace(".000Z", "+00:00"), text(-1_000), text(90_000)),
   ...NO_INSTANTS,
 );
-const label = rarely(mostly(fc.constantFrom("acme", "globex"), "x".repeat(257)));
+const label = rarely(mostly(fc.constantFrom("acme", "globex"), "x".repeat(257), true, {}));
 const output = rarely(
-  mostly(fc.constantFrom<unknown>({ answer: 42 }, { list: [1, { deep: "💡" }] }, {}), []),
+  mostly(
+    fc.constantFrom<unknown>({ answer: 42 }, { list: [1, { deep: "💡" }] }, {}, [1], "done"),
+    [],
+  ),
 );
 
 /** Keys too long and values too long or nested are dropped, the rest beyond the plan's number. */
@@ -86,6 +92,12 @@ function sent(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Field
   );
 }
 
+/** A field that no call knows. */
+const unknown = fc.oneof(
+  { weight: 30, arbitrary: fc.constant(undefined) },
+  { weight: 1, arbitrary: fc.constant(1) },
+);
+
 const open = sent({
   id: sentRunId,
   agent,
@@ -93,7 +105,8 @@ const open = sent({
   customer_id: label,
   feature: label,
   metadata,
-  goal: rarely(fc.constant("to sum up")),
+  goal: rarely(fc.constantFrom<unknown>("to sum up", "to sum up", "💡".repeat(16_385), ["x"])),
+  statuss: unknown,
 }).map((fields): Request => ({ call: "open", fields }));
 
 const finish = fc.tuple(
@@ -102,13 +115,20 @@ const finish = fc.tuple(
     status: mostly(fc.constantFrom(...FINISHES), "ok", "error"),
     finished_at: end,
     output,
-    scores: rarely(mostly(fc.constantFrom({ depth: 3, good: true }, {}), { bad: "text" }, [])),
+    scores: rarely(
+      mostly(fc.constantFrom({ depth: 3, good: true }, {}), { bad: "text" }, {
+        depth: 1,
+        bad: null,
+      }, []),
+    ),
     metadata,
+    statuss: unknown,
   }),
 ).map(([id, fields]): Request => ({ call: "finish", id: pathId(id), fields }));
 
 const data = fc.oneof(
   fc.constantFrom<Fields>({ message: "line" }, {}, { status: "error" }, { error: "no such file" }),
+  fc.constantFrom<Fields>({ name: "depth", value: 3 }, { name: "good", value: true }, { name: 1 }),
   sent(tokens),
 );
 const event = sent({
@@ -117,10 +137,13 @@ const event = sent({
     { weight: 9, arbitrary: fc.constant(undefined) },
     { weight: 1, arbitrary: fc.constantFrom(...EVENT_IDS) },
   ),
-  type: mostly(fc.constantFrom("log", "llm_call", "llm_call", "tool_call", "error", "my.own")),
+  type: mostly(
+    fc.constantFrom("log", "llm_call", "llm_call", "tool_call", "error", "my.own", "score"),
+  ),
   ts: start,
   data: mostly(data, []),
   turn: rarely(mostly(fc.constantFrom(1, 2), 0)),
+  tturn: unknown,
 });
 const batch = fc.oneof(
   { weight: 30, arbitrary: fc.array(event, { maxLength: 5, size: "max" }) },

@@ -2,7 +2,7 @@
  * What the reference model speaks of: calls, answers, and what is stored of a team.
  *
  * Fields have their names on the wire, instants are unix milliseconds. Nothing here or in the other
- * files of the model (`model.ts`, `rules.ts`, `values.ts`, `reads.ts`) comes from the service.
+ * files of the model (`model.ts`, `rules.ts`, `lenient.ts`, `values.ts`, `reads.ts`) comes from the service.
  */
 
 /** What plans keep of metadata, and how many agents they have (decisions 38 and 39). */
@@ -44,8 +44,10 @@ export interface Answer {
   readonly body: Fields;
   /** Whether it must say `Idempotent-Replayed: true`. */
   readonly replayed: boolean;
-  /** Labels that `Runledger-Dropped` must tell of. */
-  readonly dropped: number;
+  /** What `Runledger-Dropped` must tell of, and how often. */
+  readonly dropped: Readonly<Record<string, number>>;
+  /** What `Runledger-Ignored` must tell of, sorted. */
+  readonly ignored: readonly string[];
 }
 
 /** A part of a run that is written once, with whatever else came along. */

@@ -52,9 +52,14 @@ function toldOf(request: Request, { status, headers, text }: Sent): Told {
   const { call, isPlain = false } = request;
   const replayed = headers.get("Idempotent-Replayed");
   assert(replayed === null || replayed === "true");
-  const [, dropped = "0"] = /^metadata=(\d+)$/.exec(headers.get("Runledger-Dropped") ?? "") ?? [];
-  assertEquals(headers.has("Runledger-Dropped"), dropped !== "0");
-  const facts = { status, replayed: replayed === "true", dropped: Number(dropped) };
+  const dropped = Object.fromEntries(
+    listOf(headers.get("Runledger-Dropped")).map((each) => {
+      const [, field = "", count] = /^([a-z_]+)=(\d+)$/.exec(each) ?? [];
+      return [field, Number(count)];
+    }),
+  );
+  const ignored = listOf(headers.get("Runledger-Ignored")).sort();
+  const facts = { status, replayed: replayed === "true", dropped, ignored };
   const isText = call === "ping" && (status >= 400 || isPlain);
   const type = isText ? "text/plain; charset=UTF-8" : "application/json";
   assertEquals(headers.get("Content-Type"), type);
@@ -67,6 +72,10 @@ function toldOf(request: Request, { status, headers, text }: Sent): Told {
   if (isPlain) assertEquals(text, "OK\n");
   else assertEquals(JSON.parse(text).id, id);
   return { ...facts, body: isPlain ? {} : JSON.parse(text), id };
+}
+
+function listOf(header: string | null): string[] {
+  return header === null ? [] : header.split(", ");
 }
 
 /** The code of a refusal and its field; a ping's one line has no field. */

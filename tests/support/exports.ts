@@ -12,6 +12,7 @@ export function aRow(n: number, fields: Partial<RunListRow> = {}): RunListRow {
     agent: "researcher",
     status: "success",
     startedAt: NOON - n,
+    sortedAt: NOON - n,
     finishedAt: NOON,
     receivedAt: NOON,
     durationMs: n,

@@ -47,6 +47,7 @@ Deno.test("numbers: what happened before there was a feed is not told as if it w
 const ROW = {
   id: "run_eu_1",
   startedAt: 0,
+  sortedAt: 0,
   cost: { amount: 0n },
   agent: "a",
   customerId: null,

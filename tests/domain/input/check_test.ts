@@ -81,7 +81,7 @@ Deno.test("decision 2: the fields are judged in the order of the table, not of t
   assertEquals(openProblem({ ...wrong, id: runId(1), agent: "a" })?.field, "started_at");
 });
 
-Deno.test("decision 9: unknown fields are ignored", () => {
+Deno.test("R11: unknown fields are no reason to refuse", () => {
   assertEquals(openProblem(aRun(1, { sdk: { version: 1 }, status: 7 })), null);
 });
 
@@ -93,22 +93,11 @@ const INVALID: readonly (readonly [Parser, Record<string, unknown>, string, unkn
   [openProblem, aRun(1), "agent", "a\ud800"],
   [openProblem, aRun(1), "agent", "😀".repeat(129)],
   [openProblem, aRun(1), "started_at", "yesterday"],
-  [openProblem, aRun(1), "customer_id", 7],
-  [openProblem, aRun(1), "customer_id", "\udc00"],
-  [openProblem, aRun(1), "feature", "f".repeat(257)],
-  [openProblem, aRun(1), "metadata", []],
+  [openProblem, aRun(1), "metadata", [1]],
   [openProblem, aRun(1), "metadata", "x"],
-  [openProblem, aRun(1), "parent_run_id", "run_eu_1"],
-  [openProblem, aRun(1), "idle_timeout_seconds", 59],
-  [openProblem, aRun(1), "idle_timeout_seconds", 60.5],
-  [openProblem, aRun(1), "idle_timeout_seconds", 86_401],
-  [openProblem, aRun(1), "idle_timeout_status", "ok"],
   [finishProblem, aFinish(), "status", "ok"],
   [finishProblem, aFinish(), "status", "running"],
-  [finishProblem, aFinish(), "output", []],
-  [finishProblem, aFinish(), "scores", { s: "1" }],
-  [finishProblem, aFinish(), "scores", { "": 1 }],
-  [finishProblem, aFinish(), "scores", [1]],
+  [finishProblem, aFinish(), "metadata", [1]],
   [heartbeatProblem, aHeartbeat(1), "status", "success"],
   [heartbeatProblem, aHeartbeat(1), "cost_usd", -0.01],
   [heartbeatProblem, aHeartbeat(1), "cost_usd", 1_000_000.01],
@@ -155,9 +144,7 @@ Deno.test("decision 6: an event's problem names its index and tells the bare fie
     "events[1].id": [anEvent(1, { id: undefined }), "missing_field", "id"],
     "events[1].ts": [anEvent(1, { ts: "noon" }), "invalid_field", "ts"],
     "events[1].type": [anEvent(1, { type: "" }), "invalid_field", "type"],
-    "events[1].data": [anEvent(1, { data: [] }), "invalid_field", "data"],
-    "events[1].turn": [anEvent(1, { turn: 0 }), "invalid_field", "turn"],
-    "events[1].data.message": [anEvent(1, { data: { message: 1 } }), "invalid_field", "message"],
+    "events[1].data": [anEvent(1, { data: [1] }), "invalid_field", "data"],
     "events[1].data.input_tokens": [
       anEvent(1, { type: "llm_call", data: { input_tokens: -1 } }),
       "invalid_field",

@@ -16,7 +16,7 @@ function parse(text: string) {
 function payloadsOf(text: string): string[] {
   const parsed = parse(text);
   assert(parsed.ok, JSON.stringify(parsed));
-  return parsed.value.map(({ data }) => data);
+  return parsed.value.request.map(({ data }) => data);
 }
 
 /** An event as text whose `data` member is written by hand. */

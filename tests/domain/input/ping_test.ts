@@ -84,6 +84,7 @@ Deno.test("decisions, section 3: every parameter reaches the heartbeat's field o
     feature: undefined,
     trace: undefined,
     output: undefined,
+    flags: undefined,
   });
 });
 
@@ -132,16 +133,16 @@ Deno.test("decision 2: a ping token's agent is the default and a named one stays
   assertEquals(heartbeat("status=ok"), "missing_field");
 });
 
-Deno.test("decisions, section 3: a note is kept up to 256 characters, else told as dropped", () => {
+Deno.test("R7: a note is kept up to 256 characters, and what is cut or dropped is told", () => {
   const note = (length: number, keepsNotes = true) => {
     const text = `agent=a&metadata=${encodeURIComponent("😀".repeat(length))}`;
     const read = ping(text, null, keepsNotes);
-    return read.ok ? [read.value.note?.length, read.value.dropped] : [];
+    return read.ok ? [read.value.note?.length, read.value.losses.dropped] : [];
   };
-  assertEquals(note(256), [512, 0]);
-  assertEquals(note(257), [undefined, 1]);
-  assertEquals(note(1, false), [undefined, 1]);
-  assertEquals(note(0), [undefined, 0]);
+  assertEquals(note(256), [512, null]);
+  assertEquals(note(257), [512, "metadata=1"]);
+  assertEquals(note(1, false), [undefined, "metadata=1"]);
+  assertEquals(note(0), [undefined, null]);
 });
 
 Deno.test("the body of a ping is the JSON text of its own value", () => {

@@ -51,7 +51,6 @@ const BODIES: Record<string, [Quick, Schema<unknown>, Record<string, unknown>]> 
     cache_creation_input_tokens: 5,
     reasoning_tokens: 6,
   }],
-  log: [quick.quickLog, schemas.logData, { message: "m" }],
   finish: [quick.quickFinish, schemas.finishBody, {
     status: "success",
     finished_at: "2026-01-31T12:00:00-00:00",

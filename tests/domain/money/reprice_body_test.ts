@@ -49,7 +49,7 @@ const REFUSED: readonly (readonly [Record<string, unknown>, string, string])[] =
   [{ model: "m", from: "2026-01-01" }, "invalid_field", "from"],
   [{ model: "m", from: 1_767_225_600_000 }, "invalid_field", "from"],
   [{ model: "m", to: "2026-02-30T00:00:00Z" }, "invalid_field", "to"],
-  [{ model: "m", to: "2026-01-01T00:00:00+01:00" }, "invalid_field", "to"],
+  [{ model: "m", to: "2026-01-01T00:00:00+24:00" }, "invalid_field", "to"],
   [{ model: "m", dry_run: "true" }, "invalid_field", "dry_run"],
   [{ model: "m", dry_run: 1 }, "invalid_field", "dry_run"],
   [

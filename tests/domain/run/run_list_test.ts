@@ -99,7 +99,8 @@ Deno.test("run list: a row says of any run what its record says, also once nothi
       summary,
     });
     const row = summedRowOf(ID, summary);
-    const { has, ...same } = row ?? {};
+    const { has, sortedAt, ...same } = row ?? {};
+    assertEquals(sortedAt, summary.listed?.at);
     assertEquals(has, traitsOf(head, record.cost.unpricedModels));
     assertEquals(Object.keys(same).length, 13);
     for (const [name, value] of Object.entries(same)) {

@@ -3,7 +3,8 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { ADDED_SCORES_MAX } from "../../../domain/limits.ts";
 import type { ScoreId } from "../../../domain/run/ids.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../../../domain/run/ledger.ts";
-import { type AddedScore, decideScore, inOrder } from "../../../domain/run/scores.ts";
+import type { AddedScore } from "../../../domain/run/added_scores.ts";
+import { decideScore, inOrder } from "../../../domain/run/scores.ts";
 import { scoreId } from "../../support/builders.ts";
 
 const request = { id: scoreId(1) as ScoreId, name: "quality", value: 0.5, source: "judge" };

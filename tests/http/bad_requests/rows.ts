@@ -55,14 +55,17 @@ export function readRows(): Map<string, Row[]> {
   const folder = new URL(".", import.meta.url);
   const names = [...Deno.readDirSync(folder)].map(({ name }) => name)
     .filter((name) => name.endsWith(".jsonl")).sort();
-  return new Map(names.map((name) => {
-    const lines = Deno.readTextFileSync(new URL(name, folder)).trimEnd().split("\n");
-    return [name, lines.map((line) => expand(JSON.parse(line)) as Row)];
-  }));
+  return new Map(names.map((name) => [name, readFile<Row>(new URL(name, folder))]));
+}
+
+/** The rows of one file. */
+export function readFile<T>(file: URL): T[] {
+  const lines = Deno.readTextFileSync(file).trimEnd().split("\n");
+  return lines.map((line) => expand(JSON.parse(line)) as T);
 }
 
 /** The body of a row as the harness sends it. */
-export function bodyOf({ body, text, hex, batch }: Row): unknown {
+export function bodyOf({ body, text, hex, batch }: Partial<Row>): unknown {
   if (hex !== undefined) return Uint8Array.fromHex(hex);
   if (batch === undefined) return text ?? body;
   const { size, at, bad } = batch;

@@ -1,0 +1,257 @@
+/** Payload is lenient: official SDKs' and careless clients' calls are stored, and every loss is shown. */
+import { assert, assertEquals } from "@std/assert";
+import { auditStore } from "../../kv/audit/audit.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  aScore,
+  at,
+  eventId,
+  runId,
+} from "../support/builders.ts";
+import { type Answer, Harness, NOON } from "../support/harness.ts";
+
+const RUN = `/v1/runs/${runId(1)}`;
+const DAY_MS = 86_400_000;
+
+const dropped = ({ headers }: Answer) => headers.get("runledger-dropped");
+const ignored = ({ headers }: Answer) => headers.get("runledger-ignored");
+
+/** Headers of an official SDK. */
+const SDK = { headers: { "User-Agent": "agentping-laravel/0.1.0" } };
+
+Deno.test("R1: PHP's empty arrays are stored as empty objects, from anybody", async () => {
+  await using h = await Harness.open();
+  for (const [n, options] of [[1, SDK], [2, {}]] as const) {
+    const path = `/v1/runs/${runId(n)}`;
+    const { id, ...event } = anEvent(n, { type: "checkpoint", data: [] });
+    const answers = [
+      await h.post("/v1/runs", aRun(n, { metadata: [] }), options),
+      await h.post(`${path}/events`, { events: [{ ...event, external_id: id }] }, options),
+      await h.post(`${path}/finish`, aFinish({ output: [], scores: [], metadata: [] }), options),
+    ];
+    for (const answer of answers) {
+      assertEquals([answer.status, dropped(answer), ignored(answer)], [202, null, null]);
+    }
+    const run = (await h.get(path)).json;
+    assertEquals([run.status, run.output, run.scores, run.events[0].data], ["success", {}, [], {}]);
+    assertEquals([run.metadata, run.flags], [{}, []]);
+  }
+});
+
+Deno.test("R2: any JSON value is an output, answered, read and listed on the page as sent", async () => {
+  await using h = await Harness.open();
+  const values = [["a", "b"], "it is done", 7, 1.5, false, true, [[]], { a: [] }, "", 0];
+  for (const [n, output] of values.entries()) {
+    const finish = await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ output }));
+    assertEquals([finish.status, finish.json.output], [202, output]);
+    const beat = await h.post("/v1/heartbeats", aHeartbeat(100 + n, { output }));
+    assertEquals([beat.status, dropped(beat)], [202, null]);
+    for (const id of [n, 100 + n]) {
+      assertEquals((await h.get(`/v1/runs/${runId(id)}`)).json.output, output);
+    }
+  }
+});
+
+Deno.test("R3: a log's message of any type is stored as sent, and turns that are none are dropped", async () => {
+  await using h = await Harness.open();
+  const messages = [{ a: 1 }, 5, null, ["x"], true];
+  const sent = messages.map((message, n) => anEvent(n, { data: { message }, turn: n - 1 }));
+  const answer = await h.post(`${RUN}/events`, { events: sent });
+  assertEquals([answer.status, answer.json.accepted, dropped(answer)], [202, 5, "turn=2"]);
+  const { events } = (await h.get(RUN)).json;
+  assertEquals(events.map(({ data }: { data: unknown }) => data), sent.map(({ data }) => data));
+  assertEquals(events.map(({ turn = null }) => turn), [null, null, 1, 2, 3]);
+});
+
+Deno.test("R6: a finish with a score that is none closes its run", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const scores = { quality: 0.5, missing: null, text: "high", good: true };
+  const answer = await h.post(`${RUN}/finish`, aFinish({ scores }), SDK);
+  assertEquals([answer.status, dropped(answer)], [202, "scores=2"]);
+  assertEquals(answer.json.scores, { quality: 0.5, good: true });
+  const run = (await h.getSettled(RUN)).json;
+  assertEquals([run.status, run.flags], ["success", ["dropped_fields"]]);
+  const [row] = (await h.get("/v1/runs")).json.runs;
+  assertEquals(row.flags, ["dropped_fields"]);
+  const again = await h.post(`${RUN}/finish`, aFinish({ scores }));
+  assertEquals([again.status, dropped(again)], [200, "scores=2"]);
+});
+
+Deno.test("R8, R9: an opening with odd labels and links is stored and priced for its customer", async () => {
+  await using h = await Harness.open();
+  const odd = { customer_id: 12345, feature: true, parent_run_id: "", idle_timeout_seconds: 30 };
+  const headers = { traceparent: "00-nonsense" };
+  const answer = await h.post("/v1/runs", aRun(1, odd), { headers });
+  const told = "parent_run_id=1, idle_timeout_seconds=1, traceparent=1";
+  assertEquals([answer.status, dropped(answer)], [202, told]);
+  const run = (await h.getSettled(RUN)).json;
+  assertEquals([run.customer_id, run.feature], ["12345", "true"]);
+  assertEquals([run.links, run.flags], [{ parent: null, children: [] }, ["dropped_fields"]]);
+  assertEquals((await h.get("/v1/runs?customer_id=12345")).json.runs.length, 1);
+});
+
+Deno.test("R11: unknown fields of every ingest call are stored nowhere and told", async () => {
+  await using h = await Harness.open();
+  const answers = [
+    await h.post("/v1/runs", aRun(1, { statuss: "x", goal: "g" })),
+    await h.post(`${RUN}/events`, { events: [anEvent(1, { turns: 1 })], sdk: 1 }),
+    await h.post(`${RUN}/finish`, aFinish({ error: "x" })),
+    await h.post("/v1/heartbeats", aHeartbeat(2, { durationMs: 5 })),
+    await h.post(`${RUN}/scores`, aScore(1, { comment: "c" })),
+    await h.get("/v1/ping?agent=a&exitcode=1&key="),
+  ];
+  assertEquals(answers.map(({ status }) => status), [202, 202, 202, 202, 202, 200]);
+  const told = ["statuss", "sdk, turns", "error", "durationMs", "comment", "exitcode"];
+  assertEquals(answers.map(ignored), told);
+  assertEquals(answers.map(dropped), Array(6).fill(null));
+  const { text } = await h.get(RUN);
+  assert(!/statuss|turns|"sdk"|comment/.test(text));
+});
+
+Deno.test("R11: the names that official SDKs send are known", async () => {
+  await using h = await Harness.open();
+  const { id, ...event } = anEvent(1, { turn: 1 });
+  const answers = [
+    await h.post("/v1/runs", aRun(1, { goal: "g", idle_timeout_seconds: 900, feature: "f" }), SDK),
+    await h.post(`${RUN}/events`, { events: [{ external_id: id, ...event }] }, SDK),
+    await h.post(`${RUN}/finish`, aFinish({ status: "error", output: {}, scores: {} }), SDK),
+    await h.post("/v1/heartbeats", aHeartbeat(2, { status: "failed", cost_usd: 1 }), SDK),
+  ];
+  assertEquals(answers.map(ignored), [null, null, null, null]);
+  assertEquals(answers.map(({ status }) => status), [202, 202, 202, 202]);
+});
+
+Deno.test("R14: a run that starts far in the future is flagged and has its place by its arrival", async () => {
+  await using h = await Harness.open();
+  const future = at(400 * DAY_MS);
+  await h.post("/v1/runs", aRun(1, { started_at: future }));
+  h.nowMs += 1_000;
+  await h.post("/v1/runs", aRun(2, { started_at: at(1_000) }));
+  await h.post("/v1/runs", aRun(3, { started_at: at(1_000 + DAY_MS) }));
+  await h.post("/v1/heartbeats", aHeartbeat(4, { started_at: at(2_000), cost_usd: 1 }));
+  await h.post("/v1/heartbeats", aHeartbeat(5, { started_at: future, cost_usd: 2 }));
+  const run = (await h.getSettled(RUN)).json;
+  assertEquals([run.started_at, run.flags], [future, ["future_start"]]);
+  const rows: { id: string; flags: string[] }[] = (await h.get("/v1/runs")).json.runs;
+  const order = [3, 4, 5, 2, 1].map((n) => runId(n));
+  assertEquals(rows.map(({ id }) => id), order);
+  assertEquals(rows.map(({ flags }) => flags.length), [0, 0, 2, 0, 1]);
+  // What a range holds is what the list and the spend of that day have.
+  const day = `from=${at(-1)}&to=${at(3_000)}`;
+  const inRange = (await h.get(`/v1/runs?${day}`)).json.runs;
+  assertEquals(inRange.map(({ id }: { id: string }) => id), order.slice(1));
+  const one = (await h.get(`/v1/runs?q=${runId(1)}&${day}`)).json.runs;
+  assertEquals(one.length, 1);
+  const spend = (await h.get("/v1/spend?group_by=day")).json;
+  assertEquals(spend.totals.cost_usd, 3);
+  const [agent] = (await h.get("/v1/agents")).json.agents.filter(
+    ({ agent }: { agent: string }) => agent === aRun(1).agent,
+  );
+  assertEquals(agent.last_run_id, runId(3));
+  assertEquals((await auditStore(h.store)).differences, []);
+});
+
+Deno.test("R17: score events are scores of the run, stored and counted once", async () => {
+  await using h = await Harness.open();
+  const score = (n: number, data: unknown) => anEvent(n, { type: "score", data });
+  const batch = [
+    score(1, { name: "quality", value: 0.9 }),
+    score(2, { name: "good", value: true }),
+    score(3, { name: "text", value: "high" }),
+  ];
+  for (const accepted of [3, 0]) {
+    const answer = await h.post(`${RUN}/events`, { events: batch });
+    assertEquals([answer.status, answer.json.accepted, dropped(answer)], [202, accepted, null]);
+  }
+  assertEquals(await h.usage(), 3);
+  await h.post(`${RUN}/scores`, aScore(1));
+  const { scores, usage } = (await h.getSettled(RUN)).json;
+  assertEquals(usage.events, 3);
+  const fromEvents = [[1, "quality", 0.9], [2, "good", true]] as const;
+  assertEquals(
+    scores.slice(0, 2),
+    fromEvents.map(([n, name, value]) => ({
+      name,
+      value,
+      source: "event",
+      id: eventId(n),
+      received_at: at(),
+    })),
+  );
+  assertEquals(scores.length, 3);
+  assertEquals((await auditStore(h.store)).differences, []);
+});
+
+Deno.test("R17: scores beyond the most of a run stay events, and are told and flagged", async () => {
+  await using h = await Harness.open();
+  const batch = (from: number, count: number) =>
+    Array.from(
+      { length: count },
+      (_, n) => anEvent(from + n, { type: "score", data: { name: `s${n}`, value: n } }),
+    );
+  for (let from = 0; from < 200; from += 50) {
+    assertEquals(dropped(await h.post(`${RUN}/events`, { events: batch(from, 50) })), null);
+  }
+  const more = await h.post(`${RUN}/events`, { events: batch(200, 3) });
+  assertEquals([more.status, more.json.accepted, dropped(more)], [202, 3, "scores=3"]);
+  const run = (await h.getSettled(RUN)).json;
+  assertEquals([run.scores.length, run.usage.events], [200, 203]);
+  assertEquals(run.flags, ["dropped_fields", "no_opening"]);
+  assertEquals((await auditStore(h.store)).differences, []);
+});
+
+Deno.test("R17: a batch is stored with its scores or not at all, whatever repeats at once", async () => {
+  await using h = await Harness.open();
+  const events = Array.from(
+    { length: 20 },
+    (_, n) => anEvent(n, { type: "score", data: { name: "s", value: n } }),
+  );
+  const sent = Array.from(
+    { length: 8 },
+    (_, n) => h.post(`${RUN}/events`, { events: events.slice(n, n + 10) }),
+  );
+  await Promise.all(sent);
+  const run = (await h.getSettled(RUN)).json;
+  assertEquals([run.usage.events, run.scores.length], [17, 17]);
+  assertEquals(new Set(run.scores.map(({ id }: { id: string }) => id)).size, 17);
+});
+
+Deno.test("R19: instants with offsets are stored and answered in UTC", async () => {
+  await using h = await Harness.open();
+  const sent = new Date(NOON + 5.5 * 3_600_000).toISOString().replace("Z", "+05:30");
+  const opened = await h.post("/v1/runs", aRun(1, { started_at: sent }));
+  assertEquals([opened.status, opened.json.started_at], [202, at()]);
+  const again = await h.post("/v1/runs", aRun(1, { started_at: at().toLowerCase() }));
+  assertEquals([again.status, again.headers.get("idempotent-replayed")], [200, "true"]);
+  const ping = await h.get(`/v1/ping?agent=a&id=${runId(2)}&started_at=${sent}`);
+  assertEquals(ping.status, 200, "also with a plus that is not percent-encoded");
+  assertEquals((await h.get(`/v1/runs/${runId(2)}`)).json.started_at, at());
+  await h.worker.idle();
+  const from = encodeURIComponent(sent);
+  assertEquals((await h.get(`/v1/runs?from=${from}`)).json.runs.length, 2);
+});
+
+Deno.test("structure stays strict: what the contract calls malformed is refused", async () => {
+  await using h = await Harness.open();
+  const refusals = [
+    await h.post("/v1/runs", aRun(1, { agent: 5 })),
+    await h.post("/v1/runs", aRun(1, { metadata: "x" })),
+    await h.post("/v1/runs", aRun(1, { started_at: "noon" })),
+    await h.post(`${RUN}/events`, { events: [anEvent(1, { data: "text" })] }),
+    await h.post(`${RUN}/events`, { events: [anEvent(1, { data: undefined })] }),
+    await h.post(`${RUN}/events`, { events: [anEvent(1, { ts: 5 })] }),
+    await h.post(`${RUN}/finish`, aFinish({ status: "completed" })),
+    await h.post("/v1/heartbeats", aHeartbeat(1, { duration_ms: 1.5 })),
+    await h.post("/v1/heartbeats", aHeartbeat(1, { input_tokens: "10" })),
+    await h.post(`${RUN}/scores`, aScore(1, { value: null })),
+  ];
+  assertEquals(refusals.map(({ status }) => status), Array(10).fill(400));
+  assertEquals(
+    refusals.map(({ headers }) => headers.has("runledger-dropped")),
+    Array(10).fill(false),
+  );
+});

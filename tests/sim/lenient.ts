@@ -1,0 +1,109 @@
+/**
+ * What of a call is stored although it does not fit, and what its answer says of that: decisions, section 7
+ * (R1, R2, R6 to R9, R11). It imports nothing of the service.
+ */
+import type { Fields, Request } from "./shape.ts";
+
+/** A call as it is stored, and what is lost of it. */
+export interface Mended {
+  readonly request: Request;
+  /** How often each field is not stored as sent. */
+  readonly dropped: Readonly<Record<string, number>>;
+  /** Names that the call does not know. */
+  readonly ignored: readonly string[];
+  /** Flags of the part that it becomes. */
+  readonly flags: readonly string[];
+}
+
+const FIELDS: Readonly<Record<Request["call"], readonly string[]>> = {
+  open: ["id", "agent", "started_at", "customer_id", "feature", "metadata", "goal"],
+  events: ["events"],
+  finish: ["status", "finished_at", "output", "scores", "metadata"],
+  heartbeat: [
+    ..."id agent status started_at finished_at cost_usd model provider input_tokens".split(" "),
+    ..."output_tokens cached_input_tokens duration_ms metadata customer_id".split(" "),
+    ..."feature output".split(" "),
+  ],
+  ping: [
+    ..."id agent status started_at finished_at cost_usd model provider input_tokens".split(" "),
+    ..."output_tokens cached_input_tokens duration_ms metadata exit_code".split(" "),
+  ],
+};
+const EVENT_FIELDS = ["id", "external_id", "type", "ts", "data", "turn"];
+const CHARS: Readonly<Record<string, number>> = {
+  customer_id: 256,
+  feature: 256,
+  model: 256,
+  provider: 256,
+  goal: 16_384,
+};
+
+const isNone = (value: unknown) => value === undefined || value === null;
+const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0;
+const isMap = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Mends a call. */
+export function mended(request: Request): Mended {
+  const dropped: Record<string, number> = {};
+  const flags = new Set<string>();
+  const ignored = Object.entries(request.fields)
+    .filter(([name, value]) => value !== undefined && !FIELDS[request.call].includes(name))
+    .map(([name]) => name);
+  const lose = (field: string, flag: string, count = 1) => {
+    dropped[field] = (dropped[field] ?? 0) + count;
+    flags.add(flag);
+  };
+  const fields: Record<string, unknown> = { ...request.fields };
+  for (const [name, max] of Object.entries(CHARS)) {
+    if (!FIELDS[request.call].includes(name) || isNone(fields[name])) continue;
+    fields[name] = textOf(fields[name], max, (flag) => lose(name, flag));
+  }
+  if (["", ".", ".."].includes(String(fields.customer_id))) {
+    lose("customer_id", "dropped_fields");
+    delete fields.customer_id;
+  }
+  if (isEmptyList(fields.output)) fields.output = {};
+  if (request.call === "finish") {
+    const { scores } = fields;
+    if (isEmptyList(scores)) fields.scores = {};
+    else if (isMap(scores)) {
+      const right = Object.entries(scores).filter(([, score]) =>
+        typeof score === "number" || typeof score === "boolean"
+      );
+      const wrong = Object.keys(scores).length - right.length;
+      if (wrong > 0) lose("scores", "dropped_fields", wrong);
+      fields.scores = Object.fromEntries(right);
+    } else if (!isNone(scores)) {
+      lose("scores", "dropped_fields");
+      delete fields.scores;
+    }
+  }
+  if (request.call === "events" && Array.isArray(fields.events)) {
+    fields.events = fields.events.map((event: Fields) => {
+      const { turn = null, data } = event;
+      ignored.push(...Object.keys(event).filter((name) => !EVENT_FIELDS.includes(name)));
+      const isTurn = turn === null || (Number.isSafeInteger(turn) && Number(turn) >= 1);
+      if (!isTurn) lose("turn", "dropped_fields");
+      return { ...event, turn: isTurn ? turn : null, data: isEmptyList(data) ? {} : data };
+    });
+  }
+  const mended = { ...request, fields };
+  return {
+    request: mended,
+    dropped,
+    ignored: [...new Set(ignored)].sort(),
+    flags: [...flags].sort(),
+  };
+}
+
+/** A text of at most so many characters; undefined for what is none. */
+function textOf(sent: unknown, max: number, lose: (flag: string) => void): string | undefined {
+  if (typeof sent === "object") {
+    lose("dropped_fields");
+    return undefined;
+  }
+  const chars = [...String(sent)];
+  if (chars.length > max) lose("truncated");
+  return chars.slice(0, max).join("");
+}
