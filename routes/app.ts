@@ -24,7 +24,9 @@ import { readJsonBody } from "./guards/body.ts";
 import { requireCredential, requireScope } from "./guards/credential.ts";
 import { requireHost } from "./guards/host.ts";
 import { debitBytes, limitBytes, limitRate, metered } from "./guards/rate.ts";
+import type { BodyShape } from "../domain/input/parse.ts";
 import { Memory } from "../domain/memory.ts";
+import type { Api } from "../domain/plan/rate_limit.ts";
 import { Room } from "./guards/room.ts";
 import { Waiting } from "./guards/waiting.ts";
 import { followLive } from "./live.ts";
@@ -59,7 +61,7 @@ export function routeTable(
     route("GET", "/v1/runs/:id/cost", key("read"), getRunCost(deps)),
     route("GET", "/v1/runs.ndjson", key("read"), exported("ndjson")),
     route("GET", "/v1/runs.csv", key("read"), exported("csv")),
-    route("POST", "/v1/runs/:id/events", key("ingest"), appendEvents(deps)),
+    route("POST", EVENTS_PATH, key("ingest"), appendEvents(deps)),
     route("POST", "/v1/runs/:id/finish", key("ingest"), finishRun(deps)),
     route("POST", "/v1/runs/:id/scores", key("ingest"), addScore(deps)),
     route("POST", "/v1/heartbeats", KEY_OR_TOKEN, sendHeartbeat(deps)),
@@ -140,6 +142,9 @@ function isMetered(requires: Requirement | null): boolean {
 /** Where figures are read. */
 const METRICS_PATH = "/metrics";
 
+/** Where batches of events are sent. */
+const EVENTS_PATH = "/v1/runs/:id/events";
+
 function route(
   method: Route["method"],
   path: string,
@@ -172,9 +177,15 @@ function guards(deps: AppDeps, room: Room, { method, path, requires }: Route): G
     ]),
     ...(hasBody
       // Asked again: of many bodies that came at once, the first take the room.
-      ? [readJsonBody(deps.bodyDeadlines, room, onRead), room.require]
+      ? [readJsonBody(deps.bodyDeadlines, room, shapeOf(path, api), onRead), room.require]
       : []),
   ];
+}
+
+/** Returns what the body of a path is; those of the control API are small. */
+function shapeOf(path: string, api: Api): BodyShape {
+  if (api === "control") return "whole";
+  return path === EVENTS_PATH ? "events" : "fields";
 }
 
 function allowedMethods(table: readonly Route[], path: string): string {

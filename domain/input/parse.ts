@@ -8,6 +8,7 @@ import type { CredentialSpec } from "../ports.ts";
 import type { ScoreRequest } from "../run/scores.ts";
 import { type Parsed, refuse } from "../errors.ts";
 import { check, idProblem } from "./check.ts";
+import { cutBody, type CutShape } from "./cut_body.ts";
 import { judgeId, type RunId } from "../run/ids.ts";
 import { exceedsBytes, isObject, nestsDeeperThan, type RawJson, rawMembers } from "./json.ts";
 import { JSON_DEPTH_MAX, OUTPUT_BYTES_MAX } from "../limits.ts";
@@ -17,6 +18,8 @@ import type { Score } from "../run/run.ts";
 import { ownText, printable } from "./text.ts";
 import { finishBody, heartbeatBody, keyBody, openBody, scoreBody } from "./schemas.ts";
 import { parseTraceparent } from "./traceparent.ts";
+import type { CutEvent } from "./truncate.ts";
+import { allTurns } from "./turns.ts";
 
 /** What a score comes from when nothing says so. */
 const DEFAULT_SCORE_SOURCE = "api";
@@ -27,7 +30,14 @@ export interface Body {
   readonly text: string;
   /** The object it parses to. */
   readonly value: Readonly<Record<string, unknown>>;
+  /** The events of a batch that was cut, see `cutBody`. */
+  readonly events?: readonly CutEvent[];
+  /** Fields left out of a body that was cut. */
+  readonly leftOut?: readonly string[];
 }
+
+/** What a call's body is: `whole` bodies are never cut, but refused where they are too large or too deep. */
+export type BodyShape = CutShape | "whole";
 
 /** What parsing depends on besides the body. */
 export interface ParseContext {
@@ -47,9 +57,10 @@ export interface Kept<T> {
   readonly dropped: number;
 }
 
-/** Reads a body's text: an object, not nested too deep (decisions 7 and 11). */
-export function parseBody(text: string): Parsed<Body> {
+/** Reads a body's text: an object (decision 7). One that nests too deep is cut. */
+export function parseBody(text: string, shape: BodyShape = "whole"): Parsed<Body> {
   if (nestsDeeperThan(text, JSON_DEPTH_MAX)) {
+    if (shape !== "whole") return allTurns(cutBody(new TextEncoder().encode(text), shape));
     return refuse(
       "payload_too_large",
       `The body nests deeper than ${JSON_DEPTH_MAX} levels: send a flatter one`,

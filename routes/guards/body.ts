@@ -3,12 +3,19 @@ import { createGunzip } from "node:zlib";
 import type { Principal } from "../../domain/credentials.ts";
 import type { Deadlines } from "../../domain/deadlines.ts";
 import { Overloaded, type Parsed, type Problem, refuse } from "../../domain/errors.ts";
-import { BODY_BYTES_MAX, FORM_BYTES_MAX } from "../../domain/limits.ts";
-import { parseBody } from "../../domain/input/parse.ts";
+import {
+  BODY_BYTES_MAX,
+  EVENTS_BODY_BYTES_MAX,
+  FORM_BYTES_MAX,
+  WHOLE_BODY_BYTES_MAX,
+} from "../../domain/limits.ts";
+import { cutBody } from "../../domain/input/cut_body.ts";
+import { type Body, type BodyShape, parseBody } from "../../domain/input/parse.ts";
 import { fail } from "../answer.ts";
 import type { Guard, RequestContext } from "../context.ts";
+import { inTurns } from "../in_turns.ts";
 import type { Flight } from "./bytes_in_flight.ts";
-import { LARGE_CHARS_MIN } from "./large_bodies.ts";
+import { LARGE_BYTES_MIN } from "./large_bodies.ts";
 import { OVERLOADED, type Room } from "./room.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -31,27 +38,50 @@ const CHUNKS = { max: 1_000, bytes: 32 } as const;
  */
 const CHUNKS_REST_MS = 10_000;
 
+/** Bytes counted for each byte of a body that is cut: its buffers, its events as text and as values. */
+const CUT_FACTOR = 8;
+
 /** Bytes with which a buffer for a body begins. */
 const BUFFER_BYTES = 16_384;
+
+/** Bytes that a body may have, by its shape. */
+const BYTES_MAX: Readonly<Record<BodyShape, number>> = {
+  whole: WHOLE_BODY_BYTES_MAX,
+  fields: BODY_BYTES_MAX,
+  events: EVENTS_BODY_BYTES_MAX,
+};
 
 /**
  * Reads the body as a JSON object, whatever its Content-Type says.
  *
  * @param onRead is given the inflated size of each body that was read, also of one that is refused then
  */
-export function readJsonBody(deadlines: Deadlines, room: Room, onRead: OnRead = () => {}): Guard {
-  return readBody(deadlines, room, { bytesMax: BODY_BYTES_MAX, onRead }, (c, text) => {
-    const parsed = parseBody(text);
+export function readJsonBody(
+  deadlines: Deadlines,
+  room: Room,
+  shape: BodyShape,
+  onRead: OnRead = () => {},
+): Guard {
+  function take(c: RequestContext, parsed: Parsed<Body>): Response | null {
     if (!parsed.ok) return fail(c, parsed.problem);
     c.set("body", parsed.value);
     return null;
+  }
+  return readBody(deadlines, room, { bytesMax: BYTES_MAX[shape], onRead }, (c, bytes) => {
+    if (bytes.length > WHOLE_BODY_BYTES_MAX && shape !== "whole") {
+      return inTurns(cutBody(bytes, shape)).then((parsed) => take(c, parsed));
+    }
+    const text = decoded(bytes);
+    return take(c, text.ok ? parseBody(text.value, shape) : text);
   });
 }
 
 /** Reads the body as the fields of a form; what is no form has none of the fields asked for. */
 export function readForm(deadlines: Deadlines, room: Room): Guard {
-  return readBody(deadlines, room, { bytesMax: FORM_BYTES_MAX, onRead: () => {} }, (c, text) => {
-    c.set("form", new URLSearchParams(text));
+  return readBody(deadlines, room, { bytesMax: FORM_BYTES_MAX, onRead: () => {} }, (c, bytes) => {
+    const text = decoded(bytes);
+    if (!text.ok) return fail(c, text.problem);
+    c.set("form", new URLSearchParams(text.value));
     return null;
   });
 }
@@ -63,30 +93,30 @@ function readBody(
   deadlines: Deadlines,
   room: Room,
   { bytesMax, onRead }: { readonly bytesMax: number; readonly onRead: OnRead },
-  take: (c: RequestContext, text: string) => Response | null,
+  take: (c: RequestContext, bytes: Uint8Array) => Response | null | Promise<Response | null>,
 ): Guard {
   const late = () =>
     refuse<string>("body_timeout", `The body took over ${deadlines.ms} ms: send it again`);
   return async (c) => {
     const principal: Principal | undefined = c.get("principal");
     const arrival = new Arrival(c.req.raw, room, principal?.team.id ?? NOBODY, bytesMax);
-    const text = await deadlines.within(arrival.text((bytes) => onRead(c, bytes)), late);
-    if (!text.ok) {
+    const sent = await deadlines.within(arrival.bytes((bytes) => onRead(c, bytes)), late);
+    if (!sent.ok) {
       arrival.end();
-      return fail(c, text.problem);
+      return fail(c, sent.problem);
     }
     const { flight } = arrival;
-    if (flight === null) return take(c, text.value);
+    if (flight === null) return take(c, sent.value);
     // Its text and what is parsed of it are held until the request is answered.
     flight.keep();
     const held = new DisposableStack();
     held.use(flight);
     c.set("held", held);
-    if (text.value.length <= LARGE_CHARS_MIN) return take(c, text.value);
+    if (sent.value.length <= LARGE_BYTES_MIN) return take(c, sent.value);
     const slot = await slotOf(room, arrival.team);
     if (slot === null) return fail(c, OVERLOADED);
     held.defer(slot);
-    return take(c, text.value);
+    return take(c, sent.value);
   };
 }
 
@@ -108,6 +138,7 @@ const NOBODY = "";
 class Arrival {
   /** What is counted of it; null while nothing is. */
   flight: Flight | null = null;
+  #buffered = 0;
   #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   readonly #request: Request;
   readonly #room: Room;
@@ -121,8 +152,8 @@ class Arrival {
     this.#bytesMax = bytesMax;
   }
 
-  /** Reads it as text. */
-  async text(onRead: (bytes: number) => void): Promise<Parsed<string>> {
+  /** Reads it to its end, and inflates it. */
+  async bytes(onRead: (bytes: number) => void): Promise<Parsed<Uint8Array>> {
     const { headers } = this.#request;
     const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
     if (encoding !== "identity" && encoding !== "gzip") {
@@ -144,9 +175,8 @@ class Arrival {
       return refuse("invalid_json", "The body ended early: send it again");
     }
     if (sent.ok && encoding === "gzip") sent = await this.#inflate(sent.value);
-    if (!sent.ok) return sent;
-    onRead(sent.value.length);
-    return decoded(sent.value);
+    if (sent.ok) onRead(sent.value.length);
+    return sent;
   }
 
   /** Holds nothing of it any more. */
@@ -203,12 +233,17 @@ class Arrival {
     return { ok: true, value: buffer.subarray(0, length) };
   }
 
+  /** Counts bytes of its buffers, those of a body that is too large to be parsed whole eightfold. */
   #take(bytes: number): boolean {
     this.flight ??= this.#room.bodies.begin(this.team, () => {
       // Its read ends as if the body did, and is seen to be given up then; one that failed stays so.
       this.#reader?.cancel().catch(() => {});
     });
-    return this.flight.take(bytes);
+    this.#buffered += bytes;
+    const counted = this.#buffered > WHOLE_BODY_BYTES_MAX
+      ? Math.min(CUT_FACTOR * this.#buffered, this.#room.bodies.largestBytes)
+      : this.#buffered;
+    return this.flight.take(Math.max(0, counted - this.flight.bytes));
   }
 }
 
