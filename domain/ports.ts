@@ -33,11 +33,17 @@ export type CappedOutcome = Outcome | { readonly kind: "refused"; readonly probl
 
 /** The outcome of a batch of events (decision 20). */
 export type AppendOutcome =
-  | { readonly kind: "stored"; readonly accepted: number; readonly duplicates: number }
+  | {
+    readonly kind: "stored";
+    readonly accepted: number;
+    readonly duplicates: number;
+    /** Events that were scores too many for their run (R17); absent for none. */
+    readonly scoresDropped?: number;
+  }
   | Conflict;
 
 /** An event as a page of a run shows it. */
-export interface PagedEvent extends Omit<RunEvent, "facts"> {
+export interface PagedEvent extends Omit<RunEvent, "facts" | "score"> {
   /** Arrival of its batch, unix milliseconds. */
   readonly receivedAt: number;
   /** What it cost. */

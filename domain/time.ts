@@ -4,9 +4,9 @@
  * @module
  */
 
-const FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]00:00)$/;
+const FORM = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+const PLUS = 43, MINUS = 45;
 const DAYS_OF_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-const YEAR_MIN = 1970;
 const DAY_MS = 86_400_000;
 const LAST_DAY = Date.UTC(9999, 11, 31) / DAY_MS;
 
@@ -18,10 +18,10 @@ let lastDay = Number.NaN;
 let lastDate = "";
 
 /**
- * Reads an instant in UTC, or answers `null`.
+ * Reads an instant, or answers `null`.
  *
- * Accepts any fraction, kept to the millisecond; only `Z`, `+00:00` and `-00:00`; only days that
- * exist (30 February does not); years 1970 to 9999.
+ * Accepts any offset of RFC 3339 and lower-case `t` and `z` (R19); any fraction, kept to the millisecond;
+ * only days that exist (30 February does not); in UTC years 1970 to 9999.
  */
 export function parseInstant(text: string): number | null {
   return parseOnLastDay(text) ?? parseAny(text);
@@ -85,12 +85,25 @@ function parseAny(text: string): number | null {
   const hour = digits(text, 11, 2);
   const minute = digits(text, 14, 2);
   const second = digits(text, 17, 2);
-  const exists = year >= YEAR_MIN && month >= 1 && month <= 12 && day >= 1 &&
+  const offset = offsetOf(text);
+  const exists = offset !== null && month >= 1 && month <= 12 && day >= 1 &&
     day <= daysOf(year, month) && hour <= 23 && minute <= 59 && second <= 59;
   if (!exists) return null;
-  const ms = Date.UTC(year, month - 1, day, hour, minute, second, millisOf(text));
+  const ms = Date.UTC(year, month - 1, day, hour, minute, second, millisOf(text)) - offset;
+  // An offset may move an instant into the year before or after its own.
+  if (year < 1969 || ms < 0 || ms >= (LAST_DAY + 1) * DAY_MS) return null;
   dateOf(ms);
   return ms;
+}
+
+/** Milliseconds that a zone is ahead of UTC; null for an offset of a day or more. */
+function offsetOf(text: string): number | null {
+  const sign = text.charCodeAt(text.length - 6);
+  if (sign !== PLUS && sign !== MINUS) return 0;
+  const hours = digits(text, text.length - 5, 2);
+  const minutes = digits(text, text.length - 2, 2);
+  if (hours > 23 || minutes > 59) return null;
+  return (sign === PLUS ? 1 : -1) * (hours * 60 + minutes) * 60_000;
 }
 
 function daysOf(year: number, month: number): number {

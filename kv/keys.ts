@@ -9,7 +9,8 @@
  */
 import type { TeamId } from "../domain/credentials.ts";
 import type { Api } from "../domain/plan/rate_limit.ts";
-import type { RunId, ScoreId } from "../domain/run/ids.ts";
+import type { AddedScore } from "../domain/run/added_scores.ts";
+import type { RunId } from "../domain/run/ids.ts";
 import type { DirtyLane } from "../domain/pipeline/pipeline.ts";
 import type { RollupKind } from "../domain/spend/rollup.ts";
 import type { Filing, Horizon } from "../domain/retention/retention.ts";
@@ -95,7 +96,10 @@ export const keys = {
   /** All scores that were added to a run. */
   scores: (team: TeamId, run: RunId): Deno.KvKey => ["events", run, team, "score"],
   /** A score that was added to a run, written once. */
-  score: (team: TeamId, run: RunId, id: ScoreId): Deno.KvKey => [...keys.scores(team, run), id],
+  score: (team: TeamId, run: RunId, id: AddedScore["id"]): Deno.KvKey => [
+    ...keys.scores(team, run),
+    id,
+  ],
   /** What a heartbeat costs since it was priced anew. */
   price: (team: TeamId, run: RunId): Deno.KvKey => ["run", run, team, "price"],
   /** What the pipeline made of a run. */

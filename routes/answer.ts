@@ -1,6 +1,7 @@
 /** The one way to answer: JSON from text, refusals in the envelope, or as a line on ping. */
 import { type ErrorCode, ERRORS, type Problem } from "../domain/errors.ts";
 import { type RawJson, rawOf } from "../domain/input/json.ts";
+import type { Losses } from "../domain/input/losses.ts";
 import type { RequestContext } from "./context.ts";
 import { isKnown, tagOf } from "./etag.ts";
 
@@ -87,19 +88,20 @@ export function answerWrite(
   c: RequestContext,
   kind: "stored" | "replayed",
   json: RawJson,
-  dropped: number,
+  losses: Losses | null,
 ): Response {
   const status = kind === "stored" ? 202 : 200;
-  if (kind === "stored" && dropped === 0) return answer(c, status, json);
-  return answer(c, status, json, writeHeaders(kind, dropped));
+  if (kind === "stored" && losses === null) return answer(c, status, json);
+  return answer(c, status, json, writeHeaders(kind, losses));
 }
 
-/** What a write's answer tells in headers: a retry, and what the plan did not keep (decision 38). */
-export function writeHeaders(kind: "stored" | "replayed", dropped: number): Headers {
-  return {
-    ...(kind === "replayed" ? { "Idempotent-Replayed": "true" } : {}),
-    ...(dropped > 0 ? { "Runledger-Dropped": `metadata=${dropped}` } : {}),
-  };
+/** Returns the headers of a write's answer: a retry, and what of the call is not stored. */
+export function writeHeaders(kind: "stored" | "replayed", losses: Losses | null): Headers {
+  const headers: Headers = kind === "replayed" ? { "Idempotent-Replayed": "true" } : {};
+  const { dropped = null, ignored = null } = losses ?? {};
+  if (dropped !== null) headers["Runledger-Dropped"] = dropped;
+  if (ignored !== null) headers["Runledger-Ignored"] = ignored;
+  return headers;
 }
 
 /** Answers with a refusal: envelope, status and headers follow from its code. */

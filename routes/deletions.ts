@@ -23,7 +23,7 @@ export function deleteRun(deps: AppDeps): Handle {
     const deleted = await deleteNamedRun(deps, c);
     if (!deleted.ok) return fail(c, deleted.problem);
     const { kind, receipt } = deleted.value;
-    return answer(c, 200, rawOf(receiptFields(receipt)), writeHeaders(kind, 0));
+    return answer(c, 200, rawOf(receiptFields(receipt)), writeHeaders(kind, null));
   };
 }
 
@@ -48,7 +48,7 @@ export function deleteCustomer({ deletions }: AppDeps): Handle {
     if (begun.kind === "refused") return fail(c, begun.problem);
     const now = await deletions.settled(team, begun.job, WAIT_MS);
     const status = now.state === "done" ? 200 : 202;
-    return answer(c, status, rawOf(jobFields(now)), writeHeaders(begun.kind, 0));
+    return answer(c, status, rawOf(jobFields(now)), writeHeaders(begun.kind, null));
   };
 }
 

@@ -1,21 +1,29 @@
 /** `POST /v1/runs/{id}/events`. */
 import { rawOf } from "../domain/input/json.ts";
 import { parseRunId } from "../domain/input/parse.ts";
-import { parseEvents } from "../domain/input/parse_events.ts";
-import { answer, fail } from "./answer.ts";
+import { parseCutEvents, parseEvents } from "../domain/input/parse_events.ts";
+import { Losses } from "../domain/input/losses.ts";
+import { answerWrite, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";
+import { inTurns } from "./in_turns.ts";
 import { conflictProblem } from "./runs.ts";
 
 export function appendEvents({ runs, environment }: AppDeps): Handle {
   return async (c) => {
     const id = parseRunId(c.req.param("id") ?? "");
     if (!id.ok) return fail(c, id.problem);
-    const events = parseEvents(c.get("body"));
-    if (!events.ok) return fail(c, events.problem);
+    const body = c.get("body");
+    const parsed = body.events === undefined
+      ? parseEvents(body)
+      : await inTurns(parseCutEvents(body, body.events));
+    if (!parsed.ok) return fail(c, parsed.problem);
+    const { request, losses } = parsed.value;
     const { team } = c.get("principal");
-    const outcome = await runs.append(team, id.value, events.value, environment.now());
+    const outcome = await runs.append(team, id.value, request, environment.now());
     if (outcome.kind === "conflict") return fail(c, conflictProblem(id.value, outcome));
-    const { accepted, duplicates } = outcome;
-    return answer(c, 202, rawOf({ accepted, duplicates }));
+    const { accepted, duplicates, scoresDropped = 0 } = outcome;
+    const all = scoresDropped === 0 ? losses : losses ?? new Losses();
+    all?.remove("scores", scoresDropped);
+    return answerWrite(c, "stored", rawOf({ accepted, duplicates }), all);
   };
 }

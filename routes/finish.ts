@@ -13,14 +13,14 @@ export function finishRun({ runs, environment }: AppDeps): Handle {
     if (!id.ok) return fail(c, id.problem);
     const parsed = parseFinish(c.get("body"), parseContext(c));
     if (!parsed.ok) return fail(c, parsed.problem);
-    const { request, dropped } = parsed.value;
+    const { request, losses } = parsed.value;
     const { team } = c.get("principal");
     const outcome = await runs.finish(team, id.value, request, environment.now());
     if (outcome.kind === "conflict") return fail(c, conflictProblem(id.value, outcome));
     const { closing } = outcome.parts;
     // Stored or replayed, a finish always ends in a close.
     if (closing === null) throw new TypeError("A finished run has no close");
-    return answerWrite(c, outcome.kind, finishJson(id.value, closing), dropped);
+    return answerWrite(c, outcome.kind, finishJson(id.value, closing), losses);
   };
 }
 

@@ -31,7 +31,7 @@ export function sendHeartbeat(deps: AppDeps): Handle {
     const settled = await settleHeartbeat(deps, c, parsed.value.request);
     if (!settled.ok) return fail(c, settled.problem);
     const json = heartbeatJson(settled.value);
-    return answerWrite(c, settled.value.kind, json, parsed.value.dropped);
+    return answerWrite(c, settled.value.kind, json, parsed.value.losses);
   };
 }
 

@@ -22,8 +22,8 @@ export function ping(deps: AppDeps): Handle {
     const tokenAgent = grant.kind === "ping_token" ? grant.agent : null;
     const read = readPing(query.value, tokenAgent, context.metadataKeysMax > 0);
     if (!read.ok) return fail(c, read.problem);
-    const { body, note, dropped } = read.value;
-    const parsed = parseHeartbeat(body, context);
+    const { body, note, losses } = read.value;
+    const parsed = parseHeartbeat(body, context, losses);
     if (!parsed.ok) return fail(c, parsed.problem);
     const settled = await settleHeartbeat(deps, c, { ...parsed.value.request, note });
     if (!settled.ok) return fail(c, settled.problem);
@@ -32,7 +32,7 @@ export function ping(deps: AppDeps): Handle {
     const headers = {
       "X-Run-Id": id,
       "Cache-Control": "no-store",
-      ...writeHeaders(kind, dropped),
+      ...writeHeaders(kind, parsed.value.losses),
     };
     if (!c.req.raw.headers.get("accept")?.includes("application/json")) {
       return answerText(c, 200, "OK\n", undefined, headers);

@@ -85,7 +85,7 @@ export function putRate({ rateCards }: AppDeps): Handle {
     const { team, credentialId } = c.get("principal");
     const outcome = await rateCards.put(team, spec.value, credentialId);
     if (outcome.kind === "refused") return fail(c, outcome.problem);
-    return answerWrite(c, outcome.kind, ownJson(outcome.rate), 0);
+    return answerWrite(c, outcome.kind, ownJson(outcome.rate), null);
   };
 }
 

@@ -18,7 +18,7 @@ export function startReprice(deps: AppDeps): Handle {
     if (!request.ok) return fail(c, request.problem);
     const begun = await beginReprice(deps, c.get("principal"), request.value);
     if (begun.kind === "refused") return fail(c, begun.problem);
-    return answerWrite(c, begun.kind, rawOf(jobFields(begun.job)), 0);
+    return answerWrite(c, begun.kind, rawOf(jobFields(begun.job)), null);
   };
 }
 

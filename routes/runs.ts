@@ -21,7 +21,7 @@ export function openRun({ runs, environment }: AppDeps): Handle {
   return async (c) => {
     const parsed = parseOpen(c.get("body"), parseContext(c));
     if (!parsed.ok) return fail(c, parsed.problem);
-    const { request, dropped } = parsed.value;
+    const { request, losses } = parsed.value;
     const outcome = await runs.open(c.get("principal").team, request, environment.now());
     if (outcome.kind === "refused") return fail(c, outcome.problem);
     if (outcome.kind === "conflict") return fail(c, conflictProblem(request.id, outcome));
@@ -36,7 +36,7 @@ export function openRun({ runs, environment }: AppDeps): Handle {
         received_at: formatInstant(opening?.receivedAt ?? 0),
         status: statusOf(outcome.parts),
       }),
-      dropped,
+      losses,
     );
   };
 }

@@ -13,7 +13,7 @@ export function addScore({ scores, environment }: AppDeps): Handle {
     const sent = parseScore(c.get("body"));
     if (!sent.ok) return fail(c, sent.problem);
     const { team } = c.get("principal");
-    const outcome = await scores.add(team, id.value, sent.value, environment.now());
+    const outcome = await scores.add(team, id.value, sent.value.request, environment.now());
     switch (outcome.kind) {
       case "refused":
         return fail(c, outcome.problem);
@@ -21,7 +21,7 @@ export function addScore({ scores, environment }: AppDeps): Handle {
         return fail(c, conflictProblem(id.value, outcome));
       case "differs": {
         const { field } = outcome;
-        const message = `Score ${sent.value.id} is stored with another "${field}": ` +
+        const message = `Score ${sent.value.request.id} is stored with another "${field}": ` +
           "use a new id for a new score";
         return fail(c, { code: "id_conflict", message, field });
       }
@@ -29,14 +29,14 @@ export function addScore({ scores, environment }: AppDeps): Handle {
       case "replayed": {
         const { name, value, source, receivedAt } = outcome.score;
         const json = rawOf({
-          id: sent.value.id,
+          id: sent.value.request.id,
           run_id: id.value,
           name,
           value,
           source,
           received_at: formatInstant(receivedAt),
         });
-        return answerWrite(c, outcome.kind, json, 0);
+        return answerWrite(c, outcome.kind, json, sent.value.losses);
       }
       default:
         return outcome satisfies never;

@@ -53,8 +53,7 @@ export function eventsOf(change: RunChange, known: number): LiveEvent[] {
 
 /** Whether a run is among those that filters let through. */
 export function isFollowed(row: RunListRow, filters: LiveFilters): boolean {
-  const at = row.startedAt ?? row.receivedAt;
-  return isListed(row, at, { ...filters, from: null, to: null });
+  return isListed(row, { ...filters, from: null, to: null });
 }
 
 /** Labels to filter by; models are left to lists. */

@@ -70,20 +70,14 @@ export interface LlmCallData {
   readonly reasoning_tokens: number | undefined;
 }
 
-/** What is checked of a `log`'s payload. */
-export interface LogData {
-  /** The line. */
-  readonly message: string | undefined;
-}
-
 /** `POST /v1/runs/{id}/finish` (spec, Finish record). */
 export interface FinishBody {
   /** How the run ended. */
   readonly status: FinishStatus;
   /** End by the client's clock. */
   readonly finished_at: number;
-  /** Result of the run. */
-  readonly output: JsonObject | undefined;
+  /** Result of the run: any JSON value. */
+  readonly output?: unknown;
   /** Self-reported scores. */
   readonly scores: readonly Score[] | undefined;
   /** Labels, trimmed by the plan. */
@@ -122,8 +116,8 @@ export interface HeartbeatFields {
   readonly customer_id: string | undefined;
   /** Label to filter by. */
   readonly feature: string | undefined;
-  /** Result of the run. */
-  readonly output: JsonObject | undefined;
+  /** Result of the run: any JSON value. */
+  readonly output?: unknown;
 }
 
 /** `POST /v1/runs/{id}/scores`. */

@@ -15,6 +15,7 @@ import {
 } from "../limits.ts";
 import { type RawJson, writeObject } from "./json.ts";
 import { BadJson, type Part, spaceEnd, walkParts } from "./json_bytes.ts";
+import { fieldsOf, finishBody, heartbeatBody, openBody, scoreBody } from "./schemas.ts";
 import { type CutEvent, cutEvent, nameOf, textOf, UNKNOWN_NAMES_MAX } from "./truncate.ts";
 import type { Turns } from "./turns.ts";
 
@@ -25,7 +26,7 @@ export type CutShape = "fields" | "events";
 export interface CutBody {
   /** The members that the call knows, as text. */
   readonly text: string;
-  /** The same, parsed; payloads are an empty object or list. */
+  /** The same, parsed; a payload is only the kind of value that it is. */
   readonly value: Readonly<Record<string, unknown>>;
   /** The events of a batch; absent where `events` is no list. */
   readonly events?: readonly CutEvent[];
@@ -33,33 +34,10 @@ export interface CutBody {
   readonly leftOut: readonly string[];
 }
 
-/** Fields of the ingest calls; a test holds the list to their schemas. */
-export const INGEST_FIELDS: ReadonlySet<string> = new Set([
-  "agent",
-  "cached_input_tokens",
-  "cost_usd",
-  "customer_id",
-  "duration_ms",
-  "feature",
-  "finished_at",
-  "goal",
-  "id",
-  "idle_timeout_seconds",
-  "idle_timeout_status",
-  "input_tokens",
-  "metadata",
-  "model",
-  "name",
-  "output",
-  "output_tokens",
-  "parent_run_id",
-  "provider",
-  "scores",
-  "source",
-  "started_at",
-  "status",
-  "value",
-]);
+/** Fields of the ingest calls. */
+const INGEST_FIELDS: ReadonlySet<string> = new Set(
+  [openBody, finishBody, heartbeatBody, scoreBody].flatMap((schema) => [...fieldsOf(schema)]),
+);
 
 /** Fields that are read from their text, never parsed. */
 const PAYLOADS: ReadonlySet<string> = new Set(["metadata", "output"]);
@@ -185,7 +163,8 @@ function checkEnd(bytes: Uint8Array, end: number): void {
 /** What is read in place of an object or a list; null for any other value. */
 function standInOf(first: number | undefined): RawJson | null {
   if (first === OPEN_MAP) return "{}" as RawJson;
-  return first === OPEN_LIST ? "[]" as RawJson : null;
+  // An empty list would be read as an empty object.
+  return first === OPEN_LIST ? "[0]" as RawJson : null;
 }
 
 /** Whether an object or a list is neither parsed nor read. What becomes of an output is decided later. */

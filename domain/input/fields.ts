@@ -11,10 +11,10 @@ import { parseInstant } from "../time.ts";
 import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../limits.ts";
 import { isAgent, isCustomer, isName, isText } from "./rules.ts";
 
-const INSTANT = "an ISO 8601 instant in UTC such as 2026-01-31T12:00:00.000Z";
+const INSTANT = "an RFC 3339 instant such as 2026-01-31T12:00:00.000Z or 2026-01-31T13:00:00+01:00";
 
 /**
- * An instant, as unix milliseconds (decision 12).
+ * An instant, as unix milliseconds (decision 12, R19).
  *
  * @internal
  */

@@ -9,16 +9,26 @@ import type { ScoreRequest } from "../run/scores.ts";
 import { type Parsed, refuse } from "../errors.ts";
 import { check, idProblem } from "./check.ts";
 import { cutBody, type CutShape } from "./cut_body.ts";
+import { Losses } from "./losses.ts";
+import { isEmptyArray, type Mend, mendFinish, mendHeartbeat, mendOpen } from "./mend.ts";
 import { judgeId, type RunId } from "../run/ids.ts";
 import { exceedsBytes, isObject, nestsDeeperThan, type RawJson, rawMembers } from "./json.ts";
 import { JSON_DEPTH_MAX, OUTPUT_BYTES_MAX } from "../limits.ts";
-import { quickFinish, quickHeartbeat, quickOpen } from "./quick.ts";
-import { keepMetadata, type KeptMetadata } from "../run/metadata.ts";
+import { quickFinish, quickHeartbeat, quickOpen, type Sent } from "./quick.ts";
+import { keepMetadata, type Metadata } from "../run/metadata.ts";
 import type { Score } from "../run/run.ts";
 import { ownText, printable } from "./text.ts";
-import { finishBody, heartbeatBody, keyBody, openBody, scoreBody } from "./schemas.ts";
-import { parseTraceparent } from "./traceparent.ts";
-import type { CutEvent } from "./truncate.ts";
+import {
+  fieldsOf,
+  finishBody,
+  heartbeatBody,
+  keyBody,
+  openBody,
+  type Schema,
+  scoreBody,
+} from "./schemas.ts";
+import { parseTraceparent, type TraceParent } from "./traceparent.ts";
+import { type CutEvent, truncated } from "./truncate.ts";
 import { allTurns } from "./turns.ts";
 
 /** What a score comes from when nothing says so. */
@@ -49,13 +59,29 @@ export interface ParseContext {
   readonly traceparent?: string | null;
 }
 
-/** A checked request, and how many metadata labels the plan dropped from it. */
+/** A checked request, and what of it is not stored. */
 export interface Kept<T> {
   /** The request to decide. */
   readonly request: T;
-  /** Labels dropped; told in `Runledger-Dropped`. */
-  readonly dropped: number;
+  /** What the answer reports as not stored; null for nothing. */
+  readonly losses: Losses | null;
 }
+
+/** How the body of one call is read. */
+interface Form<T> {
+  /** Says yes to what is plainly right. */
+  readonly quick: (sent: Sent) => T | null;
+  /** Mends what is not structure, before the schema judges. */
+  readonly mend: Mend;
+  readonly schema: Schema<T>;
+  /** Names of the fields that the call knows. */
+  readonly fields: ReadonlySet<string>;
+}
+
+const OPEN = formOf(quickOpen, mendOpen, openBody);
+const FINISH = formOf(quickFinish, mendFinish, finishBody);
+const HEARTBEAT = formOf(quickHeartbeat, mendHeartbeat, heartbeatBody);
+const SCORE_FIELDS = fieldsOf(scoreBody);
 
 /** Reads a body's text: an object (decision 7). One that nests too deep is cut. */
 export function parseBody(text: string, shape: BodyShape = "whole"): Parsed<Body> {
@@ -87,59 +113,62 @@ export function parseRunId(text: string): Parsed<RunId> {
 
 /** Checks a `POST /v1/runs`. */
 export function parseOpen(body: Body, context: ParseContext): Parsed<Kept<OpenRequest>> {
-  const parsed = check(quickOpen, openBody, body.value);
+  const losses = new Losses();
+  const parsed = read(OPEN, body, losses);
   if (!parsed.ok) return parsed;
   const sent = parsed.value;
-  const { kept, dropped } = metadataOf(body, sent.metadata, context);
+  const trace = traceOf(context, losses);
   const request: OpenRequest = {
     id: sent.id,
     agent: sent.agent,
     startedAt: sent.started_at,
     customerId: sent.customer_id,
     feature: sent.feature,
-    metadata: kept,
+    metadata: metadataOf(body, sent.metadata, context, losses),
     parentRunId: sent.parent_run_id,
-    trace: parseTraceparent(context.traceparent),
+    trace,
     goal: sent.goal,
     idleTimeoutSeconds: sent.idle_timeout_seconds,
     idleTimeoutStatus: sent.idle_timeout_status,
+    flags: losses.flags,
   };
-  return { ok: true, value: { request, dropped } };
+  return kept(request, losses);
 }
 
 /** Checks a `POST /v1/runs/{id}/finish`. */
 export function parseFinish(body: Body, context: ParseContext): Parsed<Kept<FinishRequest>> {
-  const output = outputOf(body);
-  if (!output.ok) return output;
-  const parsed = check(quickFinish, finishBody, withWord(body.value, context, "error", "failed"));
+  const losses = new Losses();
+  const parsed = read(FINISH, withWord(body, context, "error", "failed"), losses);
   if (!parsed.ok) return parsed;
   const sent = parsed.value;
-  const { kept, dropped } = metadataOf(body, sent.metadata, context);
   const request: FinishRequest = {
     status: sent.status,
     finishedAt: sent.finished_at,
-    output: output.value,
+    output: outputOf(body, losses),
     scores: sent.scores && inSentOrder(body, sent.scores),
-    metadata: kept,
+    metadata: metadataOf(body, sent.metadata, context, losses),
+    flags: losses.flags,
   };
-  return { ok: true, value: { request, dropped } };
+  return kept(request, losses);
 }
 
 /** A heartbeat whose id may still have to be minted. */
 export type HeartbeatBody = Omit<HeartbeatRequest, "id"> & { readonly id: RunId | undefined };
 
-/** Checks a `POST /v1/heartbeats`, or a ping whose query was read into the same fields. */
-export function parseHeartbeat(body: Body, context: ParseContext): Parsed<Kept<HeartbeatBody>> {
-  const output = outputOf(body);
-  if (!output.ok) return output;
-  const parsed = check(
-    quickHeartbeat,
-    heartbeatBody,
-    withWord(body.value, context, "failed", "fail"),
-  );
+/**
+ * Checks a `POST /v1/heartbeats`, or a ping whose query was read into the same fields.
+ *
+ * @param losses what is known already to be lost
+ */
+export function parseHeartbeat(
+  body: Body,
+  context: ParseContext,
+  losses: Losses = new Losses(),
+): Parsed<Kept<HeartbeatBody>> {
+  const parsed = read(HEARTBEAT, withWord(body, context, "failed", "fail"), losses);
   if (!parsed.ok) return parsed;
   const sent = parsed.value;
-  const { kept, dropped } = metadataOf(body, sent.metadata, context);
+  const trace = traceOf(context, losses);
   const request: HeartbeatBody = {
     id: sent.id,
     agent: sent.agent,
@@ -155,21 +184,24 @@ export function parseHeartbeat(body: Body, context: ParseContext): Parsed<Kept<H
       outputTokens: sent.output_tokens,
       cachedInputTokens: sent.cached_input_tokens,
     },
-    metadata: kept,
+    metadata: metadataOf(body, sent.metadata, context, losses),
     customerId: sent.customer_id,
     feature: sent.feature,
-    output: output.value,
-    trace: parseTraceparent(context.traceparent),
+    output: outputOf(body, losses),
+    trace,
+    flags: losses.flags,
   };
-  return { ok: true, value: { request, dropped } };
+  return kept(request, losses);
 }
 
 /** Checks a `POST /v1/runs/{id}/scores`. */
-export function parseScore(body: Body): Parsed<ScoreRequest> {
+export function parseScore(body: Body): Parsed<Kept<ScoreRequest>> {
+  const losses = new Losses();
+  losses.ignoreUnknown(body.value, SCORE_FIELDS);
   const parsed = check(null, scoreBody, body.value);
   if (!parsed.ok) return parsed;
   const { id, name, value, source } = parsed.value;
-  return { ok: true, value: { id, name, value, source: source ?? DEFAULT_SCORE_SOURCE } };
+  return kept({ id, name, value, source: source ?? DEFAULT_SCORE_SOURCE }, losses);
 }
 
 /** Checks a `POST /v1/keys`. */
@@ -183,11 +215,41 @@ export function parseKey(body: Body): Parsed<CredentialSpec> {
   return { ok: true, value: { name: sent.name, grant } };
 }
 
-function metadataOf(body: Body, sent: unknown, context: ParseContext): Partial<KeptMetadata> & {
-  readonly dropped: number;
-} {
+/** Returns a checked request with what is lost of it. */
+export function kept<T>(request: T, losses: Losses): Parsed<Kept<T>> {
+  return { ok: true, value: { request, losses: losses.isEmpty ? null : losses } };
+}
+
+function formOf<T>(quick: Form<T>["quick"], mend: Mend, schema: Schema<T>): Form<T> {
+  return { quick, mend, schema, fields: fieldsOf(schema) };
+}
+
+/** Checks a body: what its quick check does not take is mended and judged by the schema. */
+function read<T>({ quick, mend, schema, fields }: Form<T>, body: Body, losses: Losses): Parsed<T> {
+  losses.ignoreUnknown(body.value, fields);
+  for (const field of body.leftOut ?? []) if (fields.has(field)) losses.remove(field);
+  const plain = quick(body.value);
+  return plain !== null ? { ok: true, value: plain } : check(null, schema, mend(body, losses));
+}
+
+/** The trace of a request; a header that cannot be read is dropped (R9). */
+function traceOf({ traceparent }: ParseContext, losses: Losses): TraceParent | undefined {
+  const trace = parseTraceparent(traceparent);
+  if (trace === undefined && (traceparent ?? null) !== null) losses.remove("traceparent");
+  return trace;
+}
+
+function metadataOf(
+  body: Body,
+  sent: unknown,
+  context: ParseContext,
+  losses: Losses,
+): Metadata | undefined {
   const raw = sent === undefined ? undefined : rawMembers(body.text).get("metadata");
-  return raw === undefined ? { dropped: 0 } : keepMetadata(raw, context.metadataKeysMax);
+  if (raw === undefined) return undefined;
+  const { kept, dropped } = keepMetadata(raw, context.metadataKeysMax);
+  losses.drop("metadata", dropped);
+  return kept;
 }
 
 /** Scores in the order of the text: parsing moves names that look like integers to the front. */
@@ -200,21 +262,24 @@ function inSentOrder(body: Body, scores: readonly Score[]): Score[] {
   });
 }
 
-/** The output as sent. Its size is settled before any field is looked at (decision 2). */
-function outputOf(body: Body): Parsed<RawJson | undefined> {
+/** The output as sent; one that is too large or too deep is truncated (R7). */
+function outputOf(body: Body, losses: Losses): RawJson | undefined {
   const sent = body.value.output ?? null;
   const raw = sent === null ? undefined : rawMembers(body.text).get("output");
-  if (raw === undefined || !exceedsBytes(raw, OUTPUT_BYTES_MAX)) return { ok: true, value: raw };
-  const message = `"output" is larger than ${OUTPUT_BYTES_MAX} bytes: send less, or a reference`;
-  return refuse("payload_too_large", message, "output");
+  if (isEmptyArray(sent)) return "{}" as RawJson;
+  if (raw === undefined || !isTooLarge(body, raw)) return raw;
+  losses.cut("output");
+  return truncated(raw);
+}
+
+/** Whether an output is too large or too deep. Only a body that was cut can be too deep. */
+function isTooLarge({ leftOut }: Body, output: RawJson): boolean {
+  return exceedsBytes(output, OUTPUT_BYTES_MAX) ||
+    leftOut !== undefined && nestsDeeperThan(output, JSON_DEPTH_MAX);
 }
 
 /** Takes the one status word an SDK is known to send for another (decisions, section 4). */
-function withWord(
-  value: Body["value"],
-  context: ParseContext,
-  sent: string,
-  meant: string,
-): Body["value"] {
-  return context.sdkWords && value.status === sent ? { ...value, status: meant } : value;
+function withWord(body: Body, context: ParseContext, sent: string, meant: string): Body {
+  const isSent = context.sdkWords && body.value.status === sent;
+  return isSent ? { ...body, value: { ...body.value, status: meant } } : body;
 }

@@ -5,7 +5,8 @@
  */
 import { check, missing } from "./check.ts";
 import { type Parsed, refuse } from "../errors.ts";
-import type { EventFacts, LlmCall, RunEvent } from "../run/event.ts";
+import type { EventFacts, EventFlag, LlmCall, RunEvent } from "../run/event.ts";
+import type { Score } from "../run/run.ts";
 import {
   afterSpace,
   endOfValue,
@@ -13,17 +14,26 @@ import {
   isKey,
   isObject,
   type RawJson,
+  rawMembers,
   rawOf,
   walkArray,
   walkMembers,
 } from "./json.ts";
 import { EVENT_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "../limits.ts";
-import type { Body } from "./parse.ts";
-import { quickEvent, quickLlmCall, quickLog, type Sent } from "./quick.ts";
-import { eventBody, llmCallData, logData, type Schema } from "./schemas.ts";
+import { Losses } from "./losses.ts";
+import { isEmptyArray, mendEvent } from "./mend.ts";
+import { type Body, type Kept, kept } from "./parse.ts";
+import { quickEvent, quickLlmCall, type Sent } from "./quick.ts";
+import { isScore, isScoreName } from "./rules.ts";
+import { eventBody, fieldsOf, llmCallData, type Schema } from "./schemas.ts";
+import { type CutEvent, cutEvent } from "./truncate.ts";
+import { allTurns, type Turns } from "./turns.ts";
+
+const BATCH_FIELDS: ReadonlySet<string> = new Set(["events"]);
+const EVENT_FIELDS: ReadonlySet<string> = new Set([...fieldsOf(eventBody), "external_id"]);
 
 /** Checks a `POST /v1/runs/{id}/events`: one bad event refuses the batch (decision 20). */
-export function parseEvents(body: Body): Parsed<RunEvent[]> {
+export function parseEvents(body: Body): Parsed<Kept<RunEvent[]>> {
   const { events } = body.value;
   if (events === undefined || events === null) {
     return { ok: false, problem: missing("events", "events", "an array of events") };
@@ -38,27 +48,63 @@ export function parseEvents(body: Body): Parsed<RunEvent[]> {
   }
   const payloads: (RawJson | null)[] = [];
   const oversized = slicePayloads(body.text, payloads);
-  if (oversized >= 0) {
-    const message = `events[${oversized}] is larger than ${EVENT_BYTES_MAX} bytes: send less data`;
-    return refuse("payload_too_large", message, "events");
-  }
   const checked: RunEvent[] = [];
+  const losses = new Losses();
+  losses.ignoreUnknown(body.value, BATCH_FIELDS);
   for (let index = 0; index < events.length; index++) {
-    const event = parseEvent(events[index], payloads[index] ?? null, index);
+    const large = oversized?.get(index);
+    const event = large === undefined
+      ? parseEvent(events[index], payloads[index] ?? null, index, losses)
+      : parseCutEvent(allTurns(cutEvent(new TextEncoder().encode(large), 0)), index, losses);
     if (!event.ok) return event;
     checked.push(event.value);
   }
-  return { ok: true, value: checked };
+  return kept(checked, losses);
+}
+
+/** Checks a batch that was cut into its events, each in a turn of its own. */
+export function* parseCutEvents(
+  body: Body,
+  events: readonly CutEvent[],
+): Turns<Parsed<Kept<RunEvent[]>>> {
+  const checked: RunEvent[] = [];
+  const losses = new Losses();
+  losses.ignoreUnknown(body.value, BATCH_FIELDS);
+  for (const [index, cut] of events.entries()) {
+    const event = parseCutEvent(cut, index, losses);
+    if (!event.ok) return event;
+    checked.push(event.value);
+    yield null;
+  }
+  return kept(checked, losses);
+}
+
+const TRUNCATED: readonly EventFlag[] = ["truncated"];
+
+function parseCutEvent(
+  { text, isTruncated }: CutEvent,
+  index: number,
+  losses: Losses,
+): Parsed<RunEvent> {
+  const sent: unknown = JSON.parse(text);
+  const payload = isObject(sent) ? rawMembers(text).get("data") ?? null : null;
+  const event = parseEvent(sent, payload, index, losses);
+  if (!event.ok || !isTruncated) return event;
+  losses.drop("data");
+  return { ok: true, value: { ...event.value, flags: TRUNCATED } };
 }
 
 /**
  * Finds the payloads of a valid body's events in one pass. Of a repeated key the last value counts.
  *
  * @param payloads takes the payload of each event as sent, `null` where there is none
- * @returns the index of the first event that is too large, or -1
+ * @returns the text of each event that is too large, by its index; null for none
  */
-function slicePayloads(text: string, payloads: (RawJson | null)[]): number {
-  let oversized = -1;
+function slicePayloads(
+  text: string,
+  payloads: (RawJson | null)[],
+): ReadonlyMap<number, string> | null {
+  let oversized: Map<number, string> | null = null;
   let payload: RawJson | null = null;
   const visitMember = (keyStart: number, keyEnd: number, start: number): number => {
     const end = endOfValue(text, start);
@@ -70,7 +116,10 @@ function slicePayloads(text: string, payloads: (RawJson | null)[]): number {
     const end = text[start] === "{"
       ? walkMembers(text, start, visitMember)
       : endOfValue(text, start);
-    if (oversized < 0 && isOversized(text, start, end)) oversized = payloads.length;
+    if (isOversized(text, start, end)) {
+      oversized ??= new Map();
+      oversized.set(payloads.length, text.slice(start, end));
+    }
     payloads.push(payload);
     return end;
   };
@@ -78,7 +127,7 @@ function slicePayloads(text: string, payloads: (RawJson | null)[]): number {
     if (text[start] !== "[" || !isKey(text, keyStart, keyEnd, "events")) {
       return endOfValue(text, start);
     }
-    oversized = -1;
+    oversized = null;
     payloads.length = 0;
     return walkArray(text, start, visitEvent);
   });
@@ -91,19 +140,33 @@ function isOversized(text: string, start: number, end: number): boolean {
     exceedsBytes(text.slice(start, end), EVENT_BYTES_MAX);
 }
 
-function parseEvent(sent: unknown, payload: RawJson | null, index: number): Parsed<RunEvent> {
+function parseEvent(
+  sent: unknown,
+  payload: RawJson | null,
+  index: number,
+  losses: Losses,
+): Parsed<RunEvent> {
   if (!isObject(sent)) {
     return refuse("invalid_field", `events[${index}] must be an object`, "events");
   }
-  // SDKs send external_id in the place of id (decision 19).
-  const named = (sent.id ?? null) === null ? { ...sent, id: sent.external_id } : sent;
-  const parsed = checkPart(quickEvent, eventBody, named, index, "");
+  losses.ignoreUnknown(sent, EVENT_FIELDS);
+  const plain = quickEvent(sent);
+  const parsed = plain !== null
+    ? { ok: true as const, value: plain }
+    : check(null, eventBody, mendEvent(sent, losses), `events[${index}].`);
   if (!parsed.ok) return parsed;
   const { id, type, ts, turn, data } = parsed.value;
   const facts = parseFacts(type, data, index);
   if (!facts.ok) return facts;
-  const event = { id, type, ts, turn, data: payload ?? rawOf(data), facts: facts.value };
+  const raw = payload === null || isEmptyArray(sent.data) ? rawOf(data) : payload;
+  const score = type === "score" ? scoreOf(data) : undefined;
+  const event = { id, type, ts, turn, data: raw, facts: facts.value, score };
   return { ok: true, value: event };
+}
+
+/** Reads the score that an event of type `score` is (R17); undefined where its data is none. */
+function scoreOf({ name, value }: Record<string, unknown>): Score | undefined {
+  return isScoreName(name) && isScore(value) ? [name, value] : undefined;
 }
 
 /** Reads again what the totals counted of a stored event's payload. */
@@ -125,10 +188,6 @@ function parseFacts(
 ): Parsed<EventFacts> {
   const failed = (data.error ?? false) !== false && data.error !== "";
   const error = type === "error" || data.status === "error" || failed;
-  if (type === "log") {
-    const parsed = checkPart(quickLog, logData, data, index, "data.");
-    return parsed.ok ? { ok: true, value: { error } } : parsed;
-  }
   if (type !== "llm_call") return { ok: true, value: { error } };
   const parsed = checkPart(quickLlmCall, llmCallData, data, index, "data.");
   if (!parsed.ok) return parsed;

@@ -4,14 +4,16 @@
  * @module
  */
 import { type Parsed, refuse } from "../errors.ts";
-import { charCount } from "./json.ts";
+import { Losses } from "./losses.ts";
+import { cutText } from "./mend.ts";
 import { NOTE_CHARS_MAX } from "../limits.ts";
 import type { Body } from "./parse.ts";
 import type { HeartbeatStatus } from "../run/run.ts";
-import { printable } from "./text.ts";
+import { ownText, printable } from "./text.ts";
 
 /** Parameters that a heartbeat has under the same name. */
-const TEXTS = ["id", "agent", "status", "started_at", "finished_at", "model", "provider"];
+const TEXTS = ["id", "agent", "status", "model", "provider"];
+const INSTANTS = ["started_at", "finished_at"];
 const NUMBERS = [
   "cost_usd",
   "input_tokens",
@@ -19,7 +21,20 @@ const NUMBERS = [
   "cached_input_tokens",
   "duration_ms",
 ];
+
+/** An offset whose plus sign was not percent-encoded, as shells send it: a query reads it as a space. */
+const BARE_OFFSET = / (\d\d:\d\d)$/;
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+
+/** All parameters of a ping; others are ignored. */
+const PARAMETERS: ReadonlySet<string> = new Set([
+  ...TEXTS,
+  ...INSTANTS,
+  ...NUMBERS,
+  "exit_code",
+  "metadata",
+  "key",
+]);
 
 /** Exit code that `timeout(1)` ends with. */
 const EXIT_CODE_TIMEOUT = "124";
@@ -33,8 +48,8 @@ export interface Ping {
   readonly body: Body;
   /** The note, if the plan keeps one. */
   readonly note: string | undefined;
-  /** 1 when a note was sent and is not kept. */
-  readonly dropped: number;
+  /** What is lost of the note, and parameters that a ping does not have. */
+  readonly losses: Losses;
 }
 
 /**
@@ -70,6 +85,7 @@ export function readPing(
 ): Parsed<Ping> {
   const value: Record<string, unknown> = {};
   for (const name of TEXTS) value[name] = query.get(name);
+  for (const name of INSTANTS) value[name] = query.get(name)?.replace(BARE_OFFSET, "+$1");
   for (const name of NUMBERS) value[name] = numberOf(query.get(name));
   value.agent ??= tokenAgent;
   const exitCode = query.get("exit_code");
@@ -79,16 +95,22 @@ export function readPing(
     }
     value.status = statusOfExit(exitCode);
   }
-  const sent = query.get("metadata");
-  const kept = sent !== undefined && keepsNotes && charCount(sent) <= NOTE_CHARS_MAX;
-  return {
-    ok: true,
-    value: {
-      body: { text: JSON.stringify(value), value },
-      note: kept ? sent : undefined,
-      dropped: sent !== undefined && !kept ? 1 : 0,
-    },
-  };
+  const losses = new Losses();
+  losses.ignoreUnknown(Object.fromEntries(query), PARAMETERS);
+  const note = noteOf(query.get("metadata"), keepsNotes, losses);
+  return { ok: true, value: { body: { text: JSON.stringify(value), value }, note, losses } };
+}
+
+function noteOf(sent: string | undefined, keepsNotes: boolean, losses: Losses): string | undefined {
+  if (sent === undefined) return undefined;
+  if (!keepsNotes) {
+    losses.drop("metadata");
+    return undefined;
+  }
+  const note = cutText(sent, NOTE_CHARS_MAX);
+  if (note === sent) return note;
+  losses.cut("metadata");
+  return ownText(note);
 }
 
 /**

@@ -7,14 +7,7 @@
  *
  * @module
  */
-import type {
-  EventBody,
-  FinishBody,
-  HeartbeatFields,
-  LlmCallData,
-  LogData,
-  OpenBody,
-} from "./bodies.ts";
+import type { EventBody, FinishBody, HeartbeatFields, LlmCallData, OpenBody } from "./bodies.ts";
 import { type EventId, judgeId, type RunId } from "../run/ids.ts";
 import { isObject } from "./json.ts";
 import { EVENT_TYPE_CHARS_MAX, LABEL_CHARS_MAX } from "../limits.ts";
@@ -51,7 +44,9 @@ export function quickOpen(sent: Sent): OpenBody | null {
 
 /** One event. */
 export function quickEvent(sent: Sent): EventBody | null {
-  const { id, type, data } = sent;
+  // SDKs send external_id in the place of id (decision 19).
+  const id = sent.id ?? sent.external_id;
+  const { type, data } = sent;
   const ts = instant(sent.ts);
   const right = judgeId("evt", id) === "valid" && isType(type) && ts !== null &&
     isObject(data) && sent.turn === undefined;
@@ -78,22 +73,16 @@ export function quickLlmCall(sent: Sent): LlmCallData | null {
   };
 }
 
-/** The payload of a `log`. */
-export function quickLog(sent: Sent): LogData | null {
-  const { message } = sent;
-  return message === undefined || typeof message === "string" ? { message } : null;
-}
-
 /** `POST /v1/runs/{id}/finish`. */
 export function quickFinish(sent: Sent): FinishBody | null {
   const { output, scores, metadata } = sent;
   const status = wordOf(FINISH_STATUSES, sent.status);
   const finished_at = instant(sent.finished_at);
-  const right = status !== null && finished_at !== null && isAbsentOrObject(output) &&
+  const right = status !== null && finished_at !== null &&
     (scores === undefined || isScores(scores)) && isAbsentOrObject(metadata);
   if (!right) return null;
   const pairs = scores === undefined ? undefined : Object.entries(scores);
-  return { status, finished_at, output, scores: pairs, metadata };
+  return { status, finished_at, output: output ?? undefined, scores: pairs, metadata };
 }
 
 /** `POST /v1/heartbeats`. */
@@ -108,8 +97,7 @@ export function quickHeartbeat(sent: Sent): HeartbeatFields | null {
     finished_at !== null && (cost_usd === undefined || isCost(cost_usd)) && isLabel(model) &&
     isLabel(provider) && isAbsentOrCount(input_tokens) && isAbsentOrCount(output_tokens) &&
     isAbsentOrCount(cached_input_tokens) && isAbsentOrCount(duration_ms) &&
-    isAbsentOrObject(metadata) && isAbsentOrCustomer(customer_id) && isLabel(feature) &&
-    isAbsentOrObject(output);
+    isAbsentOrObject(metadata) && isAbsentOrCustomer(customer_id) && isLabel(feature);
   return !right ? null : {
     id: id as RunId | undefined,
     agent,
@@ -126,7 +114,7 @@ export function quickHeartbeat(sent: Sent): HeartbeatFields | null {
     metadata,
     customer_id,
     feature,
-    output,
+    output: output ?? undefined,
   };
 }
 

@@ -1,8 +1,8 @@
 /**
  * The bodies of the write calls, field by field in the order of the specification's tables.
  *
- * A schema's `error` texts complete the sentence "must be …". Unknown fields are ignored
- * (decision 9) and `null` in an optional field is as absent (decision 8).
+ * A schema's `error` texts complete the sentence "must be …". `null` in an optional field is as absent
+ * (decision 8). Payload fields that do not fit are mended before (`mend.ts`), so that no schema refuses them.
  *
  * @module
  */
@@ -15,7 +15,6 @@ import type {
   JsonObject,
   KeyBody,
   LlmCallData,
-  LogData,
   OpenBody,
   ScoreBody,
 } from "./bodies.ts";
@@ -65,6 +64,7 @@ const agent = agentSlug();
 const label = optional(text(LABEL_CHARS_MAX));
 const tokens = optional(count());
 const object = z.custom<JsonObject>(isObject, "an object").meta({ type: "object" });
+const anyJson = optional(z.unknown());
 const finishStatus = oneOf(FINISH_STATUSES);
 
 /** Body of `POST /v1/runs`. */
@@ -105,14 +105,11 @@ export const llmCallData: Schema<LlmCallData> = z.object({
   reasoning_tokens: tokens,
 });
 
-/** `data` of a `log`. */
-export const logData: Schema<LogData> = z.object({ message: optional(z.string("a string")) });
-
 /** Body of `POST /v1/runs/{id}/finish`. */
 export const finishBody: Schema<FinishBody> = z.object({
   status: finishStatus,
   finished_at: instant(),
-  output: optional(object),
+  output: anyJson,
   scores: optional(scores()),
   metadata: optional(object),
 });
@@ -134,7 +131,7 @@ export const heartbeatBody: Schema<HeartbeatFields> = z.object({
   metadata: optional(object),
   customer_id: optional(customer()),
   feature: label,
-  output: optional(object),
+  output: anyJson,
 });
 
 const scoreName = `text of 1 to ${SCORE_NAME_CHARS_MAX} characters`;
@@ -171,6 +168,11 @@ export const keyBody: Schema<KeyBody> = z.discriminatedUnion("kind", [
   }),
   z.object({ kind: z.literal("ping_token"), name: name(KEY_NAME_CHARS_MAX, "a name"), agent }),
 ], { error: oneOfText(["api_key", "ping_token"]) });
+
+/** Returns the names of the fields that a body may have. */
+export function fieldsOf(schema: Schema<unknown>): ReadonlySet<string> {
+  return new Set(Object.keys((schema as unknown as z.ZodObject).shape));
+}
 
 /** The verdict on the id (see `judgeId`) is looked up again where the issue becomes a problem. */
 function id<Id extends string>(prefix: IdPrefix) {

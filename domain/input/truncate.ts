@@ -114,12 +114,12 @@ export interface CutEvent {
 export function* cutEvent(bytes: Uint8Array, start: number): Turns<CutEvent> {
   const fields = new Map<string, RawJson>();
   let data = null as Part | null;
-  if (bytes[start] !== OPEN_MAP) return { text: "[]" as RawJson, isTruncated: false };
+  if (bytes[start] !== OPEN_MAP) return { text: "[0]" as RawJson, isTruncated: false };
   yield* walkParts(bytes, start, (part) => {
     const name = nameOf(bytes, part);
     if (name === DATA) data = part;
     else if (EVENT_FIELDS.has(name)) {
-      fields.set(name, isFigure(part) ? textOf(bytes, part.start, part.end) : "[]" as RawJson);
+      fields.set(name, isFigure(part) ? textOf(bytes, part.start, part.end) : "[0]" as RawJson);
     } else if (fields.size < UNKNOWN_NAMES_MAX) fields.set(name, "null" as RawJson);
   });
   let kept = 2;

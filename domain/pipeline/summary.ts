@@ -18,6 +18,7 @@ import {
   type RunUsage,
   usageOfRun,
 } from "../run/run_cost.ts";
+import { flagsOf, type RunFlag, sortedAtOf } from "../run/flags.ts";
 import { firstArrivalOf, type RunKind, type RunTrait, traitsOf } from "../run/traits.ts";
 import { dayOf } from "../time.ts";
 
@@ -47,7 +48,10 @@ export interface RunTimes {
 export interface Listed {
   /** Which call opened it; `run` until the opening arrives. */
   readonly kind: RunKind;
-  /** Its start, or the arrival of its first part while there is no opening; unix milliseconds. */
+  /**
+   * What it is sorted by (`sortedAtOf`), or the arrival of its first part while there is no opening; unix
+   * milliseconds.
+   */
   readonly at: number;
   /** What is special of it. */
   readonly has: readonly RunTrait[];
@@ -61,6 +65,8 @@ export interface Shown extends Pick<RunUsage, "llmCalls" | "toolCalls" | "logs" 
   readonly finishedAt: number | null;
   /** Milliseconds it took; null where that is not known. */
   readonly durationMs: number | null;
+  /** What is odd about it, or was lost of what was sent. */
+  readonly flags: readonly RunFlag[];
   /** Oddities in what its cost was computed from. */
   readonly costFlags: readonly CostFlag[];
   /** The sums of a run without an opening, which adds nothing to roll-ups. */
@@ -122,19 +128,21 @@ export function summarize(head: RunHead, previous: RunSummary | null): RunSummar
   const revision = !seen.closing ? 0 : (previous?.revision ?? 0) + (same ? 0 : 1);
   const cost = costOfRun(head);
   const sums = sumsOf(head, cost);
-  const { startedAt, parentRunId: parent } = head.parts.opening ?? {};
+  const { opening } = head.parts;
+  const sortedAt = opening === null ? undefined : sortedAtOf(opening);
+  const parent = opening?.parentRunId;
   return {
     seen,
     revision,
-    contribution: startedAt === undefined ? null : { day: dayOf(startedAt), ...sums },
+    contribution: sortedAt === undefined ? null : { day: dayOf(sortedAt), ...sums },
     times: timesOf(head),
     listed: {
-      kind: head.parts.opening?.kind ?? "run",
+      kind: opening?.kind ?? "run",
       // Parts that go by age leave a run without an opening where it stands.
-      at: startedAt ?? previous?.listed?.at ?? firstArrivalOf(head),
+      at: sortedAt ?? previous?.listed?.at ?? firstArrivalOf(head),
       has: traitsOf(head, cost.unpricedModels),
     },
-    shown: { ...shownOf(head, cost), ...startedAt === undefined ? { sums } : {} },
+    shown: { ...shownOf(head, cost), ...sortedAt === undefined ? { sums } : {} },
     ...parent === undefined ? {} : { parent },
   };
 }
@@ -162,8 +170,9 @@ function sumsOf(head: RunHead, { amount, models, calls }: CostSum): RunSums {
   };
 }
 
-function shownOf({ parts: { opening, closing }, totals }: RunHead, { flags }: CostSum): Shown {
-  const { llmCalls, toolCalls, logs, errors } = totals;
+function shownOf(head: RunHead, { flags: costFlags }: CostSum): Shown {
+  const { opening, closing } = head.parts;
+  const { llmCalls, toolCalls, logs, errors } = head.totals;
   return {
     openedAt: opening?.receivedAt ?? null,
     finishedAt: closing?.finishedAt ?? null,
@@ -172,6 +181,7 @@ function shownOf({ parts: { opening, closing }, totals }: RunHead, { flags }: Co
     toolCalls,
     logs,
     errors,
-    costFlags: flags,
+    flags: flagsOf(head),
+    costFlags,
   };
 }

@@ -40,6 +40,8 @@ export interface AgentRun {
   readonly status: RunStatus;
   /** Start by the client's clock, unix milliseconds. */
   readonly startedAt: number;
+  /** What it is sorted by (`sortedAtOf`), unix milliseconds. */
+  readonly sortedAt: number;
   /** Arrival of the later of opening and close, unix milliseconds. */
   readonly receivedAt: number;
 }
@@ -64,13 +66,15 @@ export interface AgentActivity {
 }
 
 /** The run of an agent that started last. */
-export type LastRun = Pick<AgentRun, "id" | "status" | "startedAt">;
+export type LastRun = Pick<AgentRun, "id" | "status" | "startedAt" | "sortedAt">;
 
 /** A run as its agent counts it; null until its opening says which agent that is. */
 export function agentRunOf(id: RunId, summary: RunSummary | null): AgentRun | null {
-  if (!summary?.contribution || !summary.times) return null;
+  if (!summary?.contribution || !summary.times || !summary.listed) return null;
   const { agent, status } = summary.contribution.labels;
-  return agent === null ? null : { agent, id, status, ...summary.times };
+  return agent === null
+    ? null
+    : { agent, id, status, ...summary.times, sortedAt: summary.listed.at };
 }
 
 /**
@@ -89,7 +93,7 @@ export function addAgentRun(
 ): AgentActivity {
   const change = (status: RunStatus) =>
     Number(after.status === status) - Number(before?.status === status);
-  const { id, status, startedAt } = after;
+  const { id, status, startedAt, sortedAt } = after;
   const last = known?.lastRun ?? null;
   return {
     runs: (known?.runs ?? 0) + (before === null ? 1 : 0),
@@ -97,7 +101,7 @@ export function addAgentRun(
     failed: (known?.failed ?? 0) + change("failed"),
     running: (known?.running ?? 0) + change("running"),
     lastSeen: Math.max(known?.lastSeen ?? 0, after.receivedAt),
-    lastRun: laterRun(last, { id, status, startedAt }),
+    lastRun: laterRun(last, { id, status, startedAt, sortedAt }),
   };
 }
 
@@ -141,10 +145,10 @@ export function seenLater(known: AgentActivity | null, atMs: number): AgentActiv
   return { ...known ?? none, lastSeen: Math.max(known?.lastSeen ?? 0, atMs) };
 }
 
-type Start = Pick<AgentRun, "id" | "startedAt">;
+type Start = Pick<AgentRun, "id" | "sortedAt">;
 
 function compareStarts(a: Start, b: Start): number {
-  return a.startedAt - b.startedAt || compareTexts(a.id, b.id);
+  return a.sortedAt - b.sortedAt || compareTexts(a.id, b.id);
 }
 
 function compareTexts(a: string, b: string): number {

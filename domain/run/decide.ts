@@ -20,6 +20,7 @@ import {
 } from "./run.ts";
 import type { Metadata } from "./metadata.ts";
 import type { RawJson } from "../input/json.ts";
+import type { PartFlag } from "../input/losses.ts";
 import type { TraceParent } from "../input/traceparent.ts";
 import type { RateCard } from "../money/rates.ts";
 
@@ -40,6 +41,8 @@ export interface FinishRequest {
   readonly scores?: readonly Score[] | undefined;
   /** Labels as kept by the plan. */
   readonly metadata?: Metadata | undefined;
+  /** What is lost of the call. */
+  readonly flags?: readonly PartFlag[] | undefined;
 }
 
 /** A checked heartbeat or ping; the id is minted before when the client sent none. */
@@ -70,6 +73,8 @@ export interface HeartbeatRequest {
   readonly note?: string | undefined;
   /** The trace it was sent in. */
   readonly trace?: TraceParent | undefined;
+  /** What is lost of the call. */
+  readonly flags?: readonly PartFlag[] | undefined;
 }
 
 /** The stored run differs from the request in a field that may never differ, or is deleted. */
@@ -170,6 +175,7 @@ function openingOfRun(request: OpenRequest, receivedAt: number): Opening {
     trace: request.trace,
     idleTimeoutSeconds: request.idleTimeoutSeconds,
     idleTimeoutStatus: request.idleTimeoutStatus,
+    flags: request.flags,
   };
 }
 
@@ -207,6 +213,6 @@ function priced<Part extends Opening | Closing>(part: Part, parts: RunParts, car
 
 /** What an opening and a close may both carry; on reading, the close's wins field by field. */
 function detailsOf(request: HeartbeatRequest) {
-  const { customerId, feature, metadata, reported, note, output } = request;
-  return { customerId, feature, metadata, reported, note, output };
+  const { customerId, feature, metadata, reported, note, output, flags } = request;
+  return { customerId, feature, metadata, reported, note, output, flags };
 }

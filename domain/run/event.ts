@@ -19,6 +19,8 @@ export interface RunEvent {
   readonly turn?: number | undefined;
   /** The payload as sent. */
   readonly data: RawJson;
+  /** The score that it is, when its type says so (R17). */
+  readonly score?: readonly [name: string, value: number | boolean] | undefined;
   /** What the totals need of the payload. */
   readonly facts: EventFacts;
 }

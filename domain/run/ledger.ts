@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { type EventScores, scoresOfEvents, type ScoreSum } from "./added_scores.ts";
 import type { RunEvent } from "./event.ts";
 import { addToPage, PACKED_ID_BYTES } from "./event_ids.ts";
 import { addEvents, type EventTotals, NO_EVENTS } from "./event_totals.ts";
@@ -42,16 +43,6 @@ export interface PageEntry {
   readonly tsMin: number;
   /** Latest `ts`, unix milliseconds. */
   readonly tsMax: number;
-}
-
-/** What there is of scores that were added to a run. */
-export interface ScoreSum {
-  /** How many. */
-  readonly count: number;
-  /** Arrival of the first, unix milliseconds. */
-  readonly firstAt: number;
-  /** Arrival of the latest, unix milliseconds. */
-  readonly latestAt: number;
 }
 
 /** The head of a run's event ledger. */
@@ -112,6 +103,8 @@ export interface AppendDecision {
   readonly fresh: readonly RunEvent[];
   /** Events that were stored before, or twice in the batch (decision 20). */
   readonly duplicates: number;
+  /** Scores among the fresh events. */
+  readonly scores: EventScores;
   /** Prices of the fresh events. */
   readonly prices: BatchPrices;
   /** The ledger to write. */
@@ -154,7 +147,8 @@ export function decideAppend(
   const { page: packed, fresh } = addToPage(tail.ids, unknown);
   const duplicates = batch.length - fresh.length;
   if (fresh.length === 0) {
-    return { fresh, duplicates, prices: NO_PRICES, ledger, sealedPage: null, rowIds: [] };
+    const scores = { added: [], dropped: 0, sum: ledger.scores };
+    return { fresh, duplicates, scores, prices: NO_PRICES, ledger, sealedPage: null, rowIds: [] };
   }
 
   const inRows = hasRowIds(ledger);
@@ -164,6 +158,7 @@ export function decideAppend(
     ? page.batches.length >= PAGE_BATCHES_MAX
     : ids.length >= PAGE_IDS_MAX * PACKED_ID_BYTES;
   const prices = priceEvents(fresh, card);
+  const scores = scoresOfEvents(ledger.scores, fresh, receivedAt);
   const next: EventLedger = {
     ...ledger,
     sealed: ledger.sealed + (full ? 1 : 0),
@@ -175,10 +170,12 @@ export function decideAppend(
     firstAt: Math.min(ledger.firstAt ?? receivedAt, receivedAt),
     latestAt: Math.max(ledger.latestAt ?? 0, receivedAt),
     months: addToMonth(ledger.months, monthOf(receivedAt), fresh.length),
+    ...scores.sum === undefined ? {} : { scores: scores.sum },
   };
   return {
     fresh,
     duplicates,
+    scores,
     prices,
     ledger: next,
     sealedPage: full ? page : null,

@@ -16,7 +16,8 @@ import {
   statusOf,
 } from "./run.ts";
 import { costOfRun, type CostSum, type RunHead, type RunUsage, usageOfRun } from "./run_cost.ts";
-import type { AddedScore } from "./scores.ts";
+import type { AddedScore } from "./added_scores.ts";
+import { flagsOf, type RunFlag } from "./flags.ts";
 import type { TraceParent } from "../input/traceparent.ts";
 import type { PayloadState } from "../retention/retention.ts";
 import {
@@ -41,13 +42,6 @@ export interface StoredRun extends RunHead {
   readonly addedScores: readonly AddedScore[];
 }
 
-/** What is odd about a run's times or parts. */
-export type RunFlag =
-  /** It ended before it began, by the client's clock (decision 30). */
-  | "negative_duration"
-  /** Its opening has not arrived (decision 18). */
-  | "no_opening";
-
 /** A run as reads show it (decisions, section 6); unset fields are null. */
 export interface RunRecord {
   /** The run. */
@@ -70,7 +64,7 @@ export interface RunRecord {
   readonly durationMs: number | null;
   /** Client's clock less the server's, when more than 60 s apart (decision 31). */
   readonly clockSkewMs: number | null;
-  /** What is odd about it. */
+  /** What is odd about it, or was lost of what was sent. */
   readonly flags: readonly RunFlag[];
   /** Whom the cost is attributed to. */
   readonly customerId: string | null;
@@ -135,7 +129,7 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     updatedAt: arrivals.reduce((a, b) => Math.max(a, b)),
     durationMs: durationOf(opening, closing),
     clockSkewMs: clockSkewOf(parts),
-    flags: flagsOf(opening?.startedAt ?? null, closing?.finishedAt ?? null),
+    flags: flagsOf(stored),
     customerId: customer,
     feature,
     metadata: mergeMetadata(opening?.metadata ?? null, closing?.metadata ?? null),
@@ -190,15 +184,4 @@ function clockSkewOf({ opening, closing }: RunParts): number | null {
     ? 0
     : opening.startedAt - opening.receivedAt;
   return Math.abs(skew) > CLOCK_SKEW_MS_MAX ? skew : null;
-}
-
-/**
- * What is odd about a run's times or parts.
- *
- * @param startedAt unix milliseconds; null without an opening
- * @param finishedAt unix milliseconds; null without a close
- */
-export function flagsOf(startedAt: number | null, finishedAt: number | null): RunFlag[] {
-  if (startedAt === null) return ["no_opening"];
-  return finishedAt !== null && finishedAt < startedAt ? ["negative_duration"] : [];
 }

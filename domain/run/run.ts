@@ -5,6 +5,7 @@
  */
 import type { LlmCall } from "./event.ts";
 import type { RawJson } from "../input/json.ts";
+import type { PartFlag } from "../input/losses.ts";
 import type { Metadata } from "./metadata.ts";
 import type { TraceParent } from "../input/traceparent.ts";
 import type { Picodollars } from "../money/money.ts";
@@ -110,6 +111,8 @@ export interface Opening {
   readonly note?: string | undefined;
   /** Result a `start` heartbeat carried. */
   readonly output?: RawJson | undefined;
+  /** What was lost of the call; absent for nothing. */
+  readonly flags?: readonly PartFlag[] | undefined;
   /** Whether its payload was removed because it got too old. */
   readonly payloadRemoved?: true | undefined;
 }
@@ -138,6 +141,8 @@ export interface Closing {
   readonly customerId?: string | undefined;
   /** Label to filter by, when a closing heartbeat says so. */
   readonly feature?: string | undefined;
+  /** What was lost of the call; absent for nothing. */
+  readonly flags?: readonly PartFlag[] | undefined;
   /** Whether its payload was removed because it got too old. */
   readonly payloadRemoved?: true | undefined;
 }

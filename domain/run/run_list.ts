@@ -7,7 +7,8 @@ import type { Team } from "../credentials.ts";
 import type { Picodollars } from "../money/money.ts";
 import { judgeId, type RunId } from "./ids.ts";
 import { type RunSummary, summarize } from "../pipeline/summary.ts";
-import { flagsOf, type RunCost, runCostOf, type RunFlag } from "./record.ts";
+import type { RunFlag } from "./flags.ts";
+import { type RunCost, runCostOf } from "./record.ts";
 import type { RunStatus } from "./run.ts";
 import { type RunHead, type RunUsage, unpricedOf } from "./run_cost.ts";
 import type { RunKind, RunTrait } from "./traits.ts";
@@ -36,13 +37,16 @@ export interface RunsQuery {
   readonly minCost?: Picodollars;
   /** Text in its id. */
   readonly q?: string;
-  /** Earliest start, unix milliseconds; null for any. Of orphans it is the first arrival that counts. */
+  /** Earliest place in the list, unix milliseconds; null for any. */
   readonly from: number | null;
-  /** First instant behind the latest start, unix milliseconds; null for any. */
+  /** First instant behind the latest place in the list, unix milliseconds; null for any. */
   readonly to: number | null;
 }
 
-/** A place in the list: newest first, by start and then id; orphans by the arrival of their first part. */
+/**
+ * A place in the list: newest first, by start and then id. A run that starts far in the future has that of
+ * its arrival (R14), an orphan that of its first part's.
+ */
 export interface RunPosition {
   /** Unix milliseconds. */
   readonly at: number;
@@ -62,6 +66,8 @@ export interface RunListRow {
   readonly status: RunStatus;
   /** Start by the client's clock, unix milliseconds; null until the opening arrives. */
   readonly startedAt: number | null;
+  /** Its place in the list, unix milliseconds. */
+  readonly sortedAt: number;
   /** End by the client's clock, unix milliseconds. */
   readonly finishedAt: number | null;
   /** Arrival of the opening, or of the first part while there is none; unix milliseconds. */
@@ -113,13 +119,13 @@ export function summedRowOf(id: RunId, summary: RunSummary): RunListRow | null {
   const { labels: { agent, customer, feature, status }, models, calls } = sums;
   const { finishedAt, durationMs, llmCalls, toolCalls, logs, errors } = shown;
   const { events, inputTokens, outputTokens, cachedInputTokens } = sums;
-  const startedAt = times?.startedAt ?? null;
   return {
     id,
     kind: listed.kind,
     agent,
     status,
-    startedAt,
+    startedAt: times?.startedAt ?? null,
+    sortedAt: listed.at,
     finishedAt,
     receivedAt: shown.openedAt ?? listed.at,
     durationMs,
@@ -144,7 +150,7 @@ export function summedRowOf(id: RunId, summary: RunSummary): RunListRow | null {
       outputTokens,
       cachedInputTokens,
     },
-    flags: flagsOf(startedAt, finishedAt),
+    flags: shown.flags,
     has: listed.has,
   };
 }
@@ -152,12 +158,10 @@ export function summedRowOf(id: RunId, summary: RunSummary): RunListRow | null {
 /**
  * Whether a run is among what a query asks for. It may have been summed up once more since it was found
  * in the index, and no index has all that can be asked.
- *
- * @param at its place in the list, unix milliseconds
  */
-export function isListed(row: RunListRow, at: number, query: RunsQuery): boolean {
+export function isListed(row: RunListRow, query: RunsQuery): boolean {
   const is = <T>(wanted: T | undefined, value: T) => wanted === undefined || wanted === value;
-  return at >= (query.from ?? -Infinity) && at < (query.to ?? Infinity) &&
+  return row.sortedAt >= (query.from ?? -Infinity) && row.sortedAt < (query.to ?? Infinity) &&
     is(query.agent, row.agent) && is(query.status, row.status) && is(query.kind, row.kind) &&
     is(query.customer, row.customerId) && is(query.feature, row.feature) &&
     (query.has === undefined || row.has.includes(query.has)) &&

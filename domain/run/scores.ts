@@ -9,6 +9,7 @@
 import type { Team } from "../credentials.ts";
 import type { Problem } from "../errors.ts";
 import { ADDED_SCORES_MAX } from "../limits.ts";
+import { type AddedScore, addToSum } from "./added_scores.ts";
 import type { Conflict } from "./decide.ts";
 import type { RunId, ScoreId } from "./ids.ts";
 import type { EventLedger } from "./ledger.ts";
@@ -23,12 +24,6 @@ export interface ScoreRequest {
   readonly value: number | boolean;
   /** What it comes from. */
   readonly source: string;
-}
-
-/** A score that is stored beside the ones of the close. */
-export interface AddedScore extends ScoreRequest {
-  /** Arrival by the server's clock, unix milliseconds. */
-  readonly receivedAt: number;
 }
 
 /** What a call came to. `stored` answers 202, `replayed` answers 200. */
@@ -73,12 +68,7 @@ export function decideScore(
     outcome: { kind: "stored", score: { ...request, receivedAt } },
     ledger: {
       ...ledger,
-      scores: {
-        count: (scores?.count ?? 0) + 1,
-        firstAt: scores?.firstAt ?? receivedAt,
-        // A clock that was set back makes nothing younger.
-        latestAt: Math.max(scores?.latestAt ?? 0, receivedAt),
-      },
+      scores: addToSum(scores, 1, receivedAt),
     },
   };
 }

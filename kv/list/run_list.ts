@@ -91,7 +91,7 @@ async function readOne(
 ): Promise<RunListPage> {
   const ids = after === null ? [query.q as RunId] : [];
   const rows = (await readPresentRows(store, team, ids))
-    .filter((row) => isListed(row, row.startedAt ?? row.receivedAt, query));
+    .filter((row) => isListed(row, query));
   return { rows, next: null, searchedTo: null };
 }
 
@@ -125,9 +125,9 @@ async function readRows(
   places: readonly RunPosition[],
 ): Promise<RunListRow[]> {
   const rows = await readSummedRows(store, team, places.map(({ run }) => run));
-  return places.flatMap(({ run, at }) => {
+  return places.flatMap(({ run }) => {
     const row = rows.get(run);
-    return row !== undefined && isListed(row, at, query) ? [row] : [];
+    return row !== undefined && isListed(row, query) ? [row] : [];
   });
 }
 

@@ -47,11 +47,11 @@ export function indexRows(
 ): ReadonlyMap<string, IndexRow> {
   const rows = new Map<string, IndexRow>();
   if (summary === null) return rows;
-  const { contribution, times, listed, shown } = summary;
-  const at = times?.startedAt ?? listed?.at;
-  if (at === undefined) return rows;
+  const { contribution, listed, shown } = summary;
+  if (listed === undefined) return rows;
+  const { at } = listed;
   const known = contribution?.labels ?? shown?.sums?.labels ?? NO_LABELS;
-  const all = indexValue(listed?.kind ?? "run", known);
+  const all = indexValue(listed.kind, known);
   const add = (kind: RunIndexKind, name: string, value = all) => {
     const key = keys.runBy(team, kind, name, at, run);
     rows.set(keyText(key), { key, value });
@@ -65,7 +65,6 @@ export function indexRows(
   if (labels.customer !== null) add("customer", customerPart(labels.customer));
   for (const model of models) add("model", modelPart(model));
   if (summary.parent !== undefined) add("parent", summary.parent);
-  if (listed === undefined) return rows;
   if (labels.feature !== null) add("feature", featurePart(labels.feature));
   add("status", labels.status);
   add("kind", listed.kind);

@@ -94,7 +94,9 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
         const row = directoryOf(run, current, decision)?.next ?? current.row;
         // An object of its own: the cache takes the size of one that it holds already as unchanged.
         live.set(name, { version, ledger, sealed, row });
-        return { kind: "stored", accepted: fresh.length, duplicates };
+        const { dropped } = decision.scores;
+        const told = dropped === 0 ? {} : { scoresDropped: dropped };
+        return { kind: "stored", accepted: fresh.length, duplicates, ...told };
       }
       const stored = await readLedger(run);
       if (stored === null) return DELETED;
@@ -111,14 +113,16 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
         store.runTurns.take(name, () => append(name, team, id, part, receivedAt));
       // Nearly every batch is one commit.
       if (!isLarge(batch)) return await inTurn(batch);
-      let [accepted, duplicates] = [0, 0];
+      let [accepted, duplicates, scoresDropped] = [0, 0, 0];
       for (const part of partsOf(batch)) {
         const outcome = await inTurn(part);
         if (outcome.kind === "conflict") return outcome;
         accepted += outcome.accepted;
         duplicates += outcome.duplicates;
+        scoresDropped += outcome.scoresDropped ?? 0;
       }
-      return { kind: "stored", accepted, duplicates };
+      const told = scoresDropped === 0 ? {} : { scoresDropped };
+      return { kind: "stored", accepted, duplicates, ...told };
     },
   };
 }
@@ -185,10 +189,13 @@ function directoryOf(run: RunAt, { row }: LiveLedger, { ledger, sealedPage }: Ap
   return addToRow(run, ledger.sealed - 1, row, pageEntryOf(sealedPage, ledger.batches));
 }
 
-/** Returns what stores the ids of a batch that are on no page, and the page that it seals. */
+/** Returns what stores the scores of a batch, its ids that are on no page, and the page that it seals. */
 function ledgerRows(run: RunAt, current: LiveLedger, decision: AppendDecision): KvSet[] {
-  const { ledger, sealedPage, rowIds } = decision;
-  const rows = rowIds.map((event) => ({ key: rowKey(run, event), value: true }));
+  const { ledger, sealedPage, rowIds, scores } = decision;
+  const rows: KvSet[] = rowIds.map((event) => ({ key: rowKey(run, event), value: true }));
+  for (const score of scores.added) {
+    rows.push({ key: keys.score(run.team, run.id, score.id), value: score });
+  }
   const directory = directoryOf(run, current, decision);
   if (directory === null) return rows;
   const key = keys.page(run.team, run.id, ledger.sealed - 1);

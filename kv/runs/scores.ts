@@ -8,8 +8,8 @@ import { StorageUnavailable } from "../../domain/errors.ts";
 import { DELETED } from "../../domain/run/decide.ts";
 import type { RunId } from "../../domain/run/ids.ts";
 import type { EventLedger } from "../../domain/run/ledger.ts";
+import type { AddedScore } from "../../domain/run/added_scores.ts";
 import {
-  type AddedScore,
   decideScore,
   inOrder,
   type ScoreOutcome,

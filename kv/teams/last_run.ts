@@ -35,5 +35,7 @@ async function startOf(store: Store, team: TeamId, id: RunId): Promise<LastRun |
   const [entry] = await getMany(store, [keys.summary(team, id)]);
   const summary = entry?.value instanceof Uint8Array ? decodeSums<RunSummary>(entry.value) : null;
   const run = agentRunOf(id, summary);
-  return run === null ? null : { id, status: run.status, startedAt: run.startedAt };
+  if (run === null) return null;
+  const { status, startedAt, sortedAt } = run;
+  return { id, status, startedAt, sortedAt };
 }

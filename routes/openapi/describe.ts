@@ -134,6 +134,9 @@ export function tagged(description: string, schema: z.ZodType): readonly Answer[
   ];
 }
 
+/** Headers of an ingest call's answer that say what of it is not stored. */
+export const LOSS_HEADERS: readonly HeaderName[] = ["Runledger-Dropped", "Runledger-Ignored"];
+
 /** The answers of a write that the client repeats under one id: 202 first, 200 ever after. */
 export function written(
   schema: z.ZodType,

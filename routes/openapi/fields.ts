@@ -17,7 +17,7 @@ export const instant = z.string().meta({
   pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$",
 });
 
-/** An instant as clients write it. */
+/** An instant as clients write it: any offset of RFC 3339. */
 export const sentInstant = z.string().meta({ format: "date-time" });
 
 /** A UTC day. */

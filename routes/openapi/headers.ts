@@ -30,9 +30,18 @@ export const HEADERS = {
     example: "true",
   },
   "Runledger-Dropped": {
-    description: "How many labels were sent that the plan does not keep. Absent for none.",
-    schema: { type: "string", pattern: "^metadata=[0-9]+$" },
-    example: "metadata=3",
+    description:
+      "Known fields whose values are not stored as sent, each with how many: labels that the " +
+      "plan does not keep, values that could not be read, texts cut to their limit. Absent for none.",
+    schema: { type: "string", pattern: "^[a-z_]+=[0-9]+(, [a-z_]+=[0-9]+)*$" },
+    example: "metadata=3, goal=1",
+  },
+  "Runledger-Ignored": {
+    description:
+      "Fields that the call does not know, of which nothing is stored: the first 20. Absent " +
+      "for none.",
+    schema: { type: "string" },
+    example: "statuss",
   },
   "WWW-Authenticate": {
     description: "`Bearer`, on every 401.",

@@ -7,7 +7,7 @@ import {
   LABEL_CHARS_MAX,
   NOTE_CHARS_MAX,
 } from "../../domain/limits.ts";
-import { bodyOf, type Operation, written } from "./describe.ts";
+import { bodyOf, LOSS_HEADERS, type Operation, written } from "./describe.ts";
 import {
   count,
   dollars,
@@ -60,7 +60,9 @@ const pingQuery = {
   output_tokens: tokens,
   cached_input_tokens: tokens,
   metadata: z.string().optional()
-    .describe(`A note of up to ${NOTE_CHARS_MAX} characters, where the plan keeps metadata.`),
+    .describe(
+      `A note of up to ${NOTE_CHARS_MAX} characters, cut to them, where the plan keeps metadata.`,
+    ),
 };
 
 /** A whole run in one call, as JSON and from a shell. */
@@ -90,9 +92,9 @@ export const HEARTBEAT_OPERATIONS: readonly Operation[] = [
       metadata: "Flat labels; how many are kept is the plan's.",
       customer_id: "Whom the run is for.",
       feature: "A label to filter by.",
-      output: "Kept exactly as sent.",
+      output: "Any JSON value, kept exactly as sent; `[]` is `{}`.",
     }),
-    answers: written(heartbeat, ["Runledger-Dropped"]),
+    answers: written(heartbeat, LOSS_HEADERS),
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
     idempotency: "id",
     example: {
@@ -136,7 +138,7 @@ export const HEARTBEAT_OPERATIONS: readonly Operation[] = [
       schema: z.string(),
       type: "text/plain",
       also: { "application/json": pinged },
-      headers: ["X-Run-Id", "Cache-Control", "Idempotent-Replayed", "Runledger-Dropped"],
+      headers: ["X-Run-Id", "Cache-Control", "Idempotent-Replayed", ...LOSS_HEADERS],
     }],
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
     errorsAsText: true,

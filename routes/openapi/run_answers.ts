@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { MATCH_STEPS } from "../../domain/money/rates.ts";
 import { STAGES } from "../../domain/pipeline/stages.ts";
+import { RUN_FLAGS } from "../../domain/run/flags.ts";
 import { FINISH_STATUSES } from "../../domain/run/run.ts";
 import { anyObject, count, dollars, idOf, instant, nextCursor, runStatus } from "./fields.ts";
 
@@ -28,7 +29,7 @@ export const finishRecord = z.object({
   status: z.enum(FINISH_STATUSES),
   finished_at: instant,
   received_at: instant,
-  output: anyObject.nullable().describe("As it was sent."),
+  output: z.unknown().describe("Any JSON value, as it was sent; null for none."),
   scores: z.record(z.string(), z.union([z.number(), z.boolean()])).nullable(),
 }).meta({ id: "FinishRecord" });
 
@@ -76,8 +77,8 @@ const scoreValue = z.union([z.number(), z.boolean()]);
 const score = z.object({
   name: z.string(),
   value: scoreValue,
-  source: z.string().describe("`self` for one of the finish."),
-  id: idOf("scr").optional().describe("Of one that was added."),
+  source: z.string().describe("`self` for one of the finish, `event` for one sent as an event."),
+  id: idOf("(scr|evt)").optional().describe("Of one that was added: its own, or its event's."),
   received_at: instant.optional().describe("Of one that was added."),
 }).meta({ id: "Score" });
 
@@ -115,12 +116,14 @@ export const run = z.object({
   duration_ms: z.number().meta({ type: "integer" }).nullable().describe("Null while open."),
   clock_skew_ms: z.number().meta({ type: "integer" }).optional()
     .describe("Only when the client's clock is far off."),
-  flags: z.array(z.enum(["no_opening", "negative_duration"])),
+  flags: z.array(z.enum(RUN_FLAGS)).describe(
+    "What is odd about the run, or was lost of its calls.",
+  ),
   customer_id: label,
   feature: label,
   metadata: anyObject.nullable(),
   goal: label,
-  output: anyObject.nullable().describe("As it was sent."),
+  output: z.unknown().describe("Any JSON value, as it was sent; null for none."),
   note: label.describe("Of a ping."),
   payload: z.enum(["partly_removed", "removed"]).optional()
     .describe("Only when some of the payload is gone by age."),

@@ -4,12 +4,11 @@ import {
   eventBody,
   finishBody,
   llmCallData,
-  logData,
   openBody,
   scoreBody,
 } from "../../domain/input/schemas.ts";
 import { EVENTS_PER_BATCH_MAX } from "../../domain/limits.ts";
-import { bodyOf, type Operation, written } from "./describe.ts";
+import { bodyOf, LOSS_HEADERS, type Operation, written } from "./describe.ts";
 import { idOf, traceparent } from "./fields.ts";
 import { addedScore, batchReceipt, finishRecord, openedRun } from "./run_answers.ts";
 
@@ -31,11 +30,13 @@ const event = bodyOf(eventBody, {
   id: "Made by the client; `external_id` is accepted in its place.",
   type: "`llm_call`, `log`, `tool_call` or any other.",
   ts: "By the client's clock.",
-  data: "Kept exactly as sent. A `cost_usd` in it is ignored: the rate card prices a call.",
-  turn: "Which exchange of a conversation.",
+  data:
+    "Kept exactly as sent; `[]` is `{}`. A `cost_usd` in it is ignored: the rate card prices a " +
+    "call. Of type `score`, `{name, value}` is also a score of the run.",
+  turn: "Which exchange of a conversation; dropped when malformed.",
 }).meta({
   id: "EventItem",
-  allOf: [dataOf("llm_call", llmCallData), dataOf("log", logData)],
+  allOf: [dataOf("llm_call", llmCallData)],
 });
 
 const eventsBody = z.object({ events: z.array(event).max(EVENTS_PER_BATCH_MAX) });
@@ -57,14 +58,14 @@ export const RUN_OPERATIONS: readonly Operation[] = [
       agent: "The agent's slug; no control characters, no outer space.",
       started_at: "By the client's clock.",
       customer_id: "Whom the run is for.",
-      feature: "A label to filter by.",
+      feature: "A label to filter by; a number is taken as its text.",
       metadata: "Flat labels; how many are kept is the plan's.",
-      parent_run_id: "The run that started this one.",
-      goal: "What the run is to do.",
+      parent_run_id: "The run that started this one; dropped when malformed.",
+      goal: "What the run is to do; cut to its limit.",
       idle_timeout_seconds: "Kept, not acted on yet.",
       idle_timeout_status: "Kept, not acted on yet.",
     }),
-    answers: written(openedRun, ["Runledger-Dropped"]),
+    answers: written(openedRun, LOSS_HEADERS),
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
     idempotency: "id",
     example: {
@@ -101,6 +102,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
       status: 202,
       description: "Every event of the batch is stored.",
       schema: batchReceipt,
+      headers: LOSS_HEADERS,
     }],
     errors: ["invalid_id", "missing_field", "unknown_region", "batch_too_large", "id_conflict"],
     idempotency: "item",
@@ -135,11 +137,11 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     body: bodyOf(finishBody, {
       status: "How it ended.",
       finished_at: "By the client's clock.",
-      output: "Kept exactly as sent.",
-      scores: "Numbers or booleans by name.",
+      output: "Any JSON value, kept exactly as sent; `[]` is `{}`.",
+      scores: "Numbers or booleans by name; others are dropped.",
       metadata: "Joins the run's; a key sent again here wins.",
     }),
-    answers: written(finishRecord, ["Runledger-Dropped"]),
+    answers: written(finishRecord, LOSS_HEADERS),
     errors: ["invalid_id", "missing_field", "unknown_region", "id_conflict"],
     idempotency: "id",
     example: {
@@ -177,7 +179,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
       name: "What it measures; several scores may share it.",
       source: "Who says so; `api` when absent.",
     }),
-    answers: written(addedScore),
+    answers: written(addedScore, ["Runledger-Ignored"]),
     errors: ["invalid_id", "missing_field", "unknown_region", "score_cap_reached", "id_conflict"],
     idempotency: "id",
     example: {

@@ -127,5 +127,10 @@ export function reasonIn(members: ReadonlyMap<string, RawJson>): string | null {
   return wordsIn(first, REASON_CHARS);
 }
 
+/** The members of a value; one that is no object is a member itself, under `name`. */
+export function membersOf(value: RawJson, name: string): ReadonlyMap<string, RawJson> {
+  return value.startsWith("{") ? rawMembers(value) : new Map([[name, value]]);
+}
+
 /** Values that say nothing of why. */
 const EMPTY: ReadonlySet<string> = new Set(["null", "true", "false", '""', "{}", "[]"]);

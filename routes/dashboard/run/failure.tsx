@@ -1,10 +1,9 @@
 /** What went wrong with a run, in front of all else. */
-import { rawMembers } from "../../../domain/input/json.ts";
 import type { EventPosition } from "../../../domain/ports.ts";
 import type { RunRecord } from "../../../domain/run/record.ts";
 import { Notice } from "../parts/basics.tsx";
 import { durationText } from "../parts/format.ts";
-import { type EventFace, faceOf, lineOf, reasonIn } from "./event_face.ts";
+import { type EventFace, faceOf, lineOf, membersOf, reasonIn } from "./event_face.ts";
 import type { ShownRun } from "./load.ts";
 import { offsetText } from "./words.ts";
 import { eventsPath } from "./paths.ts";
@@ -31,7 +30,8 @@ interface Found {
 export function Failure({ shown }: { readonly shown: ShownRun }) {
   const { run } = shown;
   if (run.status !== "failed" && run.status !== "timeout") return null;
-  const reason = run.note ?? (run.output === null ? null : reasonIn(rawMembers(run.output)));
+  const reason = run.note ??
+    (run.output === null ? null : reasonIn(membersOf(run.output, "message")));
   const found = findFailures(shown);
   return (
     <Notice kind="bad">

@@ -1,5 +1,6 @@
 /** What is odd about a run, each with what it means. */
 import type { Child } from "hono/jsx";
+import type { RunFlag } from "../../../domain/run/flags.ts";
 import { durationText } from "../parts/format.ts";
 import type { ShownRun } from "./load.ts";
 
@@ -43,15 +44,46 @@ function partsMissing({ run }: ShownRun): Flag[] {
   return flags;
 }
 
+/** What was lost of what the run was sent. */
+const LOSSES: Partial<Record<RunFlag, Flag>> = {
+  dropped_fields: [
+    "Fields not stored:",
+    <>
+      a call sent values that could not be read, such as a score without a number or a malformed
+      parent id. The header <code>Runledger-Dropped</code> of its answer named them.
+    </>,
+  ],
+  truncated: [
+    "Cut to a limit:",
+    "a text, an event or the output was larger than its limit. The run keeps its beginning.",
+  ],
+  unreadable_figures: [
+    "Unreadable figures:",
+    "an event has numbers that could not be read, so they count as absent. The event names them.",
+  ],
+  no_tokens: ["No cost:", "a model call has no token counts, so nothing prices it."],
+  batch_rate_missing: [
+    "No batch rate:",
+    "the rate card has no batch rate for a model that was called in batch mode, so the full rate counts.",
+  ],
+};
+
 function odd({ run, traits }: ShownRun): Flag[] {
-  const flags: Flag[] = [];
+  const flags: Flag[] = run.flags.flatMap((flag) =>
+    LOSSES[flag] === undefined ? [] : [LOSSES[flag]]
+  );
   if (traits.includes("late")) {
     flags.push(["Late:", "events arrived after its end. They count, and its cost was made anew."]);
   }
   if (run.flags.includes("negative_duration")) {
     flags.push(["Ends before it starts:", "by the client's clock, so its duration counts as 0."]);
   }
-  if (run.clockSkewMs !== null) {
+  if (run.flags.includes("future_start")) {
+    flags.push([
+      "Starts in the future:",
+      "more than a day after it arrived, so lists and spend have it at its arrival.",
+    ]);
+  } else if (run.clockSkewMs !== null) {
     const by = durationText(Math.abs(run.clockSkewMs));
     flags.push(
       run.clockSkewMs < 0

@@ -1,10 +1,10 @@
 /** What a run came to: its output, its scores, its labels, its cost by model. */
-import { rawMembers } from "../../../domain/input/json.ts";
 import { costByModel, type ModelCost } from "../../../domain/money/explain_cost.ts";
 import { Ago, Money, Wide } from "../parts/basics.tsx";
 import { countText } from "../parts/format.ts";
 import { CallCost, Unpriced } from "./call_cost.tsx";
 import { Data } from "./data.tsx";
+import { membersOf } from "./event_face.ts";
 import type { ShownRun } from "./load.ts";
 import { rawPath } from "./paths.ts";
 
@@ -18,7 +18,7 @@ export function Output({ shown: { run } }: { readonly shown: ShownRun }) {
     <section id="output">
       <h2>Output</h2>
       <Data
-        members={rawMembers(run.output)}
+        members={membersOf(run.output, "value")}
         chars={run.output.length}
         charsMax={OUTPUT_CHARS}
         all={rawPath(run.id, null, 1)}

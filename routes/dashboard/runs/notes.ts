@@ -1,6 +1,6 @@
 /** What is odd about a listed run, in words. */
 import type { CostFlag } from "../../../domain/run/run_cost.ts";
-import type { RunFlag } from "../../../domain/run/record.ts";
+import type { RunFlag } from "../../../domain/run/flags.ts";
 import type { RunListRow, RunTrait } from "../../../domain/run/run_list.ts";
 import { countText } from "../parts/format.ts";
 
@@ -12,9 +12,15 @@ export interface Note {
 }
 
 const FLAGS: Readonly<Record<RunFlag | CostFlag, string | null>> = {
+  batch_rate_missing: "no batch rate",
+  dropped_fields: "fields not stored",
+  future_start: "starts in the future",
+  negative_duration: "ends before it starts",
   // The same as the trait `orphan`.
   no_opening: null,
-  negative_duration: "ends before it starts",
+  no_tokens: "a call without token counts",
+  truncated: "values cut to their limit",
+  unreadable_figures: "unreadable figures",
   cached_exceeds_input: "more cached than input tokens",
 };
 
