@@ -79,8 +79,6 @@ export function* parseCutEvents(
   return kept(checked, losses);
 }
 
-const TRUNCATED: readonly EventFlag[] = ["truncated"];
-
 function parseCutEvent(
   { text, isTruncated }: CutEvent,
   index: number,
@@ -91,7 +89,8 @@ function parseCutEvent(
   const event = parseEvent(sent, payload, index, losses);
   if (!event.ok || !isTruncated) return event;
   losses.drop("data");
-  return { ok: true, value: { ...event.value, flags: TRUNCATED } };
+  const flags: readonly EventFlag[] = [...event.value.flags ?? [], "truncated"];
+  return { ok: true, value: { ...event.value, flags } };
 }
 
 /**

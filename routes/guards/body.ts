@@ -96,7 +96,7 @@ function readBody(
   take: (c: RequestContext, bytes: Uint8Array) => Response | null | Promise<Response | null>,
 ): Guard {
   const late = () =>
-    refuse<string>("body_timeout", `The body took over ${deadlines.ms} ms: send it again`);
+    refuse<Uint8Array>("body_timeout", `The body took over ${deadlines.ms} ms: send it again`);
   return async (c) => {
     const principal: Principal | undefined = c.get("principal");
     const arrival = new Arrival(c.req.raw, room, principal?.team.id ?? NOBODY, bytesMax);
