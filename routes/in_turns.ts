@@ -5,14 +5,28 @@ import type { Turns } from "../domain/input/turns.ts";
 /** Milliseconds of work in a turn. */
 const TURN_MS = 5;
 
+/** Ends turns when they have taken long enough. */
+export class TurnClock {
+  #beganMs = performance.now();
+
+  /** Lets everything else go first when the turn is over; null while it is not. */
+  pause(): Promise<void> | null {
+    return performance.now() - this.#beganMs < TURN_MS ? null : this.#pause();
+  }
+
+  async #pause(): Promise<void> {
+    await setImmediate();
+    this.#beganMs = performance.now();
+  }
+}
+
 /** Does work, and lets everything else go first after each turn. */
 export async function inTurns<T>(work: Turns<T>): Promise<T> {
-  let beganMs = performance.now();
+  const clock = new TurnClock();
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;
-    if (performance.now() - beganMs < TURN_MS) continue;
-    await setImmediate();
-    beganMs = performance.now();
+    const pause = clock.pause();
+    if (pause !== null) await pause;
   }
 }

@@ -13,7 +13,7 @@ import { cutBody } from "../../domain/input/cut_body.ts";
 import { type Body, type BodyShape, parseBody } from "../../domain/input/parse.ts";
 import { fail } from "../answer.ts";
 import type { Guard, RequestContext } from "../context.ts";
-import { inTurns } from "../in_turns.ts";
+import { inTurns, TurnClock } from "../in_turns.ts";
 import type { Flight } from "./bytes_in_flight.ts";
 import { LARGE_BYTES_MIN } from "./large_bodies.ts";
 import { OVERLOADED, type Room } from "./room.ts";
@@ -211,6 +211,7 @@ class Arrival {
     let buffer = new Uint8Array();
     let length = 0;
     let count = 0;
+    const clock = new TurnClock();
     // Leaving the loop early ends the chunks.
     for await (const chunk of chunks) {
       const needed = length + chunk.length;
@@ -228,6 +229,9 @@ class Arrival {
       }
       buffer.set(chunk, length);
       length = needed;
+      // Inflating goes on without a pause of its own.
+      const pause = clock.pause();
+      if (pause !== null) await pause;
     }
     if (this.flight?.isGivenUp === true) return NO_ROOM;
     return { ok: true, value: buffer.subarray(0, length) };
