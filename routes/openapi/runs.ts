@@ -31,8 +31,9 @@ const event = bodyOf(eventBody, {
   type: "`llm_call`, `log`, `tool_call` or any other.",
   ts: "By the client's clock.",
   data:
-    "Kept exactly as sent; `[]` is `{}`. A `cost_usd` in it is ignored: the rate card prices a " +
-    "call. Of type `score`, `{name, value}` is also a score of the run.",
+    "Kept exactly as sent; `[]` is `{}`. Of an event above 256 KiB, or deeper than 64 levels, " +
+    "`truncated`, `bytes`, `preview` and the figures are kept. A `cost_usd` in it is ignored: the " +
+    "rate card prices a call. Of type `score`, `{name, value}` is also a score of the run.",
   turn: "Which exchange of a conversation; dropped when malformed.",
 }).meta({
   id: "EventItem",
@@ -137,7 +138,8 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     body: bodyOf(finishBody, {
       status: "How it ended.",
       finished_at: "By the client's clock.",
-      output: "Any JSON value, kept exactly as sent; `[]` is `{}`.",
+      output: "Any JSON value, kept exactly as sent; `[]` is `{}`. Above 512 KiB, or deeper than " +
+        "64 levels, `truncated`, `bytes` and `preview` are kept.",
       scores: "Numbers or booleans by name; others are dropped.",
       metadata: "Joins the run's; a key sent again here wins.",
     }),
