@@ -10,20 +10,35 @@
 /** Events one batch may hold (spec, Limits: 50 maximum). */
 export const EVENTS_PER_BATCH_MAX = 50;
 
-/** Bytes of a request body, after inflating (decision 11). */
-export const BODY_BYTES_MAX = 1_048_576;
+/** Bytes of a batch of events, after inflating (R10). */
+export const EVENTS_BODY_BYTES_MAX = 16_777_216;
+
+/** Bytes of any other body of an ingest call, after inflating (R10). */
+export const BODY_BYTES_MAX = 2_097_152;
+
+/** Bytes of a body that is parsed whole (R10); the control API takes no larger one. */
+export const WHOLE_BODY_BYTES_MAX = 1_048_576;
 
 /** Bytes of a form of the dashboard: the longest notes on an agent, percent-encoded, and the rest. */
 export const FORM_BYTES_MAX = 32_768;
 
-/** Bytes of one event as sent (decision 11). */
+/** Bytes of one event as sent; of a larger one the payload is truncated (R7). */
 export const EVENT_BYTES_MAX = 262_144;
 
-/** Bytes of a run's `output` as sent (decision 11). */
+/** Bytes of a run's `output` as sent; a larger one is truncated (R7). */
 export const OUTPUT_BYTES_MAX = 524_288;
 
-/** Levels of nested objects and arrays in a body, the outermost being 1 (decision 11). */
+/**
+ * Levels of nested objects and arrays in a payload, its own being 1; a deeper one is truncated (R7). A body
+ * of the control API that nests deeper is refused.
+ */
 export const JSON_DEPTH_MAX = 64;
+
+/** Characters kept of a payload that is truncated (R7). */
+export const PREVIEW_CHARS_MAX = 2_000;
+
+/** Bytes of a figure, such as `usage`, that is kept of a truncated payload (R7). */
+export const FIGURE_BYTES_MAX = 16_384;
 
 /** Milliseconds a client may take to send its body; the runtime has no such deadline itself. */
 export const BODY_DEADLINE_MS = 15_000;

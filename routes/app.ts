@@ -27,7 +27,9 @@ import { requireCredential, requireScope } from "./guards/credential.ts";
 import { requireHost } from "./guards/host.ts";
 import { queryNamesOf, requireQuery } from "./guards/query_names.ts";
 import { debitBytes, limitBytes, limitRate, metered } from "./guards/rate.ts";
+import type { BodyShape } from "../domain/input/parse.ts";
 import { Memory } from "../domain/memory.ts";
+import type { Api } from "../domain/plan/rate_limit.ts";
 import { Room } from "./guards/room.ts";
 import { Waiting } from "./guards/waiting.ts";
 import { followLive } from "./live.ts";
@@ -63,7 +65,7 @@ export function routeTable(
     route("GET", "/v1/runs/:id/cost", key("read"), getRunCost(deps)),
     route("GET", "/v1/runs.ndjson", key("read"), exported("ndjson")),
     route("GET", "/v1/runs.csv", key("read"), exported("csv")),
-    route("POST", "/v1/runs/:id/events", key("ingest"), appendEvents(deps)),
+    route("POST", EVENTS_PATH, key("ingest"), appendEvents(deps)),
     route("POST", "/v1/runs/:id/finish", key("ingest"), finishRun(deps)),
     route("POST", "/v1/runs/:id/scores", key("ingest"), addScore(deps)),
     route("POST", "/v1/heartbeats", KEY_OR_TOKEN, sendHeartbeat(deps)),
@@ -154,6 +156,9 @@ const HEALTH_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 /** Where figures are read. */
 const METRICS_PATH = "/metrics";
 
+/** Where batches of events are sent. */
+const EVENTS_PATH = "/v1/runs/:id/events";
+
 function route(
   method: Route["method"],
   path: string,
@@ -172,6 +177,7 @@ function guards(deps: AppDeps, room: Room, route: Route): Guard[] {
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const api = isMetered(requires) ? "control" : "ingest";
   const hasBody = WITH_BODY.has(method);
+  const shape = shapeOf(path, api);
   const onRead = api === "control"
     ? undefined
     : (c: RequestContext, bytes: number) => debitBytes(deps, c, bytes);
@@ -189,10 +195,16 @@ function guards(deps: AppDeps, room: Room, route: Route): Guard[] {
     ...(queryNames === null ? [] : [requireQuery(queryNames)]),
     ...(hasBody
       // Asked again: of many bodies that came at once, the first take the room.
-      ? [readJsonBody(deps.bodyDeadlines, room, onRead, mayLackBody), room.require]
+      ? [readJsonBody(deps.bodyDeadlines, room, { shape, mayLackBody }, onRead), room.require]
       : []),
     ...requirePath(path),
   ];
+}
+
+/** Returns what the body of a path is; those of the control API are small. */
+function shapeOf(path: string, api: Api): BodyShape {
+  if (api === "control") return "whole";
+  return path === EVENTS_PATH ? "events" : "fields";
 }
 
 function allowedMethods(table: readonly Route[], paths: readonly string[]): string {

@@ -1,17 +1,21 @@
 /** `POST /v1/runs/{id}/events`. */
 import { rawOf } from "../domain/input/json.ts";
 import { parseRunId } from "../domain/input/parse.ts";
-import { parseEvents } from "../domain/input/parse_events.ts";
+import { parseCutEvents, parseEvents } from "../domain/input/parse_events.ts";
 import { Losses } from "../domain/input/losses.ts";
 import { answerWrite, fail } from "./answer.ts";
 import type { AppDeps, Handle } from "./context.ts";
+import { inTurns } from "./in_turns.ts";
 import { conflictProblem } from "./runs.ts";
 
 export function appendEvents({ runs, environment }: AppDeps): Handle {
   return async (c) => {
     const id = parseRunId(c.req.param("id") ?? "");
     if (!id.ok) return fail(c, id.problem);
-    const parsed = parseEvents(c.get("body"));
+    const body = c.get("body");
+    const parsed = body.events === undefined
+      ? parseEvents(body)
+      : await inTurns(parseCutEvents(body, body.events));
     if (!parsed.ok) return fail(c, parsed.problem);
     const { request, losses } = parsed.value;
     const { team } = c.get("principal");

@@ -1,5 +1,5 @@
 /** Fitting events into what the server takes: a size for each, a size and a count for a batch. */
-import { BODY_BYTES_MAX, EVENT_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "../domain/limits.ts";
+import { EVENT_BYTES_MAX, EVENTS_PER_BATCH_MAX, WHOLE_BODY_BYTES_MAX } from "../domain/limits.ts";
 import type { JsonObject } from "./client.ts";
 
 /** An event as it is sent. */
@@ -57,7 +57,7 @@ export function shortened(event: WireEvent, fields: readonly string[]): WireEven
 /** `{"events":[` and `]}`. */
 const ENVELOPE_BYTES = 13;
 
-/** Splits events, in their order, into as few batches as the server's limits allow. */
+/** Splits events, in their order, into as few batches as the server takes without cutting them. */
 export function inBatches(events: readonly WireEvent[]): WireEvent[][] {
   const batches: WireEvent[][] = [];
   let room = 0;
@@ -67,7 +67,7 @@ export function inBatches(events: readonly WireEvent[]): WireEvent[][] {
     const batch = batches.at(-1);
     if (batch === undefined || batch.length === EVENTS_PER_BATCH_MAX || bytes > room) {
       batches.push([event]);
-      room = BODY_BYTES_MAX - ENVELOPE_BYTES - bytes;
+      room = WHOLE_BODY_BYTES_MAX - ENVELOPE_BYTES - bytes;
     } else {
       batch.push(event);
       room -= bytes;

@@ -8,6 +8,7 @@ import type { CredentialSpec } from "../ports.ts";
 import type { ScoreRequest } from "../run/scores.ts";
 import { type Parsed, refuse } from "../errors.ts";
 import { check, idProblem } from "./check.ts";
+import { cutBody, type CutShape } from "./cut_body.ts";
 import { Losses } from "./losses.ts";
 import { isEmptyArray, type Mend, mendFinish, mendHeartbeat, mendOpen } from "./mend.ts";
 import { judgeId, type RunId } from "../run/ids.ts";
@@ -27,6 +28,8 @@ import {
   scoreBody,
 } from "./schemas.ts";
 import { parseTraceparent, type TraceParent } from "./traceparent.ts";
+import { type CutEvent, truncated } from "./truncate.ts";
+import { allTurns } from "./turns.ts";
 
 /** What a score comes from when nothing says so. */
 const DEFAULT_SCORE_SOURCE = "api";
@@ -37,7 +40,14 @@ export interface Body {
   readonly text: string;
   /** The object it parses to. */
   readonly value: Readonly<Record<string, unknown>>;
+  /** The events of a batch that was cut, see `cutBody`. */
+  readonly events?: readonly CutEvent[];
+  /** Fields left out of a body that was cut. */
+  readonly leftOut?: readonly string[];
 }
+
+/** What a call's body is: `whole` bodies are never cut, but refused where they are too large or too deep. */
+export type BodyShape = CutShape | "whole";
 
 /** What parsing depends on besides the body. */
 export interface ParseContext {
@@ -73,9 +83,10 @@ const FINISH = formOf(quickFinish, mendFinish, finishBody);
 const HEARTBEAT = formOf(quickHeartbeat, mendHeartbeat, heartbeatBody);
 const SCORE_FIELDS = fieldsOf(scoreBody);
 
-/** Reads a body's text: an object, not nested too deep (decisions 7 and 11). */
-export function parseBody(text: string): Parsed<Body> {
+/** Reads a body's text: an object (decision 7). One that nests too deep is cut. */
+export function parseBody(text: string, shape: BodyShape = "whole"): Parsed<Body> {
   if (nestsDeeperThan(text, JSON_DEPTH_MAX)) {
+    if (shape !== "whole") return allTurns(cutBody(new TextEncoder().encode(text), shape));
     return refuse(
       "payload_too_large",
       `The body nests deeper than ${JSON_DEPTH_MAX} levels: send a flatter one`,
@@ -126,8 +137,6 @@ export function parseOpen(body: Body, context: ParseContext): Parsed<Kept<OpenRe
 
 /** Checks a `POST /v1/runs/{id}/finish`. */
 export function parseFinish(body: Body, context: ParseContext): Parsed<Kept<FinishRequest>> {
-  const output = outputOf(body);
-  if (!output.ok) return output;
   const losses = new Losses();
   const parsed = read(FINISH, withWord(body, context, "error", "failed"), losses);
   if (!parsed.ok) return parsed;
@@ -135,7 +144,7 @@ export function parseFinish(body: Body, context: ParseContext): Parsed<Kept<Fini
   const request: FinishRequest = {
     status: sent.status,
     finishedAt: sent.finished_at,
-    output: output.value,
+    output: outputOf(body, losses),
     scores: sent.scores && inSentOrder(body, sent.scores),
     metadata: metadataOf(body, sent.metadata, context, losses),
     flags: losses.flags,
@@ -156,8 +165,6 @@ export function parseHeartbeat(
   context: ParseContext,
   losses: Losses = new Losses(),
 ): Parsed<Kept<HeartbeatBody>> {
-  const output = outputOf(body);
-  if (!output.ok) return output;
   const parsed = read(HEARTBEAT, withWord(body, context, "failed", "fail"), losses);
   if (!parsed.ok) return parsed;
   const sent = parsed.value;
@@ -180,7 +187,7 @@ export function parseHeartbeat(
     metadata: metadataOf(body, sent.metadata, context, losses),
     customerId: sent.customer_id,
     feature: sent.feature,
-    output: output.value,
+    output: outputOf(body, losses),
     trace,
     flags: losses.flags,
   };
@@ -220,6 +227,7 @@ function formOf<T>(quick: Form<T>["quick"], mend: Mend, schema: Schema<T>): Form
 /** Checks a body: what its quick check does not take is mended and judged by the schema. */
 function read<T>({ quick, mend, schema, fields }: Form<T>, body: Body, losses: Losses): Parsed<T> {
   losses.ignoreUnknown(body.value, fields);
+  for (const field of body.leftOut ?? []) if (fields.has(field)) losses.remove(field);
   const plain = quick(body.value);
   return plain !== null ? { ok: true, value: plain } : check(null, schema, mend(body, losses));
 }
@@ -254,18 +262,24 @@ function inSentOrder(body: Body, scores: readonly Score[]): Score[] {
   });
 }
 
-/** The output as sent. Its size is settled before any field is looked at (decision 2). */
-function outputOf(body: Body): Parsed<RawJson | undefined> {
+/** The output as sent; one that is too large or too deep is truncated (R7). */
+function outputOf(body: Body, losses: Losses): RawJson | undefined {
   const sent = body.value.output ?? null;
   const raw = sent === null ? undefined : rawMembers(body.text).get("output");
-  if (isEmptyArray(sent)) return { ok: true, value: "{}" as RawJson };
-  if (raw === undefined || !exceedsBytes(raw, OUTPUT_BYTES_MAX)) return { ok: true, value: raw };
-  const message = `"output" is larger than ${OUTPUT_BYTES_MAX} bytes: send less, or a reference`;
-  return refuse("payload_too_large", message, "output");
+  if (isEmptyArray(sent)) return "{}" as RawJson;
+  if (raw === undefined || !isTooLarge(body, raw)) return raw;
+  losses.cut("output");
+  return truncated(raw);
+}
+
+/** Whether an output is too large or too deep. Only a body that was cut can be too deep. */
+function isTooLarge({ leftOut }: Body, output: RawJson): boolean {
+  return exceedsBytes(output, OUTPUT_BYTES_MAX) ||
+    leftOut !== undefined && nestsDeeperThan(output, JSON_DEPTH_MAX);
 }
 
 /** Takes the one status word an SDK is known to send for another (decisions, section 4). */
 function withWord(body: Body, context: ParseContext, sent: string, meant: string): Body {
   const isSent = context.sdkWords && body.value.status === sent;
-  return isSent ? { text: body.text, value: { ...body.value, status: meant } } : body;
+  return isSent ? { ...body, value: { ...body.value, status: meant } } : body;
 }

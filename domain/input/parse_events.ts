@@ -5,7 +5,7 @@
  */
 import { check, missing } from "./check.ts";
 import { type Parsed, refuse } from "../errors.ts";
-import type { EventFacts, LlmCall, RunEvent } from "../run/event.ts";
+import type { EventFacts, EventFlag, LlmCall, RunEvent } from "../run/event.ts";
 import type { Score } from "../run/run.ts";
 import {
   afterSpace,
@@ -14,6 +14,7 @@ import {
   isKey,
   isObject,
   type RawJson,
+  rawMembers,
   rawOf,
   walkArray,
   walkMembers,
@@ -25,6 +26,8 @@ import { type Body, type Kept, kept } from "./parse.ts";
 import { quickEvent, quickLlmCall, type Sent } from "./quick.ts";
 import { isScore, isScoreName } from "./rules.ts";
 import { eventBody, fieldsOf, llmCallData, type Schema } from "./schemas.ts";
+import { type CutEvent, cutEvent } from "./truncate.ts";
+import { allTurns, type Turns } from "./turns.ts";
 
 const BATCH_FIELDS: ReadonlySet<string> = new Set(["events"]);
 const EVENT_FIELDS: ReadonlySet<string> = new Set([...fieldsOf(eventBody), "external_id"]);
@@ -45,29 +48,62 @@ export function parseEvents(body: Body): Parsed<Kept<RunEvent[]>> {
   }
   const payloads: (RawJson | null)[] = [];
   const oversized = slicePayloads(body.text, payloads);
-  if (oversized >= 0) {
-    const message = `events[${oversized}] is larger than ${EVENT_BYTES_MAX} bytes: send less data`;
-    return refuse("payload_too_large", message, "events");
-  }
   const checked: RunEvent[] = [];
   const losses = new Losses();
   losses.ignoreUnknown(body.value, BATCH_FIELDS);
   for (let index = 0; index < events.length; index++) {
-    const event = parseEvent(events[index], payloads[index] ?? null, index, losses);
+    const large = oversized?.get(index);
+    const event = large === undefined
+      ? parseEvent(events[index], payloads[index] ?? null, index, losses)
+      : parseCutEvent(allTurns(cutEvent(new TextEncoder().encode(large), 0)), index, losses);
     if (!event.ok) return event;
     checked.push(event.value);
   }
   return kept(checked, losses);
 }
 
+/** Checks a batch that was cut into its events, each in a turn of its own. */
+export function* parseCutEvents(
+  body: Body,
+  events: readonly CutEvent[],
+): Turns<Parsed<Kept<RunEvent[]>>> {
+  const checked: RunEvent[] = [];
+  const losses = new Losses();
+  losses.ignoreUnknown(body.value, BATCH_FIELDS);
+  for (const [index, cut] of events.entries()) {
+    const event = parseCutEvent(cut, index, losses);
+    if (!event.ok) return event;
+    checked.push(event.value);
+    yield null;
+  }
+  return kept(checked, losses);
+}
+
+function parseCutEvent(
+  { text, isTruncated }: CutEvent,
+  index: number,
+  losses: Losses,
+): Parsed<RunEvent> {
+  const sent: unknown = JSON.parse(text);
+  const payload = isObject(sent) ? rawMembers(text).get("data") ?? null : null;
+  const event = parseEvent(sent, payload, index, losses);
+  if (!event.ok || !isTruncated) return event;
+  losses.drop("data");
+  const flags: readonly EventFlag[] = [...event.value.flags ?? [], "truncated"];
+  return { ok: true, value: { ...event.value, flags } };
+}
+
 /**
  * Finds the payloads of a valid body's events in one pass. Of a repeated key the last value counts.
  *
  * @param payloads takes the payload of each event as sent, `null` where there is none
- * @returns the index of the first event that is too large, or -1
+ * @returns the text of each event that is too large, by its index; null for none
  */
-function slicePayloads(text: string, payloads: (RawJson | null)[]): number {
-  let oversized = -1;
+function slicePayloads(
+  text: string,
+  payloads: (RawJson | null)[],
+): ReadonlyMap<number, string> | null {
+  let oversized: Map<number, string> | null = null;
   let payload: RawJson | null = null;
   const visitMember = (keyStart: number, keyEnd: number, start: number): number => {
     const end = endOfValue(text, start);
@@ -79,7 +115,10 @@ function slicePayloads(text: string, payloads: (RawJson | null)[]): number {
     const end = text[start] === "{"
       ? walkMembers(text, start, visitMember)
       : endOfValue(text, start);
-    if (oversized < 0 && isOversized(text, start, end)) oversized = payloads.length;
+    if (isOversized(text, start, end)) {
+      oversized ??= new Map();
+      oversized.set(payloads.length, text.slice(start, end));
+    }
     payloads.push(payload);
     return end;
   };
@@ -87,7 +126,7 @@ function slicePayloads(text: string, payloads: (RawJson | null)[]): number {
     if (text[start] !== "[" || !isKey(text, keyStart, keyEnd, "events")) {
       return endOfValue(text, start);
     }
-    oversized = -1;
+    oversized = null;
     payloads.length = 0;
     return walkArray(text, start, visitEvent);
   });

@@ -19,11 +19,22 @@ export interface RunEvent {
   readonly turn?: number | undefined;
   /** The payload as sent. */
   readonly data: RawJson;
+  /** What its run shows of it; absent for nothing. */
+  readonly flags?: readonly EventFlag[] | undefined;
   /** The score that it is, when its type says so (R17). */
   readonly score?: readonly [name: string, value: number | boolean] | undefined;
   /** What the totals need of the payload. */
   readonly facts: EventFacts;
 }
+
+/** What a run shows of its events, in this order. */
+export const EVENT_FLAGS = ["no_tokens", "truncated", "unreadable_figures"] as const;
+
+/**
+ * One of {@link EVENT_FLAGS}: a model call has `no_tokens`, part of an event was cut (`truncated`), or it
+ * has `unreadable_figures`.
+ */
+export type EventFlag = typeof EVENT_FLAGS[number];
 
 /** The few facts of a payload that totals are made of. */
 export interface EventFacts {

@@ -107,11 +107,49 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
   }
 
   return {
-    append(team, id, batch, receivedAt) {
+    async append(team, id, batch, receivedAt) {
       const name = dirtyName(team.id, id);
-      return store.runTurns.take(name, () => append(name, team, id, batch, receivedAt));
+      const inTurn = (part: readonly RunEvent[]) =>
+        store.runTurns.take(name, () => append(name, team, id, part, receivedAt));
+      // Nearly every batch is one commit.
+      if (!isLarge(batch)) return await inTurn(batch);
+      let [accepted, duplicates, scoresDropped] = [0, 0, 0];
+      for (const part of partsOf(batch)) {
+        const outcome = await inTurn(part);
+        if (outcome.kind === "conflict") return outcome;
+        accepted += outcome.accepted;
+        duplicates += outcome.duplicates;
+        scoresDropped += outcome.scoresDropped ?? 0;
+      }
+      const told = scoresDropped === 0 ? {} : { scoresDropped };
+      return { kind: "stored", accepted, duplicates, ...told };
     },
   };
+}
+
+/** Characters of payloads that are stored in one commit: compressing more holds the event loop too long. */
+const COMMIT_CHARS_MAX = 1_048_576;
+
+function isLarge(batch: readonly RunEvent[]): boolean {
+  let chars = 0;
+  for (const { data } of batch) chars += data.length;
+  return chars > COMMIT_CHARS_MAX;
+}
+
+/**
+ * Cuts a large batch into what is committed at once, in its order. Each event counts once by its id, so a
+ * batch that is stored in part is completed by its retry.
+ */
+function* partsOf(batch: readonly RunEvent[]): Generator<readonly RunEvent[]> {
+  let [start, chars] = [0, 0];
+  for (const [at, { data }] of batch.entries()) {
+    if (at > start && chars + data.length > COMMIT_CHARS_MAX) {
+      yield batch.slice(start, at);
+      [start, chars] = [at, 0];
+    }
+    chars += data.length;
+  }
+  yield batch.slice(start);
 }
 
 /** Bytes of a ledger in memory, from above. */

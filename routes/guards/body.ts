@@ -3,12 +3,19 @@ import { createGunzip } from "node:zlib";
 import type { Principal } from "../../domain/credentials.ts";
 import type { Deadlines } from "../../domain/deadlines.ts";
 import { Overloaded, type Parsed, type Problem, refuse } from "../../domain/errors.ts";
-import { BODY_BYTES_MAX, FORM_BYTES_MAX } from "../../domain/limits.ts";
-import { parseBody } from "../../domain/input/parse.ts";
+import {
+  BODY_BYTES_MAX,
+  EVENTS_BODY_BYTES_MAX,
+  FORM_BYTES_MAX,
+  WHOLE_BODY_BYTES_MAX,
+} from "../../domain/limits.ts";
+import { cutBody } from "../../domain/input/cut_body.ts";
+import { type Body, type BodyShape, parseBody } from "../../domain/input/parse.ts";
 import { fail } from "../answer.ts";
 import type { Guard, RequestContext } from "../context.ts";
+import { inTurns, TurnClock } from "../in_turns.ts";
 import type { Flight } from "./bytes_in_flight.ts";
-import { LARGE_CHARS_MIN } from "./large_bodies.ts";
+import { LARGE_BYTES_MIN } from "./large_bodies.ts";
 import { OVERLOADED, type Room } from "./room.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -31,8 +38,25 @@ const CHUNKS = { max: 1_000, bytes: 32 } as const;
  */
 const CHUNKS_REST_MS = 10_000;
 
+/** Bytes counted for each byte of a body that is cut: its buffers, its events as text and as values. */
+const CUT_FACTOR = 8;
+
 /** Bytes with which a buffer for a body begins. */
 const BUFFER_BYTES = 16_384;
+
+/** Bytes that a body may have, by its shape. */
+const BYTES_MAX: Readonly<Record<BodyShape, number>> = {
+  whole: WHOLE_BODY_BYTES_MAX,
+  fields: BODY_BYTES_MAX,
+  events: EVENTS_BODY_BYTES_MAX,
+};
+
+/** What a route expects of its body. */
+interface JsonBody {
+  readonly shape: BodyShape;
+  /** Whether none at all is as good as `{}`. */
+  readonly mayLackBody?: boolean | undefined;
+}
 
 /**
  * Reads the body as a JSON object, whatever its Content-Type says.
@@ -43,21 +67,30 @@ const BUFFER_BYTES = 16_384;
 export function readJsonBody(
   deadlines: Deadlines,
   room: Room,
+  { shape, mayLackBody = false }: JsonBody,
   onRead: OnRead = () => {},
-  mayLack = false,
 ): Guard {
-  return readBody(deadlines, room, { bytesMax: BODY_BYTES_MAX, onRead }, (c, text) => {
-    const parsed = parseBody(mayLack && text === "" ? "{}" : text);
+  function take(c: RequestContext, parsed: Parsed<Body>): Response | null {
     if (!parsed.ok) return fail(c, parsed.problem);
     c.set("body", parsed.value);
     return null;
+  }
+  return readBody(deadlines, room, { bytesMax: BYTES_MAX[shape], onRead }, (c, bytes) => {
+    if (bytes.length > WHOLE_BODY_BYTES_MAX && shape !== "whole") {
+      return inTurns(cutBody(bytes, shape)).then((parsed) => take(c, parsed));
+    }
+    const text = decoded(bytes);
+    if (!text.ok) return take(c, text);
+    return take(c, parseBody(mayLackBody && text.value === "" ? "{}" : text.value, shape));
   });
 }
 
 /** Reads the body as the fields of a form; what is no form has none of the fields asked for. */
 export function readForm(deadlines: Deadlines, room: Room): Guard {
-  return readBody(deadlines, room, { bytesMax: FORM_BYTES_MAX, onRead: () => {} }, (c, text) => {
-    c.set("form", new URLSearchParams(text));
+  return readBody(deadlines, room, { bytesMax: FORM_BYTES_MAX, onRead: () => {} }, (c, bytes) => {
+    const text = decoded(bytes);
+    if (!text.ok) return fail(c, text.problem);
+    c.set("form", new URLSearchParams(text.value));
     return null;
   });
 }
@@ -69,33 +102,33 @@ function readBody(
   deadlines: Deadlines,
   room: Room,
   { bytesMax, onRead }: { readonly bytesMax: number; readonly onRead: OnRead },
-  take: (c: RequestContext, text: string) => Response | null,
+  take: (c: RequestContext, bytes: Uint8Array) => Response | null | Promise<Response | null>,
 ): Guard {
   const late = () =>
-    refuse<string>("body_timeout", `The body took over ${deadlines.ms} ms: send it again`);
+    refuse<Uint8Array>("body_timeout", `The body took over ${deadlines.ms} ms: send it again`);
   return async (c) => {
     const principal: Principal | undefined = c.get("principal");
     const arrival = new Arrival(c.req.raw, room, principal?.team.id ?? NOBODY, bytesMax);
-    const text = await deadlines.within(arrival.text((bytes) => onRead(c, bytes)), late);
+    const sent = await deadlines.within(arrival.bytes((bytes) => onRead(c, bytes)), late);
     arrival.leave();
     const { flight } = arrival;
-    if (!text.ok) {
+    if (!sent.ok) {
       arrival.end();
       // Its rest may still arrive. While a body is being read, the runtime says so by itself.
-      const isOpen = text.problem.code === "body_timeout" && flight !== null;
-      return fail(c, text.problem, isOpen ? { "Connection": "close" } : {});
+      const isOpen = sent.problem.code === "body_timeout" && flight !== null;
+      return fail(c, sent.problem, isOpen ? { "Connection": "close" } : {});
     }
-    if (flight === null) return take(c, text.value);
+    if (flight === null) return take(c, sent.value);
     // Its text and what is parsed of it are held until the request is answered.
     flight.keep();
     const held = new DisposableStack();
     held.use(flight);
     c.set("held", held);
-    if (text.value.length <= LARGE_CHARS_MIN) return take(c, text.value);
+    if (sent.value.length <= LARGE_BYTES_MIN) return take(c, sent.value);
     const slot = await inTime((late) => room.largeBodies.take(arrival.team, late));
     if (slot === null) return fail(c, OVERLOADED);
     held.defer(slot);
-    return take(c, text.value);
+    return take(c, sent.value);
   };
 }
 
@@ -119,6 +152,7 @@ const NOBODY = "";
 class Arrival {
   /** What is counted of it; null while nothing is. */
   flight: Flight | null = null;
+  #buffered = 0;
   #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   /** Gives its slot back; null without one. */
   #release: (() => void) | null = null;
@@ -135,8 +169,8 @@ class Arrival {
     this.#bytesMax = bytesMax;
   }
 
-  /** Reads it as text. */
-  async text(onRead: (bytes: number) => void): Promise<Parsed<string>> {
+  /** Reads it to its end, and inflates it. */
+  async bytes(onRead: (bytes: number) => void): Promise<Parsed<Uint8Array>> {
     const { headers } = this.#request;
     const named = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
     // An older name that HTTP has recipients take for the same.
@@ -160,9 +194,8 @@ class Arrival {
       return refuse("invalid_json", "The body ended early: send it again");
     }
     if (sent.ok && encoding === "gzip") sent = await this.#inflate(sent.value);
-    if (!sent.ok) return sent;
-    onRead(sent.value.length);
-    return decoded(sent.value);
+    if (sent.ok) onRead(sent.value.length);
+    return sent;
   }
 
   /** Waits until a body without a length may be read. */
@@ -202,14 +235,17 @@ class Arrival {
     const gunzip = createGunzip();
     gunzip.end(bytes);
     try {
-      return await this.#gather(gunzip);
+      return await this.#gather(gunzip, new TurnClock());
     } catch {
       return refuse("invalid_json", "The body is not valid gzip: check Content-Encoding");
     }
   }
 
   /** Joins chunks, and takes bytes for the buffer that they are in before it grows. */
-  async #gather(chunks: AsyncIterable<Uint8Array>): Promise<Parsed<Uint8Array>> {
+  async #gather(
+    chunks: AsyncIterable<Uint8Array>,
+    clock: TurnClock | null = null,
+  ): Promise<Parsed<Uint8Array>> {
     let buffer = new Uint8Array();
     let length = 0;
     let count = 0;
@@ -230,17 +266,25 @@ class Arrival {
       }
       buffer.set(chunk, length);
       length = needed;
+      // What comes from the network pauses by itself.
+      const pause = clock?.pause() ?? null;
+      if (pause !== null) await pause;
     }
     if (this.flight?.isGivenUp === true) return NO_ROOM;
     return { ok: true, value: buffer.subarray(0, length) };
   }
 
+  /** Counts bytes of its buffers, those of a body that is too large to be parsed whole eightfold. */
   #take(bytes: number): boolean {
     this.flight ??= this.#room.bodies.begin(this.team, () => {
       // Its read ends as if the body did, and is seen to be given up then; one that failed stays so.
       this.#reader?.cancel().catch(() => {});
     });
-    return this.flight.take(bytes);
+    this.#buffered += bytes;
+    const counted = this.#buffered > WHOLE_BODY_BYTES_MAX
+      ? Math.min(CUT_FACTOR * this.#buffered, this.#room.bodies.largestBytes)
+      : this.#buffered;
+    return this.flight.take(Math.max(0, counted - this.flight.bytes));
   }
 }
 

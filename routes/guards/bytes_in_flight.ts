@@ -6,6 +6,9 @@
 /** Part of all bytes that one team may hold. */
 const TEAM_PART = 1 / 4;
 
+/** Part of all bytes that one body or answer is counted with at most: the rest is left for others. */
+const LARGEST_PART = 1 / 2;
+
 /** The bytes of one team. */
 interface TeamBytes {
   bytes: number;
@@ -64,6 +67,11 @@ export class BytesInFlight {
     this.#max = bytesMax;
   }
 
+  /** The most bytes that one body is to take, however large it is. */
+  get largestBytes(): number {
+    return Math.floor(this.#max * LARGEST_PART);
+  }
+
   /** Bytes on their way now. */
   get bytes(): number {
     return this.#bytes;
@@ -82,7 +90,8 @@ export class BytesInFlight {
   take(flight: Flight, team: string, bytes: number): boolean {
     const own = this.#teams.get(team) ?? { bytes: 0, open: new Set() };
     // One of any size may pass: what is larger than a team's part would never do so otherwise.
-    if (own.bytes > 0 && own.bytes + bytes > this.#max * TEAM_PART) return false;
+    const isAlone = own.bytes === flight.bytes;
+    if (!isAlone && own.bytes + bytes > this.#max * TEAM_PART) return false;
     while (this.#bytes + bytes > this.#max) {
       if (!this.#giveUpOldest(own.bytes + bytes)) return false;
     }

@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { FairSlots, type SlotLimits } from "../../domain/fair_slots.ts";
 
-/** Characters from which a body is large. */
-export const LARGE_CHARS_MIN = 65_536;
+/** Bytes from which a body is large. */
+export const LARGE_BYTES_MIN = 65_536;
 
 /** Large bodies worked on and waiting. */
 const LARGE_BODIES: SlotLimits = { all: 3, team: 1, waiting: 256, teamWaiting: 64 };

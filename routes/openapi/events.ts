@@ -9,7 +9,9 @@ import { NOTES } from "./json_schema.ts";
 const NOTES_OF_EVENT = {
   id: "Made by the client; `external_id` is accepted in its place.",
   ts: "By the client's clock.",
-  data: "Stored exactly as sent; `[]` is `{}`.",
+  data:
+    "Stored exactly as sent; `[]` is `{}`. Of an event above 256 KiB, or deeper than 64 levels, " +
+    "`truncated`, `bytes`, `preview` and the figures are stored.",
   turn: "Which exchange of a conversation; dropped when malformed.",
 };
 

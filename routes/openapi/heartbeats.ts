@@ -91,7 +91,8 @@ export const HEARTBEAT_OPERATIONS: readonly Operation[] = [
       metadata: "Flat labels; how many are kept is the plan's.",
       customer_id: "Whom the run is for.",
       feature: "A label to filter by.",
-      output: "Any JSON value, kept exactly as sent; `[]` is `{}`.",
+      output: "Any JSON value, kept exactly as sent; `[]` is `{}`. Above 512 KiB, or deeper than " +
+        "64 levels, `truncated`, `bytes` and `preview` are kept.",
     }),
     answers: written(heartbeat, LOSS_HEADERS),
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],

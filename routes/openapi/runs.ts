@@ -114,7 +114,8 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     body: bodyOf(finishBody, "FinishRequest", {
       status: "How it ended.",
       finished_at: "By the client's clock.",
-      output: "Any JSON value, kept exactly as sent; `[]` is `{}`.",
+      output: "Any JSON value, kept exactly as sent; `[]` is `{}`. Above 512 KiB, or deeper than " +
+        "64 levels, `truncated`, `bytes` and `preview` are kept.",
       scores: "Numbers or booleans by name; others are dropped.",
       metadata: "Joins the run's; a key sent again here wins.",
     }, { scores: "ScoreValues" }),

@@ -3,6 +3,7 @@ import type { Attack } from "./attack.ts";
 import { bodies } from "./kinds/bodies.ts";
 import { feed } from "./kinds/feed.ts";
 import { jobs } from "./kinds/jobs.ts";
+import { largeBodies } from "./kinds/large_bodies.ts";
 import { largeRuns } from "./kinds/large_runs.ts";
 import { lists } from "./kinds/lists.ts";
 import { pages } from "./kinds/pages.ts";
@@ -13,6 +14,7 @@ import { spend } from "./kinds/spend.ts";
 export const ATTACKS: readonly Attack[] = [
   ...sockets,
   ...bodies,
+  ...largeBodies,
   ...largeRuns,
   ...lists,
   ...feed,

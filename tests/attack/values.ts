@@ -120,3 +120,10 @@ export function members(bytes: number, value = "0"): string {
     parts.push(part);
   }
 }
+
+/** A batch of events whose data is given as text. */
+export function textOf(data: string, count: number): string {
+  const event = () =>
+    `{"id":"${newId("evt")}","type":"log","ts":"${instant()}","data":{"a":${data}}}`;
+  return `{"events":[${Array.from({ length: count }, event).join(",")}]}`;
+}

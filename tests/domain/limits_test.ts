@@ -21,11 +21,18 @@ Deno.test("decision 39: the agent caps of the plans", () => {
   assertEquals(Object.values(TIERS).map(({ agentsMax }) => agentsMax), [10, 25, 50, 100, Infinity]);
 });
 
-Deno.test("decision 11: sizes nest: an event and an output fit a body", () => {
-  assertEquals([limits.BODY_BYTES_MAX, limits.JSON_DEPTH_MAX], [1_048_576, 64]);
+Deno.test("R7, R10: sizes nest: an output fits a body, and the largest events fit a batch", () => {
+  assertEquals([limits.EVENTS_BODY_BYTES_MAX, limits.BODY_BYTES_MAX], [16_777_216, 2_097_152]);
+  assertEquals([limits.WHOLE_BODY_BYTES_MAX, limits.JSON_DEPTH_MAX], [1_048_576, 64]);
   assertEquals([limits.EVENT_BYTES_MAX, limits.OUTPUT_BYTES_MAX], [262_144, 524_288]);
-  assert(limits.EVENT_BYTES_MAX < limits.BODY_BYTES_MAX);
-  assert(limits.OUTPUT_BYTES_MAX < limits.BODY_BYTES_MAX);
+  const events = limits.EVENTS_PER_BATCH_MAX * (limits.EVENT_BYTES_MAX + 1);
+  assert(events < limits.EVENTS_BODY_BYTES_MAX);
+  assert(limits.OUTPUT_BYTES_MAX < limits.WHOLE_BODY_BYTES_MAX);
+});
+
+Deno.test("R7: a truncated payload is smaller than an event, whatever figures are kept of it", () => {
+  const preview = 6 * limits.PREVIEW_CHARS_MAX, figures = 4 * limits.FIGURE_BYTES_MAX;
+  assert(preview + figures < limits.EVENT_BYTES_MAX);
 });
 
 Deno.test("a piece fits a value and the pieces of a commit fit a commit, with their keys", () => {

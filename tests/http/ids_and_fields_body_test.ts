@@ -1,7 +1,7 @@
 /** The body as bytes: encodings, sizes, depth, and what is JSON (decisions 7, 10 and 11). */
 import { assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
-import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from "../../domain/limits.ts";
+import { BODY_BYTES_MAX, JSON_DEPTH_MAX, PREVIEW_CHARS_MAX } from "../../domain/limits.ts";
 import { aFinish, anEvent, aRun, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 
@@ -28,10 +28,10 @@ const STORED = [202, undefined] as const;
 const TOO_LARGE = [413, "payload_too_large"] as const;
 const NOT_JSON = [400, "invalid_json"] as const;
 
-Deno.test("decision 11: a body of exactly 1 MiB is stored, one byte more is 413", async () => {
+Deno.test("R10: a body of exactly 2 MiB is stored, one byte more is 413", async () => {
   await using h = await Harness.open();
   const most = aRunOfBytes(1, BODY_BYTES_MAX);
-  assertEquals([encoder.encode(most).length, BODY_BYTES_MAX], [1_048_576, 1_048_576]);
+  assertEquals([encoder.encode(most).length, BODY_BYTES_MAX], [2_097_152, 2_097_152]);
   assertEquals(code(await h.post("/v1/runs", most)), [...STORED]);
   const before = await h.dump();
   const over = aRunOfBytes(2, BODY_BYTES_MAX + 1);
@@ -40,7 +40,7 @@ Deno.test("decision 11: a body of exactly 1 MiB is stored, one byte more is 413"
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("decision 11: it is bytes that count, not characters", async () => {
+Deno.test("R10: it is bytes that count, not characters", async () => {
   await using h = await Harness.open();
   const open = `${JSON.stringify(aRun(1)).slice(0, -1)},"pad":"`;
   const room = BODY_BYTES_MAX - open.length - 2;
@@ -51,7 +51,7 @@ Deno.test("decision 11: it is bytes that count, not characters", async () => {
   assertEquals(code(await h.post("/v1/runs", `${most.slice(0, -2)}x"}`)), [...TOO_LARGE]);
 });
 
-Deno.test("decision 11: a body of unannounced length has the same limit", async () => {
+Deno.test("R10: a body of unannounced length has the same limit", async () => {
   await using h = await Harness.open();
   for (
     const [n, bytes, status] of [[1, BODY_BYTES_MAX, 202], [2, BODY_BYTES_MAX + 1, 413]] as const
@@ -152,33 +152,63 @@ Deno.test("decision 10: broken gzip is invalid_json", async () => {
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 404);
 });
 
-Deno.test("decision 11: 64 levels of nesting are stored, 65 are 413", async () => {
+Deno.test("R7: a field that nobody reads may nest as deep as it likes", async () => {
   await using h = await Harness.open();
-  assertEquals(code(await h.post("/v1/runs", aRunOfDepth(1, JSON_DEPTH_MAX))), [...STORED]);
-  assertEquals(JSON_DEPTH_MAX, 64);
-  const before = await h.dump();
-  for (const depth of [65, 66, 500_000]) {
-    const answer = await h.post("/v1/runs", aRunOfDepth(2, depth));
-    assertEquals(code(answer), [...TOO_LARGE], `depth ${depth}`);
+  for (const [n, depth] of [[1, JSON_DEPTH_MAX], [2, JSON_DEPTH_MAX + 1], [3, 500_000]] as const) {
+    const answer = await h.post("/v1/runs", aRunOfDepth(n, depth));
+    assertEquals(code(answer), [...STORED], `depth ${depth}`);
+    assertEquals(answer.headers.get("runledger-ignored"), "nested");
+    assertEquals((await h.get(`/v1/runs/${runId(n)}`)).json.agent, "researcher");
   }
-  assertEquals(await h.dump(), before);
+  // The control API takes no such body.
+  const key = `{"kind":"api_key","name":"a","nested":${"[".repeat(64)}${"]".repeat(64)}}`;
+  assertEquals(code(await h.post("/v1/keys", key)), [...TOO_LARGE]);
 });
 
-Deno.test("decision 11: objects, events and outputs nest by the same count", async () => {
+Deno.test("R7: a payload of 64 levels is kept, a deeper one is truncated", async () => {
   await using h = await Harness.open();
   const nest = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
-  const event = (data: string) =>
-    `{"events":[${JSON.stringify(anEvent(1, { data: "D" })).replace('"D"', data)}]}`;
+  const event = (n: number, data: string) =>
+    `{"events":[${JSON.stringify(anEvent(n, { data: "D" })).replace('"D"', data)}]}`;
   const finish = (output: string) =>
     `${JSON.stringify(aFinish()).slice(0, -1)},"output":${output}}`;
-  const path = `/v1/runs/${runId(1)}`;
-  // Around `data` stand the body, the array and the event; around `output` only the body.
-  assertEquals(code(await h.post(`${path}/events`, event(nest(62)))), [...TOO_LARGE]);
-  assertEquals(code(await h.post(`${path}/finish`, finish(nest(64)))), [...TOO_LARGE]);
-  assertEquals(code(await h.post(`${path}/events`, event(nest(61)))), [...STORED]);
-  assertEquals(code(await h.post(`${path}/finish`, finish(nest(63)))), [...STORED]);
-  const run = (await h.get(path)).text;
-  assertEquals(run.includes(`"data":${nest(61)}`) && run.includes(`"output":${nest(63)}`), true);
+  assertEquals(JSON_DEPTH_MAX, 64);
+  for (const [n, levels] of [[1, 64], [2, 65], [3, 100_000]] as const) {
+    const path = `/v1/runs/${runId(n)}`;
+    const events = await h.post(`${path}/events`, event(n, nest(levels)));
+    const end = await h.post(`${path}/finish`, finish(nest(levels)));
+    assertEquals([code(events), code(end)], [[...STORED], [...STORED]]);
+    const told = [events, end].map(({ headers }) => headers.get("runledger-dropped"));
+    assertEquals(told, levels === 64 ? [null, null] : ["data=1", "output=1"]);
+    const { text, json } = await h.get(path);
+    if (levels === 64) {
+      assertEquals(
+        text.includes(`"data":${nest(64)}`) && text.includes(`"output":${nest(64)}`),
+        true,
+      );
+      continue;
+    }
+    const preview = nest(levels).slice(0, PREVIEW_CHARS_MAX);
+    const cut = { truncated: true, bytes: nest(levels).length, preview };
+    assertEquals([json.events[0].data, json.output], [cut, cut]);
+  }
+});
+
+Deno.test("R7: nesting in other fields is never more than a malformed field", async () => {
+  await using h = await Harness.open({ tier: "enterprise" });
+  const deep = "[".repeat(100_000) + "]".repeat(100_000);
+  const run = (field: string, n: number) =>
+    `${JSON.stringify(aRun(n, { [field]: "D" })).replace('"D"', deep)}`;
+  const refused = await h.post("/v1/runs", run("agent", 1));
+  assertEquals([refused.status, refused.json.error, refused.json.field], [
+    400,
+    "invalid_field",
+    "agent",
+  ]);
+  const labels = `${JSON.stringify(aRun(2)).slice(0, -1)},"metadata":{"a":1,"b":${deep},"c":2}}`;
+  const kept = await h.post("/v1/runs", labels);
+  assertEquals([kept.status, kept.headers.get("runledger-dropped")], [202, "metadata=1"]);
+  assertEquals((await h.get(`/v1/runs/${runId(2)}`)).json.metadata, { a: 1, c: 2 });
 });
 
 Deno.test("decision 11: brackets inside texts do not nest", async () => {

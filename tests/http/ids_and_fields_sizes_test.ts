@@ -1,10 +1,11 @@
 /** Large values: the limits to the byte, and everything below them stored whole (decision 11). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
-  BODY_BYTES_MAX,
   EVENT_BYTES_MAX,
   GOAL_CHARS_MAX,
   OUTPUT_BYTES_MAX,
+  PREVIEW_CHARS_MAX,
+  WHOLE_BODY_BYTES_MAX,
 } from "../../domain/limits.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
@@ -43,40 +44,51 @@ function withOutput(body: unknown, output: string): string {
 /** The payload of an event, as text. */
 const dataOf = (event: string) => event.slice(event.indexOf('"data":'), -1);
 
-Deno.test("decision 11: an event of exactly 256 KiB is kept, one byte more refuses the batch", async () => {
+Deno.test("R7: an event of exactly 256 KiB is kept, of one byte more the payload is truncated", async () => {
   await using h = await Harness.open();
   const most = anEventOfBytes(1, EVENT_BYTES_MAX);
   assertEquals([encoder.encode(most).length, EVENT_BYTES_MAX], [262_144, 262_144]);
-  assertEquals((await h.post(`${PATH}/events`, `{"events":[${most}]}`)).status, 202);
-  const before = await h.dump();
+  const kept = await h.post(`${PATH}/events`, `{"events":[${most}]}`);
+  assertEquals([kept.status, kept.headers.get("runledger-dropped")], [202, null]);
   const over = anEventOfBytes(3, EVENT_BYTES_MAX + 1);
   const batch = `{"events":[${JSON.stringify(anEvent(2))},${over}]}`;
-  const refused = await h.post(`${PATH}/events`, batch);
-  const { error, field, message } = refused.json;
-  assertEquals([refused.status, error, field], [413, "payload_too_large", "events"]);
-  assertStringIncludes(message, "events[1]");
-  assertEquals(await h.dump(), before);
-  assertStringIncludes((await h.get(PATH)).text, dataOf(most));
+  const cut = await h.post(`${PATH}/events`, batch);
+  assertEquals([cut.status, cut.json], [202, { accepted: 2, duplicates: 0 }]);
+  assertEquals(cut.headers.get("runledger-dropped"), "data=1");
+  const { text, json } = await h.get(PATH);
+  assertStringIncludes(text, dataOf(most));
+  const sent = dataOf(over).slice('"data":'.length);
+  assertEquals(json.events[2].data, {
+    truncated: true,
+    bytes: sent.length,
+    preview: sent.slice(0, PREVIEW_CHARS_MAX),
+  });
 });
 
-Deno.test("decision 11: an output of exactly 512 KiB is kept, one byte more is 413", async () => {
+Deno.test("R7: an output of exactly 512 KiB is kept, one byte more is truncated", async () => {
   await using h = await Harness.open();
   const most = objectOfBytes(OUTPUT_BYTES_MAX);
   const over = objectOfBytes(OUTPUT_BYTES_MAX + 1);
   assertEquals([encoder.encode(most).length, OUTPUT_BYTES_MAX], [524_288, 524_288]);
+  const preview = over.slice(0, PREVIEW_CHARS_MAX);
+  const cut = { truncated: true, bytes: OUTPUT_BYTES_MAX + 1, preview };
   for (
     const [path, n, body] of [
       [`${PATH}/finish`, 1, aFinish()],
-      ["/v1/heartbeats", 2, aHeartbeat(2)],
+      ["/v1/heartbeats", 6, aHeartbeat(6)],
+      ["/v1/heartbeats", 4, aHeartbeat(4, { status: "start" })],
     ] as const
   ) {
-    const before = await h.dump();
-    const refused = await h.post(path, withOutput(body, over));
-    assertEquals([refused.status, refused.json.error], [413, "payload_too_large"]);
-    assertEquals(refused.json.field, "output");
-    assertEquals(await h.dump(), before);
-    assertEquals((await h.post(path, withOutput(body, most))).status, 202);
-    assertStringIncludes((await h.get(`/v1/runs/${runId(n)}`)).text, `"output":${most}`);
+    const other = path.replace(runId(1), runId(n + 1));
+    const otherBody = n === 1 ? body : { ...body, id: runId(n + 1) };
+    assertEquals((await h.post(other, withOutput(otherBody, most))).status, 202);
+    assertStringIncludes((await h.get(`/v1/runs/${runId(n + 1)}`)).text, `"output":${most}`);
+    const answer = await h.post(path, withOutput(body, over));
+    assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, "output=1"]);
+    const { output, flags } = (await h.get(`/v1/runs/${runId(n)}`)).json;
+    assertEquals([output, flags.includes("truncated")], [cut, true], path);
+    // The retry finds what is stored.
+    assertEquals((await h.post(path, withOutput(body, over))).status, 200);
   }
 });
 
@@ -88,7 +100,7 @@ Deno.test("decision 11: a batch of 1 MiB that nothing compresses is stored and r
     const from = sent.length;
     const batch = Array.from({ length: count }, (_, i) => anEventOfBytes(from + i, bytes));
     const body = `{"events":[${batch}]}`;
-    assert(body.length > 0.99 * BODY_BYTES_MAX && body.length <= BODY_BYTES_MAX);
+    assert(body.length > 0.99 * WHOLE_BODY_BYTES_MAX && body.length <= WHOLE_BODY_BYTES_MAX);
     const answer = await h.post(`${PATH}/events`, body);
     assertEquals([answer.status, answer.json], [202, { accepted: count, duplicates: 0 }]);
     sent.push(...batch);
@@ -157,7 +169,7 @@ Deno.test("decision 38: a plan without a limit on metadata keeps a body full of 
   await using h = await Harness.open({ tier: "enterprise" });
   const metadata = manyLabels(13_000);
   const body = JSON.stringify(aRun(1, { metadata }));
-  assert(body.length > 0.9 * BODY_BYTES_MAX && body.length <= BODY_BYTES_MAX);
+  assert(body.length > 0.9 * WHOLE_BODY_BYTES_MAX && body.length <= WHOLE_BODY_BYTES_MAX);
   const answer = await h.post("/v1/runs", body);
   assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, null]);
   const read = await h.get(PATH);

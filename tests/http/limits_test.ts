@@ -114,49 +114,18 @@ const EDGES: readonly Edge[] = [
     shown: runId(1),
   },
   {
-    limit: "EVENT_BYTES_MAX",
-    what: "bytes of an event",
-    send: (bytes) => {
-      const rest = withMember(anEvent(1), '"pad":""');
-      const pad = Number(bytes) - rest.length;
-      const padded = rest.replace('"pad":""', `"pad":"${"x".repeat(pad)}"`);
-      return ["POST", `${RUN}/events`, `{"events":[${padded}]}`];
-    },
-    most: limits.EVENT_BYTES_MAX,
-    beyond: limits.EVENT_BYTES_MAX + 1,
+    limit: "EVENTS_BODY_BYTES_MAX",
+    what: "bytes of a batch of events",
+    send: (bytes) => [
+      "POST",
+      `${RUN}/events`,
+      JSON.stringify({ events: [anEvent(1)] }).padEnd(Number(bytes)),
+    ],
+    most: limits.EVENTS_BODY_BYTES_MAX,
+    beyond: limits.EVENTS_BODY_BYTES_MAX + 1,
     error: "payload_too_large",
-    field: "events",
     read: (run) => run.usage.events,
     shown: 1,
-  },
-  ...(["finish", "heartbeat"] as const).map((call): Edge => ({
-    limit: "OUTPUT_BYTES_MAX",
-    what: `bytes of a ${call}'s output`,
-    send: (bytes) => {
-      const output = `"output":${objectOf(Number(bytes))}`;
-      return call === "finish"
-        ? ["POST", `${RUN}/finish`, withMember(aFinish(), output)]
-        : ["POST", "/v1/heartbeats", withMember(aHeartbeat(1), output)];
-    },
-    most: limits.OUTPUT_BYTES_MAX,
-    beyond: limits.OUTPUT_BYTES_MAX + 1,
-    error: "payload_too_large",
-    field: "output",
-    read: (run) => new TextEncoder().encode(JSON.stringify(run.output)).length,
-  })),
-  {
-    limit: "JSON_DEPTH_MAX",
-    what: "levels of an output",
-    send: (levels) => [
-      "POST",
-      `${RUN}/finish`,
-      withMember(aFinish(), `"output":{"x":${arrays(Number(levels) - 2)}}`),
-    ],
-    most: limits.JSON_DEPTH_MAX,
-    beyond: limits.JSON_DEPTH_MAX + 1,
-    error: "payload_too_large",
-    read: (run) => JSON.stringify(run.output.x),
-    shown: arrays(limits.JSON_DEPTH_MAX - 2),
   },
   ...textEdges("AGENT_CHARS_MAX", limits.AGENT_CHARS_MAX, [
     ["a run's agent", "agent", toRuns("agent"), (run) => run.agent],
@@ -292,6 +261,15 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
   const ofPages = ["SESSION", "SESSIONS_PER_KEY_MAX", "FORM_BYTES_MAX"];
   /** In `refusals_test.ts` and `../kv/refusals_test.ts`. */
   const ofRefusals = ["REFUSALS", "REFUSAL_CHARS_MAX", "REFUSAL_HOURS"];
+  /** In `large_bodies_test.ts`, `ids_and_fields_sizes_test.ts`, `ids_and_fields_body_test.ts` and `domain/input/cut_body_test.ts`. */
+  const ofPayloads = [
+    "WHOLE_BODY_BYTES_MAX",
+    "EVENT_BYTES_MAX",
+    "OUTPUT_BYTES_MAX",
+    "JSON_DEPTH_MAX",
+    "PREVIEW_CHARS_MAX",
+    "FIGURE_BYTES_MAX",
+  ];
   const here = EDGES.map(({ limit }) => limit);
   const lists = [
     here,
@@ -305,6 +283,7 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     ofFeeds,
     ofPages,
     ofRefusals,
+    ofPayloads,
   ];
   const covered: Set<string> = new Set(lists.flat());
   const missing = Object.keys(limits).filter((name) => !covered.has(name));

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { judgeId } from "../../domain/run/ids.ts";
-import { BODY_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "../../domain/limits.ts";
+import { EVENTS_PER_BATCH_MAX, WHOLE_BODY_BYTES_MAX } from "../../domain/limits.ts";
 import { FINISH_STATUSES } from "../../domain/run/run.ts";
 import { parseInstant } from "../../domain/time.ts";
 import { DAY_MS, type DemoRun, demoRuns } from "../../tools/demo_data.ts";
@@ -132,7 +132,7 @@ Deno.test("spec, Limits: every batch and body fits", () => {
   for (const body of bodies(demoRuns(1, NOON, "eu"))) {
     assert((body.events?.length ?? 1) >= 1);
     assert((body.events?.length ?? 0) <= EVENTS_PER_BATCH_MAX);
-    assert(jsonBytes(body) < BODY_BYTES_MAX);
+    assert(jsonBytes(body) < WHOLE_BODY_BYTES_MAX);
   }
 });
 

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { judgeId } from "../../domain/run/ids.ts";
 import {
-  BODY_BYTES_MAX,
   EVENT_BYTES_MAX,
   EVENTS_PER_BATCH_MAX,
   OUTPUT_BYTES_MAX,
+  WHOLE_BODY_BYTES_MAX,
 } from "../../domain/limits.ts";
 import { durationOf, planImport, type RunPlan, statusOf } from "../../tools/trajectory.ts";
 import { parseTrajectory, type Trajectory } from "../../tools/trajectory_file.ts";
@@ -194,7 +194,7 @@ Deno.test("spec, Limits: batches hold at most 50 events and fit into a body", ()
   const trajectory = Array.from({ length: 12 }, (_, n) => aStep(n, { observation }));
   const { batches } = plan(parsed({ trajectory }));
   const sizes = batches.map((events) => jsonBytes({ events }));
-  assert(sizes.every((bytes) => bytes <= BODY_BYTES_MAX));
+  assert(sizes.every((bytes) => bytes <= WHOLE_BODY_BYTES_MAX));
   assert(batches.every((batch) => batch.length <= EVENTS_PER_BATCH_MAX));
   assertEquals(batches.flat().length, 36);
   // Five observations of 200 kB fit, a sixth does not.

@@ -24,6 +24,7 @@ import {
   newId,
   noise,
   Padded,
+  textOf,
   WIDE,
 } from "../values.ts";
 
@@ -56,7 +57,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "openings",
     finding: "C1",
-    does: "heartbeats of 4.7 kB that inflate to 1 MiB and open a run with an output",
+    does: "heartbeats of some kB that inflate to 2 MiB and open a run with an output",
     run: (attacker) => beats(attacker, opening()),
   }),
   attack<{ token: string }>({
@@ -77,7 +78,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "openings with long labels",
     finding: null,
-    does: "the same with the longest goal and labels, each a part of a body of 1 MiB",
+    does: "the same with the longest goal and labels, each a part of a body of 2 MiB",
     async run(attacker) {
       const padded = new Padded(100_000);
       const labels = {
@@ -130,7 +131,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "widest ignored fields",
     finding: null,
-    does: "bodies of 1 MiB of empty objects in a field that is ignored",
+    does: "bodies of 2 MiB of empty objects in a field that is ignored",
     async run(attacker) {
       const wide = filled(BODY_BYTES_MAX - REST_BYTES, "{}");
       await beats(attacker, gzip(`{"agent":"a","a":${wide}}`));
@@ -139,7 +140,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "most member names",
     finding: null,
-    does: "bodies of 1 MiB of members that all have another name",
+    does: "bodies of 2 MiB of members that all have another name",
     async run(attacker) {
       await beats(attacker, gzip(`{"agent":"a","a":${members(BODY_BYTES_MAX - REST_BYTES)}}`));
     },
@@ -147,7 +148,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "metadata of thousands of keys",
     finding: null,
-    does: "1 MiB of metadata entries that the plan drops",
+    does: "2 MiB of metadata entries that the plan drops",
     async run(attacker) {
       const metadata = members(BODY_BYTES_MAX - REST_BYTES, '"value"');
       await beats(attacker, gzip(`{"agent":"a","metadata":${metadata}}`));
@@ -156,7 +157,7 @@ export const bodies: readonly Attack[] = [
   attack({
     name: "longest numbers",
     finding: null,
-    does: "numbers of 500,000 digits, and 1 MiB of numbers with exponents",
+    does: "numbers of 500,000 digits, and 2 MiB of numbers with exponents",
     async run(attacker) {
       const digits = gzip(`{"agent":"a","output":{"a":${"9".repeat(OUTPUT_BYTES_MAX - 20)}}}`);
       const exponents = gzip(
@@ -197,9 +198,9 @@ export const bodies: readonly Attack[] = [
     },
   }),
   attack({
-    name: "plain bodies of 1 MiB in bursts",
+    name: "plain bodies of 2 MiB in bursts",
     finding: null,
-    does: "200 bodies of 1 MiB without compression at once, every 2 s",
+    does: "200 bodies of 2 MiB without compression at once, every 2 s",
     async run(attacker) {
       const body = JSON.stringify({ agent: "a", a: "p".repeat(BODY_BYTES_MAX - REST_BYTES) });
       await attacker.pace(0.5, async () => {
@@ -287,10 +288,3 @@ export const bodies: readonly Attack[] = [
     },
   }),
 ];
-
-/** A batch of events whose data is given as text. */
-function textOf(data: string, count: number): string {
-  const event = () =>
-    `{"id":"${newId("evt")}","type":"log","ts":"${instant()}","data":{"a":${data}}}`;
-  return `{"events":[${Array.from({ length: count }, event).join(",")}]}`;
-}

@@ -49,21 +49,27 @@ Deno.test("payloads: of a repeated list of events the last one counts, its sizes
     '{"n":2.0}',
     '{"n":3.0}',
   ]);
-  const parsed = parse(`{"events":[${one}],"events":[${two},${large}]}`);
-  assertEquals(parsed.ok ? null : parsed.problem.code, "payload_too_large");
+  const [whole, cut] = payloadsOf(`{"events":[${one}],"events":[${two},${large}]}`);
+  assertEquals([whole, cut?.slice(0, 17)], ['{"n":3.0}', '{"truncated":true']);
 });
 
-Deno.test("decision 11: an event's size is that of its own text in UTF-8, to the byte", () => {
+Deno.test("R7: an event's size is that of its own text in UTF-8, to the byte", () => {
   const frame = new TextEncoder().encode(eventText(1, '"data":{"a":""}')).length;
   for (const [unit, bytes] of [["x", 1], ["é", 2], ["€", 3], ["😀", 4]] as const) {
     const count = Math.floor((EVENT_BYTES_MAX - frame) / bytes);
     const rest = "x".repeat(EVENT_BYTES_MAX - frame - count * bytes);
     const fits = eventText(1, `"data":{"a":"${unit.repeat(count)}${rest}"}`);
-    assert(parse(`{ "events" : [ ${fits} ] }`).ok, unit);
+    const [kept] = payloadsOf(`{ "events" : [ ${fits} ] }`);
+    assertEquals(kept?.length, unit.length * count + rest.length + 8, unit);
     const over = parse(
-      `{"events":[${eventText(0, '"data":{}')},${fits.replace('"a"', '"ab"')},7]}`,
+      `{"events":[${eventText(0, '"data":{}')},${fits.replace('"a"', '"ab"')}]}`,
     );
-    assert(!over.ok && over.problem.message.startsWith("events[1] is larger"), unit);
+    assert(over.ok);
+    const { request, losses } = over.value;
+    assertEquals(request.map(({ flags }) => flags), [undefined, ["truncated"]], unit);
+    assertEquals(losses?.dropped, "data=1");
+    const size = EVENT_BYTES_MAX - frame + 8 + 1;
+    assert(request[1]?.data.startsWith(`{"truncated":true,"bytes":${size},`), request[1]?.data);
   }
 });
 

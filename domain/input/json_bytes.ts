@@ -1,0 +1,293 @@
+/**
+ * JSON as bytes, checked without parsing it: for bodies that are too large to be parsed whole.
+ *
+ * All of it can be done in turns: a scan stops after so many bytes and goes on where it was. It takes no
+ * stack and a bit for each level, however deep the JSON nests.
+ *
+ * @module
+ */
+import type { Turns } from "./turns.ts";
+
+const TAB = 9, LINE_FEED = 10, RETURN = 13, SPACE = 32;
+const QUOTE = 34, PLUS = 43, COMMA = 44, MINUS = 45, POINT = 46, ZERO = 48, NINE = 57, COLON = 58;
+const OPEN_LIST = 91, BACKSLASH = 92, CLOSE_LIST = 93, OPEN_MAP = 123, CLOSE_MAP = 125;
+const LOWER_E = 101, LOWER_U = 117;
+
+/** Bytes that are scanned in one turn: a tenth of a millisecond. */
+const TURN_BYTES = 65_536;
+
+/** Thrown for bytes that are not JSON. */
+export class BadJson extends Error {
+  /** Creates one that says where. */
+  constructor(at: number) {
+    super(`no JSON at byte ${at}`);
+  }
+}
+
+/** What may come next within a value; numbers, because each byte is compared with some of them. */
+const NOTHING = 0,
+  VALUE = 1,
+  VALUE_OR_END = 2,
+  KEY = 3,
+  KEY_OR_END = 4,
+  AFTER_KEY = 5,
+  AFTER_VALUE = 6;
+
+/** Checks one value after the other, each in turns. */
+export class ValueScan {
+  /** Where it goes on; behind the value once that is read. */
+  at = 0;
+  /** Levels that the value nests, 0 for one that is neither object nor list. */
+  levels = 0;
+  /** Whether a string of the value has an escape. */
+  hasEscape = false;
+  readonly #bytes: Uint8Array;
+  #next = VALUE;
+  #inString = false;
+  #depth = 0;
+  /** A bit for each open level: 1 for an object. */
+  #isMap = new Uint8Array(8);
+
+  /** Creates a scan that is nowhere yet; see {@link begin}. */
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** Begins with the value at a place. */
+  begin(at: number): void {
+    this.at = at;
+    this.levels = 0;
+    this.hasEscape = false;
+    this.#next = VALUE;
+    this.#inString = false;
+    this.#depth = 0;
+  }
+
+  /**
+   * Reads on for about one turn.
+   *
+   * @returns whether the value is read to its end
+   * @throws {BadJson} when it is no JSON, or ends early
+   */
+  readOn(): boolean {
+    const bytes = this.#bytes;
+    const stop = Math.min(bytes.length, this.at + TURN_BYTES);
+    while (this.at < stop) {
+      if (this.#inString) this.#readString(stop);
+      else this.#readToken(bytes[this.at] as number);
+      if (this.#next === NOTHING && !this.#inString) return true;
+    }
+    if (stop === bytes.length) throw new BadJson(stop);
+    return false;
+  }
+
+  #readToken(code: number): void {
+    if (isSpace(code)) {
+      this.at++;
+      return;
+    }
+    const next = this.#next;
+    if (next === AFTER_VALUE) {
+      if (code !== COMMA) return this.#close(code);
+      this.#next = this.#inMap ? KEY : VALUE;
+      this.at++;
+    } else if (next === AFTER_KEY) {
+      if (code !== COLON) throw new BadJson(this.at);
+      this.#next = VALUE;
+      this.at++;
+    } else if (code === QUOTE) {
+      // A key has its colon, a value its comma behind it.
+      if (next === KEY || next === KEY_OR_END) this.#next = AFTER_KEY;
+      else this.#endValue();
+      this.#inString = true;
+      this.at++;
+    } else if (next === KEY) throw new BadJson(this.at);
+    else if (next === KEY_OR_END) this.#close(code);
+    else if (code === OPEN_MAP || code === OPEN_LIST) this.#open(code === OPEN_MAP);
+    else if (next === VALUE_OR_END && code === CLOSE_LIST) this.#close(code);
+    else {
+      this.at = endOfWord(this.#bytes, this.at, code);
+      this.#endValue();
+    }
+  }
+
+  #readString(stop: number): void {
+    const bytes = this.#bytes;
+    let at = this.at;
+    while (at < stop) {
+      const code = bytes[at++] as number;
+      if (code === QUOTE) {
+        this.#inString = false;
+        break;
+      }
+      if (code < SPACE) throw new BadJson(at - 1);
+      if (code === BACKSLASH) {
+        at = endOfEscape(bytes, at);
+        this.hasEscape = true;
+      }
+    }
+    this.at = at;
+  }
+
+  get #inMap(): boolean {
+    const level = this.#depth - 1;
+    return ((this.#isMap[level >> 3] as number) >> (level & 7) & 1) === 1;
+  }
+
+  #open(isMap: boolean): void {
+    const level = this.#depth++;
+    if (level >> 3 >= this.#isMap.length) {
+      const longer = new Uint8Array(2 * this.#isMap.length);
+      longer.set(this.#isMap);
+      this.#isMap = longer;
+    }
+    const bit = 1 << (level & 7);
+    const others = (this.#isMap[level >> 3] as number) & ~bit;
+    this.#isMap[level >> 3] = isMap ? others | bit : others;
+    if (this.#depth > this.levels) this.levels = this.#depth;
+    this.#next = isMap ? KEY_OR_END : VALUE_OR_END;
+    this.at++;
+  }
+
+  #close(code: number): void {
+    if (code !== (this.#inMap ? CLOSE_MAP : CLOSE_LIST)) throw new BadJson(this.at);
+    this.#depth--;
+    this.at++;
+    this.#endValue();
+  }
+
+  #endValue(): void {
+    this.#next = this.#depth === 0 ? NOTHING : AFTER_VALUE;
+  }
+}
+
+/** Where the key of a member is; empty for an element of a list. */
+export interface Key {
+  /** Where it begins, with its quote. */
+  readonly keyStart: number;
+  /** Behind it. */
+  readonly keyEnd: number;
+  /** Whether it has an escape. */
+  readonly hasEscape: boolean;
+}
+
+/** A member of an object or an element of a list: where its key and its value are. */
+export interface Part extends Key {
+  /** Where the value begins. */
+  readonly start: number;
+  /** Behind the value. */
+  readonly end: number;
+  /** Levels that the value nests; 0 for one that is neither object nor list. */
+  readonly levels: number;
+}
+
+/** Reads a value by itself and returns the index behind it; null for one that is a part like others. */
+type ReadInside = (key: Key, start: number) => Turns<number> | null;
+
+/**
+ * Walks the parts of the object or the list at `at`, and checks them. `null` is the end of a turn.
+ *
+ * @returns the index behind it
+ * @throws {BadJson} when it is no JSON
+ */
+export function* walkParts(
+  bytes: Uint8Array,
+  at: number,
+  visit: (part: Part) => void,
+  readInside: ReadInside = () => null,
+): Turns<number> {
+  const isMap = bytes[at] === OPEN_MAP;
+  const close = isMap ? CLOSE_MAP : CLOSE_LIST;
+  const scan = new ValueScan(bytes);
+  let turnEnd = at + TURN_BYTES;
+  let next = spaceEnd(bytes, at + 1);
+  if (bytes[next] === close) return next + 1;
+  for (;;) {
+    const key = { keyStart: next, keyEnd: next, hasEscape: false };
+    if (isMap) {
+      if (bytes[next] !== QUOTE) throw new BadJson(next);
+      scan.begin(next);
+      while (!scan.readOn()) yield null;
+      key.keyEnd = scan.at;
+      key.hasEscape = scan.hasEscape;
+      const colon = spaceEnd(bytes, scan.at);
+      if (bytes[colon] !== COLON) throw new BadJson(colon);
+      next = spaceEnd(bytes, colon + 1);
+    }
+    const inside = readInside(key, next);
+    if (inside !== null) next = yield* inside;
+    else {
+      const start = next;
+      scan.begin(start);
+      while (!scan.readOn()) yield null;
+      next = scan.at;
+      visit({ ...key, start, end: next, levels: scan.levels });
+    }
+    if (next > turnEnd) {
+      yield null;
+      turnEnd = next + TURN_BYTES;
+    }
+    next = spaceEnd(bytes, next);
+    if (bytes[next] === close) return next + 1;
+    if (bytes[next] !== COMMA) throw new BadJson(next);
+    next = spaceEnd(bytes, next + 1);
+  }
+}
+
+/** The first index from `at` on that holds no white space of JSON. */
+export function spaceEnd(bytes: Uint8Array, at: number): number {
+  while (at < bytes.length && isSpace(bytes[at] as number)) at++;
+  return at;
+}
+
+function isSpace(code: number): boolean {
+  return code <= SPACE && (code === SPACE || code === LINE_FEED || code === RETURN || code === TAB);
+}
+
+/** The index behind an escape whose backslash is before `at`. */
+function endOfEscape(bytes: Uint8Array, at: number): number {
+  const code = bytes[at];
+  if (code === undefined || !ESCAPES.has(code)) throw new BadJson(at);
+  if (code !== LOWER_U) return at + 1;
+  for (let digit = at + 1; digit <= at + 4; digit++) {
+    if (!isHex(bytes[digit])) throw new BadJson(digit);
+  }
+  return at + 5;
+}
+
+/** What may follow a backslash. */
+const ESCAPES: ReadonlySet<number> = new Set(Array.from('"\\/bfnrtu', (c) => c.charCodeAt(0)));
+
+function isHex(code = 0): boolean {
+  return isDigit(code) || (code | 32) >= 97 && (code | 32) <= 102;
+}
+
+function isDigit(code = 0): boolean {
+  return code >= ZERO && code <= NINE;
+}
+
+const WORDS = ["true", "false", "null"].map((word) => new TextEncoder().encode(word));
+
+/** The index behind a number, `true`, `false` or `null`. */
+function endOfWord(bytes: Uint8Array, at: number, first: number): number {
+  if (first === MINUS || isDigit(first)) return endOfNumber(bytes, at);
+  const word = WORDS.find(([letter]) => letter === first);
+  if (word?.every((letter, i) => bytes[at + i] === letter) !== true) throw new BadJson(at);
+  return at + word.length;
+}
+
+function endOfNumber(bytes: Uint8Array, at: number): number {
+  if (bytes[at] === MINUS) at++;
+  at = bytes[at] === ZERO ? at + 1 : endOfDigits(bytes, at);
+  if (bytes[at] === POINT) at = endOfDigits(bytes, at + 1);
+  if (((bytes[at] ?? 0) | 32) !== LOWER_E) return at;
+  const sign = bytes[at + 1];
+  return endOfDigits(bytes, at + (sign === PLUS || sign === MINUS ? 2 : 1));
+}
+
+/** The index behind at least one digit. */
+function endOfDigits(bytes: Uint8Array, at: number): number {
+  if (!isDigit(bytes[at])) throw new BadJson(at);
+  while (isDigit(bytes[at])) at++;
+  return at;
+}

@@ -1,0 +1,228 @@
+/** Bodies that are larger than is parsed whole: what is stored of them, and what they leave to others (R7, R10). */
+import { assert, assertEquals } from "@std/assert";
+import { gzipSync } from "node:zlib";
+import {
+  BODY_BYTES_MAX,
+  EVENT_BYTES_MAX,
+  EVENTS_BODY_BYTES_MAX,
+  EVENTS_PER_BATCH_MAX,
+  OUTPUT_BYTES_MAX,
+  WHOLE_BODY_BYTES_MAX,
+} from "../../domain/limits.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, eventId, runId } from "../support/builders.ts";
+import { Harness } from "../support/harness.ts";
+
+const PATH = `/v1/runs/${runId(1)}`;
+
+/** Random letters, the same in every run of the tests. */
+function noise(length: number, seed: number): string {
+  const letters = new Uint8Array(length);
+  let state = seed;
+  for (let i = 0; i < length; i++) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+    letters[i] = 35 + (state >>> 8) % 57;
+  }
+  return new TextDecoder().decode(letters);
+}
+
+/** Events of exactly so many bytes each that nothing compresses. */
+function largeEvents(count: number, bytes: number): string[] {
+  return Array.from({ length: count }, (_, n) => {
+    const empty = JSON.stringify(anEvent(n, { data: { n: 1, noise: "" } }));
+    return empty.replace('"noise":""', () => `"noise":"${noise(bytes - empty.length, n)}"`);
+  });
+}
+
+/** An object of so many bytes that a parser takes longest for. */
+function wide(bytes: number): string {
+  return `{"a":[${"{},".repeat((bytes - 10) / 3)}{}]}`;
+}
+
+/** Ids of all events of the run, and the text they stand in. */
+async function readEvents(h: Harness): Promise<{ ids: string[]; text: string }> {
+  const ids: string[] = [];
+  let [text, cursor] = ["", ""];
+  for (;;) {
+    const page = await h.get(`${PATH}?events_limit=1000${cursor}`);
+    assertEquals(page.status, 200);
+    text += page.text;
+    ids.push(...page.json.events.map(({ id }: { id: string }) => id));
+    if (page.json.events_cursor === null) return { ids, text };
+    cursor = `&events_cursor=${page.json.events_cursor}`;
+  }
+}
+
+Deno.test("R10: 50 events of 256 KiB that nothing compresses are stored whole, and once", async () => {
+  await using h = await Harness.open();
+  const events = largeEvents(EVENTS_PER_BATCH_MAX, EVENT_BYTES_MAX);
+  const body = `{"events":[${events}]}`;
+  assert(body.length > 13_000_000 && body.length < EVENTS_BODY_BYTES_MAX);
+  const answer = await h.post(`${PATH}/events`, body);
+  assertEquals([answer.status, answer.json], [202, { accepted: 50, duplicates: 0 }]);
+  assertEquals(answer.headers.get("runledger-dropped"), null);
+  await h.restart();
+  const again = await h.post(`${PATH}/events`, body);
+  assertEquals([again.status, again.json], [202, { accepted: 0, duplicates: 50 }]);
+  assertEquals(await h.usage(), 50);
+  const { ids, text } = await readEvents(h);
+  assertEquals(ids, events.map((_, n) => eventId(n)));
+  for (const event of events) assert(text.includes(event.slice(event.indexOf('"data":'), -1)));
+});
+
+Deno.test("R10: a large batch that was stored in part is completed by its retry", async () => {
+  await using h = await Harness.open();
+  const events = largeEvents(12, EVENT_BYTES_MAX);
+  assertEquals((await h.post(`${PATH}/events`, `{"events":[${events.slice(0, 5)}]}`)).status, 202);
+  const answer = await h.post(`${PATH}/events`, `{"events":[${events},${events[0]}]}`);
+  assertEquals(answer.json, { accepted: 7, duplicates: 6 });
+});
+
+Deno.test("R10: one bad event refuses a large batch, and nothing of it is stored", async () => {
+  await using h = await Harness.open();
+  const events = largeEvents(20, 100_000);
+  const before = await h.dump();
+  const bad: [string, string][] = [
+    ["7", "events[20] must be an object"],
+    ['{"id":"x"}', '"events[20].id"'],
+    ["{}", '"events[20].id"'],
+  ];
+  for (const [event, told] of bad) {
+    const { status, json } = await h.post(`${PATH}/events`, `{"events":[${events},${event}]}`);
+    assertEquals(status, 400);
+    assert(json.message.includes(told), json.message);
+  }
+  const cut = await h.post(`${PATH}/events`, `{"events":[${events}`);
+  assertEquals([cut.status, cut.json.error], [400, "invalid_json"]);
+  const many = await h.post(`${PATH}/events`, `{"events":[${events},${"{},".repeat(31)}{}]}`);
+  assertEquals([many.status, many.json.error, many.json.field], [400, "batch_too_large", "events"]);
+  const none = await h.post(`${PATH}/events`, `{"x":"${"x".repeat(WHOLE_BODY_BYTES_MAX)}"}`);
+  assertEquals([none.status, none.json.error, none.json.field], [400, "missing_field", "events"]);
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("R7: an event of 16 MiB is stored with its price, and priced again from what is kept", async () => {
+  await using h = await Harness.open();
+  const call = { model: "gpt-4o", provider: "openai", input_tokens: 1_000, output_tokens: 100 };
+  const small = anEvent(1, { type: "llm_call", data: call });
+  const event = JSON.stringify(anEvent(2, { type: "llm_call", data: call }));
+  const large = event.replace('"data":{', () => `"data":{"answer":${wide(15_000_000)},`);
+  const body = `{"events":[${JSON.stringify(small)},${large}]}`;
+  const answer = await h.post(`${PATH}/events`, gzipSync(body), {
+    headers: { "Content-Encoding": "gzip" },
+  });
+  assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, "data=1"]);
+  const { usage, cost_usd, events } = (await h.get(PATH)).json;
+  assertEquals([usage.input_tokens, usage.output_tokens], [2_000, 200]);
+  assert(cost_usd > 0);
+  assertEquals(events[0].cost_usd, events[1].cost_usd);
+  const { truncated, bytes, preview, ...figures } = events[1].data;
+  assertEquals([truncated, figures], [true, call]);
+  assert(bytes > 15_000_000 && preview.startsWith('{"answer":{"a":[{},'));
+  // The explanation of the cost reads what is stored.
+  const cost = (await h.get(`${PATH}/cost`)).json;
+  assertEquals(cost.calls[0].cost_usd, cost.calls[1].cost_usd);
+});
+
+Deno.test("R7, R10: a finish and a heartbeat of 2 MiB are stored, their output truncated", async () => {
+  await using h = await Harness.open({ tier: "enterprise" });
+  const calls = [
+    [1, `${PATH}/finish`, aFinish({ scores: { a: 1 }, metadata: { b: "c" } })],
+    [2, "/v1/heartbeats", aHeartbeat(2, { metadata: { b: "c" }, cost_usd: 0.5 })],
+  ] as const;
+  for (const [n, path, fields] of calls) {
+    const rest = JSON.stringify(fields).slice(0, -1);
+    const output = wide(BODY_BYTES_MAX - rest.length - 13);
+    const body = `${rest},"output":${output}}`;
+    assert(body.length > BODY_BYTES_MAX - 10 && body.length <= BODY_BYTES_MAX);
+    const answer = await h.post(path, body);
+    assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, "output=1"]);
+    const run = (await h.get(`/v1/runs/${runId(n)}`)).json;
+    assertEquals(run.output, {
+      truncated: true,
+      bytes: output.length,
+      preview: output.slice(0, 2_000),
+    });
+    assertEquals([run.metadata, run.flags.includes("truncated")], [{ b: "c" }, true]);
+  }
+  const [{ scores }, { cost_usd }] = await Promise.all(
+    [1, 2].map(async (n) => (await h.get(`/v1/runs/${runId(n)}`)).json),
+  );
+  assertEquals([scores[0]?.value, cost_usd], [1, 0.5]);
+});
+
+Deno.test("R10: a body of 2 MiB of other fields opens the run, and what is left out is told", async () => {
+  await using h = await Harness.open();
+  const rest = JSON.stringify(aRun(1)).slice(0, -1);
+  const opened = await h.post("/v1/runs", `${rest},"more":${wide(2_000_000)}}`);
+  assertEquals([opened.status, opened.headers.get("runledger-ignored")], [202, "more"]);
+  const finish = JSON.stringify(aFinish()).slice(0, -1);
+  const closed = await h.post(`${PATH}/finish`, `${finish},"scores":${wide(1_500_000)}}`);
+  assertEquals([closed.status, closed.headers.get("runledger-dropped")], [202, "scores=1"]);
+  assertEquals((await h.get(PATH)).json.status, "success");
+});
+
+Deno.test("R10: the control API takes no more than it did", async () => {
+  await using h = await Harness.open();
+  const key = (bytes: number) => JSON.stringify({ kind: "api_key", name: "a" }).padEnd(bytes);
+  assertEquals((await h.post("/v1/keys", key(WHOLE_BODY_BYTES_MAX))).status, 201);
+  assertEquals((await h.post("/v1/keys", key(WHOLE_BODY_BYTES_MAX + 1))).status, 413);
+});
+
+Deno.test("R10: a body of 16 MiB never holds the event loop for 50 ms", async () => {
+  await using h = await Harness.open({ tier: "enterprise" });
+  const event = (n: number, bytes: number) =>
+    JSON.stringify(anEvent(n)).replace(/"data":.*\}/, () => `"data":${wide(bytes)}}`);
+  const full = EVENTS_BODY_BYTES_MAX - 400;
+  const bodies: Record<string, [body: string, status: number]> = {
+    "events": [`{"events":[${"{},".repeat((full - 20) / 3)}{}]}`, 400],
+    "an unknown field": [`{"more":${wide(full - 200)},"events":[${event(1, 90)}]}`, 202],
+    "one event": [`{"events":[${event(2, full - 200)}]}`, 202],
+    "50 events": [
+      `{"events":[${Array.from({ length: 50 }, (_, n) => event(100 + n, EVENT_BYTES_MAX - 300))}]}`,
+      202,
+    ],
+    "levels": [`{"more":${"[".repeat(full / 2)}${"]".repeat(full / 2)},"events":[]}`, 202],
+  };
+  for (const [name, [text, status]] of Object.entries(bodies)) {
+    // Small on the wire, so that the test's own sending does not count.
+    const sent = gzipSync(text);
+    let best = Infinity;
+    for (let attempt = 0; attempt < 5 && best >= 50; attempt++) {
+      const { longestMs, value } = await whileWatched(() =>
+        h.post(`${PATH}/events`, sent, { headers: { "Content-Encoding": "gzip" } })
+      );
+      assertEquals(value.status, status, `${name}: ${value.text}`);
+      best = Math.min(best, longestMs);
+    }
+    assert(best < 50, `${name} held the event loop for ${best} ms`);
+  }
+});
+
+/** Does work and finds the longest time that nothing else could go on. */
+async function whileWatched<T>(work: () => Promise<T>): Promise<{ longestMs: number; value: T }> {
+  let [longestMs, lastMs] = [0, performance.now()];
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    longestMs = Math.max(longestMs, nowMs - lastMs);
+    lastMs = nowMs;
+  }, 0);
+  try {
+    return { value: await work(), longestMs };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+Deno.test("R7: an output of any kind may be too large", async () => {
+  await using h = await Harness.open();
+  const outputs = [`"${"é".repeat(OUTPUT_BYTES_MAX)}"`, `[${"1,".repeat(OUTPUT_BYTES_MAX)}1]`];
+  for (const [n, output] of outputs.entries()) {
+    const body = `${JSON.stringify(aHeartbeat(n)).slice(0, -1)},"output":${output}}`;
+    assertEquals((await h.post("/v1/heartbeats", body)).status, 202);
+    const { bytes, preview } = (await h.get(`/v1/runs/${runId(n)}`)).json.output;
+    assertEquals([bytes, preview], [
+      new TextEncoder().encode(output).length,
+      output.slice(0, 2_000),
+    ]);
+  }
+});
