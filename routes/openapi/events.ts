@@ -3,7 +3,8 @@
  * service reads; what else is in `data` is stored as it was sent.
  */
 import { z } from "zod";
-import { eventBody, llmCallData, logData } from "../../domain/input/schemas.ts";
+import { eventBody, llmCallData } from "../../domain/input/schemas.ts";
+import { anyValue } from "./fields.ts";
 import { NOTES } from "./json_schema.ts";
 
 const NOTES_OF_EVENT = {
@@ -35,7 +36,8 @@ const llmCall = event.extend({
 
 const log = event.extend({
   type: z.literal("log"),
-  data: dataOf(logData, "LogData", { message: "The line." }),
+  data: z.looseObject({ message: anyValue.optional() })
+    .meta({ id: "LogData", [NOTES]: { message: "The line; any value is stored." } }),
 }).meta({ id: "LogEvent", [NOTES]: NOTES_OF_EVENT });
 
 const other = event.meta({

@@ -119,7 +119,7 @@ Deno.test("decision 11: a chunked body is 413 once it is over the limit, whateve
 async function withDeadline(ms: number, run: (url: string) => Promise<void>): Promise<void> {
   const app = new Hono<Facts>();
   using deadlines = new Deadlines(ms, TIMERS);
-  const guard = readJsonBody(deadlines, new Room(new Memory()), "fields");
+  const guard = readJsonBody(deadlines, new Room(new Memory()), { shape: "fields" });
   const team: Team = { id: "team" as TeamId, name: "team", tier: "team" };
   app.post("/", async (c) => {
     c.set("principal", { team, credentialId: "key", grant: ALL_SCOPES });
