@@ -13,12 +13,13 @@ const IPV6 = /^\[[0-9A-Fa-f:.]{2,45}\](:\d{1,5})?$/;
  * With `dev` only a local name passes: a web page can point a name of its own at this machine, and
  * everybody knows the development key.
  *
- * @param mayBeAbsent whether HTTP/1.0 without a Host passes, which no page can send
+ * @param mayBeAbsent whether a request without one passes, as HTTP/1.0 sends it and no page can
  */
 export function requireHost({ dev }: Pick<AppDeps, "dev">, mayBeAbsent = false): Guard {
   return (c) => {
-    const sent = c.req.raw.headers.get("host") ?? "";
-    if (mayBeAbsent && sent === "") return null;
+    const header = c.req.raw.headers.get("host");
+    if (mayBeAbsent && header === null) return null;
+    const sent = header ?? "";
     const isHost = NAME_OR_IPV4.test(sent) || IPV6.test(sent);
     if (isHost && (!dev || isLocal(sent))) return null;
     const message = isHost

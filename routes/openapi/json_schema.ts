@@ -6,7 +6,7 @@ import { type JsonSchema, ofPlace, sharedName, sharedSchema } from "./shared.ts"
 export const NOTES = "x-notes";
 
 /** Where a schema's meta data has the names of the objects inside it, by field. */
-export const PARTS = "x-parts";
+export const PARTS = "x-part-names";
 
 /** Collects the named schemas of a document. */
 export class SchemaBook {

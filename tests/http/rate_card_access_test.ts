@@ -126,7 +126,7 @@ Deno.test("decision 7: 405 and OPTIONS list the methods of the card's paths", as
   for (
     const [path, wrong, allow] of [
       [CARD, "POST", "GET, PUT, HEAD, OPTIONS"],
-      [`${CARD}/match`, "POST", "GET, HEAD, OPTIONS"],
+      [`${CARD}/match`, "POST", "GET, DELETE, HEAD, OPTIONS"],
       [`${CARD}/${UNKNOWN}`, "GET", "DELETE, OPTIONS"],
     ] as const
   ) {

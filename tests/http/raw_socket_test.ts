@@ -43,7 +43,7 @@ Deno.test("decisions, section 2: a request without a Host or with two is refused
   await using h = await Harness.open();
   await unharmed(h, async () => {
     assertEquals(refusal(await ask(h.url, get("/healthz", "Host:"))), [400, "invalid_field"]);
-    const absent = await ask(h.url, get("/healthz", "Accept: */*"));
+    const absent = await ask(h.url, get("/docs", "Accept: */*"));
     assertEquals(refusal(absent), [400, "invalid_field"]);
     await refused(h, "two hosts", get("/healthz", "Host: x", "Host: y"));
     await refused(h, "one host twice", get("/healthz", "Host: x", "Host: x"));
