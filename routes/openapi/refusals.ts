@@ -19,23 +19,29 @@ const kind = {
     .describe("The client's `User-Agent`."),
 };
 
+const group = z.object({ hour: instant, ...kind, count }).meta({ id: "RefusalGroup" });
+
+const refusal = z.object({
+  at: instant,
+  ...kind,
+  message: z.string().max(REFUSAL_CHARS_MAX.message),
+  request_id: z.string(),
+  route: z.string().describe("Method and path, without ids."),
+}).meta({ id: "Refusal" });
+
 const report = z.object({
   from: instant.describe("Start of the first hour."),
   to: instant.describe("Now."),
   count: count.describe("Refused calls in these hours."),
-  groups: z.array(z.object({ hour: instant, ...kind, count })).describe(
+  groups: z.array(group).describe(
     "The latest hour first, in an hour the most frequent first. Beyond " +
       `${REFUSALS.kindsPerHour} combinations in an hour, only the code is kept and the rest is ` +
       "`(other)`.",
   ),
-  latest: z.array(z.object({
-    at: instant,
-    ...kind,
-    message: z.string().max(REFUSAL_CHARS_MAX.message),
-    request_id: z.string(),
-    route: z.string().describe("Method and path, without ids."),
-  })).describe(`Up to ${REFUSALS.latest} of the last ${REFUSALS.days} days, newest first.`),
-});
+  latest: z.array(refusal).describe(
+    `Up to ${REFUSALS.latest} of the last ${REFUSALS.days} days, newest first.`,
+  ),
+}).meta({ id: "RefusalReport" });
 
 /** Reading what was refused. */
 export const REFUSAL_OPERATIONS: readonly Operation[] = [

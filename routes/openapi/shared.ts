@@ -3,6 +3,7 @@
  * to it: clients that are generated from the document then have one type for it, under one name.
  */
 import { SCOPES } from "../../domain/credentials.ts";
+import { ERRORS } from "../../domain/errors.ts";
 import { LIVE_EVENTS } from "../../domain/feed/live.ts";
 import { MATCH_STEPS } from "../../domain/money/rates.ts";
 import { STAGES } from "../../domain/pipeline/stages.ts";
@@ -33,6 +34,7 @@ const ENUMS = {
   CostFlag: ["cached_exceeds_input"],
   CostState: ["pending", "final"],
   CredentialKind: ["api_key", "ping_token"],
+  ErrorCode: Object.keys(ERRORS) as [string, ...string[]],
   FinishStatus: FINISH_STATUSES,
   HeartbeatStatus: HEARTBEAT_STATUSES,
   JobState: ["waiting", "running", "done"],
