@@ -9,7 +9,14 @@ import type { ScoreRequest } from "../run/scores.ts";
 import { type Parsed, refuse } from "../errors.ts";
 import { check, idProblem } from "./check.ts";
 import { Losses } from "./losses.ts";
-import { isEmptyArray, type Mend, mendFinish, mendHeartbeat, mendOpen } from "./mend.ts";
+import {
+  isEmptyArray,
+  type Mend,
+  mendFinish,
+  mendHeartbeat,
+  mendOpen,
+  namesInOrder,
+} from "./mend.ts";
 import { judgeId, type RunId } from "../run/ids.ts";
 import { exceedsBytes, isObject, nestsDeeperThan, type RawJson, rawMembers } from "./json.ts";
 import { JSON_DEPTH_MAX, OUTPUT_BYTES_MAX } from "../limits.ts";
@@ -221,7 +228,10 @@ function formOf<T>(quick: Form<T>["quick"], mend: Mend, schema: Schema<T>): Form
 function read<T>({ quick, mend, schema, fields }: Form<T>, body: Body, losses: Losses): Parsed<T> {
   losses.ignoreUnknown(body.value, fields);
   const plain = quick(body.value);
-  return plain !== null ? { ok: true, value: plain } : check(null, schema, mend(body, losses));
+  if (plain !== null) return { ok: true, value: plain };
+  const known = Object.fromEntries([...fields].map((name) => [name, body.value[name]]));
+  mend(known, body.text, losses);
+  return check(null, schema, known);
 }
 
 /** The trace of a request; a header that cannot be read is dropped (R9). */
@@ -244,11 +254,11 @@ function metadataOf(
   return kept;
 }
 
-/** Scores in the order of the text: parsing moves names that look like integers to the front. */
-function inSentOrder(body: Body, scores: readonly Score[]): Score[] {
-  const names = [...rawMembers(rawMembers(body.text).get("scores") ?? "{}").keys()];
+/** Scores in the order of the text, which parsing keeps but for names that look like integers. */
+function inSentOrder(body: Body, scores: readonly Score[]): readonly Score[] {
+  if (!scores.some(([name]) => /^\d/.test(name))) return scores;
   const values = new Map(scores);
-  return names.flatMap((name) => {
+  return namesInOrder(body.text, (name) => values.has(name)).flatMap((name) => {
     const value = values.get(name);
     return value === undefined ? [] : [[name, value] as const];
   });
