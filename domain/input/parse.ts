@@ -127,6 +127,7 @@ export function parseOpen(body: Body, context: ParseContext): Parsed<Kept<OpenRe
     idleTimeoutSeconds: sent.idle_timeout_seconds,
     idleTimeoutStatus: sent.idle_timeout_status,
     flags: losses.flags,
+    lost: losses.lost,
   };
   return kept(request, losses);
 }
@@ -146,6 +147,7 @@ export function parseFinish(body: Body, context: ParseContext): Parsed<Kept<Fini
     scores: sent.scores && inSentOrder(body, sent.scores),
     metadata: metadataOf(body, sent.metadata, context, losses),
     flags: losses.flags,
+    lost: losses.lost,
   };
   return kept(request, losses);
 }
@@ -190,6 +192,7 @@ export function parseHeartbeat(
     output: output.value,
     trace,
     flags: losses.flags,
+    lost: losses.lost,
   };
   return kept(request, losses);
 }
