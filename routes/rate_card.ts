@@ -189,6 +189,6 @@ export function parseMatchQuery(query: string, nowMs: number): Parsed<MatchQuery
   const sent = parameters.value.get("at");
   const at = sent === undefined ? nowMs : parseInstant(sent);
   if (at !== null) return { ok: true, value: { provider, model, at } };
-  const message = '"at" must be an ISO 8601 instant in UTC such as 2026-01-31T12:00:00.000Z';
+  const message = '"at" must be an RFC 3339 instant such as 2026-01-31T12:00:00.000Z';
   return refuse("invalid_field", message, "at");
 }

@@ -23,6 +23,7 @@ export type PartFlag = "dropped_fields" | "truncated";
 export class Losses {
   #dropped: Map<string, number> | null = null;
   #ignored: Set<string> | null = null;
+  #lost: Set<string> | null = null;
   #removes = false;
   #cuts = false;
 
@@ -39,14 +40,22 @@ export class Losses {
 
   /** Reports known fields whose value could not be read, so that it is not stored as sent. */
   remove(field: string, count = 1): void {
-    if (count > 0) this.#removes = true;
+    if (count === 0) return;
+    this.#removes = true;
+    this.#lose(field);
     this.drop(field, count);
   }
 
   /** Reports a known field whose value is stored cut to its limit (R7). */
   cut(field: string): void {
     this.#cuts = true;
+    this.#lose(field);
     this.drop(field);
+  }
+
+  #lose(field: string): void {
+    this.#lost ??= new Set();
+    this.#lost.add(field);
   }
 
   /** Reports the fields of an object that its call does not know: nothing of them is stored (R11). */
@@ -78,6 +87,11 @@ export class Losses {
       ...this.#removes ? ["dropped_fields" as const] : [],
       ...this.#cuts ? ["truncated" as const] : [],
     ];
+  }
+
+  /** Names of the fields that the flags are about; undefined for none. */
+  get lost(): readonly string[] | undefined {
+    return this.#lost === null ? undefined : [...this.#lost];
   }
 
   /** Value of `Runledger-Dropped`, such as `metadata=3, goal=1`; null when nothing was dropped. */

@@ -9,62 +9,64 @@
 import { judgeId } from "../run/ids.ts";
 import { FINISH_STATUSES } from "../run/run.ts";
 import { GOAL_CHARS_MAX, IDLE_TIMEOUT_SECONDS, LABEL_CHARS_MAX, SCORES_MAX } from "../limits.ts";
-import { charCount, isObject, rawMembers } from "./json.ts";
+import {
+  afterSpace,
+  charCount,
+  endOfValue,
+  isKey,
+  isObject,
+  walkMembers,
+  walkObject,
+} from "./json.ts";
 import type { Losses } from "./losses.ts";
 import { isPathPart, isScore, isScoreName } from "./rules.ts";
 import { ownText } from "./text.ts";
 
-/** An object of a request, as its text and as its value. */
-export interface SentObject {
-  /** The text as sent; numbers are kept by it to the last digit. */
-  readonly text: string;
-  /** The object it parses to. */
-  readonly value: Readonly<Record<string, unknown>>;
-}
+/** The fields of a body that its call knows. */
+export type Fields = Record<string, unknown>;
 
-/** Mends an object of a request and reports what is lost by it. */
-export type Mend = (sent: SentObject, losses: Losses) => Record<string, unknown>;
+/**
+ * Mends the fields of a body in place and reports what is lost by it.
+ *
+ * @param text the body as sent; numbers are kept by it to the last digit
+ */
+export type Mend = (fields: Fields, text: string, losses: Losses) => void;
 
 /** Mends a `POST /v1/runs`. */
-export const mendOpen: Mend = (sent, losses) => {
-  const mended = { ...sent.value };
-  mendLabels(mended, sent, losses, ["feature"]);
-  mendText(mended, sent, losses, "goal", GOAL_CHARS_MAX);
-  mended.metadata = orEmptyObject(mended.metadata);
-  keepIf(mended, losses, "parent_run_id", (value) => judgeId("run", value) === "valid");
-  keepIf(mended, losses, "idle_timeout_seconds", isIdleTimeout);
-  keepIf(mended, losses, "idle_timeout_status", isFinishStatus);
-  return mended;
-};
+export function mendOpen(fields: Fields, text: string, losses: Losses): void {
+  mendLabels(fields, text, losses, ["feature"]);
+  mendText(fields, text, losses, "goal", GOAL_CHARS_MAX);
+  fields.metadata = orEmptyObject(fields.metadata);
+  keepIf(fields, losses, "parent_run_id", (value) => judgeId("run", value) === "valid");
+  keepIf(fields, losses, "idle_timeout_seconds", isIdleTimeout);
+  keepIf(fields, losses, "idle_timeout_status", isFinishStatus);
+}
 
 /** Mends a `POST /v1/runs/{id}/finish`. */
-export const mendFinish: Mend = (sent, losses) => {
-  const { scores, metadata } = sent.value;
-  return {
-    ...sent.value,
-    scores: mendScores(sent, scores, losses),
-    metadata: orEmptyObject(metadata),
-  };
-};
+export function mendFinish(fields: Fields, text: string, losses: Losses): void {
+  fields.scores = mendScores(fields.scores, text, losses);
+  fields.metadata = orEmptyObject(fields.metadata);
+}
 
 /** Mends a `POST /v1/heartbeats`. */
-export const mendHeartbeat: Mend = (sent, losses) => {
-  const mended = { ...sent.value };
-  mendLabels(mended, sent, losses, ["feature", "model", "provider"]);
-  mended.metadata = orEmptyObject(mended.metadata);
-  return mended;
-};
+export function mendHeartbeat(fields: Fields, text: string, losses: Losses): void {
+  mendLabels(fields, text, losses, ["feature", "model", "provider"]);
+  fields.metadata = orEmptyObject(fields.metadata);
+}
 
 /** Mends an event. */
-export function mendEvent(
-  value: SentObject["value"],
-  losses: Losses,
-): Record<string, unknown> {
-  const mended: Record<string, unknown> = { ...value, data: orEmptyObject(value.data) };
+export function mendEvent(sent: Readonly<Fields>, losses: Losses): Fields {
+  const { type, ts, turn, data } = sent;
   // SDKs send external_id in the place of id (decision 19).
-  if ((value.id ?? null) === null) mended.id = value.external_id;
-  keepIf(mended, losses, "turn", (turn) => Number.isSafeInteger(turn) && Number(turn) >= 1);
-  return mended;
+  const fields: Fields = {
+    id: sent.id ?? sent.external_id,
+    type,
+    ts,
+    data: orEmptyObject(data),
+    turn,
+  };
+  keepIf(fields, losses, "turn", (turn) => Number.isSafeInteger(turn) && Number(turn) >= 1);
+  return fields;
 }
 
 /** Whether a value is PHP's empty array, which stands for an empty object (R1). */
@@ -94,68 +96,89 @@ export function cutText(text: string, charsMax: number): string {
 }
 
 function mendLabels(
-  mended: Record<string, unknown>,
-  sent: SentObject,
+  fields: Fields,
+  text: string,
   losses: Losses,
-  fields: readonly string[],
+  names: readonly string[],
 ): void {
-  for (const field of ["customer_id", ...fields]) {
-    mendText(mended, sent, losses, field, LABEL_CHARS_MAX);
+  for (const field of ["customer_id", ...names]) {
+    mendText(fields, text, losses, field, LABEL_CHARS_MAX);
   }
-  keepIf(mended, losses, "customer_id", (value) => isPathPart(String(value)));
+  keepIf(fields, losses, "customer_id", (value) => isPathPart(String(value)));
 }
 
 /** Makes a field a well-formed text of so many characters; numbers and booleans are as written (R8). */
 function mendText(
-  mended: Record<string, unknown>,
-  { text, value }: SentObject,
+  fields: Fields,
+  text: string,
   losses: Losses,
   field: string,
   charsMax: number,
 ): void {
-  const sent = value[field] ?? null;
+  const sent = fields[field] ?? null;
   if (sent === null) return;
   if (typeof sent === "object") {
     losses.remove(field);
-    mended[field] = undefined;
+    fields[field] = undefined;
     return;
   }
-  const written = typeof sent === "string" ? sent : rawMembers(text).get(field) ?? "";
+  const written = typeof sent === "string" ? sent : rawMember(text, field);
   const formed = written.toWellFormed();
   const kept = cutText(formed, charsMax);
   if (kept !== formed) losses.cut(field);
   else if (formed !== written) losses.remove(field);
   // A slice of a body would keep all of it in memory.
-  mended[field] = kept === sent ? kept : ownText(kept);
+  fields[field] = kept === sent ? kept : ownText(kept);
+}
+
+/** Returns a member of an object as it was sent, of a repeated one the last; `{}` for none. */
+export function rawMember(text: string, name: string): string {
+  let raw = "{}";
+  walkMembers(text, afterSpace(text, 0), (keyStart, keyEnd, start) => {
+    const end = endOfValue(text, start);
+    if (isKey(text, keyStart, keyEnd, name)) raw = text.slice(start, end);
+    return end;
+  });
+  return raw;
 }
 
 /** Removes a field that is there and not as it must be. */
 function keepIf(
-  mended: Record<string, unknown>,
+  fields: Fields,
   losses: Losses,
   field: string,
   fits: (value: unknown) => boolean,
 ): void {
-  const value = mended[field] ?? null;
+  const value = fields[field] ?? null;
   if (value === null || fits(value)) return;
   losses.remove(field);
-  mended[field] = undefined;
+  fields[field] = undefined;
 }
 
 /** Keeps the first scores that fit, in the order they were sent (R6). */
-function mendScores({ text }: SentObject, sent: unknown, losses: Losses): unknown {
+function mendScores(sent: unknown, text: string, losses: Losses): unknown {
   if (sent === undefined || sent === null || isEmptyArray(sent)) return orEmptyObject(sent);
   if (!isObject(sent)) {
     losses.remove("scores");
     return undefined;
   }
-  const names = [...rawMembers(rawMembers(text).get("scores") ?? "{}").keys()];
-  const kept = names.filter((name) => isScoreName(name) && isScore(sent[name])).slice(
-    0,
-    SCORES_MAX,
-  );
-  losses.remove("scores", names.length - kept.length);
+  const kept = namesInOrder(text, (name) => isScoreName(name) && isScore(sent[name]));
+  losses.remove("scores", Object.keys(sent).length - kept.length);
   return Object.fromEntries(kept.map((name) => [name, sent[name]]));
+}
+
+/**
+ * Returns the first names of a body's scores that fit, in the order of the text: parsing moves names that
+ * look like integers to the front.
+ */
+export function namesInOrder(text: string, fits: (name: string) => boolean): string[] {
+  const scores = rawMember(text, "scores");
+  const names = new Set<string>();
+  walkObject(scores, 0, (name, start) => {
+    if (names.size < SCORES_MAX && fits(name)) names.add(name);
+    return endOfValue(scores, start);
+  });
+  return [...names];
 }
 
 function isIdleTimeout(value: unknown): boolean {

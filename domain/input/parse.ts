@@ -10,7 +10,14 @@ import { type Parsed, refuse } from "../errors.ts";
 import { check, idProblem } from "./check.ts";
 import { cutBody, type CutShape } from "./cut_body.ts";
 import { Losses } from "./losses.ts";
-import { isEmptyArray, type Mend, mendFinish, mendHeartbeat, mendOpen } from "./mend.ts";
+import {
+  isEmptyArray,
+  type Mend,
+  mendFinish,
+  mendHeartbeat,
+  mendOpen,
+  namesInOrder,
+} from "./mend.ts";
 import { judgeId, type RunId } from "../run/ids.ts";
 import { exceedsBytes, isObject, nestsDeeperThan, type RawJson, rawMembers } from "./json.ts";
 import { JSON_DEPTH_MAX, OUTPUT_BYTES_MAX } from "../limits.ts";
@@ -131,6 +138,7 @@ export function parseOpen(body: Body, context: ParseContext): Parsed<Kept<OpenRe
     idleTimeoutSeconds: sent.idle_timeout_seconds,
     idleTimeoutStatus: sent.idle_timeout_status,
     flags: losses.flags,
+    lost: losses.lost,
   };
   return kept(request, losses);
 }
@@ -148,6 +156,7 @@ export function parseFinish(body: Body, context: ParseContext): Parsed<Kept<Fini
     scores: sent.scores && inSentOrder(body, sent.scores),
     metadata: metadataOf(body, sent.metadata, context, losses),
     flags: losses.flags,
+    lost: losses.lost,
   };
   return kept(request, losses);
 }
@@ -190,6 +199,7 @@ export function parseHeartbeat(
     output: outputOf(body, losses),
     trace,
     flags: losses.flags,
+    lost: losses.lost,
   };
   return kept(request, losses);
 }
@@ -229,7 +239,10 @@ function read<T>({ quick, mend, schema, fields }: Form<T>, body: Body, losses: L
   losses.ignoreUnknown(body.value, fields);
   for (const field of body.leftOut ?? []) if (fields.has(field)) losses.remove(field);
   const plain = quick(body.value);
-  return plain !== null ? { ok: true, value: plain } : check(null, schema, mend(body, losses));
+  if (plain !== null) return { ok: true, value: plain };
+  const known = Object.fromEntries([...fields].map((name) => [name, body.value[name]]));
+  mend(known, body.text, losses);
+  return check(null, schema, known);
 }
 
 /** The trace of a request; a header that cannot be read is dropped (R9). */
@@ -252,11 +265,11 @@ function metadataOf(
   return kept;
 }
 
-/** Scores in the order of the text: parsing moves names that look like integers to the front. */
-function inSentOrder(body: Body, scores: readonly Score[]): Score[] {
-  const names = [...rawMembers(rawMembers(body.text).get("scores") ?? "{}").keys()];
+/** Scores in the order of the text, which parsing keeps but for names that look like integers. */
+function inSentOrder(body: Body, scores: readonly Score[]): readonly Score[] {
+  if (!scores.some(([name]) => /^\d/.test(name))) return scores;
   const values = new Map(scores);
-  return names.flatMap((name) => {
+  return namesInOrder(body.text, (name) => values.has(name)).flatMap((name) => {
     const value = values.get(name);
     return value === undefined ? [] : [[name, value] as const];
   });

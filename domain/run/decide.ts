@@ -41,8 +41,10 @@ export interface FinishRequest {
   readonly scores?: readonly Score[] | undefined;
   /** Labels as kept by the plan. */
   readonly metadata?: Metadata | undefined;
-  /** What is lost of the call. */
+  /** How something of the call is lost. */
   readonly flags?: readonly PartFlag[] | undefined;
+  /** Names of the fields that are. */
+  readonly lost?: readonly string[] | undefined;
 }
 
 /** A checked heartbeat or ping; the id is minted before when the client sent none. */
@@ -73,8 +75,10 @@ export interface HeartbeatRequest {
   readonly note?: string | undefined;
   /** The trace it was sent in. */
   readonly trace?: TraceParent | undefined;
-  /** What is lost of the call. */
+  /** How something of the call is lost. */
   readonly flags?: readonly PartFlag[] | undefined;
+  /** Names of the fields that are. */
+  readonly lost?: readonly string[] | undefined;
 }
 
 /** The stored run differs from the request in a field that may never differ, or is deleted. */
@@ -176,6 +180,7 @@ function openingOfRun(request: OpenRequest, receivedAt: number): Opening {
     idleTimeoutSeconds: request.idleTimeoutSeconds,
     idleTimeoutStatus: request.idleTimeoutStatus,
     flags: request.flags,
+    lost: request.lost,
   };
 }
 
@@ -213,6 +218,6 @@ function priced<Part extends Opening | Closing>(part: Part, parts: RunParts, car
 
 /** What an opening and a close may both carry; on reading, the close's wins field by field. */
 function detailsOf(request: HeartbeatRequest) {
-  const { customerId, feature, metadata, reported, note, output, flags } = request;
-  return { customerId, feature, metadata, reported, note, output, flags };
+  const { customerId, feature, metadata, reported, note, output, flags, lost } = request;
+  return { customerId, feature, metadata, reported, note, output, flags, lost };
 }

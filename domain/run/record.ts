@@ -66,6 +66,8 @@ export interface RunRecord {
   readonly clockSkewMs: number | null;
   /** What is odd about it, or was lost of what was sent. */
   readonly flags: readonly RunFlag[];
+  /** Names of the fields of its opening and its close that are not stored as sent, sorted. */
+  readonly lost: readonly string[];
   /** Whom the cost is attributed to. */
   readonly customerId: string | null;
   /** Label to filter by. */
@@ -130,6 +132,7 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     durationMs: durationOf(opening, closing),
     clockSkewMs: clockSkewOf(parts),
     flags: flagsOf(stored),
+    lost: [...new Set([...opening?.lost ?? [], ...closing?.lost ?? []])].sort(),
     customerId: customer,
     feature,
     metadata: mergeMetadata(opening?.metadata ?? null, closing?.metadata ?? null),

@@ -111,8 +111,10 @@ export interface Opening {
   readonly note?: string | undefined;
   /** Result a `start` heartbeat carried. */
   readonly output?: RawJson | undefined;
-  /** What was lost of the call; absent for nothing. */
+  /** How something of the call was lost; absent for nothing. */
   readonly flags?: readonly PartFlag[] | undefined;
+  /** Names of the fields that were. */
+  readonly lost?: readonly string[] | undefined;
   /** Whether its payload was removed because it got too old. */
   readonly payloadRemoved?: true | undefined;
 }
@@ -141,8 +143,10 @@ export interface Closing {
   readonly customerId?: string | undefined;
   /** Label to filter by, when a closing heartbeat says so. */
   readonly feature?: string | undefined;
-  /** What was lost of the call; absent for nothing. */
+  /** How something of the call was lost; absent for nothing. */
   readonly flags?: readonly PartFlag[] | undefined;
+  /** Names of the fields that were. */
+  readonly lost?: readonly string[] | undefined;
   /** Whether its payload was removed because it got too old. */
   readonly payloadRemoved?: true | undefined;
 }

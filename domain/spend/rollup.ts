@@ -83,7 +83,7 @@ export type RollupKind = RollupGroup["kind"];
 
 /** One row: a group's sums of one UTC day. */
 export interface RollupRow {
-  /** UTC day of the runs' `started_at`, `YYYY-MM-DD`. */
+  /** UTC day that its runs are sorted by, `YYYY-MM-DD`. */
   readonly day: string;
   /** What it is of. */
   readonly group: RollupGroup;
@@ -105,7 +105,7 @@ export interface RunSums extends
 
 /** What one run adds to the roll-ups of its day. */
 export interface Contribution extends RunSums {
-  /** UTC day of its `started_at`, `YYYY-MM-DD`. */
+  /** UTC day that it is sorted by, `YYYY-MM-DD`. */
   readonly day: string;
 }
 

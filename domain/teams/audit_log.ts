@@ -140,6 +140,6 @@ function instantOf(sent: string | undefined, absent: number): number | null {
 }
 
 function refuseInstant(field: string): Parsed<never> {
-  const message = `"${field}" must be an ISO 8601 instant in UTC such as 2026-01-31T12:00:00.000Z`;
+  const message = `"${field}" must be an RFC 3339 instant such as 2026-01-31T12:00:00.000Z`;
   return refuse("invalid_field", message, field);
 }

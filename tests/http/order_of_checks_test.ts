@@ -5,7 +5,7 @@
  * second answers: the request really was wrong in both.
  */
 import { assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, aRun, at, runId } from "../support/builders.ts";
+import { aHeartbeat, aRun, at, runId } from "../support/builders.ts";
 import { type Answer, Harness, type RequestOptions } from "../support/harness.ts";
 
 type Refused = readonly [status: number, code: string];

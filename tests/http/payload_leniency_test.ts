@@ -132,7 +132,10 @@ Deno.test("R14: a run that starts far in the future is flagged and has its place
   h.nowMs += 1_000;
   await h.post("/v1/runs", aRun(2, { started_at: at(1_000) }));
   await h.post("/v1/runs", aRun(3, { started_at: at(1_000 + DAY_MS) }));
-  await h.post("/v1/heartbeats", aHeartbeat(4, { started_at: at(2_000), cost_usd: 1 }));
+  await h.post(
+    "/v1/heartbeats",
+    aHeartbeat(4, { started_at: at(2_000), finished_at: at(3_000), cost_usd: 1 }),
+  );
   await h.post("/v1/heartbeats", aHeartbeat(5, { started_at: future, cost_usd: 2 }));
   const run = (await h.getSettled(RUN)).json;
   assertEquals([run.started_at, run.flags], [future, ["future_start"]]);

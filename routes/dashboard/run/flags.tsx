@@ -6,7 +6,7 @@ import type { ShownRun } from "./load.ts";
 
 /** Says what is odd about a run; nothing where nothing is. */
 export function Flags({ shown }: { readonly shown: ShownRun }) {
-  const told = [...partsMissing(shown), ...odd(shown)];
+  const told = [...partsMissing(shown), ...lostFields(shown), ...odd(shown)];
   return told.length === 0 ? null : (
     <ul class="flags">
       {told.map(([word, meaning]) => (
@@ -50,7 +50,7 @@ const LOSSES: Partial<Record<RunFlag, Flag>> = {
     "Fields not stored:",
     <>
       a call sent values that could not be read, such as a score without a number or a malformed
-      parent id. The header <code>Runledger-Dropped</code> of its answer named them.
+      parent id. The header <code>Runledger-Dropped</code> of its answer names them.
     </>,
   ],
   truncated: [
@@ -68,10 +68,14 @@ const LOSSES: Partial<Record<RunFlag, Flag>> = {
   ],
 };
 
+/** How something was lost, and which fields of the opening and the close were. */
+function lostFields({ run: { flags, lost } }: ShownRun): Flag[] {
+  const told = flags.flatMap((flag) => LOSSES[flag] === undefined ? [] : [LOSSES[flag]]);
+  return lost.length === 0 ? told : [...told, ["Affected fields:", `${lost.join(", ")}.`]];
+}
+
 function odd({ run, traits }: ShownRun): Flag[] {
-  const flags: Flag[] = run.flags.flatMap((flag) =>
-    LOSSES[flag] === undefined ? [] : [LOSSES[flag]]
-  );
+  const flags: Flag[] = [];
   if (traits.includes("late")) {
     flags.push(["Late:", "events arrived after its end. They count, and its cost was made anew."]);
   }

@@ -208,6 +208,7 @@ Deno.test("losses: labels that the plan does not keep are told but no flag", () 
   losses.remove("turn");
   assertEquals(losses.dropped, "metadata=3, goal=1, turn=1");
   assertEquals(losses.flags, ["dropped_fields", "truncated"]);
+  assertEquals(losses.lost, ["goal", "turn"]);
 });
 
 Deno.test("R1 to R9: whatever payload fields hold, an open, a finish and a heartbeat are taken", () => {

@@ -85,6 +85,7 @@ Deno.test("decisions, section 3: every parameter reaches the heartbeat's field o
     trace: undefined,
     output: undefined,
     flags: undefined,
+    lost: undefined,
   });
 });
 

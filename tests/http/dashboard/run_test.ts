@@ -178,6 +178,47 @@ Deno.test("events after the end are told, and a stated cost is told apart", asyn
   assertMatch(textOf(text), /Heartbeat ✓ success .*Cost \$1\.25 stated by the agent, final/);
 });
 
+Deno.test("R6 to R14: the page says what was lost of a run, and which fields", async () => {
+  await using h = await Harness.open();
+  await sendRun(h, {
+    open: { started_at: at(90 * 86_400_000), goal: "g".repeat(16_385), parent_run_id: "none" },
+    finish: { scores: { quality: null, good: true }, finished_at: at(91 * 86_400_000) },
+  });
+  const browser = await signedIn(h);
+  const said = textOf((await browser.get(PAGE)).text);
+  for (
+    const words of [
+      /Fields not stored: a call sent values that could not be read/,
+      /Cut to a limit:/,
+      /Affected fields: goal, parent_run_id, scores\./,
+      /Starts in the future: more than a day after it arrived/,
+    ]
+  ) assertMatch(said, words);
+  const list = textOf((await browser.get("/dashboard/runs")).text);
+  for (const words of [/fields not stored/, /values cut to their limit/, /starts in the future/]) {
+    assertMatch(list, words);
+  }
+});
+
+Deno.test("R2: an output that is no object is shown, and says why a run failed where it is a text", async () => {
+  await using h = await Harness.open();
+  const browser = await signedIn(h);
+  const outputs: [unknown, RegExp][] = [
+    [["first", { b: 2 }], /Output value \[ "first", \{ "b": 2 \} \]/],
+    ["the disk is full", /✕ It failed the disk is full .*Output value "the disk is full"/],
+    [false, /Output value false/],
+    [7, /Output value 7/],
+  ];
+  for (const [n, [output, wanted]] of outputs.entries()) {
+    const path = `/v1/runs/${runId(n)}`;
+    await h.post("/v1/runs", aRun(n));
+    await h.post(`${path}/finish`, aFinish({ output, status: "failed" }));
+    const { status, text } = await browser.get(`/dashboard/runs/${runId(n)}`);
+    assertEquals(status, 200);
+    assertMatch(textOf(text), wanted);
+  }
+});
+
 Deno.test("a run stands between its parent and its children, each with how it went", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1, { agent: "parent" }));
