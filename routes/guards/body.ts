@@ -61,8 +61,7 @@ interface JsonBody {
 /**
  * Reads the body as a JSON object, whatever its Content-Type says.
  *
- * @param onRead is given the inflated size of each body that was read, also of one that is refused then
- * @param mayLack whether a request without a body is one with an empty object
+ * @param onRead is given the inflated size of each body, of one that is refused as far as it was read
  */
 export function readJsonBody(
   deadlines: Deadlines,
@@ -152,7 +151,10 @@ const NOBODY = "";
 class Arrival {
   /** What is counted of it; null while nothing is. */
   flight: Flight | null = null;
+  /** Bytes of its buffers. */
   #buffered = 0;
+  /** Bytes in the last of them. */
+  #gathered = 0;
   #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   /** Gives its slot back; null without one. */
   #release: (() => void) | null = null;
@@ -194,7 +196,7 @@ class Arrival {
       return refuse("invalid_json", "The body ended early: send it again");
     }
     if (sent.ok && encoding === "gzip") sent = await this.#inflate(sent.value);
-    if (sent.ok) onRead(sent.value.length);
+    onRead(sent.ok ? sent.value.length : this.#gathered);
     return sent;
   }
 
@@ -265,7 +267,7 @@ class Arrival {
         buffer = larger;
       }
       buffer.set(chunk, length);
-      length = needed;
+      this.#gathered = length = needed;
       // What comes from the network pauses by itself.
       const pause = clock?.pause() ?? null;
       if (pause !== null) await pause;

@@ -44,7 +44,9 @@ const UNWELCOME = [
     .map((header) => whole("POST /v1/runs HTTP/1.1", header)),
   ...["CONNECT", "PRI", "PATCH", "TRACE", "post"]
     .map((method) => whole(`${method} /v1/runs HTTP/1.1`, "Host: x")),
-  ...["Content-Length: 100000000", "Content-Length: 1048577"].map((length) => post([length])),
+  ...["Content-Length: 100000000", `Content-Length: ${BODY_BYTES_MAX + 1}`].map((length) =>
+    post([length])
+  ),
 ] as const;
 
 /** A request that must be refused, with a good one behind it where that must not run. */

@@ -31,11 +31,6 @@ const RUN = `/v1/runs/${runId(1)}`;
 
 /** Characters of two UTF-16 units each: limits count what people see. */
 const faces = (count: number) => "\u{1f600}".repeat(count);
-/** JSON with `levels` nested arrays. */
-const arrays = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
-/** An object of so many bytes, two bytes a character where that comes out even. */
-const objectOf = (bytes: number) =>
-  `{"x":"${"é".repeat((bytes - 8) >> 1)}${bytes & 1 ? "a" : ""}"}`;
 const withMember = (body: unknown, member: string) =>
   `${JSON.stringify(body).slice(0, -1)},${member}}`;
 

@@ -4,6 +4,7 @@
  * Each test breaks two neighbours of the order at once. Then it repairs the first, so that the
  * second answers: the request really was wrong in both.
  */
+import { BODY_BYTES_MAX, EVENTS_BODY_BYTES_MAX } from "../../domain/limits.ts";
 import { assertEquals } from "@std/assert";
 import { aHeartbeat, aRun, at, runId } from "../support/builders.ts";
 import { type Answer, Harness, type RequestOptions } from "../support/harness.ts";
@@ -91,7 +92,7 @@ Deno.test("section 2: shutting down before credential", async () => {
 
 Deno.test("section 2: credential before body size, which is told from the announced length", async () => {
   await using h = await Harness.open();
-  const lines = ["POST /v1/runs HTTP/1.1", GOOD_HOST, "Content-Length: 2000000"];
+  const lines = ["POST /v1/runs HTTP/1.1", GOOD_HOST, `Content-Length: ${BODY_BYTES_MAX + 1}`];
   assertEquals(await raw(h, lines), [401, "invalid_credential"]);
   const keyed = [...lines, `Authorization: Bearer ${h.key}`];
   assertEquals(await raw(h, keyed), [413, "payload_too_large"]);
@@ -114,7 +115,7 @@ Deno.test("section 2: every kind of refused credential before the body", async (
 
 /** A body one byte over the limit that begins with a byte no UTF-8 text has. */
 function tooLarge(): Uint8Array {
-  return new Uint8Array(1_048_577).fill(0xff);
+  return new Uint8Array(EVENTS_BODY_BYTES_MAX + 1).fill(0xff);
 }
 
 Deno.test("section 2: body size before UTF-8, UTF-8 and JSON before the id in the path", async () => {

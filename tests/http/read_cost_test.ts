@@ -2,7 +2,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
 import type { Tier } from "../../domain/plan/tiers.ts";
-import { aHeartbeat } from "../support/builders.ts";
+import { EVENTS_BODY_BYTES_MAX } from "../../domain/limits.ts";
+import { aHeartbeat, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 
 /** A service whose buckets stand still unless the test moves their clock. */
@@ -81,6 +82,16 @@ Deno.test("rate of bytes: refused bodies count, enterprise has no such limit", a
   assertEquals(t.left("bytes").remaining, 64_000_000 - 1_010);
   await using free = await open("enterprise");
   assertEquals(free.limits.bytes.bucketOf(free.h.team, 0), null);
+});
+
+Deno.test("R10: a body that inflates to too much is debited as far as it was read", async () => {
+  await using t = await open();
+  const bomb = await gzip(" ".repeat(20_000_000));
+  const headers = { "Content-Encoding": "gzip" };
+  const refused = await t.h.post(`/v1/runs/${runId(1)}/events`, bomb, { headers });
+  assertEquals(refused.status, 413);
+  const read = 64_000_000 - t.left("bytes").remaining;
+  assert(read > EVENTS_BODY_BYTES_MAX * 0.9 && read <= EVENTS_BODY_BYTES_MAX, `${read} bytes`);
 });
 
 async function gzip(text: string): Promise<Uint8Array> {

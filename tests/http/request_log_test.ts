@@ -69,7 +69,7 @@ const REFUSALS: readonly Case[] = [
   ["POST /v1/runs", 400, "invalid_field", { body: aRun(1, { started_at: PLANTED }) }],
   ["POST /v1/runs", 400, "invalid_json", { body: `{"a":${PLANTED}` }],
   ["POST /v1/runs", 409, "id_conflict", { body: aRun(1, { agent: PLANTED }) }],
-  ["POST /v1/runs", 413, "payload_too_large", { body: `"${PLANTED.repeat(80_000)}"` }],
+  ["POST /v1/runs", 413, "payload_too_large", { body: `"${PLANTED.repeat(160_000)}"` }],
   ["POST /v1/runs", 415, "unsupported_encoding", {
     body: PLANTED,
     headers: { "Content-Encoding": PLANTED },
