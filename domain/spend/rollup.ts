@@ -263,7 +263,7 @@ function measuresByModel(run: Contribution): ModelMeasures[] {
 }
 
 /** The measures that count runs. */
-type RunCounts = Pick<Measures, "runs" | "succeeded" | "failed" | "timedOut" | "running">;
+export type RunCounts = Pick<Measures, "runs" | "succeeded" | "failed" | "timedOut" | "running">;
 
 /** The part of sums that counts runs. */
 export function countsOf({ runs, succeeded, failed, timedOut, running }: Measures): RunCounts {

@@ -7,6 +7,18 @@ const root = new URL("../../", import.meta.url);
 /** The operator's key of the examples. */
 const OPERATOR_KEY = "opk_eu_00112233445566778899aabbccddeeff";
 
+/** Whether a command is there. */
+function isInstalled(command: string): boolean {
+  const folders = (Deno.env.get("PATH") ?? "").split(":");
+  return folders.some((folder) => {
+    try {
+      return Deno.statSync(`${folder}/${command}`).isFile;
+    } catch {
+      return false;
+    }
+  });
+}
+
 /** The shell blocks of a document that call the service. */
 function examplesOf(path: string): string[] {
   const text = Deno.readTextFileSync(new URL(path, root));
@@ -15,27 +27,53 @@ function examplesOf(path: string): string[] {
 }
 
 /** Runs blocks in one shell, as somebody pasting them would, against a harness. */
-async function paste(h: Harness, blocks: string[]): Promise<{ code: number; output: string }> {
+async function paste(
+  h: Harness,
+  blocks: string[],
+  shell = "bash",
+): Promise<{ code: number; output: string }> {
   const script = blocks.join("\n")
     .replaceAll("http://127.0.0.1:8000", h.url)
     .replaceAll("apk_eu_0123456789abcdef0123456789abcdef", h.key);
-  const { code, stdout, stderr } = await new Deno.Command("bash", { args: ["-c", script] })
+  const { code, stdout, stderr } = await new Deno.Command(shell, { args: ["-c", script] })
     .output();
   return { code, output: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };
 }
 
-Deno.test("the README's first minute opens, feeds, finishes and reads back a run", async () => {
-  await using h = await Harness.open();
-  const { code, output } = await paste(h, examplesOf("README.md"));
-  assertEquals(code, 0, output);
-  assert(output.includes('"status":"running"'), output);
-  assert(output.includes('{"accepted":1,"duplicates":0}'), output);
-  const run = (await h.get("/v1/runs/run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f4a5b")).json;
-  assertEquals([run.status, run.duration_ms], ["success", 9_000]);
-  const { input_tokens, output_tokens } = run.usage;
-  assertEquals([input_tokens, output_tokens, run.cost_usd], [1_200, 340, 0.0064]);
-  // Opening, event, finish, and the ping of the cron line.
-  assertEquals(await h.usage(), 4);
+for (const shell of ["bash", "zsh"]) {
+  Deno.test({
+    name: `the README's first minute opens, feeds, finishes and reads back a run, in ${shell}`,
+    ignore: !isInstalled(shell),
+    fn: async () => {
+      await using h = await Harness.open();
+      const blocks = examplesOf("README.md");
+      const { code, output } = await paste(h, blocks, shell);
+      assertEquals(code, 0, output);
+      assert(output.includes('"status":"running"'), output);
+      assert(output.includes('{"accepted":1,"duplicates":0}'), output);
+      const [id = ""] = /run_eu_[0-9a-f]{32}/.exec(output) ?? [];
+      const run = (await h.get(`/v1/runs/${id}`)).json;
+      assertEquals([run.status, run.cost.state], ["success", "final"]);
+      const agoMs = Date.now() - Date.parse(run.started_at);
+      assert(agoMs >= 0 && agoMs < 60_000, `${run.started_at} is not now`);
+      const idMs = parseInt(id.slice(7, 19), 16);
+      assert(Math.abs(idMs - Date.parse(run.started_at)) <= 2_000, `${id} is not of its start`);
+      const { input_tokens, output_tokens } = run.usage;
+      assertEquals([input_tokens, output_tokens, run.cost_usd], [1_200, 340, 0.0064]);
+      // Opening, event, finish, and the ping of the cron line.
+      assertEquals(await h.usage(), 4);
+      // Another minute is another run.
+      const again = await paste(h, blocks, shell);
+      assertEquals([again.code, again.output.includes('"error":')], [0, false], again.output);
+    },
+  });
+}
+
+Deno.test("no shell block of the README has a comment, which an interactive zsh takes as arguments", () => {
+  const text = Deno.readTextFileSync(new URL("README.md", root));
+  for (const [, block = ""] of text.matchAll(/```sh\n(.*?)```/gs)) {
+    assert(!/(^|\s)#/m.test(block), block);
+  }
 });
 
 Deno.test("every curl example of the API document is accepted", async () => {

@@ -58,6 +58,28 @@ Deno.test("SIGTERM to the task ends the task and the server below it", async () 
   });
 });
 
+Deno.test("SIGTERM to a tool's task ends the tool in the middle of a request", async () => {
+  const asked = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<void>();
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    asked.resolve();
+    request.signal.addEventListener("abort", () => left.resolve());
+    return left.promise.then(() => new Response());
+  });
+  const tool = new Deno.Command(Deno.execPath(), {
+    args: ["task", "--quiet", "demo", "--url", `http://127.0.0.1:${server.addr.port}`],
+    cwd: ROOT,
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  await asked.promise;
+  tool.kill("SIGTERM");
+  assertEquals((await tool.status).success, false);
+  // Its connections are closed, so its process is gone.
+  await left.promise;
+});
+
 Deno.test("start: without TLS on all interfaces it says so and what to do, on this machine it does not", async () => {
   await withFolder(async (folder) => {
     for (const HOST of ["0.0.0.0", "127.0.0.1"]) {
