@@ -6,7 +6,7 @@
  */
 import { BODY_BYTES_MAX, EVENTS_BODY_BYTES_MAX } from "../../domain/limits.ts";
 import { assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, aRun, at, runId } from "../support/builders.ts";
+import { aHeartbeat, aRun, at, runId } from "../support/builders.ts";
 import { type Answer, Harness, type RequestOptions } from "../support/harness.ts";
 
 type Refused = readonly [status: number, code: string];
