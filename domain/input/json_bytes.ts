@@ -182,7 +182,7 @@ export interface Part extends Key {
 }
 
 /** Reads a value by itself and returns the index behind it; null for one that is a part like others. */
-type ReadInside = (key: Key, start: number) => Turns<number> | null;
+export type ReadInside = (key: Key, start: number) => Turns<number> | null;
 
 /**
  * Walks the parts of the object or the list at `at`, and checks them. `null` is the end of a turn.

@@ -38,7 +38,7 @@ const CHUNKS = { max: 1_000, bytes: 32 } as const;
  */
 const CHUNKS_REST_MS = 10_000;
 
-/** Bytes counted for each byte of a body that is cut: its buffers, its events as text and as values. */
+/** Bytes counted for each byte of a body while it is cut: itself, its events as text and as values. */
 const CUT_FACTOR = 8;
 
 /** Bytes with which a buffer for a body begins. */
@@ -127,6 +127,10 @@ function readBody(
     const slot = await inTime((late) => room.largeBodies.take(arrival.team, late));
     if (slot === null) return fail(c, OVERLOADED);
     held.defer(slot);
+    const cutBytes = sent.value.length > WHOLE_BODY_BYTES_MAX
+      ? Math.min(CUT_FACTOR * sent.value.length, room.bodies.largestBytes)
+      : 0;
+    if (!flight.take(Math.max(0, cutBytes - flight.bytes))) return fail(c, OVERLOADED);
     return take(c, sent.value);
   };
 }
@@ -151,9 +155,7 @@ const NOBODY = "";
 class Arrival {
   /** What is counted of it; null while nothing is. */
   flight: Flight | null = null;
-  /** Bytes of its buffers. */
-  #buffered = 0;
-  /** Bytes in the last of them. */
+  /** Bytes in the last of its buffers. */
   #gathered = 0;
   #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   /** Gives its slot back; null without one. */
@@ -276,17 +278,12 @@ class Arrival {
     return { ok: true, value: buffer.subarray(0, length) };
   }
 
-  /** Counts bytes of its buffers, those of a body that is too large to be parsed whole eightfold. */
   #take(bytes: number): boolean {
     this.flight ??= this.#room.bodies.begin(this.team, () => {
       // Its read ends as if the body did, and is seen to be given up then; one that failed stays so.
       this.#reader?.cancel().catch(() => {});
     });
-    this.#buffered += bytes;
-    const counted = this.#buffered > WHOLE_BODY_BYTES_MAX
-      ? Math.min(CUT_FACTOR * this.#buffered, this.#room.bodies.largestBytes)
-      : this.#buffered;
-    return this.flight.take(Math.max(0, counted - this.flight.bytes));
+    return this.flight.take(bytes);
   }
 }
 

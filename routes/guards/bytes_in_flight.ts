@@ -6,12 +6,14 @@
 /** Part of all bytes that one team may hold. */
 const TEAM_PART = 1 / 4;
 
-/** Part of all bytes that one body or answer is counted with at most: the rest is left for others. */
-const LARGEST_PART = 1 / 2;
+/** Part of all bytes that one body is counted with at most: two leave a quarter for all others. */
+const LARGEST_PART = 3 / 8;
 
 /** The bytes of one team. */
 interface TeamBytes {
   bytes: number;
+  /** The one that is larger than the team's part; the others have that part for themselves. */
+  largest: Flight | null;
   /** What can still be given up, the oldest first. */
   readonly open: Set<Flight>;
 }
@@ -88,14 +90,18 @@ export class BytesInFlight {
 
   /** Counts bytes in; see {@link Flight.take}. */
   take(flight: Flight, team: string, bytes: number): boolean {
-    const own = this.#teams.get(team) ?? { bytes: 0, open: new Set() };
+    const own = this.#teams.get(team) ?? { bytes: 0, largest: null, open: new Set() };
+    const part = this.#max * TEAM_PART;
     // One of any size may pass: what is larger than a team's part would never do so otherwise.
-    const isAlone = own.bytes === flight.bytes;
-    if (!isAlone && own.bytes + bytes > this.#max * TEAM_PART) return false;
+    const isLargest = own.largest === flight ||
+      own.largest === null && flight.bytes + bytes > part;
+    const others = own.bytes - (own.largest?.bytes ?? 0);
+    if (!isLargest && others + bytes > part) return false;
     while (this.#bytes + bytes > this.#max) {
       if (!this.#giveUpOldest(own.bytes + bytes)) return false;
     }
     this.#teams.set(team, own);
+    if (isLargest) own.largest = flight;
     if (flight.bytes === 0) own.open.add(flight);
     flight.bytes += bytes;
     own.bytes += bytes;
@@ -124,6 +130,7 @@ export class BytesInFlight {
     const own = this.#teams.get(team);
     if (own === undefined || flight.bytes === 0) return;
     own.open.delete(flight);
+    if (own.largest === flight) own.largest = null;
     own.bytes -= flight.bytes;
     this.#bytes -= flight.bytes;
     flight.bytes = 0;

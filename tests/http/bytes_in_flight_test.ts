@@ -14,16 +14,22 @@ function flights(bytesMax: number) {
   return { all, givenUp, begin };
 }
 
-Deno.test("bytes in flight: a team has a quarter, or one that is larger", () => {
+Deno.test("bytes in flight: a team has a quarter, and one besides that is larger", () => {
   const { all, begin } = flights(1_000);
   const first = begin("a", "a1", 250);
   assertEquals(all.begin("a", () => {}).take(1), false);
   first[Symbol.dispose]();
   assertEquals(all.bytes, 0);
-  const large = begin("a", "a2", 900);
+  const large = begin("a", "a2", 200);
+  assert(large.take(450));
+  assertEquals(all.begin("a", () => {}).take(251), false);
+  const small = begin("a", "a3", 250);
   assertEquals(all.begin("a", () => {}).take(1), false);
-  large[Symbol.dispose]();
+  for (const each of [large, small]) each[Symbol.dispose]();
   assertEquals(all.bytes, 0);
+  const next = begin("a", "a4", 900);
+  next[Symbol.dispose]();
+  assertEquals([all.bytes, all.largestBytes], [0, 375]);
 });
 
 Deno.test("bytes in flight: the oldest of the team that holds the most is given up for another team", () => {
