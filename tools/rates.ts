@@ -1,5 +1,5 @@
 /** `deno task rates`: writes the default rate card from the price data of a pinned package. */
-import { type ModelInfo, type Provider, waitForUpdate } from "@pydantic/genai-prices";
+import { type ModelInfo, PINNED, type Provider, waitForUpdate } from "@pydantic/genai-prices";
 import { parseOptions } from "./client.ts";
 import { type Io, processIo, runTool, ToolFailure } from "./progress.ts";
 import { layOut } from "./rates_layout.ts";
@@ -9,7 +9,6 @@ import { isMaker, orderOf, WELL_KNOWN_ALIASES } from "./rates_providers.ts";
 
 const SPECIFIER = "@pydantic/genai-prices";
 const TARGET = new URL("../domain/money/default_rates.json", import.meta.url);
-const DENO_JSON = new URL("../deno.json", import.meta.url);
 
 /** The rate card as text, and what a person should know about how it came to be. */
 export interface RenderedRates {
@@ -39,13 +38,7 @@ export async function renderRates(): Promise<RenderedRates> {
   });
   const models = providers.reduce((sum, provider) => sum + provider.models.length, 0);
   notes.push(`${providers.length} providers, ${models} models`);
-  return { text: layOut({ generated_from: await pinned(), providers }), notes };
-}
-
-/** Name and version of the package, as pinned. */
-async function pinned(): Promise<string> {
-  const { imports } = JSON.parse(await Deno.readTextFile(DENO_JSON));
-  return String(imports[SPECIFIER]).replace(/^npm:/, "");
+  return { text: layOut({ generated_from: PINNED, providers }), notes };
 }
 
 function providerEntry(provider: Provider, notes: string[]) {

@@ -14,7 +14,6 @@ import {
   type Spend,
   type SpendGroup,
   spendOf,
-  withAllDays,
 } from "./spend.ts";
 import { daysOf, type Grouping, planOf, type SpendPlan, type SpendQuery } from "./spend_query.ts";
 
@@ -100,11 +99,10 @@ class DaySums implements RowWatcher {
 
   /** The groups that were seen, as groups of days. */
   days(): SpendGroup[] {
-    const groups = Array.from(
-      this.#days,
-      ([key, measures]) => ({ key, model: null, folded: null, measures, runsKnown: true }),
-    );
-    return withAllDays(groups, this.#query);
+    return daysOf(this.#query).map((key) => {
+      const measures = this.#days.get(key) ?? EMPTY_MEASURES;
+      return { key, model: null, folded: null, measures, runsKnown: true };
+    });
   }
 
   /** What was seen, for the groups of the answer. */

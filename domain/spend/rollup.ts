@@ -270,6 +270,9 @@ export function countsOf({ runs, succeeded, failed, timedOut, running }: Measure
   return { runs, succeeded, failed, timedOut, running };
 }
 
+/** The counts of no runs. */
+export const NO_RUNS: RunCounts = countsOf(EMPTY_MEASURES);
+
 function runCounts({ labels: { status } }: Contribution): RunCounts {
   return {
     runs: 1,

@@ -14,6 +14,7 @@ import {
   isEmpty,
   type Measures,
   type ModelName,
+  NO_RUNS,
   type RollupKind,
   type RollupRow,
   subtractMeasures,
@@ -150,10 +151,7 @@ async function spendByModel(
 
 function withUnattributed(models: readonly SpendGroup[], whole: Measures): Spend {
   const attributed = sumOf(models);
-  const rest = {
-    ...atLeastNothing(subtractMeasures(whole, attributed)),
-    ...countsOf(EMPTY_MEASURES),
-  };
+  const rest = { ...atLeastNothing(subtractMeasures(whole, attributed)), ...NO_RUNS };
   const totals = { ...addMeasures(attributed, rest), ...countsOf(whole) };
   if (isEmpty(rest)) return { totals, groups: bySize(models) };
   const group = {
@@ -271,8 +269,7 @@ function sumOf(groups: Iterable<SpendGroup>): Measures {
   return sums;
 }
 
-/** A group for each day of the question, in order. */
-export function withAllDays(groups: readonly SpendGroup[], query: SpendQuery): SpendGroup[] {
+function withAllDays(groups: readonly SpendGroup[], query: SpendQuery): SpendGroup[] {
   const byDay = new Map(groups.map((group) => [group.key, group]));
   const none = { model: null, folded: null, measures: EMPTY_MEASURES, runsKnown: true };
   return daysOf(query).map((key) => byDay.get(key) ?? { key, ...none });

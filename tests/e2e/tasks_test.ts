@@ -4,7 +4,7 @@ import { SETTING_NAMES } from "../../config.ts";
 import { Harness } from "../support/harness.ts";
 import { Process, runToEnd } from "../support/process.ts";
 import { withFolder } from "../support/temp_store.ts";
-import { runTask } from "../tools/support.ts";
+import { runTask, runTaskWith } from "../tools/support.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -99,8 +99,8 @@ Deno.test("dev: a sweep that removed nothing stays out of the log", async () => 
   }
 });
 
-Deno.test("packages: the production lock has those of the service alone, as the other lock has them", () => {
-  const [all, production] = [readJson("deno.lock"), readJson("production.lock")];
+Deno.test("packages: the default lock has those of the service alone, as the other lock has them", () => {
+  const [all, production] = [readJson("development.lock"), readJson("deno.lock")];
   for (const part of ["specifiers", "npm"]) {
     for (const [name, entry] of Object.entries(production[part])) {
       assertEquals(entry, all[part][name], `${name}: run deno task lock`);
@@ -108,21 +108,34 @@ Deno.test("packages: the production lock has those of the service alone, as the 
   }
   const rows = Deno.readTextFileSync(new URL("docs/DEPENDENCIES.md", ROOT)).split("\n");
   for (const [name, target] of Object.entries<string>(readJson("deno.json").imports)) {
-    if (!target.startsWith("npm:")) continue;
     const row = rows.find((row) => row.startsWith(`| \`${name}\``)) ?? "";
     const isForDevelopment = /\| (Tests|Development) only: /.test(row);
+    assertEquals(!target.startsWith("npm:"), isForDevelopment, row);
     assertEquals(target in production.specifiers, !isForDevelopment, row);
   }
 });
 
-Deno.test("packages: what the service and its tools run with is in the production lock", () => {
-  const { tasks } = readJson("deno.json");
-  const [, locked = ""] = /--lock=production\.lock (.*)$/.exec(tasks.lock.command) ?? [];
-  const programs = locked.split(" ");
+Deno.test("packages: the tasks of users take the default lock, those of tests and benchmarks the other", () => {
+  const { tasks, lock } = readJson("deno.json");
+  assertEquals(lock, { path: "./deno.lock", frozen: true });
   for (const [name, { command }] of Object.entries<{ command: string }>(tasks)) {
-    const program = programs.find((program) => command.includes(` ${program}`));
-    if (name === "lock" || program === undefined) continue;
-    assertStringIncludes(command, "--lock=production.lock", name);
+    if (name === "lock" || !/ (main\.ts|(tools|tests|bench)\/\S+)| test /.test(command)) continue;
+    const isForUsers = / (main\.ts|tools\/(?!rates)\S+)/.test(command);
+    assertEquals(!command.includes("--lock="), isForUsers, name);
   }
-  assert(programs.length > 5);
+});
+
+Deno.test("packages: a start on an empty machine fetches those of the service alone", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "runledger-packages-" });
+  try {
+    const { code, stderr } = await runTaskWith({ DENO_DIR: folder }, "start", "--help");
+    assertEquals(code, 0, stderr);
+    const registries = [...Deno.readDirSync(`${folder}/npm`)].map(({ name }) => name);
+    const names = registries.flatMap((registry) =>
+      [...Deno.readDirSync(`${folder}/npm/${registry}`)].map(({ name }) => name)
+    );
+    assert(names.includes("hono") && !names.includes("playwright-core"), names.join());
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });

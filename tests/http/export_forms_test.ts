@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { parse } from "csv-parse/sync";
+import { parse } from "csv-parse";
 import { EXPORT_FORMS } from "../../routes/export_forms.ts";
 import { dollarsText, type Picodollars } from "../../domain/money/money.ts";
 import type { RunListRow } from "../../domain/run/run_list.ts";

@@ -1,6 +1,6 @@
 /** Exports: everything asked for, made while it is taken, and never an end that is none. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { parse } from "csv-parse/sync";
+import { parse } from "csv-parse";
 import { StorageUnavailable } from "../../domain/errors.ts";
 import { currentScope } from "../../kv/read_scope.ts";
 import type { RunListStore } from "../../domain/run/run_list.ts";

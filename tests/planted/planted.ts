@@ -62,7 +62,16 @@ async function caughtBy(copy: string, { name, asked }: Planted): Promise<string 
   const planted = await run(copy, "git", "apply", patch);
   if (!planted.success) throw new Error(`${name} does not fit: ${planted.text.trim()}`);
   try {
-    const args = ["test", "--frozen", "--no-prompt", "-A", "--no-check", "--fail-fast", ...asked];
+    const args = [
+      "test",
+      "--frozen",
+      "--lock=development.lock",
+      "--no-prompt",
+      "-A",
+      "--no-check",
+      "--fail-fast",
+      ...asked,
+    ];
     const { success, text } = await run(copy, Deno.execPath(), ...args);
     if (success) return null;
     const failed = text.split("\n").find((line) => line.includes("... FAILED"));

@@ -1,5 +1,5 @@
 /** Whether everybody can use a page, as far as a program can tell. */
-import source from "axe-core/axe.min.js" with { type: "text" };
+import source from "axe-core";
 import type { Page } from "playwright-core";
 
 /** What of a result is told. */

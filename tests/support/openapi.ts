@@ -1,5 +1,5 @@
 /** The API's description, and JSON judged by the schemas in it. */
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020 } from "ajv";
 import formats from "ajv-formats";
 import type { AppDeps } from "../../routes/context.ts";
 import { routeTable } from "../../routes/app.ts";

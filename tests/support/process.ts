@@ -4,7 +4,6 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 const ARGS = [
   "run",
   "--frozen",
-  "--lock=production.lock",
   "--no-prompt",
   "-N",
   "-E",

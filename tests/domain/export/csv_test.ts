@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { parse } from "csv-parse/sync";
+import { parse } from "csv-parse";
 import fc from "fast-check";
 import { csvLine, textCell } from "../../../domain/export/csv.ts";
 

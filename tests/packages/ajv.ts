@@ -1,0 +1,1 @@
+export * from "npm:ajv@8.20.0/dist/2020.js";

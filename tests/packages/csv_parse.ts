@@ -1,0 +1,1 @@
+export * from "npm:csv-parse@7.0.3/sync";

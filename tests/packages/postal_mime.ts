@@ -1,0 +1,1 @@
+export { default } from "npm:postal-mime@4.0.0";

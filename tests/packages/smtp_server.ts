@@ -1,0 +1,1 @@
+export * from "npm:smtp-server@3.21.6";

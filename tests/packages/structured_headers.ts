@@ -1,0 +1,1 @@
+export * from "npm:structured-headers@2.1.0";
