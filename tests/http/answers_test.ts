@@ -1,6 +1,6 @@
 /** Every read of runs of every shape answers what the document says, and nothing besides. */
 import { assert, assertEquals } from "@std/assert";
-import { parse } from "csv-parse/sync";
+import { parse } from "csv-parse";
 import { GROUPINGS } from "../../domain/spend/spend_query.ts";
 import { EXPORT_COLUMNS } from "../../routes/export_forms.ts";
 import { LIVE_EVENTS } from "../../domain/feed/live.ts";
