@@ -61,6 +61,7 @@ function callFields(call: ExplainedCall) {
     stated: call.stated,
     match: call.pricedBy?.match ?? null,
     row: call.pricedBy === null ? null : rowFields(call.pricedBy),
+    batch_rates: call.pricedBy?.isBatch === true,
     tier_above_input_tokens: call.tierAboveInputTokens,
     lines: call.lines.map(lineFields),
     unpriced: call.unpriced,

@@ -104,6 +104,7 @@ function eventJson(event: PagedEvent): RawJson {
     ["received_at", instant(event.receivedAt)],
     ["turn", event.turn === undefined ? undefined : rawOf(event.turn)],
     ["data", event.data],
+    ["unreadable", event.unreadable === undefined ? undefined : rawOf(event.unreadable)],
     ["cost_usd", event.type === "llm_call" ? rawOf(dollars(event.cost)) : undefined],
     ["priced_by", event.type === "llm_call" ? rawOf(event.pricedBy?.row.id ?? null) : undefined],
   ]);

@@ -5,7 +5,8 @@
  */
 import { check, missing } from "./check.ts";
 import { type Parsed, refuse } from "../errors.ts";
-import type { EventFacts, LlmCall, RunEvent } from "../run/event.ts";
+import type { EventFacts, EventFlag, LlmCall, RunEvent } from "../run/event.ts";
+import { type ReadCall, readLlmCall } from "../money/llm_call.ts";
 import {
   afterSpace,
   endOfValue,
@@ -19,8 +20,9 @@ import {
 } from "./json.ts";
 import { EVENT_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "../limits.ts";
 import type { Body } from "./parse.ts";
-import { quickEvent, quickLlmCall, quickLog, type Sent } from "./quick.ts";
-import { eventBody, llmCallData, logData, type Schema } from "./schemas.ts";
+import { quickEvent, type Sent } from "./quick.ts";
+import type { EventBody } from "./bodies.ts";
+import { eventBody } from "./schemas.ts";
 
 /** Checks a `POST /v1/runs/{id}/events`: one bad event refuses the batch (decision 20). */
 export function parseEvents(body: Body): Parsed<RunEvent[]> {
@@ -97,64 +99,56 @@ function parseEvent(sent: unknown, payload: RawJson | null, index: number): Pars
   }
   // SDKs send external_id in the place of id (decision 19).
   const named = (sent.id ?? null) === null ? { ...sent, id: sent.external_id } : sent;
-  const parsed = checkPart(quickEvent, eventBody, named, index, "");
+  const plain = quickEvent(named);
+  // Where it stands is put into words only for a refusal.
+  const parsed: Parsed<EventBody> = plain !== null
+    ? { ok: true, value: plain }
+    : check(null, eventBody, named, `events[${index}].`);
   if (!parsed.ok) return parsed;
   const { id, type, ts, turn, data } = parsed.value;
-  const facts = parseFacts(type, data, index);
-  if (!facts.ok) return facts;
-  const event = { id, type, ts, turn, data: payload ?? rawOf(data), facts: facts.value };
-  return { ok: true, value: event };
+  return { ok: true, value: withFacts({ id, type, ts, turn, data: payload ?? rawOf(data) }, data) };
+}
+
+/** Adds what totals count of an event, and what of its payload could not be read. */
+function withFacts(event: Omit<RunEvent, "facts">, data: Sent): RunEvent {
+  const read = event.type === "llm_call" ? readLlmCall(data) : null;
+  const facts = factsOf(event.type, data, read);
+  if (read === null || isAllRead(read)) return { ...event, facts };
+  const { unreadable } = read;
+  return {
+    ...event,
+    ...unreadable.length === 0 ? {} : { unreadable },
+    flags: flagsOf(read),
+    facts,
+  };
+}
+
+function isAllRead({ call, unreadable, isCut }: ReadCall): boolean {
+  return call.counted && unreadable.length === 0 && !isCut;
+}
+
+function flagsOf({ call, unreadable, isCut }: ReadCall): readonly EventFlag[] {
+  const flags: EventFlag[] = [];
+  if (!call.counted) flags.push("no_tokens");
+  if (isCut) flags.push("truncated");
+  if (unreadable.length > 0) flags.push("unreadable_figures");
+  return flags;
 }
 
 /** Reads again what the totals counted of a stored event's payload. */
 export function storedFacts(type: string, data: RawJson): EventFacts {
-  const sent: unknown = JSON.parse(data);
-  const facts = parseFacts(type, isObject(sent) ? sent : {}, 0);
-  return facts.ok ? facts.value : { error: false };
+  const parsed: unknown = JSON.parse(data);
+  const sent = isObject(parsed) ? parsed : {};
+  return factsOf(type, sent, type === "llm_call" ? readLlmCall(sent) : null);
 }
 
-/** Reads the call out of a stored event's payload, which was checked when it came. */
+/** Reads the call out of a stored event's payload. */
 export function storedCall(type: string, data: RawJson): LlmCall | undefined {
   return type === "llm_call" ? storedFacts(type, data).call : undefined;
 }
 
-function parseFacts(
-  type: string,
-  data: Record<string, unknown>,
-  index: number,
-): Parsed<EventFacts> {
+function factsOf(type: string, data: Sent, read: ReadCall | null): EventFacts {
   const failed = (data.error ?? false) !== false && data.error !== "";
   const error = type === "error" || data.status === "error" || failed;
-  if (type === "log") {
-    const parsed = checkPart(quickLog, logData, data, index, "data.");
-    return parsed.ok ? { ok: true, value: { error } } : parsed;
-  }
-  if (type !== "llm_call") return { ok: true, value: { error } };
-  const parsed = checkPart(quickLlmCall, llmCallData, data, index, "data.");
-  if (!parsed.ok) return parsed;
-  const { input_tokens, output_tokens, cached_input_tokens, model, provider } = parsed.value;
-  const { cache_creation_input_tokens } = parsed.value;
-  const call: LlmCall = {
-    model: model ?? null,
-    provider: provider ?? null,
-    counted: (input_tokens ?? output_tokens ?? cached_input_tokens) !== undefined,
-    inputTokens: input_tokens ?? 0,
-    outputTokens: output_tokens ?? 0,
-    cachedInputTokens: cached_input_tokens ?? 0,
-    cacheWriteTokens: cache_creation_input_tokens ?? 0,
-  };
-  return { ok: true, value: { error, call } };
-}
-
-/** Checks a part of an event; where it stands is put into words only for a refusal. */
-function checkPart<T>(
-  quick: (sent: Sent) => T | null,
-  schema: Schema<T>,
-  value: Sent,
-  index: number,
-  part: "" | "data.",
-): Parsed<T> {
-  const plain = quick(value);
-  if (plain !== null) return { ok: true, value: plain };
-  return check(null, schema, value, `events[${index}].${part}`);
+  return read === null ? { error } : { error, call: read.call };
 }

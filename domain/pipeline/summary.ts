@@ -18,6 +18,7 @@ import {
   type RunUsage,
   usageOfRun,
 } from "../run/run_cost.ts";
+import { flagsOfTotals, type TotalsFlag } from "../run/event_totals.ts";
 import { firstArrivalOf, type RunKind, type RunTrait, traitsOf } from "../run/traits.ts";
 import { dayOf } from "../time.ts";
 
@@ -63,6 +64,8 @@ export interface Shown extends Pick<RunUsage, "llmCalls" | "toolCalls" | "logs" 
   readonly durationMs: number | null;
   /** Oddities in what its cost was computed from. */
   readonly costFlags: readonly CostFlag[];
+  /** What is odd about its events; absent for nothing. */
+  readonly flags?: readonly TotalsFlag[];
   /** The sums of a run without an opening, which adds nothing to roll-ups. */
   readonly sums?: RunSums;
 }
@@ -164,6 +167,7 @@ function sumsOf(head: RunHead, { amount, models, calls }: CostSum): RunSums {
 
 function shownOf({ parts: { opening, closing }, totals }: RunHead, { flags }: CostSum): Shown {
   const { llmCalls, toolCalls, logs, errors } = totals;
+  const ofEvents = flagsOfTotals(totals);
   return {
     openedAt: opening?.receivedAt ?? null,
     finishedAt: closing?.finishedAt ?? null,
@@ -173,5 +177,6 @@ function shownOf({ parts: { opening, closing }, totals }: RunHead, { flags }: Co
     logs,
     errors,
     costFlags: flags,
+    ...ofEvents.length === 0 ? {} : { flags: ofEvents },
   };
 }

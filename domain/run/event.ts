@@ -19,9 +19,22 @@ export interface RunEvent {
   readonly turn?: number | undefined;
   /** The payload as sent. */
   readonly data: RawJson;
+  /** Figures of its payload that cannot be read, by name; absent for none. */
+  readonly unreadable?: readonly string[] | undefined;
+  /** What its run shows of it; absent for nothing. */
+  readonly flags?: readonly EventFlag[] | undefined;
   /** What the totals need of the payload. */
   readonly facts: EventFacts;
 }
+
+/** What a run shows of its events, in this order. */
+export const EVENT_FLAGS = ["no_tokens", "truncated", "unreadable_figures"] as const;
+
+/**
+ * One of {@link EVENT_FLAGS}: a model call has `no_tokens`, part of an event was cut (`truncated`), or it
+ * has `unreadable_figures`.
+ */
+export type EventFlag = typeof EVENT_FLAGS[number];
 
 /** The few facts of a payload that totals are made of. */
 export interface EventFacts {
@@ -39,4 +52,6 @@ export interface LlmCall extends CallTokens {
   readonly provider: string | null;
   /** Whether any token count was sent: without one there is nothing to price. */
   readonly counted: boolean;
+  /** Whether it was part of a batch, which costs the card's batch rates. */
+  readonly isBatch?: boolean;
 }

@@ -15,6 +15,7 @@ import {
   type Score,
   statusOf,
 } from "./run.ts";
+import { flagsOfTotals, type TotalsFlag } from "./event_totals.ts";
 import { costOfRun, type CostSum, type RunHead, type RunUsage, usageOfRun } from "./run_cost.ts";
 import type { AddedScore } from "./scores.ts";
 import type { TraceParent } from "../input/traceparent.ts";
@@ -46,7 +47,8 @@ export type RunFlag =
   /** It ended before it began, by the client's clock (decision 30). */
   | "negative_duration"
   /** Its opening has not arrived (decision 18). */
-  | "no_opening";
+  | "no_opening"
+  | TotalsFlag;
 
 /** A run as reads show it (decisions, section 6); unset fields are null. */
 export interface RunRecord {
@@ -135,7 +137,11 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     updatedAt: arrivals.reduce((a, b) => Math.max(a, b)),
     durationMs: durationOf(opening, closing),
     clockSkewMs: clockSkewOf(parts),
-    flags: flagsOf(opening?.startedAt ?? null, closing?.finishedAt ?? null),
+    flags: flagsOf(
+      opening?.startedAt ?? null,
+      closing?.finishedAt ?? null,
+      flagsOfTotals(stored.totals),
+    ),
     customerId: customer,
     feature,
     metadata: mergeMetadata(opening?.metadata ?? null, closing?.metadata ?? null),
@@ -193,12 +199,19 @@ function clockSkewOf({ opening, closing }: RunParts): number | null {
 }
 
 /**
- * What is odd about a run's times or parts.
+ * What is odd about a run, sorted.
  *
  * @param startedAt unix milliseconds; null without an opening
  * @param finishedAt unix milliseconds; null without a close
+ * @param others what is odd about its events
  */
-export function flagsOf(startedAt: number | null, finishedAt: number | null): RunFlag[] {
-  if (startedAt === null) return ["no_opening"];
-  return finishedAt !== null && finishedAt < startedAt ? ["negative_duration"] : [];
+export function flagsOf(
+  startedAt: number | null,
+  finishedAt: number | null,
+  others: readonly TotalsFlag[],
+): RunFlag[] {
+  const flags: RunFlag[] = [...others];
+  if (startedAt === null) flags.push("no_opening");
+  else if (finishedAt !== null && finishedAt < startedAt) flags.push("negative_duration");
+  return flags.sort();
 }

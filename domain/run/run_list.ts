@@ -144,7 +144,7 @@ export function summedRowOf(id: RunId, summary: RunSummary): RunListRow | null {
       outputTokens,
       cachedInputTokens,
     },
-    flags: flagsOf(startedAt, finishedAt),
+    flags: flagsOf(startedAt, finishedAt, shown.flags ?? []),
     has: listed.has,
   };
 }

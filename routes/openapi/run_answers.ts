@@ -58,6 +58,8 @@ const event = z.object({
   received_at: instant,
   turn: z.number().meta({ type: "integer", minimum: 1 }).optional(),
   data: anyObject.describe("As it was sent."),
+  unreadable: z.array(z.string()).optional()
+    .describe("Figures of `data` that cannot be read as numbers; absent for none."),
   cost_usd: dollars.optional().describe("Of an `llm_call`: what it costs."),
   priced_by: z.string().nullable().optional()
     .describe("Of an `llm_call`: the row of the rate card that priced it, or null."),
@@ -115,7 +117,14 @@ export const run = z.object({
   duration_ms: z.number().meta({ type: "integer" }).nullable().describe("Null while open."),
   clock_skew_ms: z.number().meta({ type: "integer" }).optional()
     .describe("Only when the client's clock is far off."),
-  flags: z.array(z.enum(["no_opening", "negative_duration"])),
+  flags: z.array(z.enum([
+    "batch_rate_missing",
+    "negative_duration",
+    "no_opening",
+    "no_tokens",
+    "truncated",
+    "unreadable_figures",
+  ])),
   customer_id: label,
   feature: label,
   metadata: anyObject.nullable(),
@@ -158,6 +167,7 @@ const pricedCall = z.object({
     source: z.enum(["default", "own"]),
     effective_from: instant.nullable(),
   }).nullable(),
+  batch_rates: z.boolean().describe("Priced at the row's rates for calls in a batch."),
   tier_above_input_tokens: count.nullable(),
   lines: z.array(tokensPriced).describe("Tokens times rate, those with tokens."),
   unpriced: z.boolean(),

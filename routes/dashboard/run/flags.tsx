@@ -1,5 +1,6 @@
 /** What is odd about a run, each with what it means. */
 import type { Child } from "hono/jsx";
+import type { RunFlag } from "../../../domain/run/record.ts";
 import { durationText } from "../parts/format.ts";
 import type { ShownRun } from "./load.ts";
 
@@ -43,6 +44,23 @@ function partsMissing({ run }: ShownRun): Flag[] {
   return flags;
 }
 
+/** What flags of its events mean. */
+const OF_EVENTS: Readonly<Partial<Record<RunFlag, Flag>>> = {
+  batch_rate_missing: [
+    "Full rates for batch calls:",
+    "the rate card has no batch rate for the model of some call in a batch.",
+  ],
+  no_tokens: ["Calls without token counts:", "they cost nothing, because nothing was counted."],
+  truncated: [
+    "Payload cut:",
+    "part of an event was longer than its limit, and the rest is not stored.",
+  ],
+  unreadable_figures: [
+    "Unreadable figures:",
+    "some figure of a call is no number that can be used. The events name them.",
+  ],
+};
+
 function odd({ run, traits }: ShownRun): Flag[] {
   const flags: Flag[] = [];
   if (traits.includes("late")) {
@@ -58,6 +76,10 @@ function odd({ run, traits }: ShownRun): Flag[] {
         ? ["Sent late:", `it arrived ${by} after it says it was, or the client's clock is behind.`]
         : ["Clock ahead:", `it says ${by} later than it arrived, so the client's clock is wrong.`],
     );
+  }
+  for (const flag of run.flags) {
+    const told = OF_EVENTS[flag];
+    if (told !== undefined) flags.push(told);
   }
   if (run.cost.flags.includes("cached_exceeds_input")) {
     flags.push([

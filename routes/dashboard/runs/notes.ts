@@ -16,6 +16,10 @@ const FLAGS: Readonly<Record<RunFlag | CostFlag, string | null>> = {
   no_opening: null,
   negative_duration: "ends before it starts",
   cached_exceeds_input: "more cached than input tokens",
+  batch_rate_missing: "batch calls at full rates",
+  no_tokens: "calls without token counts",
+  truncated: "payload cut to its limit",
+  unreadable_figures: "unreadable figures",
 };
 
 const TRAITS: Readonly<Record<RunTrait, Note | null>> = {
