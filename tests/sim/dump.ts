@@ -90,7 +90,7 @@ function partOf(text: string): Fields {
     note: part.note,
     output: part.output === undefined ? undefined : JSON.parse(part.output),
     scores: part.scores === undefined ? undefined : Object.fromEntries(part.scores),
-    cost_usd: cost === undefined ? undefined : dollars(cost),
+    cost_usd: cost === undefined ? undefined : JSON.parse(JSON.stringify(dollars(cost))),
     model,
     provider,
     input_tokens: inputTokens,
