@@ -1,7 +1,7 @@
 /** What the control API must show of a state that is summed up (decisions, section 6; API document). */
 import { type Event, type Fields, instant, type Labels, type Run, type State } from "./shape.ts";
 import { type Call, callOf, durationOf, eventCall, priceOf } from "./values.ts";
-import { reportedCost, reportedOf } from "./values.ts";
+import { reportedCost, reportedOf, unreadableOf } from "./values.ts";
 
 /** `GET /v1/runs/{id}` with all events, less what tells of the order of arrival alone. */
 export function recordOf(id: string, run: Run): Fields {
@@ -49,17 +49,25 @@ export function recordOf(id: string, run: Run): Fields {
 }
 
 function eventJson(event: Event): Fields {
-  const { received_at, ts, ...rest } = event;
+  const { received_at, ts, ...fields } = event;
+  const names = unreadableOf(event);
+  const rest = names.length === 0 ? fields : { ...fields, unreadable: names };
   const call = eventCall(event);
   const price = call && priceOf(call);
   const cost = call === null ? {} : { cost_usd: (price ?? 0) / 1e12, is_priced: price !== null };
   return { ...rest, ts: instant(ts), received_at: instant(received_at), ...cost };
 }
 
-function flagsOf({ opening, closing }: Run): string[] {
-  if (opening === undefined) return ["no_opening"];
-  const isBackwards = closing !== undefined && closing.finished_at < opening.started_at;
-  return isBackwards ? ["negative_duration"] : [];
+function flagsOf({ opening, closing, events }: Run): string[] {
+  const isBackwards = opening !== undefined && closing !== undefined &&
+    closing.finished_at < opening.started_at;
+  const flags = {
+    negative_duration: isBackwards,
+    no_opening: opening === undefined,
+    no_tokens: events.some((event) => eventCall(event)?.isCounted === false),
+    unreadable_figures: events.some((event) => unreadableOf(event).length > 0),
+  };
+  return Object.entries(flags).flatMap(([flag, isSet]) => isSet ? [flag] : []);
 }
 
 /** Each key keeps its place, and what the close says wins. */

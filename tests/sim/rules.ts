@@ -86,11 +86,6 @@ const EVENT: readonly Rule[] = [
   ["data", object, true],
   ["turn", whole(1)],
 ];
-/** Fields of `data` that are looked at, by type. */
-const DATA: Readonly<Record<string, readonly Rule[]>> = {
-  llm_call: [...MODEL, ...TOKENS],
-  log: [["message", when((sent) => typeof sent === "string")]],
-};
 const FINISH: readonly Rule[] = [
   ["status", oneOf("success", "failed", "timeout", "cancelled"), true],
   ["finished_at", moment, true],
@@ -140,8 +135,6 @@ function batchProblem(events: unknown): Problem | null {
   for (const event of events as Fields[]) {
     const problem = check(EVENT, { ...event, id: event.id ?? event.external_id });
     if (problem !== null) return problem;
-    const wrong = check(DATA[String(event.type)] ?? [], event.data as Fields);
-    if (wrong !== null) return wrong;
   }
   return null;
 }
