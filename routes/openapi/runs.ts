@@ -31,7 +31,10 @@ const event = bodyOf(eventBody, {
   id: "Made by the client; `external_id` is accepted in its place.",
   type: "`llm_call`, `log`, `tool_call` or any other.",
   ts: "By the client's clock.",
-  data: "Kept exactly as sent. A `cost_usd` in it is ignored: the rate card prices a call.",
+  data:
+    "Kept exactly as sent, and no reason to refuse the event: a figure that cannot be read is " +
+    "ignored, and `unreadable` names it. Of an `llm_call` the answer of a provider may be sent " +
+    "unchanged. A `cost_usd` in it is ignored: the rate card prices a call.",
   turn: "Which exchange of a conversation.",
 }).meta({
   id: "EventItem",
@@ -50,7 +53,8 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     summary: "Open a run",
     description: "Its events and its finish may be sent without waiting for the answer, and may " +
       "arrive first. 200 with the current status when it is stored with the same `agent` and " +
-      "`started_at`; 409 when one of them differs. A new `agent` is created. Counts one event.",
+      "`started_at`; 409 when one of them differs. It replaces what a heartbeat opened the run with. " +
+      "A new `agent` is created. Counts one event.",
     headers: traceparent,
     body: bodyOf(openBody, {
       id: "Made by the client, best of a UUIDv7.",
