@@ -9,7 +9,9 @@ import type { RateMatch, RateRow, Rates } from "./rates.ts";
 const HALF_PRICED: ReadonlySet<string> = new Set(["anthropic", "google", "openai"]);
 
 /** The share of its rates that a default row charges in a batch, in percent; null for no batch rate. */
-export function defaultBatchPercent(row: Pick<RateRow, "provider" | "rates" | "tiers">) {
+export function defaultBatchPercent(
+  row: Pick<RateRow, "provider" | "rates" | "tiers">,
+): number | null {
   const isHalf = row.provider !== null && HALF_PRICED.has(row.provider) && isWhole(row, 50);
   return isHalf ? 50 : null;
 }
