@@ -61,8 +61,6 @@ const toEvents = (event: (value: unknown) => unknown): Edge["send"] => (value) =
   `${RUN}/events`,
   { events: [anEvent(1), event(value)] },
 ];
-const toCall = (field: string) =>
-  toEvents((value) => anEvent(2, { type: "llm_call", data: { model: "m", [field]: value } }));
 const inPing = (field: string): Edge["send"] => (value) => [
   "GET",
   `/v1/ping?id=${runId(1)}&${new URLSearchParams({ agent: "a", [field]: String(value) })}`,
@@ -99,7 +97,6 @@ const costMax = limits.COST_USD_MAX;
 /** For what no read shows yet. */
 const accepted = () => undefined;
 const costOf = (run: RunJson) => run.cost_usd;
-const secondEvent = (key: string) => (run: RunJson) => run.events[1].data[key];
 
 const EDGES: readonly Edge[] = [
   {
@@ -180,8 +177,6 @@ const EDGES: readonly Edge[] = [
     ["a heartbeat's model", "model", toHeartbeats("model"), accepted],
     ["a heartbeat's provider", "provider", toHeartbeats("provider"), accepted],
     ["a ping's model", "model", inPing("model"), accepted],
-    ["an llm_call's model", "model", toCall("model"), secondEvent("model")],
-    ["an llm_call's provider", "provider", toCall("provider"), secondEvent("provider")],
   ]),
   ...textEdges("EVENT_TYPE_CHARS_MAX", limits.EVENT_TYPE_CHARS_MAX, [
     ["an event's type", "type", toEvents((type) => anEvent(2, { type })), (r) => r.events[1].type],
