@@ -121,11 +121,14 @@ export function decideOpen(
     const compared = compare(stored, replaced, claim);
     if (compared.kind === "conflict" || replaced.kind === "run") return { outcome: compared };
   }
-  // A heartbeat that opened and closed the run in one call counts as its close alone.
+  // A heartbeat that opened and closed the run in one call counts as its close alone. Any other counts
+  // as the opening: then this call counts nothing, and answers as a replay does.
   const isCounted = replaced !== null && !isOneCall(stored);
   const opening = openingOfRun(request, isCounted ? replaced.receivedAt : receivedAt);
   // A close that came earlier shows on the next answer: this one says what this call did.
-  const outcome: Outcome = { kind: "stored", parts: { opening, closing: null } };
+  const outcome: Outcome = isCounted
+    ? { kind: "replayed", parts: { ...stored, opening } }
+    : { kind: "stored", parts: { opening, closing: null } };
   return replaced === null ? { outcome, opening } : { outcome, opening, replaces: { isCounted } };
 }
 

@@ -120,9 +120,9 @@ class Life {
     const stored = outcome.kind === "stored" ? accepted : 0;
     const wanted = step.kind === "batch"
       ? known.append(step.events.map((n) => eventId(n) as EventId), at)
-      : opened?.stored ?? Number(known.arrivals.length > before);
+      : opened ?? Number(known.arrivals.length > before);
     assertEquals(stored, wanted, `${step.kind} of run ${step.n}, ${this.team.tier}`);
-    this.model.count(at, opened?.counted ?? wanted);
+    this.model.count(at, wanted);
   }
 
   async #call(step: Step, known: RunModel, at: number) {

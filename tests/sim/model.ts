@@ -43,7 +43,8 @@ function decide(state: State, request: Request, now: number): [State, Answer] {
   const count = call === "open" && run.opening?.alone ? 0 : 1;
   const next = store(state, id, { ...run, ...parts }, count, now);
   if (next === null) return [state, refused(403, "agent_cap_reached", "agent")];
-  return [next, { status: call === "ping" ? 200 : 202, body, replayed: false, dropped }];
+  const replayed = count === 0;
+  return [next, { status: call === "ping" || replayed ? 200 : 202, body, replayed, dropped }];
 }
 
 /** Parts to write, or null where nothing is to be, and the body of the answer. */
@@ -60,7 +61,8 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
     const { agent, started_at, received_at } = opening;
     const times = { started_at: instant(started_at), received_at: instant(received_at) };
     // A first opening says `running`, also when its finish came before it (decisions 15 and 16).
-    const status = !isNew && run.closing ? run.closing.status : "running";
+    const isFirst = isNew && !old?.alone;
+    const status = !isFirst && run.closing ? run.closing.status : "running";
     return [isNew ? { opening } : null, { id, agent, ...times, status }];
   },
   finish(id, run, sent, now) {

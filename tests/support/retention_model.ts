@@ -38,14 +38,14 @@ export class RunModel {
       this.batches.some(({ ids }) => ids === null);
   }
 
-  /** Opens the run by `POST /v1/runs`; answers whether that is stored, and how often it counts. */
-  open(at: number, payload: boolean): { readonly stored: number; readonly counted: number } {
+  /** Opens the run by `POST /v1/runs`; answers how many events that counts. */
+  open(at: number, payload: boolean): number {
     const known = this.opening;
-    if (known !== null && known.isAlone === undefined) return { stored: 0, counted: 0 };
+    if (known !== null && known.isAlone === undefined) return 0;
     // It replaces the opening of a heartbeat, which counts already unless the close counts for both.
     const isCounted = known?.isAlone === true;
     this.opening = { at: isCounted ? known.at : at, payload };
-    return { stored: 1, counted: isCounted ? 0 : 1 };
+    return isCounted ? 0 : 1;
   }
 
   /** Stores events; answers those that are new. */

@@ -60,8 +60,8 @@ function heartbeat(status: HeartbeatStatus, fields: Partial<HeartbeatRequest>): 
 
 /** `+opening` and `+closing` are stored; a state that is not listed answers as `otherwise`. */
 const TABLE: Record<keyof typeof CALLS, Partial<Record<keyof typeof STATES, string>>> = {
-  // It replaces the opening of a heartbeat (R18).
-  "open": row("+opening", "replayed", "+opening", "+opening", "replayed", "+opening"),
+  // It replaces the opening of a heartbeat (R18); that of a start counts already.
+  "open": row("+opening", "replayed", "replayed", "+opening", "replayed", "+opening"),
   "open, other agent": conflicts("agent", "+opening"),
   "open, other start": conflicts("started_at", "+opening"),
   "open, both other": conflicts("agent", "+opening"),
