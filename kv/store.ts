@@ -205,6 +205,13 @@ export async function readBlob(
   return text;
 }
 
+/** Returns the keys of the further pieces of a value of a run; none for what is no blob. */
+export function pieceKeys(team: TeamId, run: RunId, head: unknown): Deno.KvKey[] {
+  if (!(head instanceof Uint8Array)) return [];
+  const { name, count } = chunksOf(head);
+  return Array.from({ length: count }, (_, i) => keys.chunk(team, run, name, i));
+}
+
 /** Wraps what the store threw. */
 export function unavailable(action: string, error: unknown): StorageUnavailable {
   const message = error instanceof Error ? error.message : String(error);

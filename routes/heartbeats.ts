@@ -4,6 +4,7 @@ import type { HeartbeatRequest } from "../domain/run/decide.ts";
 import type { Parsed } from "../domain/errors.ts";
 import { type Region, type RunId, uuid7Hex } from "../domain/run/ids.ts";
 import { type RawJson, rawOf } from "../domain/input/json.ts";
+import type { ExactNumber } from "../domain/exact_number.ts";
 import { dollars } from "../domain/money/money.ts";
 import { type HeartbeatBody, parseHeartbeat } from "../domain/input/parse.ts";
 import type { Environment } from "../domain/ports.ts";
@@ -81,8 +82,8 @@ export function openingOf({ opening }: RunParts): Opening {
 }
 
 /** What a heartbeat cost, in dollars; what an open run will cost is not known yet (decision 29). */
-export function heartbeatCost(parts: RunParts): number {
-  return parts.closing === null ? 0 : dollars(reportedCost(parts));
+export function heartbeatCost(parts: RunParts): ExactNumber | number {
+  return dollars(parts.closing === null ? 0n : reportedCost(parts));
 }
 
 function heartbeatJson({ id, parts }: Settled): RawJson {

@@ -78,16 +78,11 @@ function jobFields(job: RepriceJob) {
     llm_calls: sum.calls,
     old_cost_usd: dollars(sum.before),
     new_cost_usd: dollars(sum.after),
-    difference_usd: signedDollars(sum.after - sum.before),
+    difference_usd: dollars(sum.after - sum.before),
     created_at: instant(job.createdAt),
     created_by: job.createdBy,
     finished_at: instant(job.finishedAt),
   };
-}
-
-/** A difference may be negative, which amounts never are. */
-function signedDollars(amount: bigint): number {
-  return amount < 0n ? -dollars(-amount) : dollars(amount);
 }
 
 function instant(ms: number | null): string | null {

@@ -7,6 +7,7 @@ import {
 } from "../domain/money/explain_cost.ts";
 import type { RunId } from "../domain/run/ids.ts";
 import { type RawJson, rawOf, writeObject } from "../domain/input/json.ts";
+import { exactCount } from "../domain/exact_number.ts";
 import { dollars } from "../domain/money/money.ts";
 import type { RunPage } from "../domain/ports.ts";
 import type { CostLine } from "../domain/money/pricing.ts";
@@ -44,9 +45,9 @@ function modelFields(line: ModelCost) {
     model: line.model,
     priced: line.priced,
     llm_calls: line.calls,
-    input_tokens: Number(line.inputTokens),
-    output_tokens: Number(line.outputTokens),
-    cached_input_tokens: Number(line.cachedInputTokens),
+    input_tokens: exactCount(line.inputTokens),
+    output_tokens: exactCount(line.outputTokens),
+    cached_input_tokens: exactCount(line.cachedInputTokens),
     cost_usd: dollars(line.cost),
   };
 }
@@ -61,6 +62,7 @@ function callFields(call: ExplainedCall) {
     stated: call.stated,
     match: call.pricedBy?.match ?? null,
     row: call.pricedBy === null ? null : rowFields(call.pricedBy),
+    batch_rates: call.pricedBy?.isBatch === true,
     tier_above_input_tokens: call.tierAboveInputTokens,
     lines: call.lines.map(lineFields),
     unpriced: call.unpriced,

@@ -1,6 +1,7 @@
 /** The wire form of a full run (decisions, section 6). */
 import { type RawJson, rawOf, writeObject } from "../domain/input/json.ts";
 import { writeMetadata } from "../domain/run/metadata.ts";
+import { exactCount } from "../domain/exact_number.ts";
 import { dollars } from "../domain/money/money.ts";
 import type { EventPosition, PagedEvent, RunPage } from "../domain/ports.ts";
 import { assemble, type RunRecord } from "../domain/run/record.ts";
@@ -90,9 +91,9 @@ export function usageJson(usage: RunRecord["usage"]): RawJson {
     tool_calls: usage.toolCalls,
     logs: usage.logs,
     errors: usage.errors,
-    input_tokens: Number(usage.inputTokens),
-    output_tokens: Number(usage.outputTokens),
-    cached_input_tokens: Number(usage.cachedInputTokens),
+    input_tokens: exactCount(usage.inputTokens),
+    output_tokens: exactCount(usage.outputTokens),
+    cached_input_tokens: exactCount(usage.cachedInputTokens),
   });
 }
 
@@ -104,6 +105,7 @@ function eventJson(event: PagedEvent): RawJson {
     ["received_at", instant(event.receivedAt)],
     ["turn", event.turn === undefined ? undefined : rawOf(event.turn)],
     ["data", event.data],
+    ["unreadable", event.unreadable === undefined ? undefined : rawOf(event.unreadable)],
     ["cost_usd", event.type === "llm_call" ? rawOf(dollars(event.cost)) : undefined],
     ["priced_by", event.type === "llm_call" ? rawOf(event.pricedBy?.row.id ?? null) : undefined],
   ]);

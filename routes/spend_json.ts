@@ -1,5 +1,6 @@
 /** The wire form of spend (`docs/SPEND.md`). */
 import { type RawJson, rawOf } from "../domain/input/json.ts";
+import { exactCount, type ExactNumber } from "../domain/exact_number.ts";
 import { dollars, type Picodollars } from "../domain/money/money.ts";
 import type { Measures } from "../domain/spend/rollup.ts";
 import { costPerSuccess, type Spend, type SpendGroup } from "../domain/spend/spend.ts";
@@ -46,19 +47,19 @@ function measureFields(sums: Measures, runsKnown: boolean) {
     cost_per_successful_run: runsKnown ? dollarsOrNull(costPerSuccess(sums)) : null,
     events: sums.events,
     llm_calls: sums.calls,
-    input_tokens: Number(sums.inputTokens),
-    output_tokens: Number(sums.outputTokens),
-    cached_input_tokens: Number(sums.cachedInputTokens),
+    input_tokens: exactCount(sums.inputTokens),
+    output_tokens: exactCount(sums.outputTokens),
+    cached_input_tokens: exactCount(sums.cachedInputTokens),
     unpriced: {
       llm_calls: sums.unpricedCalls,
-      input_tokens: Number(sums.unpricedInputTokens),
-      output_tokens: Number(sums.unpricedOutputTokens),
-      cached_input_tokens: Number(sums.unpricedCachedInputTokens),
+      input_tokens: exactCount(sums.unpricedInputTokens),
+      output_tokens: exactCount(sums.unpricedOutputTokens),
+      cached_input_tokens: exactCount(sums.unpricedCachedInputTokens),
     },
   };
 }
 
-function dollarsOrNull(amount: Picodollars | null): number | null {
+function dollarsOrNull(amount: Picodollars | null): ExactNumber | number | null {
   return amount === null ? null : dollars(amount);
 }
 
@@ -79,9 +80,9 @@ function modelFields(unpriced: EstimatedModel) {
     provider: name.provider,
     model: name.model,
     llm_calls: unpriced.calls,
-    input_tokens: Number(unpriced.inputTokens),
-    output_tokens: Number(unpriced.outputTokens),
-    cached_input_tokens: Number(unpriced.cachedInputTokens),
+    input_tokens: exactCount(unpriced.inputTokens),
+    output_tokens: exactCount(unpriced.outputTokens),
+    cached_input_tokens: exactCount(unpriced.cachedInputTokens),
     first_seen: unpriced.firstSeen,
     last_seen: unpriced.lastSeen,
     estimate: estimate && estimateFields(estimate),

@@ -6,6 +6,7 @@
 import { check, missing } from "./check.ts";
 import { type Parsed, refuse } from "../errors.ts";
 import type { EventFacts, EventFlag, LlmCall, RunEvent } from "../run/event.ts";
+import { type ReadCall, readLlmCall } from "../money/llm_call.ts";
 import type { Score } from "../run/run.ts";
 import {
   afterSpace,
@@ -23,9 +24,9 @@ import { EVENT_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "../limits.ts";
 import { Losses } from "./losses.ts";
 import { isEmptyArray, mendEvent } from "./mend.ts";
 import { type Body, type Kept, kept } from "./parse.ts";
-import { quickEvent, quickLlmCall, type Sent } from "./quick.ts";
+import { quickEvent, type Sent } from "./quick.ts";
 import { isScore, isScoreName } from "./rules.ts";
-import { eventBody, fieldsOf, llmCallData, type Schema } from "./schemas.ts";
+import { eventBody, fieldsOf } from "./schemas.ts";
 import { type CutEvent, cutEvent } from "./truncate.ts";
 import { allTurns, type Turns } from "./turns.ts";
 
@@ -155,12 +156,35 @@ function parseEvent(
     : check(null, eventBody, mendEvent(sent, losses), `events[${index}].`);
   if (!parsed.ok) return parsed;
   const { id, type, ts, turn, data } = parsed.value;
-  const facts = parseFacts(type, data, index);
-  if (!facts.ok) return facts;
   const raw = payload === null || isEmptyArray(sent.data) ? rawOf(data) : payload;
   const score = type === "score" ? scoreOf(data) : undefined;
-  const event = { id, type, ts, turn, data: raw, facts: facts.value, score };
-  return { ok: true, value: event };
+  return { ok: true, value: withFacts({ id, type, ts, turn, data: raw, score }, data) };
+}
+
+/** Adds what totals count of an event, and what of its payload could not be read. */
+function withFacts(event: Omit<RunEvent, "facts">, data: Sent): RunEvent {
+  const read = event.type === "llm_call" ? readLlmCall(data) : null;
+  const facts = factsOf(event.type, data, read);
+  if (read === null || isAllRead(read)) return { ...event, facts };
+  const { unreadable } = read;
+  return {
+    ...event,
+    ...unreadable.length === 0 ? {} : { unreadable },
+    flags: flagsOf(read),
+    facts,
+  };
+}
+
+function isAllRead({ call, unreadable, isCut }: ReadCall): boolean {
+  return call.counted && unreadable.length === 0 && !isCut;
+}
+
+function flagsOf({ call, unreadable, isCut }: ReadCall): readonly EventFlag[] {
+  const flags: EventFlag[] = [];
+  if (!call.counted) flags.push("no_tokens");
+  if (isCut) flags.push("truncated");
+  if (unreadable.length > 0) flags.push("unreadable_figures");
+  return flags;
 }
 
 /** Reads the score that an event of type `score` is (R17); undefined where its data is none. */
@@ -170,49 +194,18 @@ function scoreOf({ name, value }: Record<string, unknown>): Score | undefined {
 
 /** Reads again what the totals counted of a stored event's payload. */
 export function storedFacts(type: string, data: RawJson): EventFacts {
-  const sent: unknown = JSON.parse(data);
-  const facts = parseFacts(type, isObject(sent) ? sent : {}, 0);
-  return facts.ok ? facts.value : { error: false };
+  const parsed: unknown = JSON.parse(data);
+  const sent = isObject(parsed) ? parsed : {};
+  return factsOf(type, sent, type === "llm_call" ? readLlmCall(sent) : null);
 }
 
-/** Reads the call out of a stored event's payload, which was checked when it came. */
+/** Reads the call out of a stored event's payload. */
 export function storedCall(type: string, data: RawJson): LlmCall | undefined {
   return type === "llm_call" ? storedFacts(type, data).call : undefined;
 }
 
-function parseFacts(
-  type: string,
-  data: Record<string, unknown>,
-  index: number,
-): Parsed<EventFacts> {
+function factsOf(type: string, data: Sent, read: ReadCall | null): EventFacts {
   const failed = (data.error ?? false) !== false && data.error !== "";
   const error = type === "error" || data.status === "error" || failed;
-  if (type !== "llm_call") return { ok: true, value: { error } };
-  const parsed = checkPart(quickLlmCall, llmCallData, data, index, "data.");
-  if (!parsed.ok) return parsed;
-  const { input_tokens, output_tokens, cached_input_tokens, model, provider } = parsed.value;
-  const { cache_creation_input_tokens } = parsed.value;
-  const call: LlmCall = {
-    model: model ?? null,
-    provider: provider ?? null,
-    counted: (input_tokens ?? output_tokens ?? cached_input_tokens) !== undefined,
-    inputTokens: input_tokens ?? 0,
-    outputTokens: output_tokens ?? 0,
-    cachedInputTokens: cached_input_tokens ?? 0,
-    cacheWriteTokens: cache_creation_input_tokens ?? 0,
-  };
-  return { ok: true, value: { error, call } };
-}
-
-/** Checks a part of an event; where it stands is put into words only for a refusal. */
-function checkPart<T>(
-  quick: (sent: Sent) => T | null,
-  schema: Schema<T>,
-  value: Sent,
-  index: number,
-  part: "" | "data.",
-): Parsed<T> {
-  const plain = quick(value);
-  if (plain !== null) return { ok: true, value: plain };
-  return check(null, schema, value, `events[${index}].${part}`);
+  return read === null ? { error } : { error, call: read.call };
 }

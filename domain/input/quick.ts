@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { EventBody, FinishBody, HeartbeatFields, LlmCallData, OpenBody } from "./bodies.ts";
+import type { EventBody, FinishBody, HeartbeatFields, OpenBody } from "./bodies.ts";
 import { type EventId, judgeId, type RunId } from "../run/ids.ts";
 import { isObject } from "./json.ts";
 import { EVENT_TYPE_CHARS_MAX, LABEL_CHARS_MAX } from "../limits.ts";
@@ -51,26 +51,6 @@ export function quickEvent(sent: Sent): EventBody | null {
   const right = judgeId("evt", id) === "valid" && isType(type) && ts !== null &&
     isObject(data) && sent.turn === undefined;
   return right ? { id: id as EventId, type, ts, data, turn: undefined } : null;
-}
-
-/** The payload of an `llm_call`. */
-export function quickLlmCall(sent: Sent): LlmCallData | null {
-  const { provider, model, input_tokens, output_tokens, latency_ms } = sent;
-  const { cached_input_tokens, cache_creation_input_tokens, reasoning_tokens } = sent;
-  const right = isLabel(provider) && isLabel(model) && isAbsentOrCount(input_tokens) &&
-    isAbsentOrCount(output_tokens) && isAbsentOrCount(latency_ms) &&
-    isAbsentOrCount(cached_input_tokens) && isAbsentOrCount(cache_creation_input_tokens) &&
-    isAbsentOrCount(reasoning_tokens);
-  return !right ? null : {
-    provider,
-    model,
-    input_tokens,
-    output_tokens,
-    latency_ms,
-    cached_input_tokens,
-    cache_creation_input_tokens,
-    reasoning_tokens,
-  };
 }
 
 /** `POST /v1/runs/{id}/finish`. */

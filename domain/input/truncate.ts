@@ -4,47 +4,13 @@
  * @module
  */
 import { EVENT_BYTES_MAX, FIGURE_BYTES_MAX, JSON_DEPTH_MAX, PREVIEW_CHARS_MAX } from "../limits.ts";
+import { FIGURE_MEMBERS } from "../money/llm_call.ts";
 import { type RawJson, rawOf, utf8Bytes, writeObject } from "./json.ts";
 import { type Key, type Part, walkParts } from "./json_bytes.ts";
 import type { Turns } from "./turns.ts";
 
-/** Members of a payload that are read for totals and prices, and kept when the rest is cut. */
-export const FIGURE_NAMES: ReadonlySet<string> = new Set([
-  "cache_creation",
-  "cache_creation_input_tokens",
-  "cache_read_input_tokens",
-  "cached_input_tokens",
-  "cached_tokens",
-  "cachedContentTokenCount",
-  "candidatesTokenCount",
-  "completion_tokens",
-  "completion_tokens_details",
-  "error",
-  "input_tokens",
-  "input_tokens_details",
-  "latency_ms",
-  "meta",
-  "mode",
-  "model",
-  "modelVersion",
-  "name",
-  "output_tokens",
-  "output_tokens_details",
-  "promptTokenCount",
-  "prompt_tokens",
-  "prompt_tokens_details",
-  "provider",
-  "reasoning_tokens",
-  "service_tier",
-  "status",
-  "thoughtsTokenCount",
-  "toolUsePromptTokenCount",
-  "total_tokens",
-  "totalTokenCount",
-  "usage",
-  "usageMetadata",
-  "value",
-]);
+/** Members of a payload that are read for totals, prices and scores, and kept when the rest is cut. */
+const KEPT_NAMES: ReadonlySet<string> = new Set([...FIGURE_MEMBERS, "name", "value"]);
 
 /** Levels of a figure: usage nests two or three. */
 const FIGURE_DEPTH_MAX = 16;
@@ -142,7 +108,7 @@ function* cutData(bytes: Uint8Array, { start, end }: Part): Turns<RawJson> {
   if (bytes[start] === OPEN_MAP) {
     yield* walkParts(bytes, start, (part) => {
       const name = nameOf(bytes, part);
-      if (!FIGURE_NAMES.has(name)) return;
+      if (!KEPT_NAMES.has(name)) return;
       const size = part.end - part.start;
       if (isFigure(part) && size <= room) {
         figures.set(name, textOf(bytes, part.start, part.end));

@@ -6,6 +6,7 @@
  * @module
  */
 import table from "./default_rates.json" with { type: "json" };
+import { defaultBatchPercent } from "./batch_rates.ts";
 import { dotsToDashes, providerKeys } from "./model_names.ts";
 import type { RateRow, Rates, RateTier } from "./rates.ts";
 
@@ -110,7 +111,7 @@ function readModels({ id: provider, models }: JsonProvider, all: RateRow[]): Row
 
 function rowOf(provider: string, model: string, prices: JsonPrices): RateRow {
   const { from, tiers = [] } = prices;
-  return {
+  const row: RateRow = {
     id: `default/${provider}/${model}${from === undefined ? "" : `@${from}`}`,
     source: "default",
     provider,
@@ -119,6 +120,8 @@ function rowOf(provider: string, model: string, prices: JsonPrices): RateRow {
     rates: ratesOf(prices),
     tiers: tiers.map((tier): RateTier => ({ aboveInputTokens: tier.above, rates: ratesOf(tier) })),
   };
+  const batchPercent = defaultBatchPercent(row);
+  return batchPercent === null ? row : { ...row, batchPercent };
 }
 
 function ratesOf({ input, output, cached, write }: JsonRates): Rates {

@@ -8,6 +8,7 @@ import type { EventId } from "../run/ids.ts";
 import type { Picodollars } from "./money.ts";
 import { storedCall } from "../input/parse_events.ts";
 import type { PagedEvent, RunPage } from "../ports.ts";
+import { isStated } from "./reprice.ts";
 import { isPriceable } from "./price_events.ts";
 import { type CostLine, costLines } from "./pricing.ts";
 import type { RateMatch } from "./rates.ts";
@@ -42,6 +43,8 @@ export interface ExplainedCall {
   readonly lines: readonly CostLine[];
   /** Whether the card had no price for it. */
   readonly unpriced: boolean;
+  /** Whether it has any token count. */
+  readonly counted: boolean;
   /** What is odd about it. */
   readonly flags: readonly CallFlag[];
 }
@@ -52,8 +55,8 @@ export interface ModelCost {
   readonly provider: string | null;
   /** Model as named; null for what belongs to none. */
   readonly model: string | null;
-  /** Whether these calls had a price; null where no model was named to look one up for. */
-  readonly priced: boolean | null;
+  /** Whether these calls had a price; what belongs to no model is priced where a cost was stated. */
+  readonly priced: boolean;
   /** How many calls. */
   readonly calls: number;
   /** Sum of input tokens. */
@@ -82,7 +85,9 @@ export function costByModel(head: RunHead): readonly ModelCost[] {
     cost: left.cost - line.cost,
   }), whole);
   const nothing = Object.values(rest).every((measure) => measure === 0 || measure === 0n);
-  return nothing ? models : [...models, { provider: null, model: null, priced: null, ...rest }];
+  return nothing
+    ? models
+    : [...models, { provider: null, model: null, priced: isStated(head.parts), ...rest }];
 }
 
 /**
@@ -104,7 +109,8 @@ export function explainCalls(page: RunPage, isFirst: boolean): ExplainedCall[] {
 function explainEvent(event: PagedEvent, covered: boolean): ExplainedCall | null {
   if (event.type !== "llm_call") return null;
   const call = storedCall(event.type, event.data);
-  const named = { eventId: event.id, ts: event.ts, ...namesOf(call) };
+  const counted = call?.counted === true;
+  const named = { eventId: event.id, ts: event.ts, ...namesOf(call), counted };
   if (covered) {
     const flags: CallFlag[] = [...flagsOf(call), "covered_by_stated_cost"];
     return { ...named, ...NOT_PRICED, flags };
@@ -120,7 +126,7 @@ function explainReported({ parts, repriced }: RunHead): ExplainedCall | null {
   if (parts.opening?.kind !== "heartbeat") return null;
   const reported = reportedBy(parts);
   const { model = null, provider = null, inputTokens, cachedInputTokens } = reported;
-  const named = { eventId: null, ts: parts.opening.startedAt, model, provider };
+  const named = { eventId: null, ts: parts.opening.startedAt, model, provider, counted: true };
   const cost = reportedCost(parts, repriced);
   if (reported.cost !== undefined) {
     const flags: CallFlag[] = (cachedInputTokens ?? 0) > (inputTokens ?? 0)

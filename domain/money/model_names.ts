@@ -113,6 +113,9 @@ function prefix(
 /** `2024-08-06` or `20241022` after a dash or an at sign; 0613 and 2411 may be models of their own. */
 const DATE = /[-@]20\d\d(-?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])$/;
 
+/** Cohere's `-08-2024`; others name previews so, which are models of their own. */
+const MONTH = /(?<=^command-.*)-(?:0[1-9]|1[0-2])-20\d\d$/;
+
 /** Bedrock's `:0` and `:24k`; a word as in `:free` or `:thinking` names something else. */
 const REVISION = /:\d{1,4}k?$/;
 
@@ -120,7 +123,14 @@ const REVISION = /:\d{1,4}k?$/;
 const VERSION = /-v\d$/;
 
 /** Ends of names that say which build of the same model is meant. */
-const SUFFIXES: readonly RegExp[] = [REVISION, DATE, /[-@]latest$/, /@default$/, /[-@]0\d\d$/];
+const SUFFIXES: readonly RegExp[] = [
+  REVISION,
+  DATE,
+  MONTH,
+  /[-@]latest$/,
+  /@default$/,
+  /[-@]0\d\d$/,
+];
 
 /**
  * Takes off dates and versions at the end, one after the other, the longest rest first.

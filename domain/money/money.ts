@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { type ExactNumber, exactNumber } from "../exact_number.ts";
 
 /** An amount in picodollars. */
 export type Picodollars = bigint;
@@ -26,9 +27,13 @@ export function picodollars(usd: number): Picodollars {
   return (digits + divisor / 2n) / divisor;
 }
 
-/** Writes an amount as the dollars that JSON shows. */
-export function dollars(amount: Picodollars): number {
-  return Number(decimals(amount));
+/** An amount of fewer digits than this is exact as a number too, which is written ten times as fast. */
+const PLAIN_BELOW = 10n ** 15n;
+
+/** Writes an amount as the dollars that JSON shows, exact to the picodollar. */
+export function dollars(amount: Picodollars): ExactNumber | number {
+  if (amount >= 0n && amount < PLAIN_BELOW) return Number(decimals(amount));
+  return exactNumber(amount < 0n ? `-${dollarsText(-amount)}` : dollarsText(amount));
 }
 
 /** Writes an amount in dollars as decimal text, exact to the picodollar and no longer than it needs. */

@@ -5,6 +5,7 @@
  * @module
  */
 import type { LlmCall } from "../run/event.ts";
+import { batchMatchOf } from "./batch_rates.ts";
 import { priceOf } from "./pricing.ts";
 import type { RateCard, RateMatch } from "./rates.ts";
 
@@ -34,18 +35,25 @@ export function isPriceable(call: LlmCall | undefined): call is LlmCall & { mode
   return call !== undefined && call.model !== null && call.counted;
 }
 
+/** Whether a call in a batch was priced at full rates, because its row has no batch rate. */
+export function lacksBatchRate(call: LlmCall, match: RateMatch | undefined): boolean {
+  return call.isBatch === true && match !== undefined && match.isBatch !== true;
+}
+
 /** Prices a batch. */
 export function priceEvents(events: readonly Priceable[], card: RateCard): BatchPrices {
   const matches: RateMatch[] = [];
   const by: number[] = [];
   const costs: (number | bigint)[] = [];
   for (const { ts, facts: { call } } of events) {
-    const match = isPriceable(call) ? card.find(call.provider, call.model, ts) : null;
-    if (match === null || call === undefined) {
+    const found = isPriceable(call) ? card.find(call.provider, call.model, ts) : null;
+    if (found === null || call === undefined) {
       by.push(-1);
       costs.push(0);
       continue;
     }
+    // Without a batch rate a call in a batch pays the full one, which its run shows.
+    const match = call.isBatch === true ? batchMatchOf(found) ?? found : found;
     // The card answers with one object for one row: a batch has few.
     let index = matches.indexOf(match);
     if (index < 0) index = matches.push(match) - 1;

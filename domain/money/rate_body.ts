@@ -18,6 +18,7 @@ import {
 } from "../limits.ts";
 import { isObject } from "../input/json.ts";
 import type { Body } from "../input/parse.ts";
+import { isWhole } from "./batch_rates.ts";
 import type { Rates, RateTier } from "./rates.ts";
 import { instant, name, optional, text } from "../input/fields.ts";
 import { isCount } from "../input/rules.ts";
@@ -36,6 +37,8 @@ export interface RateSpec {
   readonly rates: Rates;
   /** Tiers by rising threshold. */
   readonly tiers: readonly RateTier[];
+  /** Percent of all these rates that a call in a batch pays; absent where there is no batch rate. */
+  readonly batchPercent?: number | undefined;
   /** Why it is so, for people. */
   readonly note: string | undefined;
 }
@@ -66,6 +69,8 @@ export interface RateBody extends RateFields {
   readonly model: string;
   /** From when it is in force, unix milliseconds; always when absent. */
   readonly effective_from: number | undefined;
+  /** Percent of all rates that a call in a batch pays. */
+  readonly batch_percent: number | undefined;
   /** Why it is so, for people. */
   readonly note: string | undefined;
   /** Rates of longer calls. */
@@ -78,6 +83,7 @@ const RATE_DECIMALS_MAX = 6;
 const RATE = `a number of dollars per million tokens from 0 to ${RATE_USD_PER_MILLION_MAX} ` +
   `with at most ${RATE_DECIMALS_MAX} decimals`;
 const THRESHOLD = `an integer from 1 to ${Number.MAX_SAFE_INTEGER}`;
+const PERCENT = "an integer from 0 to 100";
 const TIERS = `a list of at most ${RATE_TIERS_MAX} objects`;
 
 const label = name(LABEL_CHARS_MAX, "a name");
@@ -102,6 +108,7 @@ const bodyFields = {
   model: label,
   effective_from: optional(instant()),
   ...rateFields,
+  batch_percent: optional(z.int(PERCENT).min(0, PERCENT).max(100, PERCENT)),
   note: optional(text(RATE_NOTE_CHARS_MAX)),
   tiers: optional(
     z.custom<readonly Readonly<Record<string, unknown>>[]>(isTierList, TIERS)
@@ -124,14 +131,22 @@ export function parseRate(body: Body): Parsed<RateSpec> {
   const sent = parsed.value;
   const tiers = parseTiers(sent.tiers ?? []);
   if (!tiers.ok) return tiers;
+  const { batch_percent: percent } = sent;
   const spec: RateSpec = {
     provider: sent.provider ?? null,
     model: sent.model,
     from: sent.effective_from ?? null,
     rates: ratesOf(sent),
     tiers: tiers.value,
+    ...percent === undefined ? {} : { batchPercent: percent },
     note: sent.note,
   };
+  if (percent !== undefined && !isWhole(spec, percent)) {
+    const field = "batch_percent";
+    const message = `Field "${field}" must leave at most ${RATE_DECIMALS_MAX} decimals of every ` +
+      `rate: got ${percent}`;
+    return refuse("invalid_field", message, field);
+  }
   return { ok: true, value: spec };
 }
 
@@ -172,9 +187,12 @@ export function rateCapRefusal(rows: number): Problem | null {
 }
 
 /** Everything of a price, in one order. */
-function contentOf({ provider, model, from, rates, tiers, note }: RateSpec): unknown[] {
+function contentOf(
+  { provider, model, from, rates, tiers, batchPercent, note }: RateSpec,
+): unknown[] {
   const tierContent = tiers.map((tier) => [tier.aboveInputTokens, ...ratesContent(tier.rates)]);
-  return [provider, model, from, ratesContent(rates), tierContent, note ?? null];
+  const batch = batchPercent ?? null;
+  return [provider, model, from, ratesContent(rates), tierContent, batch, note ?? null];
 }
 
 function ratesContent({ input, output, cachedInput, cacheWrite }: Rates): (number | null)[] {

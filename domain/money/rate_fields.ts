@@ -10,7 +10,7 @@ import type { RateRow, Rates } from "./rates.ts";
 
 /** A row of a rate card as answers and the audit log show it. */
 export function rowFields(
-  { id, source, provider, model, from, rates, tiers }: RateRow,
+  { id, source, provider, model, from, rates, tiers, batchPercent }: RateRow,
 ): { readonly [name: string]: AuditValue } {
   return {
     id,
@@ -23,6 +23,7 @@ export function rowFields(
       above_input_tokens: tier.aboveInputTokens,
       ...rateFields(tier.rates),
     })),
+    batch_percent: batchPercent ?? null,
   };
 }
 

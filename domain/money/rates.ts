@@ -43,6 +43,8 @@ export interface RateRow {
   readonly rates: Rates;
   /** Tiers by rising threshold; mostly none. */
   readonly tiers: readonly RateTier[];
+  /** Percent of all these rates that a call in a batch pays; absent where there is no batch rate. */
+  readonly batchPercent?: number;
 }
 
 /** How a model's name was found on the card; the steps are tried in this order. */
@@ -62,6 +64,8 @@ export interface RateMatch {
   readonly row: RateRow;
   /** The step that found it. */
   readonly match: MatchStep;
+  /** Whether the rates of the row are those of a batch. */
+  readonly isBatch?: true;
 }
 
 /** A team's rate card: the default card overlaid by the team's own rows. */

@@ -10,7 +10,13 @@ import type { LlmCall } from "../run/event.ts";
 import type { EventTotals } from "../run/event_totals.ts";
 import { addModelUsage, type ModelUsage, subtractModelUsage } from "../run/model_usage.ts";
 import type { Picodollars } from "./money.ts";
-import { type BatchPrices, isPriceable, type Priceable, priceEvents } from "./price_events.ts";
+import {
+  type BatchPrices,
+  isPriceable,
+  lacksBatchRate,
+  type Priceable,
+  priceEvents,
+} from "./price_events.ts";
 import type { RateCard, RateMatch } from "./rates.ts";
 import {
   heartbeatPrice,
@@ -82,7 +88,7 @@ export function repriceBatch(
   const by = events.map((_, i) => old.by[i] ?? -1);
   const costs = events.map((_, i) => old.costs[i] ?? 0);
   let sum = NO_CALLS;
-  let models = totals.models;
+  let { models, fullRateBatchCalls } = totals;
   let changed = false;
   for (const [i, { facts: { call } }] of events.entries()) {
     if (!isPriceable(call) || !isMeant(spec, call.provider, call.model)) continue;
@@ -90,11 +96,14 @@ export function repriceBatch(
     const before = BigInt(costs[i] ?? 0);
     const after = BigInt(fresh.costs[i] ?? 0);
     sum = addRepriced(sum, { calls: 1, before, after });
-    const wasPriced = (by[i] ?? -1) >= 0;
-    if (match?.row.id === matches[by[i] ?? -1]?.row.id && before === after) continue;
+    const known = matches[by[i] ?? -1];
+    const isSameRow = match?.row.id === known?.row.id && match?.isBatch === known?.isBatch;
+    if (isSameRow && before === after) continue;
     changed = true;
+    fullRateBatchCalls += Number(lacksBatchRate(call, match)) -
+      Number(lacksBatchRate(call, known));
     models = addModelUsage(
-      subtractModelUsage(models, lineOf(call, wasPriced, before)),
+      subtractModelUsage(models, lineOf(call, known !== undefined, before)),
       lineOf(call, match !== undefined, after),
     );
     by[i] = match === undefined ? -1 : indexIn(matches, match);
@@ -104,7 +113,7 @@ export function repriceBatch(
   return {
     sum,
     prices: changed ? { ...usedOnly(matches, by), costs } : null,
-    totals: { ...totals, cost, models },
+    totals: { ...totals, cost, models, fullRateBatchCalls },
   };
 }
 

@@ -114,16 +114,25 @@ export function isCostCurrent(summary: RunSummary | null, head: RunHead): boolea
   if (summary === null) return false;
   const now = seenOf(head);
   const { opening, closing, batches, repricings } = summary.seen;
-  return opening === now.opening && closing === now.closing && batches === now.batches &&
+  return isSameKind(summary, head) && opening === now.opening && closing === now.closing &&
+    batches === now.batches &&
     repricings === now.repricings;
+}
+
+/** Whether a run has the kind that its summary says; `POST /v1/runs` makes a heartbeat's a run. */
+function isSameKind({ listed }: RunSummary, { parts }: RunHead): boolean {
+  return listed === undefined || listed.kind === kindOf(parts);
+}
+
+function kindOf({ opening }: RunHead["parts"]): RunKind {
+  return opening?.kind ?? "run";
 }
 
 /** Makes the summary of a run, after the one made of an earlier state. */
 export function summarize(head: RunHead, previous: RunSummary | null): RunSummary {
   const seen = seenOf(head);
-  // An opening after the close changes no cost, but for a heartbeat's, which reports one.
-  const opened = previous?.seen.opening === seen.opening || head.parts.opening?.kind === "run";
-  const same = previous !== null && previous.seen.closing && opened &&
+  // An opening after the close changes no cost unless it changes the kind: a heartbeat reports one.
+  const same = previous !== null && previous.seen.closing && isSameKind(previous, head) &&
     previous.seen.batches === seen.batches && previous.seen.repricings === seen.repricings;
   const revision = !seen.closing ? 0 : (previous?.revision ?? 0) + (same ? 0 : 1);
   const cost = costOfRun(head);
@@ -137,7 +146,7 @@ export function summarize(head: RunHead, previous: RunSummary | null): RunSummar
     contribution: sortedAt === undefined ? null : { day: dayOf(sortedAt), ...sums },
     times: timesOf(head),
     listed: {
-      kind: opening?.kind ?? "run",
+      kind: kindOf(head.parts),
       // Parts that go by age leave a run without an opening where it stands.
       at: sortedAt ?? previous?.listed?.at ?? firstArrivalOf(head),
       has: traitsOf(head, cost.unpricedModels),

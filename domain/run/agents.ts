@@ -93,7 +93,6 @@ export function addAgentRun(
 ): AgentActivity {
   const change = (status: RunStatus) =>
     Number(after.status === status) - Number(before?.status === status);
-  const { id, status, startedAt, sortedAt } = after;
   const last = known?.lastRun ?? null;
   return {
     runs: (known?.runs ?? 0) + (before === null ? 1 : 0),
@@ -101,7 +100,7 @@ export function addAgentRun(
     failed: (known?.failed ?? 0) + change("failed"),
     running: (known?.running ?? 0) + change("running"),
     lastSeen: Math.max(known?.lastSeen ?? 0, after.receivedAt),
-    lastRun: laterRun(last, { id, status, startedAt, sortedAt }),
+    lastRun: laterRun(last, lastRunAs(after)),
   };
 }
 
@@ -119,6 +118,11 @@ export function takeAgentRun(known: AgentActivity, { id, status }: AgentRun): Ag
     lastSeen: known.lastSeen,
     lastRun: known.lastRun?.id === id ? null : known.lastRun,
   };
+}
+
+/** A run as the last one of its agent. */
+export function lastRunAs({ id, status, startedAt, sortedAt }: AgentRun): LastRun {
+  return { id, status, startedAt, sortedAt };
 }
 
 /** The later of two runs; a run that is told again is as told last. */

@@ -11,6 +11,7 @@ import {
   type Closing,
   type FinishStatus,
   type HeartbeatStatus,
+  isOneCall,
   type Opening,
   priceReported,
   type Reported,
@@ -101,22 +102,43 @@ export type Outcome =
 export interface Decision {
   /** What the caller is told once the parts are on disk. */
   readonly outcome: Outcome;
-  /** Part to insert where none is. */
+  /** Part to insert where none is, or to replace the stored one. */
   readonly opening?: Opening;
+  /** Set when `opening` replaces the opening of a heartbeat. */
+  readonly replaces?: {
+    /** Whether the stored opening counts as an event of its own already. */
+    readonly isCounted: boolean;
+  };
   /** Part to insert where none is. */
   readonly closing?: Closing;
 }
 
-/** Decides `POST /v1/runs`: the first opening wins, the same one again is a replay. */
+/**
+ * Decides `POST /v1/runs`: the first such call wins, the same one again is a replay. It replaces the
+ * opening of a heartbeat, so that the record does not depend on which of the two arrived first (R18).
+ */
 export function decideOpen(
   stored: RunParts,
   request: OpenRequest,
   receivedAt: number,
 ): Decision {
-  if (stored.opening !== null) return { outcome: compare(stored, stored.opening, request) };
-  const opening = openingOfRun(request, receivedAt);
+  const replaced = stored.opening;
+  if (replaced !== null) {
+    // A heartbeat that did not say when the run started contradicts no start.
+    const { agent, startedAt } = request;
+    const claim = replaced.isStartAssumed === true ? { agent } : { agent, startedAt };
+    const compared = compare(stored, replaced, claim);
+    if (compared.kind === "conflict" || replaced.kind === "run") return { outcome: compared };
+  }
+  // A heartbeat that opened and closed the run in one call counts as its close alone. Any other counts
+  // as the opening: then this call counts nothing, and answers as a replay does.
+  const isCounted = replaced !== null && !isOneCall(stored);
+  const opening = openingOfRun(request, isCounted ? replaced.receivedAt : receivedAt);
   // A close that came earlier shows on the next answer: this one says what this call did.
-  return { outcome: { kind: "stored", parts: { opening, closing: null } }, opening };
+  const outcome: Outcome = isCounted
+    ? { kind: "replayed", parts: { ...stored, opening } }
+    : { kind: "stored", parts: { opening, closing: null } };
+  return replaced === null ? { outcome, opening } : { outcome, opening, replaces: { isCounted } };
 }
 
 /** Decides `/finish`: the first close wins whatever a later one says, and needs no opening. */
@@ -198,7 +220,15 @@ function compare(
 function openingOf(request: HeartbeatRequest, receivedAt: number, alone: boolean): Opening {
   const startedAt = request.startedAt ?? receivedAt;
   const { agent, trace } = request;
-  const opening: Opening = { kind: "heartbeat", agent, startedAt, receivedAt, trace };
+  const isStartAssumed = request.startedAt === undefined ? true : undefined;
+  const opening: Opening = {
+    kind: "heartbeat",
+    agent,
+    startedAt,
+    isStartAssumed,
+    receivedAt,
+    trace,
+  };
   return alone ? { ...opening, ...detailsOf(request) } : opening;
 }
 

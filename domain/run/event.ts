@@ -19,6 +19,8 @@ export interface RunEvent {
   readonly turn?: number | undefined;
   /** The payload as sent. */
   readonly data: RawJson;
+  /** Figures of its payload that cannot be read, by name; absent for none. */
+  readonly unreadable?: readonly string[] | undefined;
   /** What its run shows of it; absent for nothing. */
   readonly flags?: readonly EventFlag[] | undefined;
   /** The score that it is, when its type says so (R17). */
@@ -52,4 +54,6 @@ export interface LlmCall extends CallTokens {
   readonly provider: string | null;
   /** Whether any token count was sent: without one there is nothing to price. */
   readonly counted: boolean;
+  /** Whether it was part of a batch, which costs the card's batch rates. */
+  readonly isBatch?: boolean;
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { flagsOfTotals } from "./event_totals.ts";
 import type { PartFlag } from "../input/losses.ts";
 import type { Opening } from "./run.ts";
 import type { RunHead } from "./run_cost.ts";
@@ -32,8 +33,8 @@ export type RunFlag = typeof RUN_FLAGS[number];
 const FUTURE_START_MS = 24 * 3_600_000;
 
 /** Returns the flags of a run, sorted. */
-export function flagsOf({ parts: { opening, closing }, ages }: RunHead): RunFlag[] {
-  const found = new Set<RunFlag>(lossesOf(opening, closing));
+export function flagsOf({ parts: { opening, closing }, ages, totals }: RunHead): RunFlag[] {
+  const found = new Set<RunFlag>([...lossesOf(opening, closing), ...flagsOfTotals(totals)]);
   if ((ages.scores?.dropped ?? 0) > 0) found.add("dropped_fields");
   if (opening === null) found.add("no_opening");
   else {

@@ -87,6 +87,8 @@ export interface Opening {
   readonly agent: string;
   /** Start by the client's clock, unix milliseconds. */
   readonly startedAt: number;
+  /** Whether the client sent no start, so that the arrival stands for it. */
+  readonly isStartAssumed?: true | undefined;
   /** Arrival by the server's clock, unix milliseconds. */
   readonly receivedAt: number;
   /** Whom the cost is attributed to. */
@@ -171,14 +173,20 @@ export function statusOf(parts: RunParts): RunStatus {
  * When the calls that stored a run's parts arrived, unix milliseconds: one for each part, or one for both
  * (decision 35 counts calls).
  */
-export function callsOf({ opening, closing }: RunParts): readonly number[] {
-  // A heartbeat that opens a run without ending it keeps what it reports; one that does both keeps
-  // that with the close, and is one call.
-  const isOneCall = opening?.kind === "heartbeat" && opening.reported === undefined;
+export function callsOf(parts: RunParts): readonly number[] {
+  const { opening, closing } = parts;
   return [
-    ...opening !== null && !(isOneCall && closing !== null) ? [opening.receivedAt] : [],
+    ...opening !== null && !isOneCall(parts) ? [opening.receivedAt] : [],
     ...closing === null ? [] : [closing.receivedAt],
   ];
+}
+
+/**
+ * Whether one heartbeat stored both the opening and the close. It keeps what it reports with the close;
+ * one that opens a run without ending it keeps that with the opening.
+ */
+export function isOneCall({ opening, closing }: RunParts): boolean {
+  return opening?.kind === "heartbeat" && opening.reported === undefined && closing !== null;
 }
 
 /** Whom and what a run is for: what its close says wins. */

@@ -52,7 +52,10 @@ export interface CostSum {
 export type CostFlag = "cached_exceeds_input";
 
 /** What a run used: the sums of its events, and for a heartbeat what it reported. */
-export type RunUsage = Omit<EventTotals, "cost" | "cachedExceedsInput" | "models">;
+export type RunUsage = Omit<
+  EventTotals,
+  "cost" | "cachedExceedsInput" | "fullRateBatchCalls" | "flags" | "models"
+>;
 
 /** Sums up a run's cost. A stated cost wins over everything that would price it (pricing rule 1). */
 export function costOfRun(head: RunHead): CostSum {

@@ -8,14 +8,13 @@
 import { addEvents, type EventTotals, NO_EVENTS } from "../../domain/run/event_totals.ts";
 import { addToMonth, type BatchEntry, type EventLedger } from "../../domain/run/ledger.ts";
 import { monthOf } from "../../domain/time.ts";
-import { chunksOf } from "../blob.ts";
 import { keys } from "../keys.ts";
 import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
 import { BatchIndex } from "../runs/batch_index.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import { decodeSums, encodeSums } from "../runs/codec_sums.ts";
 import type { RunAt } from "../runs/directory.ts";
-import { getMany, listRows } from "../store.ts";
+import { getMany, listRows, pieceKeys } from "../store.ts";
 import type { Write } from "../writer/writer.ts";
 
 /** What removing batches comes to. */
@@ -113,11 +112,7 @@ export async function chunkKeys(
   heads: readonly Deno.KvKey[],
 ): Promise<Deno.KvKey[]> {
   const entries = await getMany(store, heads);
-  return entries.flatMap(({ value }) => {
-    if (!(value instanceof Uint8Array)) return [];
-    const { name, count } = chunksOf(value);
-    return Array.from({ length: count }, (_, i) => keys.chunk(team, id, name, i));
-  });
+  return entries.flatMap(({ value }) => pieceKeys(team, id, value));
 }
 
 /**

@@ -56,8 +56,13 @@ export async function removePayload(
       before: summary,
       after: summary,
       rows: {
-        // An opening and a close change nowhere else, but a batch may be on its way.
-        checks: old === null ? [] : [{ key: ledgerKey, versionstamp: versions.ledger }],
+        // An opening may be replaced meanwhile, and a batch may be on its way. A close never changes.
+        checks: [
+          ...parts.opening === head.parts.opening
+            ? []
+            : [{ key: keys.opening(team, id), versionstamp: versions.opening }],
+          ...old === null ? [] : [{ key: ledgerKey, versionstamp: versions.ledger }],
+        ],
         sums: old?.sums ?? [],
         sets: [
           ...stripped,

@@ -34,6 +34,11 @@ export class BegunRuns {
     return isSure ? opening : undefined;
   }
 
+  /** Forgets the opening of a run, which another one replaced. */
+  delete(name: string): void {
+    this.#openings.delete(name);
+  }
+
   /**
    * Remembers an opening. One with an output is left out: few have any, and it is a slice of the body.
    * All its other texts are their own.

@@ -6,7 +6,7 @@
 import type { EventId } from "../../domain/run/ids.ts";
 import { rawElements, type RawJson, rawMembers, rawOf } from "../../domain/input/json.ts";
 import type { PagedEvent } from "../../domain/ports.ts";
-import type { RunEvent } from "../../domain/run/event.ts";
+import type { EventFlag, RunEvent } from "../../domain/run/event.ts";
 import { type BatchPrices, NO_PRICES } from "../../domain/money/price_events.ts";
 import type { Closing, Opening, Reported } from "../../domain/run/run.ts";
 
@@ -57,14 +57,25 @@ export function encodeBatch(
   let comma = "";
   let lastType: string | null = null;
   let typeText = "";
-  for (const { id, type, ts, turn, data } of events) {
+  for (const { id, type, ts, turn, data, unreadable, flags } of events) {
     if (type !== lastType) [lastType, typeText] = [type, rawOf(type)];
     const inTurn = turn === undefined ? "" : `"turn":${turn},`;
-    parts.push(`${comma}{"id":"${id}","type":${typeText},"ts":${ts},${inTurn}"data":`, data, "}");
+    const odd = flags === undefined ? "" : encodeOddities(unreadable, flags);
+    parts.push(
+      `${comma}{"id":"${id}","type":${typeText},"ts":${ts},${inTurn}${odd}"data":`,
+      data,
+      "}",
+    );
     comma = ",";
   }
   parts.push(prices.matches.length === 0 ? "]}" : `],"prices":${encodePrices(prices)}}`);
   return parts.join("");
+}
+
+/** Writes what could not be read of an event, and what its run shows of it. */
+function encodeOddities(unreadable: RunEvent["unreadable"], flags: RunEvent["flags"]): string {
+  const names = unreadable === undefined ? "" : `"unreadable":${rawOf(unreadable)},`;
+  return `${names}"flags":${rawOf(flags)},`;
 }
 
 /** Writes the prices of a batch; costs that pass 2^53 stand as text. */
@@ -107,12 +118,18 @@ export function decodeBatch(text: string, repriced?: BatchPrices): StoredBatch {
       type: JSON.parse(event.get("type") ?? ""),
       ts: Number(event.get("ts")),
       turn: turn === undefined ? undefined : Number(turn),
+      unreadable: listOf<string>(event.get("unreadable")),
+      flags: listOf<EventFlag>(event.get("flags")),
       data: event.get("data") ?? ("{}" as RawJson),
       receivedAt,
       ...priceAt(prices, i),
     };
   });
   return { events, prices };
+}
+
+function listOf<Item>(text: string | undefined): readonly Item[] | undefined {
+  return text === undefined ? undefined : JSON.parse(text);
 }
 
 /** What an event cost by the prices of its batch. */

@@ -26,7 +26,15 @@ import { keys } from "../keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
 import { BegunRuns } from "./begun_runs.ts";
 import { RecentIds } from "./recent_ids.ts";
-import { type BlobWrite, blobWrite, getMany, stage, type Store, unstage } from "../store.ts";
+import {
+  type BlobWrite,
+  blobWrite,
+  getMany,
+  pieceKeys,
+  stage,
+  type Store,
+  unstage,
+} from "../store.ts";
 import { agentKeys, type AgentRows, agentRows, useAgent } from "../teams/agent_rows.ts";
 import type { KnownAgents, KnownTeam } from "../teams/known_agents.ts";
 import { KeyedMutex } from "../keyed_mutex.ts";
@@ -42,6 +50,8 @@ const FIRST_SIGHTS = { name: 1_024, all: 4_096 } as const;
 /** What is stored about a run, or assumed before anything is read. */
 interface Snapshot {
   readonly parts: RunParts;
+  /** The opening as it is stored. */
+  readonly opening: Deno.KvEntryMaybe<unknown> | undefined;
   readonly agent: AgentSnapshot | null;
 }
 
@@ -129,7 +139,7 @@ class Settler {
       (opening !== undefined && this.#opened.has(call.id)) ||
       (closing !== undefined && this.#closed.has(call.id));
     if (repeated) return this.#settleStored(call);
-    const { write, staged } = partsWrite(call, decision);
+    const { write, staged } = partsWrite(call, decision, undefined);
     if (staged.length > 0) return this.#settleStored(call);
     return this.#store.writer.commit(write).then((version) => {
       if (version === null) return this.#settleStored(call);
@@ -171,7 +181,7 @@ class Settler {
     for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
       const snapshot = await this.#read(team, call.id, newAgent);
       if (snapshot === null) return DELETED;
-      const { parts, agent } = snapshot;
+      const { parts, agent, opening } = snapshot;
       const decision = call.decide(parts);
       // A replay or a conflict goes before the agent cap.
       if (!decision.opening && !decision.closing) return decision.outcome;
@@ -179,7 +189,7 @@ class Settler {
         ? {}
         : useAgent(team, newAgent, agent.rows, agent.rows.archived ?? { created_at: receivedAt });
       if ("code" in added) return { kind: "refused", problem: added };
-      const { write, staged } = partsWrite(call, decision);
+      const { write, staged } = partsWrite(call, decision, opening);
       await stage(this.#store, team.id, staged);
       if (await this.#store.writer.commit(merge(write, added)) !== null) {
         this.#remember(call, decision);
@@ -199,20 +209,20 @@ class Settler {
     const [opening, closing, ...entries] = await getMany(this.#store, wanted);
     if (tombstoneOf([opening?.value, closing?.value]) !== null) return null;
     const read = await readParts(this.#store, team.id, id, opening?.value, closing?.value);
-    if (agent === null) return { parts: read, agent: null };
+    if (agent === null) return { parts: read, opening, agent: null };
     const rows = agentRows(entries);
     const known = this.#known.saw(team.id, rows.archiveVersion, asked);
-    return { parts: read, agent: { rows, known } };
+    return { parts: read, opening, agent: { rows, known } };
   }
 
   /** Remembers what was just written. It never is an answer: it only chooses what to try first. */
-  #remember(call: Call, { opening, closing }: Decision): void {
+  #remember(call: Call, { opening, closing, replaces }: Decision): void {
     const { id } = call;
     if (opening !== undefined) this.#opened.add(id);
     if (closing !== undefined) this.#closed.add(id);
     if (opening?.kind === "heartbeat" && closing === undefined) {
       this.#begun.add(nameOf(call), opening);
-    }
+    } else if (replaces !== undefined) this.#begun.delete(nameOf(call));
   }
 }
 
@@ -221,26 +231,36 @@ function nameOf({ team, id }: Call): string {
   return dirtyName(team.id, id);
 }
 
-/** Inserts the decided parts where none are, and counts the call in the same commit. */
+/**
+ * Inserts the decided parts where none are, and counts the call in the same commit.
+ *
+ * @param stored the opening that the decision may replace
+ */
 function partsWrite(
   { team, id, receivedAt }: Call,
-  { opening, closing }: Decision,
+  { opening, closing, replaces }: Decision,
+  stored: Deno.KvEntryMaybe<unknown> | undefined,
 ): { readonly write: Write; readonly staged: BlobWrite["staged"] } {
   const checks: Deno.AtomicCheck[] = [];
   const sets: BlobWrite["sets"][number][] = [];
   const staged: BlobWrite["staged"][number][] = [];
-  function insert(key: Deno.KvKey, part: Opening | Closing): void {
+  function insert(key: Deno.KvKey, part: Opening | Closing, versionstamp: string | null): void {
     const blob = blobWrite(team.id, id, key, encodePart(part));
-    checks.push({ key, versionstamp: null });
+    checks.push({ key, versionstamp });
     sets.push(...blob.sets);
     staged.push(...blob.staged);
   }
-  if (opening !== undefined) insert(keys.opening(team.id, id), opening);
-  if (closing !== undefined) insert(keys.closing(team.id, id), closing);
-  const sums = [{ key: keys.usage(team.id, monthOf(receivedAt)), by: 1n }];
+  const replaced = replaces === undefined ? null : stored ?? null;
+  if (opening !== undefined) {
+    insert(keys.opening(team.id, id), opening, replaced?.versionstamp ?? null);
+  }
+  if (closing !== undefined) insert(keys.closing(team.id, id), closing, null);
+  const deletes = pieceKeys(team.id, id, replaced?.value);
+  const isCounted = replaces?.isCounted === true;
+  const sums = isCounted ? [] : [{ key: keys.usage(team.id, monthOf(receivedAt)), by: 1n }];
   const lane = closing === undefined ? "open" : "closed";
   const dirty = [{ lane, name: dirtyName(team.id, id) }] as const;
-  return { write: { team: team.id, checks, sums, sets, dirty }, staged };
+  return { write: { team: team.id, checks, sums, sets, deletes, dirty }, staged };
 }
 
 function merge(a: Write, b: Write): Write {

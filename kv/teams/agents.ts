@@ -11,6 +11,8 @@ import {
   type AgentActivity,
   type AgentRecord,
   type AgentRun,
+  lastRunAs,
+  laterRun,
   takeAgentRun,
 } from "../../domain/run/agents.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
@@ -115,11 +117,16 @@ export class ActivityCache {
     const rows = this.#rowsUnder(team, version);
     await this.#load(team, rows, new Set(changes.map(agentOf)));
     const changed = new Map<string, AgentActivity>();
+    const unsure = new Set<string>();
     for (const change of changes) {
-      const known = changed.get(agentOf(change)) ?? rows.get(agentOf(change)) ?? null;
-      changed.set(agentOf(change), count(known, change));
+      const slug = agentOf(change);
+      const known = changed.get(slug) ?? rows.get(slug) ?? null;
+      if (change.after !== null && startsEarlier(known, change.after)) unsure.add(slug);
+      const activity = count(known, change);
+      if (activity.lastRun === null) unsure.add(slug);
+      changed.set(slug, activity);
     }
-    await this.#findLastRuns(team, changed, changes);
+    for (const slug of unsure) await this.#findLastRun(team, slug, changed, changes);
     const sets = Array.from(
       changed,
       ([slug, value]) => ({ key: keys.agentActivity(team, slug), value }),
@@ -127,19 +134,23 @@ export class ActivityCache {
     return { sets, remember: (now) => this.#remember(team, now, rows, changed) };
   }
 
-  /** Finds the last runs of agents whose own was deleted. */
-  async #findLastRuns(
+  /** Finds the last run of an agent whose own was deleted, or started earlier than was known. */
+  async #findLastRun(
     team: TeamId,
+    slug: string,
     changed: Map<string, AgentActivity>,
     changes: readonly AgentChange[],
   ): Promise<void> {
-    for (const [slug, activity] of changed) {
-      if (activity.lastRun !== null) continue;
-      const of = changes.filter((change) => agentOf(change) === slug);
-      const gone = of.flatMap(({ before, after }) => after === null && before ? [before.id] : []);
-      const lastRun = await lastRunOf(this.#store, team, slug, new Set(gone));
-      changed.set(slug, { ...activity, lastRun });
-    }
+    const activity = changed.get(slug);
+    if (activity === undefined) return;
+    const of = changes.filter((change) => agentOf(change) === slug);
+    const ids = of.flatMap(({ before, after }) => (after ?? before)?.id ?? []);
+    const stored = await lastRunOf(this.#store, team, slug, new Set(ids));
+    const lastRun = of.reduce(
+      (last, { after }) => laterRun(last, after && lastRunAs(after)),
+      stored,
+    );
+    changed.set(slug, { ...activity, lastRun });
   }
 
   #rowsUnder(team: TeamId, version: string | null): TeamActivities["rows"] {
@@ -180,6 +191,11 @@ export class ActivityCache {
 
 function newRows(): TeamActivities["rows"] {
   return new SizedMap((activity) => activity === null ? 0 : ACTIVITY_BYTES);
+}
+
+/** Whether the last run of an agent starts earlier than was known, so that another may be the last. */
+function startsEarlier(known: AgentActivity | null, { id, startedAt }: AgentRun): boolean {
+  return known?.lastRun?.id === id && startedAt < known.lastRun.startedAt;
 }
 
 function agentOf({ before, after }: AgentChange): string {

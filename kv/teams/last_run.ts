@@ -1,5 +1,5 @@
 /**
- * Finding an agent's last run again after it was deleted.
+ * Finding an agent's last run again after it was deleted, or turned out to start earlier.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { getMany, listRows, type Store } from "../store.ts";
 /**
  * The run of an agent that started last, of those stored and those that went by age; null for none.
  *
- * @param gone runs that are just being deleted
+ * @param gone runs that are left out: they are just being changed or deleted
  */
 export async function lastRunOf(
   store: Store,

@@ -241,9 +241,12 @@ function replayed(rate: OwnRate): PutRateOutcome {
 }
 
 function newRate({ note, ...spec }: RateSpec, by: string, nowMs: number): OwnRate {
-  const { provider, model, from, rates, tiers } = spec;
+  const { provider, model, from, rates, tiers, batchPercent } = spec;
   const id = `rate_${newName()}`;
-  const row: RateRow = { id, source: "own", provider, model, from, rates, tiers };
+  const row: RateRow = {
+    ...{ id, source: "own", provider, model, from, rates, tiers },
+    ...batchPercent === undefined ? {} : { batchPercent },
+  };
   return { row, createdAt: nowMs, createdBy: by, ...(note === undefined ? {} : { note }) };
 }
 

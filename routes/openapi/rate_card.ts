@@ -32,6 +32,8 @@ const rowFields = {
   ...rates,
   tiers: z.array(z.object({ above_input_tokens: count, ...rates }).meta({ id: "RateTier" }))
     .describe("A call with more input tokens pays the tier's rates for all of its tokens."),
+  batch_percent: z.number().meta({ type: "integer", minimum: 0, maximum: 100 }).nullable()
+    .describe("Percent of all these rates that a call in a batch pays; null: no batch rate."),
 };
 
 const row = z.object(rowFields).meta({ id: "RateRow" });
@@ -81,6 +83,7 @@ const putBody = (rateBody as unknown as z.ZodObject)
       model: "As calls name it, whatever its case.",
       effective_from: "Always in force when absent.",
       ...RATE_NOTES,
+      batch_percent: "Percent of all rates that a call in a batch pays; no batch rate when absent.",
       note: "Why it is so.",
       tiers: "Rates of longer calls.",
     },
@@ -97,6 +100,7 @@ const ROW = {
   cached_input_usd_per_million: 0.1,
   cache_write_usd_per_million: 1.25,
   tiers: [],
+  batch_percent: 50,
 };
 
 const OWN_ROW = {
@@ -107,6 +111,7 @@ const OWN_ROW = {
   output_usd_per_million: 4,
   cached_input_usd_per_million: null,
   cache_write_usd_per_million: null,
+  batch_percent: null,
   created_at: "2026-11-21T12:00:00.000Z",
   created_by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
   note: "contract of November",

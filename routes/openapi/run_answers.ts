@@ -176,6 +176,7 @@ const pricedCall = z.object({
   stated: z.boolean().describe("The client sent this cost, so nothing was priced."),
   match: z.enum(MATCH_STEPS).nullable().describe("The step that found the row."),
   row: pricingRow.nullable(),
+  batch_rates: z.boolean().describe("Priced at the row's rates for calls in a batch."),
   tier_above_input_tokens: count.nullable(),
   lines: z.array(tokensPriced).describe("Tokens times rate, those with tokens."),
   unpriced: z.boolean(),
@@ -185,8 +186,7 @@ const pricedCall = z.object({
 const modelCost = z.object({
   provider: label,
   model: label.describe("Null for what belongs to no model."),
-  priced: z.boolean().nullable()
-    .describe("Null where the cost was stated, or no model was named to look a price up for."),
+  priced: z.boolean().describe("The card had a price, or the cost was stated."),
   llm_calls: count,
   input_tokens: count,
   output_tokens: count,

@@ -92,6 +92,7 @@ const COST_EXPLAINED = {
     stated: false,
     match: "exact",
     row: { id: EVENT.priced_by, source: "default", effective_from: null },
+    batch_rates: false,
     tier_above_input_tokens: null,
     lines: [
       { kind: "input", tokens: 900, usd_per_million: 1, cost_usd: 0.0009 },

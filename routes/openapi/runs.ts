@@ -27,7 +27,8 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     summary: "Open a run",
     description: "Its events and its finish may be sent without waiting for the answer, and may " +
       "arrive first. 200 with the current status when it is stored with the same `agent` and " +
-      "`started_at`; 409 when one of them differs. A new `agent` is created. Counts one event.",
+      "`started_at`; 409 when one of them differs. It replaces what a heartbeat opened the run with. " +
+      "A new `agent` is created. Counts one event.",
     headers: traceparent,
     body: bodyOf(openBody, "OpenRunRequest", {
       id: "Made by the client, best of a UUIDv7.",

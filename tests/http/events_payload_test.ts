@@ -117,18 +117,15 @@ Deno.test("section 6: usage sums the llm_calls and counts what failed", async ()
   });
 });
 
-Deno.test("decision 34: tokens of an llm_call are integers from 0 to 2^53-1", async () => {
+Deno.test("R3: tokens of an llm_call that are no integers from 0 to 2^53-1 count nothing", async () => {
   await using h = await Harness.open();
   const send = (n: number, input_tokens: unknown) =>
     h.post(`${PATH}/events`, {
       events: [anEvent(n, { type: "llm_call", data: { input_tokens } })],
     });
-  for (const tokens of [-1, 0.5, 2 ** 53, "5", true, []]) {
-    const { status, json } = await send(1, tokens);
-    assertEquals([status, json.error, json.field], [400, "invalid_field", "input_tokens"]);
-  }
-  for (const [n, tokens] of [0, 2 ** 53 - 1, null].entries()) {
-    assertEquals((await send(n, tokens)).status, 202);
+  const unreadable = [-1, 0.5, 2 ** 53, "five", true, []];
+  for (const [n, tokens] of [...unreadable, 0, 2 ** 53 - 1, null].entries()) {
+    assertEquals((await send(n + 10, tokens)).status, 202);
   }
   // Only an llm_call's payload is looked into.
   const free = anEvent(9, { type: "custom", data: { input_tokens: "many", model: 7 } });

@@ -187,7 +187,7 @@ Deno.test("decision 27: start on a run that is open is a replay of it", async ()
   assertEquals(await h.dump(), stored);
 });
 
-Deno.test("decision 27: POST /v1/runs on a heartbeat's id is a replay in run words", async () => {
+Deno.test("R18: POST /v1/runs on a heartbeat's id is a replay in run words, and opens its run", async () => {
   await using h = await Harness.open();
   await beat(h, { status: "start" });
   const running = await open(h);
@@ -195,7 +195,7 @@ Deno.test("decision 27: POST /v1/runs on a heartbeat's id is a replay in run wor
   await beat(h, { status: "fail" });
   const failed = await open(h);
   assertEquals([failed.status, failed.json.status], [200, "failed"]);
-  assertEquals((await recordOf(h)).kind, "heartbeat");
+  assertEquals((await recordOf(h)).kind, "run");
 });
 
 Deno.test("decision 27: only agent and started_at conflict, whichever call came first", async () => {
@@ -207,7 +207,7 @@ Deno.test("decision 27: only agent and started_at conflict, whichever call came 
       const sent = await beat(h, { status, ...fields });
       assertEquals([sent.status, sent.json.error, sent.json.field], [409, "id_conflict", field]);
     }
-    await h.post("/v1/heartbeats", aHeartbeat(2, { status: "start" }));
+    await h.post("/v1/heartbeats", aHeartbeat(2, { status: "start", started_at: at() }));
     const opened = await h.post("/v1/runs", aRun(2, { agent: "nightly", ...fields }));
     assertEquals([opened.status, opened.json.error, opened.json.field], [
       409,

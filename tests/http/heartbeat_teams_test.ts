@@ -9,7 +9,11 @@ async function tell(h: Harness, key: string, agent: string): Promise<Answer[]> {
   const options = { key };
   return [
     await h.get(path, options),
-    await h.post("/v1/heartbeats", aHeartbeat(1, { agent, status: "start" }), options),
+    await h.post(
+      "/v1/heartbeats",
+      aHeartbeat(1, { agent, status: "start", started_at: at() }),
+      options,
+    ),
     await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "another" }), options),
     await h.post("/v1/runs", aRun(1, { agent, started_at: at(7) }), options),
     await h.post(`${path}/events`, { events: [anEvent(1), anEvent(1), anEvent(2)] }, options),

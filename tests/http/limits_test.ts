@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ErrorCode } from "../../domain/errors.ts";
 import * as limits from "../../domain/limits.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, events, runId } from "../support/builders.ts";
+import { aHeartbeat, anEvent, aRun, events, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 
 /** One limit in one place. */
@@ -49,8 +49,6 @@ const toEvents = (event: (value: unknown) => unknown): Edge["send"] => (value) =
   `${RUN}/events`,
   { events: [anEvent(1), event(value)] },
 ];
-const toCall = (field: string) =>
-  toEvents((value) => anEvent(2, { type: "llm_call", data: { model: "m", [field]: value } }));
 const inPing = (field: string): Edge["send"] => (value) => [
   "GET",
   `/v1/ping?id=${runId(1)}&${new URLSearchParams({ agent: "a", [field]: String(value) })}`,
@@ -84,7 +82,6 @@ function numberEdge(
 
 const costMax = limits.COST_USD_MAX;
 const costOf = (run: RunJson) => run.cost_usd;
-const secondEvent = (key: string) => (run: RunJson) => run.events[1].data[key];
 
 const EDGES: readonly Edge[] = [
   {
@@ -127,10 +124,7 @@ const EDGES: readonly Edge[] = [
     ["a heartbeat's agent", "agent", toHeartbeats("agent"), (run) => run.agent],
     ["a ping's agent", "agent", inPing("agent"), (run) => run.agent],
   ]),
-  ...textEdges("LABEL_CHARS_MAX", limits.LABEL_CHARS_MAX, [
-    ["an llm_call's model", "model", toCall("model"), secondEvent("model")],
-    ["an llm_call's provider", "provider", toCall("provider"), secondEvent("provider")],
-  ]),
+  ...textEdges("LABEL_CHARS_MAX", limits.LABEL_CHARS_MAX, []),
   ...textEdges("EVENT_TYPE_CHARS_MAX", limits.EVENT_TYPE_CHARS_MAX, [
     ["an event's type", "type", toEvents((type) => anEvent(2, { type })), (r) => r.events[1].type],
   ]),

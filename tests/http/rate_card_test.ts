@@ -42,6 +42,7 @@ Deno.test("PUT /v1/rate-card: a row is 202 with its provenance, and prices from 
     ...rates,
     cached_input_usd_per_million: 0.1,
     tiers: [{ above_input_tokens: 200_000, ...rates, cache_write_usd_per_million: 0 }],
+    batch_percent: null,
     created_at: at(),
     note: "contract 7",
   });

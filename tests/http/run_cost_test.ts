@@ -55,6 +55,7 @@ Deno.test("cost of a run: each kind of token is a line at the rate of the row th
       stated: false,
       match: "exact",
       row: { id: row, source: "own", effective_from: null },
+      batch_rates: false,
       tier_above_input_tokens: null,
       lines: [
         { kind: "input", tokens: 700, usd_per_million: 2.5, cost_usd: 0.00175 },
@@ -170,7 +171,7 @@ Deno.test("cost of a run: unpriced calls are named, calls without model or token
   assertEquals(cost.unpriced_models, ["nobody-knows"]);
   assertEquals(by_model.map((line: Answer["json"]) => [line.model, line.priced, line.llm_calls]), [
     ["nobody-knows", false, 1],
-    [null, null, 2],
+    [null, false, 2],
   ]);
   await assertAddsUp(h);
 });

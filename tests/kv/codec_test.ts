@@ -87,7 +87,11 @@ const event = fc.record({
   ts: instant,
   turn: fc.option(fc.integer({ min: 1, max: 99 }), { nil: undefined }),
   data: raw,
-});
+  unreadable: fc.constantFrom(undefined, ["latency_ms", "usage.prompt_tokens"]),
+}).map((each) => ({
+  ...each,
+  flags: each.unreadable === undefined ? undefined : ["unreadable_figures" as const],
+}));
 
 Deno.test("codec: a batch comes back event by event, in order, with its arrival", () => {
   fc.assert(fc.property(fc.array(event, { maxLength: 6 }), instant, (batch, receivedAt) => {

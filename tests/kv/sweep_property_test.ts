@@ -113,13 +113,14 @@ class Life {
     const known = this.model.runs[step.n] ?? new RunModel();
     const at = this.archive.nowMs;
     const before = known.arrivals.length;
+    const opened = step.kind === "open" ? known.open(at, step.payload) : null;
     const outcome = await this.#call(step, known, at);
     if (outcome === null) return;
     const accepted = "accepted" in outcome ? outcome.accepted : 1;
     const stored = outcome.kind === "stored" ? accepted : 0;
     const wanted = step.kind === "batch"
       ? known.append(step.events.map((n) => eventId(n) as EventId), at)
-      : Number(known.arrivals.length > before);
+      : opened ?? Number(known.arrivals.length > before);
     assertEquals(stored, wanted, `${step.kind} of run ${step.n}, ${this.team.tier}`);
     this.model.count(at, wanted);
   }
@@ -130,7 +131,6 @@ class Life {
     switch (step.kind) {
       case "open": {
         const { payload, customer } = step;
-        known.opening ??= { at, payload };
         const texts = payload ? { goal: "a goal", metadata: [["env", "prod"] as const] } : {};
         return await runs.open(team, { ...own, customerId: customer, ...texts }, at);
       }
@@ -196,9 +196,10 @@ class Life {
 function beat(known: RunModel, at: number, ends: boolean, payload: boolean): void {
   if (known.opening !== null) {
     if (ends) known.closing ??= { at, payload };
-  } else if (!ends || known.closing !== null) known.opening = { at, payload };
-  else {
-    known.opening = { at, payload: false };
+  } else if (!ends || known.closing !== null) {
+    known.opening = { at, payload, isAlone: true };
+  } else {
+    known.opening = { at, payload: false, isAlone: false };
     known.closing = { at, payload };
   }
 }

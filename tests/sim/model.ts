@@ -40,7 +40,7 @@ function decide(state: State, sent: Request, now: number): [State, Answer] {
     const [next, answer] = append(state, id, run, fields.events as Fields[], now);
     return [next, { ...answer, dropped: lost, ignored }];
   }
-  const other = call === "finish" ? null : mismatch(run, fields);
+  const other = call === "finish" ? null : mismatch(run, fields, call);
   if (other !== null) return [state, refused(409, "id_conflict", other)];
   const [labels, labelsDropped, isCut] = keptLabels(request, TIERS[state.tier].labels);
   const dropped = { ...lost, ...labelsDropped > 0 ? { metadata: labelsDropped } : {} };
@@ -49,9 +49,12 @@ function decide(state: State, sent: Request, now: number): [State, Answer] {
   const kept = { ...fields, metadata: undefined, ...labels, ...told };
   const [parts, body] = DECIDE[call](id, run, kept, now);
   if (parts === null) return [state, { status: 200, body, replayed: true, dropped, ignored }];
-  const next = store(state, id, { ...run, ...parts }, 1, now);
+  const count = call === "open" && run.opening?.alone ? 0 : 1;
+  const next = store(state, id, { ...run, ...parts }, count, now);
   if (next === null) return [state, refused(403, "agent_cap_reached", "agent")];
-  return [next, { status: call === "ping" ? 200 : 202, body, replayed: false, dropped, ignored }];
+  const replayed = count === 0;
+  const status = call === "ping" || replayed ? 200 : 202;
+  return [next, { status, body, replayed, dropped, ignored }];
 }
 
 /** Parts to write, or null where nothing is to be, and the body of the answer. */
@@ -60,12 +63,17 @@ type Decide = (id: string, run: Run, sent: Fields, now: number) => [Partial<Run>
 const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
   open(id, run, sent, now) {
     const labels = pick(sent, "customer_id", "feature", "goal", "metadata", "flags");
-    const opening = run.opening ?? { kind: "run" as const, ...startOf(sent, now), ...labels };
+    const old = run.opening;
+    // It replaces the opening of a heartbeat, which may count as an event already (R18).
+    const isNew = old?.kind !== "run";
+    const receivedAt = old?.alone ? old.received_at : now;
+    const opening = isNew ? { kind: "run" as const, ...startOf(sent, receivedAt), ...labels } : old;
     const { agent, started_at, received_at } = opening;
     const times = { started_at: instant(started_at), received_at: instant(received_at) };
     // A first opening says `running`, also when its finish came before it (decisions 15 and 16).
-    const status = run.opening && run.closing ? run.closing.status : "running";
-    return [run.opening ? null : { opening }, { id, agent, ...times, status }];
+    const isFirst = isNew && !old?.alone;
+    const status = !isFirst && run.closing ? run.closing.status : "running";
+    return [isNew ? { opening } : null, { id, agent, ...times, status }];
   },
   finish(id, run, sent, now) {
     const told = pick(sent, "output", "scores", "metadata", "flags");
@@ -88,7 +96,7 @@ const DECIDE: Readonly<Record<Exclude<Request["call"], "events">, Decide>> = {
       return [parts, heartbeatBody(id, { ...run, ...parts })];
     }
     if (start === null) return [null, heartbeatBody(id, run)];
-    const opening = { ...start, ...told };
+    const opening = { ...start, ...told, alone: true as const };
     // What answers a `start` tells of the start alone (decision 29).
     const shown = status === "running" ? { ...NOTHING, opening } : { ...run, opening };
     return [{ opening }, heartbeatBody(id, shown)];
@@ -127,7 +135,8 @@ function append(state: State, id: string, run: Run, sent: readonly Fields[], now
 /** Stores a run and counts it in the month of the server's clock; null when the cap is reached. */
 function store(state: State, id: string, run: Run, count: number, now: number): State | null {
   const month = instant(now).slice(0, 7);
-  const usage = { ...state.usage, [month]: (state.usage[month] ?? 0) + count };
+  const counted = { [month]: (state.usage[month] ?? 0) + count };
+  const usage = { ...state.usage, ...count === 0 ? {} : counted };
   const runs = { ...state.runs, [id]: run };
   const agent = run.opening?.agent ?? null;
   if (agent === null || agent in state.agents) return { ...state, runs, usage };
@@ -136,9 +145,15 @@ function store(state: State, id: string, run: Run, count: number, now: number): 
 }
 
 /** The first field that may never differ and does; only what was sent is compared. */
-function mismatch({ opening }: Run, { agent, started_at = null }: Fields): string | null {
+function mismatch(
+  { opening }: Run,
+  { agent, started_at = null }: Fields,
+  call: Request["call"],
+): string | null {
   if (opening === undefined) return null;
   if (agent !== opening.agent) return "agent";
+  // A heartbeat that did not say when the run started contradicts no `POST /v1/runs` (R18).
+  if (call === "open" && opening.assumed) return null;
   return started_at === null || parseInstant(started_at) === opening.started_at
     ? null
     : "started_at";
@@ -170,8 +185,9 @@ function refused(status: number, error: string, field: string): Answer {
 }
 
 function startOf(sent: Fields, now: number) {
-  const started_at = parseInstant(sent.started_at) ?? now;
-  return { agent: String(sent.agent), started_at, received_at: now };
+  const sentAt = parseInstant(sent.started_at);
+  const assumed = sentAt === null ? { assumed: true as const } : {};
+  return { agent: String(sent.agent), started_at: sentAt ?? now, ...assumed, received_at: now };
 }
 
 function endOf(status: string, sent: Fields, now: number): Closing {

@@ -2,7 +2,7 @@
 import { type Event, type Fields, instant, type Labels, type Opening } from "./shape.ts";
 import type { Run, State } from "./shape.ts";
 import { type Call, callOf, durationOf, eventCall, priceOf } from "./values.ts";
-import { reportedCost, reportedOf } from "./values.ts";
+import { reportedCost, reportedOf, unreadableOf } from "./values.ts";
 
 /** `GET /v1/runs/{id}` with all events, less what tells of the order of arrival alone. */
 export function recordOf(id: string, run: Run): Fields {
@@ -49,7 +49,9 @@ export function recordOf(id: string, run: Run): Fields {
 }
 
 function eventJson(event: Event): Fields {
-  const { received_at, ts, ...rest } = event;
+  const { received_at, ts, ...fields } = event;
+  const names = unreadableOf(event);
+  const rest = names.length === 0 ? fields : { ...fields, unreadable: names };
   const call = eventCall(event);
   const price = call && priceOf(call);
   const cost = call === null ? {} : { cost_usd: (price ?? 0) / 1e12, is_priced: price !== null };
@@ -76,8 +78,10 @@ function scoresOf({ closing, events }: Run): Fields[] {
   ];
 }
 
-function flagsOf({ opening, closing }: Run): string[] {
+function flagsOf({ opening, closing, events }: Run): string[] {
   const flags = [opening, closing].flatMap((part) => (part?.flags ?? []) as string[]);
+  if (events.some((event) => eventCall(event)?.isCounted === false)) flags.push("no_tokens");
+  if (events.some((event) => unreadableOf(event).length > 0)) flags.push("unreadable_figures");
   if (opening === undefined) flags.push("no_opening");
   else {
     if (isFuture(opening)) flags.push("future_start");

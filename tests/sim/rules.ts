@@ -64,7 +64,6 @@ const inPath = (judge: (sent: unknown) => string | null) =>
   when((sent) => judge(sent) === null && !["", ".", ".."].includes(String(sent)));
 const AGENT: Rule = ["agent", inPath(name(128)), true];
 const METADATA: Rule = ["metadata", labels];
-const MODEL: readonly Rule[] = [["model", text(256)], ["provider", text(256)]];
 const TOKENS: readonly Rule[] = ["input_tokens", "output_tokens", "cached_input_tokens"]
   .map((field) => [field, whole(0)]);
 
@@ -80,10 +79,6 @@ const EVENT: readonly Rule[] = [
   ["ts", moment, true],
   ["data", object, true],
 ];
-/** Fields of `data` that are looked at, by type. */
-const DATA: Readonly<Record<string, readonly Rule[]>> = {
-  llm_call: [...MODEL, ...TOKENS],
-};
 const FINISH: readonly Rule[] = [
   ["status", oneOf("success", "failed", "timeout", "cancelled"), true],
   ["finished_at", moment, true],
@@ -130,8 +125,6 @@ function batchProblem(events: unknown): Problem | null {
   for (const event of events as Fields[]) {
     const problem = check(EVENT, { ...event, id: event.id ?? event.external_id });
     if (problem !== null) return problem;
-    const wrong = check(DATA[String(event.type)] ?? [], event.data as Fields);
-    if (wrong !== null) return wrong;
   }
   return null;
 }

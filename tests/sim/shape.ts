@@ -58,6 +58,10 @@ export interface Opening extends Part {
   readonly kind: "run" | "heartbeat";
   readonly agent: string;
   readonly started_at: number;
+  /** Whether its start was not sent. */
+  readonly assumed?: true;
+  /** Whether a heartbeat stored it without a close. */
+  readonly alone?: true;
 }
 export interface Closing extends Part {
   readonly status: string;

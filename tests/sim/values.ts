@@ -64,7 +64,22 @@ export function reportedCost(run: Run): number {
   return priceOf(callOf(reported)) ?? 0;
 }
 
-/** The call of an `llm_call` event; null of any other. */
+const TOKENS = ["input_tokens", "output_tokens", "cached_input_tokens"] as const;
+
+/** The call of an `llm_call` event, by the figures that can be read; null of any other (R3). */
 export function eventCall({ type, data }: Event): Call | null {
-  return type === "llm_call" ? callOf(data) : null;
+  if (type !== "llm_call") return null;
+  const figures = TOKENS.map((name) => [name, figureOf(data[name])]);
+  return callOf({ ...data, ...Object.fromEntries(figures) });
+}
+
+/** The names of figures that are there and cannot be read. */
+export function unreadableOf({ type, data }: Event): string[] {
+  if (type !== "llm_call") return [];
+  return TOKENS.filter((name) => (data[name] ?? null) !== null && figureOf(data[name]) === null);
+}
+
+function figureOf(sent: unknown): number | null {
+  const number = typeof sent === "string" && /^\d+$/.test(sent) ? Number(sent) : sent;
+  return Number.isSafeInteger(number) && Number(number) >= 0 ? Number(number) : null;
 }

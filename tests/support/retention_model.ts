@@ -13,6 +13,10 @@ export interface PartModel {
   readonly at: number;
   /** Whether it holds texts or labels. */
   payload: boolean;
+  /** Whether they went. */
+  isStripped?: boolean;
+  /** Of an opening by a heartbeat: whether that stored no close with it. */
+  readonly isAlone?: boolean;
 }
 
 /** A batch of events; without its ids once its payload went. */
@@ -29,7 +33,20 @@ export class RunModel {
   /** Ids that count as known, also of events that went. */
   readonly known = new Set<EventId>();
   /** Whether some payload went. */
-  isStripped = false;
+  get isStripped(): boolean {
+    return [this.opening, this.closing].some((part) => part?.isStripped === true) ||
+      this.batches.some(({ ids }) => ids === null);
+  }
+
+  /** Opens the run by `POST /v1/runs`; answers how many events that counts. */
+  open(at: number, payload: boolean): number {
+    const known = this.opening;
+    if (known !== null && known.isAlone === undefined) return 0;
+    // It replaces the opening of a heartbeat, which counts already unless the close counts for both.
+    const isCounted = known?.isAlone === true;
+    this.opening = { at: isCounted ? known.at : at, payload };
+    return isCounted ? 0 : 1;
+  }
 
   /** Stores events; answers those that are new. */
   append(ids: readonly EventId[], at: number): number {
@@ -74,14 +91,14 @@ export class RunModel {
     for (const part of [this.opening, this.closing]) {
       if (part === null || !part.payload || !isOld(part.at, days)) continue;
       part.payload = false;
+      part.isStripped = true;
       payloads = 1;
     }
-    if (payloads > 0) this.isStripped = true;
     return { ...NOTHING_SWEPT, payloads, events };
   }
 
   #forget(): void {
-    [this.opening, this.closing, this.batches, this.isStripped] = [null, null, [], false];
+    [this.opening, this.closing, this.batches] = [null, null, []];
     this.known.clear();
   }
 }

@@ -137,6 +137,11 @@ function Form({ values, meant, from, problem }: RateForm) {
       <fieldset>
         <legend>Dollars per million tokens</legend>
         <RateInputs {...{ values, problem }} prefix="" />
+        <label>
+          In a batch, percent of these
+          <Input name="batch_percent" inputmode="numeric" {...{ values, problem }} />
+          <small>Empty: no batch rate.</small>
+        </label>
       </fieldset>
       <Tiers {...{ values, problem }} />
       <label>
@@ -162,7 +167,8 @@ function isShownAtField(problem: Problem): boolean {
 }
 
 /** Names of the form's fields. */
-const NAMES = /^(tiers\[\d+\]\.\w+|provider|model|effective_from|note|\w+_usd_per_million)$/;
+const NAMES =
+  /^(tiers\[\d+\]\.\w+|provider|model|effective_from|note|batch_percent|\w+_usd_per_million)$/;
 
 interface Filled {
   readonly values: RateValues;

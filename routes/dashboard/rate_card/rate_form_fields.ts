@@ -17,6 +17,9 @@ export const RATE_FIELDS = [
   "cache_write_usd_per_million",
 ] as const;
 
+/** The numbers of a row. */
+const ROW_FIELDS = [...RATE_FIELDS, "batch_percent"] as const;
+
 /** The fields of a tier. */
 export const TIER_FIELDS = ["above_input_tokens", ...RATE_FIELDS] as const;
 
@@ -33,7 +36,7 @@ export function tierField(tier: number, name: string): string {
 /** Reads what was sent; tiers without anything in them are left out. */
 export function readRateForm(form: URLSearchParams): RateValues {
   const values: Record<string, string> = {};
-  for (const name of [...TEXT_FIELDS, ...RATE_FIELDS]) values[name] = sentText(form, name);
+  for (const name of [...TEXT_FIELDS, ...ROW_FIELDS]) values[name] = sentText(form, name);
   let tiers = 0;
   for (let tier = 0; tier < RATE_TIERS_MAX; tier++) {
     const sent = TIER_FIELDS.map((name) => [name, sentText(form, tierField(tier, name))] as const);
@@ -65,7 +68,7 @@ export function rateBodyOf(values: RateValues): Body {
   const { provider, model, note, effective_from } = values;
   const value = {
     ...sentOnly({ provider, model, note, effective_from: instantText(effective_from ?? "") }),
-    ...numbersOf(RATE_FIELDS.map((name) => [name, values[name] ?? ""] as const)),
+    ...numbersOf(ROW_FIELDS.map((name) => [name, values[name] ?? ""] as const)),
     ...(tiers.length === 0 ? {} : { tiers }),
   };
   return { text: JSON.stringify(value), value };
@@ -104,12 +107,15 @@ function numberOf(text: string): number | string {
 }
 
 /** The fields that say what a row says. */
-export function valuesOf({ provider, model, from, rates, tiers }: RateRow): RateValues {
+export function valuesOf(
+  { provider, model, from, rates, tiers, batchPercent }: RateRow,
+): RateValues {
   const values: Record<string, string> = {
     provider: provider ?? "",
     model,
     effective_from: typedInstant(from),
     ...rateTexts(rates),
+    batch_percent: batchPercent === undefined ? "" : String(batchPercent),
   };
   for (const [tier, { aboveInputTokens, rates }] of tiers.entries()) {
     values[tierField(tier, "above_input_tokens")] = String(aboveInputTokens);

@@ -84,9 +84,12 @@ function RateCells({ rates }: { readonly rates: Rates }) {
   );
 }
 
-function Tiers({ row: { tiers } }: { readonly row: RateRow }) {
+function Tiers({ row: { tiers, batchPercent } }: { readonly row: RateRow }) {
   return (
     <>
+      {batchPercent === undefined
+        ? null
+        : <div class="soft">in a batch: {batchPercent} % of these rates</div>}
       {tiers.map(({ aboveInputTokens, rates }) => (
         <div class="soft">
           above {countText(aboveInputTokens)} tokens: {usdPerMillion(rates.input)} in,{" "}

@@ -83,16 +83,15 @@ function Lines({ call: { lines, cost } }: { readonly call: ExplainedCall }) {
 }
 
 function Row(
-  { by: { row, match }, tier }: { readonly by: RateMatch; readonly tier: number | null },
+  { by: { row, match, isBatch }, tier }: { readonly by: RateMatch; readonly tier: number | null },
 ) {
   const since = row.from === null ? "" : `, in force since ${dayOf(row.from)}`;
   return (
     <p class="soft">
       Priced by <code>{row.id}</code>,{" "}
       {row.source === "own" ? "the team's own row" : "a default row"}
-      {since}, found {STEPS[match]}.{tier === null
-        ? ""
-        : ` These are its rates for more than ${countText(tier)} input tokens.`}
+      {since}, found {STEPS[match]}.{isBatch === true ? " These are its rates for a batch." : ""}
+      {tier === null ? "" : ` These are its rates for more than ${countText(tier)} input tokens.`}
     </p>
   );
 }
@@ -113,9 +112,9 @@ function WhyNothing(
   if (call.flags.includes("covered_by_stated_cost") || call.pricedBy !== null) return null;
   return (
     <p class="soft">
-      It counts nothing: a call is priced once it names its model and counts tokens (<code>
-        model
-      </code>, <code>input_tokens</code>, <code>output_tokens</code>).
+      {call.counted
+        ? "No cost: this call does not name its model."
+        : "No cost: this call has no token counts."}
     </p>
   );
 }

@@ -1,5 +1,6 @@
 /** What a row of the timeline shows of an event: the few words and figures that tell it from others. */
 import { type RawJson, rawMembers } from "../../../domain/input/json.ts";
+import { readMilliseconds } from "../../../domain/money/llm_call.ts";
 import { storedFacts } from "../../../domain/input/parse_events.ts";
 import { beginning, beginningOfString } from "../../../domain/input/pretty_json.ts";
 import { printable } from "../../../domain/input/text.ts";
@@ -112,8 +113,8 @@ function wordsIn(value: RawJson, charsMax: number): string {
 }
 
 function spanOf(value: string | undefined): number | null {
-  const ms = value === undefined || value.startsWith('"') ? NaN : Number(value);
-  return ms >= 0 && ms <= LATENCY_MS_MAX ? ms : null;
+  const ms = value === undefined || value.length > 64 ? null : readMilliseconds(JSON.parse(value));
+  return ms !== null && ms <= LATENCY_MS_MAX ? ms : null;
 }
 
 /** Why something went wrong, by what members of its data say: `error`, or what else there is; null for nothing. */

@@ -54,6 +54,9 @@ export function EventRow({ face, span, call, isOpened, isAdmin, all }: Row) {
             {event.turn === undefined ? "" : ` · turn ${event.turn}`}
             {` · arrived ${formatInstant(event.receivedAt)}`} · <a href={all}>JSON</a>
           </p>
+          {event.unreadable === undefined
+            ? null
+            : <p class="soft">Unreadable figures: {event.unreadable.join(", ")}</p>}
           {call === null ? null : <CallCost call={call} mayPrice={isAdmin} />}
           <Data members={face.members} chars={event.data.length} charsMax={DATA_CHARS} all={all} />
         </div>

@@ -53,16 +53,6 @@ const BODIES: Record<string, [Quick, Schema<unknown>, Record<string, unknown>]> 
     data: { message: "m" },
     turn: 1,
   }],
-  llm_call: [quick.quickLlmCall, schemas.llmCallData, {
-    provider: "p",
-    model: "m",
-    input_tokens: 1,
-    output_tokens: 2,
-    latency_ms: 3,
-    cached_input_tokens: 4,
-    cache_creation_input_tokens: 5,
-    reasoning_tokens: 6,
-  }],
   finish: [quick.quickFinish, schemas.finishBody, {
     status: "success",
     finished_at: "2026-01-31T12:00:00-00:00",

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { exactCount } from "../../../domain/exact_number.ts";
 import { COST_USD_MAX } from "../../../domain/limits.ts";
 import { dollars, picodollars } from "../../../domain/money/money.ts";
 
@@ -12,10 +13,39 @@ function decimalText(amount: bigint): string {
   return `${digits.slice(0, -12)}.${digits.slice(-12)}`;
 }
 
+/** Dollars as a client reads them. */
+function written(amount: bigint): number {
+  return JSON.parse(JSON.stringify(dollars(amount)));
+}
+
+Deno.test("R16: dollars in JSON have all digits, whatever the amount and its sign", () => {
+  const large = 10n ** 40n;
+  const any = fc.oneof(
+    fc.bigInt({ min: -large, max: large }),
+    fc.bigInt({ min: -(10n ** 16n), max: 10n ** 16n }),
+  );
+  fc.assert(fc.property(any, (amount) => {
+    const usd = dollars(amount);
+    // A small amount is a number, which JSON may write with an exponent.
+    const plain = typeof usd === "number" ? usd.toFixed(12).replace(/\.?0+$/, "") : usd;
+    const text = `{"usd":${typeof plain === "string" ? plain : JSON.stringify(plain)}}`;
+    const [, sign, whole = "", decimals = ""] =
+      /^\{"usd":(-?)(\d+)(?:\.(\d{0,11}[1-9]))?\}$/.exec(text) ?? [];
+    const read = BigInt(whole + decimals.padEnd(12, "0"));
+    assertEquals(sign === "-" ? -read : read, amount);
+  }));
+});
+
+Deno.test("R16: counts in JSON have all digits", () => {
+  fc.assert(fc.property(fc.bigInt({ min: 0n, max: 2n ** 90n }), (count) => {
+    assertEquals(JSON.stringify([exactCount(count)]), `[${count}]`);
+  }));
+});
+
 Deno.test("money: dollars of up to 12 decimals come back as the number that was sent", () => {
   fc.assert(fc.property(amounts, (amount) => {
     const sent = Number(decimalText(amount));
-    assertEquals(dollars(picodollars(sent)), sent);
+    assertEquals(written(picodollars(sent)), sent);
   }));
 });
 
@@ -46,13 +76,13 @@ const EXACT: readonly (readonly [usd: number, amount: bigint])[] = [
 Deno.test("money: a tenth is a tenth, also where floating point would say otherwise", () => {
   for (const [usd, amount] of EXACT) {
     assertEquals(picodollars(usd), amount, String(usd));
-    assertEquals(dollars(amount), Math.abs(usd), String(usd));
+    assertEquals(written(amount), Math.abs(usd), String(usd));
   }
 });
 
 Deno.test("money: sums are exact where dollars drift", () => {
   const sum = Array.from({ length: 10 }, () => picodollars(0.1)).reduce((a, b) => a + b);
-  assertEquals(dollars(sum), 1);
+  assertEquals(written(sum), 1);
   assert(Array.from({ length: 10 }, () => 0.1).reduce((a, b) => a + b) !== 1);
 });
 

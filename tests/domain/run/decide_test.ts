@@ -60,7 +60,8 @@ function heartbeat(status: HeartbeatStatus, fields: Partial<HeartbeatRequest>): 
 
 /** `+opening` and `+closing` are stored; a state that is not listed answers as `otherwise`. */
 const TABLE: Record<keyof typeof CALLS, Partial<Record<keyof typeof STATES, string>>> = {
-  "open": row("+opening", "replayed", "replayed", "+opening", "replayed", "replayed"),
+  // It replaces the opening of a heartbeat (R18); that of a start counts already.
+  "open": row("+opening", "replayed", "replayed", "+opening", "replayed", "+opening"),
   "open, other agent": conflicts("agent", "+opening"),
   "open, other start": conflicts("started_at", "+opening"),
   "open, both other": conflicts("agent", "+opening"),
@@ -115,7 +116,7 @@ function checkPromise(callName: string, stored: RunParts, decision: Decision): v
   if (outcome.kind === "conflict") return;
   const opensOnly = opening !== undefined && /^(open|start)/.test(callName);
   assertEquals(outcome.parts, {
-    opening: stored.opening ?? opening ?? null,
+    opening: opening ?? stored.opening ?? null,
     closing: opensOnly ? null : stored.closing ?? closing ?? null,
   });
 }

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { isCurrent, summarize } from "../../../domain/pipeline/summary.ts";
+import { EVENT_FLAGS } from "../../../domain/run/event.ts";
 import type { EventTotals } from "../../../domain/run/event_totals.ts";
 import type { RunId } from "../../../domain/run/ids.ts";
 import type { ModelUsage } from "../../../domain/run/model_usage.ts";
@@ -67,6 +68,8 @@ const totals: fc.Arbitrary<EventTotals> = fc.record({
   cachedInputTokens: tokens,
   cost: tokens,
   cachedExceedsInput: fc.boolean(),
+  fullRateBatchCalls: count,
+  flags: fc.subarray([...EVENT_FLAGS]),
   models: fc.uniqueArray(line, { maxLength: 3, selector: ({ model }) => model }),
 });
 

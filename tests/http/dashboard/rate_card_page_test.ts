@@ -24,6 +24,7 @@ Deno.test("rate card: the form stores what the API would store of the same price
     effective_from: "2026-11-01",
     cached_input_usd_per_million: "0.000001",
     note: "their list",
+    batch_percent: "100",
     "tiers[1].above_input_tokens": "200000",
     "tiers[1].input_usd_per_million": "5",
     "tiers[1].output_usd_per_million": "20",
@@ -49,6 +50,7 @@ Deno.test("rate card: the form stores what the API would store of the same price
       cached_input_usd_per_million: null,
       cache_write_usd_per_million: null,
     }],
+    batch_percent: 100,
     note: "their list",
   });
   const hint = await reader.get(stored.location ?? "");
@@ -140,7 +142,10 @@ Deno.test("rate card: own rows and default ones are searched and paged as the AP
   assertEquals(ids.length, 100);
   assertEquals(new Set(ids).size, 100);
   const found = textOf((await reader.get(`${CARD}?model=O3&provider=openai&source=default`)).text);
-  assertMatch(found, / o3 openai 2 8 0\.5 as input from 2025-06-10 /);
+  assertMatch(
+    found,
+    / o3 in a batch: 50 % of these rates openai 2 8 0\.5 as input from 2025-06-10 /,
+  );
   assertMatch(
     textOf((await reader.get(`${CARD}?model=no-such-model`)).text),
     /No own row passes .* No default row passes/,
