@@ -17,6 +17,8 @@ type Headers = Record<string, string>;
  */
 const LONG_CHARS = 5_461;
 
+const encoder = new TextEncoder();
+
 /** Answers with JSON that is text already; the line ends for those who read it in a terminal. */
 export function answer(
   c: RequestContext,
@@ -29,7 +31,8 @@ export function answer(
 
 /** Answers with a record under its tag; a client that has these very bytes is told 304 instead. */
 export function answerTagged(c: RequestContext, json: RawJson): Response {
-  const text = `${json}\n`;
+  // A long text is encoded once, and not for its hash again.
+  const text = json.length > LONG_CHARS ? encoder.encode(`${json}\n`) : `${json}\n`;
   const tag = tagOf(text);
   if (isKnown(c, tag)) return answerText(c, 304, null, null, { "ETag": tag });
   return answerText(c, 200, text, "application/json", { "ETag": tag });
@@ -42,11 +45,12 @@ export function answerTagged(c: RequestContext, json: RawJson): Response {
 export function answerText(
   c: RequestContext,
   status: number,
-  text: string | ReadableStream<Uint8Array<ArrayBuffer>> | null,
+  text: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>> | null,
   type: string | null = "text/plain; charset=UTF-8",
   headers?: Headers,
 ): Response {
-  if (typeof text === "string" && text.length > LONG_CHARS) c.set("isLong", true);
+  const isWhole = typeof text === "string" || text instanceof Uint8Array;
+  if (isWhole && text.length > LONG_CHARS) c.set("isLong", true);
   return new Response(text, { status, headers: headersOf(c, type, headers) });
 }
 

@@ -5,8 +5,8 @@ import type { RequestContext } from "./context.ts";
 /** Hex digits of a tag: 128 bits. */
 const TAG_CHARS = 32;
 
-/** The tag of a text. */
-export function tagOf(text: string): string {
+/** The tag of a text, or of its bytes. */
+export function tagOf(text: string | Uint8Array): string {
   return `"${createHash("sha256").update(text).digest("hex").slice(0, TAG_CHARS)}"`;
 }
 

@@ -9,7 +9,7 @@ const TURN_MS = { first: 1, next: 5 } as const;
 const waiting: (() => void)[] = [];
 
 /** Waits for a turn. Each round of the event loop has one, however much work there is. */
-function nextTurn(): Promise<void> {
+export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     if (waiting.push(resolve) === 1) setImmediate(giveTurn);
   });

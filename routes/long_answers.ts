@@ -7,6 +7,7 @@ import { fail } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 import type { BytesInFlight } from "./guards/bytes_in_flight.ts";
 import { OVERLOADED } from "./guards/room.ts";
+import { nextTurn } from "./in_turns.ts";
 import { PacedStreams } from "./paced_streams.ts";
 
 /** Bytes up to which an answer leaves as a whole: a socket's own buffer takes them. */
@@ -28,6 +29,7 @@ export class LongAnswers {
   /** Sends an answer in parts if it is long; refuses it when too much is on its way already. */
   async send(c: RequestContext, response: Response): Promise<Response> {
     const { status, headers } = response;
+    await nextTurn();
     const bytes = await response.bytes();
     // HEAD takes nothing.
     if (bytes.length <= WHOLE_BYTES_MAX || c.req.method === "HEAD") {

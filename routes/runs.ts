@@ -14,6 +14,7 @@ import { statusOf } from "../domain/run/run.ts";
 import { formatInstant } from "../domain/time.ts";
 import { answerTagged, answerWrite, fail } from "./answer.ts";
 import { type AppDeps, type Handle, parseContext } from "./context.ts";
+import { nextTurn } from "./in_turns.ts";
 import { queryOf } from "./query.ts";
 import { cursorText, parseCursor, runJson } from "./run_json.ts";
 
@@ -80,6 +81,8 @@ export function answerPage(
     const { team } = c.get("principal");
     const run = await runs.read(team, id.value, after, limit);
     if (run === null) return fail(c, NO_SUCH_RUN);
+    // Writing a page of a MiB takes some 10 ms.
+    await nextTurn();
     return answerTagged(c, await json(id.value, run, { team, isFirst: after === null }));
   };
 }
