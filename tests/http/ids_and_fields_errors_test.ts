@@ -1,6 +1,7 @@
 /** Every error code is provoked once and answers as its row of the table says (decision 7). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, ERRORS, StorageUnavailable } from "../../domain/errors.ts";
+import { BODY_BYTES_MAX } from "../../domain/limits.ts";
 import type { RunStore } from "../../domain/ports.ts";
 import { aFinish, aHeartbeat, aRun, aScore, events, runId } from "../support/builders.ts";
 import { type Answer, Harness, type HarnessOptions } from "../support/harness.ts";
@@ -73,7 +74,7 @@ const PROVOCATIONS: Record<ErrorCode, Provocation | string> = {
       return await h.post(`/v1/keys/${id}/rotate`, {});
     },
   },
-  payload_too_large: { act: post("/v1/runs", `{"pad":"${"x".repeat(1_048_576)}"}`) },
+  payload_too_large: { act: post("/v1/runs", `{"pad":"${"x".repeat(BODY_BYTES_MAX)}"}`) },
   unsupported_encoding: {
     act: (h) => h.post("/v1/runs", aRun(1), { headers: { "Content-Encoding": "br" } }),
   },
@@ -164,7 +165,7 @@ Deno.test("decision 7: 405 lists the path's methods in Allow, OPTIONS answers th
 Deno.test("decisions, section 2: of several faults the earlier check answers", async () => {
   await using h = await Harness.open();
   const bad = { key: null, headers: { "Content-Encoding": "br" }, body: "{" };
-  const huge = `{"pad":"${"x".repeat(1_048_576)}"`;
+  const huge = `{"pad":"${"x".repeat(BODY_BYTES_MAX)}"`;
   const path = "/v1/runs/bad/finish";
   for (
     const [method, where, options, code] of [

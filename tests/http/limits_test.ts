@@ -124,7 +124,6 @@ const EDGES: readonly Edge[] = [
     ["a heartbeat's agent", "agent", toHeartbeats("agent"), (run) => run.agent],
     ["a ping's agent", "agent", inPing("agent"), (run) => run.agent],
   ]),
-  ...textEdges("LABEL_CHARS_MAX", limits.LABEL_CHARS_MAX, []),
   ...textEdges("EVENT_TYPE_CHARS_MAX", limits.EVENT_TYPE_CHARS_MAX, [
     ["an event's type", "type", toEvents((type) => anEvent(2, { type })), (r) => r.events[1].type],
   ]),
@@ -186,6 +185,7 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "METADATA_VALUE_CHARS_MAX",
     "NOTE_CHARS_MAX",
     "GOAL_CHARS_MAX",
+    "LABEL_CHARS_MAX",
     "SCORES_MAX",
     "SCORE_NAME_CHARS_MAX",
     "IDLE_TIMEOUT_SECONDS",

@@ -1,6 +1,7 @@
 /** The one idea: a run is a join of write-once parts, and no order of arrival can matter. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { BODY_BYTES_MAX } from "../../domain/limits.ts";
 import { aFinish, anEvent, aRun, at, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 
@@ -200,7 +201,7 @@ Deno.test("decisions, section 2: a 4xx changes no byte of the store", async () =
     ["/v1/runs", "{", h.key],
     ["/v1/runs", "{}", null],
     ["/v1/runs", aRun(1, { agent: "another" }), h.key],
-    ["/v1/runs", "[".repeat(70), h.key],
+    ["/v1/runs", "x".repeat(BODY_BYTES_MAX + 1), h.key],
   ];
   await fc.assert(property, { numRuns: 300, examples });
   assertEquals([...refused].sort(), [400, 401, 409, 413]);
