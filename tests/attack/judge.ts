@@ -11,7 +11,7 @@ export const BARS = {
   heartbeatP99Ms: 250,
   listMaxMs: 1_000,
   finalCostMaxMs: 5_000,
-  erasureMaxMs: 5_000,
+  erasureMaxMs: 10_000,
 } as const;
 
 /** What was seen during an attack. */
