@@ -1,5 +1,5 @@
 /** Work that would hold the event loop for too long, done in turns with whatever else waits. */
-import { setImmediate } from "node:timers";
+import { setTimeout } from "node:timers";
 import type { Turns } from "../domain/input/turns.ts";
 
 /** Milliseconds of work before the first pause, and of each turn after it. */
@@ -8,16 +8,19 @@ const TURN_MS = { first: 1, next: 5 } as const;
 /** Who waits for a turn, the longest first. */
 const waiting: (() => void)[] = [];
 
-/** Waits for a turn. Each round of the event loop has one, however much work there is. */
+/**
+ * Waits for a turn. Each round of the event loop has one, however much work there is. A timer begins it: what
+ * `setImmediate` begins comes before the sockets of the next round, so that they would wait for all turns.
+ */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
-    if (waiting.push(resolve) === 1) setImmediate(giveTurn);
+    if (waiting.push(resolve) === 1) setTimeout(giveTurn, 0);
   });
 }
 
 function giveTurn(): void {
   // The next round is asked for first: what begins to wait meanwhile finds the queue as it is.
-  if (waiting.length > 1) setImmediate(giveTurn);
+  if (waiting.length > 1) setTimeout(giveTurn, 0);
   waiting.shift()?.();
 }
 

@@ -17,9 +17,10 @@ import {
   mendHeartbeat,
   mendOpen,
   namesInOrder,
+  rawMember,
 } from "./mend.ts";
 import { judgeId, type RunId } from "../run/ids.ts";
-import { exceedsBytes, isObject, nestsDeeperThan, type RawJson, rawMembers } from "./json.ts";
+import { exceedsBytes, isObject, nestsDeeperThan, type RawJson } from "./json.ts";
 import { JSON_DEPTH_MAX, OUTPUT_BYTES_MAX } from "../limits.ts";
 import { quickFinish, quickHeartbeat, quickOpen, type Sent } from "./quick.ts";
 import { keepMetadata, type Metadata } from "../run/metadata.ts";
@@ -258,7 +259,7 @@ function metadataOf(
   context: ParseContext,
   losses: Losses,
 ): Metadata | undefined {
-  const raw = sent === undefined ? undefined : rawMembers(body.text).get("metadata");
+  const raw = sent === undefined ? undefined : rawMember(body.text, "metadata") as RawJson;
   if (raw === undefined) return undefined;
   const { kept, dropped } = keepMetadata(raw, context.metadataKeysMax);
   losses.drop("metadata", dropped);
@@ -278,7 +279,7 @@ function inSentOrder(body: Body, scores: readonly Score[]): readonly Score[] {
 /** The output as sent; one that is too large or too deep is truncated (R7). */
 function outputOf(body: Body, losses: Losses): RawJson | undefined {
   const sent = body.value.output ?? null;
-  const raw = sent === null ? undefined : rawMembers(body.text).get("output");
+  const raw = sent === null ? undefined : rawMember(body.text, "output") as RawJson;
   if (isEmptyArray(sent)) return "{}" as RawJson;
   if (raw === undefined || !isTooLarge(body, raw)) return raw;
   losses.cut("output");

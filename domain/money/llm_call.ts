@@ -213,14 +213,28 @@ class Reader {
     return ownText(characters.join(""));
   }
 
-  /** Reads the counts in the first form that has any; null where none can be read. */
+  /** Reads the contract's counts, and from a provider's form what is absent there; null for none. */
   tokens(): Tokens | null {
     const data = this.#data;
-    // What was read from a cache may be told in a provider's way beside the contract's input.
+    // What was read from a cache may be sent in a provider's way beside the contract's input.
     const isContract = isThere(data.cached_input_tokens) ||
       !(isThere(data.cache_read_input_tokens) || isThere(data.input_tokens_details));
     const own = isContract ? this.#counts(data, CONTRACT, "") : null;
-    if (own !== null) return own;
+    const has = (name: string) => readCount(data[name]) !== null;
+    if (own !== null && has("input_tokens") && has("output_tokens")) return own;
+    const found = this.#inForm();
+    if (own === null || found === null) return own ?? found;
+    return {
+      inputTokens: (has("input_tokens") ? own : found).inputTokens,
+      outputTokens: (has("output_tokens") ? own : found).outputTokens,
+      cachedInputTokens: (has("cached_input_tokens") ? own : found).cachedInputTokens,
+      cacheWriteTokens: (has("cache_creation_input_tokens") ? own : found).cacheWriteTokens,
+    };
+  }
+
+  /** Reads the counts in the first form of a provider that has any; null where none can be read. */
+  #inForm(): Tokens | null {
+    const data = this.#data;
     for (const name of CONTAINERS) {
       const container = name === null ? data : data[name];
       if (!isObject(container)) continue;

@@ -153,7 +153,7 @@ function parseRange(parameters: Parameters): Parsed<Pick<RunsQuery, "from" | "to
 function parseBound(parameters: Parameters, name: string, ofDayMs: number): Parsed<number | null> {
   const sent = parameters.get(name);
   if (sent === undefined) return { ok: true, value: null };
-  const isDay = !sent.includes("T");
+  const isDay = !/t/i.test(sent);
   const ms = parseInstant(isDay ? `${sent}T00:00:00Z` : sent);
   if (ms !== null) return { ok: true, value: isDay ? ms + ofDayMs : ms };
   const message = `Parameter "${name}" must be a UTC day such as 2026-01-31, or an instant such ` +

@@ -172,7 +172,7 @@ function parseDay(
   const sent = parameters.get(name);
   const ms = sent === undefined
     ? absentMs
-    : parseInstant(sent.includes("T") ? sent : `${sent}T00:00:00Z`);
+    : parseInstant(/t/i.test(sent) ? sent : `${sent}T00:00:00Z`);
   return ms === null ? null : Math.floor(ms / DAY_MS) * DAY_MS;
 }
 

@@ -62,3 +62,18 @@ Deno.test("R8: a long name of a model is cut, and the run says so", async () => 
   assertEquals((await h.get(`${RUN}/cost`)).json.by_model[0].provider, "7");
   assertEquals((await auditStore(h.store)).differences, []);
 });
+
+Deno.test("R4: what the contract's fields leave out is read from the provider's answer", async () => {
+  await using h = await Harness.open();
+  const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
+  const run = await storeCalls(
+    h,
+    { ...GPT, cached_input_tokens: 0, usage },
+    { ...GPT, output_tokens: 0, usage },
+    { ...GPT, input_tokens: 1_000, usage },
+  );
+  // $2.50 and $10 a million.
+  const costs = run.events.map(({ cost_usd }: { cost_usd: number }) => cost_usd);
+  assertEquals(costs, [0.0035, 0.0025, 0.0035]);
+  assertEquals((await auditStore(h.store)).differences, []);
+});

@@ -258,3 +258,12 @@ Deno.test("structure stays strict: what the contract calls malformed is refused"
     Array(10).fill(false),
   );
 });
+
+Deno.test("R19: an instant in a query may have lower-case letters as well", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  for (const path of ["/v1/runs", "/v1/spend"]) {
+    const from = encodeURIComponent(at(-1).toLowerCase());
+    assertEquals((await h.get(`${path}?from=${from}`)).status, 200, path);
+  }
+});

@@ -65,7 +65,7 @@ Deno.test("R8: a model or a provider is its text; a longer one is cut, and other
 
 Deno.test("R4: the contract's fields win, then the members of a provider, then its names alone", () => {
   const usage = { prompt_tokens: 3, completion_tokens: 4 };
-  assertEquals(countsOf({ input_tokens: 1, usage }), [1, 0, 0, 0]);
+  assertEquals(countsOf({ input_tokens: 1, usage }), [1, 4, 0, 0]);
   assertEquals(countsOf({ input_tokens: "x", usage }), [3, 4, 0, 0]);
   assertEquals(countsOf({ prompt_tokens: 9, usage }), [3, 4, 0, 0]);
   assertEquals(countsOf({ ...usage, prompt_tokens_details: { cached_tokens: 2 } }), [3, 4, 2, 0]);
