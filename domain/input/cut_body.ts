@@ -47,7 +47,10 @@ const PARSED_BYTES_MAX = EVENT_BYTES_MAX, READ_BYTES_MAX = WHOLE_BODY_BYTES_MAX;
 
 const EVENTS = "events";
 
-const OPEN_LIST = 91, LETTER_N = 110, OPEN_MAP = 123;
+const OPEN_LIST = 91, CLOSE_LIST = 93, LETTER_N = 110, OPEN_MAP = 123;
+
+/** PHP's empty object: it stands for itself, however much space is in it. */
+const EMPTY_LIST = "[]" as RawJson;
 
 /** The mark that some programs begin UTF-8 with. */
 const MARK = [0xef, 0xbb, 0xbf];
@@ -101,11 +104,11 @@ function* cutFields(bytes: Uint8Array, start: number): Turns<CutBody> {
   const end = yield* walkParts(bytes, start, (part) => {
     const name = nameOf(bytes, part);
     if (!INGEST_FIELDS.has(name)) return noteUnknown(values, name);
-    const standIn = standInOf(bytes[part.start]);
-    const isOut = standIn !== null && isLeftOut(name, part);
+    const standIn = standInOf(bytes, part.start);
+    const isOut = standIn !== null && (standIn === EMPTY_LIST || isLeftOut(name, part));
     const text = isOut ? standIn : textOf(bytes, part.start, part.end);
     const parsed = standIn !== null && PAYLOADS.has(name) ? standIn : text;
-    if (isOut) leftOut.add(name);
+    if (isOut && standIn !== EMPTY_LIST) leftOut.add(name);
     else leftOut.delete(name);
     texts.set(name, text);
     values.set(name, JSON.parse(parsed));
@@ -161,10 +164,12 @@ function checkEnd(bytes: Uint8Array, end: number): void {
 }
 
 /** What is read in place of an object or a list; null for any other value. */
-function standInOf(first: number | undefined): RawJson | null {
+function standInOf(bytes: Uint8Array, start: number): RawJson | null {
+  const first = bytes[start];
   if (first === OPEN_MAP) return "{}" as RawJson;
-  // An empty list would be read as an empty object.
-  return first === OPEN_LIST ? "[0]" as RawJson : null;
+  if (first !== OPEN_LIST) return null;
+  // Only a list that is empty as sent may be read as an empty object (R1).
+  return bytes[spaceEnd(bytes, start + 1)] === CLOSE_LIST ? EMPTY_LIST : "[0]" as RawJson;
 }
 
 /** Whether an object or a list is neither parsed nor read. What becomes of an output is decided later. */

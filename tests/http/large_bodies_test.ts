@@ -161,6 +161,15 @@ Deno.test("R10: a body of 2 MiB of other fields opens the run, and what is left 
   assertEquals((await h.get(PATH)).json.status, "success");
 });
 
+Deno.test("R1, R10: empty lists are empty objects in a large body too", async () => {
+  await using h = await Harness.open();
+  const more = `,"metadata":[ \n],"output":[],"more":${wide(2_000_000)}}`;
+  const answer = await h.post("/v1/heartbeats", JSON.stringify(aHeartbeat(1)).slice(0, -1) + more);
+  assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, null]);
+  const { metadata, output } = (await h.get(PATH)).json;
+  assertEquals([metadata, output], [{}, {}]);
+});
+
 Deno.test("R10: the control API takes no more than it did", async () => {
   await using h = await Harness.open();
   const key = (bytes: number) => JSON.stringify({ kind: "api_key", name: "a" }).padEnd(bytes);

@@ -109,6 +109,20 @@ Deno.test("R10: a field that is not read is left out, and that is told", () => {
   assertEquals(kept(`{"output":${large}}`, "fields").text, `{"output":${large}}`);
 });
 
+Deno.test("R1, R10: a list that is empty stays one, and no other becomes one", () => {
+  for (const list of ["[]", "[ \n]", `[${" ".repeat(WHOLE_BODY_BYTES_MAX)}]`]) {
+    for (const name of ["metadata", "output", "scores"]) {
+      const body = kept(`{"${name}":${list}}`, "fields");
+      assertEquals([body.text, body.value, [...body.leftOut]], [
+        `{"${name}":[]}`,
+        { [name]: [] },
+        [],
+      ]);
+    }
+  }
+  assertEquals(kept('{"metadata":[ 1]}', "fields").value, { metadata: [0] });
+});
+
 Deno.test("R10: names of unknown fields are kept to be told, and not all of thousands", () => {
   const body = kept(`{${'"__proto__":1,"a":[1],'.repeat(2)}"id":3}`, "fields");
   assertEquals([Object.keys(body.value), body.value.id], [["__proto__", "a", "id"], 3]);
