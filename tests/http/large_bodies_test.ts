@@ -170,6 +170,34 @@ Deno.test("R1, R10: empty lists are empty objects in a large body too", async ()
   assertEquals([metadata, output], [{}, {}]);
 });
 
+Deno.test("R10: a field that is left out is told once, and refused where it is required", async () => {
+  await using h = await Harness.open();
+  const deep = "[".repeat(70) + "]".repeat(70);
+  const large = wide(WHOLE_BODY_BYTES_MAX);
+  const names = ["goal", "feature", "customer_id", "parent_run_id", "idle_timeout_seconds"];
+  for (const [n, name] of names.entries()) {
+    for (const [i, value] of [deep, `{"a":${deep}}`, large].entries()) {
+      const { [name]: _, ...rest } = aRun(10 * n + i) as Record<string, unknown>;
+      const body = `${JSON.stringify(rest).slice(0, -1)},"${name}":${value}}`;
+      const answer = await h.post("/v1/runs", body);
+      const dropped = answer.headers.get("runledger-dropped");
+      assertEquals([answer.status, dropped], [202, `${name}=1`], answer.text);
+    }
+  }
+  const labels = `{"a":"${"x".repeat(WHOLE_BODY_BYTES_MAX)}"}`;
+  const { metadata: _, ...run } = aRun(99) as Record<string, unknown>;
+  const opened = await h.post(
+    "/v1/runs",
+    `${JSON.stringify(run).slice(0, -1)},"metadata":${labels}}`,
+  );
+  assertEquals([opened.status, opened.headers.get("runledger-dropped")], [202, "metadata=1"]);
+  for (const [name, error] of [["agent", "invalid_field"], ["id", "invalid_id"]] as const) {
+    const body = `${JSON.stringify(aRun(98)).slice(0, -1)},"${name}":${deep}}`;
+    const { status, json } = await h.post("/v1/runs", body);
+    assertEquals([status, json.error, json.field], [400, error, name]);
+  }
+});
+
 Deno.test("R10: the control API takes no more than it did", async () => {
   await using h = await Harness.open();
   const key = (bytes: number) => JSON.stringify({ kind: "api_key", name: "a" }).padEnd(bytes);
