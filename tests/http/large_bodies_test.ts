@@ -159,6 +159,15 @@ Deno.test("R10: a body of 2 MiB of other fields opens the run, and what is left 
   const closed = await h.post(`${PATH}/finish`, `${finish},"scores":${wide(1_500_000)}}`);
   assertEquals([closed.status, closed.headers.get("runledger-dropped")], [202, "scores=1"]);
   assertEquals((await h.get(PATH)).json.status, "success");
+  const mixed = `{"b":0.5,"a":${wide(1_500_000)},"1":true,"c":${wide(70)}}`;
+  const other = await h.post("/v1/runs", aRun(2));
+  assertEquals(other.status, 202);
+  const path = `/v1/runs/${runId(2)}`;
+  const kept = await h.post(`${path}/finish`, `${finish},"scores":${mixed}}`);
+  assertEquals([kept.status, kept.headers.get("runledger-dropped")], [202, "scores=2"]);
+  const { scores } = (await h.get(path)).json;
+  const pairs = scores.map(({ name, value }: Record<string, unknown>) => [name, value]);
+  assertEquals(pairs, [["b", 0.5], ["1", true]]);
 });
 
 Deno.test("R1, R10: empty lists are empty objects in a large body too", async () => {

@@ -9,6 +9,8 @@ import {
   EVENTS_PER_BATCH_MAX,
   FIGURE_BYTES_MAX,
   PREVIEW_CHARS_MAX,
+  SCORE_NAME_CHARS_MAX,
+  SCORES_MAX,
   WHOLE_BODY_BYTES_MAX,
 } from "../../../domain/limits.ts";
 
@@ -94,19 +96,40 @@ Deno.test("R10: of the fields a call knows each is kept as sent, the last of a r
   );
   assertEquals(body.text, '{"id":"b","output":{"a":1.0},"metadata":{"2":1,"1":[]},"goal":null}');
   assertEquals(body.value, { id: "b", output: {}, x: null, metadata: {}, goal: null });
-  assertEquals([body.leftOut, body.events], [[], undefined]);
+  assertEquals([body.leftOut.size, body.events], [0, undefined]);
 });
 
 Deno.test("R10: a field that is not read is left out, and that is told", () => {
   const large = `[${"{},".repeat(EVENT_BYTES_MAX / 3)}{}]`;
-  assertEquals(kept(`{"scores":{"a":${large}},"id":"b"}`, "fields").leftOut, ["scores"]);
-  assertEquals(kept(`{"scores":{"a":${large}},"scores":{}}`, "fields").leftOut, []);
-  const deep = `{"scores":${"[".repeat(65)}${"]".repeat(65)}}`;
-  assertEquals(kept(deep, "fields").leftOut, ["scores"]);
+  const leftOut = (text: string) => [...kept(text, "fields").leftOut];
+  assertEquals(leftOut(`{"goal":{"a":${large}},"id":"b"}`), [["goal", 1]]);
+  assertEquals(leftOut(`{"goal":{"a":${large}},"goal":{}}`), []);
+  assertEquals(leftOut(`{"scores":${"[".repeat(65)}${"]".repeat(65)}}`), [["scores", 1]]);
   const labels = `{"metadata":{"a":"${"x".repeat(WHOLE_BODY_BYTES_MAX)}"}}`;
-  assertEquals(kept(labels, "fields").leftOut, ["metadata"]);
+  assertEquals(leftOut(labels), [["metadata", 1]]);
   // An output is truncated later, from its text.
   assertEquals(kept(`{"output":${large}}`, "fields").text, `{"output":${large}}`);
+});
+
+Deno.test("R6, R10: of scores that are too large or too deep only the bad ones are lost", () => {
+  const of = (scores: string) => {
+    const { text, value, leftOut } = kept(`{"scores":${scores},"status":1}`, "fields");
+    assertEquals(JSON.parse(text), value);
+    return [text.slice('{"scores":'.length, -',"status":1}'.length), leftOut.get("scores")];
+  };
+  const deep = "[".repeat(65) + "]".repeat(65);
+  const long = `"${"x".repeat(EVENT_BYTES_MAX)}"`;
+  assertEquals(of(`{"b":1.0,"a":${deep},"1":false}`), ['{"b":1.0,"1":false}', 1]);
+  assertEquals(of(`{"b":1,${long}:1,"":1,"c":1e999,"d":null}`), ['{"b":1}', 4]);
+  assertEquals(of(`{"a":1,"b":${long},"a":2,"c":3,"c":"x"}`), ['{"a":2}', 2]);
+  assertEquals(of(`{"a":1${" ".repeat(EVENT_BYTES_MAX)}}`), ['{"a":1}', undefined]);
+  assertEquals(of(`{"a":${deep},"scores":1}`), ['{"scores":1}', 1]);
+  const name = "\\ud83d\\ude00".repeat(SCORE_NAME_CHARS_MAX);
+  assertEquals(of(`{"${name}":1,"a":${deep}}`), [`{"${"😀".repeat(SCORE_NAME_CHARS_MAX)}":1}`, 1]);
+  const many = Array.from({ length: 50_000 }, (_, n) => `"n${n}":${n}`);
+  assertEquals(of(`{${many}}`), [`{${many.slice(0, SCORES_MAX)}}`, 50_000 - SCORES_MAX]);
+  // The last of repeated scores counts.
+  assertEquals(of(`{"a":${deep},"b":1},"scores":{"c":2}`), ['{"c":2}', undefined]);
 });
 
 Deno.test("R1, R10: a list that is empty stays one, and no other becomes one", () => {
