@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { cutBody, type CutShape } from "../../../domain/input/cut_body.ts";
 import { BadJson, ValueScan } from "../../../domain/input/json_bytes.ts";
 import { allTurns } from "../../../domain/input/turns.ts";
+import { readLlmCall } from "../../../domain/money/llm_call.ts";
 import {
   EVENT_BYTES_MAX,
   EVENTS_PER_BATCH_MAX,
@@ -212,6 +213,53 @@ Deno.test("R7: a figure is no way around the limit", () => {
   assertEquals(of(`"usage":${"[".repeat(17)}${"]".repeat(17)}`), {});
   const all = ["model", "provider", "usage", "mode", "status", "value"];
   assertEquals(Object.keys(of(all.map((name) => `"${name}":"${long}"`).join())).length, 4);
+});
+
+Deno.test("R7: the counts of a container that is no figure price as they do uncut", () => {
+  const anthropic = { input_tokens: 5, output_tokens: 7, cache_read_input_tokens: "11" };
+  const written = { ephemeral_5m_input_tokens: 13, ephemeral_1h_input_tokens: 17 };
+  const openai = { prompt_tokens: 1e3, completion_tokens: 20 };
+  const details = { cached_tokens: 300, cache_write_tokens: 40 };
+  const billed = { input_tokens: 3, output_tokens: 4 };
+  const deep = JSON.parse("[".repeat(20) + "]".repeat(20));
+  const text = "x".repeat(EVENT_BYTES_MAX);
+  for (const noise of [{ noise: text, deep }, { deep }]) {
+    const payloads: Record<string, unknown>[] = [
+      { usage: { ...noise, ...openai, prompt_tokens_details: details } },
+      { usage: { ...openai, prompt_tokens_details: { ...details, ...noise } } },
+      { usage: { ...anthropic, cache_creation: written, service_tier: "batch", ...noise } },
+      { usage: { ...anthropic, cache_creation: { ...noise, ...written } } },
+      { usage: { ...anthropic, cache_creation_input_tokens: 19, ...noise } },
+      { usage: { ...billed, input_tokens_details: { ...details, ...noise } } },
+      { usage: { ...billed, input_tokens_details: text, cache_read_input_tokens: 2 } },
+      { usage: { ...noise, prompt_tokens: [text], ...billed } },
+      { usageMetadata: { promptTokenCount: 8, thoughtsTokenCount: 9, promptDetails: noise } },
+      { meta: { ...noise, billed_units: billed, tokens: { input_tokens: 99 } } },
+      { meta: { ...noise, tokens: { ...billed, ...noise } } },
+      { ...openai, prompt_tokens_details: { ...noise, ...details } },
+      { ...billed, input_tokens_details: { ...noise, ...details } },
+    ];
+    for (const payload of payloads) {
+      const data = { model: "m", ...payload, filler: text };
+      const [event] = kept(JSON.stringify({ events: [{ data }] }), "events").events ?? [];
+      assert(event !== undefined && event.isTruncated);
+      assert(event.text.length < 2 * FIGURE_BYTES_MAX);
+      const { call } = readLlmCall(JSON.parse(event.text).data);
+      assertEquals(call, readLlmCall(data).call, JSON.stringify(payload).slice(0, 200));
+      assert(call.counted);
+    }
+  }
+});
+
+Deno.test("R7: a figure that is repeated takes its room once", () => {
+  const long = JSON.stringify("m".repeat(FIGURE_BYTES_MAX - 2));
+  const members = `${
+    `"model":${long},`.repeat(6)
+  }"model":"m","input_tokens":1,"usage":{"a":${long}}`;
+  const filler = `"text":"${"x".repeat(EVENT_BYTES_MAX)}"`;
+  const [event] = kept(`{"events":[{"data":{${members},${filler}}}]}`, "events").events ?? [];
+  const { model, input_tokens, usage } = JSON.parse(event?.text ?? "").data;
+  assertEquals([model, input_tokens, usage], ["m", 1, {}]);
 });
 
 Deno.test("R7: data that is too deep is truncated, data that fits is not", () => {
