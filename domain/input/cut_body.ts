@@ -10,11 +10,15 @@ import { type Parsed, refuse } from "../errors.ts";
 import {
   EVENT_BYTES_MAX,
   EVENTS_PER_BATCH_MAX,
+  FIGURE_BYTES_MAX,
   JSON_DEPTH_MAX,
+  SCORE_NAME_CHARS_MAX,
+  SCORES_MAX,
   WHOLE_BODY_BYTES_MAX,
 } from "../limits.ts";
 import { type RawJson, writeObject } from "./json.ts";
 import { BadJson, type Part, spaceEnd, walkParts } from "./json_bytes.ts";
+import { isScore, isScoreName } from "./rules.ts";
 import { fieldsOf, finishBody, heartbeatBody, openBody, scoreBody } from "./schemas.ts";
 import { type CutEvent, cutEvent, nameOf, textOf, UNKNOWN_NAMES_MAX } from "./truncate.ts";
 import type { Turns } from "./turns.ts";
@@ -30,8 +34,8 @@ export interface CutBody {
   readonly value: Readonly<Record<string, unknown>>;
   /** The events of a batch; absent where `events` is no list. */
   readonly events?: readonly CutEvent[];
-  /** Fields that are left out although the call knows them. */
-  readonly leftOut: readonly string[];
+  /** Fields that are left out although the call knows them, and how many values of each. */
+  readonly leftOut: ReadonlyMap<string, number>;
 }
 
 /** Fields of the ingest calls. */
@@ -45,9 +49,17 @@ const PAYLOADS: ReadonlySet<string> = new Set(["metadata", "output"]);
 /** Bytes of an object or list that is parsed in one turn, and of one that is read from its text. */
 const PARSED_BYTES_MAX = EVENT_BYTES_MAX, READ_BYTES_MAX = WHOLE_BODY_BYTES_MAX;
 
-const EVENTS = "events";
+const EVENTS = "events", SCORES = "scores";
 
-const OPEN_LIST = 91, LETTER_N = 110, OPEN_MAP = 123;
+/** Bytes of a score's name with its quotes, where each character is two escapes. */
+const SCORE_NAME_BYTES_MAX = 12 * SCORE_NAME_CHARS_MAX + 2;
+
+const NONE_LEFT_OUT: ReadonlyMap<string, number> = new Map();
+
+const OPEN_LIST = 91, CLOSE_LIST = 93, LETTER_N = 110, OPEN_MAP = 123;
+
+/** PHP's empty object: it stands for itself, however much space is in it. */
+const EMPTY_LIST = "[]" as RawJson;
 
 /** The mark that some programs begin UTF-8 with. */
 const MARK = [0xef, 0xbb, 0xbf];
@@ -97,22 +109,64 @@ function* isUtf8(bytes: Uint8Array): Turns<boolean> {
 function* cutFields(bytes: Uint8Array, start: number): Turns<CutBody> {
   const texts = new Map<string, RawJson>();
   const values = new Map<string, unknown>();
-  const leftOut = new Set<string>();
+  const leftOut = new Map<string, number>();
+  let scores = null as Part | null;
   const end = yield* walkParts(bytes, start, (part) => {
     const name = nameOf(bytes, part);
     if (!INGEST_FIELDS.has(name)) return noteUnknown(values, name);
-    const standIn = standInOf(bytes[part.start]);
-    const isOut = standIn !== null && isLeftOut(name, part);
+    const standIn = standInOf(bytes, part.start);
+    const isOut = standIn !== null && (standIn === EMPTY_LIST || isLeftOut(name, part));
     const text = isOut ? standIn : textOf(bytes, part.start, part.end);
     const parsed = standIn !== null && PAYLOADS.has(name) ? standIn : text;
-    if (isOut) leftOut.add(name);
+    if (isOut && standIn !== EMPTY_LIST) leftOut.set(name, 1);
     else leftOut.delete(name);
     texts.set(name, text);
     values.set(name, JSON.parse(parsed));
+    if (name === SCORES) scores = isOut && standIn === "{}" ? part : null;
   });
   checkEnd(bytes, end);
+  if (scores !== null) {
+    const { text, lost } = yield* cutScores(bytes, scores.start);
+    texts.set(SCORES, text);
+    values.set(SCORES, JSON.parse(text));
+    if (lost > 0) leftOut.set(SCORES, lost);
+    else leftOut.delete(SCORES);
+  }
   const value = Object.fromEntries(values);
-  return { text: writeObject(texts), value, leftOut: [...leftOut] };
+  return { text: writeObject(texts), value, leftOut };
+}
+
+/** Keeps the first scores that fit, so that the others cost nobody theirs (R6). */
+function* cutScores(bytes: Uint8Array, start: number): Turns<{ text: RawJson; lost: number }> {
+  const kept = new Map<string, RawJson>();
+  let lost = 0;
+  yield* walkParts(bytes, start, (part) => {
+    const name = scoreNameOf(bytes, part);
+    // Of a repeated name the last value counts, also where that is none.
+    const isRepeated = name !== null && kept.has(name);
+    const isKept = name !== null && (isRepeated || kept.size < SCORES_MAX);
+    const text = isKept ? scoreOf(bytes, part) : null;
+    if (name !== null && text !== null) kept.set(name, text);
+    else {
+      lost++;
+      if (isRepeated) kept.delete(name);
+    }
+  });
+  return { text: writeObject(kept), lost };
+}
+
+/** The name of a score; null for one that no score can have. */
+function scoreNameOf(bytes: Uint8Array, key: Part): string | null {
+  if (key.keyEnd - key.keyStart > SCORE_NAME_BYTES_MAX) return null;
+  const name: unknown = JSON.parse(textOf(bytes, key.keyStart, key.keyEnd));
+  return isScoreName(name) ? name : null;
+}
+
+/** What a score says, as sent; null for anything else. */
+function scoreOf(bytes: Uint8Array, { start, end, levels }: Part): RawJson | null {
+  if (levels > 0 || end - start > FIGURE_BYTES_MAX) return null;
+  const text = textOf(bytes, start, end);
+  return isScore(JSON.parse(text)) ? text : null;
 }
 
 function* cutBatch(bytes: Uint8Array, start: number): Turns<CutBody> {
@@ -138,7 +192,7 @@ function* cutBatch(bytes: Uint8Array, start: number): Turns<CutBody> {
     return isList ? readList(at) : null;
   });
   checkEnd(bytes, end);
-  const body = { text: "{}", value: Object.fromEntries(values), leftOut: [] };
+  const body = { text: "{}", value: Object.fromEntries(values), leftOut: NONE_LEFT_OUT };
   if (places === null) return body;
   const events: CutEvent[] = [];
   for (const place of places) {
@@ -161,10 +215,12 @@ function checkEnd(bytes: Uint8Array, end: number): void {
 }
 
 /** What is read in place of an object or a list; null for any other value. */
-function standInOf(first: number | undefined): RawJson | null {
+function standInOf(bytes: Uint8Array, start: number): RawJson | null {
+  const first = bytes[start];
   if (first === OPEN_MAP) return "{}" as RawJson;
-  // An empty list would be read as an empty object.
-  return first === OPEN_LIST ? "[0]" as RawJson : null;
+  if (first !== OPEN_LIST) return null;
+  // Only a list that is empty as sent may be read as an empty object (R1).
+  return bytes[spaceEnd(bytes, start + 1)] === CLOSE_LIST ? EMPTY_LIST : "[0]" as RawJson;
 }
 
 /** Whether an object or a list is neither parsed nor read. What becomes of an output is decided later. */

@@ -50,8 +50,8 @@ export interface Body {
   readonly value: Readonly<Record<string, unknown>>;
   /** The events of a batch that was cut, see `cutBody`. */
   readonly events?: readonly CutEvent[];
-  /** Fields left out of a body that was cut. */
-  readonly leftOut?: readonly string[];
+  /** Fields left out of a body that was cut, and how many values of each. */
+  readonly leftOut?: ReadonlyMap<string, number>;
 }
 
 /** What a call's body is: `whole` bodies are never cut, but refused where they are too large or too deep. */
@@ -238,11 +238,13 @@ function formOf<T>(quick: Form<T>["quick"], mend: Mend, schema: Schema<T>): Form
 /** Checks a body: what its quick check does not take is mended and judged by the schema. */
 function read<T>({ quick, mend, schema, fields }: Form<T>, body: Body, losses: Losses): Parsed<T> {
   losses.ignoreUnknown(body.value, fields);
-  for (const field of body.leftOut ?? []) if (fields.has(field)) losses.remove(field);
-  const plain = quick(body.value);
+  const leftOut = [...body.leftOut ?? []].filter(([name]) => fields.has(name));
+  const plain = leftOut.length === 0 ? quick(body.value) : null;
   if (plain !== null) return { ok: true, value: plain };
   const known = Object.fromEntries([...fields].map((name) => [name, body.value[name]]));
   mend(known, body.text, losses);
+  // What mending took away is told already.
+  for (const [name, lost] of leftOut) if (known[name] !== undefined) losses.remove(name, lost);
   return check(null, schema, known);
 }
 

@@ -12,6 +12,29 @@ import type { Turns } from "./turns.ts";
 /** Members of a payload that are read for totals, prices and scores, and kept when the rest is cut. */
 const KEPT_NAMES: ReadonlySet<string> = new Set([...FIGURE_MEMBERS, "name", "value"]);
 
+/** Members that are no counts and hold none. */
+const LABEL_NAMES: readonly string[] = [
+  "error",
+  "status",
+  "mode",
+  "model",
+  "modelVersion",
+  "provider",
+];
+
+/** Counts, what holds them in a provider's answer, and what there is read beside them. */
+const COUNT_NAMES: ReadonlySet<string> = new Set([
+  ...FIGURE_MEMBERS.filter((name) => !LABEL_NAMES.includes(name)),
+  ...["service_tier", "cached_tokens", "cache_write_tokens"],
+  ...["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"],
+]);
+
+/** Levels of objects around a count, such as `usage` and `prompt_tokens_details`. */
+const COUNT_LEVELS_MAX = 2;
+
+/** Bytes of a count, which may be quoted. */
+const COUNT_BYTES_MAX = 256;
+
 /** Levels of a figure: usage nests two or three. */
 const FIGURE_DEPTH_MAX = 16;
 
@@ -105,21 +128,58 @@ function isFigure({ start, end, levels }: Part): boolean {
 function* cutData(bytes: Uint8Array, { start, end }: Part): Turns<RawJson> {
   const figures = new Map<string, RawJson>();
   let room = FIGURES_BYTES_MAX;
-  if (bytes[start] === OPEN_MAP) {
-    yield* walkParts(bytes, start, (part) => {
-      const name = nameOf(bytes, part);
-      if (!KEPT_NAMES.has(name)) return;
-      const size = part.end - part.start;
-      if (isFigure(part) && size <= room) {
-        figures.set(name, textOf(bytes, part.start, part.end));
-        room -= size;
-      } // That the call failed counts, however long the reason is.
-      else if (name === "error") figures.set(name, "true" as RawJson);
-      else figures.delete(name);
-    });
+  for (const [name, part] of yield* membersOf(bytes, start, KEPT_NAMES)) {
+    const figure = yield* figureOf(bytes, part, name, room);
+    if (figure === null) continue;
+    figures.set(name, figure);
+    room -= utf8Bytes(figure);
   }
   const beginning = textOf(bytes, start, Math.min(end, start + 4 * PREVIEW_CHARS_MAX));
   return truncatedForm(end - start, beginning, figures);
+}
+
+/** Finds some members of an object, of a repeated one the last; none of any other value. */
+function* membersOf(
+  bytes: Uint8Array,
+  start: number,
+  names: ReadonlySet<string>,
+): Turns<ReadonlyMap<string, Part>> {
+  const found = new Map<string, Part>();
+  if (bytes[start] !== OPEN_MAP) return found;
+  yield* walkParts(bytes, start, (part) => {
+    const name = nameOf(bytes, part);
+    if (names.has(name)) found.set(name, part);
+  });
+  return found;
+}
+
+/** What is kept of a figure; null for nothing. */
+function* figureOf(
+  bytes: Uint8Array,
+  part: Part,
+  name: string,
+  room: number,
+): Turns<RawJson | null> {
+  if (isFigure(part) && part.end - part.start <= room) return textOf(bytes, part.start, part.end);
+  // That the call failed counts, however long the reason is.
+  if (name === "error") return "true" as RawJson;
+  if (!COUNT_NAMES.has(name) || bytes[part.start] !== OPEN_MAP) return null;
+  const counts = yield* cutCounts(bytes, part.start, COUNT_LEVELS_MAX);
+  return utf8Bytes(counts) <= room ? counts : null;
+}
+
+/** Keeps the counts of an object that is too large or too deep for a figure. */
+function* cutCounts(bytes: Uint8Array, start: number, levelsMax: number): Turns<RawJson> {
+  const counts = new Map<string, RawJson>();
+  for (const [name, part] of yield* membersOf(bytes, start, COUNT_NAMES)) {
+    if (part.levels === 0 && part.end - part.start <= COUNT_BYTES_MAX) {
+      counts.set(name, textOf(bytes, part.start, part.end));
+    } else if (bytes[part.start] === OPEN_MAP && levelsMax > 1) {
+      counts.set(name, yield* cutCounts(bytes, part.start, levelsMax - 1));
+    } // That it is there decides how the others are read.
+    else counts.set(name, "[]" as RawJson);
+  }
+  return writeObject(counts);
 }
 
 /** Returns the name of a member; the beginning of one that is longer than any of ours. */

@@ -159,6 +159,52 @@ Deno.test("R10: a body of 2 MiB of other fields opens the run, and what is left 
   const closed = await h.post(`${PATH}/finish`, `${finish},"scores":${wide(1_500_000)}}`);
   assertEquals([closed.status, closed.headers.get("runledger-dropped")], [202, "scores=1"]);
   assertEquals((await h.get(PATH)).json.status, "success");
+  const mixed = `{"b":0.5,"a":${wide(1_500_000)},"1":true,"c":${wide(70)}}`;
+  const other = await h.post("/v1/runs", aRun(2));
+  assertEquals(other.status, 202);
+  const path = `/v1/runs/${runId(2)}`;
+  const kept = await h.post(`${path}/finish`, `${finish},"scores":${mixed}}`);
+  assertEquals([kept.status, kept.headers.get("runledger-dropped")], [202, "scores=2"]);
+  const { scores } = (await h.get(path)).json;
+  const pairs = scores.map(({ name, value }: Record<string, unknown>) => [name, value]);
+  assertEquals(pairs, [["b", 0.5], ["1", true]]);
+});
+
+Deno.test("R1, R10: empty lists are empty objects in a large body too", async () => {
+  await using h = await Harness.open();
+  const more = `,"metadata":[ \n],"output":[],"more":${wide(2_000_000)}}`;
+  const answer = await h.post("/v1/heartbeats", JSON.stringify(aHeartbeat(1)).slice(0, -1) + more);
+  assertEquals([answer.status, answer.headers.get("runledger-dropped")], [202, null]);
+  const { metadata, output } = (await h.get(PATH)).json;
+  assertEquals([metadata, output], [{}, {}]);
+});
+
+Deno.test("R10: a field that is left out is told once, and refused where it is required", async () => {
+  await using h = await Harness.open();
+  const deep = "[".repeat(70) + "]".repeat(70);
+  const large = wide(WHOLE_BODY_BYTES_MAX);
+  const names = ["goal", "feature", "customer_id", "parent_run_id", "idle_timeout_seconds"];
+  for (const [n, name] of names.entries()) {
+    for (const [i, value] of [deep, `{"a":${deep}}`, large].entries()) {
+      const { [name]: _, ...rest } = aRun(10 * n + i) as Record<string, unknown>;
+      const body = `${JSON.stringify(rest).slice(0, -1)},"${name}":${value}}`;
+      const answer = await h.post("/v1/runs", body);
+      const dropped = answer.headers.get("runledger-dropped");
+      assertEquals([answer.status, dropped], [202, `${name}=1`], answer.text);
+    }
+  }
+  const labels = `{"a":"${"x".repeat(WHOLE_BODY_BYTES_MAX)}"}`;
+  const { metadata: _, ...run } = aRun(99) as Record<string, unknown>;
+  const opened = await h.post(
+    "/v1/runs",
+    `${JSON.stringify(run).slice(0, -1)},"metadata":${labels}}`,
+  );
+  assertEquals([opened.status, opened.headers.get("runledger-dropped")], [202, "metadata=1"]);
+  for (const [name, error] of [["agent", "invalid_field"], ["id", "invalid_id"]] as const) {
+    const body = `${JSON.stringify(aRun(98)).slice(0, -1)},"${name}":${deep}}`;
+    const { status, json } = await h.post("/v1/runs", body);
+    assertEquals([status, json.error, json.field], [400, error, name]);
+  }
 });
 
 Deno.test("R10: the control API takes no more than it did", async () => {

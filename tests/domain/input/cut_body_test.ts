@@ -4,11 +4,14 @@ import fc from "fast-check";
 import { cutBody, type CutShape } from "../../../domain/input/cut_body.ts";
 import { BadJson, ValueScan } from "../../../domain/input/json_bytes.ts";
 import { allTurns } from "../../../domain/input/turns.ts";
+import { readLlmCall } from "../../../domain/money/llm_call.ts";
 import {
   EVENT_BYTES_MAX,
   EVENTS_PER_BATCH_MAX,
   FIGURE_BYTES_MAX,
   PREVIEW_CHARS_MAX,
+  SCORE_NAME_CHARS_MAX,
+  SCORES_MAX,
   WHOLE_BODY_BYTES_MAX,
 } from "../../../domain/limits.ts";
 
@@ -94,19 +97,54 @@ Deno.test("R10: of the fields a call knows each is kept as sent, the last of a r
   );
   assertEquals(body.text, '{"id":"b","output":{"a":1.0},"metadata":{"2":1,"1":[]},"goal":null}');
   assertEquals(body.value, { id: "b", output: {}, x: null, metadata: {}, goal: null });
-  assertEquals([body.leftOut, body.events], [[], undefined]);
+  assertEquals([body.leftOut.size, body.events], [0, undefined]);
 });
 
 Deno.test("R10: a field that is not read is left out, and that is told", () => {
   const large = `[${"{},".repeat(EVENT_BYTES_MAX / 3)}{}]`;
-  assertEquals(kept(`{"scores":{"a":${large}},"id":"b"}`, "fields").leftOut, ["scores"]);
-  assertEquals(kept(`{"scores":{"a":${large}},"scores":{}}`, "fields").leftOut, []);
-  const deep = `{"scores":${"[".repeat(65)}${"]".repeat(65)}}`;
-  assertEquals(kept(deep, "fields").leftOut, ["scores"]);
+  const leftOut = (text: string) => [...kept(text, "fields").leftOut];
+  assertEquals(leftOut(`{"goal":{"a":${large}},"id":"b"}`), [["goal", 1]]);
+  assertEquals(leftOut(`{"goal":{"a":${large}},"goal":{}}`), []);
+  assertEquals(leftOut(`{"scores":${"[".repeat(65)}${"]".repeat(65)}}`), [["scores", 1]]);
   const labels = `{"metadata":{"a":"${"x".repeat(WHOLE_BODY_BYTES_MAX)}"}}`;
-  assertEquals(kept(labels, "fields").leftOut, ["metadata"]);
+  assertEquals(leftOut(labels), [["metadata", 1]]);
   // An output is truncated later, from its text.
   assertEquals(kept(`{"output":${large}}`, "fields").text, `{"output":${large}}`);
+});
+
+Deno.test("R6, R10: of scores that are too large or too deep only the bad ones are lost", () => {
+  const of = (scores: string) => {
+    const { text, value, leftOut } = kept(`{"scores":${scores},"status":1}`, "fields");
+    assertEquals(JSON.parse(text), value);
+    return [text.slice('{"scores":'.length, -',"status":1}'.length), leftOut.get("scores")];
+  };
+  const deep = "[".repeat(65) + "]".repeat(65);
+  const long = `"${"x".repeat(EVENT_BYTES_MAX)}"`;
+  assertEquals(of(`{"b":1.0,"a":${deep},"1":false}`), ['{"b":1.0,"1":false}', 1]);
+  assertEquals(of(`{"b":1,${long}:1,"":1,"c":1e999,"d":null}`), ['{"b":1}', 4]);
+  assertEquals(of(`{"a":1,"b":${long},"a":2,"c":3,"c":"x"}`), ['{"a":2}', 2]);
+  assertEquals(of(`{"a":1${" ".repeat(EVENT_BYTES_MAX)}}`), ['{"a":1}', undefined]);
+  assertEquals(of(`{"a":${deep},"scores":1}`), ['{"scores":1}', 1]);
+  const name = "\\ud83d\\ude00".repeat(SCORE_NAME_CHARS_MAX);
+  assertEquals(of(`{"${name}":1,"a":${deep}}`), [`{"${"😀".repeat(SCORE_NAME_CHARS_MAX)}":1}`, 1]);
+  const many = Array.from({ length: 50_000 }, (_, n) => `"n${n}":${n}`);
+  assertEquals(of(`{${many}}`), [`{${many.slice(0, SCORES_MAX)}}`, 50_000 - SCORES_MAX]);
+  // The last of repeated scores counts.
+  assertEquals(of(`{"a":${deep},"b":1},"scores":{"c":2}`), ['{"c":2}', undefined]);
+});
+
+Deno.test("R1, R10: a list that is empty stays one, and no other becomes one", () => {
+  for (const list of ["[]", "[ \n]", `[${" ".repeat(WHOLE_BODY_BYTES_MAX)}]`]) {
+    for (const name of ["metadata", "output", "scores"]) {
+      const body = kept(`{"${name}":${list}}`, "fields");
+      assertEquals([body.text, body.value, [...body.leftOut]], [
+        `{"${name}":[]}`,
+        { [name]: [] },
+        [],
+      ]);
+    }
+  }
+  assertEquals(kept('{"metadata":[ 1]}', "fields").value, { metadata: [0] });
 });
 
 Deno.test("R10: names of unknown fields are kept to be told, and not all of thousands", () => {
@@ -175,6 +213,53 @@ Deno.test("R7: a figure is no way around the limit", () => {
   assertEquals(of(`"usage":${"[".repeat(17)}${"]".repeat(17)}`), {});
   const all = ["model", "provider", "usage", "mode", "status", "value"];
   assertEquals(Object.keys(of(all.map((name) => `"${name}":"${long}"`).join())).length, 4);
+});
+
+Deno.test("R7: the counts of a container that is no figure price as they do uncut", () => {
+  const anthropic = { input_tokens: 5, output_tokens: 7, cache_read_input_tokens: "11" };
+  const written = { ephemeral_5m_input_tokens: 13, ephemeral_1h_input_tokens: 17 };
+  const openai = { prompt_tokens: 1e3, completion_tokens: 20 };
+  const details = { cached_tokens: 300, cache_write_tokens: 40 };
+  const billed = { input_tokens: 3, output_tokens: 4 };
+  const deep = JSON.parse("[".repeat(20) + "]".repeat(20));
+  const text = "x".repeat(EVENT_BYTES_MAX);
+  for (const noise of [{ noise: text, deep }, { deep }]) {
+    const payloads: Record<string, unknown>[] = [
+      { usage: { ...noise, ...openai, prompt_tokens_details: details } },
+      { usage: { ...openai, prompt_tokens_details: { ...details, ...noise } } },
+      { usage: { ...anthropic, cache_creation: written, service_tier: "batch", ...noise } },
+      { usage: { ...anthropic, cache_creation: { ...noise, ...written } } },
+      { usage: { ...anthropic, cache_creation_input_tokens: 19, ...noise } },
+      { usage: { ...billed, input_tokens_details: { ...details, ...noise } } },
+      { usage: { ...billed, input_tokens_details: text, cache_read_input_tokens: 2 } },
+      { usage: { ...noise, prompt_tokens: [text], ...billed } },
+      { usageMetadata: { promptTokenCount: 8, thoughtsTokenCount: 9, promptDetails: noise } },
+      { meta: { ...noise, billed_units: billed, tokens: { input_tokens: 99 } } },
+      { meta: { ...noise, tokens: { ...billed, ...noise } } },
+      { ...openai, prompt_tokens_details: { ...noise, ...details } },
+      { ...billed, input_tokens_details: { ...noise, ...details } },
+    ];
+    for (const payload of payloads) {
+      const data = { model: "m", ...payload, filler: text };
+      const [event] = kept(JSON.stringify({ events: [{ data }] }), "events").events ?? [];
+      assert(event !== undefined && event.isTruncated);
+      assert(event.text.length < 2 * FIGURE_BYTES_MAX);
+      const { call } = readLlmCall(JSON.parse(event.text).data);
+      assertEquals(call, readLlmCall(data).call, JSON.stringify(payload).slice(0, 200));
+      assert(call.counted);
+    }
+  }
+});
+
+Deno.test("R7: a figure that is repeated takes its room once", () => {
+  const long = JSON.stringify("m".repeat(FIGURE_BYTES_MAX - 2));
+  const members = `${
+    `"model":${long},`.repeat(6)
+  }"model":"m","input_tokens":1,"usage":{"a":${long}}`;
+  const filler = `"text":"${"x".repeat(EVENT_BYTES_MAX)}"`;
+  const [event] = kept(`{"events":[{"data":{${members},${filler}}}]}`, "events").events ?? [];
+  const { model, input_tokens, usage } = JSON.parse(event?.text ?? "").data;
+  assertEquals([model, input_tokens, usage], ["m", 1, {}]);
 });
 
 Deno.test("R7: data that is too deep is truncated, data that fits is not", () => {
