@@ -131,8 +131,8 @@ function refusalHeaders({ code }: Problem): Headers {
   const { status } = ERRORS[code];
   return {
     ...(status === 401 ? { "WWW-Authenticate": "Bearer" } : {}),
-    // Jittered, so that clients do not come back all at once (decision 42).
     ...(status === 415 ? { "Accept-Encoding": "gzip" } : {}),
+    // Jittered, so that clients do not come back all at once (decision 42).
     ...(status === 503 ? { "Retry-After": String(1 + Math.floor(Math.random() * 5)) } : {}),
     ...(CLOSING.has(code) ? { "Connection": "close" } : {}),
   };
