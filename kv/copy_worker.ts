@@ -61,7 +61,14 @@ async function copy({ from, to, stop }: CopyJob): Promise<void> {
       goOnUnless(stop);
     },
   });
+  seal(to);
   goOnUnless(stop);
+}
+
+/** Makes one file the whole copy, without a log of its own. */
+function seal(path: string): void {
+  using database = new DatabaseSync(path);
+  database.exec("PRAGMA journal_mode = DELETE");
 }
 
 function goOnUnless(stop: Int32Array): void {
@@ -69,9 +76,8 @@ function goOnUnless(stop: Int32Array): void {
 }
 
 function check(path: string): Omit<CopyNews & { kind: "checked" }, "kind"> {
-  using database = new DatabaseSync(path);
-  // One file is the whole copy, without a log of its own.
-  database.exec("PRAGMA journal_mode = DELETE");
+  // Only to read: a copy that is broken off is removed while this runs, and must not come back.
+  using database = new DatabaseSync(path, { readOnly: true });
   const row = database.prepare("PRAGMA integrity_check(1)").get();
   const verdict = String(Object.values(row ?? {})[0]);
   const found = database.prepare("SELECT v FROM kv WHERE k = ?").get(FORMAT_KEY);
