@@ -1,20 +1,20 @@
 /** The process: settings, store, service, server, and the way down. */
-import { helpFor, parseConfig } from "./config.ts";
-import { isOfStore, StorageUnavailable } from "./domain/errors.ts";
-import { Memory } from "./domain/memory.ts";
-import { createRequestLimits } from "./domain/plan/rate_limit.ts";
+import { helpFor, parseConfig } from "./app/config.ts";
+import { isOfStore, StorageUnavailable } from "./domain/core/errors.ts";
+import { Memory } from "./domain/core/memory.ts";
+import { createRequestLimits } from "./domain/teams/rate_limit.ts";
 import type { Environment } from "./domain/ports.ts";
-import { TIMERS } from "./kv/deadline.ts";
+import { TIMERS } from "./kv/base/deadline.ts";
 import { isShared, openStore, StoreRefused } from "./kv/open.ts";
 import { ensureFirstTeam } from "./kv/teams/credentials.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
-import { LAST_WORDS_MS_MAX, LineLog } from "./log.ts";
-import { createMailer } from "./mail.ts";
-import { ProcessFigures } from "./process_figures.ts";
-import { type RunningServer, serve } from "./routes/serve.ts";
-import { createService } from "./service.ts";
-import { stopOnSignals } from "./shutdown.ts";
-import { announce, EXIT, fatal, flushTerminal, reportUnhandled, showHelp } from "./terminal.ts";
+import { LAST_WORDS_MS_MAX, LineLog } from "./app/log.ts";
+import { createMailer } from "./outbound/mail.ts";
+import { ProcessFigures } from "./app/process_metrics.ts";
+import { type RunningServer, serve } from "./app/server.ts";
+import { createService } from "./app/compose.ts";
+import { stopOnSignals } from "./app/shutdown.ts";
+import { announce, EXIT, fatal, flushTerminal, reportUnhandled, showHelp } from "./app/console.ts";
 
 const help = helpFor(Deno.args);
 if (help !== null) {

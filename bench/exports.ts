@@ -5,7 +5,7 @@
  */
 import { endAll, runScript } from "./children.ts";
 import { openBeside } from "../kv/open.ts";
-import { readBacklog } from "../kv/pipeline/backlog.ts";
+import { readBacklog } from "../kv/runs/backlog.ts";
 import { usageOf } from "./process.ts";
 import { print, say } from "./say.ts";
 import { startSide } from "./sides.ts";

@@ -3,8 +3,8 @@
  *
  * Usage: fill.ts FILE FROM TO; stores runs number FROM to TO and prints the seconds it took.
  */
-import type { RunId } from "../domain/run/ids.ts";
-import { uuid7Hex } from "../domain/run/ids.ts";
+import type { RunId } from "../domain/core/ids.ts";
+import { uuid7Hex } from "../domain/core/ids.ts";
 import { createCredentialStore } from "../kv/teams/credentials.ts";
 import { openStore } from "../kv/open.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";

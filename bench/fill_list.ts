@@ -2,17 +2,17 @@
  * Runs of one team over the last month for lists: many of most sorts, few of some. Their parts, summaries
  * and rows of the index are those that calls and the worker leave, without what lists do not read.
  */
-import type { TeamId } from "../domain/credentials.ts";
-import { StorageUnavailable } from "../domain/errors.ts";
-import { summarize } from "../domain/pipeline/summary.ts";
-import { NO_EVENTS } from "../domain/run/event_totals.ts";
-import { EMPTY_LEDGER, type EventLedger } from "../domain/run/ledger.ts";
-import { type RunId, uuid7Hex } from "../domain/run/ids.ts";
-import type { Closing, FinishStatus, Opening } from "../domain/run/run.ts";
-import { keys } from "../kv/keys.ts";
-import { indexChange } from "../kv/pipeline/run_index.ts";
-import { encodePart } from "../kv/runs/codec.ts";
-import { encodeSums } from "../kv/runs/codec_sums.ts";
+import type { TeamId } from "../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../domain/core/errors.ts";
+import { summarize } from "../domain/runs/summary.ts";
+import { NO_EVENTS } from "../domain/runs/event_totals.ts";
+import { EMPTY_LEDGER, type EventLedger } from "../domain/runs/ledger.ts";
+import { type RunId, uuid7Hex } from "../domain/core/ids.ts";
+import type { Closing, FinishStatus, Opening } from "../domain/runs/run.ts";
+import { keys } from "../kv/base/keys.ts";
+import { indexChange } from "../kv/run_list/run_index.ts";
+import { encodePart } from "../kv/base/codec.ts";
+import { encodeSums } from "../kv/base/codec_sums.ts";
 import { blobWrite, type Store } from "../kv/store.ts";
 import { say } from "./say.ts";
 

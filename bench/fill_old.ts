@@ -4,19 +4,19 @@
  * Usage: fill_old.ts FILE RUNS HORIZON; with the horizon `payload` each run has ten events and an output
  * that are too old, with `record` it is a heartbeat whose record is. Prints the seconds it took.
  */
-import type { RawJson } from "../domain/input/json.ts";
-import { createRequestLimits } from "../domain/plan/rate_limit.ts";
-import { TIERS } from "../domain/plan/tiers.ts";
-import type { RunEvent } from "../domain/run/event.ts";
-import { type EventId, type RunId, uuid7Hex } from "../domain/run/ids.ts";
+import type { RawJson } from "../domain/core/raw_json.ts";
+import { createRequestLimits } from "../domain/teams/rate_limit.ts";
+import { TIERS } from "../domain/teams/plans.ts";
+import type { RunEvent } from "../domain/runs/event.ts";
+import { type EventId, type RunId, uuid7Hex } from "../domain/core/ids.ts";
 import { openStore } from "../kv/open.ts";
-import { TeamCommits } from "../kv/pipeline/team_commits.ts";
+import { TeamCommits } from "../kv/summaries/run_updater.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import { createCredentialStore, setTeamRate } from "../kv/teams/credentials.ts";
-import { createRateCardStore } from "../kv/teams/rate_cards.ts";
-import { keys } from "../kv/keys.ts";
-import { createService } from "../service.ts";
+import { createRateCardStore } from "../kv/rate_cards/rate_cards.ts";
+import { keys } from "../kv/base/keys.ts";
+import { createService } from "../app/compose.ts";
 import { print } from "./say.ts";
 import { createTeams, keyOf } from "./teams.ts";
 

@@ -1,9 +1,9 @@
 /** Sums by day for runs that `fill_list.ts` stored: what pages about spend and agents read. */
-import type { TeamId } from "../domain/credentials.ts";
+import type { TeamId } from "../domain/teams/credentials.ts";
 import { EMPTY_MEASURES, type RollupGroup, type RollupRow } from "../domain/spend/rollup.ts";
-import { dayOf } from "../domain/time.ts";
-import { keys } from "../kv/keys.ts";
-import { encodeRollup, rollupKey } from "../kv/pipeline/rollups.ts";
+import { dayOf } from "../domain/core/time.ts";
+import { keys } from "../kv/base/keys.ts";
+import { encodeRollup, rollupKey } from "../kv/spend/rollups.ts";
 import type { Store } from "../kv/store.ts";
 import { SPREAD_MS } from "./fill_list.ts";
 

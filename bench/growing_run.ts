@@ -3,10 +3,10 @@
  *
  * Usage: growing_run.ts FILE BATCHES
  */
-import type { EventId, RunId } from "../domain/run/ids.ts";
-import { uuid7Hex } from "../domain/run/ids.ts";
-import type { RunEvent } from "../domain/run/event.ts";
-import type { RawJson } from "../domain/input/json.ts";
+import type { EventId, RunId } from "../domain/core/ids.ts";
+import { uuid7Hex } from "../domain/core/ids.ts";
+import type { RunEvent } from "../domain/runs/event.ts";
+import type { RawJson } from "../domain/core/raw_json.ts";
 import { createTeam } from "../kv/teams/credentials.ts";
 import { openStore } from "../kv/open.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";

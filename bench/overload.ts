@@ -4,8 +4,8 @@
  *
  * Usage: deno task overload [SECONDS]
  */
-import { uuid7Hex } from "../domain/run/ids.ts";
-import { keys } from "../kv/keys.ts";
+import { uuid7Hex } from "../domain/core/ids.ts";
+import { keys } from "../kv/base/keys.ts";
 import { openBeside } from "../kv/open.ts";
 import { measure, wrk } from "./measure.ts";
 import { usageOf } from "./process.ts";

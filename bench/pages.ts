@@ -4,15 +4,15 @@
  *
  * Usage: deno task bench-pages [RUNS] [TIMES] [FILE]; a file that `bench-runs` kept is used as it is.
  */
-import type { TeamId } from "../domain/credentials.ts";
-import { createRequestLimits } from "../domain/plan/rate_limit.ts";
-import { formatInstant } from "../domain/time.ts";
-import { type RunId, uuid7Hex } from "../domain/run/ids.ts";
-import { keys } from "../kv/keys.ts";
+import type { TeamId } from "../domain/teams/credentials.ts";
+import { createRequestLimits } from "../domain/teams/rate_limit.ts";
+import { formatInstant } from "../domain/core/time.ts";
+import { type RunId, uuid7Hex } from "../domain/core/ids.ts";
+import { keys } from "../kv/base/keys.ts";
 import { openStore } from "../kv/open.ts";
 import { getMany } from "../kv/store.ts";
-import { serve } from "../routes/serve.ts";
-import { createService } from "../service.ts";
+import { serve } from "../app/server.ts";
+import { createService } from "../app/compose.ts";
 import { fillList } from "./fill_list.ts";
 import { AGENTS, fillSums } from "./fill_sums.ts";
 import { describeMachine } from "./machine.ts";

@@ -2,7 +2,7 @@
  * The worker behind the requests: how long after its finish a run's cost is final while 1,000 runs
  * finish a second, and what the worker takes from the ingest.
  */
-import { uuid7Hex } from "../domain/run/ids.ts";
+import { uuid7Hex } from "../domain/core/ids.ts";
 import { type Figures, figuresOf } from "./calls.ts";
 import { type Load, measure, type Measured, nextPause, wrk } from "./measure.ts";
 import { untilIdle } from "./process.ts";

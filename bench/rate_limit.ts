@@ -3,14 +3,14 @@
  *
  * Usage: rate_limit.ts [TEAMS]
  */
-import type { Team, TeamId } from "../domain/credentials.ts";
-import { createRequestLimits, RateLimiter } from "../domain/plan/rate_limit.ts";
-import { type BucketRow, SharedBucket } from "../domain/plan/shared_bucket.ts";
-import { RATE_TEAMS_MAX } from "../domain/limits.ts";
-import { TIER_NAMES } from "../domain/plan/tiers.ts";
-import type { RequestContext } from "../routes/context.ts";
-import { answerText } from "../routes/answer.ts";
-import { limitRate } from "../routes/guards/rate.ts";
+import type { Team, TeamId } from "../domain/teams/credentials.ts";
+import { createRequestLimits, RateLimiter } from "../domain/teams/rate_limit.ts";
+import { type BucketRow, SharedBucket } from "../domain/teams/shared_bucket.ts";
+import { RATE_TEAMS_MAX } from "../domain/core/limits.ts";
+import { TIER_NAMES } from "../domain/teams/plans.ts";
+import type { RequestContext } from "../routes/http/context.ts";
+import { answerText } from "../routes/http/answer.ts";
+import { limitRate } from "../routes/http/rate.ts";
 import { print } from "./say.ts";
 import { median } from "./stats.ts";
 

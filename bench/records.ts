@@ -1,7 +1,7 @@
 /** What an open stores, for the two programs that write it without a service around them. */
-import type { TeamId } from "../domain/credentials.ts";
-import type { RunId } from "../domain/run/ids.ts";
-import { keys } from "../kv/keys.ts";
+import type { TeamId } from "../domain/teams/credentials.ts";
+import type { RunId } from "../domain/core/ids.ts";
+import { keys } from "../kv/base/keys.ts";
 
 /** Bytes of the stored opening. */
 const VALUE_BYTES = 200;

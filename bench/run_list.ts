@@ -7,13 +7,13 @@
  * time its runs are used as they are.
  */
 import process from "node:process";
-import type { TeamId } from "../domain/credentials.ts";
-import type { RunsQuery } from "../domain/run/run_list.ts";
-import type { RunId } from "../domain/run/ids.ts";
-import { Budget } from "../kv/list/budget.ts";
-import { PAGE_ROWS_MAX, readPage } from "../kv/list/run_list.ts";
+import type { TeamId } from "../domain/teams/credentials.ts";
+import type { RunsQuery } from "../domain/runs/list.ts";
+import type { RunId } from "../domain/core/ids.ts";
+import { Budget } from "../kv/run_list/budget.ts";
+import { PAGE_ROWS_MAX, readPage } from "../kv/run_list/run_list.ts";
 import { openStore } from "../kv/open.ts";
-import { keys } from "../kv/keys.ts";
+import { keys } from "../kv/base/keys.ts";
 import { getMany } from "../kv/store.ts";
 import { fillList, SPREAD_MS } from "./fill_list.ts";
 import { describeMachine } from "./machine.ts";

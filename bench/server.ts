@@ -11,19 +11,19 @@
  *
  * Usage: server.ts KIND FILE [TEAMS]; says on stderr where it listens.
  */
-import { createService } from "../service.ts";
-import { decideFinish, decideHeartbeat, decideOpen } from "../domain/run/decide.ts";
-import { decideAppend, EMPTY_LEDGER } from "../domain/run/ledger.ts";
-import { createRequestLimits } from "../domain/plan/rate_limit.ts";
+import { createService } from "../app/compose.ts";
+import { decideFinish, decideHeartbeat, decideOpen } from "../domain/runs/decide.ts";
+import { decideAppend, EMPTY_LEDGER } from "../domain/runs/ledger.ts";
+import { createRequestLimits } from "../domain/teams/rate_limit.ts";
 import type { RunStore } from "../domain/ports.ts";
-import { createRateCard } from "../domain/money/rate_card.ts";
-import type { BackEnd } from "../kv/kv_limits.ts";
+import { createRateCard } from "../domain/pricing/rate_card.ts";
+import type { BackEnd } from "../kv/base/limits.ts";
 import { openStore } from "../kv/open.ts";
-import { createRateCardStore } from "../kv/teams/rate_cards.ts";
+import { createRateCardStore } from "../kv/rate_cards/rate_cards.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import type { Store } from "../kv/store.ts";
-import { LineLog } from "../log.ts";
-import { serve } from "../routes/serve.ts";
+import { LineLog } from "../app/log.ts";
+import { serve } from "../app/server.ts";
 import { consumeFinished, createBaseline } from "./baselines.ts";
 import type { SideKind } from "./sides.ts";
 import { createTeams } from "./teams.ts";

@@ -5,9 +5,9 @@
  * sweep begins anew. Usage: deno task bench-sweep [RUNS] [ROUNDS] [SECONDS]
  */
 import { cutoffOf, type Horizon } from "../domain/retention/retention.ts";
-import type { Team, TeamId } from "../domain/credentials.ts";
-import { planOf } from "../domain/plan/tiers.ts";
-import { keys } from "../kv/keys.ts";
+import type { Team, TeamId } from "../domain/teams/credentials.ts";
+import { planOf } from "../domain/teams/plans.ts";
+import { keys } from "../kv/base/keys.ts";
 import { openBeside } from "../kv/open.ts";
 import { getMany, listRows, type Store } from "../kv/store.ts";
 import { runScript } from "./children.ts";

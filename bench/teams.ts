@@ -1,6 +1,6 @@
 /** Teams with keys that the load generator can work out: team number `n` has the key `n` in hex. */
 import { createCredentialStore, createTeam, ensureFirstTeam } from "../kv/teams/credentials.ts";
-import { keys } from "../kv/keys.ts";
+import { keys } from "../kv/base/keys.ts";
 import { getMany, type Store } from "../kv/store.ts";
 
 const REGION = "eu";

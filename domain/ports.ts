@@ -9,24 +9,24 @@ import type {
   HeartbeatRequest,
   OpenRequest,
   Outcome,
-} from "./run/decide.ts";
+} from "./runs/decide.ts";
 
 import type { AuditEntry } from "./teams/audit_log.ts";
-import type { CredentialRecord, Grant, Principal, Team, TeamId } from "./credentials.ts";
-import type { RunEvent } from "./run/event.ts";
-import type { Picodollars } from "./money/money.ts";
-import type { RateSpec } from "./money/rate_body.ts";
-import type { RateCard, RateMatch, RateRow } from "./money/rates.ts";
-import type { PricedModels } from "./money/sibling.ts";
-import type { Parsed, Problem } from "./errors.ts";
-import type { AgentPatch } from "./run/agent_change.ts";
-import type { AgentPage, AgentRecord, AgentsQuery } from "./run/agents.ts";
-import type { RunId } from "./run/ids.ts";
-import type { StoredRun } from "./run/record.ts";
+import type { CredentialRecord, Grant, Principal, Team, TeamId } from "./teams/credentials.ts";
+import type { RunEvent } from "./runs/event.ts";
+import type { Picodollars } from "./pricing/money.ts";
+import type { RateSpec } from "./pricing/rate_body.ts";
+import type { RateCard, RateMatch, RateRow } from "./pricing/rates.ts";
+import type { PricedModels } from "./pricing/nearest_model.ts";
+import type { Parsed, Problem } from "./core/errors.ts";
+import type { AgentPatch } from "./agents/change.ts";
+import type { AgentPage, AgentRecord, AgentsQuery } from "./agents/agents.ts";
+import type { RunId } from "./core/ids.ts";
+import type { StoredRun } from "./runs/record.ts";
 import type { RollupGroup, RollupKind, RollupRow } from "./spend/rollup.ts";
 import type { KeyPage, KeysQuery, ListedCredential } from "./teams/key_list.ts";
 import type { RotateOutcome } from "./teams/rotation.ts";
-import type { Notice, NoticeName, SendOutcome } from "./plan/notice.ts";
+import type { Notice, NoticeName, SendOutcome } from "./teams/quota_notice.ts";
 
 /** The outcome of a call that may create an agent. */
 export type CappedOutcome = Outcome | { readonly kind: "refused"; readonly problem: Problem };

@@ -4,14 +4,20 @@
  * It looks at teams whose runs were summed up, and at every team when it starts, since an earlier
  * process may have ended in between. It has a loop of its own: no mail server can keep the worker.
  */
-import type { TeamId } from "../domain/credentials.ts";
-import { StorageUnavailable } from "../domain/errors.ts";
-import { newNotice, type Notice, type NoticeName, taken, tried } from "../domain/plan/notice.ts";
-import { noticeText, percentsReached } from "../domain/plan/quota.ts";
+import type { TeamId } from "../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../domain/core/errors.ts";
+import {
+  newNotice,
+  type Notice,
+  type NoticeName,
+  taken,
+  tried,
+} from "../domain/teams/quota_notice.ts";
+import { noticeText, percentsReached } from "../domain/teams/quota.ts";
 import type { Mailer, NoticeStore, ReadNotice } from "../domain/ports.ts";
-import { planOf } from "../domain/plan/tiers.ts";
-import { monthOf } from "../domain/time.ts";
-import { Alarm } from "./alarm.ts";
+import { planOf } from "../domain/teams/plans.ts";
+import { monthOf } from "../domain/core/time.ts";
+import { Alarm } from "./waker.ts";
 
 /** What the job is built from. */
 export interface NoticeDeps {

@@ -8,8 +8,8 @@
  * in the store, which follows the machine's by one bounded step a sweep, and sweeps are apart by process
  * time, which no clock can change.
  */
-import type { Team } from "../domain/credentials.ts";
-import { StorageUnavailable } from "../domain/errors.ts";
+import type { Team } from "../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../domain/core/errors.ts";
 import { type Horizon, HORIZONS } from "../domain/retention/retention.ts";
 import {
   addSwept,
@@ -27,7 +27,7 @@ import {
   type SweepStore,
   untilNextNight,
 } from "../domain/retention/sweep.ts";
-import { Alarm } from "./alarm.ts";
+import { Alarm } from "./waker.ts";
 
 /** What the job is built from. */
 export interface SweepDeps {

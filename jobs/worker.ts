@@ -5,9 +5,9 @@
  * woken: by a commit of this process, by the doorbell, by the clock each minute, or because a stage is
  * due. What fails by itself is put off, so that it holds up nothing else.
  */
-import type { TeamId } from "../domain/credentials.ts";
-import { isOfStore, Overloaded, StorageUnavailable } from "../domain/errors.ts";
-import type { RunId } from "../domain/run/ids.ts";
+import type { TeamId } from "../domain/teams/credentials.ts";
+import { isOfStore, Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
+import type { RunId } from "../domain/core/ids.ts";
 import {
   DIRTY_LANES,
   type DirtyLane,
@@ -15,9 +15,9 @@ import {
   type DirtyRun,
   type PipelineStore,
   type StageTask,
-} from "../domain/pipeline/pipeline.ts";
-import type { Stage } from "../domain/pipeline/stages.ts";
-import { Alarm } from "./alarm.ts";
+} from "../domain/runs/processing.ts";
+import type { Stage } from "../domain/runs/stages.ts";
+import { Alarm } from "./waker.ts";
 
 /** Does the work of a stage for one run. It may be called again for the same run. */
 export type StageHandler = (run: DirtyRun) => Promise<void>;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { keys } from "./keys.ts";
+import { keys } from "./base/keys.ts";
 import { getMany, type Store } from "./store.ts";
 
 /** A key that never holds anything: deleting it writes, and changes nothing. */

@@ -9,7 +9,7 @@
  */
 import { dirname } from "node:path";
 import type { CopyJob, CopyNews } from "./copy_worker.ts";
-import { createPrivate, isThere, restoringOf } from "./files.ts";
+import { createPrivate, isThere, restoringOf } from "./base/files.ts";
 import {
   isFile,
   isReadable,

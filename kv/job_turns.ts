@@ -6,11 +6,11 @@
  *
  * @module
  */
-import type { TeamId } from "../domain/credentials.ts";
-import { isOfStore } from "../domain/errors.ts";
-import { ACTIVE_JOBS_MAX } from "../domain/jobs.ts";
+import type { TeamId } from "../domain/teams/credentials.ts";
+import { isOfStore } from "../domain/core/errors.ts";
+import { ACTIVE_JOBS_MAX } from "../domain/core/jobs.ts";
 import { isAlive } from "./alive.ts";
-import { PutOff } from "./put_off.ts";
+import { PutOff } from "./base/retry_later.ts";
 import { listRows, type Store } from "./store.ts";
 
 /** Teams visited in one go while none of their jobs comes further: each takes some reads. */

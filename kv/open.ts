@@ -5,10 +5,10 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { basename, dirname, join } from "node:path";
-import { Deadlines } from "../domain/deadlines.ts";
-import { STORAGE_DEADLINE_MS } from "../domain/limits.ts";
-import { Memory } from "../domain/memory.ts";
-import { TIMERS } from "./deadline.ts";
+import { Deadlines } from "../domain/core/deadlines.ts";
+import { STORAGE_DEADLINE_MS } from "../domain/core/limits.ts";
+import { Memory } from "../domain/core/memory.ts";
+import { TIMERS } from "./base/deadline.ts";
 import {
   createPrivate,
   fileBytesOf,
@@ -18,10 +18,10 @@ import {
   MODE,
   restoringOf,
   watchFiles,
-} from "./files.ts";
-import { keys, LEDGER_FORMAT } from "./keys.ts";
-import { Doorbell } from "./writer/doorbell.ts";
-import { BACK_ENDS, type BackEnd } from "./kv_limits.ts";
+} from "./base/files.ts";
+import { keys, LEDGER_FORMAT } from "./base/keys.ts";
+import { Doorbell } from "./writer/signal.ts";
+import { BACK_ENDS, type BackEnd } from "./base/limits.ts";
 import { createStore, type Store } from "./store.ts";
 
 /** The store cannot be used; the message says why and what to do, in one line. */

@@ -3,24 +3,24 @@
  *
  * @module
  */
-import type { Deadlines } from "../domain/deadlines.ts";
-import { StorageUnavailable } from "../domain/errors.ts";
-import { Memory } from "../domain/memory.ts";
-import type { TeamId } from "../domain/credentials.ts";
-import type { RunId } from "../domain/run/ids.ts";
-import { type Blob, chunksOf, packBlob, unpackBlob } from "./blob.ts";
-import { inTime } from "./deadline.ts";
-import type { FileBytes } from "./files.ts";
-import { Doorbell } from "./writer/doorbell.ts";
-import { keys } from "./keys.ts";
-import { type BackEnd, COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./kv_limits.ts";
-import { newName } from "./names.ts";
-import { countBytes, countRead, isEnded, throwIfEnded } from "./read_scope.ts";
-import { Reads } from "./reads.ts";
-import { KeyedMutex } from "./keyed_mutex.ts";
+import type { Deadlines } from "../domain/core/deadlines.ts";
+import { StorageUnavailable } from "../domain/core/errors.ts";
+import { Memory } from "../domain/core/memory.ts";
+import type { TeamId } from "../domain/teams/credentials.ts";
+import type { RunId } from "../domain/core/ids.ts";
+import { type Blob, chunksOf, packBlob, unpackBlob } from "./base/blob.ts";
+import { inTime } from "./base/deadline.ts";
+import type { FileBytes } from "./base/files.ts";
+import { Doorbell } from "./writer/signal.ts";
+import { keys } from "./base/keys.ts";
+import { type BackEnd, COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./base/limits.ts";
+import { newName } from "./base/names.ts";
+import { countBytes, countRead, isEnded, throwIfEnded } from "./base/read_scope.ts";
+import { Reads } from "./base/reads.ts";
+import { KeyedMutex } from "./base/keyed_mutex.ts";
 import { createWriter, type Write, type Writer } from "./writer/writer.ts";
 
-export { newName } from "./names.ts";
+export { newName } from "./base/names.ts";
 
 /** What the stores of runs and credentials are built on. */
 export interface Store {

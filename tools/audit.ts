@@ -1,5 +1,5 @@
 /** `deno task audit`: recomputes every figure of a ledger from the parts of its runs. */
-import { type AuditResult, auditStore, type TeamAudit } from "../kv/audit/audit.ts";
+import { type AuditResult, auditStore, type TeamAudit } from "../kv/integrity/integrity.ts";
 import { parseOptions } from "./client.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
 import { countText, createCounter, type Io, processIo, runTool } from "./progress.ts";

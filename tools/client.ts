@@ -1,8 +1,8 @@
 /** A small client of the public API, shared by the tools. */
 import { parseArgs } from "node:util";
-import { developmentKey, isTeamKey } from "../domain/credentials.ts";
-import { type Region, REGIONS } from "../domain/run/ids.ts";
-import { isObject } from "../domain/input/json.ts";
+import { developmentKey, isTeamKey } from "../domain/teams/credentials.ts";
+import { type Region, REGIONS } from "../domain/core/ids.ts";
+import { isObject } from "../domain/core/raw_json.ts";
 import { ToolFailure, UsageError } from "./progress.ts";
 
 /** A JSON object on the wire. */

@@ -1,5 +1,5 @@
 /** `deno task demo`: replays three agents' work, of a week up to now, into a running server. */
-import { formatInstant } from "../domain/time.ts";
+import { formatInstant } from "../domain/core/time.ts";
 import {
   type Client,
   CONNECTION_HELP,

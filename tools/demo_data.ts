@@ -4,9 +4,9 @@
  * Each day's work depends on the seed and that day alone, so two demos that overlap agree on what
  * they share. Of today only what has happened by now is sent: a later demo sends the rest.
  */
-import { EVENTS_PER_BATCH_MAX } from "../domain/limits.ts";
-import { type Region, uuid7Hex } from "../domain/run/ids.ts";
-import { formatInstant } from "../domain/time.ts";
+import { EVENTS_PER_BATCH_MAX } from "../domain/core/limits.ts";
+import { type Region, uuid7Hex } from "../domain/core/ids.ts";
+import { formatInstant } from "../domain/core/time.ts";
 import type { JsonObject } from "./client.ts";
 import { CUSTOMERS, type Ending, research, triage, watch, type Work } from "./demo_agents.ts";
 import { nightly } from "./demo_nightly.ts";

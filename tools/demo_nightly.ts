@@ -1,6 +1,6 @@
 /** The demo's third agent: a nightly report a customer, told by heartbeats alone. */
-import { type Region, uuid7Hex } from "../domain/run/ids.ts";
-import { formatInstant } from "../domain/time.ts";
+import { type Region, uuid7Hex } from "../domain/core/ids.ts";
+import { formatInstant } from "../domain/core/time.ts";
 import type { JsonObject } from "./client.ts";
 import { CUSTOMERS, UNKNOWN_MODEL } from "./demo_agents.ts";
 import type { DemoRun } from "./demo_data.ts";

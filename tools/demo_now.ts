@@ -1,5 +1,5 @@
 /** The part of a demo run that has happened by an instant. */
-import { parseInstant } from "../domain/time.ts";
+import { parseInstant } from "../domain/core/time.ts";
 import type { DemoCall, DemoRun } from "./demo_data.ts";
 
 /** Cuts a run at an instant, unix milliseconds; null when it has not begun. */

@@ -1,9 +1,9 @@
 /** `deno task import-traj FILE…`: sends SWE-agent trajectory files to a running server. */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { isObject } from "../domain/input/json.ts";
-import { LABEL_CHARS_MAX } from "../domain/limits.ts";
-import { parseInstant } from "../domain/time.ts";
+import { isObject } from "../domain/core/raw_json.ts";
+import { LABEL_CHARS_MAX } from "../domain/core/limits.ts";
+import { parseInstant } from "../domain/core/time.ts";
 import {
   type Answer,
   type Client,

@@ -1,9 +1,9 @@
 /** `deno task jobs`: what waits for the worker, and the stages that were given up. */
-import { type DeadStage, DIRTY_LANES, type PipelineStore } from "../domain/pipeline/pipeline.ts";
-import { formatInstant } from "../domain/time.ts";
-import { type Backlog, readBacklog, type Waiting } from "../kv/pipeline/backlog.ts";
+import { type DeadStage, DIRTY_LANES, type PipelineStore } from "../domain/runs/processing.ts";
+import { formatInstant } from "../domain/core/time.ts";
+import { type Backlog, readBacklog, type Waiting } from "../kv/runs/backlog.ts";
 import type { OpenStore } from "../kv/open.ts";
-import { createPipelineStore } from "../kv/pipeline/pipeline_store.ts";
+import { createPipelineStore } from "../kv/summaries/processing_store.ts";
 import { parseOptions } from "./client.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
 import { type Io, processIo, runTool, ToolFailure, UsageError } from "./progress.ts";

@@ -1,6 +1,6 @@
 /** The ledger that a tool works on: the file of a service that may be running. */
-import { parseConfig } from "../config.ts";
-import { StorageUnavailable } from "../domain/errors.ts";
+import { parseConfig } from "../app/config.ts";
+import { StorageUnavailable } from "../domain/core/errors.ts";
 import { openBeside, openOwned, type OpenStore, StoreInUse, StoreRefused } from "../kv/open.ts";
 import { ToolFailure, UsageError } from "./progress.ts";
 

@@ -8,7 +8,7 @@ import { type DatedPrices, datedPrices } from "./rates_prices.ts";
 import { isMaker, orderOf, WELL_KNOWN_ALIASES } from "./rates_providers.ts";
 
 const SPECIFIER = "@pydantic/genai-prices";
-const TARGET = new URL("../domain/money/default_rates.json", import.meta.url);
+const TARGET = new URL("../domain/pricing/default_rates.json", import.meta.url);
 
 /** The rate card as text, and what a person should know about how it came to be. */
 export interface RenderedRates {
@@ -88,13 +88,13 @@ export function writeRates(args: readonly string[], io: Io): Promise<number> {
     const options = { help: { type: "boolean", short: "h", default: false } } as const;
     if (parseOptions({ args: [...args], options }).values.help) {
       io.out("deno task rates");
-      io.out(`Writes domain/money/default_rates.json from the data of ${SPECIFIER}.`);
+      io.out(`Writes domain/pricing/default_rates.json from the data of ${SPECIFIER}.`);
       return 0;
     }
     const { text, notes } = await renderRates();
     for (const note of notes) io.fail(note);
     await Deno.writeTextFile(TARGET, text);
-    io.out(`domain/money/default_rates.json: ${text.length} characters`);
+    io.out(`domain/pricing/default_rates.json: ${text.length} characters`);
     return 0;
   });
 }

@@ -1,7 +1,7 @@
 /** `deno task sweep`: what the nightly sweep would remove, removes, or removed. */
 import { table } from "../bench/table.ts";
-import type { Team } from "../domain/credentials.ts";
-import { planOf } from "../domain/plan/tiers.ts";
+import type { Team } from "../domain/teams/credentials.ts";
+import { planOf } from "../domain/teams/plans.ts";
 import { daysKept, type Horizon } from "../domain/retention/retention.ts";
 import {
   addSwept,
@@ -12,10 +12,10 @@ import {
   type SweepCounts,
   type SweepReport,
 } from "../domain/retention/sweep.ts";
-import { formatInstant } from "../domain/time.ts";
+import { formatInstant } from "../domain/core/time.ts";
 import { SweepJob, sweepTeam, type SweptStep } from "../jobs/sweep.ts";
 import type { OpenStore } from "../kv/open.ts";
-import { TeamCommits } from "../kv/pipeline/team_commits.ts";
+import { TeamCommits } from "../kv/summaries/run_updater.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
 import { parseOptions } from "./client.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger, withOwnLedger } from "./ledger_file.ts";

@@ -11,11 +11,15 @@
  * - The file has no instants: see {@link stepTimes}.
  */
 import { createHash } from "node:crypto";
-import type { Region } from "../domain/run/ids.ts";
-import { charCount } from "../domain/input/json.ts";
-import { GOAL_CHARS_MAX, METADATA_VALUE_CHARS_MAX, OUTPUT_BYTES_MAX } from "../domain/limits.ts";
-import type { FinishStatus } from "../domain/run/run.ts";
-import { formatInstant } from "../domain/time.ts";
+import type { Region } from "../domain/core/ids.ts";
+import { charCount } from "../domain/core/raw_json.ts";
+import {
+  GOAL_CHARS_MAX,
+  METADATA_VALUE_CHARS_MAX,
+  OUTPUT_BYTES_MAX,
+} from "../domain/core/limits.ts";
+import type { FinishStatus } from "../domain/runs/run.ts";
+import { formatInstant } from "../domain/core/time.ts";
 import type { JsonObject } from "./client.ts";
 import type { Step, Trajectory } from "./trajectory_file.ts";
 import { cutText, fitText, inBatches, jsonBytes, shortened, type WireEvent } from "./wire.ts";

@@ -1,6 +1,6 @@
 /** Reading a SWE-agent trajectory file: what is in it, whichever version wrote it. */
-import { isObject } from "../domain/input/json.ts";
-import { LABEL_CHARS_MAX } from "../domain/limits.ts";
+import { isObject } from "../domain/core/raw_json.ts";
+import { LABEL_CHARS_MAX } from "../domain/core/limits.ts";
 import type { JsonObject } from "./client.ts";
 
 /** Name of the model where the file has none. */

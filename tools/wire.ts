@@ -1,5 +1,9 @@
 /** Fitting events into what the server takes: a size for each, a size and a count for a batch. */
-import { EVENT_BYTES_MAX, EVENTS_PER_BATCH_MAX, WHOLE_BODY_BYTES_MAX } from "../domain/limits.ts";
+import {
+  EVENT_BYTES_MAX,
+  EVENTS_PER_BATCH_MAX,
+  WHOLE_BODY_BYTES_MAX,
+} from "../domain/core/limits.ts";
 import type { JsonObject } from "./client.ts";
 
 /** An event as it is sent. */

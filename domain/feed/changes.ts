@@ -8,10 +8,10 @@
  *
  * @module
  */
-import type { TeamId } from "../credentials.ts";
-import type { RunSummary } from "../pipeline/summary.ts";
-import type { RunId } from "../run/ids.ts";
-import type { RunListRow } from "../run/run_list.ts";
+import type { TeamId } from "../teams/credentials.ts";
+import type { RunSummary } from "../runs/summary.ts";
+import type { RunId } from "../core/ids.ts";
+import type { RunListRow } from "../runs/list.ts";
 
 /** The changes of a run that followers are told of; 0 is none that is known. */
 export interface ChangeNumbers {

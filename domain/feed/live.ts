@@ -6,9 +6,9 @@
  *
  * @module
  */
-import type { TeamId } from "../credentials.ts";
-import type { Parsed } from "../errors.ts";
-import { isListed, RUN_KINDS, type RunListRow, type RunsQuery } from "../run/run_list.ts";
+import type { TeamId } from "../teams/credentials.ts";
+import type { Parsed } from "../core/errors.ts";
+import { isListed, RUN_KINDS, type RunListRow, type RunsQuery } from "../runs/list.ts";
 import { FILTERS, parseFilters, refuseWord } from "../spend/spend_query.ts";
 import type { RunChange } from "./changes.ts";
 

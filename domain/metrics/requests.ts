@@ -6,8 +6,8 @@
  *
  * @module
  */
-import type { TeamId } from "../credentials.ts";
-import { type ErrorCode, ERRORS } from "../errors.ts";
+import type { TeamId } from "../teams/credentials.ts";
+import { type ErrorCode, ERRORS } from "../core/errors.ts";
 import { Histogram, SECONDS_BOUNDS } from "./histogram.ts";
 import type { Family, Labels } from "./text.ts";
 

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { ownText } from "../input/text.ts";
-import { REFUSALS } from "../limits.ts";
+import { ownText } from "../core/text.ts";
+import { REFUSALS } from "../core/limits.ts";
 import {
   addRefusals,
   hourOf,

@@ -4,10 +4,10 @@
  *
  * @module
  */
-import type { TeamId } from "../credentials.ts";
-import { type Parsed, refuse } from "../errors.ts";
-import { parseQuery } from "../input/ping.ts";
-import { REFUSAL_HOURS, REFUSALS } from "../limits.ts";
+import type { TeamId } from "../teams/credentials.ts";
+import { type Parsed, refuse } from "../core/errors.ts";
+import { parseQuery } from "../ingest/ping.ts";
+import { REFUSAL_HOURS, REFUSALS } from "../core/limits.ts";
 
 /** Stands for the fields of refusals beyond the combinations that are counted apart. */
 export const OTHER = "(other)";

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { Team } from "../credentials.ts";
-import type { Problem } from "../errors.ts";
-import type { RunId } from "../run/ids.ts";
+import type { Team } from "../teams/credentials.ts";
+import type { Problem } from "../core/errors.ts";
+import type { RunId } from "../core/ids.ts";
 
 /** The receipt of a deleted run. It stands in the run's place as long as its id is refused. */
 export interface RunDeletion {

@@ -6,10 +6,10 @@
  *
  * @module
  */
-import type { Metadata } from "../run/metadata.ts";
-import type { EventLedger } from "../run/ledger.ts";
-import type { Closing, Opening, RunParts } from "../run/run.ts";
-import type { TierLimits } from "../plan/tiers.ts";
+import type { Metadata } from "../runs/metadata.ts";
+import type { EventLedger } from "../runs/ledger.ts";
+import type { Closing, Opening, RunParts } from "../runs/run.ts";
+import type { TierLimits } from "../teams/plans.ts";
 
 /** Days that parts without an opening are kept (decision 18). */
 export const ORPHAN_DAYS = 7;

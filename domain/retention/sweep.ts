@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Team } from "../credentials.ts";
-import { dayOf } from "../time.ts";
+import type { Team } from "../teams/credentials.ts";
+import { dayOf } from "../core/time.ts";
 import type { Horizon } from "./retention.ts";
 
 /** Hour of the day, in UTC, from which a night is swept (decision 40). */

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import type { Parsed } from "../errors.ts";
-import type { Picodollars } from "../money/money.ts";
+import type { Parsed } from "../core/errors.ts";
+import type { Picodollars } from "../pricing/money.ts";
 import { addTo, EMPTY_MEASURES, type RollupKind, type RollupRow, type Sums } from "./rollup.ts";
 import {
   modelId,

@@ -6,9 +6,9 @@
  *
  * @module
  */
-import type { Picodollars } from "../money/money.ts";
-import type { ModelUsage } from "../run/model_usage.ts";
-import type { RunStatus } from "../run/run.ts";
+import type { Picodollars } from "../pricing/money.ts";
+import type { ModelUsage } from "../runs/model_usage.ts";
+import type { RunStatus } from "../runs/run.ts";
 
 /** Sums of a roll-up. All are sums over runs, so that differences add up. */
 export interface Measures {

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Parsed, Problem } from "../errors.ts";
-import type { Picodollars } from "../money/money.ts";
+import type { Parsed, Problem } from "../core/errors.ts";
+import type { Picodollars } from "../pricing/money.ts";
 import { firstOf } from "./first_of.ts";
 import {
   addMeasures,

@@ -3,14 +3,14 @@
  *
  * @module
  */
-import { type Parsed, refuse } from "../errors.ts";
-import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../limits.ts";
-import { parseQuery } from "../input/ping.ts";
+import { type Parsed, refuse } from "../core/errors.ts";
+import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../core/limits.ts";
+import { parseQuery } from "../ingest/ping.ts";
 import type { ModelName, RollupGroup, RollupKind, RollupRow, RunLabels } from "./rollup.ts";
-import { FINISH_STATUSES, type RunStatus } from "../run/run.ts";
-import { isText } from "../input/rules.ts";
-import { show } from "../input/text.ts";
-import { formatInstant, parseInstant } from "../time.ts";
+import { FINISH_STATUSES, type RunStatus } from "../runs/run.ts";
+import { isText } from "../core/rules.ts";
+import { show } from "../core/text.ts";
+import { formatInstant, parseInstant } from "../core/time.ts";
 
 /** Days one question may span: as long as any plan keeps runs. */
 export const SPEND_DAYS_MAX = 400;

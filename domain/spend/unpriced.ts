@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { Parsed } from "../errors.ts";
-import { OTHER_MODELS } from "../run/model_usage.ts";
-import type { Picodollars } from "../money/money.ts";
-import type { RateRow } from "../money/rates.ts";
+import type { Parsed } from "../core/errors.ts";
+import { OTHER_MODELS } from "../runs/model_usage.ts";
+import type { Picodollars } from "../pricing/money.ts";
+import type { RateRow } from "../pricing/rates.ts";
 import type { ModelName, RollupRow } from "./rollup.ts";
 import { firstOf } from "./first_of.ts";
 import {

@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { OPERATOR, type TeamId } from "../credentials.ts";
-import { type Parsed, refuse } from "../errors.ts";
-import { parseInstant } from "../time.ts";
-import { type PageQuery, parsePage } from "./page.ts";
+import { OPERATOR, type TeamId } from "./credentials.ts";
+import { type Parsed, refuse } from "../core/errors.ts";
+import { parseInstant } from "../core/time.ts";
+import { type PageQuery, parsePage } from "../core/page.ts";
 
 /** Everything that is logged, in dotted words: first to what. */
 export const AUDIT_ACTIONS = [

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { CredentialRecord } from "../credentials.ts";
-import { type Parsed, refuse } from "../errors.ts";
-import { isName } from "../input/rules.ts";
-import { AGENT_CHARS_MAX } from "../limits.ts";
-import { type PageQuery, parsePage } from "./page.ts";
+import type { CredentialRecord } from "./credentials.ts";
+import { type Parsed, refuse } from "../core/errors.ts";
+import { isName } from "../core/rules.ts";
+import { AGENT_CHARS_MAX } from "../core/limits.ts";
+import { type PageQuery, parsePage } from "../core/page.ts";
 
 /** Which credentials are asked for; the place is the id of the last of the page before. */
 export interface KeysQuery extends PageQuery<string> {

@@ -4,13 +4,13 @@
  * @module
  */
 import { z } from "zod";
-import { type CredentialRecord, isLive } from "../credentials.ts";
-import { type Parsed, type Problem, refuse } from "../errors.ts";
-import { check } from "../input/check.ts";
-import { optional } from "../input/fields.ts";
-import type { Body } from "../input/parse.ts";
-import type { Schema } from "../input/schemas.ts";
-import { OVERLAP_HOURS } from "../limits.ts";
+import { type CredentialRecord, isLive } from "./credentials.ts";
+import { type Parsed, type Problem, refuse } from "../core/errors.ts";
+import { check } from "../core/validate.ts";
+import { optional } from "../core/fields.ts";
+import type { Body } from "../ingest/parse.ts";
+import type { Schema } from "../ingest/schemas.ts";
+import { OVERLAP_HOURS } from "../core/limits.ts";
 
 /** A new credential with its secret, why there is none, or null where there is nothing to replace. */
 export type RotateOutcome =

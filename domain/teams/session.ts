@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Principal, TeamId } from "../credentials.ts";
-import { SESSION } from "../limits.ts";
+import type { Principal, TeamId } from "./credentials.ts";
+import { SESSION } from "../core/limits.ts";
 
 /** When a session began, and when it was last seen in use. */
 export interface SessionTimes {

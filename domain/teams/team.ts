@@ -4,18 +4,23 @@
  * @module
  */
 import { z } from "zod";
-import type { CredentialRecord, Team, TeamId } from "../credentials.ts";
-import { type Parsed, refuse } from "../errors.ts";
-import { check } from "../input/check.ts";
-import { name, optional } from "../input/fields.ts";
-import type { Body } from "../input/parse.ts";
-import type { Schema } from "../input/schemas.ts";
-import { EMAIL_CHARS_MAX, OWN_LIMIT_MAX, OWN_RATE_MAX, TEAM_NAME_CHARS_MAX } from "../limits.ts";
-import { type OwnLimits, type Tier, TIER_NAMES, TIER_OF_OWN_LIMITS } from "../plan/tiers.ts";
-import type { Rate } from "../plan/token_bucket.ts";
-import { formatInstant } from "../time.ts";
+import type { CredentialRecord, Team, TeamId } from "./credentials.ts";
+import { type Parsed, refuse } from "../core/errors.ts";
+import { check } from "../core/validate.ts";
+import { name, optional } from "../core/fields.ts";
+import type { Body } from "../ingest/parse.ts";
+import type { Schema } from "../ingest/schemas.ts";
+import {
+  EMAIL_CHARS_MAX,
+  OWN_LIMIT_MAX,
+  OWN_RATE_MAX,
+  TEAM_NAME_CHARS_MAX,
+} from "../core/limits.ts";
+import { type OwnLimits, type Tier, TIER_NAMES, TIER_OF_OWN_LIMITS } from "./plans.ts";
+import type { Rate } from "../core/token_bucket.ts";
+import { formatInstant } from "../core/time.ts";
 import type { AuditValue } from "./audit_log.ts";
-import type { PageQuery } from "./page.ts";
+import type { PageQuery } from "../core/page.ts";
 
 /** What a new team is. */
 export interface TeamSpec {

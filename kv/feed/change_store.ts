@@ -3,17 +3,17 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
 import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
-import type { RunId } from "../../domain/run/ids.ts";
-import { CHANGES_PAGE_CHARS_MAX } from "../../domain/limits.ts";
-import type { RunSummary } from "../../domain/pipeline/summary.ts";
-import { summedRowOf } from "../../domain/run/run_list.ts";
-import { keys } from "../keys.ts";
-import { readSummaries } from "../list/rows.ts";
-import { lastChangeOf } from "../pipeline/rollup_cache.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { CHANGES_PAGE_CHARS_MAX } from "../../domain/core/limits.ts";
+import type { RunSummary } from "../../domain/runs/summary.ts";
+import { summedRowOf } from "../../domain/runs/list.ts";
+import { keys } from "../base/keys.ts";
+import { readSummaries } from "../run_list/rows.ts";
+import { lastChangeOf } from "../spend/rollup_cache.ts";
 import { getMany, listRows, type Store } from "../store.ts";
-import type { ChangeBell } from "./change_bell.ts";
+import type { ChangeBell } from "./change_notifier.ts";
 
 /** Where the number and the run stand in a key. */
 const NUMBER = 2, RUN = 3;

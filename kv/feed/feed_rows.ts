@@ -7,13 +7,13 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
-import type { RunId } from "../../domain/run/ids.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 import { numbersAfter } from "../../domain/feed/changes.ts";
-import { keys } from "../keys.ts";
-import type { Change } from "../pipeline/team_commits.ts";
+import { keys } from "../base/keys.ts";
+import type { Change } from "../summaries/run_updater.ts";
 import { tombstoneRow } from "../retention/removal.ts";
-import { encodeSums } from "../runs/codec_sums.ts";
+import { encodeSums } from "../base/codec_sums.ts";
 import type { Write } from "../writer/writer.ts";
 
 /** Rows of the feed, and what else depends on their numbers. */

@@ -5,9 +5,9 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
-import { StorageUnavailable } from "../../domain/errors.ts";
-import { REFUSALS } from "../../domain/limits.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import { REFUSALS } from "../../domain/core/limits.ts";
 import type { RefusalTally } from "../../domain/refusals/refusal_tally.ts";
 import {
   addRefusals,
@@ -17,10 +17,10 @@ import {
   type RefusalGroup,
   type RefusalGroups,
 } from "../../domain/refusals/refusals.ts";
-import { packBlob, unpackBlob } from "../blob.ts";
-import { inTime } from "../deadline.ts";
-import { keys } from "../keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+import { packBlob, unpackBlob } from "../base/blob.ts";
+import { inTime } from "../base/deadline.ts";
+import { keys } from "../base/keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
 import { getMany, newName, type Store } from "../store.ts";
 import { readAll } from "../teams/credential_rows.ts";
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
 import { PendingRefusals } from "../../domain/refusals/pending_refusals.ts";
 import type { RefusalTally } from "../../domain/refusals/refusal_tally.ts";
 import {
@@ -16,8 +16,8 @@ import {
   type RefusalReport,
   type RefusalStore,
 } from "../../domain/refusals/refusals.ts";
-import { REFUSALS } from "../../domain/limits.ts";
-import { keys } from "../keys.ts";
+import { REFUSALS } from "../../domain/core/limits.ts";
+import { keys } from "../base/keys.ts";
 import { getMany, listRows, newName, type Store } from "../store.ts";
 import { groupsOf, type RefusalSums, sumsOf, writeTally } from "./refusal_rows.ts";
 

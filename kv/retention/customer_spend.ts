@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
 import {
   addMeasures,
   EMPTY_MEASURES,
@@ -16,10 +16,10 @@ import {
   type RollupRow,
   subtractMeasures,
 } from "../../domain/spend/rollup.ts";
-import { keys } from "../keys.ts";
-import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
-import { decodeRollup } from "../pipeline/rollups.ts";
-import { customerPart } from "../pipeline/run_index.ts";
+import { keys } from "../base/keys.ts";
+import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
+import { decodeRollup } from "../spend/rollups.ts";
+import { customerPart } from "../run_list/run_index.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 
 /** Rows of one step; each is taken from six sums at most, whose keys must fit into one commit. */

@@ -7,14 +7,14 @@
  * @module
  */
 import { LRUCache } from "lru-cache";
-import type { TeamId } from "../../domain/credentials.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
-import type { RunId } from "../../domain/run/ids.ts";
-import { keys } from "../keys.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { keys } from "../base/keys.ts";
 import { JobTurns } from "../job_turns.ts";
-import { MarkWaits } from "../pipeline/dirty.ts";
-import { customerPart } from "../pipeline/run_index.ts";
-import type { Change, TeamCommits } from "../pipeline/team_commits.ts";
+import { MarkWaits } from "../runs/pending_queue.ts";
+import { customerPart } from "../run_list/run_index.ts";
+import type { Change, TeamCommits } from "../summaries/run_updater.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { FIRST_DAY, shareOf, type SpendPlace } from "./customer_spend.ts";

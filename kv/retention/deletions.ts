@@ -3,27 +3,27 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
-import { StorageUnavailable } from "../../domain/errors.ts";
-import { ACTIVE_JOBS_MAX, tooManyJobs } from "../../domain/jobs.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import { ACTIVE_JOBS_MAX, tooManyJobs } from "../../domain/core/jobs.ts";
 import type {
   CustomerDeletion,
   DeletionStore,
   RunDeletion,
 } from "../../domain/retention/deletion.ts";
-import type { RunId } from "../../domain/run/ids.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
-import { inTime } from "../deadline.ts";
-import { JobWaiters } from "../job_waiters.ts";
-import { keys } from "../keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
-import { newName } from "../names.ts";
-import type { TeamCommits } from "../pipeline/team_commits.ts";
+import { inTime } from "../base/deadline.ts";
+import { JobWaiters } from "../base/job_waiters.ts";
+import { keys } from "../base/keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
+import { newName } from "../base/names.ts";
+import type { TeamCommits } from "../summaries/run_updater.ts";
 import { isStored } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
-import { KeyedMutex } from "../keyed_mutex.ts";
+import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { CustomerWork } from "./customer_work.ts";
 import { purge } from "./purge.ts";
 import { deleteRun } from "./removal.ts";

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { Overloaded, StorageUnavailable } from "../../domain/errors.ts";
-import type { RunId } from "../../domain/run/ids.ts";
+import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 
 /**
  * Works on runs together; where that fails, on each alone, so that only those at fault stay as they are.

@@ -5,14 +5,14 @@
  *
  * @module
  */
-import { addEvents, type EventTotals, NO_EVENTS } from "../../domain/run/event_totals.ts";
-import { addToMonth, type BatchEntry, type EventLedger } from "../../domain/run/ledger.ts";
-import { monthOf } from "../../domain/time.ts";
-import { keys } from "../keys.ts";
-import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
+import { addEvents, type EventTotals, NO_EVENTS } from "../../domain/runs/event_totals.ts";
+import { addToMonth, type BatchEntry, type EventLedger } from "../../domain/runs/ledger.ts";
+import { monthOf } from "../../domain/core/time.ts";
+import { keys } from "../base/keys.ts";
+import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { BatchIndex } from "../runs/batch_index.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
-import { decodeSums, encodeSums } from "../runs/codec_sums.ts";
+import { decodeSums, encodeSums } from "../base/codec_sums.ts";
 import type { RunAt } from "../runs/directory.ts";
 import { getMany, listRows, pieceKeys } from "../store.ts";
 import type { Write } from "../writer/writer.ts";

@@ -3,16 +3,16 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
 import {
   filingOf,
   hasPayload,
   isSameFiling,
   withoutPayload,
 } from "../../domain/retention/retention.ts";
-import type { Closing, Opening, RunParts } from "../../domain/run/run.ts";
-import { keys } from "../keys.ts";
-import { encodePart } from "../runs/codec.ts";
+import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
+import { keys } from "../base/keys.ts";
+import { encodePart } from "../base/codec.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import { blobWrite, type Store } from "../store.ts";
 import type { Write } from "../writer/writer.ts";

@@ -5,9 +5,9 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
-import type { RunId } from "../../domain/run/ids.ts";
-import { keys } from "../keys.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { keys } from "../base/keys.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 

@@ -6,14 +6,14 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
-import { isCurrent, type RunSummary, summarize } from "../../domain/pipeline/summary.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { filingOf } from "../../domain/retention/retention.ts";
-import { callsOf } from "../../domain/run/run.ts";
-import { monthOf } from "../../domain/time.ts";
-import { keys } from "../keys.ts";
-import type { Change } from "../pipeline/team_commits.ts";
+import { callsOf } from "../../domain/runs/run.ts";
+import { monthOf } from "../../domain/core/time.ts";
+import { keys } from "../base/keys.ts";
+import type { Change } from "../summaries/run_updater.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import { insertedKeys } from "../runs/tombstone.ts";
 import { listRows, type Store } from "../store.ts";

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Team } from "../../domain/credentials.ts";
-import { planOf } from "../../domain/plan/tiers.ts";
+import type { Team } from "../../domain/teams/credentials.ts";
+import { planOf } from "../../domain/teams/plans.ts";
 import { cutoffOf, filingOf, type Horizon } from "../../domain/retention/retention.ts";
 import {
   addSwept,
@@ -17,17 +17,17 @@ import {
   type SweepStep,
   type SweepStore,
 } from "../../domain/retention/sweep.ts";
-import type { RunId } from "../../domain/run/ids.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 import { deletionRows } from "../feed/feed_rows.ts";
-import { keys } from "../keys.ts";
-import type { TeamCommits } from "../pipeline/team_commits.ts";
+import { keys } from "../base/keys.ts";
+import type { TeamCommits } from "../summaries/run_updater.ts";
 import { forgetRefusals } from "../refusals/refusal_rows.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";
 import { eachRow, getMany, listRows, type Store } from "../store.ts";
 import { forgetSessions } from "../teams/sessions.ts";
 import { keyText } from "../writer/group.ts";
 import { leaveFaulty } from "./faulty_runs.ts";
-import { type Look, lookAt } from "./look.ts";
+import { type Look, lookAt } from "./plan_expiry.ts";
 import { purge, purgeAll } from "./purge.ts";
 import { forgetReceipts, releaseIds } from "./release.ts";
 

@@ -5,8 +5,8 @@
  * @module
  */
 import type { EventPosition } from "../../domain/ports.ts";
-import { type BatchStart, type NumberedBatch } from "../../domain/run/event_page.ts";
-import type { BatchEntry, EventLedger, PageEntry } from "../../domain/run/ledger.ts";
+import { type BatchStart, type NumberedBatch } from "../../domain/runs/event_page.ts";
+import type { BatchEntry, EventLedger, PageEntry } from "../../domain/runs/ledger.ts";
 import { readDirectory, readPage, type RunAt } from "./directory.ts";
 
 /** A page that is not read yet, and the batches it may hold. */

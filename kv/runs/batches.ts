@@ -3,15 +3,15 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
-import { storedFacts } from "../../domain/input/parse_events.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import { storedFacts } from "../../domain/ingest/parse_events.ts";
 import type { PagedEvent } from "../../domain/ports.ts";
-import type { RunEvent } from "../../domain/run/event.ts";
-import type { EventLedger } from "../../domain/run/ledger.ts";
-import type { RunId } from "../../domain/run/ids.ts";
-import { decodeBatch, decodePrices, type StoredBatch } from "./codec.ts";
-import { keys } from "../keys.ts";
-import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
+import type { RunEvent } from "../../domain/runs/event.ts";
+import type { EventLedger } from "../../domain/runs/ledger.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { decodeBatch, decodePrices, type StoredBatch } from "../base/codec.ts";
+import { keys } from "../base/keys.ts";
+import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { getMany, readBlob, type Store } from "../store.ts";
 
 /**

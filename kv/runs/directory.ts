@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
-import type { EventLedger, LedgerPage, PageEntry } from "../../domain/run/ledger.ts";
-import type { RunId } from "../../domain/run/ids.ts";
-import { keys } from "../keys.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { EventLedger, LedgerPage, PageEntry } from "../../domain/runs/ledger.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { keys } from "../base/keys.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import type { KvSet } from "../writer/writer.ts";
 

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { Team } from "../../domain/credentials.ts";
-import { StorageUnavailable } from "../../domain/errors.ts";
-import { HASH_NUMBERS, packEventIds } from "../../domain/run/event_ids.ts";
+import type { Team } from "../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import { HASH_NUMBERS, packEventIds } from "../../domain/runs/event_ids.ts";
 import {
   type AppendDecision,
   decideAppend,
@@ -17,18 +17,18 @@ import {
   type KnownIds,
   type LedgerPage,
   pageEntryOf,
-} from "../../domain/run/ledger.ts";
-import { DELETED } from "../../domain/run/decide.ts";
-import type { RunEvent } from "../../domain/run/event.ts";
-import type { EventId, RunId } from "../../domain/run/ids.ts";
+} from "../../domain/runs/ledger.ts";
+import { DELETED } from "../../domain/runs/decide.ts";
+import type { RunEvent } from "../../domain/runs/event.ts";
+import type { EventId, RunId } from "../../domain/core/ids.ts";
 import type { AppendOutcome, RateCards, RunStore } from "../../domain/ports.ts";
-import { monthOf } from "../../domain/time.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
-import { encodeBatch } from "./codec.ts";
+import { monthOf } from "../../domain/core/time.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { encodeBatch } from "../base/codec.ts";
 import { addToRow, type DirectoryRow, readOpenRow, type RunAt } from "./directory.ts";
-import { dirtyName } from "../writer/dirty_mark.ts";
-import { keys } from "../keys.ts";
-import { COMMIT_ATTEMPTS_MAX, GET_MANY_KEYS_MAX } from "../kv_limits.ts";
+import { dirtyName } from "../writer/pending_mark.ts";
+import { keys } from "../base/keys.ts";
+import { COMMIT_ATTEMPTS_MAX, GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { blobWrite, getMany, listRows, stage, type Store, unstage } from "../store.ts";
 import { tombstoneOf } from "./tombstone.ts";
 import type { KvSet } from "../writer/writer.ts";

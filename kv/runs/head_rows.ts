@@ -7,9 +7,9 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
-import type { RunId } from "../../domain/run/ids.ts";
-import { keys } from "../keys.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { keys } from "../base/keys.ts";
 import { listRows, type Store } from "../store.ts";
 
 /** Rows of one read: more than the 6 that a run can have, and at most what one batch of the runtime holds. */

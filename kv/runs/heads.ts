@@ -3,15 +3,15 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
-import type { EventLedger } from "../../domain/run/ledger.ts";
-import type { RunId } from "../../domain/run/ids.ts";
-import type { ReportedPrice, RunParts } from "../../domain/run/run.ts";
-import type { RunHead } from "../../domain/run/run_cost.ts";
-import type { RunSummary } from "../../domain/pipeline/summary.ts";
-import { decodeSums } from "./codec_sums.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { EventLedger } from "../../domain/runs/ledger.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import type { ReportedPrice, RunParts } from "../../domain/runs/run.ts";
+import type { RunHead } from "../../domain/runs/cost.ts";
+import type { RunSummary } from "../../domain/runs/summary.ts";
+import { decodeSums } from "../base/codec_sums.ts";
 import { readHeadRows } from "./head_rows.ts";
-import { keys } from "../keys.ts";
+import { keys } from "../base/keys.ts";
 import { readParts } from "./parts.ts";
 import { ledgerOf } from "./tombstone.ts";
 import type { Store } from "../store.ts";

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
-import type { RunId } from "../../domain/run/ids.ts";
-import type { Closing, Opening, RunParts } from "../../domain/run/run.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
 import { readBlob, type Store } from "../store.ts";
-import { decodePart } from "./codec.ts";
+import { decodePart } from "../base/codec.ts";
 
 /** Reads a run's opening and close from the values at their keys. */
 export async function readParts(

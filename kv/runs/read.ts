@@ -3,18 +3,18 @@
  *
  * @module
  */
-import type { EventLedger } from "../../domain/run/ledger.ts";
-import { EventPage, type NumberedBatch } from "../../domain/run/event_page.ts";
+import type { EventLedger } from "../../domain/runs/ledger.ts";
+import { EventPage, type NumberedBatch } from "../../domain/runs/event_page.ts";
 import type { EventPosition, RunPage, RunStore } from "../../domain/ports.ts";
 import { payloadState } from "../../domain/retention/retention.ts";
-import type { Processing } from "../../domain/pipeline/stages.ts";
+import type { Processing } from "../../domain/runs/stages.ts";
 import { readBatches } from "./batches.ts";
 import { BatchIndex, startOf } from "./batch_index.ts";
 import type { RunAt } from "./directory.ts";
 import { headKeys, headOf, isStored } from "./heads.ts";
 import { readScores } from "./scores.ts";
-import { keys } from "../keys.ts";
-import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
+import { keys } from "../base/keys.ts";
+import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { getMany, type Store } from "../store.ts";
 
 /** The part of {@link RunStore} that reads. */

@@ -4,10 +4,10 @@
  * @module
  */
 import type { RateCards, RunStore } from "../../domain/ports.ts";
-import { inTime } from "../deadline.ts";
+import { inTime } from "../base/deadline.ts";
 import { createEvents } from "./events.ts";
-import { KnownAgents } from "../teams/known_agents.ts";
-import { createRateCardStore } from "../teams/rate_cards.ts";
+import { KnownAgents } from "../agents/known_agents.ts";
+import { createRateCardStore } from "../rate_cards/rate_cards.ts";
 import { createReader } from "./read.ts";
 import { createRuns } from "./runs.ts";
 import type { Store } from "../store.ts";

@@ -4,27 +4,27 @@
  *
  * @module
  */
-import type { Team } from "../../domain/credentials.ts";
+import type { Team } from "../../domain/teams/credentials.ts";
 import {
   decideFinish,
   decideHeartbeat,
   decideOpen,
   type Decision,
   DELETED,
-} from "../../domain/run/decide.ts";
-import { StorageUnavailable } from "../../domain/errors.ts";
-import type { RunId } from "../../domain/run/ids.ts";
+} from "../../domain/runs/decide.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 import type { CappedOutcome, RateCards, RunStore } from "../../domain/ports.ts";
-import type { RateCard } from "../../domain/money/rates.ts";
-import type { Closing, Opening, RunParts } from "../../domain/run/run.ts";
-import { monthOf } from "../../domain/time.ts";
-import { encodePart } from "./codec.ts";
+import type { RateCard } from "../../domain/pricing/rates.ts";
+import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
+import { monthOf } from "../../domain/core/time.ts";
+import { encodePart } from "../base/codec.ts";
 import { readParts } from "./parts.ts";
-import { inTime } from "../deadline.ts";
-import { dirtyName } from "../writer/dirty_mark.ts";
-import { keys } from "../keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
-import { BegunRuns } from "./begun_runs.ts";
+import { inTime } from "../base/deadline.ts";
+import { dirtyName } from "../writer/pending_mark.ts";
+import { keys } from "../base/keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
+import { BegunRuns } from "./open_heartbeats.ts";
 import { RecentIds } from "./recent_ids.ts";
 import {
   type BlobWrite,
@@ -35,9 +35,9 @@ import {
   type Store,
   unstage,
 } from "../store.ts";
-import { agentKeys, type AgentRows, agentRows, useAgent } from "../teams/agent_rows.ts";
-import type { KnownAgents, KnownTeam } from "../teams/known_agents.ts";
-import { KeyedMutex } from "../keyed_mutex.ts";
+import { agentKeys, type AgentRows, agentRows, useAgent } from "../agents/rows.ts";
+import type { KnownAgents, KnownTeam } from "../agents/known_agents.ts";
+import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { tombstoneOf } from "./tombstone.ts";
 import type { Write } from "../writer/writer.ts";
 

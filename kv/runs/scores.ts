@@ -3,24 +3,24 @@
  *
  * @module
  */
-import type { Team, TeamId } from "../../domain/credentials.ts";
-import { StorageUnavailable } from "../../domain/errors.ts";
-import { DELETED } from "../../domain/run/decide.ts";
-import type { RunId } from "../../domain/run/ids.ts";
-import type { EventLedger } from "../../domain/run/ledger.ts";
-import type { AddedScore } from "../../domain/run/added_scores.ts";
+import type { Team, TeamId } from "../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import { DELETED } from "../../domain/runs/decide.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import type { EventLedger } from "../../domain/runs/ledger.ts";
+import type { AddedScore } from "../../domain/runs/added_scores.ts";
 import {
   decideScore,
   inOrder,
   type ScoreOutcome,
   type ScoreRequest,
   type ScoreStore,
-} from "../../domain/run/scores.ts";
-import { inTime } from "../deadline.ts";
-import { keys } from "../keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+} from "../../domain/runs/scores.ts";
+import { inTime } from "../base/deadline.ts";
+import { keys } from "../base/keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
 import { getMany, listRows, type Store } from "../store.ts";
-import { dirtyName } from "../writer/dirty_mark.ts";
+import { dirtyName } from "../writer/pending_mark.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 
 /** Creates the store of scores. */

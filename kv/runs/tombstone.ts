@@ -6,11 +6,11 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
-import { EMPTY_LEDGER, type EventLedger } from "../../domain/run/ledger.ts";
-import type { RunId } from "../../domain/run/ids.ts";
-import { keys } from "../keys.ts";
+import { EMPTY_LEDGER, type EventLedger } from "../../domain/runs/ledger.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { keys } from "../base/keys.ts";
 
 /** The keys that calls of a run insert. */
 export function insertedKeys(team: TeamId, run: RunId): Deno.KvKey[] {

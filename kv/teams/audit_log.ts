@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
 import {
   type AuditEntry,
   type AuditLogStore,
@@ -11,7 +11,7 @@ import {
   type AuditQuery,
   logsOf,
 } from "../../domain/teams/audit_log.ts";
-import { keys } from "../keys.ts";
+import { keys } from "../base/keys.ts";
 import { listRows, newName, type Store } from "../store.ts";
 import type { Write } from "../writer/writer.ts";
 import { readCredentials } from "./credential_rows.ts";

@@ -9,13 +9,13 @@ import {
   SECRET_PREFIX,
   type Team,
   type TeamId,
-} from "../../domain/credentials.ts";
-import { StorageUnavailable } from "../../domain/errors.ts";
+} from "../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { CredentialSpec, Environment } from "../../domain/ports.ts";
-import { type Region, uuid7Hex } from "../../domain/run/ids.ts";
+import { type Region, uuid7Hex } from "../../domain/core/ids.ts";
 import type { AuditAction, AuditEntry } from "../../domain/teams/audit_log.ts";
-import { keys } from "../keys.ts";
-import { GET_MANY_KEYS_MAX } from "../kv_limits.ts";
+import { keys } from "../base/keys.ts";
+import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { getMany, type Store } from "../store.ts";
 import type { Write } from "../writer/writer.ts";
 

@@ -4,17 +4,17 @@
  * @module
  */
 import { timingSafeEqual } from "node:crypto";
-import { isLive, OPERATOR, type Principal, type Team } from "../../domain/credentials.ts";
-import { StorageUnavailable } from "../../domain/errors.ts";
+import { isLive, OPERATOR, type Principal, type Team } from "../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { CredentialSpec, CredentialStore, Environment } from "../../domain/ports.ts";
-import type { Region } from "../../domain/run/ids.ts";
+import type { Region } from "../../domain/core/ids.ts";
 import type { KeyPage, KeysQuery, ListedCredential } from "../../domain/teams/key_list.ts";
 import { replaced, type RotateOutcome } from "../../domain/teams/rotation.ts";
-import { formatInstant } from "../../domain/time.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
-import { inTime } from "../deadline.ts";
-import { keys } from "../keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+import { formatInstant } from "../../domain/core/time.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { inTime } from "../base/deadline.ts";
+import { keys } from "../base/keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
 import { listRows, type Store } from "../store.ts";
 import { auditRows } from "./audit_log.ts";
 import {

@@ -4,8 +4,8 @@
  * @module
  */
 import { nextSweepClock } from "../../domain/retention/sweep.ts";
-import { keys } from "../keys.ts";
-import { outsideScope } from "../read_scope.ts";
+import { keys } from "../base/keys.ts";
+import { outsideScope } from "../base/read_scope.ts";
 import { getMany, type Store } from "../store.ts";
 import type { ReadCredential } from "./credential_rows.ts";
 

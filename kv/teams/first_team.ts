@@ -3,16 +3,16 @@
  *
  * @module
  */
-import type { CredentialRecord, Team, TeamId } from "../../domain/credentials.ts";
-import { StorageUnavailable } from "../../domain/errors.ts";
-import type { Rate } from "../../domain/plan/token_bucket.ts";
-import type { Tier } from "../../domain/plan/tiers.ts";
+import type { CredentialRecord, Team, TeamId } from "../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import type { Rate } from "../../domain/core/token_bucket.ts";
+import type { Tier } from "../../domain/teams/plans.ts";
 import type { CredentialStore, Environment } from "../../domain/ports.ts";
-import type { Region } from "../../domain/run/ids.ts";
+import type { Region } from "../../domain/core/ids.ts";
 import { SETTINGS_ACTOR } from "../../domain/teams/audit_log.ts";
 import type { TeamChange } from "../../domain/teams/team.ts";
-import { keys, LEDGER_FORMAT } from "../keys.ts";
-import { newTeamId } from "../names.ts";
+import { keys, LEDGER_FORMAT } from "../base/keys.ts";
+import { newTeamId } from "../base/names.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { auditRows } from "./audit_log.ts";
 import { credentialEntry, hashOf, insertion, newRecord, readTeam } from "./credential_rows.ts";

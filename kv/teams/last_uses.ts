@@ -7,9 +7,9 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
-import { keys } from "../keys.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { keys } from "../base/keys.ts";
 import type { Store } from "../store.ts";
 import { readAll } from "./credential_rows.ts";
 

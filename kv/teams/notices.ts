@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { Team, TeamId } from "../../domain/credentials.ts";
-import { isOpen, type Notice, type NoticeName } from "../../domain/plan/notice.ts";
+import type { Team, TeamId } from "../../domain/teams/credentials.ts";
+import { isOpen, type Notice, type NoticeName } from "../../domain/teams/quota_notice.ts";
 import type { NoticeStore, ReadNotice } from "../../domain/ports.ts";
-import { keys } from "../keys.ts";
+import { keys } from "../base/keys.ts";
 import { eachRow, getMany, listRows, type Store } from "../store.ts";
 import { readUse } from "./usage.ts";
 

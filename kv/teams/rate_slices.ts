@@ -1,16 +1,16 @@
 /**
  * Request-rate buckets that several instances share: one row a team and part of the API, from which
- * each instance leases slices (`domain/plan/shared_bucket.ts`).
+ * each instance leases slices (`domain/teams/shared_bucket.ts`).
  *
  * @module
  */
-import type { Timers } from "../../domain/deadlines.ts";
-import { StorageUnavailable } from "../../domain/errors.ts";
-import type { Api, NewBucket } from "../../domain/plan/rate_limit.ts";
-import { type BucketRow, type Lease, SharedBucket } from "../../domain/plan/shared_bucket.ts";
-import { inTime, TIMERS } from "../deadline.ts";
-import { keys } from "../keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
+import type { Timers } from "../../domain/core/deadlines.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import type { Api, NewBucket } from "../../domain/teams/rate_limit.ts";
+import { type BucketRow, type Lease, SharedBucket } from "../../domain/teams/shared_bucket.ts";
+import { inTime, TIMERS } from "../base/deadline.ts";
+import { keys } from "../base/keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
 import { getMany, type Store } from "../store.ts";
 import { createWriter, type Writer } from "../writer/writer.ts";
 

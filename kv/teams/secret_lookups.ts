@@ -7,10 +7,10 @@
  *
  * @module
  */
-import type { SlotLimits } from "../../domain/fair_slots.ts";
-import { ByteCache, BYTES_PER_CHAR } from "../byte_cache.ts";
-import { outsideScope } from "../read_scope.ts";
-import { Reads } from "../reads.ts";
+import type { SlotLimits } from "../../domain/core/fair_slots.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { outsideScope } from "../base/read_scope.ts";
+import { Reads } from "../base/reads.ts";
 import type { Store } from "../store.ts";
 
 /**

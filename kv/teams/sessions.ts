@@ -5,9 +5,9 @@
  *
  * @module
  */
-import { isLive, OPERATOR, type Principal, type TeamId } from "../../domain/credentials.ts";
-import type { SlotLimits } from "../../domain/fair_slots.ts";
-import { SESSION, SESSIONS_PER_KEY_MAX } from "../../domain/limits.ts";
+import { isLive, OPERATOR, type Principal, type TeamId } from "../../domain/teams/credentials.ts";
+import type { SlotLimits } from "../../domain/core/fair_slots.ts";
+import { SESSION, SESSIONS_PER_KEY_MAX } from "../../domain/core/limits.ts";
 import type { Environment } from "../../domain/ports.ts";
 import {
   isSessionLive,
@@ -15,9 +15,9 @@ import {
   type SessionStore,
   type SessionTimes,
 } from "../../domain/teams/session.ts";
-import { inTime } from "../deadline.ts";
-import { keys } from "../keys.ts";
-import { Reads } from "../reads.ts";
+import { inTime } from "../base/deadline.ts";
+import { keys } from "../base/keys.ts";
+import { Reads } from "../base/reads.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { hashOf, readSecret, readTeam } from "./credential_rows.ts";
 import { markEnded } from "./ended_credentials.ts";

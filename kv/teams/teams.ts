@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { OPERATOR, SCOPES, type Team } from "../../domain/credentials.ts";
-import { type Parsed, StorageUnavailable } from "../../domain/errors.ts";
+import { OPERATOR, SCOPES, type Team } from "../../domain/teams/credentials.ts";
+import { type Parsed, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { CredentialSpec, Environment } from "../../domain/ports.ts";
-import type { Region } from "../../domain/run/ids.ts";
+import type { Region } from "../../domain/core/ids.ts";
 import { type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
-import type { PageQuery } from "../../domain/teams/page.ts";
+import type { PageQuery } from "../../domain/core/page.ts";
 import {
   changedTeam,
   isTeamId,
@@ -18,10 +18,10 @@ import {
   type TeamSpec,
   type TeamStore,
 } from "../../domain/teams/team.ts";
-import { inTime } from "../deadline.ts";
-import { keys } from "../keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../kv_limits.ts";
-import { newTeamId } from "../names.ts";
+import { inTime } from "../base/deadline.ts";
+import { keys } from "../base/keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
+import { newTeamId } from "../base/names.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import type { Write } from "../writer/writer.ts";
 import { auditRows } from "./audit_log.ts";

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/credentials.ts";
-import type { Notice } from "../../domain/plan/notice.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { Notice } from "../../domain/teams/quota_notice.ts";
 import type { MonthUse, UsageStore } from "../../domain/ports.ts";
-import { keys } from "../keys.ts";
+import { keys } from "../base/keys.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 
 /** Creates the store of usage. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { LOCKED_RETRY } from "../kv_limits.ts";
+import { LOCKED_RETRY } from "../base/limits.ts";
 
 /** What is committed: built anew for each try. */
 export interface Operation {

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { DIRTY_LANES } from "../../domain/pipeline/pipeline.ts";
-import { encodeDirty } from "./dirty_mark.ts";
-import { keys } from "../keys.ts";
-import type { BackEnd } from "../kv_limits.ts";
-import { newName } from "../names.ts";
+import { DIRTY_LANES } from "../../domain/runs/processing.ts";
+import { encodeDirty } from "./pending_mark.ts";
+import { keys } from "../base/keys.ts";
+import type { BackEnd } from "../base/limits.ts";
+import { newName } from "../base/names.ts";
 import type { Write } from "./writer.ts";
 
 /** What a write takes of a back end's limits. */

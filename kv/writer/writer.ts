@@ -10,12 +10,12 @@
  *
  * @module
  */
-import type { Deadlines, Wait } from "../../domain/deadlines.ts";
-import { Overloaded, StorageUnavailable } from "../../domain/errors.ts";
-import { Memory } from "../../domain/memory.ts";
+import type { Deadlines, Wait } from "../../domain/core/deadlines.ts";
+import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
+import { Memory } from "../../domain/core/memory.ts";
 import { commitInPlace } from "./commit.ts";
-import type { DirtyMark } from "./dirty_mark.ts";
-import { Doorbell } from "./doorbell.ts";
+import type { DirtyMark } from "./pending_mark.ts";
+import { Doorbell } from "./signal.ts";
 import { type Cost, costOf, Group, keyText } from "./group.ts";
 import {
   BACK_ENDS,
@@ -25,9 +25,9 @@ import {
   GET_MANY_KEYS_MAX,
   QUEUE,
   QUEUE_TEAM_PART,
-} from "../kv_limits.ts";
-import { Lanes } from "./lanes.ts";
-import { WriterCounts, type WriterFigures } from "./writer_figures.ts";
+} from "../base/limits.ts";
+import { Lanes } from "./fair_queue.ts";
+import { WriterCounts, type WriterFigures } from "./metrics.ts";
 
 /** What one caller wants written: all of it is stored, or none. */
 export interface Write {

@@ -1,19 +1,19 @@
 /** The dashboard: its pages, and what a request for one must pass. */
-import { answerText, fail } from "../answer.ts";
-import type { AppDeps, Guard, RequestContext, Route } from "../context.ts";
-import { createExports } from "../exports.ts";
-import { readForm } from "../guards/body.ts";
-import { requireScope } from "../guards/credential.ts";
-import { requireHost } from "../guards/host.ts";
-import { limitRate, metered } from "../guards/rate.ts";
-import type { Room } from "../guards/room.ts";
-import { requireSameOrigin } from "../guards/same_origin.ts";
-import { requireSession } from "../guards/session.ts";
-import { Waiting } from "../guards/waiting.ts";
-import { SHUTTING_DOWN } from "../health.ts";
-import { DASHBOARD, SIGN_IN } from "./frame/paths.ts";
-import { tellAsPage } from "./frame/problem.tsx";
-import { seeOther } from "./frame/reply.tsx";
+import { answerText, fail } from "../http/answer.ts";
+import type { AppDeps, Guard, RequestContext, Route } from "../http/context.ts";
+import { createExports } from "../api/exports/exports.ts";
+import { readForm } from "../http/body.ts";
+import { requireScope } from "../http/credential.ts";
+import { requireHost } from "../http/host.ts";
+import { limitRate, metered } from "../http/rate.ts";
+import type { Room } from "../http/admission.ts";
+import { requireSameOrigin } from "../http/same_origin.ts";
+import { requireSession } from "../http/session.ts";
+import { Waiting } from "../http/long_polls.ts";
+import { SHUTTING_DOWN } from "../api/service/health.ts";
+import { DASHBOARD, SIGN_IN } from "./layout/paths.ts";
+import { tellAsPage } from "./layout/problem.tsx";
+import { seeOther } from "./layout/reply.tsx";
 import { pageTable, type Shared } from "./pages.ts";
 
 /** The dashboard, for the application. */

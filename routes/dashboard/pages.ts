@@ -2,13 +2,13 @@
  * The table of pages. They read through the same ports as the API, and each URL says all that its page
  * shows.
  */
-import type { Requirement } from "../../domain/credentials.ts";
-import type { AppDeps, Handle, Route } from "../context.ts";
-import type { Exports } from "../exports.ts";
-import { sessionStillWorks } from "../guards/session.ts";
-import type { Waiting } from "../guards/waiting.ts";
+import type { Requirement } from "../../domain/teams/credentials.ts";
+import type { AppDeps, Handle, Route } from "../http/context.ts";
+import type { Exports } from "../api/exports/exports.ts";
+import { sessionStillWorks } from "../http/session.ts";
+import type { Waiting } from "../http/long_polls.ts";
 import { showAudit } from "./audit/list.tsx";
-import { sendAsset } from "./frame/assets.ts";
+import { sendAsset } from "./layout/assets.ts";
 import {
   AGENTS,
   AUDIT,
@@ -22,8 +22,8 @@ import {
   TEAM,
   TEAMS,
   USAGE,
-} from "./frame/paths.ts";
-import { seeOther } from "./frame/reply.tsx";
+} from "./layout/paths.ts";
+import { seeOther } from "./layout/reply.tsx";
 import { showOverview } from "./overview/overview.tsx";
 import { showAgent } from "./agents/agent.tsx";
 import { changeAgent } from "./agents/form.tsx";
@@ -43,15 +43,15 @@ import { showRateCard } from "./rate_card/card_page.tsx";
 import { askDeleteRate, deleteRatePage } from "./rate_card/delete_page.tsx";
 import { showJob } from "./rate_card/job_page.tsx";
 import { showMatch } from "./rate_card/match_page.tsx";
-import { showRateForm, storeRate } from "./rate_card/rate_form.tsx";
-import { MATCH, NEW_RATE, REPRICE } from "./rate_card/rate_paths.ts";
+import { showRateForm, storeRate } from "./rate_card/form.tsx";
+import { MATCH, NEW_RATE, REPRICE } from "./rate_card/paths.ts";
 import { beginRepricePage, showReprices } from "./rate_card/reprice_page.tsx";
 import { showRefusals } from "./refusals/page.tsx";
-import { sendSpendCsv } from "./spend/spend_csv.ts";
-import { showSpend } from "./spend/spend_page.tsx";
+import { sendSpendCsv } from "./spend/csv.ts";
+import { showSpend } from "./spend/page.tsx";
 import { showSignIn, signIn, signOut } from "./sign_in.tsx";
 import { showUsage } from "./usage/usage.tsx";
-import { key, keyOrOperator, OPERATOR_ONLY } from "../requires.ts";
+import { key, keyOrOperator, OPERATOR_ONLY } from "../http/access.ts";
 
 /** What pages and the API have in common, so that its bounds hold for both together. */
 export interface Shared {

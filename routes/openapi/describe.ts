@@ -25,9 +25,9 @@
  * for an example whose answer does not fit.
  */
 import type { z } from "zod";
-import type { ErrorCode } from "../../domain/errors.ts";
-import type { Schema } from "../../domain/input/schemas.ts";
-import type { Route } from "../context.ts";
+import type { ErrorCode } from "../../domain/core/errors.ts";
+import type { Schema } from "../../domain/ingest/schemas.ts";
+import type { Route } from "../http/context.ts";
 import type { HeaderName } from "./headers.ts";
 import { NOTES, PARTS } from "./json_schema.ts";
 

@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document: what `describe.ts` says of each call, and what the route table adds. */
-import { type ErrorCode, ERRORS } from "../../domain/errors.ts";
-import type { Route } from "../context.ts";
+import { type ErrorCode, ERRORS } from "../../domain/core/errors.ts";
+import type { Route } from "../http/context.ts";
 import { type Answer, type Fields, IDEMPOTENCY, type Operation, TAGS } from "./describe.ts";
 import { MEANINGS, refusalsOf } from "./errors.ts";
 import { answerHeaders, HEADERS } from "./headers.ts";

@@ -1,6 +1,6 @@
 /** What each refusal means, and which ones a route's guards give. */
-import { type ErrorCode, ERRORS } from "../../domain/errors.ts";
-import type { Route } from "../context.ts";
+import { type ErrorCode, ERRORS } from "../../domain/core/errors.ts";
+import type { Route } from "../http/context.ts";
 import type { Operation } from "./describe.ts";
 import { type HeaderName, headerRefs } from "./headers.ts";
 import type { JsonSchema } from "./shared.ts";

@@ -1,10 +1,10 @@
 /** Kinds of fields that several answers and parameters have. */
 import { z } from "zod";
-import { NAME_PATTERN, SLUG_PATTERN } from "../../domain/input/fields.ts";
-import { AGENT_CHARS_MAX } from "../../domain/limits.ts";
-import { MATCH_STEPS } from "../../domain/money/rates.ts";
+import { NAME_PATTERN, SLUG_PATTERN } from "../../domain/core/fields.ts";
+import { AGENT_CHARS_MAX } from "../../domain/core/limits.ts";
+import { MATCH_STEPS } from "../../domain/pricing/rates.ts";
 import { sharedSchema } from "./shared.ts";
-import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../../domain/run/run.ts";
+import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../../domain/runs/run.ts";
 
 /** An id that begins with a word and a region. */
 export function idOf(prefix: string) {

@@ -1,5 +1,5 @@
 /** Headers that answers may have. */
-import type { Route } from "../context.ts";
+import type { Route } from "../http/context.ts";
 
 /** Each with what it means, its type, and an example. */
 export const HEADERS = {

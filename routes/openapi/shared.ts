@@ -2,16 +2,16 @@
  * Schemas that several calls share. Wherever one of them stands in a schema, the document has a reference
  * to it: clients that are generated from the document then have one type for it, under one name.
  */
-import { SCOPES } from "../../domain/credentials.ts";
-import { ERRORS } from "../../domain/errors.ts";
+import { SCOPES } from "../../domain/teams/credentials.ts";
+import { ERRORS } from "../../domain/core/errors.ts";
 import { LIVE_EVENTS } from "../../domain/feed/live.ts";
-import { MATCH_STEPS } from "../../domain/money/rates.ts";
-import { STAGES } from "../../domain/pipeline/stages.ts";
-import { TIER_NAMES } from "../../domain/plan/tiers.ts";
-import { AGENT_SORTS } from "../../domain/run/agents.ts";
-import { RUN_FLAGS } from "../../domain/run/flags.ts";
-import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../../domain/run/run.ts";
-import { RUN_KINDS, RUN_TRAITS } from "../../domain/run/traits.ts";
+import { MATCH_STEPS } from "../../domain/pricing/rates.ts";
+import { STAGES } from "../../domain/runs/stages.ts";
+import { TIER_NAMES } from "../../domain/teams/plans.ts";
+import { AGENT_SORTS } from "../../domain/agents/agents.ts";
+import { RUN_FLAGS } from "../../domain/runs/flags.ts";
+import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../../domain/runs/run.ts";
+import { RUN_KINDS, RUN_TRAITS } from "../../domain/runs/traits.ts";
 import { GROUPINGS } from "../../domain/spend/spend_query.ts";
 import { AUDIT_ACTIONS } from "../../domain/teams/audit_log.ts";
 

@@ -1,7 +1,7 @@
 /** The way down: what is acknowledged stays, and nobody can hold it up. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { DRAIN_MS_MAX } from "../../domain/limits.ts";
-import { Rounds } from "../crash/rounds.ts";
+import { DRAIN_MS_MAX } from "../../domain/core/limits.ts";
+import { Rounds } from "../assurance/crash/rounds.ts";
 import { aRun, runId } from "../support/builders.ts";
 import { Listener } from "../support/live.ts";
 import { Process } from "../support/process.ts";

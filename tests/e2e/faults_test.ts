@@ -1,8 +1,8 @@
 /** Odd clocks, broken clients, rubbish for the worker, two processes: more in `deno task faults`. */
-import { clockAndNotices, clockAndRate, clockMoves, CLOCKS } from "../faults/clock.ts";
-import { reset } from "../faults/connections.ts";
-import { jobsTwiceAndPoisoned } from "../faults/jobs.ts";
-import { twoProcesses } from "../faults/processes.ts";
+import { clockAndNotices, clockAndRate, clockMoves, CLOCKS } from "../assurance/chaos/clock.ts";
+import { reset } from "../assurance/chaos/connections.ts";
+import { jobsTwiceAndPoisoned } from "../assurance/chaos/jobs.ts";
+import { twoProcesses } from "../assurance/chaos/processes.ts";
 
 for (const [way, times] of Object.entries(CLOCKS)) {
   Deno.test(`clock ${way}: counts, days, ids and the audit are exact, nothing is lost or twice`, async () => {

@@ -1,5 +1,5 @@
 /** Nothing that becomes of the log ends or holds up the service; `deno task faults` has more of these. */
-import { logBroken, LOGS } from "../faults/logs.ts";
+import { logBroken, LOGS } from "../assurance/chaos/logs.ts";
 
 for (const [name, open] of Object.entries(LOGS)) {
   Deno.test({

@@ -1,9 +1,9 @@
 /** A notice about a quota reaches the owner once or never, wherever kill -9 strikes. */
 import { assert, assertEquals } from "@std/assert";
-import { newNotice, type Notice, NOTICE_LEASE_MS } from "../../domain/plan/notice.ts";
-import { monthOf } from "../../domain/time.ts";
-import type { TeamId } from "../../domain/credentials.ts";
-import { keys } from "../../kv/keys.ts";
+import { newNotice, type Notice, NOTICE_LEASE_MS } from "../../domain/teams/quota_notice.ts";
+import { monthOf } from "../../domain/core/time.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import { keys } from "../../kv/base/keys.ts";
 import type { OpenStore } from "../../kv/open.ts";
 import { createNoticeStore } from "../../kv/teams/notices.ts";
 import { Process, type Settings } from "../support/process.ts";

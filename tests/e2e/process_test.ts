@@ -1,6 +1,6 @@
 /** The program as an operator meets it: settings, keys, and files it must refuse. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { developmentKey } from "../../domain/credentials.ts";
+import { developmentKey } from "../../domain/teams/credentials.ts";
 import { Process, runToEnd } from "../support/process.ts";
 import { fillStore, MIDDLE, withFolder } from "../support/temp_store.ts";
 

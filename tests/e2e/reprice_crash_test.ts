@@ -1,7 +1,7 @@
 /** A job that prices calls anew outlives kill -9, while clients go on sending. */
 import { assert, assertEquals } from "@std/assert";
-import { jobOf, jobs } from "../crash/new_price.ts";
-import { Rounds } from "../crash/rounds.ts";
+import { jobOf, jobs } from "../assurance/crash/new_price.ts";
+import { Rounds } from "../assurance/crash/rounds.ts";
 import { withFolder } from "../support/temp_store.ts";
 
 const RUNS = 1_000;

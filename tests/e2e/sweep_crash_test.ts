@@ -1,10 +1,10 @@
 /** A sweep and a customer's deletion outlive kill -9: all is done in the end, and all figures are exact. */
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import type { Team } from "../../domain/credentials.ts";
+import type { Team } from "../../domain/teams/credentials.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import { nightOf } from "../../domain/retention/sweep.ts";
-import { keys } from "../../kv/keys.ts";
+import { keys } from "../../kv/base/keys.ts";
 import { openStore } from "../../kv/open.ts";
 import type { Store } from "../../kv/store.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";

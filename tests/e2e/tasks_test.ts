@@ -1,10 +1,10 @@
 /** The tasks of a newcomer: they say what they do, end when told, and fetch what production needs. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { SETTING_NAMES } from "../../config.ts";
+import { SETTING_NAMES } from "../../app/config.ts";
 import { Harness } from "../support/harness.ts";
 import { Process, runToEnd } from "../support/process.ts";
 import { withFolder } from "../support/temp_store.ts";
-import { runTask, runTaskWith } from "../tools/support.ts";
+import { runTask, runTaskWith } from "../unit/tools/support.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -100,7 +100,7 @@ Deno.test("dev: a sweep that removed nothing stays out of the log", async () => 
 });
 
 Deno.test("packages: the default lock has those of the service alone, as the other lock has them", () => {
-  const [all, production] = [readJson("development.lock"), readJson("deno.lock")];
+  const [all, production] = [readJson("tests/packages/development.lock"), readJson("deno.lock")];
   for (const part of ["specifiers", "npm"]) {
     for (const [name, entry] of Object.entries(production[part])) {
       assertEquals(entry, all[part][name], `${name}: run deno task lock`);

@@ -1,8 +1,8 @@
 /** Who may call what: every route of the table with every kind of credential. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { SCOPES } from "../../domain/credentials.ts";
+import { SCOPES } from "../../domain/teams/credentials.ts";
 import { routeTable } from "../../routes/app.ts";
-import type { AppDeps, Route } from "../../routes/context.ts";
+import type { AppDeps, Route } from "../../routes/http/context.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";

@@ -1,8 +1,8 @@
 /** `PATCH /v1/agents/{slug}`: names, notes, the archive and the cap. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { AGENT_NOTES_CHARS_MAX, ARCHIVED_AGENTS_MAX } from "../../domain/limits.ts";
-import { archiveRefusal } from "../../domain/run/agent_change.ts";
-import { auditStore } from "../../kv/audit/audit.ts";
+import { AGENT_NOTES_CHARS_MAX, ARCHIVED_AGENTS_MAX } from "../../domain/core/limits.ts";
+import { archiveRefusal } from "../../domain/agents/change.ts";
+import { auditStore } from "../../kv/integrity/integrity.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "csv-parse";
 import { GROUPINGS } from "../../domain/spend/spend_query.ts";
-import { EXPORT_COLUMNS } from "../../routes/export_forms.ts";
+import { EXPORT_COLUMNS } from "../../routes/api/exports/formats.ts";
 import { LIVE_EVENTS } from "../../domain/feed/live.ts";
 import { nameOf } from "../../routes/docs/document.ts";
 import { aFinish, anEvent, runId } from "../support/builders.ts";

@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { routeTable } from "../../routes/app.ts";
-import type { AppDeps } from "../../routes/context.ts";
+import type { AppDeps } from "../../routes/http/context.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";

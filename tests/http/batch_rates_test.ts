@@ -1,6 +1,6 @@
 /** Calls in batches pay the card's batch rates, and the full ones where the card has none. */
 import { assertEquals } from "@std/assert";
-import { auditStore } from "../../kv/audit/audit.ts";
+import { auditStore } from "../../kv/integrity/integrity.ts";
 import { anEvent, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 

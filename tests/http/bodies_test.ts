@@ -1,9 +1,9 @@
 /** Bodies are counted as they arrive: what is announced and never sent takes nothing from anybody. */
 import type { RunStore } from "../../domain/ports.ts";
-import { Memory } from "../../domain/memory.ts";
+import { Memory } from "../../domain/core/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
-import { FORM_BYTES_MAX } from "../../domain/limits.ts";
+import { FORM_BYTES_MAX } from "../../domain/core/limits.ts";
 import { aRun } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 

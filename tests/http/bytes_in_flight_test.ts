@@ -1,6 +1,6 @@
 /** Bytes on their way: what one team may hold, and who gives up what for whom. */
 import { assert, assertEquals } from "@std/assert";
-import { BytesInFlight, type Flight } from "../../routes/guards/bytes_in_flight.ts";
+import { BytesInFlight, type Flight } from "../../routes/http/bytes_in_flight.ts";
 
 /** Begins flights, and remembers which were given up. */
 function flights(bytesMax: number) {

@@ -1,6 +1,6 @@
 /** Figures of model calls that cannot be read refuse nothing: the event, the run and the pages say so. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { auditStore } from "../../kv/audit/audit.ts";
+import { auditStore } from "../../kv/integrity/integrity.ts";
 import { anEvent, aRun, runId } from "../support/builders.ts";
 import { signedIn } from "../support/dashboard.ts";
 import { Harness } from "../support/harness.ts";

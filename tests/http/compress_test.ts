@@ -4,8 +4,8 @@ import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { gunzipSync } from "node:zlib";
-import { compressed } from "../../routes/compress.ts";
-import type { RequestContext } from "../../routes/context.ts";
+import { compressed } from "../../routes/http/compress.ts";
+import type { RequestContext } from "../../routes/http/context.ts";
 import { Harness } from "../support/harness.ts";
 
 const VARY = "Authorization, X-AgentPing-Key, Accept-Encoding";

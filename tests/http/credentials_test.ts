@@ -1,6 +1,6 @@
 /** Who gets in, who does not, and what they are told (decisions 1 and 2). */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { developmentKey, type Scope, SCOPES } from "../../domain/credentials.ts";
+import { developmentKey, type Scope, SCOPES } from "../../domain/teams/credentials.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { brokenCredentials } from "../support/broken_credentials.ts";

@@ -1,9 +1,9 @@
 /** `DELETE /v1/customers/{customer_id}` and `GET /v1/deletions/{id}`. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { ACTIVE_JOBS_MAX } from "../../domain/jobs.ts";
+import { ACTIVE_JOBS_MAX } from "../../domain/core/jobs.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
-import { keys } from "../../kv/keys.ts";
-import { newName } from "../../kv/names.ts";
+import { keys } from "../../kv/base/keys.ts";
+import { newName } from "../../kv/base/names.ts";
 import { DAY_MS } from "../support/archive.ts";
 import { aFinish, aRun, at, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { curlOf } from "../../routes/docs/curl.ts";
 import { callsOf } from "../../routes/docs/document.ts";
-import { ERRORS } from "../../domain/errors.ts";
+import { ERRORS } from "../../domain/core/errors.ts";
 import { Harness } from "../support/harness.ts";
 import { describedApi } from "../support/openapi.ts";
 

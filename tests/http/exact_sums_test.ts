@@ -1,6 +1,6 @@
 /** Sums in answers have all their digits, so that groups add up to totals for who reads them exactly. */
 import { assertEquals } from "@std/assert";
-import { picodollars } from "../../domain/money/money.ts";
+import { picodollars } from "../../domain/pricing/money.ts";
 import { aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { parse } from "csv-parse";
-import { EXPORT_FORMS } from "../../routes/export_forms.ts";
-import { dollarsText, type Picodollars } from "../../domain/money/money.ts";
-import type { RunListRow } from "../../domain/run/run_list.ts";
+import { EXPORT_FORMS } from "../../routes/api/exports/formats.ts";
+import { dollarsText, type Picodollars } from "../../domain/pricing/money.ts";
+import type { RunListRow } from "../../domain/runs/list.ts";
 import { aRow } from "../support/exports.ts";
 
 /** A run as CSV, read as a table with names. */

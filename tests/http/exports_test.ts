@@ -1,9 +1,9 @@
 /** Exports: everything asked for, made while it is taken, and never an end that is none. */
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { parse } from "csv-parse";
-import { StorageUnavailable } from "../../domain/errors.ts";
-import { currentScope } from "../../kv/read_scope.ts";
-import type { RunListStore } from "../../domain/run/run_list.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import { currentScope } from "../../kv/base/read_scope.ts";
+import type { RunListStore } from "../../domain/runs/list.ts";
 import { aFinish, aHeartbeat, aRun, at, events, runId } from "../support/builders.ts";
 import { aRow, FakeRunList } from "../support/exports.ts";
 import { operate, OPERATOR_KEY } from "../support/operator.ts";

@@ -1,6 +1,6 @@
 /** Failed credentials are 401 however many there are, cost little, and hurt nobody at the same address. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
+import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import { aHeartbeat, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 import { ReadsOf } from "../support/reads.ts";

@@ -105,7 +105,11 @@ Deno.test("a generated TypeScript client compiles strictly, and performs the REA
     await Deno.writeTextFile(`${folder}/${name}`, text);
     return `${folder}/${name}`;
   };
-  const config = ["--frozen", `--config=${ROOT}deno.json`, `--lock=${ROOT}development.lock`];
+  const config = [
+    "--frozen",
+    `--config=${ROOT}deno.json`,
+    `--lock=${ROOT}tests/packages/development.lock`,
+  ];
   try {
     const { json } = await h.get("/openapi.json", { key: null });
     await write("api.ts", astToString(await openapiTS(json)));

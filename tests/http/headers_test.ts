@@ -1,6 +1,6 @@
 /** Headers that every answer has: what browsers and caches may do with it. */
 import { assert, assertEquals } from "@std/assert";
-import type { AppDeps } from "../../routes/context.ts";
+import type { AppDeps } from "../../routes/http/context.ts";
 import { routeTable } from "../../routes/app.ts";
 import { aRun, runId } from "../support/builders.ts";
 import { dashboardRoutes } from "../support/dashboard.ts";

@@ -1,7 +1,7 @@
 /** The body as bytes: encodings, sizes, depth, and what is JSON (decisions 7, 10 and 11). */
 import { assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
-import { BODY_BYTES_MAX, JSON_DEPTH_MAX, PREVIEW_CHARS_MAX } from "../../domain/limits.ts";
+import { BODY_BYTES_MAX, JSON_DEPTH_MAX, PREVIEW_CHARS_MAX } from "../../domain/core/limits.ts";
 import { aFinish, anEvent, aRun, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 

@@ -1,7 +1,7 @@
 /** Every error code is provoked once and answers as its row of the table says (decision 7). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { type ErrorCode, ERRORS, StorageUnavailable } from "../../domain/errors.ts";
-import { BODY_BYTES_MAX } from "../../domain/limits.ts";
+import { type ErrorCode, ERRORS, StorageUnavailable } from "../../domain/core/errors.ts";
+import { BODY_BYTES_MAX } from "../../domain/core/limits.ts";
 import type { RunStore } from "../../domain/ports.ts";
 import { aFinish, aHeartbeat, aRun, aScore, events, runId } from "../support/builders.ts";
 import { type Answer, Harness, type HarnessOptions } from "../support/harness.ts";

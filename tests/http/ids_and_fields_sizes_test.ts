@@ -6,7 +6,7 @@ import {
   OUTPUT_BYTES_MAX,
   PREVIEW_CHARS_MAX,
   WHOLE_BODY_BYTES_MAX,
-} from "../../domain/limits.ts";
+} from "../../domain/core/limits.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 

@@ -8,7 +8,7 @@ import {
   EVENTS_PER_BATCH_MAX,
   OUTPUT_BYTES_MAX,
   WHOLE_BODY_BYTES_MAX,
-} from "../../domain/limits.ts";
+} from "../../domain/core/limits.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, eventId, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 

@@ -3,8 +3,8 @@
  * leaves nothing. Limits that trim, page or tell are in `limits_told_test.ts`.
  */
 import { assert, assertEquals } from "@std/assert";
-import type { ErrorCode } from "../../domain/errors.ts";
-import * as limits from "../../domain/limits.ts";
+import type { ErrorCode } from "../../domain/core/errors.ts";
+import * as limits from "../../domain/core/limits.ts";
 import { aHeartbeat, anEvent, aRun, events, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 
@@ -248,7 +248,7 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
   ];
   /** In `dashboard/sign_in_test.ts` and `bodies_test.ts`. */
   const ofPages = ["SESSION", "SESSIONS_PER_KEY_MAX", "FORM_BYTES_MAX"];
-  /** In `refusals_test.ts` and `../kv/refusals_test.ts`. */
+  /** In `refusals_test.ts` and `../unit/kv/refusals_test.ts`. */
   const ofRefusals = ["REFUSALS", "REFUSAL_CHARS_MAX", "REFUSAL_HOURS"];
   /** In `large_bodies_test.ts`, `ids_and_fields_sizes_test.ts`, `ids_and_fields_body_test.ts` and `domain/input/cut_body_test.ts`. */
   const ofPayloads = [

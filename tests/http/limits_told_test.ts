@@ -1,8 +1,8 @@
 /** Limits that trim, page, flag or give up: what is told at the limit and one beyond it. */
 import { assert, assertEquals } from "@std/assert";
-import * as limits from "../../domain/limits.ts";
+import * as limits from "../../domain/core/limits.ts";
 import type { RunStore } from "../../domain/ports.ts";
-import { BACK_ENDS } from "../../kv/kv_limits.ts";
+import { BACK_ENDS } from "../../kv/base/limits.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import { createWriter } from "../../kv/writer/writer.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, events, runId } from "../support/builders.ts";

@@ -1,6 +1,6 @@
 /** Parents, children and traces of runs, and what a run costs with those it started. */
 import { assertEquals } from "@std/assert";
-import { CHILDREN_MAX, DESCENDANTS } from "../../domain/limits.ts";
+import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
 import { aFinish, aHeartbeat, aRun, at, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 import { assertClean } from "../support/stray_rows.ts";

@@ -1,18 +1,18 @@
 /** One live stream, and the reader behind those of a team, where no socket helps to see it. */
 import { assert, assertEquals } from "@std/assert";
-import type { TeamId } from "../../domain/credentials.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
 import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
 import type { LiveBatch } from "../../domain/feed/live.ts";
 import {
   LIVE_BUFFER_BYTES_MAX,
   LIVE_CHANGES_BEHIND_MAX,
   LIVE_KEEP_ALIVE_MS,
-} from "../../domain/limits.ts";
-import { listRowOf } from "../../domain/run/run_list.ts";
-import { LiveJob } from "../../jobs/live.ts";
-import { changeCursor } from "../../routes/changes.ts";
-import { BytesInFlight } from "../../routes/guards/bytes_in_flight.ts";
-import { LiveStream, type ReadPage } from "../../routes/live_stream.ts";
+} from "../../domain/core/limits.ts";
+import { listRowOf } from "../../domain/runs/list.ts";
+import { LiveJob } from "../../jobs/live_feed.ts";
+import { changeCursor } from "../../routes/api/feed/changes.ts";
+import { BytesInFlight } from "../../routes/http/bytes_in_flight.ts";
+import { LiveStream, type ReadPage } from "../../routes/api/feed/live_stream.ts";
 import { readHeads } from "../../kv/runs/heads.ts";
 import { open, projectAll, run, runsOf, TEAM } from "../support/pipeline.ts";
 import { TempStore } from "../support/temp_store.ts";

@@ -1,6 +1,6 @@
 /** `GET /v1/live` over the socket. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { LISTENERS_MAX } from "../../domain/limits.ts";
+import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 import { aTeam, openWithOperator, operate } from "../support/operator.ts";

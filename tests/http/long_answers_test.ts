@@ -1,5 +1,5 @@
 /** Long answers: sent in parts, whole for whoever reads, and counted for whoever does not. */
-import { Memory } from "../../domain/memory.ts";
+import { Memory } from "../../domain/core/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders.ts";
 import { signedIn } from "../support/dashboard.ts";

@@ -1,6 +1,11 @@
 /** The memory budget of the whole service: every cache has its share, and keeps to it. */
 import { assert, assertEquals } from "@std/assert";
-import { Memory, MEMORY_SHARES, type MemoryShare, type MemoryUse } from "../../domain/memory.ts";
+import {
+  Memory,
+  MEMORY_SHARES,
+  type MemoryShare,
+  type MemoryUse,
+} from "../../domain/core/memory.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 
@@ -77,7 +82,7 @@ const CACHES: Partial<Record<MemoryShare, Drive>> = {
 /** Holders of what is on its way: nothing, once it has arrived. */
 const QUEUES: readonly MemoryShare[] = ["bodies", "answers", "writes", "live", "log"];
 
-/** Held by the process rather than by the service: `tests/log_test.ts` has it. */
+/** Held by the process rather than by the service: `tests/unit/app/log_test.ts` has it. */
 const OF_PROCESS: readonly MemoryShare[] = ["log"];
 
 /** Caches that are filled beyond what they may hold. */

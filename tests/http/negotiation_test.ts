@@ -1,8 +1,8 @@
 /** What answers say of themselves: their length, their tags, what was preferred, what else may be sent. */
 import { assert, assertEquals } from "@std/assert";
-import { Deadlines } from "../../domain/deadlines.ts";
-import { TIMERS } from "../../kv/deadline.ts";
-import { prefersJson } from "../../routes/accept.ts";
+import { Deadlines } from "../../domain/core/deadlines.ts";
+import { TIMERS } from "../../kv/base/deadline.ts";
+import { prefersJson } from "../../routes/http/accept.ts";
 import { aRun, runId } from "../support/builders.ts";
 import { Harness, KEY } from "../support/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";

@@ -1,11 +1,11 @@
 /** What the API's description shows and says is what a real server does. */
 import { assert, assertEquals } from "@std/assert";
 import { routeTable } from "../../routes/app.ts";
-import type { AppDeps } from "../../routes/context.ts";
+import type { AppDeps } from "../../routes/http/context.ts";
 import { callsOf, nameOf, type PlacedCall, resolved } from "../../routes/docs/document.ts";
 import type { Example, Operation } from "../../routes/openapi/describe.ts";
 import { pathTemplate } from "../../routes/openapi/document.ts";
-import { OPERATIONS } from "../../routes/openapi/operations.ts";
+import { OPERATIONS } from "../../routes/api/operations.ts";
 import { type Answer, Harness, type RequestOptions } from "../support/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
 import { closed, describedApi, judgeBy } from "../support/openapi.ts";

@@ -1,7 +1,7 @@
 /** Schemas of the document as generators of clients see them. */
 import { assert, assertEquals } from "@std/assert";
-import { NAME_PATTERN, SLUG_PATTERN } from "../../domain/input/fields.ts";
-import { isAgent, isName } from "../../domain/input/rules.ts";
+import { NAME_PATTERN, SLUG_PATTERN } from "../../domain/core/fields.ts";
+import { isAgent, isName } from "../../domain/core/rules.ts";
 import { callsOf, type Schema } from "../../routes/docs/document.ts";
 import { describedApi } from "../support/openapi.ts";
 

@@ -1,14 +1,14 @@
 /** `GET /openapi.json`: valid, whole, and the same for everybody. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { ERRORS } from "../../domain/errors.ts";
+import { ERRORS } from "../../domain/core/errors.ts";
 import { routeTable } from "../../routes/app.ts";
-import type { AppDeps } from "../../routes/context.ts";
+import type { AppDeps } from "../../routes/http/context.ts";
 import { callsOf, nameOf } from "../../routes/docs/document.ts";
 import { IDEMPOTENCY } from "../../routes/openapi/describe.ts";
 import { pathTemplate } from "../../routes/openapi/document.ts";
 import { HEADERS } from "../../routes/openapi/headers.ts";
-import { OPERATIONS } from "../../routes/openapi/operations.ts";
+import { OPERATIONS } from "../../routes/api/operations.ts";
 import { Harness } from "../support/harness.ts";
 import { describedApi, isJsonSchema } from "../support/openapi.ts";
 

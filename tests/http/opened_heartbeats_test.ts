@@ -1,7 +1,7 @@
 /** Whether a heartbeat's cost counts follows from whether `POST /v1/runs` opened its run, in any order. */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { auditStore } from "../../kv/audit/audit.ts";
+import { auditStore } from "../../kv/integrity/integrity.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 

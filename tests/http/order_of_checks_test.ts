@@ -4,7 +4,7 @@
  * Each test breaks two neighbours of the order at once. Then it repairs the first, so that the
  * second answers: the request really was wrong in both.
  */
-import { BODY_BYTES_MAX, EVENTS_BODY_BYTES_MAX } from "../../domain/limits.ts";
+import { BODY_BYTES_MAX, EVENTS_BODY_BYTES_MAX } from "../../domain/core/limits.ts";
 import { assertEquals } from "@std/assert";
 import { aHeartbeat, aRun, at, runId } from "../support/builders.ts";
 import { type Answer, Harness, type RequestOptions } from "../support/harness.ts";

@@ -1,7 +1,7 @@
 /** The one idea: a run is a join of write-once parts, and no order of arrival can matter. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { BODY_BYTES_MAX } from "../../domain/limits.ts";
+import { BODY_BYTES_MAX } from "../../domain/core/limits.ts";
 import { aFinish, anEvent, aRun, at, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 

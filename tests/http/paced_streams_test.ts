@@ -1,6 +1,6 @@
 /** Streams that are made as they are taken: what bounds them, without a server around. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { BrokenOff, PacedStreams } from "../../routes/paced_streams.ts";
+import { BrokenOff, PacedStreams } from "../../routes/http/paced_streams.ts";
 
 const STANDSTILL_MS = 30_000;
 

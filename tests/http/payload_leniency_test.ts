@@ -1,6 +1,6 @@
 /** Payload is lenient: official SDKs' and careless clients' calls are stored, and every loss is shown. */
 import { assert, assertEquals } from "@std/assert";
-import { auditStore } from "../../kv/audit/audit.ts";
+import { auditStore } from "../../kv/integrity/integrity.ts";
 import {
   aFinish,
   aHeartbeat,

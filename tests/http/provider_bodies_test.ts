@@ -1,6 +1,6 @@
 /** Answers of providers, sent unchanged as the data of a model call, are priced to the picodollar. */
 import { assertEquals } from "@std/assert";
-import { auditStore } from "../../kv/audit/audit.ts";
+import { auditStore } from "../../kv/integrity/integrity.ts";
 import { anEvent, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 import {

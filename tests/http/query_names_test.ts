@@ -1,9 +1,9 @@
 /** Parameters of reads: an unknown one and one without a value are refused (R11, R20). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { routeTable } from "../../routes/app.ts";
-import type { AppDeps } from "../../routes/context.ts";
-import { queryNamesOf } from "../../routes/guards/query_names.ts";
-import { OPERATIONS } from "../../routes/openapi/operations.ts";
+import type { AppDeps } from "../../routes/http/context.ts";
+import { queryNamesOf } from "../../routes/http/query_names.ts";
+import { OPERATIONS } from "../../routes/api/operations.ts";
 import { aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 

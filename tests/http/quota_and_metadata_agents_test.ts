@@ -3,7 +3,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
-import type { RunId } from "../../domain/run/ids.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 
 const CAPS = { free: 10, starter: 25, team: 50, business: 100 } as const;
 

@@ -1,9 +1,9 @@
 /** Methods on every route, and what a caller is told when the service cannot (42, 43). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { StorageUnavailable } from "../../domain/errors.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunStore } from "../../domain/ports.ts";
 import { routeTable } from "../../routes/app.ts";
-import type { AppDeps } from "../../routes/context.ts";
+import type { AppDeps } from "../../routes/http/context.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { brokenCredentials } from "../support/broken_credentials.ts";
 import { type Answer, Harness } from "../support/harness.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
-import type { Tier } from "../../domain/plan/tiers.ts";
+import type { Tier } from "../../domain/teams/plans.ts";
 
 const KEPT: Record<Tier, number> = { free: 0, starter: 0, team: 3, business: 10, enterprise: 15 };
 

@@ -1,7 +1,7 @@
 /** `/v1/rate-card`: whose rows they are, who may touch them, and what races and restarts leave. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { DEFAULT_RATES } from "../../domain/money/default_rates.ts";
-import { RATE_ROWS_MAX } from "../../domain/limits.ts";
+import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
+import { RATE_ROWS_MAX } from "../../domain/core/limits.ts";
 import { Harness } from "../support/harness.ts";
 import {
   aSpec,

@@ -1,7 +1,7 @@
 /** `GET /v1/rate-card`: own and default rows, paged and filtered. */
 import { assert, assertEquals } from "@std/assert";
-import { DEFAULT_RATES } from "../../domain/money/default_rates.ts";
-import { RATES_PER_PAGE } from "../../domain/limits.ts";
+import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
+import { RATES_PER_PAGE } from "../../domain/core/limits.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 import { CARD, put, refusalOf } from "../support/rate_cards.ts";
 

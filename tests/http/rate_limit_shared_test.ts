@@ -1,6 +1,6 @@
 /** What a team is told where several instances share its request-rate bucket (decisions 36, 37). */
 import { assertEquals, assertMatch } from "@std/assert";
-import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
+import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import { openStore } from "../../kv/open.ts";
 import { RateSlices } from "../../kv/teams/rate_slices.ts";
 import { FakeTimers } from "../support/fake_timers.ts";

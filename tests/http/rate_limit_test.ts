@@ -1,10 +1,10 @@
 /** The request rate over sockets, on a clock that the test moves (decisions 36 and 37). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { parseList } from "structured-headers";
-import type { Team } from "../../domain/credentials.ts";
-import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
-import type { TokenBucket } from "../../domain/plan/token_bucket.ts";
-import type { Tier } from "../../domain/plan/tiers.ts";
+import type { Team } from "../../domain/teams/credentials.ts";
+import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
+import type { TokenBucket } from "../../domain/core/token_bucket.ts";
+import type { Tier } from "../../domain/teams/plans.ts";
 import { setTeamRate } from "../../kv/teams/credentials.ts";
 import { aHeartbeat, aRun, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";

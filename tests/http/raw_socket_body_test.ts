@@ -1,15 +1,15 @@
 /** Bodies that lie about their length, break off, are too large or never end. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Hono } from "hono";
-import type { Team, TeamId } from "../../domain/credentials.ts";
-import { BODY_BYTES_MAX } from "../../domain/limits.ts";
-import { Deadlines } from "../../domain/deadlines.ts";
-import { Memory } from "../../domain/memory.ts";
-import { TIMERS } from "../../kv/deadline.ts";
-import type { Facts } from "../../routes/context.ts";
-import { readJsonBody } from "../../routes/guards/body.ts";
-import { Room } from "../../routes/guards/room.ts";
-import { serve } from "../../routes/serve.ts";
+import type { Team, TeamId } from "../../domain/teams/credentials.ts";
+import { BODY_BYTES_MAX } from "../../domain/core/limits.ts";
+import { Deadlines } from "../../domain/core/deadlines.ts";
+import { Memory } from "../../domain/core/memory.ts";
+import { TIMERS } from "../../kv/base/deadline.ts";
+import type { Facts } from "../../routes/http/context.ts";
+import { readJsonBody } from "../../routes/http/body.ts";
+import { Room } from "../../routes/http/admission.ts";
+import { serve } from "../../app/server.ts";
 import { ALL_SCOPES, Harness } from "../support/harness.ts";
 import {
   ask,

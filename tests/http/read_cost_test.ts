@@ -1,8 +1,8 @@
 /** Costs of reads, the reserve of the dashboard, and the rate of bytes, over sockets. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
-import type { Tier } from "../../domain/plan/tiers.ts";
-import { EVENTS_BODY_BYTES_MAX } from "../../domain/limits.ts";
+import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
+import type { Tier } from "../../domain/teams/plans.ts";
+import { EVENTS_BODY_BYTES_MAX } from "../../domain/core/limits.ts";
 import { aHeartbeat, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 

@@ -1,6 +1,6 @@
 /** `GET /v1/refusals`: what a team's clients send wrong (R13). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
+import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { Harness, NOON } from "../support/harness.ts";
 

@@ -1,13 +1,13 @@
 /** `/v1/rate-card/reprice`: jobs, whose they are, and what a second request meets. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { ACTIVE_JOBS_MAX, JOB_NAMES_MAX } from "../../domain/jobs.ts";
-import { newJob } from "../../domain/money/reprice_job.ts";
-import type { RunId } from "../../domain/run/ids.ts";
+import { ACTIVE_JOBS_MAX, JOB_NAMES_MAX } from "../../domain/core/jobs.ts";
+import { newJob } from "../../domain/repricing/job.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 import { runId } from "../support/builders.ts";
 import { Harness, NOON } from "../support/harness.ts";
-import { keys } from "../../kv/keys.ts";
-import { newName } from "../../kv/names.ts";
-import { modelPart } from "../../kv/pipeline/run_index.ts";
+import { keys } from "../../kv/base/keys.ts";
+import { newName } from "../../kv/base/names.ts";
+import { modelPart } from "../../kv/run_list/run_index.ts";
 import { refusalOf } from "../support/rate_cards.ts";
 import { aClosedRun, ATLAS, daysAgo, putPrice, REPRICE, reprice } from "../support/reprice.ts";
 

@@ -1,7 +1,7 @@
 /** `/v1/rate-card/reprice`: which calls get which price, and what follows from it everywhere. */
 import { assert, assertEquals } from "@std/assert";
-import { EVENTS_PER_BATCH_MAX, RUN_MODELS_MAX } from "../../domain/limits.ts";
-import { auditStore } from "../../kv/audit/audit.ts";
+import { EVENTS_PER_BATCH_MAX, RUN_MODELS_MAX } from "../../domain/core/limits.ts";
+import { auditStore } from "../../kv/integrity/integrity.ts";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 import {

@@ -1,6 +1,6 @@
 /** `POST /v1/keys/{id}/rotate`, and when keys were last used (decision 4). */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { keys } from "../../kv/keys.ts";
+import { keys } from "../../kv/base/keys.ts";
 import { hashOf } from "../../kv/teams/credential_rows.ts";
 import { createCredentialStore } from "../../kv/teams/credentials.ts";
 import { at, runId } from "../support/builders.ts";

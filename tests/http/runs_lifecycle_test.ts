@@ -1,6 +1,6 @@
 /** A run from its opening to its finish, in any order (spec, States; decisions 14 to 18, 22, 23). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { FINISH_STATUSES } from "../../domain/run/run.ts";
+import { FINISH_STATUSES } from "../../domain/runs/run.ts";
 import { aFinish, anEvent, aRun, at, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 

@@ -1,7 +1,7 @@
 /** `POST /v1/runs/{id}/scores`: any order, retries, races, and runs that are gone. */
 import { assert, assertEquals } from "@std/assert";
-import { ADDED_SCORES_MAX, SCORE_SOURCE_CHARS_MAX } from "../../domain/limits.ts";
-import { auditStore } from "../../kv/audit/audit.ts";
+import { ADDED_SCORES_MAX, SCORE_SOURCE_CHARS_MAX } from "../../domain/core/limits.ts";
+import { auditStore } from "../../kv/integrity/integrity.ts";
 import { aFinish, anEvent, aRun, aScore, at, events, runId, scoreId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 import { assertClean } from "../support/stray_rows.ts";

@@ -1,7 +1,7 @@
 /** `/v1/spend` and `/v1/spend/unpriced`: who may ask, and what is no question. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { StorageUnavailable } from "../../domain/errors.ts";
-import type { AppDeps } from "../../routes/context.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import type { AppDeps } from "../../routes/http/context.ts";
 import { Harness } from "../support/harness.ts";
 import { aContribution, LINE, NOTHING, storeSpend, UNPRICED } from "../support/spend.ts";
 

@@ -1,7 +1,7 @@
 /** `/v1/spend/unpriced`: models without a price, over roll-ups as the worker writes them. */
 import { assertEquals } from "@std/assert";
-import { defaultModels, PricedModels } from "../../domain/money/sibling.ts";
-import type { RateRow } from "../../domain/money/rates.ts";
+import { defaultModels, PricedModels } from "../../domain/pricing/nearest_model.ts";
+import type { RateRow } from "../../domain/pricing/rates.ts";
 import type { RateCardStore } from "../../domain/ports.ts";
 import { Harness } from "../support/harness.ts";
 import { aContribution, LINE, storeSpend, TODAY, UNPRICED } from "../support/spend.ts";

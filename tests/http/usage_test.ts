@@ -1,10 +1,10 @@
 /** `GET /v1/usage`, and that a quota never stands in the way. */
 import { assert, assertEquals } from "@std/assert";
-import { StorageUnavailable } from "../../domain/errors.ts";
-import type { Team } from "../../domain/credentials.ts";
-import { newNotice, type NoticeState } from "../../domain/plan/notice.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import type { Team } from "../../domain/teams/credentials.ts";
+import { newNotice, type NoticeState } from "../../domain/teams/quota_notice.ts";
 import { createNoticeStore } from "../../kv/teams/notices.ts";
-import { keys } from "../../kv/keys.ts";
+import { keys } from "../../kv/base/keys.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 

@@ -1,8 +1,8 @@
 /** `GET /v1/runs/{id}?wait=final`: an answer once everything behind the close is done. */
 import { assert, assertEquals } from "@std/assert";
-import { LISTENERS_MAX } from "../../domain/limits.ts";
-import { isSettled } from "../../domain/run/record.ts";
-import type { StoredRun } from "../../domain/run/record.ts";
+import { LISTENERS_MAX } from "../../domain/core/limits.ts";
+import { isSettled } from "../../domain/runs/record.ts";
+import type { StoredRun } from "../../domain/runs/record.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 

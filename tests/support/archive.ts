@@ -1,7 +1,7 @@
 /** A ledger that gets old: a clock that the test moves, and all that works on its runs, step by step. */
 import { createHash } from "node:crypto";
-import type { Team } from "../../domain/credentials.ts";
-import type { Tier } from "../../domain/plan/tiers.ts";
+import type { Team } from "../../domain/teams/credentials.ts";
+import type { Tier } from "../../domain/teams/plans.ts";
 import type { DeletionStore } from "../../domain/retention/deletion.ts";
 import { HORIZONS } from "../../domain/retention/retention.ts";
 import {
@@ -10,16 +10,16 @@ import {
   type SweepCounts,
   type SweepStore,
 } from "../../domain/retention/sweep.ts";
-import type { RunEvent } from "../../domain/run/event.ts";
-import { rawOf } from "../../domain/input/json.ts";
-import type { PipelineStore } from "../../domain/pipeline/pipeline.ts";
-import type { RateCard } from "../../domain/money/rates.ts";
+import type { RunEvent } from "../../domain/runs/event.ts";
+import { rawOf } from "../../domain/core/raw_json.ts";
+import type { PipelineStore } from "../../domain/runs/processing.ts";
+import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { RunStore } from "../../domain/ports.ts";
 import { SweepJob } from "../../jobs/sweep.ts";
-import { createPipelineStore } from "../../kv/pipeline/pipeline_store.ts";
-import { TeamCommits } from "../../kv/pipeline/team_commits.ts";
+import { createPipelineStore } from "../../kv/summaries/processing_store.ts";
+import { TeamCommits } from "../../kv/summaries/run_updater.ts";
 import { createDeletionStore } from "../../kv/retention/deletions.ts";
-import { createRepriceStore } from "../../kv/reprice/reprice_jobs.ts";
+import { createRepriceStore } from "../../kv/repricing/jobs.ts";
 import { createSweepStore } from "../../kv/retention/sweep_store.ts";
 import type { Store } from "../../kv/store.ts";
 import { createTeam } from "../../kv/teams/credentials.ts";

@@ -1,5 +1,5 @@
 /** Rate cards to price by. */
-import type { RateCard, RateMatch, RateRow } from "../../domain/money/rates.ts";
+import type { RateCard, RateMatch, RateRow } from "../../domain/pricing/rates.ts";
 
 /** A card without any row. */
 export const NO_CARD: RateCard = { find: () => null };

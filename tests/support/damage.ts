@@ -1,7 +1,7 @@
 /** Damage to a ledger behind the service's back, and what the audit says of it. */
 import { assert, assertEquals } from "@std/assert";
-import type { RunId } from "../../domain/run/ids.ts";
-import { auditStore } from "../../kv/audit/audit.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { auditStore } from "../../kv/integrity/integrity.ts";
 import { runId } from "./builders.ts";
 import type { Harness } from "./harness.ts";
 

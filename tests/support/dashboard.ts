@@ -1,9 +1,9 @@
 /** Somebody who looks at the dashboard, without a browser: a session, its pages and its forms. */
 import { assertEquals } from "@std/assert";
-import type { AppDeps, Route } from "../../routes/context.ts";
+import type { AppDeps, Route } from "../../routes/http/context.ts";
 import { createDashboard } from "../../routes/dashboard/dashboard.ts";
-import { Memory } from "../../domain/memory.ts";
-import { Room } from "../../routes/guards/room.ts";
+import { Memory } from "../../domain/core/memory.ts";
+import { Room } from "../../routes/http/admission.ts";
 import type { Answer, Harness } from "./harness.ts";
 
 /** The dashboard's own table. Building it calls nothing of what the handlers need. */

@@ -1,6 +1,6 @@
 /** Rows of runs and lists of them, for exports. */
-import type { RunId } from "../../domain/run/ids.ts";
-import type { RunListRow, RunListStore } from "../../domain/run/run_list.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import type { RunListRow, RunListStore } from "../../domain/runs/list.ts";
 import { runId } from "./builders.ts";
 import { NOON } from "./harness.ts";
 

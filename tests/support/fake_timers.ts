@@ -1,5 +1,5 @@
 /** A clock that the test moves, and the timers that hang on it. */
-import type { Timers } from "../../domain/deadlines.ts";
+import type { Timers } from "../../domain/core/deadlines.ts";
 
 export class FakeTimers implements Timers {
   nowMs = 0;

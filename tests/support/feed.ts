@@ -1,10 +1,10 @@
 /** Following the feed of a store, and proof that who did so holds what the store holds. */
 import { assert, assertEquals } from "@std/assert";
-import type { TeamId } from "../../domain/credentials.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
 import type { RunChange } from "../../domain/feed/changes.ts";
-import type { RunId } from "../../domain/run/ids.ts";
-import { listRowOf } from "../../domain/run/run_list.ts";
-import { ChangeBell } from "../../kv/feed/change_bell.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { listRowOf } from "../../domain/runs/list.ts";
+import { ChangeBell } from "../../kv/feed/change_notifier.ts";
 import { createChangeStore } from "../../kv/feed/change_store.ts";
 import { readHeads } from "../../kv/runs/heads.ts";
 import type { Store } from "../../kv/store.ts";

@@ -2,21 +2,21 @@
  * The service as it really runs - a KV file on disk, a socket, the whole HTTP stack - with a clock
  * that the test moves.
  */
-import type { Grant, Team } from "../../domain/credentials.ts";
-import type { Memory } from "../../domain/memory.ts";
-import { createRequestLimits } from "../../domain/plan/rate_limit.ts";
-import type { Region } from "../../domain/run/ids.ts";
+import type { Grant, Team } from "../../domain/teams/credentials.ts";
+import type { Memory } from "../../domain/core/memory.ts";
+import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
+import type { Region } from "../../domain/core/ids.ts";
 import type { RefusalStore } from "../../domain/refusals/refusals.ts";
 import type { CredentialStore, Mailer } from "../../domain/ports.ts";
-import type { Tier } from "../../domain/plan/tiers.ts";
-import { monthOf } from "../../domain/time.ts";
+import type { Tier } from "../../domain/teams/plans.ts";
+import { monthOf } from "../../domain/core/time.ts";
 import { createCredentialStore, createTeam, ensureFirstTeam } from "../../kv/teams/credentials.ts";
 import { type OpenStore, openStore } from "../../kv/open.ts";
-import { createService, type Service } from "../../service.ts";
+import { createService, type Service } from "../../app/compose.ts";
 import type { SweepJob } from "../../jobs/sweep.ts";
 import type { Worker } from "../../jobs/worker.ts";
-import type { AppDeps } from "../../routes/context.ts";
-import { type RunningServer, serve } from "../../routes/serve.ts";
+import type { AppDeps } from "../../routes/http/context.ts";
+import { type RunningServer, serve } from "../../app/server.ts";
 
 /** Noon of the day tests live in. */
 export const NOON = Date.UTC(2026, 10, 21, 12);

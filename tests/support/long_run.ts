@@ -1,8 +1,8 @@
 /** Runs of very many events, stored in few commits: each is what appending its batches would leave. */
-import type { Team } from "../../domain/credentials.ts";
-import { createRateCard } from "../../domain/money/rate_card.ts";
-import type { RunEvent } from "../../domain/run/event.ts";
-import type { EventId, RunId } from "../../domain/run/ids.ts";
+import type { Team } from "../../domain/teams/credentials.ts";
+import { createRateCard } from "../../domain/pricing/rate_card.ts";
+import type { RunEvent } from "../../domain/runs/event.ts";
+import type { EventId, RunId } from "../../domain/core/ids.ts";
 import {
   decideAppend,
   EMPTY_LEDGER,
@@ -12,13 +12,13 @@ import {
   packEventIds,
   type PageEntry,
   pageEntryOf,
-} from "../../domain/run/ledger.ts";
-import { HASH_NUMBERS } from "../../domain/run/event_ids.ts";
-import { monthOf } from "../../domain/time.ts";
-import { keys } from "../../kv/keys.ts";
-import { encodeBatch } from "../../kv/runs/codec.ts";
+} from "../../domain/runs/ledger.ts";
+import { HASH_NUMBERS } from "../../domain/runs/event_ids.ts";
+import { monthOf } from "../../domain/core/time.ts";
+import { keys } from "../../kv/base/keys.ts";
+import { encodeBatch } from "../../kv/base/codec.ts";
 import { blobWrite, type Store } from "../../kv/store.ts";
-import { dirtyName } from "../../kv/writer/dirty_mark.ts";
+import { dirtyName } from "../../kv/writer/pending_mark.ts";
 import type { KvSet } from "../../kv/writer/writer.ts";
 
 /** Batches of a run, each with its arrival, unix milliseconds. */

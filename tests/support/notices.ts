@@ -1,13 +1,13 @@
 /** Notices about the quota of one team, with a real mail server and a clock that the test moves. */
-import type { Team } from "../../domain/credentials.ts";
-import type { NoticeState } from "../../domain/plan/notice.ts";
+import type { Team } from "../../domain/teams/credentials.ts";
+import type { NoticeState } from "../../domain/teams/quota_notice.ts";
 import type { Mailer, NoticeStore } from "../../domain/ports.ts";
 import { NoticeJob } from "../../jobs/notices.ts";
-import { keys } from "../../kv/keys.ts";
+import { keys } from "../../kv/base/keys.ts";
 import { createTeam } from "../../kv/teams/credentials.ts";
 import { createNoticeStore } from "../../kv/teams/notices.ts";
 import { createUsageStore } from "../../kv/teams/usage.ts";
-import { createMailer } from "../../mail.ts";
+import { createMailer } from "../../outbound/mail.ts";
 import { NOON } from "./harness.ts";
 import { SmtpSink } from "./smtp.ts";
 import { TempStore } from "./temp_store.ts";

@@ -1,10 +1,10 @@
 /** A ledger in which something of every kind is due, and something is not. */
-import type { Team } from "../../domain/credentials.ts";
-import { rawOf } from "../../domain/input/json.ts";
+import type { Team } from "../../domain/teams/credentials.ts";
+import { rawOf } from "../../domain/core/raw_json.ts";
 import type { SweepCounts } from "../../domain/retention/sweep.ts";
-import { Deadlines } from "../../domain/deadlines.ts";
-import { TIMERS } from "../../kv/deadline.ts";
-import { BACK_ENDS } from "../../kv/kv_limits.ts";
+import { Deadlines } from "../../domain/core/deadlines.ts";
+import { TIMERS } from "../../kv/base/deadline.ts";
+import { BACK_ENDS } from "../../kv/base/limits.ts";
 import { createStore } from "../../kv/store.ts";
 import { aLargeCall, Archive, DAY_MS } from "./archive.ts";
 import { cardOf, rateRow } from "./cards.ts";

@@ -1,11 +1,11 @@
 /** The API's description, and JSON judged by the schemas in it. */
 import { Ajv2020 } from "ajv";
 import formats from "ajv-formats";
-import type { AppDeps } from "../../routes/context.ts";
+import type { AppDeps } from "../../routes/http/context.ts";
 import { routeTable } from "../../routes/app.ts";
 import type { Document } from "../../routes/docs/document.ts";
 import { openapiDocument } from "../../routes/openapi/document.ts";
-import { OPERATIONS } from "../../routes/openapi/operations.ts";
+import { OPERATIONS } from "../../routes/api/operations.ts";
 
 /** The document as the service sends it. */
 export function describedApi(): Document {

@@ -1,11 +1,11 @@
 /** Runs written straight to a store, and the proof that the roll-ups are their sum. */
 import { assert, assertEquals } from "@std/assert";
-import type { Team, TeamId } from "../../domain/credentials.ts";
-import type { LlmCall, RunEvent } from "../../domain/run/event.ts";
-import type { EventId, RunId } from "../../domain/run/ids.ts";
-import { rawOf } from "../../domain/input/json.ts";
+import type { Team, TeamId } from "../../domain/teams/credentials.ts";
+import type { LlmCall, RunEvent } from "../../domain/runs/event.ts";
+import type { EventId, RunId } from "../../domain/core/ids.ts";
+import { rawOf } from "../../domain/core/raw_json.ts";
 import type { RunStore } from "../../domain/ports.ts";
-import type { RateCard } from "../../domain/money/rates.ts";
+import type { RateCard } from "../../domain/pricing/rates.ts";
 import {
   addMeasures,
   contributionsOf,
@@ -13,11 +13,11 @@ import {
   type Measures,
   type RollupRow,
 } from "../../domain/spend/rollup.ts";
-import { isCurrent, summarize } from "../../domain/pipeline/summary.ts";
+import { isCurrent, summarize } from "../../domain/runs/summary.ts";
 import { readHeads } from "../../kv/runs/heads.ts";
-import { auditStore } from "../../kv/audit/audit.ts";
-import { createPipelineStore } from "../../kv/pipeline/pipeline_store.ts";
-import { decodeRollup } from "../../kv/pipeline/rollups.ts";
+import { auditStore } from "../../kv/integrity/integrity.ts";
+import { createPipelineStore } from "../../kv/summaries/processing_store.ts";
+import { decodeRollup } from "../../kv/spend/rollups.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import type { Store } from "../../kv/store.ts";
 import { eventId, runId } from "./builders.ts";

@@ -1,9 +1,9 @@
 /** What tests of rate cards begin with: a team, its model, and prices for it. */
 import { assert } from "@std/assert";
-import type { Team, TeamId } from "../../domain/credentials.ts";
+import type { Team, TeamId } from "../../domain/teams/credentials.ts";
 import type { OwnRate, PutRateOutcome, RateCardStore } from "../../domain/ports.ts";
-import type { RateSpec } from "../../domain/money/rate_body.ts";
-import { createRateCardStore } from "../../kv/teams/rate_cards.ts";
+import type { RateSpec } from "../../domain/pricing/rate_body.ts";
+import { createRateCardStore } from "../../kv/rate_cards/rate_cards.ts";
 import type { Store } from "../../kv/store.ts";
 import { type Answer, type Harness, NOON } from "./harness.ts";
 

@@ -1,9 +1,9 @@
 /** What is to be left of runs as they age, told in the words of decisions 18 and 40 and nothing else. */
-import type { EventId } from "../../domain/run/ids.ts";
-import { TIERS } from "../../domain/plan/tiers.ts";
-import type { Tier } from "../../domain/plan/tiers.ts";
+import type { EventId } from "../../domain/core/ids.ts";
+import { TIERS } from "../../domain/teams/plans.ts";
+import type { Tier } from "../../domain/teams/plans.ts";
 import { NOTHING_SWEPT, type SweepCounts } from "../../domain/retention/sweep.ts";
-import { monthOf } from "../../domain/time.ts";
+import { monthOf } from "../../domain/core/time.ts";
 import { DAY_MS } from "./archive.ts";
 
 const ORPHAN_DAYS = 7;

@@ -1,9 +1,9 @@
 /** Runs of every sort as data: stored by calls, and listed in memory by the words of the contract. */
 import fc from "fast-check";
-import type { Team } from "../../domain/credentials.ts";
+import type { Team } from "../../domain/teams/credentials.ts";
 import type { RunStore } from "../../domain/ports.ts";
-import type { RunListStore, RunPosition, RunsQuery } from "../../domain/run/run_list.ts";
-import { STATUS_OF_HEARTBEAT } from "../../domain/run/run.ts";
+import type { RunListStore, RunPosition, RunsQuery } from "../../domain/runs/list.ts";
+import { STATUS_OF_HEARTBEAT } from "../../domain/runs/run.ts";
 import { cardOf, rateRow } from "./cards.ts";
 import { NOON } from "./harness.ts";
 import { aCall, run } from "./pipeline.ts";

@@ -1,5 +1,5 @@
 /** Runs that clients send call by call, and what each comes to once all of it is stored. */
-import type { RunId } from "../../domain/run/ids.ts";
+import type { RunId } from "../../domain/core/ids.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "./builders.ts";
 import { noTotals, type Totals } from "./totals.ts";
 

@@ -1,6 +1,6 @@
 /** Instances that share one team's bucket, and the store between them, on a clock that a test moves. */
-import type { Rate } from "../../domain/plan/token_bucket.ts";
-import { type BucketRow, type Lease, SharedBucket } from "../../domain/plan/shared_bucket.ts";
+import type { Rate } from "../../domain/core/token_bucket.ts";
+import { type BucketRow, type Lease, SharedBucket } from "../../domain/teams/shared_bucket.ts";
 
 /** Milliseconds that a lease may be under way before it is hurried: the store is never slow here. */
 const LEASE_MS_MAX = 100;

@@ -1,6 +1,6 @@
 /** Runs as roll-ups count them, and a store that holds the roll-ups of some. */
-import type { Team } from "../../domain/credentials.ts";
-import type { ModelUsage } from "../../domain/run/model_usage.ts";
+import type { Team } from "../../domain/teams/credentials.ts";
+import type { ModelUsage } from "../../domain/runs/model_usage.ts";
 import {
   addMeasures,
   type Contribution,
@@ -9,7 +9,7 @@ import {
   type RollupRow,
   type RunLabels,
 } from "../../domain/spend/rollup.ts";
-import { encodeRollup, rollupKey } from "../../kv/pipeline/rollups.ts";
+import { encodeRollup, rollupKey } from "../../kv/spend/rollups.ts";
 import type { Harness } from "./harness.ts";
 
 /** The UTC day that tests live in. */

@@ -1,8 +1,8 @@
 /** Rows that belong to nothing: what a removal forgot. */
 import { assertEquals } from "@std/assert";
-import { type EventLedger, ID_PAGES_MAX } from "../../domain/run/ledger.ts";
-import { auditStore } from "../../kv/audit/audit.ts";
-import { chunksOf } from "../../kv/blob.ts";
+import { type EventLedger, ID_PAGES_MAX } from "../../domain/runs/ledger.ts";
+import { auditStore } from "../../kv/integrity/integrity.ts";
+import { chunksOf } from "../../kv/base/blob.ts";
 import { tombstoneOf } from "../../kv/runs/tombstone.ts";
 import type { Store } from "../../kv/store.ts";
 

@@ -1,7 +1,7 @@
 /** Stores for tests below the HTTP stack: in a folder of their own, or left by a process. */
 import { assert } from "@std/assert";
-import type { TeamId } from "../../domain/credentials.ts";
-import { keys } from "../../kv/keys.ts";
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import { keys } from "../../kv/base/keys.ts";
 import { type OpenStore, openStore } from "../../kv/open.ts";
 
 /** An open store. Always `await using`. */

@@ -1,6 +1,6 @@
 /** What the service says that everything comes to, held against what its clients know they sent. */
 import { assert, assertEquals } from "@std/assert";
-import { auditStore } from "../../kv/audit/audit.ts";
+import { auditStore } from "../../kv/integrity/integrity.ts";
 import { openBeside } from "../../kv/open.ts";
 
 /** Sums over all runs, none of them in doubt. */

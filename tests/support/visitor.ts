@@ -17,7 +17,7 @@ const SHOT_HEIGHT_MAX = 2_500;
 
 /** Where screenshots go; CI keeps what is there. */
 const OUTPUT = Deno.env.get("SCREENSHOTS") ??
-  new URL("../browser/output/", import.meta.url).pathname;
+  new URL("../dashboard/browser/output/", import.meta.url).pathname;
 
 /** Has a browser say in its console what its policy forbade. */
 const TELL_VIOLATIONS = `addEventListener("securitypolicyviolation", (event) =>

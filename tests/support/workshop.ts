@@ -1,11 +1,11 @@
 /** A worker over a real file, with a clock that the test moves and a store that it may wrap. */
 import { assertEquals } from "@std/assert";
-import type { RunId } from "../../domain/run/ids.ts";
-import type { PipelineStore } from "../../domain/pipeline/pipeline.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import type { PipelineStore } from "../../domain/runs/processing.ts";
 import type { RunStore } from "../../domain/ports.ts";
-import type { Stage } from "../../domain/pipeline/stages.ts";
+import type { Stage } from "../../domain/runs/stages.ts";
 import { type StageHandlers, Worker, type WorkerDeps } from "../../jobs/worker.ts";
-import { createPipelineStore } from "../../kv/pipeline/pipeline_store.ts";
+import { createPipelineStore } from "../../kv/summaries/processing_store.ts";
 import type { OpenStore } from "../../kv/open.ts";
 import { NOON } from "./harness.ts";
 import { assertSumsAddUp, runsOf, TEAM } from "./pipeline.ts";

@@ -1,10 +1,10 @@
 /** The days of an agent as a chart by status, and the same figures as a table. */
 import type { DayOfRuns } from "../../../domain/spend/agent_days.ts";
-import { Money, Wide } from "../parts/basics.tsx";
-import { ColumnChart, Swatch } from "../parts/column_chart.tsx";
-import { countedText, countText } from "../parts/format.ts";
-import { wordsOf } from "../parts/sparkline.tsx";
-import { byStatus, STATUS_WORDS, statusText } from "../parts/statuses.ts";
+import { Money, Wide } from "../components/basics.tsx";
+import { ColumnChart, Swatch } from "../components/column_chart.tsx";
+import { countedText, countText } from "../components/format.ts";
+import { wordsOf } from "../components/sparkline.tsx";
+import { byStatus, STATUS_WORDS, statusText } from "../components/statuses.ts";
 
 interface Days {
   readonly days: readonly DayOfRuns[];

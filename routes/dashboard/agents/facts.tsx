@@ -1,10 +1,10 @@
 /** Figures of an agent, in tables and large. */
-import type { AgentActivity } from "../../../domain/run/agents.ts";
+import type { AgentActivity } from "../../../domain/agents/agents.ts";
 import type { Measures } from "../../../domain/spend/rollup.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
-import { runPath } from "../frame/paths.ts";
-import { Ago, Money, Status } from "../parts/basics.tsx";
-import { countedText, countText, percentText } from "../parts/format.ts";
+import { runPath } from "../layout/paths.ts";
+import { Ago, Money, Status } from "../components/basics.tsx";
+import { countedText, countText, percentText } from "../components/format.ts";
 
 interface Of {
   readonly activity: AgentActivity | null;

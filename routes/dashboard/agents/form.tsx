@@ -1,15 +1,15 @@
 /** The form that changes what people say of an agent, and what it does. */
-import { ERRORS, type Problem } from "../../../domain/errors.ts";
-import { AGENT_CHARS_MAX, AGENT_NOTES_CHARS_MAX } from "../../../domain/limits.ts";
-import { parseAgentPatch } from "../../../domain/run/agent_change.ts";
-import type { AgentRecord } from "../../../domain/run/agents.ts";
-import { NO_SUCH_AGENT } from "../../agents.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle } from "../../context.ts";
-import { agentPath } from "../frame/paths.ts";
-import { seeOther, showPage } from "../frame/reply.tsx";
-import { SAVED } from "../parts/done.tsx";
-import { bodyOf, Field, FormProblem } from "../parts/form_fields.tsx";
+import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+import { AGENT_CHARS_MAX, AGENT_NOTES_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { parseAgentPatch } from "../../../domain/agents/change.ts";
+import type { AgentRecord } from "../../../domain/agents/agents.ts";
+import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { agentPath } from "../layout/paths.ts";
+import { seeOther, showPage } from "../layout/reply.tsx";
+import { SAVED } from "../components/done.tsx";
+import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
 import { agentNamed } from "./named.ts";
 
 /** What was typed, or what is known. */

@@ -5,19 +5,19 @@ import {
   type AgentSort,
   type AgentsQuery,
   parseAgentsQuery,
-} from "../../../domain/run/agents.ts";
+} from "../../../domain/agents/agents.ts";
 import { AGENT_DAYS, type AgentDays } from "../../../domain/spend/agent_days.ts";
-import { agentCursor, parseAgentCursor } from "../../agents.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle } from "../../context.ts";
-import { queryOf } from "../../query.ts";
-import { agentPath, AGENTS, queryText } from "../frame/paths.ts";
-import { showPage } from "../frame/reply.tsx";
-import { originOf } from "../parts/address.ts";
-import { Ago, Copyable, Empty, NextPage, Wide } from "../parts/basics.tsx";
-import { Choice } from "../parts/form_fields.tsx";
-import { countText, pluralOf } from "../parts/format.ts";
-import { Sparkline } from "../parts/sparkline.tsx";
+import { agentCursor, parseAgentCursor } from "../../api/agents/agents.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { queryOf } from "../../http/query.ts";
+import { agentPath, AGENTS, queryText } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
+import { originOf } from "../components/address.ts";
+import { Ago, Copyable, Empty, NextPage, Wide } from "../components/basics.tsx";
+import { Choice } from "../components/form_fields.tsx";
+import { countText, pluralOf } from "../components/format.ts";
+import { Sparkline } from "../components/sparkline.tsx";
 import { readDays } from "./days.ts";
 import { CostOfSuccess, LastRunOf, SuccessRate } from "./facts.tsx";
 

@@ -1,9 +1,9 @@
 /** The agent that a path names. */
-import { isName } from "../../../domain/input/rules.ts";
-import { AGENT_CHARS_MAX } from "../../../domain/limits.ts";
-import type { AgentRecord } from "../../../domain/run/agents.ts";
-import type { AppDeps, RequestContext } from "../../context.ts";
-import { lastPartOf } from "../../query.ts";
+import { isName } from "../../../domain/core/rules.ts";
+import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
+import type { AgentRecord } from "../../../domain/agents/agents.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
+import { lastPartOf } from "../../http/query.ts";
 
 /** The agent of the path; null when the team has none of that slug. */
 export async function agentNamed(

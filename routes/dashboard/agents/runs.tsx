@@ -1,10 +1,10 @@
 /** Some runs of an agent, and the way to all of them. */
-import type { RunListRow } from "../../../domain/run/run_list.ts";
-import type { RunStatus } from "../../../domain/run/run.ts";
-import { queryText, runPath, RUNS } from "../frame/paths.ts";
-import { Ago, Money, Status, Wide } from "../parts/basics.tsx";
-import { durationText } from "../parts/format.ts";
-import { STATUS_WORDS } from "../parts/statuses.ts";
+import type { RunListRow } from "../../../domain/runs/list.ts";
+import type { RunStatus } from "../../../domain/runs/run.ts";
+import { queryText, runPath, RUNS } from "../layout/paths.ts";
+import { Ago, Money, Status, Wide } from "../components/basics.tsx";
+import { durationText } from "../components/format.ts";
+import { STATUS_WORDS } from "../components/statuses.ts";
 
 interface Listed {
   readonly title: string;

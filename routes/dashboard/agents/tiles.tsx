@@ -1,9 +1,9 @@
 /** The figures of an agent, large. */
 import type { Child } from "hono/jsx";
-import type { AgentRecord } from "../../../domain/run/agents.ts";
+import type { AgentRecord } from "../../../domain/agents/agents.ts";
 import { AGENT_DAYS, type AgentDays } from "../../../domain/spend/agent_days.ts";
-import { Ago, Money } from "../parts/basics.tsx";
-import { countedText, countText } from "../parts/format.ts";
+import { Ago, Money } from "../components/basics.tsx";
+import { countedText, countText } from "../components/format.ts";
 import { CostOfSuccess, LastRunOf, SuccessRate } from "./facts.tsx";
 
 interface Of {

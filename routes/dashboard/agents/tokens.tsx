@@ -1,6 +1,6 @@
 /** The ping tokens of an agent. */
 import type { KeyPage } from "../../../domain/teams/key_list.ts";
-import { KEYS, queryText } from "../frame/paths.ts";
+import { KEYS, queryText } from "../layout/paths.ts";
 import { KeyTable } from "../keys/key_table.tsx";
 import { newKeyPath } from "../keys/paths.ts";
 

@@ -1,17 +1,17 @@
 /** `/dashboard/audit`: who changed what, newest first. */
-import { OPERATOR } from "../../../domain/credentials.ts";
-import { parseInstant } from "../../../domain/time.ts";
+import { OPERATOR } from "../../../domain/teams/credentials.ts";
+import { parseInstant } from "../../../domain/core/time.ts";
 import { type AuditPage, parseAuditQuery } from "../../../domain/teams/audit_log.ts";
-import { fail } from "../../answer.ts";
-import { auditCursor, parseAuditCursor } from "../../audit_log.ts";
-import type { AppDeps, Handle } from "../../context.ts";
-import { queryOf } from "../../query.ts";
-import { AUDIT, queryText } from "../frame/paths.ts";
-import { showPage } from "../frame/reply.tsx";
-import { Ago, Empty, NextPage, Wide } from "../parts/basics.tsx";
-import { Field } from "../parts/form_fields.tsx";
+import { fail } from "../../http/answer.ts";
+import { auditCursor, parseAuditCursor } from "../../api/audit_log/audit_log.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { queryOf } from "../../http/query.ts";
+import { AUDIT, queryText } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
+import { Ago, Empty, NextPage, Wide } from "../components/basics.tsx";
+import { Field } from "../components/form_fields.tsx";
 import { Actor } from "../keys/actor.tsx";
-import { actionText, Details, Target } from "./words.tsx";
+import { actionText, Details, Target } from "./labels.tsx";
 
 const DAY_MS = 86_400_000;
 

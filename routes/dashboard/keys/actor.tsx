@@ -1,7 +1,7 @@
 /** Who did something: a key by its name, the operator, or the settings of a start. */
-import { OPERATOR, type Team } from "../../../domain/credentials.ts";
+import { OPERATOR, type Team } from "../../../domain/teams/credentials.ts";
 import { SETTINGS_ACTOR } from "../../../domain/teams/audit_log.ts";
-import type { AppDeps } from "../../context.ts";
+import type { AppDeps } from "../../http/context.ts";
 import { keyPath } from "./paths.ts";
 
 /** Names of credentials by their ids. */

@@ -1,21 +1,21 @@
 /** What forms do to keys: make, rotate, revoke. */
-import { parseKey } from "../../../domain/input/parse.ts";
+import { parseKey } from "../../../domain/ingest/parse.ts";
 import { parseRotation } from "../../../domain/teams/rotation.ts";
-import { isLive } from "../../../domain/credentials.ts";
+import { isLive } from "../../../domain/teams/credentials.ts";
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../context.ts";
-import { isKeyId, NO_SUCH_KEY } from "../../keys.ts";
-import { agentPath, KEYS } from "../frame/paths.ts";
-import { seeOther } from "../frame/reply.tsx";
-import { Ago, Notice } from "../parts/basics.tsx";
-import { bodyOf } from "../parts/form_fields.tsx";
-import { numberOf } from "../parts/numbers.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import { isKeyId, NO_SUCH_KEY } from "../../api/keys/keys.ts";
+import { agentPath, KEYS } from "../layout/paths.ts";
+import { seeOther } from "../layout/reply.tsx";
+import { Ago, Notice } from "../components/basics.tsx";
+import { bodyOf } from "../components/form_fields.tsx";
+import { numberOf } from "../components/numbers.ts";
 import { keyFields, type KeyForm, showKeyForm } from "./form.tsx";
 import { showKey } from "./one.tsx";
 import { keyPath } from "./paths.ts";
 import { type Made, showSecret } from "./secret.tsx";
-import { kindWord, State } from "./words.tsx";
+import { kindWord, State } from "./labels.tsx";
 
 /** Makes a credential and shows its secret, or the form again. */
 export function makeKey({ credentials }: AppDeps): Handle {

@@ -1,13 +1,13 @@
 /** `/dashboard/keys/new`: the form for a new key or ping token. */
-import { SCOPES } from "../../../domain/credentials.ts";
-import { ERRORS, type Problem } from "../../../domain/errors.ts";
-import { AGENT_CHARS_MAX, KEY_NAME_CHARS_MAX } from "../../../domain/limits.ts";
-import type { Handle, RequestContext } from "../../context.ts";
-import { KEYS } from "../frame/paths.ts";
-import { showPage } from "../frame/reply.tsx";
-import { Field, FormProblem } from "../parts/form_fields.tsx";
+import { SCOPES } from "../../../domain/teams/credentials.ts";
+import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+import { AGENT_CHARS_MAX, KEY_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
+import type { Handle, RequestContext } from "../../http/context.ts";
+import { KEYS } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
+import { Field, FormProblem } from "../components/form_fields.tsx";
 import { newKeyPath } from "./paths.ts";
-import { SCOPE_WORDS } from "./words.tsx";
+import { SCOPE_WORDS } from "./labels.tsx";
 
 /** What was typed. */
 export interface KeyForm {

@@ -1,8 +1,8 @@
 /** Credentials as a table. */
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
-import { Ago, Wide } from "../parts/basics.tsx";
+import { Ago, Wide } from "../components/basics.tsx";
 import { keyPath } from "./paths.ts";
-import { KeyActions, LastUse, May, State } from "./words.tsx";
+import { KeyActions, LastUse, May, State } from "./labels.tsx";
 
 interface Table {
   readonly label: string;

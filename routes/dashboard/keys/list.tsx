@@ -1,13 +1,13 @@
 /** `/dashboard/keys`: the credentials of a team, or one of them by its id. */
 import { type KeyPage, type KeysQuery, parseKeysQuery } from "../../../domain/teams/key_list.ts";
-import { encodeCursor } from "../../cursor.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle } from "../../context.ts";
-import { isKeyId, keyIdOf, NO_SUCH_KEY } from "../../keys.ts";
-import { queryOf } from "../../query.ts";
-import { agentPath, KEYS, queryText } from "../frame/paths.ts";
-import { showPage } from "../frame/reply.tsx";
-import { Empty, NextPage } from "../parts/basics.tsx";
+import { encodeCursor } from "../../http/cursor.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { isKeyId, keyIdOf, NO_SUCH_KEY } from "../../api/keys/keys.ts";
+import { queryOf } from "../../http/query.ts";
+import { agentPath, KEYS, queryText } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
+import { Empty, NextPage } from "../components/basics.tsx";
 import { KeyTable } from "./key_table.tsx";
 import { showKey } from "./one.tsx";
 import { newKeyPath } from "./paths.ts";

@@ -1,16 +1,16 @@
 /** One credential: its facts, and the forms that rotate and revoke it. */
-import { agentPath, KEYS } from "../frame/paths.ts";
+import { agentPath, KEYS } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import { isLive } from "../../../domain/credentials.ts";
-import { ERRORS, type Problem } from "../../../domain/errors.ts";
-import { OVERLAP_HOURS } from "../../../domain/limits.ts";
+import { isLive } from "../../../domain/teams/credentials.ts";
+import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+import { OVERLAP_HOURS } from "../../../domain/core/limits.ts";
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
-import type { RequestContext } from "../../context.ts";
-import { showPage } from "../frame/reply.tsx";
-import { Ago, Notice } from "../parts/basics.tsx";
-import { Field, FormProblem } from "../parts/form_fields.tsx";
+import type { RequestContext } from "../../http/context.ts";
+import { showPage } from "../layout/reply.tsx";
+import { Ago, Notice } from "../components/basics.tsx";
+import { Field, FormProblem } from "../components/form_fields.tsx";
 import { type Confirm, keyPath } from "./paths.ts";
-import { KeyActions, kindWord, LastUse, May, State } from "./words.tsx";
+import { KeyActions, kindWord, LastUse, May, State } from "./labels.tsx";
 
 /** What is shown of one. */
 interface Shown {

@@ -1,5 +1,5 @@
 /** Where the pages of keys are. */
-import { KEYS, queryText } from "../frame/paths.ts";
+import { KEYS, queryText } from "../layout/paths.ts";
 
 /** What is asked for before it is done. */
 export type Confirm = "rotate" | "revoke";

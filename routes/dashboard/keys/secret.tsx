@@ -1,11 +1,11 @@
 /** The one page that shows a secret, and lines that use it. */
 import type { Child } from "hono/jsx";
-import type { CredentialRecord } from "../../../domain/credentials.ts";
-import type { RequestContext } from "../../context.ts";
-import { showPage } from "../frame/reply.tsx";
-import { originOf } from "../parts/address.ts";
-import { Copyable, Notice } from "../parts/basics.tsx";
-import { kindWord } from "./words.tsx";
+import type { CredentialRecord } from "../../../domain/teams/credentials.ts";
+import type { RequestContext } from "../../http/context.ts";
+import { showPage } from "../layout/reply.tsx";
+import { originOf } from "../components/address.ts";
+import { Copyable, Notice } from "../components/basics.tsx";
+import { kindWord } from "./labels.tsx";
 
 /** A credential that was just made. */
 export interface Made {

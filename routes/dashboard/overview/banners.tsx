@@ -1,8 +1,8 @@
 /** What needs somebody's work, each with what to do. */
-import type { DeadStage } from "../../../domain/pipeline/pipeline.ts";
-import { queryText, runPath, SPEND, USAGE } from "../frame/paths.ts";
-import { Notice } from "../parts/basics.tsx";
-import { countedText, countText, percentText } from "../parts/format.ts";
+import type { DeadStage } from "../../../domain/runs/processing.ts";
+import { queryText, runPath, SPEND, USAGE } from "../layout/paths.ts";
+import { Notice } from "../components/basics.tsx";
+import { countedText, countText, percentText } from "../components/format.ts";
 import { RejectedBanner } from "../refusals/banner.tsx";
 import type { Overview, Quota, UnpricedCalls } from "./read.ts";
 

@@ -1,9 +1,9 @@
 /** The days up to today: runs with their failures, and cost. */
-import { queryText, RUNS } from "../frame/paths.ts";
+import { queryText, RUNS } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import { Money, Wide } from "../parts/basics.tsx";
-import { ColumnChart, Swatch } from "../parts/column_chart.tsx";
-import { countedText, countText, moneyText, percentText } from "../parts/format.ts";
+import { Money, Wide } from "../components/basics.tsx";
+import { ColumnChart, Swatch } from "../components/column_chart.tsx";
+import { countedText, countText, moneyText, percentText } from "../components/format.ts";
 import { type DayFigures, DAYS_BEFORE, usualDayOf } from "./figures.ts";
 import type { Overview } from "./read.ts";
 

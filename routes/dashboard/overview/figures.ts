@@ -1,8 +1,8 @@
 /** What the overview is made of: the days' figures, what a usual day comes to, and how today compares. */
-import type { Picodollars } from "../../../domain/money/money.ts";
+import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import { daysOf } from "../../../domain/spend/spend_query.ts";
-import { dayOf } from "../../../domain/time.ts";
+import { dayOf } from "../../../domain/core/time.ts";
 
 /** Days before today that today is compared with. */
 export const DAYS_BEFORE = 14;

@@ -1,8 +1,8 @@
 /** What is shown while there is nothing to look at: what would fill the page. */
-import type { Team } from "../../../domain/credentials.ts";
-import type { AppDeps } from "../../context.ts";
-import { DASHBOARD, KEYS, RUNS } from "../frame/paths.ts";
-import { Ago, Copyable, Empty } from "../parts/basics.tsx";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import type { AppDeps } from "../../http/context.ts";
+import { DASHBOARD, KEYS, RUNS } from "../layout/paths.ts";
+import { Ago, Copyable, Empty } from "../components/basics.tsx";
 import { DAYS_BEFORE } from "./figures.ts";
 
 /** When the newest run began, unix milliseconds; null for a team that never had one. */

@@ -1,11 +1,11 @@
 /** `/dashboard`: how today goes, against the days before. */
-import { answerText } from "../../answer.ts";
-import type { AppDeps, Handle } from "../../context.ts";
-import { mayAdmin } from "../../requires.ts";
-import { TEAMS } from "../frame/paths.ts";
-import { originOf } from "../parts/address.ts";
-import { seeOther, showPage } from "../frame/reply.tsx";
-import { durationText, percentText } from "../parts/format.ts";
+import { answerText } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { mayAdmin } from "../../http/access.ts";
+import { TEAMS } from "../layout/paths.ts";
+import { originOf } from "../components/address.ts";
+import { seeOther, showPage } from "../layout/reply.tsx";
+import { durationText, percentText } from "../components/format.ts";
 import { Banners } from "./banners.tsx";
 import { NothingYet, readLastStart } from "./first_run.tsx";
 import { Charts, DaysTable } from "./charts.tsx";

@@ -1,15 +1,15 @@
 /** Reads what the overview shows: each by range, each bounded, side by side. */
-import type { Team } from "../../../domain/credentials.ts";
-import type { TeamDeadStages } from "../../../domain/pipeline/pipeline.ts";
-import { type QuotaState, quotaState } from "../../../domain/plan/quota.ts";
-import { planOf } from "../../../domain/plan/tiers.ts";
-import type { RunListRow, RunsQuery } from "../../../domain/run/run_list.ts";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import type { TeamDeadStages } from "../../../domain/runs/processing.ts";
+import { type QuotaState, quotaState } from "../../../domain/teams/quota.ts";
+import { planOf } from "../../../domain/teams/plans.ts";
+import type { RunListRow, RunsQuery } from "../../../domain/runs/list.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import { unpricedOf } from "../../../domain/spend/unpriced.ts";
-import { monthOf } from "../../../domain/time.ts";
-import type { AppDeps } from "../../context.ts";
-import { readFailures } from "../parts/failures.ts";
+import { monthOf } from "../../../domain/core/time.ts";
+import type { AppDeps } from "../../http/context.ts";
+import { readFailures } from "../components/failures.ts";
 import { countRejected } from "../refusals/banner.tsx";
 import { readSpendByAgent, type SpendByAgent } from "./agents.ts";
 import { type DayFigures, figuresOf, type Span, spanAt } from "./figures.ts";

@@ -1,11 +1,11 @@
 /** Runs and agents to look at first. */
-import { agentPath, queryText, runPath, RUNS, SPEND } from "../frame/paths.ts";
+import { agentPath, queryText, runPath, RUNS, SPEND } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import type { RunStatus } from "../../../domain/run/run.ts";
-import type { RunListRow } from "../../../domain/run/run_list.ts";
+import type { RunStatus } from "../../../domain/runs/run.ts";
+import type { RunListRow } from "../../../domain/runs/list.ts";
 import { UNATTRIBUTED } from "../../../domain/spend/spend_query.ts";
-import { Ago, Money, Status, Wide } from "../parts/basics.tsx";
-import { countedText, countText, durationText, pluralOf } from "../parts/format.ts";
+import { Ago, Money, Status, Wide } from "../components/basics.tsx";
+import { countedText, countText, durationText, pluralOf } from "../components/format.ts";
 import type { AgentSpend } from "./agents.ts";
 import { DAYS_BEFORE, type Span } from "./figures.ts";
 import type { Overview } from "./read.ts";

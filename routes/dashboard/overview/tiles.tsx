@@ -1,8 +1,8 @@
 /** Today in four figures, each with how it compares. */
-import { queryText, RUNS, SPEND, USAGE } from "../frame/paths.ts";
+import { queryText, RUNS, SPEND, USAGE } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import { Money } from "../parts/basics.tsx";
-import { compactText, countedText, countText, percentText } from "../parts/format.ts";
+import { Money } from "../components/basics.tsx";
+import { compactText, countedText, countText, percentText } from "../components/format.ts";
 import {
   type Compared,
   compareFailures,

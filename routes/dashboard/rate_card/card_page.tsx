@@ -1,18 +1,18 @@
 /** `/dashboard/rate-card`: what calls of models cost. */
-import { parseQuery } from "../../../domain/input/ping.ts";
-import { DEFAULT_RATES } from "../../../domain/money/default_rates.ts";
+import { parseQuery } from "../../../domain/ingest/ping.ts";
+import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
 import type { OwnRate } from "../../../domain/ports.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle } from "../../context.ts";
-import { queryOf } from "../../query.ts";
-import { parseListQuery, type RatePage, ratePage } from "../../rate_card.ts";
-import { queryText, RATE_CARD } from "../frame/paths.ts";
-import { showPage } from "../frame/reply.tsx";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { queryOf } from "../../http/query.ts";
+import { parseListQuery, type RatePage, ratePage } from "../../api/rate_card/rate_card.ts";
+import { queryText, RATE_CARD } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
 import { type ActorNames, actorNames } from "../keys/actor.tsx";
-import { Empty, NextPage } from "../parts/basics.tsx";
-import { countText } from "../parts/format.ts";
-import { MATCH, NEW_RATE, REPRICE } from "./rate_paths.ts";
-import { editPath, OwnActions, RateTable } from "./rate_rows.tsx";
+import { Empty, NextPage } from "../components/basics.tsx";
+import { countText } from "../components/format.ts";
+import { MATCH, NEW_RATE, REPRICE } from "./paths.ts";
+import { editPath, OwnActions, RateTable } from "./rows.tsx";
 
 /** Default rows of a page that does not say how many. */
 const ROWS_DEFAULT = 50;

@@ -1,11 +1,11 @@
 /** `/dashboard/rate-card/rows/:id/delete`: deleting an own row, after a look at it. */
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle } from "../../context.ts";
-import { NO_SUCH_ROW } from "../../rate_card.ts";
-import { RATE_CARD } from "../frame/paths.ts";
-import { seeOther, showPage } from "../frame/reply.tsx";
-import { deletePath, repricePath } from "./rate_paths.ts";
-import { RateTable } from "./rate_rows.tsx";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { NO_SUCH_ROW } from "../../api/rate_card/rate_card.ts";
+import { RATE_CARD } from "../layout/paths.ts";
+import { seeOther, showPage } from "../layout/reply.tsx";
+import { deletePath, repricePath } from "./paths.ts";
+import { RateTable } from "./rows.tsx";
 
 /** Shows what would be deleted. */
 export function askDeleteRate({ rateCards }: AppDeps): Handle {

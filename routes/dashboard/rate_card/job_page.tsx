@@ -1,21 +1,21 @@
 /** `/dashboard/rate-card/reprice/:id`: what new prices change, before and while they do. */
 import type { Child } from "hono/jsx";
-import { isJobId, type RepriceJob } from "../../../domain/money/reprice_job.ts";
-import type { RepriceShares } from "../../../domain/money/reprice_shares.ts";
-import type { RepriceSum } from "../../../domain/money/reprice.ts";
+import { isJobId, type RepriceJob } from "../../../domain/repricing/job.ts";
+import type { RepriceShares } from "../../../domain/repricing/breakdown.ts";
+import type { RepriceSum } from "../../../domain/repricing/reprice.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle } from "../../context.ts";
-import { NO_SUCH_JOB } from "../../reprice.ts";
-import { agentPath, queryText, RUNS, SPEND } from "../frame/paths.ts";
-import { showPage } from "../frame/reply.tsx";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { NO_SUCH_JOB } from "../../api/repricing/reprice.ts";
+import { agentPath, queryText, RUNS, SPEND } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
 import { Actor, type ActorNames, actorNames } from "../keys/actor.tsx";
-import { Ago, Money, Notice, Wide } from "../parts/basics.tsx";
-import { countedText, countText, pluralOf } from "../parts/format.ts";
-import { dayText } from "../spend/spend_words.ts";
+import { Ago, Money, Notice, Wide } from "../components/basics.tsx";
+import { countedText, countText, pluralOf } from "../components/format.ts";
+import { dayText } from "../spend/labels.ts";
 import { Difference, periodText, STATES } from "./job_parts.tsx";
-import { typedInstant } from "./rate_form_fields.ts";
-import { jobPath, REPRICE } from "./rate_paths.ts";
+import { typedInstant } from "./form_fields.ts";
+import { jobPath, REPRICE } from "./paths.ts";
 
 /** Seconds after which a job that is under way is looked at again. */
 const LOOK_AGAIN_SECONDS = 1;

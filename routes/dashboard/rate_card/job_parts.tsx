@@ -1,8 +1,8 @@
 /** What jobs that price calls anew are shown by. */
-import type { RepriceSum } from "../../../domain/money/reprice.ts";
-import type { RepriceJob, RepriceState } from "../../../domain/money/reprice_job.ts";
-import { Money } from "../parts/basics.tsx";
-import { typedInstant } from "./rate_form_fields.ts";
+import type { RepriceSum } from "../../../domain/repricing/reprice.ts";
+import type { RepriceJob, RepriceState } from "../../../domain/repricing/job.ts";
+import { Money } from "../components/basics.tsx";
+import { typedInstant } from "./form_fields.ts";
 
 /** How a job stands. */
 export const STATES: Readonly<Record<RepriceState, string>> = {

@@ -1,17 +1,17 @@
 /** `/dashboard/rate-card/match`: which row prices a model. */
-import { ERRORS, type Problem } from "../../../domain/errors.ts";
-import { parseQuery } from "../../../domain/input/ping.ts";
-import type { MatchStep, RateMatch } from "../../../domain/money/rates.ts";
-import { formatInstant } from "../../../domain/time.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle } from "../../context.ts";
-import { queryOf } from "../../query.ts";
-import { type MatchQuery, parseMatchQuery } from "../../rate_card.ts";
-import { queryText, RATE_CARD } from "../frame/paths.ts";
-import { showPage } from "../frame/reply.tsx";
-import { Notice } from "../parts/basics.tsx";
-import { MATCH, NEW_RATE } from "./rate_paths.ts";
-import { editPath, RateTable } from "./rate_rows.tsx";
+import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+import { parseQuery } from "../../../domain/ingest/ping.ts";
+import type { MatchStep, RateMatch } from "../../../domain/pricing/rates.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { queryOf } from "../../http/query.ts";
+import { type MatchQuery, parseMatchQuery } from "../../api/rate_card/rate_card.ts";
+import { queryText, RATE_CARD } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
+import { Notice } from "../components/basics.tsx";
+import { MATCH, NEW_RATE } from "./paths.ts";
+import { editPath, RateTable } from "./rows.tsx";
 
 type Sent = ReadonlyMap<string, string>;
 

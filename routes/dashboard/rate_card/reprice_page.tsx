@@ -1,20 +1,20 @@
 /** `/dashboard/rate-card/reprice`: pricing stored calls anew, and the jobs that did. */
-import { ERRORS, type Problem } from "../../../domain/errors.ts";
-import { parseQuery } from "../../../domain/input/ping.ts";
-import { parseReprice } from "../../../domain/money/reprice_body.ts";
-import type { RepriceJob } from "../../../domain/money/reprice_job.ts";
+import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+import { parseQuery } from "../../../domain/ingest/ping.ts";
+import { parseReprice } from "../../../domain/repricing/body.ts";
+import type { RepriceJob } from "../../../domain/repricing/job.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../context.ts";
-import { queryOf } from "../../query.ts";
-import { beginReprice } from "../../reprice.ts";
-import { RATE_CARD } from "../frame/paths.ts";
-import { seeOther, showPage } from "../frame/reply.tsx";
-import { Ago, Empty, Notice, Wide } from "../parts/basics.tsx";
-import { countText, pluralOf } from "../parts/format.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import { queryOf } from "../../http/query.ts";
+import { beginReprice } from "../../api/repricing/reprice.ts";
+import { RATE_CARD } from "../layout/paths.ts";
+import { seeOther, showPage } from "../layout/reply.tsx";
+import { Ago, Empty, Notice, Wide } from "../components/basics.tsx";
+import { countText, pluralOf } from "../components/format.ts";
 import { Difference, periodText, STATES } from "./job_parts.tsx";
-import { instantText } from "./rate_form_fields.ts";
-import { jobPath, REPRICE } from "./rate_paths.ts";
+import { instantText } from "./form_fields.ts";
+import { jobPath, REPRICE } from "./paths.ts";
 
 /** What the form says, by its fields. */
 type Sent = ReadonlyMap<string, string>;

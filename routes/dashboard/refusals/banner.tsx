@@ -1,10 +1,10 @@
 /** Says that calls were rejected, and leads to them. */
-import type { TeamId } from "../../../domain/credentials.ts";
+import type { TeamId } from "../../../domain/teams/credentials.ts";
 import { countSince } from "../../../domain/refusals/refusals.ts";
-import type { AppDeps } from "../../context.ts";
-import { REFUSALS } from "../frame/paths.ts";
-import { Notice } from "../parts/basics.tsx";
-import { countedText } from "../parts/format.ts";
+import type { AppDeps } from "../../http/context.ts";
+import { REFUSALS } from "../layout/paths.ts";
+import { Notice } from "../components/basics.tsx";
+import { countedText } from "../components/format.ts";
 
 /** Hours that the banner looks back. */
 const BANNER_HOURS = 24;

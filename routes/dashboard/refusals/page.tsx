@@ -1,5 +1,5 @@
 /** `/dashboard/refusals`: which calls were rejected, and what to change. */
-import { REFUSAL_HOURS } from "../../../domain/limits.ts";
+import { REFUSAL_HOURS } from "../../../domain/core/limits.ts";
 import {
   firstHour,
   parseRefusalsQuery,
@@ -7,15 +7,15 @@ import {
   type RefusalReport,
   sumKinds,
 } from "../../../domain/refusals/refusals.ts";
-import { formatInstant } from "../../../domain/time.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle } from "../../context.ts";
-import { queryOf } from "../../query.ts";
-import { queryText, REFUSALS } from "../frame/paths.ts";
-import { showPage } from "../frame/reply.tsx";
-import { Empty } from "../parts/basics.tsx";
-import { ColumnChart, Swatch } from "../parts/column_chart.tsx";
-import { countedText, countText } from "../parts/format.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { queryOf } from "../../http/query.ts";
+import { queryText, REFUSALS } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
+import { Empty } from "../components/basics.tsx";
+import { ColumnChart, Swatch } from "../components/column_chart.tsx";
+import { countedText, countText } from "../components/format.ts";
 import { KindsTable, LatestTable } from "./tables.tsx";
 
 const HOUR_MS = 3_600_000;

@@ -1,8 +1,8 @@
 /** Tables of rejected calls: by reason, and the latest with their message. */
-import { REFUSALS as KEPT } from "../../../domain/limits.ts";
+import { REFUSALS as KEPT } from "../../../domain/core/limits.ts";
 import type { Refusal, RefusalGroup } from "../../../domain/refusals/refusals.ts";
-import { Ago, Wide } from "../parts/basics.tsx";
-import { countText } from "../parts/format.ts";
+import { Ago, Wide } from "../components/basics.tsx";
+import { countText } from "../components/format.ts";
 
 /**
  * Shows how often each reason came up, the most frequent first. Agents are no links: one whose calls were

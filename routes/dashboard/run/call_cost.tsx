@@ -1,11 +1,11 @@
 /** Why a call cost what it did: tokens times rate, and the row that priced it. */
-import type { CallFlag, ExplainedCall } from "../../../domain/money/explain_cost.ts";
-import type { CostLine } from "../../../domain/money/pricing.ts";
-import { usdPerMillion } from "../../../domain/money/rate_body.ts";
-import type { MatchStep, RateMatch } from "../../../domain/money/rates.ts";
-import { dayOf } from "../../../domain/time.ts";
-import { Money, Wide } from "../parts/basics.tsx";
-import { countText } from "../parts/format.ts";
+import type { CallFlag, ExplainedCall } from "../../../domain/runs/explain_cost.ts";
+import type { CostLine } from "../../../domain/pricing/price.ts";
+import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
+import type { MatchStep, RateMatch } from "../../../domain/pricing/rates.ts";
+import { dayOf } from "../../../domain/core/time.ts";
+import { Money, Wide } from "../components/basics.tsx";
+import { countText } from "../components/format.ts";
 import { pricePath } from "./paths.ts";
 
 const KINDS: Readonly<Record<CostLine["kind"], string>> = {

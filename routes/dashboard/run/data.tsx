@@ -1,12 +1,12 @@
 /** Data as it was sent, member by member: long texts as texts, all else as JSON in lines. */
-import type { RawJson } from "../../../domain/input/json.ts";
+import type { RawJson } from "../../../domain/core/raw_json.ts";
 import {
   beginning,
   beginningOfString,
   prettyJson,
   type Shown,
-} from "../../../domain/input/pretty_json.ts";
-import { countText } from "../parts/format.ts";
+} from "../../../domain/core/pretty_json.ts";
+import { countText } from "../components/format.ts";
 
 /** Characters from which a text is shown as one, without quotes and escapes. */
 const LONG_TEXT_CHARS = 80;

@@ -1,15 +1,15 @@
 /** Deleting a run from its page: asked for once more, then carried out. */
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle } from "../../context.ts";
-import { deleteNamedRun } from "../../deletions.ts";
-import { runPath, RUNS } from "../frame/paths.ts";
-import { seeOther } from "../frame/reply.tsx";
-import { Notice } from "../parts/basics.tsx";
-import { DELETED } from "../parts/done.tsx";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { deleteNamedRun } from "../../api/deletions/deletions.ts";
+import { runPath, RUNS } from "../layout/paths.ts";
+import { seeOther } from "../layout/reply.tsx";
+import { Notice } from "../components/basics.tsx";
+import { DELETED } from "../components/done.tsx";
 import type { ShownRun } from "./load.ts";
 import { tellNoRun } from "./no_run.tsx";
-import { countedText } from "../parts/format.ts";
+import { countedText } from "../components/format.ts";
 
 /** Deletes the run and goes on to the list. */
 export function sendDeletion(deps: AppDeps): Handle {

@@ -1,12 +1,12 @@
 /** A row of the timeline: when, what, how long, how much; opened, its data and its cost. */
-import type { ExplainedCall } from "../../../domain/money/explain_cost.ts";
-import { formatInstant } from "../../../domain/time.ts";
-import { Money } from "../parts/basics.tsx";
-import { compactText, countText, durationText } from "../parts/format.ts";
+import type { ExplainedCall } from "../../../domain/runs/explain_cost.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
+import { Money } from "../components/basics.tsx";
+import { compactText, countText, durationText } from "../components/format.ts";
 import { CallCost } from "./call_cost.tsx";
 import { Data } from "./data.tsx";
-import type { EventFace } from "./event_face.ts";
-import { offsetText } from "./words.ts";
+import type { EventFace } from "./event_preview.ts";
+import { offsetText } from "./labels.ts";
 
 /** The time that bars are drawn in. Milliseconds. */
 export interface Span {

@@ -1,9 +1,9 @@
 /** The facts of a run: how it stands at a glance, then what it is labelled with. */
-import { agentPath, runPath } from "../frame/paths.ts";
+import { agentPath, runPath } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import { formatInstant } from "../../../domain/time.ts";
-import { Ago, Money, Status } from "../parts/basics.tsx";
-import { compactText, countedText, durationText } from "../parts/format.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
+import { Ago, Money, Status } from "../components/basics.tsx";
+import { compactText, countedText, durationText } from "../components/format.ts";
 import type { ShownRun } from "./load.ts";
 import { Flags } from "./flags.tsx";
 import { runsPath } from "./paths.ts";

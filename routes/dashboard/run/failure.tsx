@@ -1,11 +1,11 @@
 /** What went wrong with a run, in front of all else. */
 import type { EventPosition } from "../../../domain/ports.ts";
-import type { RunRecord } from "../../../domain/run/record.ts";
-import { Notice } from "../parts/basics.tsx";
-import { durationText } from "../parts/format.ts";
-import { type EventFace, faceOf, lineOf, membersOf, reasonIn } from "./event_face.ts";
+import type { RunRecord } from "../../../domain/runs/record.ts";
+import { Notice } from "../components/basics.tsx";
+import { durationText } from "../components/format.ts";
+import { type EventFace, faceOf, lineOf, membersOf, reasonIn } from "./event_preview.ts";
 import type { ShownRun } from "./load.ts";
-import { offsetText } from "./words.ts";
+import { offsetText } from "./labels.ts";
 import { eventsPath } from "./paths.ts";
 
 /** Failing events that are named. */

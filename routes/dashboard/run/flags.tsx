@@ -1,7 +1,7 @@
 /** What is odd about a run, each with what it means. */
 import type { Child } from "hono/jsx";
-import type { RunFlag } from "../../../domain/run/flags.ts";
-import { durationText } from "../parts/format.ts";
+import type { RunFlag } from "../../../domain/runs/flags.ts";
+import { durationText } from "../components/format.ts";
 import type { ShownRun } from "./load.ts";
 
 /** Says what is odd about a run; nothing where nothing is. */

@@ -1,18 +1,18 @@
 /** Everything that the page of a run shows, read in two rounds whatever the run is. */
-import type { Principal } from "../../../domain/credentials.ts";
-import { explainCalls, type ExplainedCall } from "../../../domain/money/explain_cost.ts";
-import { storedFacts } from "../../../domain/input/parse_events.ts";
-import { EVENTS_PER_PAGE } from "../../../domain/limits.ts";
+import type { Principal } from "../../../domain/teams/credentials.ts";
+import { explainCalls, type ExplainedCall } from "../../../domain/runs/explain_cost.ts";
+import { storedFacts } from "../../../domain/ingest/parse_events.ts";
+import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
 import type { EventPosition, PlacedEvent, RunPage } from "../../../domain/ports.ts";
-import type { RunFamily } from "../../../domain/run/family.ts";
-import type { RunId } from "../../../domain/run/ids.ts";
-import { assemble, type RunRecord } from "../../../domain/run/record.ts";
-import { reportedBy } from "../../../domain/run/run.ts";
-import type { RunListRow, RunTrait } from "../../../domain/run/run_list.ts";
-import { traitsOf } from "../../../domain/run/traits.ts";
-import type { AppDeps } from "../../context.ts";
-import { mayAdmin } from "../../requires.ts";
-import type { EventsPage } from "../../runs.ts";
+import type { RunFamily } from "../../../domain/runs/lineage.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
+import { reportedBy } from "../../../domain/runs/run.ts";
+import type { RunListRow, RunTrait } from "../../../domain/runs/list.ts";
+import { traitsOf } from "../../../domain/runs/traits.ts";
+import type { AppDeps } from "../../http/context.ts";
+import { mayAdmin } from "../../http/access.ts";
+import type { EventsPage } from "../../api/runs/runs.ts";
 
 /** A run as its page shows it. */
 export interface ShownRun {

@@ -1,9 +1,9 @@
 /** What is shown in place of a run that the team does not have. */
-import { ERRORS } from "../../../domain/errors.ts";
-import type { Refuse } from "../../context.ts";
-import { RUNS } from "../frame/paths.ts";
-import { tellAsPage } from "../frame/problem.tsx";
-import { showPage } from "../frame/reply.tsx";
+import { ERRORS } from "../../../domain/core/errors.ts";
+import type { Refuse } from "../../http/context.ts";
+import { RUNS } from "../layout/paths.ts";
+import { tellAsPage } from "../layout/problem.tsx";
+import { showPage } from "../layout/reply.tsx";
 
 /** Tells who asked for a run that is not there what to do; other refusals as everywhere. */
 export const tellNoRun: Refuse = (c, problem, headers) => {

@@ -1,7 +1,7 @@
 /** Where the pages of a run are, and those it leads to. */
 import type { EventPosition } from "../../../domain/ports.ts";
-import { cursorText } from "../../run_json.ts";
-import { queryText, RATE_CARD, runPath, RUNS } from "../frame/paths.ts";
+import { cursorText } from "../../api/runs/run_json.ts";
+import { queryText, RATE_CARD, runPath, RUNS } from "../layout/paths.ts";
 
 /** The page of a run with the events behind a place, one of them opened. */
 export function eventsPath(id: string, after: EventPosition | null, opened?: string): string {

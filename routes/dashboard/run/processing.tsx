@@ -4,8 +4,8 @@ import {
   stageDueAt,
   type StageProgress,
   type StageState,
-} from "../../../domain/pipeline/stages.ts";
-import { Ago, Wide } from "../parts/basics.tsx";
+} from "../../../domain/runs/stages.ts";
+import { Ago, Wide } from "../components/basics.tsx";
 import type { ShownRun } from "./load.ts";
 
 const STATES: Readonly<Record<StageState, readonly [sign: string, meaning: string]>> = {

@@ -1,10 +1,10 @@
 /** The run among those that started it and that it started. */
-import { runPath } from "../frame/paths.ts";
+import { runPath } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import type { RunId } from "../../../domain/run/ids.ts";
-import type { RunListRow } from "../../../domain/run/run_list.ts";
-import { Money, Status } from "../parts/basics.tsx";
-import { durationText } from "../parts/format.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import type { RunListRow } from "../../../domain/runs/list.ts";
+import { Money, Status } from "../components/basics.tsx";
+import { durationText } from "../components/format.ts";
 import { CHILDREN_SHOWN, type ShownRun } from "./load.ts";
 import { rawPath } from "./paths.ts";
 

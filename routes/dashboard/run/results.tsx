@@ -1,10 +1,10 @@
 /** What a run came to: its output, its scores, its labels, its cost by model. */
-import { costByModel, type ModelCost } from "../../../domain/money/explain_cost.ts";
-import { Ago, Money, Wide } from "../parts/basics.tsx";
-import { countText, pluralOf } from "../parts/format.ts";
+import { costByModel, type ModelCost } from "../../../domain/runs/explain_cost.ts";
+import { Ago, Money, Wide } from "../components/basics.tsx";
+import { countText, pluralOf } from "../components/format.ts";
 import { CallCost, Unpriced } from "./call_cost.tsx";
 import { Data } from "./data.tsx";
-import { membersOf } from "./event_face.ts";
+import { membersOf } from "./event_preview.ts";
 import type { ShownRun } from "./load.ts";
 import { rawPath } from "./paths.ts";
 

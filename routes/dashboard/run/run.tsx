@@ -1,12 +1,12 @@
 /** `/dashboard/runs/:id`: what a run did, how it ended, what it cost, and why. */
-import { parseRunId } from "../../../domain/input/parse.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../context.ts";
-import { queryOf } from "../../query.ts";
-import { getRun, NO_SUCH_RUN, parseEventsPage } from "../../runs.ts";
-import { showPage } from "../frame/reply.tsx";
-import { originOf } from "../parts/address.ts";
-import { Copyable } from "../parts/basics.tsx";
+import { parseRunId } from "../../../domain/ingest/parse.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import { queryOf } from "../../http/query.ts";
+import { getRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
+import { showPage } from "../layout/reply.tsx";
+import { originOf } from "../components/address.ts";
+import { Copyable } from "../components/basics.tsx";
 import { ConfirmDeletion, OfferDeletion } from "./delete_run.tsx";
 import { Glance, Labels } from "./facts.tsx";
 import { Failure } from "./failure.tsx";

@@ -1,11 +1,11 @@
 /** The timeline: a page of a run's events as a waterfall, and the way to the next. */
-import { dayOf, formatInstant } from "../../../domain/time.ts";
-import { cursorText } from "../../run_json.ts";
-import { countedText, durationText } from "../parts/format.ts";
-import { type EventFace, faceOf } from "./event_face.ts";
+import { dayOf, formatInstant } from "../../../domain/core/time.ts";
+import { cursorText } from "../../api/runs/run_json.ts";
+import { countedText, durationText } from "../components/format.ts";
+import { type EventFace, faceOf } from "./event_preview.ts";
 import { EventRow, type Span } from "./event_row.tsx";
 import type { ShownRun } from "./load.ts";
-import { offsetText } from "./words.ts";
+import { offsetText } from "./labels.ts";
 import { eventsPath, pagePath, rawPath } from "./paths.ts";
 
 /** Shows the timeline. */

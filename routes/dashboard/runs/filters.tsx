@@ -1,12 +1,12 @@
 /** The filters of the list of runs: the API's parameters as a form, and as links that take one away. */
-import type { Problem } from "../../../domain/errors.ts";
-import { parseQuery } from "../../../domain/input/ping.ts";
-import { FINISH_STATUSES } from "../../../domain/run/run.ts";
-import { RUN_KINDS, RUN_TRAITS, type RunTrait } from "../../../domain/run/run_list.ts";
-import { RUNS_PER_PAGE } from "../../../domain/run/runs_query.ts";
+import type { Problem } from "../../../domain/core/errors.ts";
+import { parseQuery } from "../../../domain/ingest/ping.ts";
+import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
+import { RUN_KINDS, RUN_TRAITS, type RunTrait } from "../../../domain/runs/list.ts";
+import { RUNS_PER_PAGE } from "../../../domain/runs/list_query.ts";
 import { UNATTRIBUTED } from "../../../domain/spend/spend_query.ts";
-import { queryText, RUNS } from "../frame/paths.ts";
-import { Choice, Field, FormProblem } from "../parts/form_fields.tsx";
+import { queryText, RUNS } from "../layout/paths.ts";
+import { Choice, Field, FormProblem } from "../components/form_fields.tsx";
 
 /** A filter: a parameter of the API under its own name. */
 interface Filter {

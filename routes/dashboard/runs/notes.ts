@@ -1,8 +1,8 @@
 /** What is odd about a listed run, in words. */
-import type { CostFlag } from "../../../domain/run/run_cost.ts";
-import type { RunFlag } from "../../../domain/run/flags.ts";
-import type { RunListRow, RunTrait } from "../../../domain/run/run_list.ts";
-import { countedText } from "../parts/format.ts";
+import type { CostFlag } from "../../../domain/runs/cost.ts";
+import type { RunFlag } from "../../../domain/runs/flags.ts";
+import type { RunListRow, RunTrait } from "../../../domain/runs/list.ts";
+import { countedText } from "../components/format.ts";
 
 /** Something odd. */
 export interface Note {

@@ -1,10 +1,10 @@
 /** The table of runs: a row says how a run went, how long it took, what it called and what it cost. */
-import type { RunId } from "../../../domain/run/ids.ts";
-import type { RunListRow } from "../../../domain/run/run_list.ts";
-import { formatInstant } from "../../../domain/time.ts";
-import { agentPath, runPath } from "../frame/paths.ts";
-import { Ago, Money, Status } from "../parts/basics.tsx";
-import { countedText, countText, durationText, pluralOf } from "../parts/format.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import type { RunListRow } from "../../../domain/runs/list.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
+import { agentPath, runPath } from "../layout/paths.ts";
+import { Ago, Money, Status } from "../components/basics.tsx";
+import { countedText, countText, durationText, pluralOf } from "../components/format.ts";
 import { type Asked, listPath } from "./filters.tsx";
 import { notesOf } from "./notes.ts";
 

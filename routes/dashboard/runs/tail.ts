@@ -2,11 +2,11 @@
  * Following the list of runs: a page that is asked for again says what of it was seen, waits until
  * something changed, and then tells which of its runs are new to who looks.
  */
-import type { TeamId } from "../../../domain/credentials.ts";
+import type { TeamId } from "../../../domain/teams/credentials.ts";
 import type { ChangeStore } from "../../../domain/feed/changes.ts";
-import type { RunId } from "../../../domain/run/ids.ts";
-import type { RunListRow } from "../../../domain/run/run_list.ts";
-import { changeCursor, parseChangeCursor } from "../../changes.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import type { RunListRow } from "../../../domain/runs/list.ts";
+import { changeCursor, parseChangeCursor } from "../../api/feed/changes.ts";
 import type { Asked } from "./filters.tsx";
 
 /** Milliseconds a page waits for a change; then it is shown anyway, as its times have grown old. */

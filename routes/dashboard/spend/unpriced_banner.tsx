@@ -2,12 +2,12 @@
 import type { EstimatedModel, Unpriced } from "../../../domain/spend/unpriced.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
-import { OTHER_MODELS } from "../../../domain/run/model_usage.ts";
-import { queryText } from "../frame/paths.ts";
-import { Money, Wide } from "../parts/basics.tsx";
-import { compactText, countText, pluralOf } from "../parts/format.ts";
-import { NEW_RATE } from "../rate_card/rate_paths.ts";
-import { daySpan, dayText } from "./spend_words.ts";
+import { OTHER_MODELS } from "../../../domain/runs/model_usage.ts";
+import { queryText } from "../layout/paths.ts";
+import { Money, Wide } from "../components/basics.tsx";
+import { compactText, countText, pluralOf } from "../components/format.ts";
+import { NEW_RATE } from "../rate_card/paths.ts";
+import { daySpan, dayText } from "./labels.ts";
 
 /** Models that are listed, those with the most tokens. */
 const MODELS_SHOWN = 10;

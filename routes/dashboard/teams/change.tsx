@@ -1,14 +1,14 @@
 /** What the operator's forms do to a team. */
-import type { Team } from "../../../domain/credentials.ts";
-import { parseKey } from "../../../domain/input/parse.ts";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import { parseKey } from "../../../domain/ingest/parse.ts";
 import { parseTeamChange } from "../../../domain/teams/team.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../context.ts";
-import { NO_SUCH_TEAM } from "../../teams.ts";
-import { seeOther } from "../frame/reply.tsx";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import { NO_SUCH_TEAM } from "../../api/teams/teams.ts";
+import { seeOther } from "../layout/reply.tsx";
 import { showSecret } from "../keys/secret.tsx";
-import { SAVED } from "../parts/done.tsx";
-import { bodyOf } from "../parts/form_fields.tsx";
+import { SAVED } from "../components/done.tsx";
+import { bodyOf } from "../components/form_fields.tsx";
 import { changeFields, typedIn } from "./change_form.tsx";
 import { answerTeam } from "./one.tsx";
 import { teamPath } from "./paths.ts";

@@ -1,11 +1,11 @@
 /** The form that changes a team, and its fields as the body of the call that does the same. */
-import type { Team } from "../../../domain/credentials.ts";
-import type { Problem } from "../../../domain/errors.ts";
-import { TEAM_NAME_CHARS_MAX } from "../../../domain/limits.ts";
-import { TIER_OF_OWN_LIMITS } from "../../../domain/plan/tiers.ts";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Problem } from "../../../domain/core/errors.ts";
+import { TEAM_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { TIER_OF_OWN_LIMITS } from "../../../domain/teams/plans.ts";
 import { teamFields } from "../../../domain/teams/team.ts";
-import { Choice, Field, FormProblem } from "../parts/form_fields.tsx";
-import { numberOf } from "../parts/numbers.ts";
+import { Choice, Field, FormProblem } from "../components/form_fields.tsx";
+import { numberOf } from "../components/numbers.ts";
 import { TIER_WORDS } from "./create.tsx";
 import { teamPath } from "./paths.ts";
 

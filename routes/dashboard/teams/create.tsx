@@ -1,14 +1,14 @@
 /** `/dashboard/teams/new`: makes a team, for the operator. */
-import { ERRORS, type Problem } from "../../../domain/errors.ts";
-import { TEAM_NAME_CHARS_MAX } from "../../../domain/limits.ts";
-import { TIER_NAMES } from "../../../domain/plan/tiers.ts";
+import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+import { TEAM_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { TIER_NAMES } from "../../../domain/teams/plans.ts";
 import { parseNewTeam } from "../../../domain/teams/team.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../context.ts";
-import { TEAMS } from "../frame/paths.ts";
-import { showPage } from "../frame/reply.tsx";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import { TEAMS } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
 import { showSecret } from "../keys/secret.tsx";
-import { bodyOf, Choice, Field, FormProblem } from "../parts/form_fields.tsx";
+import { bodyOf, Choice, Field, FormProblem } from "../components/form_fields.tsx";
 import { teamPath } from "./paths.ts";
 
 /** What was typed. */

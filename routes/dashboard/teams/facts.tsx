@@ -1,11 +1,11 @@
 /** What a team is and what its plan includes. */
 import type { Child } from "hono/jsx";
-import type { Team } from "../../../domain/credentials.ts";
-import { CONTROL_RATE_FACTOR } from "../../../domain/limits.ts";
-import type { Rate } from "../../../domain/plan/token_bucket.ts";
-import { planOf } from "../../../domain/plan/tiers.ts";
-import { Ago } from "../parts/basics.tsx";
-import { countText } from "../parts/format.ts";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import { CONTROL_RATE_FACTOR } from "../../../domain/core/limits.ts";
+import type { Rate } from "../../../domain/core/token_bucket.ts";
+import { planOf } from "../../../domain/teams/plans.ts";
+import { Ago } from "../components/basics.tsx";
+import { countText } from "../components/format.ts";
 
 interface Of {
   readonly team: Team;

@@ -1,9 +1,9 @@
 /** The form by which the operator makes a key for a team. */
-import type { Team } from "../../../domain/credentials.ts";
-import type { Problem } from "../../../domain/errors.ts";
-import { KEY_NAME_CHARS_MAX } from "../../../domain/limits.ts";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Problem } from "../../../domain/core/errors.ts";
+import { KEY_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { Scopes } from "../keys/form.tsx";
-import { Field, FormProblem } from "../parts/form_fields.tsx";
+import { Field, FormProblem } from "../components/form_fields.tsx";
 import { teamPath } from "./paths.ts";
 
 /** What was typed. */

@@ -1,14 +1,14 @@
 /** `/dashboard/teams`: all teams, for the operator. */
-import { parsePage } from "../../../domain/teams/page.ts";
+import { parsePage } from "../../../domain/core/page.ts";
 import type { TeamPage } from "../../../domain/teams/team.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle } from "../../context.ts";
-import { encodeCursor } from "../../cursor.ts";
-import { queryOf } from "../../query.ts";
-import { teamIdOf } from "../../teams.ts";
-import { queryText, TEAMS } from "../frame/paths.ts";
-import { showPage } from "../frame/reply.tsx";
-import { Ago, Empty, NextPage, Wide } from "../parts/basics.tsx";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { encodeCursor } from "../../http/cursor.ts";
+import { queryOf } from "../../http/query.ts";
+import { teamIdOf } from "../../api/teams/teams.ts";
+import { queryText, TEAMS } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
+import { Ago, Empty, NextPage, Wide } from "../components/basics.tsx";
 import { Served } from "./facts.tsx";
 import { teamPath } from "./paths.ts";
 

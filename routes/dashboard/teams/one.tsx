@@ -1,12 +1,12 @@
 /** `/dashboard/teams/{id}`: one team, for the operator. */
-import type { Team } from "../../../domain/credentials.ts";
-import { ERRORS, type Problem } from "../../../domain/errors.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../context.ts";
-import { NO_SUCH_TEAM } from "../../teams.ts";
-import { TEAMS } from "../frame/paths.ts";
-import { showPage } from "../frame/reply.tsx";
-import { Done } from "../parts/done.tsx";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import { NO_SUCH_TEAM } from "../../api/teams/teams.ts";
+import { TEAMS } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
+import { Done } from "../components/done.tsx";
 import { PlanFacts, TeamFacts } from "./facts.tsx";
 import { ChangeForm, type Typed, typedOf } from "./change_form.tsx";
 import { TeamKeyForm, type TypedKey } from "./key_form.tsx";

@@ -1,8 +1,8 @@
 /** `/dashboard/team`: the reader's own team. */
-import type { AppDeps, Handle } from "../../context.ts";
-import { USAGE } from "../frame/paths.ts";
-import { showPage } from "../frame/reply.tsx";
-import { mayAdmin } from "../../requires.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { USAGE } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
+import { mayAdmin } from "../../http/access.ts";
 import { keyPath } from "../keys/paths.ts";
 import { PlanFacts, TeamFacts } from "./facts.tsx";
 

@@ -1,5 +1,5 @@
 /** Where the pages of teams are. */
-import { queryText, TEAMS } from "../frame/paths.ts";
+import { queryText, TEAMS } from "../layout/paths.ts";
 
 /** What is asked for before it is done. */
 export type Confirm = "suspend" | "resume";

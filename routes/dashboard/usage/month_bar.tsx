@@ -1,8 +1,8 @@
 /** A month's events as a bar, with marks where the owner is told. */
-import { NOTICE_PERCENTS } from "../../../domain/plan/quota.ts";
-import type { UsageView } from "../../usage.ts";
-import { percent, Swatch } from "../parts/column_chart.tsx";
-import { countText, percentText } from "../parts/format.ts";
+import { NOTICE_PERCENTS } from "../../../domain/teams/quota.ts";
+import type { UsageView } from "../../api/teams/usage.ts";
+import { percent, Swatch } from "../components/column_chart.tsx";
+import { countText, percentText } from "../components/format.ts";
 
 /** Room behind 100 %, so that the mark has its text. */
 const SCALE = 1.15;

@@ -1,10 +1,10 @@
 /** The last months beside each other. */
-import type { QuotaState } from "../../../domain/plan/quota.ts";
-import type { UsageView } from "../../usage.ts";
-import { queryText, USAGE } from "../frame/paths.ts";
-import { Wide } from "../parts/basics.tsx";
-import { percent } from "../parts/column_chart.tsx";
-import { countText, percentText } from "../parts/format.ts";
+import type { QuotaState } from "../../../domain/teams/quota.ts";
+import type { UsageView } from "../../api/teams/usage.ts";
+import { queryText, USAGE } from "../layout/paths.ts";
+import { Wide } from "../components/basics.tsx";
+import { percent } from "../components/column_chart.tsx";
+import { countText, percentText } from "../components/format.ts";
 
 /** What each state is called, with a sign of its own. */
 export const STATES: Readonly<

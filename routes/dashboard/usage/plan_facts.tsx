@@ -1,7 +1,7 @@
 /** What the plan includes. */
-import type { Team } from "../../../domain/credentials.ts";
-import { planOf } from "../../../domain/plan/tiers.ts";
-import { countText } from "../parts/format.ts";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import { planOf } from "../../../domain/teams/plans.ts";
+import { countText } from "../components/format.ts";
 
 /** Lists it. */
 export function PlanFacts({ team }: { readonly team: Team }) {

@@ -1,15 +1,15 @@
 /** `/dashboard/usage`: how much of the plan a month has used, and where it is heading. */
-import type { Notice as QuotaNotice, NoticeState } from "../../../domain/plan/notice.ts";
-import { NOTICE_PERCENTS, parseUsageQuery } from "../../../domain/plan/quota.ts";
-import { formatInstant, monthOf } from "../../../domain/time.ts";
-import { fail } from "../../answer.ts";
-import type { AppDeps, Handle } from "../../context.ts";
-import { queryOf } from "../../query.ts";
-import { readUsage, type UsageView } from "../../usage.ts";
-import { USAGE } from "../frame/paths.ts";
-import { showPage } from "../frame/reply.tsx";
-import { Ago } from "../parts/basics.tsx";
-import { countText, percentText } from "../parts/format.ts";
+import type { Notice as QuotaNotice, NoticeState } from "../../../domain/teams/quota_notice.ts";
+import { NOTICE_PERCENTS, parseUsageQuery } from "../../../domain/teams/quota.ts";
+import { formatInstant, monthOf } from "../../../domain/core/time.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { queryOf } from "../../http/query.ts";
+import { readUsage, type UsageView } from "../../api/teams/usage.ts";
+import { USAGE } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
+import { Ago } from "../components/basics.tsx";
+import { countText, percentText } from "../components/format.ts";
 import { MonthBar } from "./month_bar.tsx";
 import { MonthsTable, STATES } from "./months.tsx";
 import { PlanFacts } from "./plan_facts.tsx";

@@ -5,7 +5,7 @@
  * readable. `batch` stands for `{events: [...]}` with good events and one bad among them.
  */
 import { events } from "../../support/builders.ts";
-import type { ErrorCode } from "../../../domain/errors.ts";
+import type { ErrorCode } from "../../../domain/core/errors.ts";
 
 /** One bad request and how it must be refused. */
 export interface Row {

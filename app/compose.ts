@@ -1,0 +1,190 @@
+/** The service over an open store, put together: the application, and what works behind its answers. */
+import type { Hono } from "hono";
+import { Deadlines } from "../domain/core/deadlines.ts";
+import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
+import { RequestFigures } from "../domain/metrics/requests.ts";
+import { type Family, gauge } from "../domain/metrics/text.ts";
+import type { RequestLimits } from "../domain/teams/rate_limit.ts";
+import type { CredentialStore, Environment, Mailer } from "../domain/ports.ts";
+import type { RefusalStore } from "../domain/refusals/refusals.ts";
+import type { Region } from "../domain/core/ids.ts";
+import { LiveJob } from "../jobs/live_feed.ts";
+import { NoticeJob } from "../jobs/notices.ts";
+import { STAGE_HANDLERS } from "../jobs/stages.ts";
+import { SweepJob } from "../jobs/sweep.ts";
+import { Worker } from "../jobs/worker.ts";
+import { TIMERS } from "../kv/base/deadline.ts";
+import { createRunListStore } from "../kv/run_list/run_list.ts";
+import { createChangeStore } from "../kv/feed/change_store.ts";
+import { storeFamilies } from "../kv/store_metrics.ts";
+import { createDeadStageStore } from "../kv/runs/dead_stages.ts";
+import { createPipelineStore } from "../kv/summaries/processing_store.ts";
+import { createSpendStore } from "../kv/spend/rollups.ts";
+import { TeamCommits } from "../kv/summaries/run_updater.ts";
+import { createRefusalStore } from "../kv/refusals/refusal_store.ts";
+import { createRepriceStore } from "../kv/repricing/jobs.ts";
+import { createDeletionStore } from "../kv/retention/deletions.ts";
+import { createSweepStore } from "../kv/retention/sweep_store.ts";
+import { createFamilyStore } from "../kv/runs/lineage.ts";
+import { createRunStore } from "../kv/runs/run_store.ts";
+import { createScoreStore } from "../kv/runs/scores.ts";
+import { readScopes } from "../kv/base/read_scope.ts";
+import { isReady, type Store } from "../kv/store.ts";
+import { createAgentStore } from "../kv/agents/agents.ts";
+import { createAuditLogStore } from "../kv/teams/audit_log.ts";
+import { createCredentialStore } from "../kv/teams/credentials.ts";
+import { KnownAgents } from "../kv/agents/known_agents.ts";
+import { createNoticeStore } from "../kv/teams/notices.ts";
+import { createRateCardStore } from "../kv/rate_cards/rate_cards.ts";
+import { createSessionStore } from "../kv/teams/sessions.ts";
+import { createTeamStore } from "../kv/teams/teams.ts";
+import { createUsageStore } from "../kv/teams/usage.ts";
+import { createApp } from "../routes/app.ts";
+import type { AppDeps, Facts, Figures, SignInLink } from "../routes/http/context.ts";
+
+/** What a service is made from. */
+export interface ServiceOptions {
+  readonly store: Store;
+  readonly environment: Environment;
+  readonly region: Region;
+  /** Whether this is `deno task dev`. */
+  readonly dev?: boolean;
+  /** A secret that must not work here. */
+  readonly refusedSecret: string | null;
+  /** The operator's key; null or absent for no operator. */
+  readonly operatorKey?: string | null;
+  /** Signs in to the dashboard from this very machine; none when absent. */
+  readonly signInLink?: SignInLink | null;
+  /** What requests are counted by. */
+  readonly limits: RequestLimits;
+  /** Sends notices about quotas; null where no mail server is set. */
+  readonly mailer: Mailer | null;
+  /** Figures of the process that are no business of the service; none when absent. */
+  readonly processFamilies?: () => readonly Family[];
+  /** Takes one line of the log. */
+  readonly log: (line: string) => void;
+  /** Whether the process is shutting down. */
+  readonly draining: () => boolean;
+  /** Takes the place of parts, for faults in tests and baselines of benchmarks. */
+  readonly parts?: Partial<AppDeps>;
+}
+
+/** A service that nobody listens for yet. */
+export interface Service {
+  readonly app: Hono<Facts>;
+  readonly credentials: CredentialStore;
+  readonly refusals: RefusalStore;
+  readonly worker: Worker;
+  readonly sweep: SweepJob;
+  /** Sets the worker to work, with what an earlier process left. The sweep is started by itself. */
+  start(): void;
+  /** Answers all who wait for something and ends live streams, so that the server can be drained. */
+  leave(): void;
+  /** Ends what works behind the answers. Call it before the store closes. */
+  stop(): Promise<void>;
+}
+
+/** Builds a service. */
+export function createService(options: ServiceOptions): Service {
+  const { store, environment, region, refusedSecret, mailer, log } = options;
+  const { now } = environment;
+  const { operatorKey = null } = options;
+  const secrets = { region, refusedSecret, operatorKey };
+  const credentials = createCredentialStore(store, environment, secrets);
+  const rateCards = createRateCardStore(store, environment);
+  const reprices = createRepriceStore(store, rateCards, environment);
+  const commits = new TeamCommits(store);
+  const knownAgents = new KnownAgents(store.memory);
+  const refusals = createRefusalStore(store, now);
+  const deletions = createDeletionStore(store, commits, now);
+  const worker = new Worker({
+    store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), now, commits),
+    handlers: STAGE_HANDLERS,
+    jobs: [reprices, deletions],
+    companion: new NoticeJob({ store: createNoticeStore(store), mailer, now, log }),
+    now,
+    log,
+  });
+  const sweep = new SweepJob({
+    store: createSweepStore(store, commits),
+    now,
+    processMs: TIMERS.now,
+    calls: () => store.doorbell.rings,
+    log,
+    quiet: options.dev ?? false,
+  });
+  const changes = createChangeStore(store, commits.bell);
+  const live = new LiveJob({ changes, calls: () => store.doorbell.rings, log });
+  const leaving = new AbortController();
+  const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS);
+  const app = createApp({
+    region,
+    dev: options.dev ?? false,
+    runs: createRunStore(store, rateCards, knownAgents),
+    scores: createScoreStore(store),
+    families: createFamilyStore(store),
+    runList: createRunListStore(store),
+    credentials,
+    sessions: createSessionStore(store, environment, operatorKey),
+    signInLink: options.signInLink ?? null,
+    teams: createTeamStore(store, environment, region, () => credentials.forget()),
+    auditLog: createAuditLogStore(store),
+    spend: createSpendStore(store),
+    usage: createUsageStore(store),
+    agents: createAgentStore(store, knownAgents),
+    rateCards,
+    reprices,
+    deletions,
+    refusals,
+    changes,
+    live,
+    deadStages: createDeadStageStore(store),
+    environment,
+    limits: options.limits,
+    bodyDeadlines,
+    figures: figuresOf(options),
+    ready: () => isReady(store),
+    draining: options.draining,
+    leaving: leaving.signal,
+    reading: readScopes,
+    memory: store.memory,
+    log,
+    ...options.parts,
+  });
+  return {
+    app,
+    credentials,
+    refusals,
+    worker,
+    sweep,
+    start() {
+      store.doorbell.listen(() => worker.wake());
+      worker.start();
+    },
+    leave() {
+      leaving.abort();
+    },
+    async stop() {
+      await Promise.all([worker.stop(), sweep.stop(), live.stop()]);
+      bodyDeadlines[Symbol.dispose]();
+    },
+  };
+}
+
+/** Counts requests, and gathers what else is counted. */
+function figuresOf({ store, environment, processFamilies = () => [] }: ServiceOptions): Figures {
+  const requests = new RequestFigures(store.memory.bytesMax("metrics"));
+  store.memory.register("metrics", () => requests.bytes);
+  return {
+    requests,
+    ofProcess: async () => [
+      gauge(
+        "runledger_http_requests_in_flight",
+        "Requests that are not answered yet.",
+        requests.inFlight,
+      ),
+      ...await storeFamilies(store, environment.now()),
+      ...processFamilies(),
+    ],
+  };
+}

@@ -1,0 +1,194 @@
+/**
+ * The settings: the only reader of the environment and the command line.
+ *
+ * @module
+ */
+import { parseArgs } from "node:util";
+import { z } from "zod";
+import { developmentKey, isOperatorKey, isTeamKey } from "../domain/teams/credentials.ts";
+import { isLoopback } from "../domain/core/loopback.ts";
+import { type Region, REGIONS } from "../domain/core/ids.ts";
+import { type Tier, TIER_NAMES } from "../domain/teams/plans.ts";
+import { MEMORY_MB } from "../domain/core/memory.ts";
+import { parseMailServer } from "../outbound/mail.ts";
+
+/** What the process runs with. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly region: Region;
+  /** Path of the KV file, `:memory:`, or the URL of a shared KV. */
+  readonly kv: string;
+  /** First team's key, or null to have one minted on an empty store. */
+  readonly key: string | null;
+  /** The operator's key, or null for no operator. */
+  readonly operatorKey: string | null;
+  /** Plan of the first team, or null to leave it as it is. */
+  readonly tier: Tier | null;
+  /** Address of the first team's owner, or null to leave it as it is. */
+  readonly ownerEmail: string | null;
+  /** URL of the mail server, with its password; null for none. */
+  readonly smtpUrl: string | null;
+  /** Resident size the process aims for, in megabytes. */
+  readonly memoryMb: number;
+  /** Whether this is `deno task dev`. */
+  readonly dev: boolean;
+  /** A key that must not work here: the well-known one, except in `dev` on a loopback address. */
+  readonly refusedKey: string | null;
+}
+
+/** The settings or everything that is wrong with them. */
+export type ConfigResult =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+const PORT = "a port from 0 to 65535";
+/** Never the value itself: it is a secret. */
+const KEY = "apk_<region>_<32 lowercase hex digits>";
+const OPERATOR_KEY = "opk_<region>_<32 lowercase hex digits>";
+const KV = "a path, :memory: or an http(s) URL";
+
+const EMAIL = "an e-mail address";
+/** Never the value itself: it may hold a password. */
+const SMTP = "smtp://[user:password@]host[:port] or smtps://…, special characters as %XX";
+
+const MEMORY = `an integer from ${MEMORY_MB.min} to ${MEMORY_MB.max}`;
+
+const settings = z.object({
+  PORT: z.string().regex(/^\d{1,5}$/, PORT).transform(Number)
+    .refine((port) => port <= 65_535, PORT).default(8000),
+  HOST: z.string().regex(/^[A-Za-z0-9.:_-]+$/, "a host name or an IP address")
+    .default("127.0.0.1"),
+  RUNLEDGER_REGION: z.enum(REGIONS, `one of ${REGIONS.join(", ")}`).default("eu"),
+  RUNLEDGER_KV: z.string().min(1, KV).refine((text) => !/^(?!https?:)\w{2,}:\/\//.test(text), KV)
+    .default("./data/runledger.kv"),
+  RUNLEDGER_KEY: z.string().regex(/^apk_[a-z]{2}_[0-9a-f]{32}$/, KEY).optional(),
+  RUNLEDGER_OPERATOR_KEY: z.string().regex(/^opk_[a-z]{2}_[0-9a-f]{32}$/, OPERATOR_KEY).optional(),
+  RUNLEDGER_OWNER_EMAIL: z.email(EMAIL).optional(),
+  RUNLEDGER_SMTP_URL: z.string().refine((text) => parseMailServer(text) !== null, SMTP).optional(),
+  RUNLEDGER_MEMORY_MB: z.string().regex(/^\d{1,5}$/, MEMORY).transform(Number)
+    .refine((mb) => mb >= MEMORY_MB.min && mb <= MEMORY_MB.max, MEMORY)
+    .default(MEMORY_MB.default),
+  RUNLEDGER_TIER: z.enum(TIER_NAMES, `one of ${TIER_NAMES.join(", ")}`).optional(),
+});
+
+/** The names of all settings; each has its row in the documentation. */
+export const SETTING_NAMES: readonly string[] = Object.keys(settings.shape);
+
+/** Meanings of the settings, in a line each. */
+const MEANINGS: Readonly<Record<keyof typeof settings.shape, string>> = {
+  PORT: "port to listen on, 0 for a free one (default 8000)",
+  HOST: "address to listen on (default 127.0.0.1)",
+  RUNLEDGER_REGION: `${REGIONS.join(" or ")}: region of credentials and ids (default eu)`,
+  RUNLEDGER_KV: `ledger: ${KV} (default ./data/runledger.kv)`,
+  RUNLEDGER_KEY: `first team's key, ${KEY} (default: a new one)`,
+  RUNLEDGER_OPERATOR_KEY: `operator's key, ${OPERATOR_KEY} (default: none)`,
+  RUNLEDGER_OWNER_EMAIL: "address of the first team's owner (default: none)",
+  RUNLEDGER_SMTP_URL: "mail server for notices, smtp:// or smtps:// (default: none)",
+  RUNLEDGER_MEMORY_MB: `resident memory to aim for, ${MEMORY} (default ${MEMORY_MB.default})`,
+  RUNLEDGER_TIER: `plan of the first team: ${TIER_NAMES.join(", ")} (default business)`,
+};
+
+/** Lines of `--help`; null when the command line does not ask for them. */
+export function helpFor(args: readonly string[]): readonly string[] | null {
+  if (!args.includes("--help") && !args.includes("-h")) return null;
+  const width = Math.max(...SETTING_NAMES.map((name) => name.length));
+  return [
+    "deno task dev     serves http://127.0.0.1:8000 with the development key",
+    "deno task start   serves in production",
+    "",
+    "Settings come from the environment:",
+    ...Object.entries(MEANINGS).map(([name, text]) => `  ${name.padEnd(width)}  ${text}`),
+    "",
+    "README.md explains the settings, docs/OPERATIONS.md how to run the service.",
+  ];
+}
+
+/**
+ * Reads the settings, all at once: every problem is listed, not the first.
+ *
+ * @param env the environment; an empty value is as absent
+ * @param args the command line: `--dev` or nothing
+ */
+export function parseConfig(env: Record<string, string>, args: readonly string[]): ConfigResult {
+  const flags = parseFlags(args);
+  const { values, wrong, problems } = parseSettings(env);
+  const config = toConfig(values, flags.dev);
+  const all = [
+    ...flags.problems,
+    ...problems,
+    // With a wrong region or key there is nothing to hold against each other.
+    ...wrong.has("RUNLEDGER_REGION") ? [] : keyProblems(config),
+    ...unknownSettings(env),
+  ];
+  return all.length > 0 ? { ok: false, problems: all } : { ok: true, config };
+}
+
+/** Reads each setting; a wrong one takes its default, so that the others can still be judged. */
+function parseSettings(env: Record<string, string>) {
+  const sent = Object.fromEntries(
+    SETTING_NAMES.flatMap((name) => env[name] ? [[name, env[name]]] : []),
+  );
+  const parsed = settings.safeParse(sent);
+  if (parsed.success) return { values: parsed.data, wrong: new Set<string>(), problems: [] };
+  const { issues } = parsed.error;
+  const wrong = new Set(issues.map(({ path }) => String(path[0])));
+  const right = Object.entries(sent).filter(([name]) => !wrong.has(name));
+  return {
+    values: settings.parse(Object.fromEntries(right)),
+    wrong,
+    problems: issues.map(({ path, message }) => `${path.join(".")} must be ${message}`),
+  };
+}
+
+/** A misspelt setting would otherwise be a default that nobody chose. */
+function unknownSettings(env: Record<string, string>): string[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith("RUNLEDGER_") && !SETTING_NAMES.includes(name))
+    .map((name) => `${name} is not a setting: the settings are ${SETTING_NAMES.join(", ")}`);
+}
+
+function toConfig(values: z.infer<typeof settings>, dev: boolean): Config {
+  const region = values.RUNLEDGER_REGION;
+  const shared = developmentKey(region);
+  return {
+    host: values.HOST,
+    port: values.PORT,
+    region,
+    kv: values.RUNLEDGER_KV,
+    key: values.RUNLEDGER_KEY ?? (dev ? shared : null),
+    operatorKey: values.RUNLEDGER_OPERATOR_KEY ?? null,
+    tier: values.RUNLEDGER_TIER ?? null,
+    ownerEmail: values.RUNLEDGER_OWNER_EMAIL ?? null,
+    smtpUrl: values.RUNLEDGER_SMTP_URL ?? null,
+    memoryMb: values.RUNLEDGER_MEMORY_MB,
+    dev,
+    // Behind a proxy, everybody reaches a service that listens on the loopback address.
+    refusedKey: dev && isLoopback(values.HOST) ? null : shared,
+  };
+}
+
+function keyProblems(config: Config): string[] {
+  const { operatorKey, region } = config;
+  const isOurs = operatorKey === null || isOperatorKey(operatorKey, region);
+  const wrong = isOurs ? [] : [`RUNLEDGER_OPERATOR_KEY must belong to region ${region}`];
+  return [...teamKeyProblems(config), ...wrong];
+}
+
+function teamKeyProblems({ key, region, refusedKey, host, dev }: Config): string[] {
+  if (key === null) return [];
+  if (!isTeamKey(key, region)) return [`RUNLEDGER_KEY must belong to region ${region}`];
+  return key !== refusedKey ? [] : [
+    "RUNLEDGER_KEY is the development key, which everybody knows: set a key of your own. It works " +
+    `only with --dev and HOST=127.0.0.1, and ${dev ? `HOST is ${host}` : "--dev is not given"}`,
+  ];
+}
+
+function parseFlags(args: readonly string[]): { dev: boolean; problems: string[] } {
+  try {
+    const options = { dev: { type: "boolean", default: false } } as const;
+    return { dev: parseArgs({ args: [...args], options }).values.dev, problems: [] };
+  } catch (error) {
+    return { dev: false, problems: [error instanceof Error ? error.message : String(error)] };
+  }
+}

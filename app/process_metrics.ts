@@ -1,0 +1,80 @@
+/**
+ * The figures of the process: its time, its memory, and how long its event loop was kept busy.
+ *
+ * @module
+ */
+import process from "node:process";
+import { Histogram } from "../domain/metrics/histogram.ts";
+import { counter, type Family, gauge, histogram } from "../domain/metrics/text.ts";
+
+/** Milliseconds between two looks at the event loop. */
+const LOOK_MS = 500;
+
+/** Bounds for the lateness of a timer, in seconds. */
+const LAG_BOUNDS: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+
+/** Looks at the process, from when it is made until it is stopped. */
+export class ProcessFigures {
+  readonly #lag = new Histogram(LAG_BOUNDS);
+  readonly #startedMs: number;
+  readonly #region: string;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #expectedMs: number;
+
+  /**
+   * Begins to look.
+   *
+   * @param region of the credentials it takes
+   */
+  constructor(region: string) {
+    this.#region = region;
+    this.#startedMs = Date.now() - performance.now();
+    this.#expectedMs = performance.now() + LOOK_MS;
+    this.#timer = setInterval(() => {
+      const nowMs = performance.now();
+      this.#lag.observe(Math.max(0, nowMs - this.#expectedMs) / 1_000);
+      this.#expectedMs = nowMs + LOOK_MS;
+    }, LOOK_MS);
+    Deno.unrefTimer(this.#timer);
+  }
+
+  /** Ends the looks. */
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** The figures of this moment. */
+  families(): Family[] {
+    const { rss, heapTotal, heapUsed, external } = Deno.memoryUsage();
+    const { user, system } = process.cpuUsage();
+    const build = { deno: Deno.version.deno, v8: Deno.version.v8, region: this.#region };
+    return [
+      {
+        type: "gauge",
+        name: "runledger_build_info",
+        help: "Always 1; what runs stands in the labels.",
+        samples: [{ labels: build, value: 1 }],
+      },
+      counter(
+        "process_cpu_seconds_total",
+        "Processor time, of user and system.",
+        (user + system) / 1e6,
+      ),
+      gauge(
+        "process_start_time_seconds",
+        "When the process started, unix seconds.",
+        this.#startedMs / 1_000,
+      ),
+      gauge("process_uptime_seconds", "How long it has been running.", performance.now() / 1_000),
+      gauge("process_resident_memory_bytes", "Memory of the process.", rss),
+      gauge("process_heap_bytes", "Memory that the JavaScript heap has taken.", heapTotal),
+      gauge("runledger_heap_used_bytes", "What of it holds something.", heapUsed),
+      gauge("runledger_external_bytes", "Memory of buffers outside the heap.", external),
+      histogram(
+        "runledger_event_loop_lag_seconds",
+        "How late a timer was that is due twice a second.",
+        this.#lag,
+      ),
+    ];
+  }
+}

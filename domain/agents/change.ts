@@ -1,0 +1,48 @@
+/**
+ * What people change of an agent: the name they see, their notes, and whether it is in use.
+ *
+ * The slug that clients send stays, so a new name loses no history.
+ *
+ * @module
+ */
+import type { AgentPatchBody } from "../ingest/bodies.ts";
+import { check } from "../core/validate.ts";
+import type { Body } from "../ingest/parse.ts";
+import { agentPatchBody } from "../ingest/schemas.ts";
+import type { Parsed, Problem } from "../core/errors.ts";
+import { ARCHIVED_AGENTS_MAX } from "../core/limits.ts";
+
+/** A checked `PATCH /v1/agents/{slug}`: what is undefined stays as it is. */
+export type AgentPatch = AgentPatchBody;
+
+/** What people say of an agent. */
+export interface AgentWords {
+  /** What they see; absent for the slug. */
+  readonly name?: string;
+  /** Anything worth knowing; absent for nothing. */
+  readonly notes?: string;
+}
+
+/** Checks a `PATCH /v1/agents/{slug}`. */
+export function parseAgentPatch(body: Body): Parsed<AgentPatch> {
+  return check(null, agentPatchBody, body.value);
+}
+
+/** What is said of an agent after a change; the empty text takes a word back. */
+export function patchWords(known: AgentWords, { name, notes }: AgentPatch): AgentWords {
+  const now = { name: name ?? known.name ?? "", notes: notes ?? known.notes ?? "" };
+  return {
+    ...now.name === "" ? {} : { name: now.name },
+    ...now.notes === "" ? {} : { notes: now.notes },
+  };
+}
+
+/** Why a team may not archive one more agent; null when it may. */
+export function archiveRefusal(archived: number): Problem | null {
+  return archived < ARCHIVED_AGENTS_MAX ? null : {
+    code: "agent_cap_reached",
+    message: `Cannot archive another agent: ${ARCHIVED_AGENTS_MAX} are archived; ` +
+      "use one of them again in place of a new one",
+    field: "archived",
+  };
+}

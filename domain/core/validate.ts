@@ -1,0 +1,68 @@
+/**
+ * From what a schema finds wrong to the refusal a client can act on (decisions 5 to 8).
+ *
+ * @module
+ */
+import { type Parsed, type Problem, refuse } from "./errors.ts";
+import { judgeId } from "./ids.ts";
+import type { Issue, Schema } from "../ingest/schemas.ts";
+import { show } from "./text.ts";
+
+/**
+ * Checks a value; the first thing wrong with it becomes the refusal.
+ *
+ * @param quick says yes to what is plainly right; everything else is the schema's to judge
+ * @param where what stands before the field's name in messages, such as `events[7].`
+ */
+export function check<T>(
+  quick: ((sent: Readonly<Record<string, unknown>>) => T | null) | null,
+  schema: Schema<T>,
+  value: Readonly<Record<string, unknown>>,
+  where = "",
+): Parsed<T> {
+  const plain = quick?.(value) ?? null;
+  if (plain !== null) return { ok: true, value: plain };
+  const result = schema.safeParse(value);
+  if (result.success) return { ok: true, value: result.data };
+  const [issue] = result.error.issues;
+  // A failed parse always has an issue; the fallback only satisfies the type.
+  if (issue === undefined) return refuse("invalid_json", "The body does not fit this call");
+  return { ok: false, problem: problemOf(issue, value, where) };
+}
+
+function problemOf(issue: Issue, body: unknown, where: string): Problem {
+  const field = String(issue.path[0] ?? "");
+  const path = `${where}${issue.path.join(".")}`;
+  const value = issue.path.reduce<unknown>(
+    (part, key) => (part as Record<PropertyKey, unknown>)?.[key],
+    body,
+  );
+  if (issue.path.length === 1 && (value === undefined || value === null)) {
+    return missing(field, path, issue.message);
+  }
+  const prefix = issue.params?.prefix;
+  if (prefix !== undefined) {
+    const verdict = judgeId(prefix, value);
+    if (verdict !== "valid") return idProblem(verdict, prefix, path, value);
+  }
+  const message = `Field "${path}" must be ${issue.message}: got ${show(value)}`;
+  return { code: "invalid_field", message, field };
+}
+
+/** The refusal of a required field that is absent. */
+export function missing(field: string, path: string, expected: string): Problem {
+  const message = `Field "${path}" is required: send ${expected}`;
+  return { code: "missing_field", message, field };
+}
+
+/** The refusal of an identifier (decision 5); `field` is `id` whatever it is called (spec, Errors). */
+export function idProblem(
+  code: "invalid_id" | "unknown_region",
+  prefix: string,
+  path: string,
+  value: unknown,
+): Problem {
+  const expected = `${prefix}_(eu|us)_ and 32 lowercase hex digits`;
+  const what = code === "invalid_id" ? "match" : "name a known region and match";
+  return { code, message: `"${path}" must ${what} ${expected}: got ${show(value)}`, field: "id" };
+}

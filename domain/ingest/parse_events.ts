@@ -1,0 +1,211 @@
+/**
+ * From a body to checked events.
+ *
+ * @module
+ */
+import { check, missing } from "../core/validate.ts";
+import { type Parsed, refuse } from "../core/errors.ts";
+import type { EventFacts, EventFlag, LlmCall, RunEvent } from "../runs/event.ts";
+import { type ReadCall, readLlmCall } from "../pricing/llm_call.ts";
+import type { Score } from "../runs/run.ts";
+import {
+  afterSpace,
+  endOfValue,
+  exceedsBytes,
+  isKey,
+  isObject,
+  type RawJson,
+  rawMembers,
+  rawOf,
+  walkArray,
+  walkMembers,
+} from "../core/raw_json.ts";
+import { EVENT_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "../core/limits.ts";
+import { Losses } from "../core/losses.ts";
+import { isEmptyArray, mendEvent } from "./mend.ts";
+import { type Body, type Kept, kept } from "./parse.ts";
+import { quickEvent, type Sent } from "./fast_path.ts";
+import { isScore, isScoreName } from "../core/rules.ts";
+import { eventBody, fieldsOf } from "./schemas.ts";
+import { type CutEvent, cutEvent } from "./truncate.ts";
+import { allTurns, type Turns } from "../core/turns.ts";
+
+const BATCH_FIELDS: ReadonlySet<string> = new Set(["events"]);
+const EVENT_FIELDS: ReadonlySet<string> = new Set([...fieldsOf(eventBody), "external_id"]);
+
+/** Checks a `POST /v1/runs/{id}/events`: one bad event refuses the batch (decision 20). */
+export function parseEvents(body: Body): Parsed<Kept<RunEvent[]>> {
+  const { events } = body.value;
+  if (events === undefined || events === null) {
+    return { ok: false, problem: missing("events", "events", "an array of events") };
+  }
+  if (!Array.isArray(events)) {
+    return refuse("invalid_field", 'Field "events" must be an array of events', "events");
+  }
+  if (events.length > EVENTS_PER_BATCH_MAX) {
+    const message = `The batch has ${events.length} events and the maximum is ` +
+      `${EVENTS_PER_BATCH_MAX}: send several batches`;
+    return refuse("batch_too_large", message, "events");
+  }
+  const payloads: (RawJson | null)[] = [];
+  const oversized = slicePayloads(body.text, payloads);
+  const checked: RunEvent[] = [];
+  const losses = new Losses();
+  losses.ignoreUnknown(body.value, BATCH_FIELDS);
+  for (let index = 0; index < events.length; index++) {
+    const large = oversized?.get(index);
+    const event = large === undefined
+      ? parseEvent(events[index], payloads[index] ?? null, index, losses)
+      : parseCutEvent(allTurns(cutEvent(new TextEncoder().encode(large), 0)), index, losses);
+    if (!event.ok) return event;
+    checked.push(event.value);
+  }
+  return kept(checked, losses);
+}
+
+/** Checks a batch that was cut into its events, each in a turn of its own. */
+export function* parseCutEvents(
+  body: Body,
+  events: readonly CutEvent[],
+): Turns<Parsed<Kept<RunEvent[]>>> {
+  const checked: RunEvent[] = [];
+  const losses = new Losses();
+  losses.ignoreUnknown(body.value, BATCH_FIELDS);
+  for (const [index, cut] of events.entries()) {
+    const event = parseCutEvent(cut, index, losses);
+    if (!event.ok) return event;
+    checked.push(event.value);
+    yield null;
+  }
+  return kept(checked, losses);
+}
+
+function parseCutEvent(
+  { text, isTruncated }: CutEvent,
+  index: number,
+  losses: Losses,
+): Parsed<RunEvent> {
+  const sent: unknown = JSON.parse(text);
+  const payload = isObject(sent) ? rawMembers(text).get("data") ?? null : null;
+  const event = parseEvent(sent, payload, index, losses);
+  if (!event.ok || !isTruncated) return event;
+  losses.drop("data");
+  const flags: readonly EventFlag[] = [...event.value.flags ?? [], "truncated"];
+  return { ok: true, value: { ...event.value, flags } };
+}
+
+/**
+ * Finds the payloads of a valid body's events in one pass. Of a repeated key the last value counts.
+ *
+ * @param payloads takes the payload of each event as sent, `null` where there is none
+ * @returns the text of each event that is too large, by its index; null for none
+ */
+function slicePayloads(
+  text: string,
+  payloads: (RawJson | null)[],
+): ReadonlyMap<number, string> | null {
+  let oversized: Map<number, string> | null = null;
+  let payload: RawJson | null = null;
+  const visitMember = (keyStart: number, keyEnd: number, start: number): number => {
+    const end = endOfValue(text, start);
+    if (isKey(text, keyStart, keyEnd, "data")) payload = text.slice(start, end) as RawJson;
+    return end;
+  };
+  const visitEvent = (start: number): number => {
+    payload = null;
+    const end = text[start] === "{"
+      ? walkMembers(text, start, visitMember)
+      : endOfValue(text, start);
+    if (isOversized(text, start, end)) {
+      oversized ??= new Map();
+      oversized.set(payloads.length, text.slice(start, end));
+    }
+    payloads.push(payload);
+    return end;
+  };
+  walkMembers(text, afterSpace(text, 0), (keyStart, keyEnd, start) => {
+    if (text[start] !== "[" || !isKey(text, keyStart, keyEnd, "events")) {
+      return endOfValue(text, start);
+    }
+    oversized = null;
+    payloads.length = 0;
+    return walkArray(text, start, visitEvent);
+  });
+  return oversized;
+}
+
+/** Slices only what may be too large: no UTF-16 unit takes more than 3 bytes. */
+function isOversized(text: string, start: number, end: number): boolean {
+  return (end - start) * 3 > EVENT_BYTES_MAX &&
+    exceedsBytes(text.slice(start, end), EVENT_BYTES_MAX);
+}
+
+function parseEvent(
+  sent: unknown,
+  payload: RawJson | null,
+  index: number,
+  losses: Losses,
+): Parsed<RunEvent> {
+  if (!isObject(sent)) {
+    return refuse("invalid_field", `events[${index}] must be an object`, "events");
+  }
+  losses.ignoreUnknown(sent, EVENT_FIELDS);
+  const plain = quickEvent(sent);
+  const parsed = plain !== null
+    ? { ok: true as const, value: plain }
+    : check(null, eventBody, mendEvent(sent, losses), `events[${index}].`);
+  if (!parsed.ok) return parsed;
+  const { id, type, ts, turn, data } = parsed.value;
+  const raw = payload === null || isEmptyArray(sent.data) ? rawOf(data) : payload;
+  const score = type === "score" ? scoreOf(data) : undefined;
+  return { ok: true, value: withFacts({ id, type, ts, turn, data: raw, score }, data) };
+}
+
+/** Adds what totals count of an event, and what of its payload could not be read. */
+function withFacts(event: Omit<RunEvent, "facts">, data: Sent): RunEvent {
+  const read = event.type === "llm_call" ? readLlmCall(data) : null;
+  const facts = factsOf(event.type, data, read);
+  if (read === null || isAllRead(read)) return { ...event, facts };
+  const { unreadable } = read;
+  return {
+    ...event,
+    ...unreadable.length === 0 ? {} : { unreadable },
+    flags: flagsOf(read),
+    facts,
+  };
+}
+
+function isAllRead({ call, unreadable, isCut }: ReadCall): boolean {
+  return call.counted && unreadable.length === 0 && !isCut;
+}
+
+function flagsOf({ call, unreadable, isCut }: ReadCall): readonly EventFlag[] {
+  const flags: EventFlag[] = [];
+  if (!call.counted) flags.push("no_tokens");
+  if (isCut) flags.push("truncated");
+  if (unreadable.length > 0) flags.push("unreadable_figures");
+  return flags;
+}
+
+/** Reads the score that an event of type `score` is (R17); undefined where its data is none. */
+function scoreOf({ name, value }: Record<string, unknown>): Score | undefined {
+  return isScoreName(name) && isScore(value) ? [name, value] : undefined;
+}
+
+/** Reads again what the totals counted of a stored event's payload. */
+export function storedFacts(type: string, data: RawJson): EventFacts {
+  const parsed: unknown = JSON.parse(data);
+  const sent = isObject(parsed) ? parsed : {};
+  return factsOf(type, sent, type === "llm_call" ? readLlmCall(sent) : null);
+}
+
+/** Reads the call out of a stored event's payload. */
+export function storedCall(type: string, data: RawJson): LlmCall | undefined {
+  return type === "llm_call" ? storedFacts(type, data).call : undefined;
+}
+
+function factsOf(type: string, data: Sent, read: ReadCall | null): EventFacts {
+  const failed = (data.error ?? false) !== false && data.error !== "";
+  const error = type === "error" || data.status === "error" || failed;
+  return read === null ? { error } : { error, call: read.call };
+}

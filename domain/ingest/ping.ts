@@ -1,0 +1,148 @@
+/**
+ * `GET /v1/ping`: a heartbeat written as a query, for shells (decisions, section 3).
+ *
+ * @module
+ */
+import { type Parsed, refuse } from "../core/errors.ts";
+import { Losses } from "../core/losses.ts";
+import { cutText } from "./mend.ts";
+import { NOTE_CHARS_MAX } from "../core/limits.ts";
+import type { Body } from "./parse.ts";
+import type { HeartbeatStatus } from "../runs/run.ts";
+import { ownText, printable } from "../core/text.ts";
+
+/** Parameters that a heartbeat has under the same name. */
+const TEXTS = ["id", "agent", "status", "model", "provider"];
+const INSTANTS = ["started_at", "finished_at"];
+const NUMBERS = [
+  "cost_usd",
+  "input_tokens",
+  "output_tokens",
+  "cached_input_tokens",
+  "duration_ms",
+];
+
+/** An offset whose plus sign was not percent-encoded, as shells send it: a query reads it as a space. */
+const BARE_OFFSET = / (\d\d:\d\d)$/;
+const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+
+/** All parameters of a ping; others are ignored. */
+const PARAMETERS: ReadonlySet<string> = new Set([
+  ...TEXTS,
+  ...INSTANTS,
+  ...NUMBERS,
+  "exit_code",
+  "metadata",
+  "key",
+]);
+
+/** Exit code that `timeout(1)` ends with. */
+const EXIT_CODE_TIMEOUT = "124";
+
+/** Characters of an unknown parameter's name that a message repeats. */
+export const FIELD_CHARS_MAX = 64;
+
+/** A ping as the body of the heartbeat it stands for. */
+export interface Ping {
+  /** The heartbeat. */
+  readonly body: Body;
+  /** The note, if the plan keeps one. */
+  readonly note: string | undefined;
+  /** What is lost of the note, and parameters that a ping does not have. */
+  readonly losses: Losses;
+}
+
+/**
+ * Reads a query string, the first of repeated names winning. An empty value means absent.
+ *
+ * @param query without the question mark
+ */
+export function parseQuery(query: string): Parsed<Map<string, string>> {
+  const values = new Map<string, string>();
+  for (const pair of query.split("&")) {
+    const [rawName = "", ...rest] = pair.split("=");
+    const name = decodeQueryPart(rawName);
+    const value = decodeQueryPart(rest.join("="));
+    if (name === null || value === null) {
+      const field = printable((name ?? rawName).slice(0, FIELD_CHARS_MAX));
+      return refuse("invalid_field", `Parameter "${field}" is not percent-encoded UTF-8`, field);
+    }
+    if (value !== "" && !values.has(name)) values.set(name, value);
+  }
+  return { ok: true, value: values };
+}
+
+/**
+ * Turns parameters into a heartbeat.
+ *
+ * @param tokenAgent the agent of the ping token used, which needs not be named again
+ * @param keepsNotes whether the plan stores metadata
+ */
+export function readPing(
+  query: ReadonlyMap<string, string>,
+  tokenAgent: string | null,
+  keepsNotes: boolean,
+): Parsed<Ping> {
+  const value: Record<string, unknown> = {};
+  for (const name of TEXTS) value[name] = query.get(name);
+  for (const name of INSTANTS) value[name] = query.get(name)?.replace(BARE_OFFSET, "+$1");
+  for (const name of NUMBERS) value[name] = numberOf(query.get(name));
+  value.agent ??= tokenAgent;
+  const exitCode = query.get("exit_code");
+  if (value.status === undefined && exitCode !== undefined) {
+    if (!/^-?\d{1,10}$/.test(exitCode)) {
+      return refuse("invalid_field", 'Parameter "exit_code" must be an integer', "exit_code");
+    }
+    value.status = statusOfExit(exitCode);
+  }
+  const losses = new Losses();
+  losses.ignoreUnknown(Object.fromEntries(query), PARAMETERS);
+  const note = noteOf(query.get("metadata"), keepsNotes, losses);
+  return { ok: true, value: { body: { text: JSON.stringify(value), value }, note, losses } };
+}
+
+function noteOf(sent: string | undefined, keepsNotes: boolean, losses: Losses): string | undefined {
+  if (sent === undefined) return undefined;
+  if (!keepsNotes) {
+    losses.drop("metadata");
+    return undefined;
+  }
+  const note = cutText(sent, NOTE_CHARS_MAX);
+  if (note === sent) return note;
+  losses.cut("metadata");
+  return ownText(note);
+}
+
+/**
+ * The credential in a query, whatever else is in it: who asks is settled before what is asked.
+ *
+ * @param query without the question mark
+ */
+export function keyOf(query: string): string | null {
+  for (const pair of query.split("&")) {
+    const [name = "", ...rest] = pair.split("=");
+    const value = decodeQueryPart(name) === "key" ? decodeQueryPart(rest.join("=")) : null;
+    if (value) return value;
+  }
+  return null;
+}
+
+/** What a process's exit code says of its run. */
+function statusOfExit(code: string): HeartbeatStatus {
+  if (Number(code) === 0) return "ok";
+  return code === EXIT_CODE_TIMEOUT ? "timeout" : "fail";
+}
+
+/** A text that is no number stays a text, and the heartbeat's own check refuses it. */
+function numberOf(text: string | undefined): number | string | undefined {
+  return text !== undefined && NUMBER.test(text) ? Number(text) : text;
+}
+
+/** Decodes a name or a value of a query, or answers null. */
+export function decodeQueryPart(text: string): string | null {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * Payloads that are too large or too deep: what is stored in their place (R7).
+ *
+ * @module
+ */
+import {
+  EVENT_BYTES_MAX,
+  FIGURE_BYTES_MAX,
+  JSON_DEPTH_MAX,
+  PREVIEW_CHARS_MAX,
+} from "../core/limits.ts";
+import { FIGURE_MEMBERS } from "../pricing/llm_call.ts";
+import { type RawJson, rawOf, utf8Bytes, writeObject } from "../core/raw_json.ts";
+import { type Key, type Part, walkParts } from "../core/json_bytes.ts";
+import type { Turns } from "../core/turns.ts";
+
+/** Members of a payload that are read for totals, prices and scores, and kept when the rest is cut. */
+const KEPT_NAMES: ReadonlySet<string> = new Set([...FIGURE_MEMBERS, "name", "value"]);
+
+/** Members that are no counts and hold none. */
+const LABEL_NAMES: readonly string[] = [
+  "error",
+  "status",
+  "mode",
+  "model",
+  "modelVersion",
+  "provider",
+];
+
+/** Counts, what holds them in a provider's answer, and what there is read beside them. */
+const COUNT_NAMES: ReadonlySet<string> = new Set([
+  ...FIGURE_MEMBERS.filter((name) => !LABEL_NAMES.includes(name)),
+  ...["service_tier", "cached_tokens", "cache_write_tokens"],
+  ...["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"],
+]);
+
+/** Levels of objects around a count, such as `usage` and `prompt_tokens_details`. */
+const COUNT_LEVELS_MAX = 2;
+
+/** Bytes of a count, which may be quoted. */
+const COUNT_BYTES_MAX = 256;
+
+/** Levels of a figure: usage nests two or three. */
+const FIGURE_DEPTH_MAX = 16;
+
+/** Bytes of all figures of one payload. */
+const FIGURES_BYTES_MAX = 4 * FIGURE_BYTES_MAX;
+
+/** Unknown fields of one object whose names are kept to be told. */
+export const UNKNOWN_NAMES_MAX = 32;
+
+/** Bytes of a name that is kept; none of ours is longer, however it is escaped. */
+const NAME_BYTES_MAX = 256;
+
+const EVENT_FIELDS: ReadonlySet<string> = new Set([
+  "data",
+  "external_id",
+  "id",
+  "ts",
+  "turn",
+  "type",
+]);
+
+const DATA = "data";
+
+const OPEN_MAP = 123;
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Returns the text of some bytes, which are UTF-8. */
+export function textOf(bytes: Uint8Array, start: number, end: number): RawJson {
+  return utf8.decode(bytes.subarray(start, end)) as RawJson;
+}
+
+/** Returns the form that stands for a value of which only the beginning is kept. */
+export function truncated(value: RawJson): RawJson {
+  return truncatedForm(utf8Bytes(value), value.slice(0, 2 * PREVIEW_CHARS_MAX), []);
+}
+
+function truncatedForm(
+  bytes: number,
+  beginning: string,
+  figures: Iterable<readonly [string, string]>,
+): RawJson {
+  const preview = Array.from(beginning).slice(0, PREVIEW_CHARS_MAX).join("").toWellFormed();
+  return writeObject([
+    ["truncated", "true"],
+    ["bytes", String(bytes)],
+    ["preview", rawOf(preview)],
+    ...figures,
+  ]);
+}
+
+/** An event as it is read, and whether its payload was cut. */
+export interface CutEvent {
+  /** The event, small enough to be parsed. */
+  readonly text: RawJson;
+  /** Whether its `data` is the truncated form. */
+  readonly isTruncated: boolean;
+}
+
+/**
+ * Makes an event small enough to be parsed: fields that nobody reads go, and a payload that is too large
+ * or too deep is truncated. `null` is the end of a turn.
+ *
+ * @param start where its valid text begins
+ */
+export function* cutEvent(bytes: Uint8Array, start: number): Turns<CutEvent> {
+  const fields = new Map<string, RawJson>();
+  let data = null as Part | null;
+  if (bytes[start] !== OPEN_MAP) return { text: "[0]" as RawJson, isTruncated: false };
+  yield* walkParts(bytes, start, (part) => {
+    const name = nameOf(bytes, part);
+    if (name === DATA) data = part;
+    else if (EVENT_FIELDS.has(name)) {
+      fields.set(name, isFigure(part) ? textOf(bytes, part.start, part.end) : "[0]" as RawJson);
+    } else if (fields.size < UNKNOWN_NAMES_MAX) fields.set(name, "null" as RawJson);
+  });
+  let kept = 2;
+  for (const [name, text] of fields) kept += name.length + utf8Bytes(text) + 4;
+  if (data === null) return { text: writeObject(fields), isTruncated: false };
+  const bytesMax = EVENT_BYTES_MAX - kept - DATA.length - 5;
+  const isTruncated = data.end - data.start > bytesMax || data.levels > JSON_DEPTH_MAX;
+  const payload = isTruncated ? yield* cutData(bytes, data) : textOf(bytes, data.start, data.end);
+  return { text: writeObject([...fields, [DATA, payload]]), isTruncated };
+}
+
+function isFigure({ start, end, levels }: Part): boolean {
+  return end - start <= FIGURE_BYTES_MAX && levels <= FIGURE_DEPTH_MAX;
+}
+
+/** Truncates a payload, its figures kept beside: they are read from there, also when priced again. */
+function* cutData(bytes: Uint8Array, { start, end }: Part): Turns<RawJson> {
+  const figures = new Map<string, RawJson>();
+  let room = FIGURES_BYTES_MAX;
+  for (const [name, part] of yield* membersOf(bytes, start, KEPT_NAMES)) {
+    const figure = yield* figureOf(bytes, part, name, room);
+    if (figure === null) continue;
+    figures.set(name, figure);
+    room -= utf8Bytes(figure);
+  }
+  const beginning = textOf(bytes, start, Math.min(end, start + 4 * PREVIEW_CHARS_MAX));
+  return truncatedForm(end - start, beginning, figures);
+}
+
+/** Finds some members of an object, of a repeated one the last; none of any other value. */
+function* membersOf(
+  bytes: Uint8Array,
+  start: number,
+  names: ReadonlySet<string>,
+): Turns<ReadonlyMap<string, Part>> {
+  const found = new Map<string, Part>();
+  if (bytes[start] !== OPEN_MAP) return found;
+  yield* walkParts(bytes, start, (part) => {
+    const name = nameOf(bytes, part);
+    if (names.has(name)) found.set(name, part);
+  });
+  return found;
+}
+
+/** What is kept of a figure; null for nothing. */
+function* figureOf(
+  bytes: Uint8Array,
+  part: Part,
+  name: string,
+  room: number,
+): Turns<RawJson | null> {
+  if (isFigure(part) && part.end - part.start <= room) return textOf(bytes, part.start, part.end);
+  // That the call failed counts, however long the reason is.
+  if (name === "error") return "true" as RawJson;
+  if (!COUNT_NAMES.has(name) || bytes[part.start] !== OPEN_MAP) return null;
+  const counts = yield* cutCounts(bytes, part.start, COUNT_LEVELS_MAX);
+  return utf8Bytes(counts) <= room ? counts : null;
+}
+
+/** Keeps the counts of an object that is too large or too deep for a figure. */
+function* cutCounts(bytes: Uint8Array, start: number, levelsMax: number): Turns<RawJson> {
+  const counts = new Map<string, RawJson>();
+  for (const [name, part] of yield* membersOf(bytes, start, COUNT_NAMES)) {
+    if (part.levels === 0 && part.end - part.start <= COUNT_BYTES_MAX) {
+      counts.set(name, textOf(bytes, part.start, part.end));
+    } else if (bytes[part.start] === OPEN_MAP && levelsMax > 1) {
+      counts.set(name, yield* cutCounts(bytes, part.start, levelsMax - 1));
+    } // That it is there decides how the others are read.
+    else counts.set(name, "[]" as RawJson);
+  }
+  return writeObject(counts);
+}
+
+/** Returns the name of a member; the beginning of one that is longer than any of ours. */
+export function nameOf(bytes: Uint8Array, { keyStart, keyEnd, hasEscape }: Key): string {
+  if (keyEnd - keyStart > NAME_BYTES_MAX) {
+    return textOf(bytes, keyStart + 1, keyStart + NAME_BYTES_MAX).toWellFormed();
+  }
+  if (hasEscape) return JSON.parse(textOf(bytes, keyStart, keyEnd));
+  let name = "";
+  for (let at = keyStart + 1; at < keyEnd - 1; at++) {
+    const code = bytes[at] as number;
+    if (code >= 0x80) return textOf(bytes, keyStart + 1, keyEnd - 1);
+    // For the short names of most members this takes a fifth of what decoding takes.
+    name += String.fromCharCode(code);
+  }
+  return name;
+}

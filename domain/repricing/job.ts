@@ -1,0 +1,153 @@
+/**
+ * A job that prices calls anew: where it stands and what it came to so far.
+ *
+ * @module
+ */
+import type { Team } from "../teams/credentials.ts";
+import type { Problem } from "../core/errors.ts";
+import type { RunId } from "../core/ids.ts";
+import { NO_CALLS, type RepriceSpec, type RepriceSum } from "./reprice.ts";
+import { NO_SHARES, type RepriceShares } from "./breakdown.ts";
+
+/** `waiting` until every call stored before it is summed up, then `running`, then `done`. */
+export type RepriceState = "waiting" | "running" | "done";
+
+/** A run's place among those of a team: they are visited by their start. */
+export interface RunPlace {
+  /** Start of the run, unix milliseconds. */
+  readonly startedAt: number;
+  /** The run. */
+  readonly run: RunId;
+}
+
+/** Runs that a job visits next, gathered over the names of its model. */
+export interface RunsAhead {
+  /** The name read last; null when all are. */
+  readonly name: string | null;
+  /** The first of the runs found so far. */
+  readonly runs: readonly RunPlace[];
+  /** Whether all names are read, so that no other run comes before these. */
+  readonly isComplete: boolean;
+  /** Whether these are the job's last. */
+  readonly isLast: boolean;
+}
+
+/** How far a job has come. */
+export interface RepriceCursor {
+  /** The last run that it finished; null before the first. */
+  readonly after: RunPlace | null;
+  /** Batches already looked at of the run after that one. */
+  readonly batch: number;
+  /** Whether any call of that run was meant so far. */
+  readonly met: boolean;
+  /** Whether any price of that run changed so far, or would. */
+  readonly changed: boolean;
+  /** Runs gathered in several steps, for a model of many names; null where one step gathers them. */
+  readonly ahead: RunsAhead | null;
+}
+
+/** A job. */
+export interface RepriceJob {
+  /** Names it, sortable by when it was made. */
+  readonly id: string;
+  /** Which calls. */
+  readonly spec: RepriceSpec;
+  /** Whether it only says what would change. */
+  readonly dryRun: boolean;
+  /** How it stands. */
+  readonly state: RepriceState;
+  /** When it was made, unix milliseconds. */
+  readonly createdAt: number;
+  /** Credential that asked for it. */
+  readonly createdBy: string;
+  /** When it was done, unix milliseconds. */
+  readonly finishedAt: number | null;
+  /** Start of the first and of the last run it visits, unix milliseconds; later ones are not old. */
+  readonly span: { readonly from: number; readonly to: number };
+  /** How far it has come. */
+  readonly cursor: RepriceCursor;
+  /** Runs with calls that were meant. */
+  readonly runs: number;
+  /** Runs whose cost changed, or would. */
+  readonly changed: number;
+  /** Runs that could not be read; their cost is as it was. */
+  readonly failed: number;
+  /** Its calls and their cost before and after. */
+  readonly sum: RepriceSum;
+  /** The same by agent and by day. */
+  readonly shares: RepriceShares;
+  /** Share of the way behind it, 0 to 1. */
+  readonly progress: number;
+}
+
+/** Where every job begins. */
+export const BEGINNING: RepriceCursor = {
+  after: null,
+  batch: 0,
+  met: false,
+  changed: false,
+  ahead: null,
+};
+
+/** How job ids look; any other text names no job, and may be longer than the store takes. */
+const JOB_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** Whether a text can be the id of a job. */
+export function isJobId(text: string): boolean {
+  return JOB_ID.test(text);
+}
+
+/** A job that has done nothing yet. */
+export function newJob(
+  id: string,
+  spec: RepriceSpec,
+  dryRun: boolean,
+  createdBy: string,
+  nowMs: number,
+): RepriceJob {
+  return {
+    id,
+    spec,
+    dryRun,
+    state: "waiting",
+    createdAt: nowMs,
+    createdBy,
+    finishedAt: null,
+    span: { from: nowMs, to: nowMs },
+    cursor: BEGINNING,
+    runs: 0,
+    changed: 0,
+    failed: 0,
+    sum: NO_CALLS,
+    shares: NO_SHARES,
+    progress: 0,
+  };
+}
+
+/** Whether a job is asked for again while it is at it. */
+export function isSameJob(job: RepriceJob, spec: RepriceSpec, dryRun: boolean): boolean {
+  const { model, provider, from, to } = job.spec;
+  return job.state !== "done" && job.dryRun === dryRun && model === spec.model &&
+    provider === spec.provider && from === spec.from && to === spec.to;
+}
+
+/** What becomes of a request for a job. */
+export type RepriceOutcome =
+  | { readonly kind: "stored" | "replayed"; readonly job: RepriceJob }
+  | { readonly kind: "refused"; readonly problem: Problem };
+
+/** The jobs of teams. */
+export interface RepriceStore {
+  /** Makes a job, or answers the same one that is under way, or refuses one that is too much. */
+  create(team: Team, spec: RepriceSpec, dryRun: boolean, by: string): Promise<RepriceOutcome>;
+  /** A job of the team; null when it has none of that id. */
+  get(team: Team, id: string): Promise<RepriceJob | null>;
+  /** The team's jobs, newest first. */
+  list(team: Team): Promise<RepriceJob[]>;
+  /** The job once it is done, or as it is after so many milliseconds. */
+  settled(team: Team, job: RepriceJob, ms: number): Promise<RepriceJob>;
+  /** Takes a job of the team whose turn it is a step further; answers false when none can go on. */
+  work(): Promise<boolean>;
+  /** Whether the last {@link work} found a job, also one that still waits. */
+  readonly underWay: boolean;
+}

@@ -1,0 +1,99 @@
+/**
+ * What the worker behind the ingest needs of the store, in the words of the domain.
+ *
+ * @module
+ */
+import type { Team, TeamId } from "../teams/credentials.ts";
+import type { RunId } from "../core/ids.ts";
+import type { StageProgress } from "./stages.ts";
+
+/**
+ * The queues of dirty runs: closed runs go first, because somebody waits for their cost; what merely
+ * goes on is looked at when there is time.
+ */
+export const DIRTY_LANES = ["closed", "open"] as const;
+
+/** One of {@link DIRTY_LANES}. */
+export type DirtyLane = typeof DIRTY_LANES[number];
+
+/** A run of a team. */
+export interface DirtyRun {
+  /** The team. */
+  readonly team: TeamId;
+  /** The run. */
+  readonly run: RunId;
+}
+
+/** Runs of a lane that are dirty, of teams in turn. */
+export interface DirtyRows {
+  /** The runs, each once. */
+  readonly runs: readonly DirtyRun[];
+  /** Whether nothing is left to do in the lane: no run, and no mark to forget. */
+  readonly isEmpty: boolean;
+  /**
+   * Forgets the marks of these runs, and no later ones.
+   *
+   * @param again runs that failed by themselves: their marks stay, and they are tried again later
+   */
+  settle(again?: readonly DirtyRun[]): Promise<void>;
+}
+
+/** A stage that is to run. */
+export interface StageTask extends DirtyRun {
+  /** When it was due, unix milliseconds. */
+  readonly dueMs: number;
+  /** Revision of the cost that the stage is about. */
+  readonly revision: number;
+  /** The stage and how it stands; null when the run needs none any more. */
+  readonly stage: StageProgress | null;
+}
+
+/** A stage that was given up. */
+export interface DeadStage extends DirtyRun {
+  /** The stage, with the error of its last try. */
+  readonly stage: StageProgress;
+}
+
+/** Dead stages of a team that are told at once. */
+export const DEAD_STAGES_TOLD = 10;
+
+/** Which stages of a team's runs were given up. */
+export interface TeamDeadStages {
+  /** By run, {@link DEAD_STAGES_TOLD} at most. */
+  readonly stages: readonly DeadStage[];
+  /** Whether there are more. */
+  readonly hasMore: boolean;
+}
+
+/** Reads what was given up of a team. Its method rejects with `StorageUnavailable`. */
+export interface DeadStageStore {
+  /** The stages that were given up; a bounded number of rows is read. */
+  ofTeam(team: Pick<Team, "id">): Promise<TeamDeadStages>;
+}
+
+/** The store as the worker sees it. Methods reject with `StorageUnavailable` when it fails. */
+export interface PipelineStore {
+  /** Takes so many dirty runs of a lane at most, of teams in turn. */
+  takeDirty(lane: DirtyLane, runsMax: number): Promise<DirtyRows>;
+  /**
+   * Brings the summaries of a team's runs up to date, and the team's roll-ups by the difference.
+   * Repeating it changes nothing.
+   */
+  project(team: TeamId, runs: readonly RunId[]): Promise<void>;
+  /** Notes that the cost of a run could not be summed up; it is tried again later, or given up. */
+  projectFailed(run: DirtyRun, error: unknown): Promise<void>;
+  /** Stages that are due, of teams in turn. */
+  dueStages(nowMs: number, max: number): Promise<readonly StageTask[]>;
+  /** When the next stage or what was put off is due, unix milliseconds; null when nothing waits. */
+  nextDueMs(): Promise<number | null>;
+  /** Leaves a stage as it is and tries it again later: its run cannot be read or written. */
+  putOffStage(task: StageTask): void;
+  /** Whether the store reads and writes; then it is a run that failed, and not the store. */
+  isAlive(): Promise<boolean>;
+  /** Notes what came of a task; `error` is null when it is done. */
+  settleStage(task: StageTask, error: unknown): Promise<void>;
+  /** The stages that were given up, by team and run. */
+  deadStages(): AsyncIterable<DeadStage>;
+  /** Gives a dead stage its tries back. Answers false when it is not dead. */
+  revive(run: DirtyRun): Promise<boolean>;
+}

@@ -1,0 +1,100 @@
+/**
+ * A notice about the quota on its way to the owner: told once or never, whatever crashes.
+ *
+ * Nothing can tell whether a mail server that was given a message and then fell silent has kept it. So
+ * a notice is marked before the message is given away, and one that is found so marked is not sent
+ * again (decision 41).
+ *
+ * @module
+ */
+import type { TeamId } from "./credentials.ts";
+import type { NoticeFacts, NoticePercent } from "./quota.ts";
+
+/** Tries of an e-mail before it is given up. */
+export const NOTICE_ATTEMPTS_MAX = 8;
+
+/** Milliseconds between the first two tries; doubles with each. */
+export const NOTICE_BACKOFF_MS = 60_000;
+
+/** Milliseconds one try may take; the mail server decides how much of it. */
+export const NOTICE_SEND_MS_MAX = 20_000;
+
+/** Milliseconds a try belongs to one process: longer than the try may take. */
+export const NOTICE_LEASE_MS = 2 * NOTICE_SEND_MS_MAX;
+
+/**
+ * - `logged`: told by a line of the log, because there is nowhere to send it;
+ * - `pending`: to be sent, or with a lease being prepared;
+ * - `sending`: given to the mail server, which has not answered yet;
+ * - `sent`: accepted by the mail server;
+ * - `unknown`: given to the mail server, and nobody knows what became of it;
+ * - `dead`: given up.
+ */
+export type NoticeState = "logged" | "pending" | "sending" | "sent" | "unknown" | "dead";
+
+/** What names a notice: there is one of each, ever. */
+export interface NoticeName {
+  /** The team. */
+  readonly team: TeamId;
+  /** The month, `YYYY-MM`. */
+  readonly month: string;
+  /** What was passed. */
+  readonly percent: NoticePercent;
+}
+
+/** A notice. */
+export interface Notice extends NoticeName, NoticeFacts {
+  /** How it stands. */
+  readonly state: NoticeState;
+  /** Tries so far. */
+  readonly attempts: number;
+  /** When it is to be looked at next, unix milliseconds; until then it belongs to who took it. */
+  readonly dueMs: number;
+  /** When the mail server accepted it, unix milliseconds. */
+  readonly sentAt: number | null;
+  /** What the last try failed for. */
+  readonly error: string | null;
+}
+
+/** A notice that was just decided; without anywhere to send it, it is told by the log. */
+export function newNotice(
+  name: NoticeName,
+  facts: NoticeFacts,
+  canSend: boolean,
+  nowMs: number,
+): Notice {
+  const state = canSend ? "pending" : "logged";
+  return { ...name, ...facts, state, attempts: 0, dueMs: nowMs, sentAt: null, error: null };
+}
+
+/** Whether something is still to be done about it. */
+export function isOpen({ state }: Notice): boolean {
+  return state === "pending" || state === "sending";
+}
+
+/**
+ * Takes a notice that is due: a try begins, or, when an earlier process gave it away and ended before
+ * the answer, it becomes unknown.
+ */
+export function taken(notice: Notice, nowMs: number): Notice {
+  if (notice.state === "sending") return { ...notice, state: "unknown" };
+  return { ...notice, attempts: notice.attempts + 1, dueMs: nowMs + NOTICE_LEASE_MS };
+}
+
+/** What came of a try. */
+export type SendOutcome =
+  | { readonly kind: "sent" }
+  /** The mail server has not got it, or has refused it. */
+  | { readonly kind: "failed"; readonly error: string }
+  /** The mail server was given it and has not answered. */
+  | { readonly kind: "unknown"; readonly error: string };
+
+/** A notice after a try. */
+export function tried(notice: Notice, outcome: SendOutcome, nowMs: number): Notice {
+  if (outcome.kind === "sent") return { ...notice, state: "sent", sentAt: nowMs, error: null };
+  const { kind, error } = outcome;
+  if (kind === "unknown") return { ...notice, state: "unknown", error };
+  if (notice.attempts >= NOTICE_ATTEMPTS_MAX) return { ...notice, state: "dead", error };
+  const waitMs = NOTICE_BACKOFF_MS * 2 ** (notice.attempts - 1);
+  return { ...notice, state: "pending", dueMs: nowMs + waitMs, error };
+}

@@ -1,0 +1,209 @@
+/**
+ * Agents in the store: one row that says an agent exists, written with its first run and moved when it
+ * is archived, and one that says what its runs come to, kept by the projector.
+ *
+ * @module
+ */
+import type { Team, TeamId } from "../../domain/teams/credentials.ts";
+import type { AgentStore } from "../../domain/ports.ts";
+import {
+  addAgentRun,
+  type AgentActivity,
+  type AgentRecord,
+  type AgentRun,
+  lastRunAs,
+  laterRun,
+  takeAgentRun,
+} from "../../domain/agents/agents.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { inTime } from "../base/deadline.ts";
+import { keys } from "../base/keys.ts";
+import { listAgents } from "./list.ts";
+import type { StoredAgent } from "./rows.ts";
+import { changeAgent, recordOf } from "./change.ts";
+import { KnownAgents } from "./known_agents.ts";
+import { lastRunOf } from "./last_run.ts";
+import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
+import { SizedMap } from "../base/sized_map.ts";
+import { getMany, type Store } from "../store.ts";
+import type { Write } from "../writer/writer.ts";
+
+/** Part of the share of agents; the rest is for which of them are in use. */
+const ACTIVITIES_PART = 0.5;
+
+/** Bytes of a team without its rows, and of a row without its slug. */
+const TEAM_BYTES = 200, ACTIVITY_BYTES = 300;
+
+/**
+ * Creates the store of agents. No run is read.
+ *
+ * @param known is told of agents that are archived
+ */
+export function createAgentStore(
+  store: Store,
+  known: KnownAgents = new KnownAgents(store.memory),
+): AgentStore {
+  return {
+    change: (...asked) => inTime(changeAgent(store, known, ...asked), store.deadlines),
+    read: (team, slug) => store.reads.run(team.id, () => readAgent(store, team, slug)),
+    list: (team, query) => listAgents(store, team, query),
+  };
+}
+
+async function readAgent(store: Store, team: Team, slug: string): Promise<AgentRecord | null> {
+  const [used, archived, activity] = await getMany(store, [
+    keys.agent(team.id, slug),
+    keys.archivedAgent(team.id, slug),
+    keys.agentActivity(team.id, slug),
+  ]);
+  const agent = (used?.value ?? archived?.value ?? null) as StoredAgent | null;
+  return agent && recordOf(slug, agent, activity?.value, !used?.versionstamp);
+}
+
+/** A run whose state changed, as its agent counted it before and counts it now; one of them is there. */
+export interface AgentChange {
+  /** Null when it was not counted. */
+  readonly before: AgentRun | null;
+  /** The run now; null when it is deleted. */
+  readonly after: AgentRun | null;
+}
+
+/** A change of what agents' runs come to, ready to commit. */
+export interface ActivityChange {
+  /** What the commit sets. Its check is that of the team's roll-ups. */
+  readonly sets: NonNullable<Write["sets"]>;
+  /** Remembers the change once it is committed under a version. */
+  readonly remember: (version: string) => void;
+}
+
+/** What is remembered of a team. */
+interface TeamActivities {
+  /** Version of the team's roll-ups under which the rows are as remembered. */
+  readonly version: string | null;
+  /** Rows by slug; null for none. */
+  readonly rows: SizedMap<AgentActivity | null>;
+}
+
+/**
+ * What the runs of live agents come to, in memory, so that adding to it need not read it first.
+ *
+ * The version of a team's roll-ups stands for these rows too: every commit that changes one changes it.
+ */
+export class ActivityCache {
+  readonly #store: Store;
+  readonly #teams: ByteCache<TeamId, TeamActivities>;
+
+  /** Remembers nothing yet. */
+  constructor(store: Store) {
+    this.#store = store;
+    this.#teams = new ByteCache({
+      memory: store.memory,
+      share: "agents",
+      part: ACTIVITIES_PART,
+      bytesOf: ({ rows }, team) => TEAM_BYTES + rows.bytes + BYTES_PER_CHAR * team.length,
+    });
+  }
+
+  /**
+   * Counts what changed of runs.
+   *
+   * @param version of the team's roll-ups, taken before the runs were read
+   */
+  async change(
+    team: TeamId,
+    version: string | null,
+    changes: readonly AgentChange[],
+  ): Promise<ActivityChange> {
+    const rows = this.#rowsUnder(team, version);
+    await this.#load(team, rows, new Set(changes.map(agentOf)));
+    const changed = new Map<string, AgentActivity>();
+    const unsure = new Set<string>();
+    for (const change of changes) {
+      const slug = agentOf(change);
+      const known = changed.get(slug) ?? rows.get(slug) ?? null;
+      if (change.after !== null && startsEarlier(known, change.after)) unsure.add(slug);
+      const activity = count(known, change);
+      if (activity.lastRun === null) unsure.add(slug);
+      changed.set(slug, activity);
+    }
+    for (const slug of unsure) await this.#findLastRun(team, slug, changed, changes);
+    const sets = Array.from(
+      changed,
+      ([slug, value]) => ({ key: keys.agentActivity(team, slug), value }),
+    );
+    return { sets, remember: (now) => this.#remember(team, now, rows, changed) };
+  }
+
+  /** Finds the last run of an agent whose own was deleted, or started earlier than was known. */
+  async #findLastRun(
+    team: TeamId,
+    slug: string,
+    changed: Map<string, AgentActivity>,
+    changes: readonly AgentChange[],
+  ): Promise<void> {
+    const activity = changed.get(slug);
+    if (activity === undefined) return;
+    const of = changes.filter((change) => agentOf(change) === slug);
+    const ids = of.flatMap(({ before, after }) => (after ?? before)?.id ?? []);
+    const stored = await lastRunOf(this.#store, team, slug, new Set(ids));
+    const lastRun = of.reduce(
+      (last, { after }) => laterRun(last, after && lastRunAs(after)),
+      stored,
+    );
+    changed.set(slug, { ...activity, lastRun });
+  }
+
+  #rowsUnder(team: TeamId, version: string | null): TeamActivities["rows"] {
+    const known = this.#teams.get(team);
+    if (known !== undefined && known.version === version) return known.rows;
+    const rows = newRows();
+    this.#teams.set(team, { version, rows });
+    return rows;
+  }
+
+  async #load(
+    team: TeamId,
+    rows: TeamActivities["rows"],
+    wanted: ReadonlySet<string>,
+  ): Promise<void> {
+    const missing = [...wanted].filter((slug) => !rows.has(slug));
+    for (let at = 0; at < missing.length; at += GET_MANY_KEYS_MAX) {
+      const some = missing.slice(at, at + GET_MANY_KEYS_MAX);
+      const found = await getMany(this.#store, some.map((slug) => keys.agentActivity(team, slug)));
+      for (const [i, slug] of some.entries()) {
+        rows.set(slug, (found[i]?.value ?? null) as AgentActivity | null);
+      }
+    }
+  }
+
+  #remember(
+    team: TeamId,
+    version: string,
+    known: TeamActivities["rows"],
+    changed: ReadonlyMap<string, AgentActivity>,
+  ): void {
+    // What a team has beyond its part is forgotten all at once.
+    const rows = known.bytes > this.#teams.entryBytesMax / 2 ? newRows() : known;
+    for (const [slug, activity] of changed) rows.set(slug, activity);
+    this.#teams.set(team, { version, rows });
+  }
+}
+
+function newRows(): TeamActivities["rows"] {
+  return new SizedMap((activity) => activity === null ? 0 : ACTIVITY_BYTES);
+}
+
+/** Whether the last run of an agent starts earlier than was known, so that another may be the last. */
+function startsEarlier(known: AgentActivity | null, { id, startedAt }: AgentRun): boolean {
+  return known?.lastRun?.id === id && startedAt < known.lastRun.startedAt;
+}
+
+function agentOf({ before, after }: AgentChange): string {
+  return (after ?? before)?.agent ?? "";
+}
+
+function count(known: AgentActivity | null, { before, after }: AgentChange): AgentActivity {
+  if (after !== null) return addAgentRun(known, before, after);
+  if (known === null || before === null) throw new TypeError("A run is taken that nobody counted");
+  return takeAgentRun(known, before);
+}

@@ -1,0 +1,111 @@
+/**
+ * Changing what people say of an agent, and whether it is in use.
+ *
+ * @module
+ */
+import type { Team } from "../../domain/teams/credentials.ts";
+import { type Parsed, StorageUnavailable } from "../../domain/core/errors.ts";
+import { type AgentPatch, patchWords } from "../../domain/agents/change.ts";
+import type { AgentStore } from "../../domain/ports.ts";
+import { differenceOf } from "../../domain/teams/audit_log.ts";
+import type { AgentActivity, AgentRecord } from "../../domain/agents/agents.ts";
+import { keys } from "../base/keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
+import { getMany, type Store } from "../store.ts";
+import type { Write } from "../writer/writer.ts";
+import {
+  agentKeys,
+  type AgentRows,
+  agentRows,
+  archiveAgent,
+  type StoredAgent,
+  useAgent,
+  versionsOf,
+} from "./rows.ts";
+import { auditRows } from "../teams/audit_log.ts";
+import type { KnownAgents } from "./known_agents.ts";
+
+/** Who changes an agent, and when. */
+export type Made = Parameters<AgentStore["change"]>[3];
+
+/** Changes an agent until nobody else is faster; null when the team has none of that slug. */
+export async function changeAgent(
+  store: Store,
+  known: KnownAgents,
+  team: Team,
+  slug: string,
+  patch: AgentPatch,
+  made: Made,
+): Promise<Parsed<AgentRecord> | null> {
+  const wanted = [...agentKeys(team.id, slug), keys.agentActivity(team.id, slug)];
+  for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+    const [activity, ...entries] = (await getMany(store, wanted)).reverse();
+    const rows = agentRows(entries.reverse());
+    const before = rows.used ?? rows.archived;
+    if (before === null) return null;
+    const after = { created_at: before.created_at, ...patchWords(before, patch) };
+    const isArchived = rows.used === null;
+    const archived = patch.archived ?? isArchived;
+    const record = recordOf(slug, after, activity?.value, archived);
+    const details = differenceOf(
+      wordsOf(slug, before, isArchived),
+      wordsOf(slug, after, archived),
+    );
+    if (details === null) return { ok: true, value: record };
+    const write = writeOf(team, slug, rows, after, archived);
+    if ("code" in write) return { ok: false, problem: write };
+    const logged = auditRows({
+      at: made.at,
+      team: team.id,
+      actor: made.by,
+      action: "agent.changed",
+      target: slug,
+      details,
+    });
+    const sets = [...write.sets ?? [], ...logged];
+    const version = await store.writer.commit({ ...write, sets, team: team.id });
+    if (version === null) continue;
+    // Nobody here may take it for in use any more.
+    if (archived && !isArchived) known.saw(team.id, version, known.now());
+    return { ok: true, value: record };
+  }
+  throw new StorageUnavailable("Cannot change an agent: other writers were always first");
+}
+
+/** What can be changed of an agent, as answers show it. */
+function wordsOf(slug: string, { name, notes }: StoredAgent, archived: boolean) {
+  return { name: name ?? slug, notes: notes ?? null, archived };
+}
+
+/** Joins what is stored of an agent. */
+export function recordOf(
+  agent: string,
+  { created_at, name, notes }: StoredAgent,
+  activity: unknown,
+  archived: boolean,
+): AgentRecord {
+  return {
+    agent,
+    firstSeen: created_at,
+    activity: (activity ?? null) as AgentActivity | null,
+    name: name ?? null,
+    notes: notes ?? null,
+    archived,
+  };
+}
+
+function writeOf(
+  team: Team,
+  slug: string,
+  rows: AgentRows,
+  after: StoredAgent,
+  archived: boolean,
+): ReturnType<typeof useAgent> {
+  const isArchived = rows.used === null;
+  if (archived && !isArchived) return archiveAgent(team, slug, rows, after);
+  if (!archived && isArchived) return useAgent(team, slug, rows, after);
+  const at = isArchived ? 1 : 0;
+  const key = rows.entries[at]?.key ?? [];
+  const write: Write = { checks: versionsOf(rows, [at]), sets: [{ key, value: after }] };
+  return write;
+}

@@ -1,0 +1,113 @@
+/**
+ * The rows that say which agents a team has: those in use, which its plan counts, and those archived.
+ *
+ * Every write that moves one checks both counts, so that two at once never pass a cap.
+ *
+ * @module
+ */
+import type { Team, TeamId } from "../../domain/teams/credentials.ts";
+import type { Problem } from "../../domain/core/errors.ts";
+import { type AgentWords, archiveRefusal } from "../../domain/agents/change.ts";
+import { agentCapRefusal } from "../../domain/agents/agents.ts";
+import { keys } from "../base/keys.ts";
+import type { Write } from "../writer/writer.ts";
+
+/** An agent as stored. */
+export interface StoredAgent extends AgentWords {
+  /** Arrival of its first run, unix milliseconds. */
+  readonly created_at: number;
+}
+
+/** Where an agent stands. */
+export interface AgentRows {
+  /** The agent in use; null when it is not. */
+  readonly used: StoredAgent | null;
+  /** The archived agent; null when it is not. */
+  readonly archived: StoredAgent | null;
+  /** How many the team uses, and how many are archived. */
+  readonly counts: { readonly used: number; readonly archived: number };
+  /** Version of the row that every archive changes. */
+  readonly archiveVersion: string | null;
+  /** What was read, to be checked by whoever changes it. */
+  readonly entries: readonly Deno.KvEntryMaybe<unknown>[];
+}
+
+/** Keys that {@link agentRows} reads. */
+export function agentKeys(team: TeamId, slug: string): Deno.KvKey[] {
+  return [
+    keys.agent(team, slug),
+    keys.archivedAgent(team, slug),
+    keys.agentCount(team),
+    keys.archivedAgents(team),
+  ];
+}
+
+/** Reads what is at {@link agentKeys}. */
+export function agentRows(entries: readonly Deno.KvEntryMaybe<unknown>[]): AgentRows {
+  const [used, archived, count, archive] = entries;
+  return {
+    used: (used?.value ?? null) as StoredAgent | null,
+    archived: (archived?.value ?? null) as StoredAgent | null,
+    counts: { used: Number(count?.value ?? 0), archived: Number(archive?.value ?? 0) },
+    archiveVersion: archive?.versionstamp ?? null,
+    entries,
+  };
+}
+
+/** Takes an agent into use, a new one or one from the archive, or says why there is no room for it. */
+export function useAgent(
+  team: Team,
+  slug: string,
+  rows: AgentRows,
+  agent: StoredAgent,
+): Write | Problem {
+  const isArchived = rows.archived !== null;
+  const { used, archived } = rows.counts;
+  const refusal = agentCapRefusal(team, used, isArchived);
+  if (refusal !== null) return refusal;
+  const [key, archivedKey, count, archive] = agentKeys(team.id, slug) as [Key, Key, Key, Key];
+  return {
+    checks: versionsOf(rows, isArchived ? [0, 1, 2, 3] : [0, 2]),
+    sets: [
+      { key, value: agent },
+      { key: count, value: used + 1 },
+      ...isArchived ? [{ key: archive, value: archived - 1 }] : [],
+    ],
+    deletes: isArchived ? [archivedKey] : [],
+  };
+}
+
+/** Archives an agent in use, or says why not. */
+export function archiveAgent(
+  team: Team,
+  slug: string,
+  rows: AgentRows,
+  agent: StoredAgent,
+): Write | Problem {
+  const { used, archived } = rows.counts;
+  const refusal = archiveRefusal(archived);
+  if (refusal !== null) return refusal;
+  const [key, archivedKey, count, archive] = agentKeys(team.id, slug) as [Key, Key, Key, Key];
+  return {
+    checks: versionsOf(rows, [0, 2, 3]),
+    sets: [
+      { key: archivedKey, value: agent },
+      { key: count, value: used - 1 },
+      { key: archive, value: archived + 1 },
+    ],
+    deletes: [key],
+  };
+}
+
+type Key = Deno.KvKey;
+
+/** The versions of some of what was read. */
+export function versionsOf(
+  { entries }: AgentRows,
+  wanted: readonly number[],
+): Deno.AtomicCheck[] {
+  return wanted.flatMap((at) => {
+    const entry = entries[at];
+    return entry === undefined ? [] : [{ key: entry.key, versionstamp: entry.versionstamp }];
+  });
+}

@@ -1,0 +1,107 @@
+/**
+ * Text of any length as values the store accepts: compressed where that helps, cut into pieces.
+ *
+ * The head stands at the value's own key: a format byte, the number of further pieces, and where
+ * there are any the name they are found under, then the first bytes.
+ *
+ * @module
+ */
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { CHUNK_BYTES_MAX } from "./limits.ts";
+
+/** A text ready to store. */
+export interface Blob {
+  /** The value at the blob's own key. */
+  readonly head: Uint8Array;
+  /** Further pieces, to be stored under `name` and their index. */
+  readonly chunks: readonly Uint8Array[];
+  /** Name of the further pieces: unique, so that two writers of one key never share pieces. */
+  readonly name: string;
+}
+
+/** Below this many bytes compressing costs more time than its bytes are worth. */
+const COMPRESS_BYTES_MIN = 2_048;
+
+/** The lowest level takes a fifth of the default's time and leaves values a few percent larger. */
+const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+const PLAIN = 0, ZSTD = 1;
+const NAME_BYTES = 26;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Bytes of the memory that small values share. */
+const SLAB_BYTES = 65_536;
+
+/** Most bytes UTF-8 takes for a unit of a text. */
+const UTF8_BYTES_MAX = 3;
+
+const HEADER_BYTES = 2;
+
+let slab = new Uint8Array(SLAB_BYTES);
+let slabUsed = 0;
+
+/** Packs a text; `newName` is called only when it needs further pieces. */
+export function packBlob(text: string, newName: () => string): Blob {
+  if (text.length * UTF8_BYTES_MAX < COMPRESS_BYTES_MIN) {
+    return { head: packSmall(text), chunks: [], name: "" };
+  }
+  const plain = encoder.encode(text);
+  const packed = plain.length < COMPRESS_BYTES_MIN ? plain : zstdCompressSync(plain, FAST);
+  const smaller = packed.length < plain.length;
+  const payload = smaller ? packed : plain;
+  const cuts = Math.max(0, Math.ceil(payload.length / CHUNK_BYTES_MAX) - 1);
+  const name = cuts > 0 ? newName() : "";
+
+  const first = payload.subarray(0, CHUNK_BYTES_MAX);
+  const head = new Uint8Array(HEADER_BYTES + name.length + first.length);
+  head[0] = smaller ? ZSTD : PLAIN;
+  head[1] = cuts;
+  head.set(encoder.encode(name), HEADER_BYTES);
+  head.set(first, HEADER_BYTES + name.length);
+  const chunks = Array.from({ length: cuts }, (_, i) => {
+    const start = (i + 1) * CHUNK_BYTES_MAX;
+    return payload.subarray(start, start + CHUNK_BYTES_MAX);
+  });
+  return { head, chunks, name };
+}
+
+/**
+ * The head of a text that is neither compressed nor cut. Memory of its own for each such value took
+ * longer to get and give back than the text to encode; a used slab goes once its last value is stored.
+ */
+function packSmall(text: string): Uint8Array {
+  if (slabUsed + HEADER_BYTES + text.length * UTF8_BYTES_MAX > SLAB_BYTES) {
+    slab = new Uint8Array(SLAB_BYTES);
+    slabUsed = 0;
+  }
+  const start = slabUsed;
+  // Both header bytes are 0 already: plain, no further pieces.
+  const { written } = encoder.encodeInto(text, slab.subarray(start + HEADER_BYTES));
+  slabUsed = start + HEADER_BYTES + written;
+  return slab.subarray(start, slabUsed);
+}
+
+/** Which further pieces a head needs. */
+export function chunksOf(head: Uint8Array): { readonly name: string; readonly count: number } {
+  const count = head[1] ?? 0;
+  const name = count === 0 ? "" : decoder.decode(head.subarray(2, 2 + NAME_BYTES));
+  return { name, count };
+}
+
+/** Reads a text back from its head and its further pieces in order. */
+export function unpackBlob(head: Uint8Array, chunks: readonly Uint8Array[]): string {
+  const first = head.subarray(2 + (chunks.length > 0 ? NAME_BYTES : 0));
+  const payload = chunks.length === 0 ? first : join([first, ...chunks]);
+  return decoder.decode(head[0] === ZSTD ? zstdDecompressSync(payload) : payload);
+}
+
+function join(pieces: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(pieces.reduce((total, piece) => total + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    joined.set(piece, at);
+    at += piece.length;
+  }
+  return joined;
+}

@@ -1,0 +1,79 @@
+/**
+ * The audit of a ledger: its pages, their directory and the ids that are on none, against each other.
+ *
+ * @module
+ */
+import {
+  type EventLedger,
+  hasRowIds,
+  type LedgerPage,
+  PACKED_ID_BYTES,
+  pageEntryOf,
+} from "../../domain/runs/ledger.ts";
+import { keys } from "../base/keys.ts";
+import { readDirectory, type RunAt } from "../runs/directory.ts";
+import { eachRow } from "../store.ts";
+import { type Mismatch, mismatch } from "./mismatch.ts";
+
+/**
+ * Finds where a ledger is not what its pages and ids come to. Batches that are removed are still on the
+ * pages, and ids are kept as long as the run is.
+ *
+ * @param months events that are not removed, by month of arrival
+ */
+export async function auditLedger(
+  run: RunAt,
+  ledger: EventLedger,
+  months: ReadonlyMap<string, number>,
+): Promise<Mismatch[]> {
+  const { store, team, id } = run;
+  const mismatches: Mismatch[] = [];
+  const found = { ids: 0, batches: 0, firstAt: null, latestAt: null, oldestAt: null } as Found;
+  const directory = await readDirectory(run, ledger);
+  let pages = 0;
+  for await (const { value } of sealedPages(run, ledger)) {
+    addPage(found, value, ledger.removed);
+    const entry = pageEntryOf(value, found.batches);
+    mismatches.push(
+      ...mismatch(`directory of page ${pages} of ${id}`, { ...entry }, { ...directory[pages] }),
+    );
+    pages++;
+  }
+  addPage(found, ledger.tail, ledger.removed);
+  if (hasRowIds(ledger)) {
+    for await (const _ of eachRow(store, { prefix: keys.eventIds(team, id) })) found.ids++;
+  }
+  const { batches, firstAt, latestAt, oldestAt, sealed, totals } = ledger;
+  const wanted = { ...found, pages, ...Object.fromEntries(months) };
+  const stored = { ids: totals.events, batches, firstAt, latestAt, oldestAt, pages: sealed };
+  return [
+    ...mismatches,
+    ...mismatch(`ledger of ${id}`, wanted, { ...stored, ...ledger.months }),
+  ];
+}
+
+/** What the pages of a ledger come to. */
+interface Found {
+  ids: number;
+  batches: number;
+  firstAt: number | null;
+  latestAt: number | null;
+  oldestAt: number | null;
+}
+
+async function* sealedPages(
+  { store, team, id }: RunAt,
+  { sealed }: EventLedger,
+): AsyncGenerator<Deno.KvEntry<LedgerPage>> {
+  // A page sealed after the ledger was read belongs to a later state.
+  if (sealed > 0) yield* eachRow<LedgerPage>(store, keys.firstPages(team, id, sealed));
+}
+
+function addPage(found: Found, { ids, batches }: LedgerPage, removed: number): void {
+  found.ids += ids.length / PACKED_ID_BYTES;
+  for (const { receivedAt } of batches) {
+    found.firstAt = Math.min(found.firstAt ?? receivedAt, receivedAt);
+    found.latestAt = Math.max(found.latestAt ?? receivedAt, receivedAt);
+    if (found.batches++ >= removed) found.oldestAt ??= receivedAt;
+  }
+}

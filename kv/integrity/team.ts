@@ -1,0 +1,213 @@
+/**
+ * The audit of a team: the sums of its runs, against its roll-ups and counters.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import { addAgentRun, type AgentActivity, joinActivities } from "../../domain/agents/agents.ts";
+import { addMeasures, contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
+import type { AuditedRun } from "./run.ts";
+import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
+import { keyText } from "../writer/group.ts";
+import { keys } from "../base/keys.ts";
+import { decodeRollup, rollupKey } from "../spend/rollups.ts";
+import { eachRow, getMany, type Store } from "../store.ts";
+
+/** Mismatches kept of a team; all are counted. */
+export const MISMATCHES_MAX = 100;
+
+/**
+ * Where the day stands in the key of a roll-up, the month in that of usage, the slug in an agent's, and
+ * in one of the index what it is by.
+ */
+const DAY = 3, MONTH = 2, SLUG = 2, INDEX = 2;
+
+/** What the runs of a team come to. It holds a row for each roll-up and each agent, and no run. */
+export class TeamSums {
+  /** How many runs. */
+  runs = 0;
+  /** How many events. */
+  events = 0;
+  /** How many mismatches. */
+  count = 0;
+  /** The first of them. */
+  readonly mismatches: Mismatch[] = [];
+  readonly #rows = new Map<string, RollupRow>();
+  readonly #usage = new Map<string, number>();
+  readonly #agents = new Map<string, AgentActivity>();
+  readonly #indexed = new Map<string, number>();
+  readonly #team: TeamId;
+  #inFeed = 0;
+
+  /** Sums of no runs. */
+  constructor(team: TeamId) {
+    this.#team = team;
+  }
+
+  /** Counts a run in. */
+  add(run: AuditedRun): void {
+    this.runs++;
+    this.events += run.events;
+    this.#note(run.mismatches);
+    for (const [month, by] of run.usage) this.#addUsage(month, by);
+    if (run.isInFeed) this.#inFeed++;
+    for (const { key } of run.indexed) count(this.#indexed, String(key[INDEX]));
+    if (run.agentRun !== null) {
+      const { agent } = run.agentRun;
+      this.#agents.set(agent, addAgentRun(this.#agents.get(agent) ?? null, null, run.agentRun));
+    }
+    for (const row of run.contribution === null ? [] : contributionsOf(run.contribution)) {
+      this.#addRow(row);
+    }
+  }
+
+  /** Compares the sums with what is stored of the team. Call it once, after the last run. */
+  async compare(store: Store): Promise<void> {
+    await this.#addRemoved(store);
+    await this.#compareRollups(store);
+    await this.#compareUsage(store);
+    await this.#compareAgents(store);
+    await this.#compareIndex(store);
+    await this.#compareFeed(store);
+  }
+
+  /** Counts in what runs that are gone had come to. */
+  async #addRemoved(store: Store): Promise<void> {
+    const team = this.#team;
+    for await (const { key, value } of eachRow(store, { prefix: keys.removedRollups(team) })) {
+      this.#addRow(decodeRollup(String(key[DAY]), value as Uint8Array));
+    }
+    for await (const { key, value } of eachRow(store, { prefix: keys.removedUsages(team) })) {
+      this.#addUsage(String(key[MONTH]), Number((value as Deno.KvU64).value));
+    }
+    for await (const { key, value } of eachRow(store, { prefix: keys.removedAgents(team) })) {
+      const [slug, gone] = [String(key[SLUG]), value as AgentActivity];
+      const known = this.#agents.get(slug);
+      this.#agents.set(slug, known === undefined ? gone : joinActivities(gone, known));
+    }
+  }
+
+  #addRow(row: RollupRow): void {
+    const name = keyText(rollupKey(this.#team, row));
+    const known = this.#rows.get(name)?.measures;
+    const measures = known === undefined ? row.measures : addMeasures(known, row.measures);
+    this.#rows.set(name, { ...row, measures });
+  }
+
+  #addUsage(month: string, by: number): void {
+    this.#usage.set(month, (this.#usage.get(month) ?? 0) + by);
+  }
+
+  async #compareRollups(store: Store): Promise<void> {
+    for await (const { key, value } of eachRow(store, { prefix: keys.teamRollups(this.#team) })) {
+      const name = keyText(key);
+      const wanted = this.#rows.get(name);
+      this.#rows.delete(name);
+      const what = `roll-up ${key.slice(2).join(" ")}`;
+      if (wanted === undefined) this.#note([{ what, expected: NONE, found: "stored" }]);
+      else this.#note(compareRow(what, wanted, key, value));
+    }
+    for (const row of this.#rows.values()) {
+      const what = `roll-up ${rollupKey(this.#team, row).slice(2).join(" ")}`;
+      this.#note([{ what, expected: `runs ${row.measures.runs}`, found: NONE }]);
+    }
+  }
+
+  async #compareUsage(store: Store): Promise<void> {
+    const stored: Record<string, unknown> = {};
+    for await (const { key, value } of eachRow(store, { prefix: keys.teamUsage(this.#team) })) {
+      stored[String(key[MONTH])] = value instanceof Deno.KvU64 ? Number(value.value) : value;
+    }
+    for (const month of new Set([...this.#usage.keys(), ...Object.keys(stored)])) {
+      const wanted = this.#usage.get(month) ?? 0;
+      const what = `usage of ${month}`;
+      this.#note(mismatch(what, { calls: wanted }, { calls: stored[month] ?? 0 }));
+    }
+  }
+
+  /** Each run was looked for in the index; what is there besides shows in how much there is. */
+  async #compareIndex(store: Store): Promise<void> {
+    const stored = new Map<string, number>();
+    for await (const { key } of eachRow(store, { prefix: keys.teamRunsBy(this.#team) })) {
+      count(stored, String(key[INDEX]));
+    }
+    const [wanted, found] = [this.#indexed, stored].map((rows) => Object.fromEntries(rows));
+    this.#note(mismatch("rows of the index", wanted ?? {}, found ?? {}));
+  }
+
+  /** The same of the feed, where deletions have rows of their own. */
+  async #compareFeed(store: Store): Promise<void> {
+    let found = 0;
+    for await (const { value } of eachRow(store, { prefix: keys.changes(this.#team) })) {
+      if (value === true) found++;
+    }
+    this.#note(mismatch("rows of the feed", { runs: this.#inFeed }, { runs: found }));
+  }
+
+  async #compareAgents(store: Store): Promise<void> {
+    const slugs = new Set<string>();
+    for await (const { key } of eachRow(store, { prefix: keys.teamAgents(this.#team) })) {
+      slugs.add(String(key[SLUG]));
+    }
+    const archived = new Set<string>();
+    for await (const { key } of eachRow(store, { prefix: keys.archivedAgents(this.#team) })) {
+      archived.add(String(key[SLUG]));
+    }
+    const [count, archive] = await getMany(store, [
+      keys.agentCount(this.#team),
+      keys.archivedAgents(this.#team),
+    ]);
+    const found = { agents: count?.value ?? 0, archived: archive?.value ?? 0 };
+    const expected = { agents: slugs.size, archived: archived.size };
+    this.#note(mismatch("count of agents", expected, found));
+    for (const slug of slugs.intersection(archived)) {
+      this.#note([{ what: `agent ${slug}`, expected: "in use or archived", found: "both" }]);
+    }
+    for (const slug of this.#agents.keys()) {
+      if (slugs.has(slug) || archived.has(slug)) continue;
+      this.#note([{ what: `agent ${slug}`, expected: "stored", found: NONE }]);
+    }
+    await this.#compareActivities(store);
+  }
+
+  async #compareActivities(store: Store): Promise<void> {
+    for await (
+      const { key, value } of eachRow(store, { prefix: keys.agentActivities(this.#team) })
+    ) {
+      const slug = String(key[SLUG]);
+      const wanted = this.#agents.get(slug);
+      this.#agents.delete(slug);
+      const what = `activity of agent ${slug}`;
+      if (wanted === undefined) this.#note([{ what, expected: NONE, found: "stored" }]);
+      else this.#note(mismatch(what, { ...wanted }, { ...value as AgentActivity }));
+    }
+    for (const [slug, { runs }] of this.#agents) {
+      const what = `activity of agent ${slug}`;
+      this.#note([{ what, expected: `runs ${runs}`, found: NONE }]);
+    }
+  }
+
+  #note(mismatches: readonly Mismatch[]): void {
+    this.count += mismatches.length;
+    const room = MISMATCHES_MAX - this.mismatches.length;
+    this.mismatches.push(...mismatches.slice(0, room));
+  }
+}
+
+function count(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}
+
+function compareRow(
+  what: string,
+  wanted: RollupRow,
+  key: Deno.KvKey,
+  value: unknown,
+): Mismatch[] {
+  try {
+    const { group, measures } = decodeRollup(String(key[DAY]), value as Uint8Array);
+    return mismatch(what, { ...wanted.measures, group: wanted.group }, { ...measures, group });
+  } catch (error) {
+    return [{ what, expected: "readable", found: String(error) }];
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * The work of jobs that price calls anew, step by step.
+ *
+ * A step is one commit: the new prices of some runs together with how far the job has come and what it
+ * came to. It checks the job's version, so of two workers at one step one loses, and counts nothing.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import type { RateCards } from "../../domain/ports.ts";
+import { addRepriced } from "../../domain/repricing/reprice.ts";
+import { addShare } from "../../domain/repricing/breakdown.ts";
+import { formatInstant } from "../../domain/core/time.ts";
+import {
+  BEGINNING,
+  type RepriceJob,
+  type RunPlace,
+  type RunsAhead,
+} from "../../domain/repricing/job.ts";
+import { type DirtyMark, dirtyName } from "../writer/pending_mark.ts";
+import { costOf } from "../writer/group.ts";
+import { keys } from "../base/keys.ts";
+import type { BackEnd } from "../base/limits.ts";
+import { JobTurns } from "../job_turns.ts";
+import { MarkWaits } from "../runs/pending_queue.ts";
+import { gatherRuns, spanOf } from "./index.ts";
+import { type RepriceStep, repriceStep, type RepriceTarget, type Sets } from "./run.ts";
+import { getMany, type Store } from "../store.ts";
+
+/**
+ * What a step holds at most: runs, and what its commit may have before one more run is added to it. A run adds less than half of what a commit may weigh.
+ */
+const STEP = {
+  runsMax: 32,
+  bytesMax: 390_000,
+} as const;
+
+/** Checks that a run adds at most: its ledger and its own price. */
+const CHECKS_PER_RUN_MAX = 2;
+
+/** What a step is about to commit. */
+interface Draft {
+  job: RepriceJob;
+  readonly checks: Deno.AtomicCheck[];
+  readonly sets: Sets;
+  readonly dirty: DirtyMark[];
+}
+
+/** Works on jobs. */
+export class RepriceWork {
+  readonly #store: Store;
+  readonly #cards: RateCards;
+  readonly #now: () => number;
+  readonly #onDone: (job: RepriceJob) => void;
+  readonly #marks: MarkWaits;
+  /** Gives each team its turn. */
+  readonly turns: JobTurns;
+  /** Runs of the next step: fewer after one was lost, as it is where runs change all the time. */
+  #runsMax: number = STEP.runsMax;
+
+  /**
+   * Works on nothing yet.
+   *
+   * @param onDone is told of each job that is brought to its end here
+   */
+  constructor(
+    store: Store,
+    cards: RateCards,
+    now: () => number,
+    onDone: (job: RepriceJob) => void,
+  ) {
+    this.#store = store;
+    this.#cards = cards;
+    this.#now = now;
+    this.#onDone = onDone;
+    this.#marks = new MarkWaits(store);
+    this.turns = new JobTurns(
+      store,
+      keys.activeReprices(),
+      now,
+      (team, id) => this.#step(team, id),
+    );
+  }
+
+  async #step(team: TeamId, id: string): Promise<boolean> {
+    const [key, activeKey] = [keys.repriceJob(team, id), keys.activeReprice(team, id)];
+    const [entry] = await getMany(this.#store, [key]);
+    const job = (entry?.value ?? null) as RepriceJob | null;
+    if (job === null || job.state === "done") {
+      await this.#store.writer.commit({ deletes: [activeKey] });
+      return true;
+    }
+    // A job that waits is as it was made: its version is of that moment.
+    const version = entry?.versionstamp ?? "";
+    if (job.state === "waiting") {
+      const waits = await this.#marks.look(id, team, version);
+      if (waits !== "over") return waits === "further";
+    }
+    const checks = [{ key, versionstamp: entry?.versionstamp ?? null }];
+    const draft: Draft = { job, checks, sets: [], dirty: [] };
+    if (job.state === "waiting") await this.#begin(team, draft);
+    else await this.#goOn(team, draft);
+    const after = draft.job;
+    const committed = await this.#store.writer.commit({
+      team,
+      checks,
+      sets: [...draft.sets, { key, value: after }],
+      deletes: after.state === "done" ? [activeKey] : [],
+      dirty: draft.dirty,
+    });
+    // A lost check: a run changed, or another process took the step. The next one reads anew.
+    this.#runsMax = committed === null
+      ? Math.max(1, this.#runsMax >> 1)
+      : Math.min(STEP.runsMax, this.#runsMax * 2);
+    if (committed !== null && after.state === "done") this.#onDone(after);
+    return true;
+  }
+
+  async #begin(team: TeamId, draft: Draft): Promise<void> {
+    const span = await spanOf(this.#store, team, draft.job.spec);
+    draft.job = span === null ? this.#done(draft.job) : { ...draft.job, state: "running", span };
+  }
+
+  async #goOn(team: TeamId, draft: Draft): Promise<void> {
+    const { spec, cursor } = draft.job;
+    const before = cursor.ahead;
+    const ahead = before?.isComplete
+      ? before
+      : await gatherRuns(this.#store, team, draft.job, before);
+    if (!ahead.isComplete) {
+      draft.job = { ...draft.job, cursor: { ...cursor, ahead } };
+      return;
+    }
+    const card = await this.#cards.card({ id: team });
+    const places = ahead.runs.slice(0, this.#runsMax);
+    // One after the other: a run's batches may be large.
+    for (const [i, place] of places.entries()) {
+      if (isFull(draft, this.#store.limits)) return;
+      const target = { store: this.#store, team, id: place.run, spec, card };
+      const step = await stepOrFailure(target, draft.job.cursor.batch);
+      if (step === null) draft.job = { ...draft.job, failed: draft.job.failed + 1 };
+      else addStep(draft, step, place);
+      if (step !== null && step.nextBatch !== null) {
+        // The next step goes on with this very run, whatever joins the index meanwhile.
+        const rest = { ...ahead, runs: ahead.runs.slice(i) };
+        draft.job = { ...draft.job, cursor: { ...draft.job.cursor, ahead: rest } };
+        return;
+      }
+      const runs = ahead.runs.slice(i + 1);
+      // What one step gathered is gathered again by the next one: it is not worth its place in the job.
+      const isKept = before !== null && (runs.length > 0 || ahead.isLast);
+      leave(team, draft, place, isKept ? { ...ahead, runs } : null);
+    }
+    if (ahead.isLast && places.length === ahead.runs.length) draft.job = this.#done(draft.job);
+  }
+
+  #done(job: RepriceJob): RepriceJob {
+    return { ...job, state: "done", finishedAt: this.#now(), progress: 1 };
+  }
+}
+
+/** Prices some batches of a run anew; null for a run that cannot be read: it is left as it is. */
+async function stepOrFailure(target: RepriceTarget, batch: number): Promise<RepriceStep | null> {
+  try {
+    return await repriceStep(target, batch);
+  } catch (error) {
+    if (error instanceof StorageUnavailable) throw error;
+    return null;
+  }
+}
+
+/** Adds what some batches of a run come to. */
+function addStep(
+  draft: Draft,
+  { checks, sets, agent, sum, nextBatch }: RepriceStep,
+  { startedAt }: RunPlace,
+): void {
+  const { job } = draft;
+  const changes = sets.length > 0;
+  if (changes && !job.dryRun) {
+    draft.checks.push(...checks);
+    draft.sets.push(...sets);
+  }
+  const cursor = {
+    ...job.cursor,
+    batch: nextBatch ?? 0,
+    met: job.cursor.met || sum.calls > 0,
+    changed: job.cursor.changed || changes,
+  };
+  const day = formatInstant(startedAt).slice(0, 10);
+  draft.job = {
+    ...job,
+    cursor,
+    sum: addRepriced(job.sum, sum),
+    shares: addShare(job.shares, agent, day, sum),
+  };
+}
+
+/** Counts a run and goes on behind it. It is summed up once, however many steps it took. */
+function leave(team: TeamId, draft: Draft, place: RunPlace, ahead: RunsAhead | null): void {
+  const { job } = draft;
+  const { met, changed } = job.cursor;
+  if (changed && !job.dryRun) {
+    draft.dirty.push({ lane: "closed", name: dirtyName(team, place.run) });
+  }
+  draft.job = {
+    ...job,
+    cursor: { ...BEGINNING, after: place, ahead },
+    runs: job.runs + (met ? 1 : 0),
+    changed: job.changed + (changed ? 1 : 0),
+    progress: progressAt(job, place),
+  };
+}
+
+/** How much of the way is behind a job at a run, by the time it covers. */
+function progressAt({ span: { from, to } }: RepriceJob, { startedAt }: RunPlace): number {
+  return to === from ? 0 : (startedAt - from) / (to - from);
+}
+
+function isFull({ checks, sets }: Draft, { checksMax }: BackEnd): boolean {
+  return checks.length + CHECKS_PER_RUN_MAX > checksMax ||
+    costOf({ checks, sets }).bytes >= STEP.bytesMax;
+}

@@ -1,0 +1,68 @@
+/**
+ * Reading what lists and the feed show of runs: one small row each, their summaries.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunSummary } from "../../domain/runs/summary.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { listRowOf, type RunListRow, summedRowOf } from "../../domain/runs/list.ts";
+import { keys } from "../base/keys.ts";
+import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
+import { decodeSums } from "../base/codec_sums.ts";
+import { isStored, readHeads } from "../runs/heads.ts";
+import { getMany, type Store } from "../store.ts";
+
+/** Stored summaries in memory at once; each is at most one value of the store. */
+const SUMMARIES_AT_ONCE = 50;
+
+/** Reads runs as they were when they were summed up; those that are gone are left out. */
+export async function readSummedRows(
+  store: Store,
+  team: TeamId,
+  ids: readonly RunId[],
+): Promise<ReadonlyMap<RunId, RunListRow>> {
+  const found = new Map<RunId, RunListRow>();
+  for (const some of groupsOf(ids, SUMMARIES_AT_ONCE)) {
+    for (const [id, summary] of await readSummaries(store, team, some)) {
+      const row = summedRowOf(id, summary);
+      if (row !== null) found.set(id, row);
+    }
+  }
+  return found;
+}
+
+/** Reads the summaries of a few runs; those that are gone are left out. */
+export async function readSummaries(
+  store: Store,
+  team: TeamId,
+  ids: readonly RunId[],
+): Promise<ReadonlyMap<RunId, RunSummary>> {
+  const reads = groupsOf(ids, GET_MANY_KEYS_MAX).map((some) =>
+    getMany(store, some.map((id) => keys.summary(team, id)))
+  );
+  const found = new Map<RunId, RunSummary>();
+  for (const [i, { value }] of (await Promise.all(reads)).flat().entries()) {
+    const id = ids[i];
+    if (id !== undefined && value instanceof Uint8Array) found.set(id, decodeSums(value));
+  }
+  return found;
+}
+
+/** Reads runs as they are now, from all their parts; those that are not stored are left out. */
+export async function readPresentRows(
+  store: Store,
+  team: TeamId,
+  ids: readonly RunId[],
+): Promise<RunListRow[]> {
+  const heads = await readHeads(store, team, ids);
+  return heads.filter(({ head }) => isStored(head))
+    .map(({ id, head, summary }) => listRowOf(id, head, summary));
+}
+
+/** Cuts a list into groups of some length. */
+function groupsOf(ids: readonly RunId[], length: number): (readonly RunId[])[] {
+  const groups: (readonly RunId[])[] = [];
+  for (let at = 0; at < ids.length; at += length) groups.push(ids.slice(at, at + length));
+  return groups;
+}

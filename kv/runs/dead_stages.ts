@@ -1,0 +1,37 @@
+/**
+ * What was given up of one team's runs, for people to see.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import {
+  DEAD_STAGES_TOLD,
+  type DeadStageStore,
+  type TeamDeadStages,
+} from "../../domain/runs/processing.ts";
+import type { Processing } from "../../domain/runs/stages.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { keys } from "../base/keys.ts";
+import { getMany, listRows, type Store } from "../store.ts";
+import { deadOf } from "./stages.ts";
+
+/** Creates the store that a team's dead stages are read from. */
+export function createDeadStageStore(store: Store): DeadStageStore {
+  return { ofTeam: (team) => store.reads.run(team.id, () => readDead(store, team.id)) };
+}
+
+async function readDead(store: Store, team: TeamId): Promise<TeamDeadStages> {
+  // One more than is told, to know whether there are more.
+  const options = { limit: DEAD_STAGES_TOLD + 1 };
+  const rows = await listRows(store, { prefix: keys.deadStagesOf(team) }, options);
+  const runs = rows.slice(0, DEAD_STAGES_TOLD).map(({ key }) => key[2] as RunId);
+  if (runs.length === 0) return { stages: [], hasMore: false };
+  const entries = await getMany(store, runs.map((run) => keys.processing(team, run)));
+  const stages = runs.flatMap((run, i) => {
+    const processing = (entries[i]?.value ?? null) as Processing | null;
+    const stage = processing && deadOf(processing);
+    // Given its tries back since the rows were read.
+    return stage === null ? [] : [{ team, run, stage }];
+  });
+  return { stages, hasMore: rows.length > DEAD_STAGES_TOLD };
+}

@@ -1,0 +1,84 @@
+/**
+ * Reading which runs a run started, from the index that the worker writes.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
+import type { RunSummary } from "../../domain/runs/summary.ts";
+import type { FamilyStore, RunFamily } from "../../domain/runs/lineage.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
+import { keys } from "../base/keys.ts";
+import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
+import { getMany, listRows, type Store } from "../store.ts";
+import { decodeSums } from "../base/codec_sums.ts";
+import { isStored, readHeads } from "./heads.ts";
+
+/** Creates the store that families are read from. */
+export function createFamilyStore(store: Store): FamilyStore {
+  return {
+    of: (team, id) => store.reads.run(team.id, () => readFamily(store, team.id, id)),
+    rows: (team, ids) => store.reads.run(team.id, () => readRows(store, team.id, ids)),
+  };
+}
+
+/** Reads runs as lists show them. */
+async function readRows(
+  store: Store,
+  team: TeamId,
+  ids: readonly RunId[],
+): Promise<readonly RunListRow[]> {
+  const heads = await readHeads(store, team, ids);
+  return heads.filter(({ head }) => isStored(head))
+    .map(({ id, head, summary }) => listRowOf(id, head, summary));
+}
+
+/** Reads a run's family, generation by generation. */
+async function readFamily(store: Store, team: TeamId, id: RunId): Promise<RunFamily> {
+  const listed = await childrenOf(store, team, id, Math.max(CHILDREN_MAX, DESCENDANTS.max) + 1);
+  const children = listed.slice(0, CHILDREN_MAX);
+  // A run that names one of its descendants as its parent is met again, and counts once.
+  const met = new Set<RunId>([id]);
+  let next = listed;
+  let cost = 0n;
+  let isCut = false;
+  for (let generation = 1; next.length > 0; generation++) {
+    const fresh = [...new Set(next)].filter((each) => !met.has(each));
+    const room = generation > DESCENDANTS.generations ? 0 : DESCENDANTS.max - (met.size - 1);
+    if (fresh.length > room) isCut = true;
+    const some = fresh.slice(0, room);
+    for (const each of some) met.add(each);
+    cost += await costOfAll(store, team, some);
+    // One more than there is room for, to know whether there are more.
+    const limit = DESCENDANTS.max - (met.size - 1) + 1;
+    const lists = await Promise.all(some.map((each) => childrenOf(store, team, each, limit)));
+    next = lists.flat();
+  }
+  return { children, hasMore: listed.length > CHILDREN_MAX, cost, isCut };
+}
+
+/** Children of a run, the latest start first. */
+async function childrenOf(
+  store: Store,
+  team: TeamId,
+  id: RunId,
+  limit: number,
+): Promise<RunId[]> {
+  const range = { prefix: keys.runsBy(team, "parent", id) };
+  const rows = await listRows(store, range, { limit, reverse: true });
+  return rows.map(({ key }) => key.at(-1) as RunId);
+}
+
+/** What runs cost together by their summaries. */
+async function costOfAll(store: Store, team: TeamId, ids: readonly RunId[]): Promise<bigint> {
+  let cost = 0n;
+  for (let at = 0; at < ids.length; at += GET_MANY_KEYS_MAX) {
+    const some = ids.slice(at, at + GET_MANY_KEYS_MAX);
+    for (const { value } of await getMany(store, some.map((id) => keys.summary(team, id)))) {
+      if (!(value instanceof Uint8Array)) continue;
+      cost += decodeSums<RunSummary>(value).contribution?.cost ?? 0n;
+    }
+  }
+  return cost;
+}

@@ -1,0 +1,254 @@
+/**
+ * The stages behind a close in the store: when each is due, how it stands, and which were given up.
+ *
+ * A due row says when to look at a run; what is to be done then is said by the run's own stages. So a
+ * row too many does no harm.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import type { DeadStage, DirtyRun, StageTask } from "../../domain/runs/processing.ts";
+import {
+  nextStage,
+  type Processing,
+  type Stage,
+  stageDone,
+  stageDueAt,
+  stageFailed,
+  type StageProgress,
+  stageRevived,
+  STAGES,
+} from "../../domain/runs/stages.ts";
+import { isAlive } from "../alive.ts";
+import type { PutOff } from "../base/retry_later.ts";
+import { dirtyName } from "../writer/pending_mark.ts";
+import { keyText } from "../writer/group.ts";
+import { Lanes } from "../writer/fair_queue.ts";
+import { keys } from "../base/keys.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
+import { eachRow, getMany, listRows, type Store } from "../store.ts";
+
+/** Due rows read for a turn. */
+const ROWS_PER_READ = 500;
+
+/** The stages that are due. Teams take turns among the rows of one read. */
+export class DueStages {
+  readonly #store: Store;
+  readonly #putOff: PutOff;
+  /** The row behind which the next read begins; null for the first of all. */
+  #after: Deno.KvKey | null = null;
+
+  /** Begins with the first row. */
+  constructor(store: Store, putOff: PutOff) {
+    this.#store = store;
+    this.#putOff = putOff;
+  }
+
+  /** Takes stages that are due by then. */
+  async take(nowMs: number, max: number): Promise<StageTask[]> {
+    // Rows that were put off may fill whole reads: those behind them must not wait.
+    for (let isWhole = this.#after === null;;) {
+      const rows = await dueRows(this.#store, ROWS_PER_READ, this.#after);
+      const last = rows.at(-1);
+      const isEnd = rows.length < ROWS_PER_READ || (last?.dueMs ?? 0) > nowMs;
+      this.#after = isEnd || last === undefined ? null : keyOf(last);
+      const due = rows.filter((row) => row.dueMs <= nowMs && !this.#putOff.has(nameOf(row)));
+      if (due.length > 0) return await this.#tasksOf(inTurns(due, max), nowMs);
+      if (isEnd && isWhole) return [];
+      isWhole ||= isEnd;
+    }
+  }
+
+  /** When the next stage is due. */
+  async nextDueMs(): Promise<number | null> {
+    let after: Deno.KvKey | null = null;
+    while (true) {
+      const rows = await dueRows(this.#store, after === null ? 1 : ROWS_PER_READ, after);
+      const next = rows.find((row) => !this.#putOff.has(nameOf(row)));
+      const last = rows.at(-1);
+      if (next !== undefined || last === undefined) return next?.dueMs ?? null;
+      after = keyOf(last);
+    }
+  }
+
+  /** Tries a stage again later. */
+  putOff(task: DirtyRun): void {
+    this.#putOff.add(nameOf(task));
+  }
+
+  /** Forgets that a stage was put off. */
+  done(task: DirtyRun): void {
+    this.#putOff.done(nameOf(task));
+  }
+
+  /** Reads what is to be done. A run that cannot be read is put off. */
+  async #tasksOf(rows: readonly DueRow[], nowMs: number): Promise<StageTask[]> {
+    const tasks = await Promise.all(rows.map(async (row): Promise<StageTask[]> => {
+      try {
+        const { processing } = await readProcessing(this.#store, row);
+        const next = processing === null ? null : nextStage(processing);
+        // A stage that failed since waits for its own row.
+        const stage = next !== null && stageDueAt(next) <= nowMs ? next : null;
+        return [{ ...row, revision: processing?.revision ?? 0, stage }];
+      } catch (error) {
+        if (!await isAlive(this.#store)) throw error;
+        this.putOff(row);
+        return [];
+      }
+    }));
+    return tasks.flat();
+  }
+}
+
+/** Takes rows of teams in turn. */
+function inTurns(rows: readonly DueRow[], max: number): DueRow[] {
+  const taken: DueRow[] = [];
+  const lanes = new Lanes<DueRow>();
+  for (const row of rows) lanes.push(row.team, row);
+  lanes.take((row) => taken.length < max && taken.push(row) > 0);
+  return taken;
+}
+
+/** Notes what came of a task, and when the run is to be looked at next. */
+export async function settleStage(
+  store: Store,
+  task: StageTask,
+  error: unknown,
+  nowMs: number,
+): Promise<void> {
+  const { team, run, dueMs, revision, stage } = task;
+  const deletes = [keys.dueStage(dueMs, team, run)];
+  if (stage === null) return void await store.writer.commit({ deletes });
+  await change(store, task, deletes, (processing) => {
+    // The stages were begun anew while this one ran: it says nothing about them.
+    const other = processing.revision !== revision || nextStage(processing)?.stage !== stage.stage;
+    if (other) return processing;
+    if (error !== null) return stageFailed(processing, stage.stage, error, nowMs);
+    // A cost summed up without a revision is that of an open run: the rest waits for its close.
+    const open = stage.stage === "cost" && revision === 0;
+    return open ? null : stageDone(processing, stage.stage, nowMs);
+  });
+}
+
+/** Notes that the cost of a run could not be summed up. */
+export async function costFailed(
+  store: Store,
+  run: DirtyRun,
+  error: unknown,
+  nowMs: number,
+): Promise<void> {
+  await change(
+    store,
+    run,
+    [],
+    (processing) => stageFailed(reopened(processing), "cost", error, nowMs),
+  );
+}
+
+/** Gives a dead stage its tries back. */
+export async function revive(store: Store, run: DirtyRun, nowMs: number): Promise<boolean> {
+  const { processing } = await readProcessing(store, run);
+  if (processing === null || deadOf(processing) === null) return false;
+  await change(store, run, [keys.deadStage(run.team, run.run)], (known) => {
+    const dead = deadOf(known);
+    return dead === null ? known : stageRevived(known, dead.stage, nowMs);
+  });
+  return true;
+}
+
+/** The stages that were given up. */
+export async function* deadStages(store: Store): AsyncGenerator<DeadStage> {
+  for await (const { key } of eachRow(store, { prefix: keys.deadStages() })) {
+    const run = { team: key[1] as TeamId, run: key[2] as RunId };
+    const { processing } = await readProcessing(store, run);
+    const dead = processing === null ? null : deadOf(processing);
+    if (dead !== null) yield { ...run, stage: dead };
+  }
+}
+
+/** The stages of a run whose cost has to be summed up again. */
+function reopened(processing: Processing): Processing {
+  const [cost] = processing.stages;
+  if (cost?.state !== "done") return processing;
+  const stages = processing.stages.map((known) =>
+    known.stage === "cost" ? { ...known, state: "pending" as const, attempts: 0 } : known
+  );
+  return { ...processing, stages };
+}
+
+/** The stage of a run that was given up; null while none is. */
+export function deadOf({ stages }: Processing): StageProgress | null {
+  return stages.find(({ state }) => state === "dead") ?? null;
+}
+
+/** When to look at a run. */
+type DueRow = DirtyRun & { readonly dueMs: number };
+
+function nameOf({ team, run }: DirtyRun): string {
+  return dirtyName(team, run);
+}
+
+function keyOf({ dueMs, team, run }: DueRow): Deno.KvKey {
+  return keys.dueStage(dueMs, team, run);
+}
+
+async function dueRows(store: Store, max: number, after: Deno.KvKey | null): Promise<DueRow[]> {
+  const prefix = keys.dueStages();
+  // `true` is behind every other part of a key.
+  const range = after === null ? { prefix } : { prefix, start: [...after, true] };
+  const rows = await listRows(store, range, { limit: max });
+  return rows.map(({ key }) => ({
+    dueMs: Number(key[1]),
+    team: key[2] as TeamId,
+    run: key[3] as RunId,
+  }));
+}
+
+async function readProcessing(
+  store: Store,
+  { team, run }: DirtyRun,
+): Promise<{ readonly processing: Processing | null; readonly version: string | null }> {
+  const [entry] = await getMany(store, [keys.processing(team, run)]);
+  return {
+    processing: (entry?.value ?? null) as Processing | null,
+    version: entry?.versionstamp ?? null,
+  };
+}
+
+/**
+ * Changes a run's stages and writes what follows: when it is due next, or that a stage is dead. Where
+ * they come to null they are forgotten.
+ */
+async function change(
+  store: Store,
+  { team, run }: DirtyRun,
+  deletes: readonly Deno.KvKey[],
+  to: (processing: Processing) => Processing | null,
+): Promise<void> {
+  const key = keys.processing(team, run);
+  for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+    const { processing, version } = await readProcessing(store, { team, run });
+    const checks = [{ key, versionstamp: version }];
+    const after = to(processing ?? NOT_BEGUN);
+    if (after === null) {
+      if (await store.writer.commit({ team, checks, deletes: [...deletes, key] }) !== null) return;
+      continue;
+    }
+    const sets: { key: Deno.KvKey; value: unknown }[] = [{ key, value: after }];
+    const next = nextStage(after);
+    if (next !== null) sets.push({ key: keys.dueStage(stageDueAt(next), team, run), value: true });
+    if (deadOf(after) !== null) sets.push({ key: keys.deadStage(team, run), value: true });
+    // A row that is written again is not to be deleted.
+    const written = new Set(sets.map((set) => keyText(set.key)));
+    const gone = deletes.filter((old) => !written.has(keyText(old)));
+    if (await store.writer.commit({ team, checks, sets, deletes: gone }) !== null) return;
+  }
+  throw new StorageUnavailable("Cannot settle a stage: other workers were always first");
+}
+
+const NOT_BEGUN: Processing = {
+  revision: 0,
+  stages: STAGES.map((stage: Stage) => ({ stage, state: "pending", attempts: 0, at: 0 })),
+};

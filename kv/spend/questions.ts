@@ -1,0 +1,64 @@
+/**
+ * Questions about spend: each may read many rows, so few are answered at once and none takes long.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { Deadlines } from "../../domain/core/deadlines.ts";
+import type { Parsed, Problem } from "../../domain/core/errors.ts";
+import { FairSlots, type SlotLimits } from "../../domain/core/fair_slots.ts";
+import { SPEND_DEADLINE_MS } from "../../domain/core/limits.ts";
+import { ReadScope } from "../../domain/core/read_scope.ts";
+import { currentScope, readScopes } from "../base/read_scope.ts";
+
+/** Questions at once: more would not be answered sooner, only hold more groups in memory. */
+const QUESTIONS: SlotLimits = { all: 2, team: 1, waiting: 200, teamWaiting: 20 };
+
+/** The refusal of a question that was not answered in time. */
+const TOO_SLOW: Problem = {
+  code: "overloaded",
+  message: `The question took longer than ${SPEND_DEADLINE_MS} ms: ask for fewer days or by a ` +
+    "filter, or retry",
+};
+
+/** Gives slots to questions about spend. */
+export class SpendQuestions {
+  readonly #slots: FairSlots;
+  readonly #deadlines: Deadlines;
+  readonly #deadlineMs: number;
+
+  /** Creates free slots; time is that of the deadlines. */
+  constructor(
+    deadlines: Deadlines,
+    limits: SlotLimits = QUESTIONS,
+    deadlineMs: number = SPEND_DEADLINE_MS,
+  ) {
+    this.#deadlines = deadlines;
+    this.#slots = new FairSlots(limits);
+    this.#deadlineMs = deadlineMs;
+  }
+
+  /**
+   * Answers a question. Its work ends at its next read when the deadline passes or the client is gone;
+   * each of its reads has a slot and a deadline among all reads besides.
+   */
+  async run<T>(team: TeamId, work: () => Promise<Parsed<T>>): Promise<Parsed<T>> {
+    const late = new AbortController();
+    const forget = this.#deadlines.after(this.#deadlineMs, () => late.abort());
+    const outer = currentScope();
+    const signal = outer === null ? late.signal : AbortSignal.any([late.signal, outer.signal]);
+    try {
+      const release = await this.#slots.take(team, signal);
+      try {
+        return await readScopes.run(new ReadScope(signal, outer), work);
+      } finally {
+        release();
+      }
+    } catch (error) {
+      if (late.signal.aborted) return { ok: false, problem: TOO_SLOW };
+      throw error;
+    } finally {
+      forget();
+    }
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * Roll-ups in the store: one key a day and group, read by ranges of days.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import type { Team, TeamId } from "../../domain/teams/credentials.ts";
+import type { SpendStore } from "../../domain/ports.ts";
+import {
+  groupName,
+  type Measures,
+  type RollupGroup,
+  type RollupKind,
+  type RollupRow,
+} from "../../domain/spend/rollup.ts";
+import { daysOf } from "../../domain/spend/spend_query.ts";
+import { keys } from "../base/keys.ts";
+import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
+import { countRead, throwIfEnded } from "../base/read_scope.ts";
+import { getMany, type Store, unavailable } from "../store.ts";
+import { readDayVersions, RollupDays } from "./rollup_days.ts";
+import { SpendQuestions } from "./questions.ts";
+
+/** Rows read at once: the most one batch of the runtime holds. */
+const ROWS_PER_READ = 500;
+
+/** Rows from memory after which others have their turn. */
+const ROWS_PER_PAUSE = 5_000;
+
+/** Characters of a group's name that stands in its key; with 3 bytes each they are far from 2,048. */
+const NAME_CHARS_MAX = 200;
+
+/** Where the day stands in a key. */
+const DAY_AT = 3;
+
+/** A row as stored: what its key does not hold, bigints as decimal text. */
+type StoredRollup = Pick<RollupRow, "group"> & {
+  readonly measures: { readonly [Name in keyof Measures]: Measures[Name] | string };
+};
+
+/** The key of a row. */
+export function rollupKey(team: TeamId, { day, group }: RollupRow): Deno.KvKey {
+  return keys.rollup(team, group.kind, day, keyPart(group));
+}
+
+/** A group as the part of a key; a name too long for one stands there as its SHA-256. */
+export function keyPart(group: RollupGroup): string {
+  const name = groupName(group);
+  // A name is a JSON array, so no name begins as a hash does.
+  return name.length <= NAME_CHARS_MAX
+    ? name
+    : `#${createHash("sha256").update(name).digest("base64url")}`;
+}
+
+/** Writes a row's group and sums; its day is in the key. */
+export function encodeRollup({ group, measures }: RollupRow): Uint8Array {
+  const text = JSON.stringify(
+    { group, measures },
+    (_, value) => typeof value === "bigint" ? value.toString() : value,
+  );
+  return new TextEncoder().encode(text);
+}
+
+/** Reads what {@link encodeRollup} wrote. */
+export function decodeRollup(day: string, value: Uint8Array): RollupRow {
+  const { group, measures }: StoredRollup = JSON.parse(new TextDecoder().decode(value));
+  return {
+    day,
+    group,
+    measures: {
+      runs: Number(measures.runs),
+      succeeded: Number(measures.succeeded),
+      failed: Number(measures.failed),
+      timedOut: Number(measures.timedOut),
+      running: Number(measures.running),
+      events: Number(measures.events),
+      calls: Number(measures.calls),
+      inputTokens: BigInt(measures.inputTokens),
+      outputTokens: BigInt(measures.outputTokens),
+      cachedInputTokens: BigInt(measures.cachedInputTokens),
+      cost: BigInt(measures.cost),
+      unpricedCalls: Number(measures.unpricedCalls),
+      unpricedInputTokens: BigInt(measures.unpricedInputTokens),
+      unpricedOutputTokens: BigInt(measures.unpricedOutputTokens),
+      unpricedCachedInputTokens: BigInt(measures.unpricedCachedInputTokens),
+    },
+  };
+}
+
+/** Creates the store that spend is read from; days that did not change are read once. */
+export function createSpendStore(store: Store): SpendStore {
+  const known = new RollupDays(store.memory);
+  const questions = new SpendQuestions(store.deadlines);
+  async function* rows(
+    { id: team }: Team,
+    kind: RollupKind,
+    fromDay: string,
+    toDay: string,
+  ): AsyncGenerator<readonly RollupRow[]> {
+    const reading = () => readDayVersions(store, team, fromDay, toDay);
+    const versions = await store.reads.run(team, reading);
+    const read = (days: readonly string[]) =>
+      known.keep(team, kind, days, versions, readDays(store, team, kind, days));
+    let unknown: string[] = [];
+    let passed = 0;
+    for (const day of daysOf({ from: fromDay, to: toDay })) {
+      const rows = known.get(team, kind, day, versions);
+      if (rows === null) {
+        unknown.push(day);
+        continue;
+      }
+      yield* read(unknown);
+      unknown = [];
+      // Days in memory are not waited for: without a pause others would wait for all of them.
+      passed += rows.length;
+      if (passed > ROWS_PER_PAUSE) {
+        passed = 0;
+        await pause();
+      }
+      throwIfEnded();
+      yield rows;
+    }
+    yield* read(unknown);
+  }
+  return {
+    rows,
+    ask: (team, work) => questions.run(team.id, work),
+    some: (team, groups, days) =>
+      store.reads.run(team.id, () => readSome(store, team, groups, days)),
+  };
+}
+
+/** Reads the rows of days that follow each other, a batch at a time. */
+async function* readDays(
+  store: Store,
+  team: TeamId,
+  kind: RollupKind,
+  days: readonly string[],
+): AsyncGenerator<RollupRow[]> {
+  const [first, last] = [days[0], days.at(-1)];
+  if (first === undefined || last === undefined) return;
+  const range = keys.rollups(team, kind, first, last);
+  let cursor = "";
+  while (true) {
+    // The deadline is for one batch: a long range may take longer than any one read should.
+    const at = cursor;
+    const read = await store.reads.run(team, () => readBatch(store, range, at));
+    yield read.entries.map(({ key, value }) => decodeRollup(String(key[DAY_AT]), value));
+    if (read.entries.length < ROWS_PER_READ) return;
+    cursor = read.cursor;
+  }
+}
+
+/** One key a group and day, so that what it takes does not depend on how many groups there are. */
+async function readSome(
+  store: Store,
+  { id: team }: Team,
+  groups: readonly RollupGroup[],
+  days: readonly string[],
+): Promise<RollupRow[]> {
+  const wanted = groups.flatMap((group) => {
+    const name = keyPart(group);
+    return days.map((day) => keys.rollup(team, group.kind, day, name));
+  });
+  const reads: Promise<Deno.KvEntryMaybe<unknown>[]>[] = [];
+  for (let at = 0; at < wanted.length; at += GET_MANY_KEYS_MAX) {
+    reads.push(getMany(store, wanted.slice(at, at + GET_MANY_KEYS_MAX)));
+  }
+  return (await Promise.all(reads)).flat().flatMap(({ key, value }) =>
+    value instanceof Uint8Array ? [decodeRollup(String(key[DAY_AT]), value)] : []
+  );
+}
+
+/** Lets everything else that is ready go first. */
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}
+
+async function readBatch(store: Store, range: ReturnType<typeof keys.rollups>, cursor: string) {
+  throwIfEnded();
+  try {
+    const options = { limit: ROWS_PER_READ, batchSize: ROWS_PER_READ };
+    const list = store.reader.list<Uint8Array>(
+      range,
+      cursor === "" ? options : { ...options, cursor },
+    );
+    const entries = await Array.fromAsync(list);
+    countRead(entries);
+    return { entries, cursor: list.cursor };
+  } catch (error) {
+    throw unavailable("list", error);
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * The store as the worker behind the ingest sees it.
+ *
+ * @module
+ */
+import type { PipelineStore } from "../../domain/runs/processing.ts";
+import type { Stage } from "../../domain/runs/stages.ts";
+import { isAlive } from "../alive.ts";
+import { PutOff } from "../base/retry_later.ts";
+import { DirtyQueue } from "../runs/pending_queue.ts";
+import { Projector } from "./projector.ts";
+import { costFailed, deadStages, DueStages, revive, settleStage } from "../runs/stages.ts";
+import type { Store } from "../store.ts";
+import { TeamCommits } from "./run_updater.ts";
+
+/**
+ * Creates the worker's store.
+ *
+ * @param handled the stages behind the cost that have work to do
+ * @param now unix milliseconds
+ * @param commits shared with whoever else changes runs in this process
+ */
+export function createPipelineStore(
+  store: Store,
+  handled: ReadonlySet<Stage>,
+  now: () => number,
+  commits: TeamCommits = new TeamCommits(store),
+): PipelineStore {
+  const projector = new Projector(commits, handled, now, store.memory);
+  const putOff = new PutOff(now);
+  const queues = {
+    closed: new DirtyQueue(store, "closed", putOff, projector.isKnown),
+    open: new DirtyQueue(store, "open", putOff, projector.isKnown),
+  };
+  const stages = new DueStages(store, putOff);
+  return {
+    takeDirty: (lane, runsMax) => queues[lane].take(runsMax),
+    project: (team, runs) => projector.project(team, runs),
+    projectFailed: (run, error) => costFailed(store, run, error, now()),
+    dueStages: (nowMs, max) => stages.take(nowMs, max),
+    async nextDueMs() {
+      const next = [await stages.nextDueMs(), putOff.nextMs()].filter((ms) => ms !== null);
+      return next.length === 0 ? null : Math.min(...next);
+    },
+    async settleStage(task, error) {
+      await settleStage(store, task, error, now());
+      stages.done(task);
+      commits.bell.ring(task.team, [task.run]);
+    },
+    putOffStage: (task) => stages.putOff(task),
+    isAlive: () => isAlive(store),
+    deadStages: () => deadStages(store),
+    revive: (run) => revive(store, run, now()),
+  };
+}

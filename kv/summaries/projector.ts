@@ -1,0 +1,84 @@
+/**
+ * Bringing summaries and roll-ups up to date with the parts of runs.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { Memory } from "../../domain/core/memory.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { nextStage, type Stage, stageDueAt, stagesAfterCost } from "../../domain/runs/stages.ts";
+import { isCurrent, summarize } from "../../domain/runs/summary.ts";
+import { filingOf } from "../../domain/retention/retention.ts";
+import { isStored, type SummarizedHead } from "../runs/heads.ts";
+import { dirtyName } from "../writer/pending_mark.ts";
+import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { keys } from "../base/keys.ts";
+import type { Change, TeamCommits } from "./run_updater.ts";
+
+/** Part of the share of teams' roll-ups that the versions of runs may take. */
+const SEEN_PART = 0.25;
+
+/** Projects runs: each commit holds summaries, what they change, and what the stages behind need. */
+export class Projector {
+  readonly #commits: TeamCommits;
+  readonly #handled: ReadonlySet<Stage>;
+  readonly #now: () => number;
+  /** Up to which version runs were last looked at: most marks of a run are seen together. */
+  readonly #seen: ByteCache<string, string>;
+
+  /** Whether a run, by its dirty name, was looked at since something of it had this version. */
+  readonly isKnown = (name: string, version: string): boolean =>
+    version <= (this.#seen.get(name) ?? "");
+
+  /**
+   * Has looked at no run yet.
+   *
+   * @param handled the stages behind the cost that have work to do
+   * @param memory what it may remember is a part of
+   */
+  constructor(
+    commits: TeamCommits,
+    handled: ReadonlySet<Stage>,
+    now: () => number,
+    memory: Memory,
+  ) {
+    this.#seen = new ByteCache({
+      memory,
+      share: "rollup_teams",
+      part: SEEN_PART,
+      bytesOf: (version, name) => BYTES_PER_CHAR * (version.length + name.length),
+    });
+    this.#commits = commits;
+    this.#handled = handled;
+    this.#now = now;
+  }
+
+  /** Projects runs of one team. */
+  project(team: TeamId, ids: readonly RunId[]): Promise<void> {
+    return this.#commits.change(team, ids, (run) => this.#plan(team, run), (runs) => {
+      for (const { id, version } of runs) this.#seen.set(dirtyName(team, id), version);
+    });
+  }
+
+  /** What brings a run up to date; null when it is, or when there is none. */
+  #plan(team: TeamId, run: SummarizedHead): Change | null {
+    const { id, head, ledger, summary: before } = run;
+    if (!isStored(head) || isCurrent(before, head)) return null;
+    const after = summarize(head, before);
+    const sets: { key: Deno.KvKey; value: unknown }[] = [
+      { key: keys.expiry(team, filingOf(head.parts, ledger), id), value: true },
+    ];
+    const was = before?.revision ?? 0;
+    if (after.revision > was) {
+      const processing = stagesAfterCost(after.revision, this.#handled, this.#now());
+      sets.push({ key: keys.processing(team, id), value: processing });
+      const next = nextStage(processing);
+      if (next !== null) {
+        sets.push({ key: keys.dueStage(stageDueAt(next), team, id), value: true });
+      }
+    }
+    // The stages of a run begin anew, and none of them is dead any more.
+    const revived = was > 0 && after.revision > was ? [keys.deadStage(team, id)] : [];
+    return { run, before, after, rows: { sets, deletes: revived } };
+  }
+}

@@ -1,0 +1,286 @@
+/**
+ * Commits that change what a team's runs come to.
+ *
+ * One commit holds what changes of many runs together with the difference that makes to the team's
+ * roll-ups, agents and index. Its one check besides those of the runs is the version of the team's
+ * roll-ups, which every such commit changes. So two processes can never add one difference twice, and
+ * whoever changes a run knows what it counted for.
+ *
+ * @module
+ */
+import type { TeamId } from "../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { agentRunOf } from "../../domain/agents/agents.ts";
+import { differencesOf, mergeRows, type RollupRow } from "../../domain/spend/rollup.ts";
+import type { RunSummary } from "../../domain/runs/summary.ts";
+import type { RunDeletion } from "../../domain/retention/deletion.ts";
+import { costOf } from "../writer/group.ts";
+import { readHeads, type SummarizedHead } from "../runs/heads.ts";
+import { BACK_ENDS, COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
+import { ChangeBell } from "../feed/change_notifier.ts";
+import { feedRows } from "../feed/feed_rows.ts";
+import { RemovedSums } from "../spend/removed_sums.ts";
+import { RollupCache, type TeamRollups } from "../spend/rollup_cache.ts";
+import { indexChange } from "../run_list/run_index.ts";
+import type { Store } from "../store.ts";
+import { ActivityCache } from "../agents/agents.ts";
+import { KeyedMutex } from "../base/keyed_mutex.ts";
+import { dirtyName } from "../writer/pending_mark.ts";
+import type { Write } from "../writer/writer.ts";
+
+/** Rows of one commit: fewer than the store takes, so that calls behind it need not wait long. */
+const ROWS_PER_COMMIT_MAX = 500;
+
+/** Runs of one commit. */
+const RUNS_PER_COMMIT_MAX = 40;
+
+/** What a commit does to a run. */
+export interface Change {
+  /** The run as it was read. */
+  readonly run: SummarizedHead;
+  /** What it counts for so far; null for nothing. */
+  readonly before: RunSummary | null;
+  /** What it counts for from now on; null for nothing. */
+  readonly after: RunSummary | null;
+  /**
+   * What stays counted though the run goes, so that its figures can still be recomputed: by age the
+   * record goes and the roll-ups stay, while a deleted run takes its share with it.
+   */
+  readonly remains?: RunSummary | null;
+  /** The receipt of a run that is deleted, which its followers are told of. */
+  readonly deletion?: RunDeletion | null;
+  /** Its own rows, but for its summary. */
+  readonly rows: RunRows;
+}
+
+/** Rows that change with a run. */
+export interface RunRows {
+  /** Versions it was read in, of what calls may write meanwhile. */
+  readonly checks?: Write["checks"];
+  /** Added to counters. */
+  readonly sums?: Write["sums"];
+  /** Set. */
+  readonly sets: NonNullable<Write["sets"]>;
+  /** Deleted. */
+  readonly deletes: readonly Deno.KvKey[];
+}
+
+/** What is taken from sums that outlive their runs. */
+export interface Adjustment {
+  /** The differences, one row for each group. */
+  readonly rows: readonly RollupRow[];
+  /** Added to counters in the same commit. */
+  readonly sums: NonNullable<Write["sums"]>;
+}
+
+/** Says what is to become of a run; null when nothing. It commits nothing itself. */
+export type Plan = (run: SummarizedHead) => Change | null | Promise<Change | null>;
+
+/** Is told which runs a commit was about. */
+export type Committed = (runs: readonly SummarizedHead[]) => void;
+
+/** Changes runs of teams. All who do so in one process share it. */
+export class TeamCommits {
+  /** Rings for those who follow a team's changes. */
+  readonly bell: ChangeBell;
+  readonly #store: Store;
+  readonly #rollups: RollupCache;
+  readonly #agents: ActivityCache;
+  readonly #removed: RemovedSums;
+  readonly #turns = new KeyedMutex();
+
+  /** Remembers nothing of any team yet. */
+  constructor(store: Store) {
+    this.#store = store;
+    this.bell = new ChangeBell(store);
+    this.#rollups = new RollupCache(store);
+    this.#agents = new ActivityCache(store);
+    this.#removed = new RemovedSums(store);
+  }
+
+  /**
+   * Changes runs of one team as planned; commits of a team take turns, because they share a version.
+   *
+   * @param plan may be asked again about a run, when somebody else was faster
+   * @param done is told of the runs of each commit, changed or not
+   */
+  change(
+    team: TeamId,
+    ids: readonly RunId[],
+    plan: Plan,
+    done: Committed = () => {},
+  ): Promise<void> {
+    return this.#turns.take(team, () => this.#changeAll(team, ids, plan, done));
+  }
+
+  /**
+   * The same where events go. Those that are on their way to these runs wait in this process: each would
+   * change the ledger once more, and whoever removes the events of a busy run would never be first.
+   */
+  remove(
+    team: TeamId,
+    ids: readonly RunId[],
+    plan: Plan,
+    done: Committed = () => {},
+  ): Promise<void> {
+    const names = ids.map((id) => dirtyName(team, id));
+    return this.#store.runTurns.takeAll(names, () => this.change(team, ids, plan, done));
+  }
+
+  /**
+   * Takes differences from a team's roll-ups that belong to runs that are gone.
+   *
+   * @param plan reads what to take, and what else to commit; null when nothing. It may be asked again
+   * @returns whether there was anything
+   */
+  adjust(team: TeamId, plan: () => Promise<Adjustment | null>): Promise<boolean> {
+    return this.#turns.take(team, async () => {
+      for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+        const known = await this.#rollups.of(team);
+        const planned = await plan();
+        if (planned === null) return false;
+        const rollups = await this.#rollups.change(team, known, planned.rows);
+        const removed = await this.#removed.adjust(team, planned.rows);
+        const version = await this.#store.writer.commit({
+          team,
+          checks: rollups.checks,
+          sums: planned.sums,
+          sets: [...rollups.sets, ...removed.sets],
+          deletes: [...rollups.deletes, ...removed.deletes],
+        });
+        if (version !== null) {
+          rollups.remember(version);
+          return true;
+        }
+        this.#rollups.forget(team);
+      }
+      throw new StorageUnavailable("Cannot change roll-ups: other workers were always first");
+    });
+  }
+
+  /** Reads the next runs while those before them are on their way to the disk. */
+  async #changeAll(
+    team: TeamId,
+    ids: readonly RunId[],
+    plan: Plan,
+    done: Committed,
+  ): Promise<void> {
+    // The version first: what is read after it is at least as new, and as long as only our own commits
+    // change the version, nobody else has changed a summary since.
+    let known = await this.#rollups.of(team);
+    let ahead: Promise<readonly SummarizedHead[]> | null = null;
+    for (let at = 0; at < ids.length; at += RUNS_PER_COMMIT_MAX) {
+      const some = ids.slice(at, at + RUNS_PER_COMMIT_MAX);
+      const runs = await (ahead ?? readHeads(this.#store, team, some));
+      const next = ids.slice(at + RUNS_PER_COMMIT_MAX, at + 2 * RUNS_PER_COMMIT_MAX);
+      ahead = next.length === 0 ? null : readHeads(this.#store, team, next);
+      // When this commit throws, nobody waits for what was read ahead.
+      ahead?.catch(() => {});
+      const after = await this.#commit(team, known, runs, plan, done);
+      known = after ?? await this.#changeAgain(team, some, plan, done);
+      if (after === null) ahead = null;
+    }
+  }
+
+  /** Changes runs until nobody else is faster. */
+  async #changeAgain(
+    team: TeamId,
+    ids: readonly RunId[],
+    plan: Plan,
+    done: Committed,
+  ): Promise<TeamRollups> {
+    for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+      this.#rollups.forget(team);
+      const known = await this.#rollups.of(team);
+      const runs = await readHeads(this.#store, team, ids);
+      const after = await this.#commit(team, known, runs, plan, done);
+      if (after !== null) return after;
+    }
+    throw new StorageUnavailable("Cannot change runs: other workers were always first");
+  }
+
+  /**
+   * Commits what becomes of runs as they were read under a version.
+   *
+   * @returns the roll-ups under the new version, or null when somebody else was faster
+   */
+  async #commit(
+    team: TeamId,
+    known: TeamRollups,
+    runs: readonly SummarizedHead[],
+    plan: Plan,
+    done: Committed,
+  ): Promise<TeamRollups | null> {
+    const changes: Change[] = [];
+    // One after the other: a plan may read many events.
+    for (const run of runs) {
+      const change = await plan(run);
+      if (change !== null) changes.push(change);
+    }
+    let after = known;
+    if (changes.length > 0) {
+      const { write, remember } = await this.#writeOf(team, known, changes);
+      if (changes.length > 1 && this.#isTooMuch(write)) {
+        const half = runs.length >> 1;
+        const between = await this.#commit(team, known, runs.slice(0, half), plan, done);
+        return between && await this.#commit(team, between, runs.slice(half), plan, done);
+      }
+      const version = await this.#store.writer.commit(write);
+      if (version === null) return null;
+      after = remember(version);
+      this.bell.ring(team, changes.map(({ run }) => run.id));
+    }
+    done(runs);
+    return after;
+  }
+
+  /** The one write of many changes. */
+  async #writeOf(
+    team: TeamId,
+    known: TeamRollups,
+    changes: readonly Change[],
+  ): Promise<{ readonly write: Write; readonly remember: (version: string) => TeamRollups }> {
+    const feed = feedRows(team, changes, known.lastChange);
+    const rollups = await this.#rollups.change(team, known, sumUp(changes), feed.lastChange);
+    const agents = await this.#agents.change(team, known.version, changes.flatMap(agentChangeOf));
+    const removed = await this.#removed.change(team, changes);
+    const index = changes.map(({ run, before, after }) => indexChange(team, run.id, before, after));
+    const rows = changes.map((change) => change.rows);
+    const made: readonly Pick<RunRows, "sets">[] = [rollups, agents, removed, feed, ...index];
+    return {
+      write: {
+        team,
+        checks: [...rollups.checks, ...rows.flatMap(({ checks = [] }) => checks)],
+        sums: rows.flatMap(({ sums = [] }) => sums),
+        sets: [...made, ...rows].flatMap(({ sets }) => sets),
+        deletes: [rollups, feed, ...index, ...rows].flatMap(({ deletes }) => deletes),
+      },
+      remember(version) {
+        agents.remember(version);
+        return rollups.remember(version);
+      },
+    };
+  }
+
+  /** Whether a commit had better be two. One run with the longest names always fits. */
+  #isTooMuch(write: Write): boolean {
+    const { checks, mutations, bytes, keyBytes } = costOf(write);
+    const { bytesMax, keyBytesMax } = BACK_ENDS.remote;
+    return mutations > ROWS_PER_COMMIT_MAX || bytes > bytesMax || keyBytes > keyBytesMax ||
+      checks > this.#store.limits.checksMax;
+  }
+}
+
+function agentChangeOf({ run: { id }, before, after, remains = null }: Change) {
+  const [old, now] = [agentRunOf(id, before), agentRunOf(id, after ?? remains)];
+  return old === null && now === null ? [] : [{ before: old, after: now }];
+}
+
+/** The differences of all changes, one row for each group. */
+function sumUp(changes: readonly Change[]): RollupRow[] {
+  return mergeRows(changes.flatMap(({ before, after, remains }) => {
+    const now = after ?? remains ?? null;
+    return differencesOf(before?.contribution ?? null, now?.contribution ?? null);
+  }));
+}

@@ -1,0 +1,91 @@
+/** A run as one line of an export. */
+import { csvLine, textCell } from "../../../domain/core/csv.ts";
+import { rawOf } from "../../../domain/core/raw_json.ts";
+import { dollarsText } from "../../../domain/pricing/money.ts";
+import type { RunListRow } from "../../../domain/runs/list.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
+import { runRowJsonWith } from "../runs/run_list.ts";
+
+/** The forms of an export. */
+export const EXPORT_FORMATS = ["ndjson", "csv"] as const;
+
+/** One of {@link EXPORT_FORMATS}. */
+export type ExportFormat = typeof EXPORT_FORMATS[number];
+
+/** How a form is written. */
+export interface ExportForm {
+  /** Its content type. */
+  readonly type: string;
+  /** What stands in front of the runs. */
+  readonly head: string;
+  /** Writes one run. */
+  readonly line: (run: RunListRow) => string;
+  /**
+   * What stands behind the last of so many runs. A text that was cut off lacks it; CSV has no place for
+   * such a line.
+   */
+  readonly tail: (runs: number) => string;
+}
+
+/** Texts that a client sent, and what can only be digits or one of our own words. */
+type Kind = "text" | "plain";
+
+/** A column of CSV. */
+type Column = readonly [name: string, kind: Kind, value: (run: RunListRow) => unknown];
+
+const COLUMNS: readonly Column[] = [
+  ["id", "plain", ({ id }) => id],
+  ["kind", "plain", ({ kind }) => kind],
+  ["agent", "text", ({ agent }) => agent],
+  ["status", "plain", ({ status }) => status],
+  ["started_at", "plain", ({ startedAt }) => instant(startedAt)],
+  ["finished_at", "plain", ({ finishedAt }) => instant(finishedAt)],
+  ["received_at", "plain", ({ receivedAt }) => instant(receivedAt)],
+  ["duration_ms", "plain", ({ durationMs }) => durationMs],
+  ["customer_id", "text", ({ customerId }) => customerId],
+  ["feature", "text", ({ feature }) => feature],
+  ["cost_usd", "plain", ({ cost }) => dollarsText(cost.amount)],
+  ["cost_state", "plain", ({ cost }) => cost.state],
+  ["cost_revision", "plain", ({ cost }) => cost.revision],
+  ["unpriced_models", "text", ({ cost }) => cost.unpricedModels.join(" ")],
+  ["cost_flags", "plain", ({ cost }) => cost.flags.join(" ")],
+  ["flags", "plain", ({ flags }) => flags.join(" ")],
+  ["has", "plain", ({ has }) => has.join(" ")],
+  ["events", "plain", ({ usage }) => usage.events],
+  ["llm_calls", "plain", ({ usage }) => usage.llmCalls],
+  ["tool_calls", "plain", ({ usage }) => usage.toolCalls],
+  ["logs", "plain", ({ usage }) => usage.logs],
+  ["errors", "plain", ({ usage }) => usage.errors],
+  ["input_tokens", "plain", ({ usage }) => usage.inputTokens],
+  ["output_tokens", "plain", ({ usage }) => usage.outputTokens],
+  ["cached_input_tokens", "plain", ({ usage }) => usage.cachedInputTokens],
+];
+
+/** Names of the columns, in their order. */
+export const EXPORT_COLUMNS: readonly string[] = COLUMNS.map(([name]) => name);
+
+/** The forms by their names. */
+export const EXPORT_FORMS: Readonly<Record<ExportFormat, ExportForm>> = {
+  ndjson: {
+    type: "application/x-ndjson",
+    head: "",
+    // Money is text here, because a number would round it.
+    line: (run) => `${runRowJsonWith(run, rawOf(dollarsText(run.cost.amount)))}\n`,
+    tail: (runs) => `${rawOf({ end: true, runs })}\n`,
+  },
+  csv: {
+    type: "text/csv; charset=utf-8; header=present",
+    head: csvLine(EXPORT_COLUMNS),
+    line: (run) => csvLine(COLUMNS.map(([, kind, value]) => cellOf(kind, value(run)))),
+    tail: () => "",
+  },
+};
+
+function cellOf(kind: Kind, value: unknown): string {
+  if (value === null) return "";
+  return kind === "text" ? textCell(String(value)) : String(value);
+}
+
+function instant(ms: number | null): string | null {
+  return ms === null ? null : formatInstant(ms);
+}

@@ -1,0 +1,124 @@
+/** `GET /v1/changes`: every run at its latest change, in the order of the changes. */
+import type { Parsed } from "../../../domain/core/errors.ts";
+import { refuse } from "../../../domain/core/errors.ts";
+import type { ChangePage, RunChange } from "../../../domain/feed/changes.ts";
+import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
+import { parseQuery } from "../../../domain/ingest/ping.ts";
+import { CHANGES_PER_PAGE, CHANGES_WAIT_SECONDS_MAX } from "../../../domain/core/limits.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
+import { answer, fail } from "../../http/answer.ts";
+import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
+import type { Waiting } from "../../http/long_polls.ts";
+import { queryOf } from "../../http/query.ts";
+import { runRowJson } from "../runs/run_list.ts";
+
+/** What a request for changes asks for. */
+interface ChangesQuery {
+  readonly after: number;
+  readonly limit: number;
+  readonly waitSeconds: number;
+}
+
+export function listChanges({ changes }: AppDeps, waiting: Waiting): Handle {
+  /** Shows what there is, if that is anything. */
+  async function show(
+    c: RequestContext,
+    { after, limit }: ChangesQuery,
+    evenNothing: boolean,
+  ): Promise<Response | null> {
+    const page = await changes.page(c.get("principal").team.id, after, limit);
+    if (page === null) return fail(c, UNKNOWN_CURSOR);
+    return page.changes.length > 0 || page.hasMore || evenNothing
+      ? answer(c, 200, pageJson(page))
+      : null;
+  }
+
+  async function whenChanged(
+    c: RequestContext,
+    query: ChangesQuery,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    using watch = changes.watch(c.get("principal").team.id);
+    for (;;) {
+      const shown = await show(c, query, signal.aborted);
+      if (shown !== null) return shown;
+      await watch.next(signal);
+    }
+  }
+
+  return async (c) => {
+    const query = parseChangesQuery(queryOf(c));
+    if (!query.ok) return fail(c, query.problem);
+    const { waitSeconds } = query.value;
+    const shown = await show(c, query.value, waitSeconds === 0);
+    return shown ??
+      await waiting.aside(
+        c,
+        waitSeconds * 1_000,
+        (signal) => whenChanged(c, query.value, signal),
+      );
+  };
+}
+
+/** Said of a place that no page of this ledger ended at: going on from it could leave something out. */
+export const UNKNOWN_CURSOR = {
+  code: "invalid_field",
+  message: '"after" must be a "cursor" of this feed: leave it out to begin anew',
+  field: "after",
+} as const;
+
+/** A number of the feed as the opaque text of a cursor. */
+export function changeCursor(number: number): string {
+  return encodeCursor(`c${number}`);
+}
+
+/** Reads what {@link changeCursor} wrote, or answers null. */
+export function parseChangeCursor(text: string): number | null {
+  const [, number] = /^c(\d{1,15})$/.exec(decodeCursor(text) ?? "") ?? [];
+  return number === undefined ? null : Number(number);
+}
+
+function parseChangesQuery(text: string): Parsed<ChangesQuery> {
+  const parameters = parseQuery(text);
+  if (!parameters.ok) return parameters;
+  const { default: usual, max } = CHANGES_PER_PAGE;
+  const limit = parseInteger(parameters.value, "limit", { usual, min: 1, max });
+  if (!limit.ok) return limit;
+  const bounds = { usual: 0, min: 0, max: CHANGES_WAIT_SECONDS_MAX };
+  const wait = parseInteger(parameters.value, "wait", bounds);
+  if (!wait.ok) return wait;
+  const cursor = parameters.value.get("after");
+  const after = cursor === undefined ? 0 : parseChangeCursor(cursor);
+  if (after === null) return { ok: false, problem: UNKNOWN_CURSOR };
+  return { ok: true, value: { after, limit: limit.value, waitSeconds: wait.value } };
+}
+
+/** Reads a parameter that is a whole number. */
+function parseInteger(
+  parameters: ReadonlyMap<string, string>,
+  name: string,
+  { usual, min, max }: { readonly usual: number; readonly min: number; readonly max: number },
+): Parsed<number> {
+  const sent = parameters.get(name) ?? String(usual);
+  const value = /^\d{1,4}$/.test(sent) ? Number(sent) : -1;
+  if (value >= min && value <= max) return { ok: true, value };
+  return refuse("invalid_field", `"${name}" must be an integer from ${min} to ${max}`, name);
+}
+
+function pageJson({ changes, next, hasMore }: ChangePage): RawJson {
+  return writeObject([
+    ["changes", `[${changes.map(changeJson).join(",")}]`],
+    ["next_cursor", rawOf(changeCursor(next))],
+    ["has_more", rawOf(hasMore)],
+  ]);
+}
+
+function changeJson(change: RunChange): RawJson {
+  const cursor = rawOf(changeCursor(change.number));
+  if (change.kind === "changed") {
+    return writeObject([["cursor", cursor], ["run", runRowJson(change.row)]]);
+  }
+  const deleted = { id: change.run, deleted_at: formatInstant(change.deletedAt) };
+  return writeObject([["cursor", cursor], ["deleted", rawOf(deleted)]]);
+}

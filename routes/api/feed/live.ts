@@ -1,0 +1,93 @@
+/** `GET /v1/live`: the runs of a team as they open, end and cost, as server-sent events. */
+import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { Parsed } from "../../../domain/core/errors.ts";
+import type { ChangePage } from "../../../domain/feed/changes.ts";
+import { type LiveFilters, parseLiveFilters } from "../../../domain/feed/live.ts";
+import { parseQuery } from "../../../domain/ingest/ping.ts";
+import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_BEHIND_MAX } from "../../../domain/core/limits.ts";
+import { answerText, fail } from "../../http/answer.ts";
+import { parseChangeCursor, UNKNOWN_CURSOR } from "./changes.ts";
+import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import { paced } from "../../http/rate.ts";
+import { stillWorks } from "../../http/credential.ts";
+import type { Waiting } from "../../http/long_polls.ts";
+import { emptyStream } from "../../http/head.ts";
+import { LiveStream } from "./live_stream.ts";
+import { queryOf } from "../../http/query.ts";
+
+/** What a request for the stream asks for. */
+interface LiveQuery {
+  readonly filters: LiveFilters;
+  /** Behind which change to begin; null for now. */
+  readonly after: number | null;
+}
+
+/** Nothing on the way may keep events back, be it to compress them. */
+const HEADERS = { "Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no" } as const;
+
+/** Changes read at once for a stream that begins behind. */
+const CHANGES_PER_READ = 100;
+
+export function followLive(deps: AppDeps, waiting: Waiting): Handle {
+  return async (c) => {
+    const query = parseLiveQuery(c);
+    if (!query.ok) return fail(c, query.problem);
+    if (c.req.method === "HEAD") {
+      return answerText(c, 200, emptyStream(), "text/event-stream", HEADERS);
+    }
+    const seat = waiting.take(c);
+    if (seat instanceof Response) return seat;
+    const { filters, after } = query.value;
+    const team = c.get("principal").team.id;
+    const mayGoOn = stillWorks(deps, c);
+    const stream = new LiveStream({ team, filters, waiting: waiting.texts, mayGoOn });
+    stream.holds(seat);
+    stream.endsWith(waiting.leaving);
+    try {
+      const read = paced(deps, c);
+      if (!await begin(deps, team, stream, after, (page) => read(c.req.raw.signal, page))) {
+        stream.end();
+        return fail(c, UNKNOWN_CURSOR);
+      }
+    } catch (error) {
+      stream.end();
+      throw error;
+    }
+    return answerText(c, 200, stream.body, "text/event-stream", HEADERS);
+  };
+}
+
+/** Begins a stream; false when there is no such place to begin at. */
+async function begin(
+  { live, changes }: AppDeps,
+  team: TeamId,
+  stream: LiveStream,
+  after: number | null,
+  read: (page: () => Promise<ChangePage | null>) => Promise<ChangePage | null>,
+): Promise<boolean> {
+  // It listens first and looks then, so that nothing falls in between.
+  stream.holds(await live.listen(team, (batch) => stream.take(batch)));
+  const last = await changes.last(team);
+  const from = after ?? last;
+  if (from > last) return false;
+  stream.begin(from);
+  // What is more than that is left to the feed.
+  if (last - from > LIVE_CHANGES_BEHIND_MAX) stream.skipTo(last);
+  // The answer begins now: its client takes each page while the next one is read.
+  const page = (behind: number) =>
+    read(() => changes.page(team, behind, CHANGES_PER_READ, LIVE_BATCH_CHARS_MAX));
+  void stream.catchUp(last, page);
+  return true;
+}
+
+function parseLiveQuery(c: RequestContext): Parsed<LiveQuery> {
+  const parameters = parseQuery(queryOf(c));
+  if (!parameters.ok) return parameters;
+  const filters = parseLiveFilters(parameters.value);
+  if (!filters.ok) return filters;
+  // A client that reconnects sends the header with the address it began with: the header is the newer.
+  const sent = c.req.raw.headers.get("last-event-id") || parameters.value.get("after");
+  const after = sent === undefined ? null : parseChangeCursor(sent);
+  if (sent !== undefined && after === null) return { ok: false, problem: UNKNOWN_CURSOR };
+  return { ok: true, value: { filters: filters.value, after } };
+}

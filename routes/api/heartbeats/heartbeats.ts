@@ -1,0 +1,107 @@
+/** `POST /v1/heartbeats`, and what a ping shares with it. */
+import { agentRefusalOf } from "../../../domain/teams/credentials.ts";
+import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
+import type { Parsed } from "../../../domain/core/errors.ts";
+import { type Region, type RunId, uuid7Hex } from "../../../domain/core/ids.ts";
+import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
+import type { ExactNumber } from "../../../domain/core/exact_number.ts";
+import { dollars } from "../../../domain/pricing/money.ts";
+import { type HeartbeatBody, parseHeartbeat } from "../../../domain/ingest/parse.ts";
+import type { Environment } from "../../../domain/ports.ts";
+import {
+  durationOf,
+  heartbeatWord,
+  type Opening,
+  reportedCost,
+  type RunParts,
+  statusOf,
+} from "../../../domain/runs/run.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
+import { answerWrite, fail } from "../../http/answer.ts";
+import {
+  type AppDeps,
+  type Handle,
+  parseContext,
+  type RequestContext,
+} from "../../http/context.ts";
+import { conflictProblem } from "../runs/runs.ts";
+
+export function sendHeartbeat(deps: AppDeps): Handle {
+  return async (c) => {
+    const principal = c.get("principal");
+    const body = c.get("body");
+    const refused = agentRefusalOf(principal, body.value.agent);
+    if (refused !== null) return fail(c, refused);
+    const parsed = parseHeartbeat(body, parseContext(c));
+    if (!parsed.ok) return fail(c, parsed.problem);
+    const settled = await settleHeartbeat(deps, c, parsed.value.request);
+    if (!settled.ok) return fail(c, settled.problem);
+    const json = heartbeatJson(settled.value);
+    return answerWrite(c, settled.value.kind, json, parsed.value.losses);
+  };
+}
+
+/** A heartbeat that is on disk. */
+export interface Settled {
+  readonly kind: "stored" | "replayed";
+  readonly id: RunId;
+  readonly parts: RunParts;
+}
+
+/** Stores a heartbeat under its id, or a minted one (decision 33). */
+export async function settleHeartbeat(
+  { runs, region, environment }: AppDeps,
+  c: RequestContext,
+  sent: HeartbeatBody,
+): Promise<Parsed<Settled>> {
+  const receivedAt = environment.now();
+  const id = sent.id ?? mintRunId(region, environment, receivedAt);
+  const request: HeartbeatRequest = { ...sent, id };
+  const outcome = await runs.heartbeat(c.get("principal").team, request, receivedAt);
+  switch (outcome.kind) {
+    case "refused":
+      return { ok: false, problem: outcome.problem };
+    case "conflict":
+      return { ok: false, problem: conflictProblem(id, outcome) };
+    case "stored":
+    case "replayed":
+      return { ok: true, value: { ...outcome, id } };
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function mintRunId(region: Region, environment: Environment, nowMs: number): RunId {
+  return `run_${region}_${uuid7Hex(nowMs, environment.random(10))}` as RunId;
+}
+
+/** When a heartbeat's record arrived: its close if it has one, so that retries answer alike. */
+export function heartbeatReceivedAt({ opening, closing }: RunParts): number {
+  return closing?.receivedAt ?? opening?.receivedAt ?? 0;
+}
+
+/** A settled heartbeat is always open. */
+export function openingOf({ opening }: RunParts): Opening {
+  if (opening === null) throw new TypeError("A settled heartbeat has no opening");
+  return opening;
+}
+
+/** What a heartbeat cost, in dollars; what an open run will cost is not known yet (decision 29). */
+export function heartbeatCost(parts: RunParts): ExactNumber | number {
+  return dollars(parts.closing === null ? 0n : reportedCost(parts));
+}
+
+function heartbeatJson({ id, parts }: Settled): RawJson {
+  const opening = openingOf(parts);
+  const { closing } = parts;
+  return rawOf({
+    id,
+    agent: opening.agent,
+    status: heartbeatWord(statusOf(parts)),
+    started_at: formatInstant(opening.startedAt),
+    finished_at: closing === null ? null : formatInstant(closing.finishedAt),
+    received_at: formatInstant(heartbeatReceivedAt(parts)),
+    cost_usd: heartbeatCost(parts),
+    duration_ms: durationOf(opening, closing),
+  });
+}

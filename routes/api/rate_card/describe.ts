@@ -1,0 +1,218 @@
+/** `/v1/rate-card`, described. */
+import { z } from "zod";
+import { LABEL_CHARS_MAX, RATE_TIERS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
+import { rateBody, tierBody } from "../../../domain/pricing/rate_body.ts";
+import { bodyOf, type Operation, tagged, written } from "../../openapi/describe.ts";
+import {
+  count,
+  cursorOf,
+  dollars,
+  ifNoneMatch,
+  instant,
+  limitOf,
+  matchStep,
+  nextCursor,
+  sentInstant,
+} from "../../openapi/fields.ts";
+import { NOTES } from "../../openapi/json_schema.ts";
+
+const rates = {
+  input_usd_per_million: dollars,
+  output_usd_per_million: dollars,
+  cached_input_usd_per_million: dollars.nullable().describe("Null: as input."),
+  cache_write_usd_per_million: dollars.nullable().describe("Null: as input."),
+};
+
+const rowFields = {
+  id: z.string().describe("Names this row for ever: a changed price has another."),
+  source: z.enum(["own", "default"]),
+  provider: z.string().nullable().describe("Null: whoever serves the model."),
+  model: z.string(),
+  effective_from: instant.nullable().describe("Null: always."),
+  ...rates,
+  tiers: z.array(z.object({ above_input_tokens: count, ...rates }).meta({ id: "RateTier" }))
+    .describe("A call with more input tokens pays the tier's rates for all of its tokens."),
+  batch_percent: z.number().meta({ type: "integer", minimum: 0, maximum: 100 }).nullable()
+    .describe("Percent of all these rates that a call in a batch pays; null: no batch rate."),
+};
+
+const row = z.object(rowFields).meta({ id: "RateRow" });
+
+const ownRow = z.object({
+  ...rowFields,
+  created_at: instant,
+  created_by: z.string().describe("Id of the credential that put it."),
+  note: z.string().nullable(),
+}).meta({ id: "OwnRateRow" });
+
+const card = z.object({
+  own: z.array(ownRow).describe("The team's rows, all of them."),
+  default: z.array(row).describe("One page, by id."),
+  cursor: nextCursor,
+  default_source: z.object({ name: z.string(), version: z.string() }).meta({
+    id: "RateCardSource",
+  }),
+}).meta({ id: "RateCard" });
+
+const match = z.object({
+  provider: z.string().nullable(),
+  model: z.string(),
+  at: instant,
+  matched_by: matchStep.nullable().describe("Null for a model without a price."),
+  row: row.nullable(),
+}).meta({ id: "RateMatch" });
+
+const RATE_NOTES = {
+  input_usd_per_million: "Dollars per million tokens, at most 6 decimals.",
+  output_usd_per_million: "As above.",
+  cached_input_usd_per_million: "As above; as input when absent.",
+  cache_write_usd_per_million: "As above; as input when absent.",
+};
+
+const tier = bodyOf(tierBody, "RateTierRequest", {
+  above_input_tokens: "A longer call pays these rates; rising from tier to tier.",
+  ...RATE_NOTES,
+});
+
+const putBody = (rateBody as unknown as z.ZodObject)
+  .extend({ tiers: z.array(tier).max(RATE_TIERS_MAX).nullish() })
+  .meta({
+    id: "RateRequest",
+    [NOTES]: {
+      provider: "Whoever serves the model when absent.",
+      model: "As calls name it, whatever its case.",
+      effective_from: "Always in force when absent.",
+      ...RATE_NOTES,
+      batch_percent: "Percent of all rates that a call in a batch pays; no batch rate when absent.",
+      note: "Why it is so.",
+      tiers: "Rates of longer calls.",
+    },
+  });
+
+const ROW = {
+  id: "default/anthropic/claude-haiku-4-5",
+  source: "default",
+  provider: "anthropic",
+  model: "claude-haiku-4-5",
+  effective_from: null,
+  input_usd_per_million: 1,
+  output_usd_per_million: 5,
+  cached_input_usd_per_million: 0.1,
+  cache_write_usd_per_million: 1.25,
+  tiers: [],
+  batch_percent: 50,
+};
+
+const OWN_ROW = {
+  ...ROW,
+  id: "rate_01KAK7ZJ5P3V9Q8W2X4Y6R1T0S",
+  source: "own",
+  input_usd_per_million: 0.8,
+  output_usd_per_million: 4,
+  cached_input_usd_per_million: null,
+  cache_write_usd_per_million: null,
+  batch_percent: null,
+  created_at: "2026-11-21T12:00:00.000Z",
+  created_by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
+  note: "contract of November",
+};
+
+/** Prices. */
+export const RATE_CARD_OPERATIONS: readonly Operation[] = [
+  {
+    method: "GET",
+    path: "/v1/rate-card",
+    id: "listRates",
+    tag: "Rate card",
+    summary: "List prices",
+    description: "The team's own rows in full, and the default rows a page at a time.",
+    query: {
+      provider: z.string().optional().describe("Rows of this provider, by any of its names."),
+      model: z.string().optional().describe("Rows with this text in their model."),
+      source: z.enum(["own", "default"]).optional().describe("Only these."),
+      limit: limitOf(RATES_PER_PAGE, "Default rows"),
+      cursor: cursorOf("cursor"),
+    },
+    headers: ifNoneMatch,
+    answers: tagged("The card.", card),
+    errors: [],
+    idempotency: "read",
+    example: {
+      query: { provider: "anthropic", model: "haiku-4-5", limit: "10" },
+      status: 200,
+      answer: {
+        own: [],
+        default: [ROW],
+        cursor: null,
+        default_source: { name: "@pydantic/genai-prices", version: "0.1.8" },
+      },
+    },
+  },
+  {
+    method: "PUT",
+    path: "/v1/rate-card",
+    id: "putRate",
+    tag: "Rate card",
+    summary: "Put a price",
+    description: "`provider`, `model` and `effective_from` name the row. 202 when it is new or " +
+      "takes the place of one that says something else, 200 when the stored one says the same. " +
+      "Calls that are stored from then on are priced by it. Unknown fields that speak of money " +
+      "or units are refused.",
+    body: putBody,
+    answers: written(ownRow),
+    errors: ["missing_field"],
+    idempotency: "content",
+    example: {
+      body: {
+        provider: "anthropic",
+        model: "claude-haiku-4-5",
+        input_usd_per_million: 0.8,
+        output_usd_per_million: 4,
+        note: "contract of November",
+      },
+      status: 202,
+      answer: OWN_ROW,
+    },
+  },
+  {
+    method: "GET",
+    path: "/v1/rate-card/match",
+    id: "matchRate",
+    tag: "Rate card",
+    summary: "Find the price of a call",
+    description: "Which row would price a call, and how its model's name was found.",
+    query: {
+      model: z.string().max(LABEL_CHARS_MAX).describe("As the call names it."),
+      provider: z.string().max(LABEL_CHARS_MAX).optional().describe("As the call names it."),
+      at: sentInstant.optional().describe("Instant of the call; now when absent."),
+    },
+    answers: [{ status: 200, description: "The row, or null.", schema: match }],
+    errors: ["missing_field"],
+    idempotency: "read",
+    example: {
+      query: { provider: "anthropic", model: "claude-haiku-4-5" },
+      status: 200,
+      answer: {
+        provider: "anthropic",
+        model: "claude-haiku-4-5",
+        at: "2026-11-21T12:00:00.000Z",
+        matched_by: "exact",
+        row: ROW,
+      },
+    },
+  },
+  {
+    method: "DELETE",
+    path: "/v1/rate-card/:id",
+    id: "deleteRate",
+    tag: "Rate card",
+    summary: "Delete a price",
+    description: "An own row; calls that it priced keep their price. Any other id is 404, also " +
+      "a second time, and also for a default row.",
+    pathFields: { id: z.string().describe("The row's id.") },
+    answers: [{ status: 200, description: "The row that was deleted.", schema: ownRow }],
+    errors: ["not_found"],
+    idempotency: "target",
+    example: { path: { id: OWN_ROW.id }, status: 200, answer: OWN_ROW, needs: ["putRate"] },
+  },
+];

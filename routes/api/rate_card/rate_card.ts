@@ -1,0 +1,198 @@
+/** `/v1/rate-card`: what calls of models cost a team, and the rows it puts over the default ones. */
+import type { Team } from "../../../domain/teams/credentials.ts";
+import { missing } from "../../../domain/core/validate.ts";
+import {
+  DEFAULT_RATES,
+  type DefaultRates,
+  findProvider,
+} from "../../../domain/pricing/default_rates.ts";
+import { type Parsed, type Problem, refuse } from "../../../domain/core/errors.ts";
+import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
+import { LABEL_CHARS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
+import { parseQuery } from "../../../domain/ingest/ping.ts";
+import type { OwnRate } from "../../../domain/ports.ts";
+import { parseRate } from "../../../domain/pricing/rate_body.ts";
+import { rowFields } from "../../../domain/pricing/rate_fields.ts";
+import type { RateRow } from "../../../domain/pricing/rates.ts";
+import { isText } from "../../../domain/core/rules.ts";
+import { formatInstant, parseInstant } from "../../../domain/core/time.ts";
+import { answer, answerTagged, answerWrite, fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
+import { queryOf } from "../../http/query.ts";
+
+export function listRates(deps: AppDeps): Handle {
+  return async (c) => {
+    const query = parseListQuery(queryOf(c));
+    if (!query.ok) return fail(c, query.problem);
+    const { own, defaults, cursor } = await ratePage(deps, c.get("principal").team, query.value);
+    const json = rawOf({
+      own: own.map(ownFields),
+      default: defaults.map(rowFields),
+      cursor,
+      default_source: defaultSource(DEFAULT_RATES),
+    });
+    return answerTagged(c, json);
+  };
+}
+
+/** A page of the rate card. */
+export interface RatePage {
+  /** Own rows that pass, all of them. */
+  readonly own: readonly OwnRate[];
+  /** Default rows of this page. */
+  readonly defaults: readonly RateRow[];
+  /** Where the next page goes on; null at the end. */
+  readonly cursor: string | null;
+}
+
+const DEFAULTS = DEFAULT_RATES.rows.toSorted((a, b) => a.id < b.id ? -1 : 1);
+
+/** Reads a page of a team's rate card. */
+export async function ratePage(
+  { rateCards }: Pick<AppDeps, "rateCards">,
+  team: Team,
+  { limit, after, source, accepts }: RateListQuery,
+): Promise<RatePage> {
+  const own = source === "default" ? [] : await rateCards.rows(team);
+  const ahead = source === "own" ? [] : DEFAULTS.filter((row) => row.id > after && accepts(row));
+  const defaults = ahead.slice(0, limit);
+  const last = ahead.length > defaults.length ? defaults.at(-1) : undefined;
+  return {
+    own: own.filter(({ row }) => accepts(row)),
+    defaults,
+    cursor: last === undefined ? null : encodeCursor(last.id),
+  };
+}
+
+export function matchRate({ rateCards, environment }: AppDeps): Handle {
+  return async (c) => {
+    const query = parseMatchQuery(queryOf(c), environment.now());
+    if (!query.ok) return fail(c, query.problem);
+    const { provider, model, at } = query.value;
+    const found = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
+    const json = rawOf({
+      provider,
+      model,
+      at: formatInstant(at),
+      matched_by: found?.match ?? null,
+      row: found === null ? null : rowFields(found.row),
+    });
+    return answer(c, 200, json);
+  };
+}
+
+export function putRate({ rateCards }: AppDeps): Handle {
+  return async (c) => {
+    const spec = parseRate(c.get("body"));
+    if (!spec.ok) return fail(c, spec.problem);
+    const { team, credentialId } = c.get("principal");
+    const outcome = await rateCards.put(team, spec.value, credentialId);
+    if (outcome.kind === "refused") return fail(c, outcome.problem);
+    return answerWrite(c, outcome.kind, ownJson(outcome.rate), null);
+  };
+}
+
+export function deleteRate({ rateCards }: AppDeps): Handle {
+  return async (c) => {
+    const { team, credentialId } = c.get("principal");
+    const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
+    return deleted === null ? fail(c, NO_SUCH_ROW) : answer(c, 200, ownJson(deleted));
+  };
+}
+
+/** The same bytes for an id that never was, one of another team, and one of the default card. */
+export const NO_SUCH_ROW: Problem = {
+  code: "not_found",
+  message: "No own row has this id: list the card to see ids. Rows of the default card cannot be " +
+    "deleted: put an own row for the model, which goes before them",
+};
+
+function ownJson(rate: OwnRate): RawJson {
+  return rawOf(ownFields(rate));
+}
+
+/** An own row with its provenance. */
+function ownFields({ row, createdAt, createdBy, note }: OwnRate) {
+  const created = { created_at: formatInstant(createdAt), created_by: createdBy };
+  return { ...rowFields(row), ...created, note: note ?? null };
+}
+
+/** The package the default rows are from: its name may begin with an at sign, its version cannot. */
+function defaultSource({ generatedFrom }: DefaultRates) {
+  const at = generatedFrom.lastIndexOf("@");
+  return { name: generatedFrom.slice(0, at), version: generatedFrom.slice(at + 1) };
+}
+
+/** Which rows a list shows. */
+export interface RateListQuery {
+  readonly limit: number;
+  /** Id of the last row of the page before; the empty text before the first. */
+  readonly after: string;
+  readonly source: RateRow["source"] | undefined;
+  readonly accepts: (row: RateRow) => boolean;
+}
+
+/** Reads the query of a list. */
+export function parseListQuery(query: string): Parsed<RateListQuery> {
+  const parameters = parseQuery(query);
+  if (!parameters.ok) return parameters;
+  const sent = parameters.value;
+  const source = sent.get("source");
+  if (source !== undefined && source !== "own" && source !== "default") {
+    return refuse("invalid_field", '"source" must be one of "own", "default"', "source");
+  }
+  const text = sent.get("limit") ?? String(RATES_PER_PAGE.default);
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > RATES_PER_PAGE.max) {
+    const message = `"limit" must be an integer from 1 to ${RATES_PER_PAGE.max}`;
+    return refuse("invalid_field", message, "limit");
+  }
+  const cursor = sent.get("cursor");
+  const after = cursor === undefined ? "" : decodeCursor(cursor);
+  if (after === null) {
+    return refuse("invalid_field", '"cursor" must be the "cursor" of the page before', "cursor");
+  }
+  const accepts = filterOf(sent.get("provider"), sent.get("model"));
+  return { ok: true, value: { limit, after, source, accepts } };
+}
+
+/** Whether a row is of the provider, by any of its names, and has the text in its model. */
+function filterOf(provider: string | undefined, model: string | undefined) {
+  const wantedProvider = provider === undefined ? null : providerOf(provider);
+  const wantedModel = model?.toLowerCase() ?? "";
+  return (row: RateRow): boolean =>
+    row.model.toLowerCase().includes(wantedModel) &&
+    (wantedProvider === null ||
+      (row.provider !== null && providerOf(row.provider) === wantedProvider));
+}
+
+function providerOf(name: string): string {
+  return findProvider(DEFAULT_RATES, name) ?? name.toLowerCase();
+}
+
+/** The call whose price is asked for. */
+export interface MatchQuery {
+  readonly provider: string | null;
+  readonly model: string;
+  readonly at: number;
+}
+
+/** Reads the query of a match. */
+export function parseMatchQuery(query: string, nowMs: number): Parsed<MatchQuery> {
+  const parameters = parseQuery(query);
+  if (!parameters.ok) return parameters;
+  const provider = parameters.value.get("provider") ?? null;
+  const model = parameters.value.get("model");
+  if (model === undefined) return { ok: false, problem: missing("model", "model", "a model") };
+  for (const [field, value] of [["provider", provider ?? ""], ["model", model]] as const) {
+    if (isText(value, LABEL_CHARS_MAX)) continue;
+    const message = `"${field}" must be well-formed text of at most ${LABEL_CHARS_MAX} characters`;
+    return refuse("invalid_field", message, field);
+  }
+  const sent = parameters.value.get("at");
+  const at = sent === undefined ? nowMs : parseInstant(sent);
+  if (at !== null) return { ok: true, value: { provider, model, at } };
+  const message = '"at" must be an RFC 3339 instant such as 2026-01-31T12:00:00.000Z';
+  return refuse("invalid_field", message, "at");
+}

@@ -1,0 +1,77 @@
+/** The call that shows which calls were refused. */
+import { z } from "zod";
+import { ERRORS } from "../../../domain/core/errors.ts";
+import {
+  AGENT_CHARS_MAX,
+  REFUSAL_CHARS_MAX,
+  REFUSAL_HOURS,
+  REFUSALS,
+} from "../../../domain/core/limits.ts";
+import type { Operation } from "../../openapi/describe.ts";
+import { count, instant } from "../../openapi/fields.ts";
+
+const kind = {
+  code: z.enum(Object.keys(ERRORS) as (keyof typeof ERRORS)[]),
+  field: z.string().max(REFUSAL_CHARS_MAX.field).nullable().describe("The field at fault."),
+  agent: z.string().max(AGENT_CHARS_MAX).nullable()
+    .describe("The agent, where a ping token, a heartbeat or an opening says so."),
+  user_agent: z.string().max(REFUSAL_CHARS_MAX.userAgent).nullable()
+    .describe("The client's `User-Agent`."),
+};
+
+const group = z.object({ hour: instant, ...kind, count }).meta({ id: "RefusalGroup" });
+
+const refusal = z.object({
+  at: instant,
+  ...kind,
+  message: z.string().max(REFUSAL_CHARS_MAX.message),
+  request_id: z.string(),
+  route: z.string().describe("Method and path, without ids."),
+}).meta({ id: "Refusal" });
+
+const report = z.object({
+  from: instant.describe("Start of the first hour."),
+  to: instant.describe("Now."),
+  count: count.describe("Refused calls in these hours."),
+  groups: z.array(group).describe(
+    "The latest hour first, in an hour the most frequent first. Beyond " +
+      `${REFUSALS.kindsPerHour} combinations in an hour, only the code is kept and the rest is ` +
+      "`(other)`.",
+  ),
+  latest: z.array(refusal).describe(
+    `Up to ${REFUSALS.latest} of the last ${REFUSALS.days} days, newest first.`,
+  ),
+}).meta({ id: "RefusalReport" });
+
+/** Reading what was refused. */
+export const REFUSAL_OPERATIONS: readonly Operation[] = [
+  {
+    method: "GET",
+    path: "/v1/refusals",
+    id: "listRefusals",
+    tag: "Refusals",
+    summary: "List rejected requests",
+    description:
+      "Calls with a working credential of the team that were answered with 4xx, except " +
+      "reads of what does not exist. Nothing of a refused call is stored but these counts, and the " +
+      "message that it was answered.",
+    query: {
+      hours: z.int().min(1).max(REFUSAL_HOURS.max).default(REFUSAL_HOURS.default)
+        .describe("Hours to look back, the present one among them."),
+    },
+    answers: [{ status: 200, description: "Counts, and the latest.", schema: report }],
+    errors: [],
+    idempotency: "read",
+    example: {
+      query: { hours: "24" },
+      status: 200,
+      answer: {
+        from: "2026-11-20T13:00:00.000Z",
+        to: "2026-11-21T12:00:00.000Z",
+        count: 0,
+        groups: [],
+        latest: [],
+      },
+    },
+  },
+];

@@ -1,0 +1,148 @@
+/** `GET /v1/runs`, described. */
+import { z } from "zod";
+import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { RUN_KINDS, RUN_TRAITS } from "../../../domain/runs/list.ts";
+import {
+  RUN_SEARCH_CHARS_MAX,
+  RUNS_PER_PAGE,
+  RUNS_WINDOW_HOURS,
+} from "../../../domain/runs/list_query.ts";
+import type { Operation } from "../../openapi/describe.ts";
+import {
+  cursorOf,
+  dayOrInstant,
+  instant,
+  limitOf,
+  nextCursor,
+  runStatus,
+  slug,
+} from "../../openapi/fields.ts";
+import { run } from "./describe_answers.ts";
+import { RUN } from "./describe.ts";
+
+/** A row as examples show it. */
+export const ROW = {
+  id: RUN,
+  kind: "run",
+  agent: "researcher",
+  status: "success",
+  started_at: "2026-11-21T12:00:00.000Z",
+  finished_at: "2026-11-21T12:00:09.000Z",
+  received_at: "2026-11-21T12:00:00.215Z",
+  duration_ms: 9000,
+  flags: [],
+  has: [],
+  customer_id: "acme",
+  feature: null,
+  cost_usd: 0.0013,
+  cost: { state: "final", revision: 1, unpriced_models: [], flags: [] },
+  usage: {
+    events: 1,
+    llm_calls: 1,
+    tool_calls: 0,
+    logs: 0,
+    errors: 0,
+    input_tokens: 900,
+    output_tokens: 80,
+    cached_input_tokens: 0,
+  },
+};
+
+/** A run as lists show it. */
+export const runRow = run.pick({
+  id: true,
+  kind: true,
+  agent: true,
+  status: true,
+  started_at: true,
+  finished_at: true,
+  received_at: true,
+  duration_ms: true,
+  flags: true,
+  customer_id: true,
+  feature: true,
+  cost_usd: true,
+  cost: true,
+  usage: true,
+}).extend({
+  has: z.array(z.enum(RUN_TRAITS)).describe("What of the parameter `has` is true of it."),
+}).meta({ id: "RunRow" });
+
+const window = z.object({
+  from: instant.nullable(),
+  to: instant.nullable().describe("Itself excluded."),
+  defaulted: z.boolean(),
+}).meta({ id: "RunWindow" });
+
+const page = z.object({
+  runs: z.array(runRow).describe("Newest first, by start and then id."),
+  cursor: nextCursor,
+  window: window.describe("The starts that were looked at; null where there is no bound."),
+  searched_to: instant.nullable()
+    .describe("How far back was looked, where the page ends before it is full."),
+}).meta({ id: "RunPage" });
+
+const label = (whose: string) =>
+  z.string().max(LABEL_CHARS_MAX).optional()
+    .describe(`Runs ${whose}; \`(unattributed)\` for those without one.`);
+
+/** Filters and bounds of lists of runs, without their pages. */
+export const RUN_FILTERS = {
+  agent: slug().optional().describe("Runs of this agent."),
+  customer_id: label("for this customer"),
+  feature: label("for this feature"),
+  model: z.string().max(LABEL_CHARS_MAX).optional()
+    .describe("Runs that called this model, whoever provides it."),
+  provider: z.string().max(LABEL_CHARS_MAX).optional().describe(
+    "Provider of that model; only with `model`.",
+  ),
+  status: runStatus.optional().describe("Runs of this status."),
+  kind: z.enum(RUN_KINDS).optional().describe("By the call that opened it."),
+  has: z.enum(RUN_TRAITS).optional().describe(
+    "`unpriced`: called a model without a price; `late`: got events after its close; " +
+      "`orphan`: has no opening yet; `failed_check`: failed a check.",
+  ),
+  min_cost_usd: z.string().meta({ pattern: "^[0-9]{1,12}(\\.[0-9]{1,12})?$" }).optional()
+    .describe("Runs that cost as much or more."),
+  q: z.string().min(1).max(RUN_SEARCH_CHARS_MAX).meta({ pattern: "^[0-9a-z_]+$" }).optional()
+    .describe("A run's id, or a part of one."),
+  from: dayOrInstant.optional().describe("First start."),
+  to: dayOrInstant.optional().describe(
+    "Last start, not before `from`: an instant is itself excluded, a day has all its hours.",
+  ),
+};
+
+/** Runs by the page. */
+export const RUN_LISTS: readonly Operation[] = [
+  {
+    method: "GET",
+    path: "/v1/runs",
+    id: "listRuns",
+    tag: "Runs",
+    summary: "List runs",
+    description: "A run must pass all filters. A part of an id and `(unattributed)` are in no " +
+      `index: without \`from\` and \`to\` they are looked for in the last ${RUNS_WINDOW_HOURS} ` +
+      "hours, and `window` says so. A page that had to pass by very many runs ends before it is " +
+      "full and says in `searched_to` how far it came. A run without an opening has no start and " +
+      "is listed by `has=orphan` alone.",
+    query: {
+      ...RUN_FILTERS,
+      limit: limitOf(RUNS_PER_PAGE, "Runs"),
+      cursor: cursorOf("cursor"),
+    },
+    answers: [{ status: 200, description: "A page of runs.", schema: page }],
+    errors: [],
+    idempotency: "read",
+    example: {
+      query: { agent: "researcher", status: "success", limit: "10" },
+      status: 200,
+      answer: {
+        runs: [ROW],
+        cursor: null,
+        window: { from: null, to: null, defaulted: false },
+        searched_to: null,
+      },
+      needs: ["openRun", "appendEvents", "finishRun"],
+    },
+  },
+];

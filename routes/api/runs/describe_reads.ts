@@ -1,0 +1,153 @@
+/** The calls that read a run, described. */
+import { z } from "zod";
+import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
+import { type Operation, tagged } from "../../openapi/describe.ts";
+import { cursorOf, idOf, ifNoneMatch, limitOf } from "../../openapi/fields.ts";
+import { run, runCost } from "./describe_answers.ts";
+import { ROW } from "./describe_list.ts";
+import { RUN } from "./describe.ts";
+
+const pathFields = { id: idOf("run").describe("The run's id.") };
+
+const query = {
+  events_limit: limitOf(EVENTS_PER_PAGE, "Events"),
+  events_cursor: cursorOf("events_cursor"),
+};
+
+const waiting = {
+  wait: z.literal("final").optional()
+    .describe("Answers once the run is closed and everything behind its close is done."),
+  timeout: z.int().min(0).max(FINAL_WAIT_SECONDS.max).default(FINAL_WAIT_SECONDS.default)
+    .describe("Seconds after which it answers with what there is."),
+};
+
+const EVENT = {
+  id: "evt_eu_019aa6b2c8b87e1f8a9b0c1d2e3f0001",
+  type: "llm_call",
+  ts: "2026-11-21T12:00:04.000Z",
+  received_at: "2026-11-21T12:00:04.310Z",
+  data: { provider: "anthropic", model: "claude-haiku-4-5", input_tokens: 900, output_tokens: 80 },
+  cost_usd: 0.0013,
+  priced_by: "default/anthropic/claude-haiku-4-5",
+};
+
+const COST = { state: "final", revision: 1, unpriced_models: [], flags: [] };
+
+const RECORD = {
+  id: RUN,
+  kind: "run",
+  agent: "researcher",
+  status: "success",
+  started_at: "2026-11-21T12:00:00.000Z",
+  finished_at: "2026-11-21T12:00:09.000Z",
+  received_at: "2026-11-21T12:00:00.215Z",
+  updated_at: "2026-11-21T12:00:09.120Z",
+  duration_ms: 9000,
+  flags: [],
+  customer_id: "acme",
+  feature: null,
+  metadata: { env: "prod" },
+  goal: null,
+  output: { answer: 42 },
+  note: null,
+  cost_usd: 0.0013,
+  cost: COST,
+  cost_with_children_usd: 0.0013,
+  usage: ROW.usage,
+  scores: [{ name: "quality", value: 0.9, source: "self" }],
+  events: [EVENT],
+  events_cursor: null,
+  checks: [],
+  judge_results: [],
+  links: { parent: null, children: [] },
+  processing: [
+    { stage: "cost", state: "done", attempts: 1, at: "2026-11-21T12:00:09.131Z" },
+    { stage: "checks", state: "skipped", attempts: 0, at: "2026-11-21T12:00:09.131Z" },
+    { stage: "alerts", state: "skipped", attempts: 0, at: "2026-11-21T12:00:09.131Z" },
+    { stage: "judge", state: "skipped", attempts: 0, at: "2026-11-21T12:00:09.131Z" },
+  ],
+};
+
+const COST_EXPLAINED = {
+  id: RUN,
+  kind: "run",
+  cost_usd: 0.0013,
+  cost: COST,
+  by_model: [{
+    provider: "anthropic",
+    model: "claude-haiku-4-5",
+    priced: true,
+    llm_calls: 1,
+    input_tokens: 900,
+    output_tokens: 80,
+    cached_input_tokens: 0,
+    cost_usd: 0.0013,
+  }],
+  calls: [{
+    event_id: EVENT.id,
+    ts: EVENT.ts,
+    provider: "anthropic",
+    model: "claude-haiku-4-5",
+    cost_usd: 0.0013,
+    stated: false,
+    match: "exact",
+    row: { id: EVENT.priced_by, source: "default", effective_from: null },
+    batch_rates: false,
+    tier_above_input_tokens: null,
+    lines: [
+      { kind: "input", tokens: 900, usd_per_million: 1, cost_usd: 0.0009 },
+      { kind: "output", tokens: 80, usd_per_million: 5, cost_usd: 0.0004 },
+    ],
+    unpriced: false,
+    flags: [],
+  }],
+  events_cursor: null,
+};
+
+/** A run's record, and why it cost what it did. */
+export const RUN_READS: readonly Operation[] = [
+  {
+    method: "GET",
+    path: "/v1/runs/:id",
+    id: "getRun",
+    tag: "Runs",
+    summary: "Read a run",
+    description: "The full record with one page of its events. An unknown id and another team's " +
+      "are 404 alike.",
+    pathFields,
+    query: { ...query, ...waiting },
+    headers: ifNoneMatch,
+    answers: tagged("The record as it is now.", run),
+    errors: ["invalid_id", "unknown_region", "not_found"],
+    idempotency: "read",
+    example: {
+      path: { id: RUN },
+      query: { events_limit: "10" },
+      status: 200,
+      answer: RECORD,
+      needs: ["openRun", "appendEvents", "finishRun"],
+    },
+  },
+  {
+    method: "GET",
+    path: "/v1/runs/:id/cost",
+    id: "getRunCost",
+    tag: "Runs",
+    summary: "Explain a run's cost",
+    description:
+      "Each call of a page of its events, the row of the rate card that priced it, and " +
+      "tokens times rate. The calls of all pages add up to `cost_usd`, unless some are gone by age.",
+    pathFields,
+    query,
+    headers: ifNoneMatch,
+    answers: tagged("The cost as it is now.", runCost),
+    errors: ["invalid_id", "unknown_region", "not_found"],
+    idempotency: "read",
+    example: {
+      path: { id: RUN },
+      status: 200,
+      answer: COST_EXPLAINED,
+      needs: ["openRun", "appendEvents", "finishRun"],
+    },
+  },
+];

@@ -1,0 +1,82 @@
+/** `GET /v1/runs`: the runs of a team, newest first, a page at a time. */
+import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
+import { dollars } from "../../../domain/pricing/money.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import type { RunListRow, RunPosition } from "../../../domain/runs/list.ts";
+import { parseRunsQuery, type RunsCursor } from "../../../domain/runs/list_query.ts";
+import { answer, fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
+import { queryOf } from "../../http/query.ts";
+import { costJson, instant, usageJson } from "./run_json.ts";
+
+export function listRuns({ runList, environment }: AppDeps): Handle {
+  return async (c) => {
+    const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
+    if (!request.ok) return fail(c, request.problem);
+    const { query, isWindowDefault, after, limit } = request.value;
+    const page = await runList.page(c.get("principal").team, query, after, limit);
+    const { from, to } = query;
+    const cursor = page.next === null
+      ? null
+      : runsCursorText(page.next, isWindowDefault ? from : null);
+    return answer(
+      c,
+      200,
+      writeObject([
+        ["runs", `[${page.rows.map(runRowJson).join(",")}]`],
+        ["cursor", rawOf(cursor)],
+        [
+          "window",
+          writeObject([
+            ["from", instant(from)],
+            ["to", instant(to)],
+            ["defaulted", rawOf(isWindowDefault)],
+          ]),
+        ],
+        ["searched_to", instant(page.searchedTo)],
+      ]),
+    );
+  };
+}
+
+/** Writes a run as lists show it. */
+export function runRowJson(row: RunListRow): RawJson {
+  return runRowJsonWith(row, rawOf(dollars(row.cost.amount)));
+}
+
+/** The same with its cost in dollars as it is written elsewhere. */
+export function runRowJsonWith(row: RunListRow, costUsd: RawJson): RawJson {
+  return writeObject([
+    ["id", rawOf(row.id)],
+    ["kind", rawOf(row.kind)],
+    ["agent", rawOf(row.agent)],
+    ["status", rawOf(row.status)],
+    ["started_at", instant(row.startedAt)],
+    ["finished_at", instant(row.finishedAt)],
+    ["received_at", instant(row.receivedAt)],
+    ["duration_ms", rawOf(row.durationMs)],
+    ["flags", rawOf(row.flags)],
+    ["has", rawOf(row.has)],
+    ["customer_id", rawOf(row.customerId)],
+    ["feature", rawOf(row.feature)],
+    ["cost_usd", costUsd],
+    ["cost", costJson(row.cost)],
+    ["usage", usageJson(row.usage)],
+  ]);
+}
+
+/** A place in a list, and where its default window begins; null where it has none. */
+export function runsCursorText({ at, run }: RunPosition, from: number | null): string {
+  return encodeCursor(`${at} ${run} ${from ?? ""}`);
+}
+
+/** Reads what {@link runsCursorText} wrote, or answers null. */
+export function parseRunsCursor(cursor: string): RunsCursor | null {
+  const match = /^(\d{1,16}) (run_(?:eu|us)_[0-9a-f]{32}) (\d{0,16})$/.exec(
+    decodeCursor(cursor) ?? "",
+  );
+  const [, at, run, from] = match ?? [];
+  if (at === undefined || run === undefined) return null;
+  return { after: { at: Number(at), run: run as RunId }, from: from ? Number(from) : null };
+}

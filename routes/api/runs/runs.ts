@@ -1,0 +1,117 @@
+/** `POST /v1/runs` and `GET /v1/runs/{id}`. */
+import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Conflict } from "../../../domain/runs/decide.ts";
+import type { Parsed, Problem } from "../../../domain/core/errors.ts";
+import { refuse } from "../../../domain/core/errors.ts";
+import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
+import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
+import { parseOpen, parseRunId } from "../../../domain/ingest/parse.ts";
+import { parseQuery } from "../../../domain/ingest/ping.ts";
+import type { EventPosition, RunPage } from "../../../domain/ports.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
+import { statusOf } from "../../../domain/runs/run.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
+import { answerTagged, answerWrite, fail } from "../../http/answer.ts";
+import { type AppDeps, type Handle, parseContext } from "../../http/context.ts";
+import { nextTurn } from "../../http/in_turns.ts";
+import { queryOf } from "../../http/query.ts";
+import { cursorText, parseCursor, runJson } from "./run_json.ts";
+
+export function openRun({ runs, environment }: AppDeps): Handle {
+  return async (c) => {
+    const parsed = parseOpen(c.get("body"), parseContext(c));
+    if (!parsed.ok) return fail(c, parsed.problem);
+    const { request, losses } = parsed.value;
+    const outcome = await runs.open(c.get("principal").team, request, environment.now());
+    if (outcome.kind === "refused") return fail(c, outcome.problem);
+    if (outcome.kind === "conflict") return fail(c, conflictProblem(request.id, outcome));
+    const { opening } = outcome.parts;
+    return answerWrite(
+      c,
+      outcome.kind,
+      rawOf({
+        id: request.id,
+        agent: request.agent,
+        started_at: formatInstant(request.startedAt),
+        received_at: formatInstant(opening?.receivedAt ?? 0),
+        status: statusOf(outcome.parts),
+      }),
+      losses,
+    );
+  };
+}
+
+/** The stored run differs in a field that makes it another run, or is deleted. */
+export function conflictProblem(id: string, { field }: Conflict): Problem {
+  if (field === "id") {
+    const message = `Run ${id} was deleted, and its id is refused for ${TOMBSTONE_DAYS} days: ` +
+      "use a new id for a new run";
+    return { code: "id_conflict", message, field };
+  }
+  const message = `Run ${id} is stored with another "${field}": use a new id for a new run`;
+  return { code: "id_conflict", message, field };
+}
+
+export function getRun(deps: AppDeps): Handle {
+  return answerPage(deps, async (id, run, { team }) => {
+    const family = await deps.families.of(team, id);
+    return runJson(id, run, family, run.next === null ? null : cursorText(run.next));
+  });
+}
+
+/** Which page of whose run is shown. */
+export interface ShownPage {
+  readonly team: Team;
+  /** Whether it is the first page of its events. */
+  readonly isFirst: boolean;
+}
+
+/** Answers with what `json` makes of a run and the page of its events that a query asks for. */
+export function answerPage(
+  { runs }: AppDeps,
+  json: (id: RunId, run: RunPage, page: ShownPage) => RawJson | Promise<RawJson>,
+): Handle {
+  return async (c) => {
+    const page = parseEventsPage(queryOf(c));
+    const id = parseRunId(c.req.param("id") ?? "");
+    if (!id.ok) return fail(c, id.problem);
+    if (!page.ok) return fail(c, page.problem);
+    const { after, limit } = page.value;
+    const { team } = c.get("principal");
+    const run = await runs.read(team, id.value, after, limit);
+    if (run === null) return fail(c, NO_SUCH_RUN);
+    // Writing a page of a MiB takes some 10 ms.
+    await nextTurn();
+    return answerTagged(c, await json(id.value, run, { team, isFirst: after === null }));
+  };
+}
+
+/** The same bytes for an id that never was and one of another team (decision 32). */
+export const NO_SUCH_RUN: Problem = { code: "not_found", message: "No such run: check its id" };
+
+/** Which events of a run are asked for. */
+export interface EventsPage {
+  /** The place that they come behind; null for the first. */
+  readonly after: EventPosition | null;
+  /** How many at most. */
+  readonly limit: number;
+}
+
+/** Reads which page of events a query asks for. */
+export function parseEventsPage(query: string): Parsed<EventsPage> {
+  const parameters = parseQuery(query);
+  if (!parameters.ok) return parameters;
+  const sent = parameters.value.get("events_limit") ?? String(EVENTS_PER_PAGE.default);
+  const limit = /^\d{1,4}$/.test(sent) ? Number(sent) : 0;
+  if (limit < 1 || limit > EVENTS_PER_PAGE.max) {
+    const message = `"events_limit" must be an integer from 1 to ${EVENTS_PER_PAGE.max}`;
+    return refuse("invalid_field", message, "events_limit");
+  }
+  const cursor = parameters.value.get("events_cursor");
+  if (cursor === undefined) return { ok: true, value: { after: null, limit } };
+  const after = parseCursor(cursor);
+  if (after !== null) return { ok: true, value: { after, limit } };
+  const message = '"events_cursor" must be the "events_cursor" of the page before';
+  return refuse("invalid_field", message, "events_cursor");
+}

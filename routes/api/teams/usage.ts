@@ -1,0 +1,91 @@
+/** `GET /v1/usage`: how much of the plan's events a team has used. It stands in the way of nothing. */
+import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Notice } from "../../../domain/teams/quota_notice.ts";
+import {
+  parseUsageQuery,
+  projectedUse,
+  type QuotaState,
+  quotaState,
+  spanOf,
+} from "../../../domain/teams/quota.ts";
+import type { MonthUse, UsageStore } from "../../../domain/ports.ts";
+import { rawOf } from "../../../domain/core/raw_json.ts";
+import { planOf } from "../../../domain/teams/plans.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
+import { answerTagged, fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { queryOf } from "../../http/query.ts";
+
+/** Months listed. */
+const MONTHS_MAX = 12;
+
+/** What a team used, and what that means. */
+export interface UsageView {
+  /** The month, `YYYY-MM` in UTC. */
+  readonly month: string;
+  /** Events counted in it. */
+  readonly used: number;
+  /** Events the plan includes; `Infinity` for all. */
+  readonly included: number;
+  readonly state: QuotaState;
+  /** What the month comes to at its present pace. */
+  readonly projected: number;
+  /** When counting begins anew, unix milliseconds. */
+  readonly resetsAt: number;
+  readonly notices: readonly Notice[];
+  /** The last months with usage, latest first, with how each stands by the plan of today. */
+  readonly months: readonly (MonthUse & { readonly state: QuotaState })[];
+}
+
+/** Reads what a team used in a month. */
+export async function readUsage(
+  usage: UsageStore,
+  team: Team,
+  month: string,
+  nowMs: number,
+): Promise<UsageView> {
+  const [used, notices, months] = await Promise.all([
+    usage.used(team.id, month),
+    usage.notices(team.id, month),
+    usage.months(team.id, MONTHS_MAX),
+  ]);
+  const included = planOf(team).eventsPerMonth;
+  return {
+    month,
+    used,
+    included,
+    state: quotaState(used, included),
+    projected: projectedUse(used, month, nowMs),
+    resetsAt: spanOf(month).endMs,
+    notices,
+    months: months.map((past) => ({ ...past, state: quotaState(past.used, included) })),
+  };
+}
+
+export function getUsage({ usage, environment }: AppDeps): Handle {
+  return async (c) => {
+    const nowMs = environment.now();
+    const query = parseUsageQuery(queryOf(c), nowMs);
+    if (!query.ok) return fail(c, query.problem);
+    const view = await readUsage(usage, c.get("principal").team, query.value, nowMs);
+    const { used, included, resetsAt, notices, ...rest } = view;
+    const isLimited = included !== Infinity;
+    const json = rawOf({
+      month: rest.month,
+      used,
+      included: isLimited ? included : null,
+      ratio: isLimited ? used / included : null,
+      state: rest.state,
+      projected: rest.projected,
+      resets_at: formatInstant(resetsAt),
+      notices: notices.map(noticeFields),
+      months: rest.months,
+    });
+    return answerTagged(c, json);
+  };
+}
+
+/** A notice; without `sent_at` no mail server is known to have accepted it. */
+function noticeFields({ percent, sentAt }: Notice) {
+  return { threshold: percent / 100, sent_at: sentAt === null ? null : formatInstant(sentAt) };
+}

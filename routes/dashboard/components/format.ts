@@ -1,0 +1,96 @@
+/** Figures as people read them. */
+import { dollarsText, type Picodollars } from "../../../domain/pricing/money.ts";
+
+const PICO = 1_000_000_000_000n;
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** A count, with its thousands apart: `12,345`. */
+export function countText(count: number | bigint): string {
+  return whole.format(count);
+}
+
+/** So many of something: `1 run`, `2 runs`. */
+export function countedText(count: number, word: string): string {
+  return `${countText(count)} ${pluralOf(count, word)}`;
+}
+
+/** The noun for a count: `run` for one, else `runs`. */
+export function pluralOf(count: number, word: string): string {
+  return count === 1 ? word : `${word}s`;
+}
+
+/** A large count, short: `1.2M`. */
+export function compactText(count: number | bigint): string {
+  return compact.format(count);
+}
+
+/** A share as whole percent; the ends are kept for what is all or nothing. More than all is told as it is. */
+export function percentText(part: number | bigint, all: number | bigint): string {
+  const share = Number(part) / Number(all);
+  if (!Number.isFinite(share)) return "–";
+  const percent = Math.round(share * 100);
+  if (share > 0 && percent === 0) return "< 1%";
+  return share < 1 && percent === 100 ? "> 99%" : `${percent}%`;
+}
+
+/** An amount in dollars: cents from one dollar on, below it the first digits that say something. */
+export function moneyText(amount: Picodollars): string {
+  const sign = amount < 0n ? "−" : "";
+  const size = amount < 0n ? -amount : amount;
+  if (size === 0n) return "$0";
+  if (size >= PICO) {
+    const cents = (size + PICO / 200n) / (PICO / 100n);
+    return `${sign}$${whole.format(cents / 100n)}.${String(cents % 100n).padStart(2, "0")}`;
+  }
+  const digits = size.toString().padStart(12, "0");
+  const first = digits.search(/[1-9]/);
+  const shown = Math.min(12, Math.max(2, first + 2));
+  const step = 10n ** BigInt(12 - shown);
+  const rounded = ((size + step / 2n) / step) * step;
+  return rounded >= PICO ? `${sign}$1.00` : `${sign}$${padded(dollarsText(rounded))}`;
+}
+
+/** At least two decimals. */
+function padded(text: string): string {
+  const [units = "0", decimals = ""] = text.split(".");
+  return `${units}.${decimals.padEnd(2, "0")}`;
+}
+
+/** An amount in dollars to its last digit, for who looks closer. */
+export function exactMoneyText(amount: Picodollars): string {
+  return amount < 0n ? `−$${dollarsText(-amount)}` : `$${dollarsText(amount)}`;
+}
+
+/** A span of milliseconds in its two largest units: `850 ms`, `1.2 s`, `3 min 4 s`, `2 h 5 min`. */
+export function durationText(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${(ms / 1_000).toFixed(1).replace(/\.0$/, "")} s`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 3_600) return units(seconds, 60, "min", "s");
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 1_440) return units(minutes, 60, "h", "min");
+  return units(Math.round(minutes / 60), 24, "d", "h");
+}
+
+function units(small: number, per: number, large: string, rest: string): string {
+  const left = small % per;
+  return `${Math.floor(small / per)} ${large}${left === 0 ? "" : ` ${left} ${rest}`}`;
+}
+
+/** How long ago, or how long until: `3 min ago`, `in 2 h`. */
+export function agoText(ms: number, nowMs: number): string {
+  const away = Math.abs(nowMs - ms);
+  if (away < 5_000) return "just now";
+  const text = away < 60_000 ? `${Math.floor(away / 1_000)} s` : largest(away);
+  return ms <= nowMs ? `${text} ago` : `in ${text}`;
+}
+
+function largest(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h`;
+  const days = Math.floor(hours / 24);
+  return days < 60 ? `${days} days` : `${Math.floor(days / 30)} months`;
+}

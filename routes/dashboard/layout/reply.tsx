@@ -1,0 +1,66 @@
+/** Answers of the dashboard: a page in its frame, or the way to another page. */
+import type { Child } from "hono/jsx";
+import type { Principal } from "../../../domain/teams/credentials.ts";
+import { answerText } from "../../http/answer.ts";
+import type { RequestContext } from "../../http/context.ts";
+import { Layout } from "./layout.tsx";
+
+/** What a page says. */
+export interface View {
+  /** What it is of: its heading and the title of its tab. */
+  readonly title: string;
+  readonly body: Child;
+  /** Shown beside the heading: what can be done here, or what it is limited to. */
+  readonly aside?: Child;
+  /** 200 when absent. */
+  readonly status?: number;
+  /** Seconds after which a browser without scripts loads it anew; never when absent. */
+  readonly reloadSeconds?: number;
+}
+
+/** What a browser may do with a page: load what is from here, and send forms to here. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  // Icons that are written out in the style itself.
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const HEADERS = {
+  "Content-Security-Policy": POLICY,
+  "Referrer-Policy": "same-origin",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  // What is shown to one person is kept by nobody, also not behind the button that goes back.
+  "Cache-Control": "no-store",
+};
+
+/** Answers with a page. */
+export function showPage(
+  c: RequestContext,
+  view: View,
+  headers: Record<string, string> = {},
+): Response {
+  const principal: Principal | undefined = c.get("principal");
+  const page = <Layout view={view} principal={principal} path={c.req.path} />;
+  const all = { ...HEADERS, ...headers };
+  const text = `<!DOCTYPE html>${page}\n`;
+  return answerText(c, view.status ?? 200, text, "text/html; charset=UTF-8", all);
+}
+
+/** Sends the browser to another page, which it asks for with GET. */
+export function seeOther(path: string, headers: Record<string, string> = {}): Response {
+  return new Response(null, {
+    status: 303,
+    headers: {
+      "Location": path,
+      "Cache-Control": "no-store",
+      "X-Content-Type-Options": "nosniff",
+      ...headers,
+    },
+  });
+}

@@ -1,0 +1,51 @@
+/** Bars of the chart and rows of the table of days: the same figures. */
+import type { Picodollars } from "../../../domain/pricing/money.ts";
+import type { DailySpend } from "../../../domain/spend/daily.ts";
+import { dayText, monthText } from "./labels.ts";
+
+/** Days up to which each has a bar of its own; more are shown by month. */
+export const DAY_BARS_MAX = 62;
+
+/** A day or a month. */
+export interface SpendBar {
+  /** For people. */
+  readonly name: string;
+  /** What everything cost. */
+  readonly total: Picodollars;
+  /** What each group cost, in the order of {@link DailySpend.daily}. */
+  readonly parts: readonly Picodollars[];
+}
+
+/** Days, or months where they are many. */
+export function barsOf({ days, dayTotals, daily }: DailySpend): readonly SpendBar[] {
+  const byMonth = days.length > DAY_BARS_MAX;
+  const bars = new Map<string, SpendBar>();
+  for (const [at, day] of days.entries()) {
+    const id = byMonth ? day.slice(0, 7) : day;
+    const known = bars.get(id);
+    bars.set(id, {
+      name: known?.name ?? (byMonth ? monthText(id) : dayText(id)),
+      total: (known?.total ?? 0n) + (dayTotals[at] ?? 0n),
+      parts: daily.map(({ costs }, part) => (known?.parts[part] ?? 0n) + (costs[at] ?? 0n)),
+    });
+  }
+  return [...bars.values()];
+}
+
+/** Lines of the axis: round amounts, at most five, the last at or above the greatest. */
+export function ticksOf(greatest: Picodollars): readonly Picodollars[] {
+  if (greatest <= 0n) return [0n];
+  let step = 1n;
+  for (let power = 1n; step * 4n < greatest; power *= 10n) {
+    step = [1n, 2n, 5n, 10n].map((digit) => digit * power).find((one) => one * 4n >= greatest) ??
+      10n * power;
+  }
+  const ticks = [0n];
+  for (let at = step; at < greatest + step; at += step) ticks.push(at);
+  return ticks;
+}
+
+/** How a group is called; all that are not shown by themselves are one. */
+export function seriesName({ group }: DailySpend["daily"][number]): string {
+  return group === null ? "all others" : group.key;
+}

@@ -1,0 +1,210 @@
+/** Spend day by day as stacked bars. Groups differ by colour and by pattern; a table has the same figures. */
+import type { Picodollars } from "../../../domain/pricing/money.ts";
+import { type DailySpend, seriesOf } from "../../../domain/spend/daily.ts";
+import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
+import type { SpendGroup } from "../../../domain/spend/spend.ts";
+import { Money, Wide } from "../components/basics.tsx";
+import { moneyText, percentText } from "../components/format.ts";
+import { barsOf, seriesName, type SpendBar, ticksOf } from "./bars.ts";
+import { daySpan } from "./labels.ts";
+
+/** Units of the picture; bars begin at 0 and end at `bars`, amounts stand above them. */
+const SIZE = { width: 960, left: 62, right: 4, bars: 216, names: 24 } as const;
+const INNER_WIDTH = SIZE.width - SIZE.left - SIZE.right;
+
+/** Width below which the amounts above bars are turned, and the height they take. */
+const UPRIGHT = { widthMin: 48, height: 20, turnedHeight: 50 } as const;
+
+/** Names of days that fit below the bars. */
+const NAMES_MAX = 16;
+
+/** Characters of a group's name in the legend. */
+const NAME_CHARS_MAX = 40;
+
+/** The marks of a pattern over its colour, by the place of the group. */
+const MARKS: readonly string[] = [
+  "",
+  "M0 8L8 0M-2 2L2 -2M6 10L10 6",
+  "M0 4H8",
+  "M2 2h2v2h-2zM6 6h2v2h-2z",
+  "M4 0V8",
+  "M0 0L8 8M-2 6L2 10M6 -2L10 2",
+  "M0 4H8M4 0V8",
+  "M0 0L8 8M0 8L8 0",
+];
+
+/** The chart with its legend. */
+export function SpendChart(
+  { query, spend }: { readonly query: SpendQuery; readonly spend: DailySpend },
+) {
+  const bars = barsOf(spend);
+  const greatest = bars.reduce((most, { total }) => total > most ? total : most, 0n);
+  if (greatest === 0n) return null;
+  const above = isTurned(bars.length) ? UPRIGHT.turnedHeight : UPRIGHT.height;
+  const height = above + SIZE.bars + SIZE.names;
+  return (
+    <figure class="spend">
+      <Wide label="Chart of the cost">
+        <svg
+          class="chart"
+          viewBox={`0 ${-above} ${SIZE.width} ${height}`}
+          width={SIZE.width}
+          height={height}
+          role="img"
+          aria-labelledby="spend-chart-title"
+        >
+          <title id="spend-chart-title">
+            {`Cost ${daySpan(query.from, query.to)}, by ${seriesOf(query.groupBy)}: ` +
+              `${moneyText(spend.totals.cost)} in all. The table of days has the same figures.`}
+          </title>
+          <Patterns query={query} spend={spend} />
+          <Axis ticks={ticksOf(greatest)} />
+          {bars.map((bar, at) => (
+            <Bar bar={bar} at={at} bars={bars.length} top={ticksOf(greatest).at(-1) ?? 1n} />
+          ))}
+        </svg>
+      </Wide>
+      <Legend spend={spend} />
+    </figure>
+  );
+}
+
+/** Whether so many bars leave no room for amounts to be written level. */
+function isTurned(bars: number): boolean {
+  return INNER_WIDTH / bars < UPRIGHT.widthMin;
+}
+
+/** The class of a group's colour: a status has its own. */
+function colourOf({ groupBy }: SpendQuery, group: SpendGroup | null, at: number): string {
+  if (group === null) return "rest";
+  return groupBy === "status" ? group.key : `c${at + 1}`;
+}
+
+function Patterns({ query, spend }: { readonly query: SpendQuery; readonly spend: DailySpend }) {
+  return (
+    <defs>
+      {spend.daily.map(({ group }, at) => (
+        <pattern id={`series-${at}`} width="8" height="8" patternUnits="userSpaceOnUse">
+          <rect class={colourOf(query, group, at)} width="8" height="8" />
+          {MARKS[at] ? <path class="mark" d={MARKS[at]} /> : null}
+        </pattern>
+      ))}
+    </defs>
+  );
+}
+
+function Axis({ ticks }: { readonly ticks: readonly Picodollars[] }) {
+  const top = ticks.at(-1) ?? 1n;
+  return (
+    <g>
+      {ticks.map((tick) => {
+        const y = rounded(yOf(tick, top));
+        return (
+          <>
+            <line class="grid" x1={SIZE.left} x2={SIZE.width - SIZE.right} y1={y} y2={y} />
+            <text x={SIZE.left - 6} y={y + 4} text-anchor="end">{moneyText(tick)}</text>
+          </>
+        );
+      })}
+    </g>
+  );
+}
+
+interface BarOf {
+  readonly bar: SpendBar;
+  readonly at: number;
+  readonly bars: number;
+  /** Amount at the upper end of the axis. */
+  readonly top: Picodollars;
+}
+
+function Bar({ bar, at, bars, top }: BarOf) {
+  const slot = INNER_WIDTH / bars;
+  const width = Math.min(slot * 0.78, 64);
+  const x = SIZE.left + at * slot + (slot - width) / 2;
+  const middle = rounded(x + width / 2);
+  const isNamed = at % Math.ceil(bars / NAMES_MAX) === 0;
+  const y = rounded(yOf(bar.total, top) - 5);
+  const place = isTurned(bars)
+    ? { transform: `rotate(-90 ${middle + 4} ${y})`, x: middle + 4, y }
+    : { x: middle, y, "text-anchor": "middle" };
+  return (
+    <g>
+      <title>{`${bar.name}: ${moneyText(bar.total)}`}</title>
+      <Stack bar={bar} x={rounded(x)} width={rounded(width)} top={top} />
+      {bar.total === 0n ? null : <text {...place}>{moneyText(bar.total)}</text>}
+      {isNamed ? <text x={middle} y={SIZE.bars + 17} text-anchor="middle">{bar.name}</text> : null}
+    </g>
+  );
+}
+
+function Stack(
+  { bar, x, width, top }: {
+    readonly bar: SpendBar;
+    readonly x: number;
+    readonly width: number;
+    readonly top: Picodollars;
+  },
+) {
+  let below = 0n;
+  return (
+    <>
+      {bar.parts.map((part, at) => {
+        if (part <= 0n) return null;
+        const bottom = yOf(below, top);
+        below += part;
+        const y = yOf(below, top);
+        return (
+          <rect
+            x={x}
+            y={rounded(y)}
+            width={width}
+            height={rounded(bottom - y)}
+            fill={`url(#series-${at})`}
+          />
+        );
+      })}
+    </>
+  );
+}
+
+/** What the colours and patterns mean, with the sums. */
+function Legend({ spend }: { readonly spend: DailySpend }) {
+  return (
+    <figcaption>
+      <ul class="legend" aria-label="Groups in the chart">
+        {spend.daily.map((series, at) => {
+          const total = series.costs.reduce((sum, cost) => sum + cost, 0n);
+          return (
+            <li>
+              <Swatch at={at} /> {shortName(seriesName(series))} <Money of={total} />{" "}
+              <span class="soft">{percentText(total, spend.totals.cost)}</span>
+            </li>
+          );
+        })}
+      </ul>
+    </figcaption>
+  );
+}
+
+/** The colour and pattern of a group in the chart. */
+export function Swatch({ at }: { readonly at: number }) {
+  return (
+    <svg class="swatch" width="16" height="16" aria-hidden="true">
+      <rect width="16" height="16" fill={`url(#series-${at})`} />
+    </svg>
+  );
+}
+
+function shortName(name: string): string {
+  return name.length > NAME_CHARS_MAX ? `${name.slice(0, NAME_CHARS_MAX - 1)}…` : name;
+}
+
+/** Where an amount is; a picture needs no more digits than a number has. */
+function yOf(amount: Picodollars, top: Picodollars): number {
+  return SIZE.bars * (1 - Number(amount) / Number(top));
+}
+
+function rounded(size: number): number {
+  return Math.round(size * 10) / 10;
+}

@@ -1,0 +1,28 @@
+/** What routes ask of a credential, in the words of the route tables. */
+import {
+  type Principal,
+  refusalOf,
+  type Requirement,
+  type Scope,
+} from "../../domain/teams/credentials.ts";
+
+/** A team key or a ping token that may send runs. */
+export const KEY_OR_TOKEN: Requirement = { scope: "ingest", pingTokens: true, operator: false };
+
+/** The operator's key. */
+export const OPERATOR_ONLY: Requirement = { scope: null, pingTokens: false, operator: true };
+
+/** A team key with a scope. */
+export function key(scope: Scope): Requirement {
+  return { scope, pingTokens: false, operator: false };
+}
+
+/** A team key with a scope, or the operator's. */
+export function keyOrOperator(scope: Scope): Requirement {
+  return { scope, pingTokens: false, operator: true };
+}
+
+/** Whether somebody may change what is a team's, for pages that offer it. */
+export function mayAdmin(principal: Principal): boolean {
+  return refusalOf(principal, key("admin")) === null;
+}

@@ -1,0 +1,139 @@
+/** The one way to answer: JSON from text, refusals in the envelope, or as a line on ping. */
+import { type ErrorCode, ERRORS, type Problem } from "../../domain/core/errors.ts";
+import { type RawJson, rawOf } from "../../domain/core/raw_json.ts";
+import type { Losses } from "../../domain/core/losses.ts";
+import type { RequestContext } from "./context.ts";
+import { isKnown, tagOf } from "./etag.ts";
+
+/** Path whose errors are plain text (spec, Errors). */
+export const PING_PATH = "/v1/ping";
+
+/** Headers of one answer, by name. */
+type Headers = Record<string, string>;
+
+/**
+ * Characters from which an answer is looked at before it leaves: those of fewer are small enough to be
+ * handed over as a whole, however many bytes each of them takes.
+ */
+const LONG_CHARS = 5_461;
+
+const encoder = new TextEncoder();
+
+/** Answers with JSON that is text already; the line ends for those who read it in a terminal. */
+export function answer(
+  c: RequestContext,
+  status: 200 | 201 | 202,
+  json: RawJson,
+  headers?: Headers,
+): Response {
+  return answerText(c, status, `${json}\n`, "application/json", headers);
+}
+
+/** Answers with a record under its tag; a client that has these very bytes is told 304 instead. */
+export function answerTagged(c: RequestContext, json: RawJson): Response {
+  // A long text is encoded once, and not for its hash again.
+  const text = json.length > LONG_CHARS ? encoder.encode(`${json}\n`) : `${json}\n`;
+  const tag = tagOf(text);
+  if (isKnown(c, tag)) return answerText(c, 304, null, null, { "ETag": tag });
+  return answerText(c, 200, text, "application/json", { "ETag": tag });
+}
+
+/**
+ * Answers with text. The headers go into the response at once: changing them later makes the runtime
+ * build an object for them, which takes as long as the rest of the answer.
+ */
+export function answerText(
+  c: RequestContext,
+  status: number,
+  text: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>> | null,
+  type: string | null = "text/plain; charset=UTF-8",
+  headers?: Headers,
+): Response {
+  const isWhole = typeof text === "string" || text instanceof Uint8Array;
+  if (isWhole && text.length > LONG_CHARS) c.set("isLong", true);
+  return new Response(text, { status, headers: headersOf(c, type, headers) });
+}
+
+/** Answers with what is made while it is sent. */
+export function answerStream(
+  c: RequestContext,
+  body: ReadableStream<Uint8Array>,
+  type: string,
+  headers: Headers,
+): Response {
+  return new Response(body, { status: 200, headers: headersOf(c, type, headers) });
+}
+
+/**
+ * Headers of an answer, those given taking the place of the usual ones. Nobody but its client may keep it
+ * without asking again, and what is read depends on who asks.
+ */
+function headersOf(c: RequestContext, type: string | null, headers: Headers | undefined): Headers {
+  const all: Headers = {
+    "X-Request-Id": c.get("requestId"),
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "private, no-cache",
+  };
+  if (type !== null) all["Content-Type"] = type;
+  if (c.req.method === "GET" || c.req.method === "HEAD") all["Vary"] = VARY;
+  const rate = c.get("rate");
+  if (rate !== undefined) {
+    all["RateLimit-Policy"] = c.get("ratePolicy") ?? "";
+    all["RateLimit"] = rate;
+  }
+  return headers === undefined ? all : Object.assign(all, headers);
+}
+
+/** Where a credential is sent, besides the query of a ping, whose answers nobody keeps. */
+const VARY = "Authorization, X-AgentPing-Key";
+
+/** Answers a first write with 202 and its retry with 200 (decision 23). */
+export function answerWrite(
+  c: RequestContext,
+  kind: "stored" | "replayed",
+  json: RawJson,
+  losses: Losses | null,
+): Response {
+  const status = kind === "stored" ? 202 : 200;
+  if (kind === "stored" && losses === null) return answer(c, status, json);
+  return answer(c, status, json, writeHeaders(kind, losses));
+}
+
+/** Returns the headers of a write's answer: a retry, and what of the call is not stored. */
+export function writeHeaders(kind: "stored" | "replayed", losses: Losses | null): Headers {
+  const headers: Headers = kind === "replayed" ? { "Idempotent-Replayed": "true" } : {};
+  const { dropped = null, ignored = null } = losses ?? {};
+  if (dropped !== null) headers["Runledger-Dropped"] = dropped;
+  if (ignored !== null) headers["Runledger-Ignored"] = ignored;
+  return headers;
+}
+
+/** Answers with a refusal: envelope, status and headers follow from its code. */
+export function fail(c: RequestContext, problem: Problem, headers: Headers = {}): Response {
+  const { code, message, field } = problem;
+  const { status } = ERRORS[code];
+  c.set("problem", problem);
+  const all = { ...refusalHeaders(problem), ...headers };
+  const tell = c.get("tell");
+  if (tell !== undefined) return tell(c, problem, all);
+  if (c.req.path === PING_PATH) {
+    const told = { ...all, "X-Error-Code": code, "Cache-Control": "no-store" };
+    return answerText(c, status, `${code} ${message}\n`, undefined, told);
+  }
+  const json = `${rawOf({ error: code, message, field })}\n`;
+  return answerText(c, status, json, "application/json", all);
+}
+
+/** Refusals that end the connection: nothing more is served on it. */
+const CLOSING: ReadonlySet<ErrorCode> = new Set(["shutting_down"]);
+
+function refusalHeaders({ code }: Problem): Headers {
+  const { status } = ERRORS[code];
+  return {
+    ...(status === 401 ? { "WWW-Authenticate": "Bearer" } : {}),
+    ...(status === 415 ? { "Accept-Encoding": "gzip" } : {}),
+    // Jittered, so that clients do not come back all at once (decision 42).
+    ...(status === 503 ? { "Retry-After": String(1 + Math.floor(Math.random() * 5)) } : {}),
+    ...(CLOSING.has(code) ? { "Connection": "close" } : {}),
+  };
+}

@@ -1,0 +1,160 @@
+/** What a request carries from its guards to its handler. */
+import type { Context } from "hono";
+import type {
+  AgentStore,
+  CredentialStore,
+  Environment,
+  RateCardStore,
+  RunStore,
+  SpendStore,
+  UsageStore,
+} from "../../domain/ports.ts";
+import type { RunListStore } from "../../domain/runs/list.ts";
+import type { RepriceStore } from "../../domain/repricing/job.ts";
+import type { RefusalStore } from "../../domain/refusals/refusals.ts";
+import type { DeletionStore } from "../../domain/retention/deletion.ts";
+import type { SessionStore } from "../../domain/teams/session.ts";
+import type { AuditLogStore } from "../../domain/teams/audit_log.ts";
+import type { TeamStore } from "../../domain/teams/team.ts";
+import type { ChangeStore } from "../../domain/feed/changes.ts";
+import type { LiveFeed } from "../../domain/feed/live.ts";
+import type { DeadStageStore } from "../../domain/runs/processing.ts";
+import type { Deadlines } from "../../domain/core/deadlines.ts";
+import type { Principal, Requirement } from "../../domain/teams/credentials.ts";
+import type { Problem } from "../../domain/core/errors.ts";
+import type { Memory } from "../../domain/core/memory.ts";
+import type { ReadScopes } from "../../domain/core/read_scope.ts";
+import type { FamilyStore } from "../../domain/runs/lineage.ts";
+import type { Region } from "../../domain/core/ids.ts";
+import type { RequestFigures } from "../../domain/metrics/requests.ts";
+import type { Family } from "../../domain/metrics/text.ts";
+import type { ScoreStore } from "../../domain/runs/scores.ts";
+import type { Body, ParseContext } from "../../domain/ingest/parse.ts";
+import type { RequestLimits } from "../../domain/teams/rate_limit.ts";
+import type { TokenBucket } from "../../domain/core/token_bucket.ts";
+import { planOf } from "../../domain/teams/plans.ts";
+
+/** Facts of one request. Each is set by the guard of its name before the handler runs. */
+export interface Facts {
+  /** What the server knows of the connection. */
+  Bindings: { readonly remoteAddr: Deno.Addr };
+  Variables: {
+    requestId: string;
+    /** Method and pattern, such as `POST /v1/runs/:id/finish`; never a path with ids. */
+    route: string;
+    principal: Principal;
+    /** What is left of the team's rate, and what it is, as header values; absent without a limit. */
+    rate: string | undefined;
+    ratePolicy: string | undefined;
+    /** The bucket that the request took its token from; absent without a limit. */
+    bucket: TokenBucket;
+    body: Body;
+    /** Fields of a form, of pages' own requests. */
+    form: URLSearchParams;
+    /** What the body takes until the request is answered. */
+    held: Disposable;
+    /** Set where the text of the answer is long, so that it leaves in parts. */
+    isLong: boolean;
+    /** How refusals are told, where not as JSON. */
+    tell: Refuse | undefined;
+    /** Why the request was refused: for the log and for what is counted. */
+    problem: Problem;
+  };
+}
+
+export type RequestContext = Context<Facts>;
+
+/** Answers with a refusal and its headers. */
+export type Refuse = (
+  c: RequestContext,
+  problem: Problem,
+  headers: Record<string, string>,
+) => Response;
+
+/** Answers a request that every guard let through. */
+export type Handle = (c: RequestContext) => Response | Promise<Response>;
+
+/** Lets a request through with `null`, or answers in the handler's place. */
+export type Guard = (c: RequestContext) => Response | null | Promise<Response | null>;
+
+/** What the routes are built from; nothing here is made per request. */
+export interface AppDeps {
+  readonly region: Region;
+  /** Whether this is `deno task dev`, which answers under local names only. */
+  readonly dev: boolean;
+  readonly runs: RunStore;
+  readonly runList: RunListStore;
+  readonly scores: ScoreStore;
+  readonly families: FamilyStore;
+  readonly credentials: CredentialStore;
+  readonly sessions: SessionStore;
+  /** Signs in by a link from this very machine; null where there is none. */
+  readonly signInLink: SignInLink | null;
+  readonly teams: TeamStore;
+  readonly auditLog: AuditLogStore;
+  readonly spend: SpendStore;
+  readonly usage: UsageStore;
+  readonly agents: AgentStore;
+  readonly rateCards: RateCardStore;
+  readonly reprices: RepriceStore;
+  readonly deletions: DeletionStore;
+  readonly refusals: RefusalStore;
+  readonly changes: ChangeStore;
+  readonly live: LiveFeed;
+  readonly deadStages: DeadStageStore;
+  readonly environment: Environment;
+  /** What requests are counted by. */
+  readonly limits: RequestLimits;
+  /** How long clients may take to send a body. */
+  readonly bodyDeadlines: Deadlines;
+  /** What is counted. */
+  readonly figures: Figures;
+  /** Whether the store answers. */
+  readonly ready: () => Promise<boolean>;
+  /** Whether the process is shutting down. */
+  readonly draining: () => boolean;
+  /** Aborted when the process shuts down: whoever waits for something is answered then. */
+  readonly leaving: AbortSignal;
+  /** Counts what requests read, and ends it with them. */
+  readonly reading: ReadScopes;
+  /** How many bytes bodies and answers may take. */
+  readonly memory: Memory;
+  /** Takes one line for the request log. */
+  readonly log: (line: string) => void;
+}
+
+/** A link that signs in whoever started the service. */
+export interface SignInLink {
+  /** The code in the link. */
+  readonly code: string;
+  /** The key that it stands for. */
+  readonly secret: string;
+}
+
+/** What is counted, for who may see it. */
+export interface Figures {
+  /** Requests, in all and by team. */
+  readonly requests: RequestFigures;
+  /** What is of no one team: the process, the store, the worker. */
+  readonly ofProcess: () => Promise<Family[]>;
+}
+
+/** One row of the route table. */
+export interface Route {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  /** What a credential needs; `null` for routes open to everybody. */
+  readonly requires: Requirement | null;
+  /** Whether a request without a body is one with an empty object. */
+  readonly mayLackBody?: boolean;
+  readonly handler: Handle;
+}
+
+/** What parsing depends on besides the body. */
+export function parseContext(c: RequestContext): ParseContext {
+  return {
+    metadataKeysMax: planOf(c.get("principal").team).metadataKeysMax,
+    traceparent: c.req.raw.headers.get("traceparent"),
+    sdkWords: c.req.raw.headers.get("user-agent")?.startsWith("agentping-") ?? false,
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * How fast a team may ask and send, what its reads cost, and the headers about it (decisions 36 and 37).
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Api, tokensOf } from "../../domain/teams/rate_limit.ts";
+import type { Rate, TokenBucket } from "../../domain/core/token_bucket.ts";
+import { ReadScope } from "../../domain/core/read_scope.ts";
+import { fail } from "./answer.ts";
+import type { AppDeps, Guard, Handle, RequestContext } from "./context.ts";
+
+/**
+ * Lets a request through when its team's bucket has a token; without a limit no headers are set.
+ *
+ * @param reserve also lets a request through that its team's bucket has no token for, from a small bucket
+ * that only pages draw from
+ */
+export function limitRate(
+  { limits }: Pick<AppDeps, "limits">,
+  api: Api,
+  { reserve = false }: { readonly reserve?: boolean } = {},
+): Guard {
+  // A policy is written once for each rate: it is the same text on millions of answers.
+  const policies = new WeakMap<Rate, string>();
+
+  function policyOf(rate: Rate): string {
+    let policy = policies.get(rate);
+    if (policy === undefined) policies.set(rate, policy = policyText(api, rate));
+    return policy;
+  }
+
+  return (c) => {
+    const nowMs = limits.now();
+    const { team } = c.get("principal");
+    let bucket = limits[api].bucketOf(team, nowMs);
+    if (bucket === null) return null;
+    let taken = bucket.take(nowMs);
+    if (!taken && reserve) {
+      const spare = limits.dashboard.bucketOf(team, nowMs);
+      taken = spare?.take(nowMs) ?? false;
+      if (taken && spare !== null) bucket = spare;
+    }
+    c.set("bucket", bucket);
+    c.set("ratePolicy", policyOf(bucket.rate));
+    c.set("rate", `"${api}";r=${bucket.remaining};t=${bucket.moreAfterSeconds}`);
+    return taken ? null : refuseRate(c, bucket);
+  };
+}
+
+/**
+ * Runs a handler whose reads are counted, end with the client, and are debited from the bucket that the
+ * request took its token from.
+ */
+export function metered(deps: AppDeps, handle: Handle): Handle {
+  return async (c) => {
+    const { method, raw } = c.req;
+    // A change under way is finished also for a client that is gone.
+    const signal = method === "GET" || method === "HEAD" ? raw.signal : NEVER;
+    return await debited(deps, c.get("bucket"), signal, async () => await handle(c));
+  };
+}
+
+const NEVER: AbortSignal = new AbortController().signal;
+
+/** Reads for an answer that is made while it is sent. */
+export type PacedRead = <T>(signal: AbortSignal, read: () => Promise<T>) => Promise<T>;
+
+/**
+ * Creates the reads of an answer that is made while it is sent. They are debited like those of other
+ * answers, but none is refused: it waits until the bucket is out of debt.
+ */
+export function paced(deps: AppDeps, c: RequestContext): PacedRead {
+  const bucket: TokenBucket | undefined = c.get("bucket");
+  return async (signal, read) => {
+    const debtMs = bucket?.debtMs(deps.limits.now()) ?? 0;
+    if (debtMs > 0) await sleep(debtMs, undefined, { signal });
+    return await debited(deps, bucket, signal, read);
+  };
+}
+
+/** Runs reads in a scope of their own and debits what they cost. */
+async function debited<T>(
+  { reading, limits }: AppDeps,
+  bucket: TokenBucket | undefined,
+  signal: AbortSignal,
+  read: () => Promise<T>,
+): Promise<T> {
+  const scope = new ReadScope(signal);
+  try {
+    return await reading.run(scope, read);
+  } finally {
+    bucket?.debit(tokensOf(scope), limits.now());
+  }
+}
+
+/** Refuses a request of a team that sent more bytes than its plan takes and has not waited since. */
+export function limitBytes({ limits }: Pick<AppDeps, "limits">): Guard {
+  return (c) => {
+    const nowMs = limits.now();
+    const bucket = limits.bytes.bucketOf(c.get("principal").team, nowMs);
+    const debtMs = bucket?.debtMs(nowMs) ?? 0;
+    if (bucket === null || debtMs === 0) return null;
+    const wait = Math.ceil(debtMs / 1_000);
+    const { sustained, burst } = bucket.rate;
+    const message = `The team's limit is ${sustained} bytes/s of request bodies with bursts of ` +
+      `${burst}: retry after ${wait} s`;
+    return fail(c, { code: "rate_limit", message }, retryAfter(wait));
+  };
+}
+
+/** Debits the bytes of a body that was read, inflated. */
+export function debitBytes(
+  { limits }: Pick<AppDeps, "limits">,
+  c: RequestContext,
+  bytes: number,
+): void {
+  const nowMs = limits.now();
+  limits.bytes.bucketOf(c.get("principal").team, nowMs)?.debit(bytes, nowMs);
+}
+
+/** The policy as a structured field: a full bucket, and the seconds that fill an empty one. */
+function policyText(api: Api, { sustained, burst }: Rate): string {
+  return `"${api}";q=${Math.floor(burst)};w=${Math.ceil(burst / sustained)}`;
+}
+
+/** Says when to come back after a spike; to who never stops it says to slow down instead. */
+function refuseRate(c: RequestContext, bucket: TokenBucket): Response {
+  const { rate: { sustained, burst }, moreAfterSeconds: wait, askedTooMuch } = bucket;
+  const limit = `The team's limit is ${sustained} requests/s with bursts of ${burst}`;
+  const message = askedTooMuch
+    ? `${limit}, and it asks for more all the time: slow down, then retry after ${wait} s or more`
+    : `${limit}: retry after ${wait} s`;
+  return fail(c, { code: "rate_limit", message }, askedTooMuch ? {} : retryAfter(wait));
+}
+
+/** How long to wait, for clients. */
+function retryAfter(seconds: number): Record<string, string> {
+  return { "Retry-After": String(seconds) };
+}

@@ -1,0 +1,62 @@
+/** Counts refused calls, so that their team finds them (R13). */
+import { OPERATOR, type Principal } from "../../domain/teams/credentials.ts";
+import type { Problem } from "../../domain/core/errors.ts";
+import { parseQuery } from "../../domain/ingest/ping.ts";
+import { isAgent } from "../../domain/core/rules.ts";
+import { printable } from "../../domain/core/text.ts";
+import { REFUSAL_CHARS_MAX } from "../../domain/core/limits.ts";
+import { PING_PATH } from "./answer.ts";
+import type { AppDeps, RequestContext } from "./context.ts";
+import { queryOf } from "./query.ts";
+
+/** What a read of something that is not there says is no loss. */
+const NOT_FOUND = 404;
+
+/** Counts a call of the API that was refused, where its team is known. */
+export function noteRefusal(
+  { refusals, environment }: Pick<AppDeps, "refusals" | "environment">,
+  c: RequestContext,
+  status: number,
+  problem: Problem,
+): void {
+  const principal: Principal | undefined = c.get("principal");
+  if (principal === undefined || principal.grant.kind === OPERATOR.grant.kind) return;
+  const isRead = c.req.method === "GET" || c.req.method === "HEAD";
+  if (status < 400 || status >= 500 || (status === NOT_FOUND && isRead)) return;
+  const route: string | undefined = c.get("route");
+  // Pages show their own refusals to whoever is looking.
+  if (route === undefined || !c.req.path.startsWith("/v1/")) return;
+  refusals.note(principal.team.id, {
+    at: environment.now(),
+    code: problem.code,
+    field: problem.field === undefined ? null : textOf(problem.field, REFUSAL_CHARS_MAX.field),
+    agent: agentOf(c, principal),
+    userAgent: userAgentOf(c),
+    message: textOf(problem.message, REFUSAL_CHARS_MAX.message),
+    requestId: c.get("requestId"),
+    route,
+  });
+}
+
+/** The agent that a call is of, where a credential, a body or a ping says so. */
+function agentOf(c: RequestContext, { grant }: Principal): string | null {
+  if (grant.kind === "ping_token") return grant.agent;
+  const body: { readonly value?: Readonly<Record<string, unknown>> } | undefined = c.get("body");
+  const agent = c.req.path === PING_PATH ? agentOfPing(c) : body?.value?.agent;
+  return isAgent(agent) ? agent : null;
+}
+
+function agentOfPing(c: RequestContext): string | undefined {
+  const query = parseQuery(queryOf(c));
+  return query.ok ? query.value.get("agent") : undefined;
+}
+
+function userAgentOf(c: RequestContext): string | null {
+  const sent = c.req.raw.headers.get("user-agent");
+  return sent === null || sent === "" ? null : textOf(sent, REFUSAL_CHARS_MAX.userAgent);
+}
+
+/** A text on one line, cut. */
+function textOf(text: string, charsMax: number): string {
+  return printable(text.slice(0, charsMax));
+}

@@ -1,0 +1,153 @@
+/** Questions about spend: the most rows, the longest ranges, the most models without a price. */
+import type { TeamId } from "../../../../domain/teams/credentials.ts";
+import { RATE_ROWS_MAX } from "../../../../domain/core/limits.ts";
+import { EMPTY_MEASURES, type RollupRow } from "../../../../domain/spend/rollup.ts";
+import { GROUPINGS, SPEND_DAYS_MAX } from "../../../../domain/spend/spend_query.ts";
+import { dayOf } from "../../../../domain/core/time.ts";
+import { keys } from "../../../../kv/base/keys.ts";
+import { encodeRollup, rollupKey } from "../../../../kv/spend/rollups.ts";
+import type { Store } from "../../../../kv/store.ts";
+import { type Attack, attack } from "../attack.ts";
+import { type Attacker, must, RATE } from "../attacker.ts";
+import { newId } from "../values.ts";
+import { storeRuns } from "./lists.ts";
+import { signedIn } from "./pages.ts";
+
+/** Rows of the prefilled ledger. A team writes 33,000 of them in some minutes, 20 models a run. */
+const FILLED = { days: 10, customersADay: 33_000, rowsPerCommit: 500 } as const;
+
+const DAY_MS = 86_400_000;
+
+/** Questions at once: more of them only wait. */
+const READERS = 24;
+
+/** Writes what a team of very many customers has spent. */
+async function fillCustomers(store: Store, team: TeamId): Promise<void> {
+  for (let day = 0; day < FILLED.days; day++) {
+    const rows = Array.from({ length: FILLED.customersADay }, (_, n): RollupRow => ({
+      day: daysAgo(day),
+      group: { kind: "customer", value: `customer-${day}-${n}` },
+      measures: { ...EMPTY_MEASURES, runs: 1, calls: 1, inputTokens: 1_000n, cost: 10_000_000n },
+    }));
+    await storeRows(store, team, rows);
+  }
+}
+
+/** Writes rows as the worker does. */
+export async function storeRows(
+  store: Store,
+  team: TeamId,
+  rows: readonly RollupRow[],
+): Promise<void> {
+  const days = new Set(rows.map(({ day }) => day));
+  const sets: { key: Deno.KvKey; value: unknown }[] = [
+    ...[...days].map((day) => ({ key: keys.rollupDay(team, day), value: true })),
+    ...rows.map((row) => ({ key: rollupKey(team, row), value: encodeRollup(row) })),
+  ];
+  for (let at = 0; at < sets.length; at += FILLED.rowsPerCommit) {
+    await store.writer.commit({ team, sets: sets.slice(at, at + FILLED.rowsPerCommit) });
+  }
+}
+
+/** A UTC day before today. */
+export function daysAgo(days: number): string {
+  return dayOf(Date.now() - days * DAY_MS);
+}
+
+/** Questions of every length: whatever a question may read, one of them reads nearly as much. */
+function byCustomer(n: number): string {
+  return `/v1/spend?group_by=customer&from=${daysAgo(n % FILLED.days)}&to=${daysAgo(0)}`;
+}
+
+/** A thousand models without a price, and a thousand own rows that are similar to them. */
+async function storeUnpriced(attacker: Attacker): Promise<void> {
+  const use = { input_tokens: 1_000, output_tokens: 100 };
+  await attacker.times(1_000, async (n) => {
+    const model = `acme-large-preview-x${n}`;
+    must(await attacker.post("/v1/heartbeats", { agent: "a", provider: "acme", model, ...use }));
+  });
+  await attacker.times(RATE_ROWS_MAX, async (n) => {
+    const rates = { input_usd_per_million: n + 1, output_usd_per_million: 2 };
+    const body = JSON.stringify({ provider: "other", model: `acme-large-${n}`, ...rates });
+    must(await attacker.send("PUT", "/v1/rate-card", { body }));
+  });
+}
+
+function ask(attacker: Attacker, pathOf: (n: number) => string, readers = READERS) {
+  return attacker.pace(RATE.control, (n) => attacker.get(pathOf(n)), readers);
+}
+
+/** Attacks by questions about spend. */
+export const spend: readonly Attack[] = [
+  attack({
+    name: "spend by customer",
+    finding: "H5",
+    does: "spend of 1 to 10 days with 33,000 customers each, 24 questions at once",
+    fill: fillCustomers,
+    run: (attacker) => ask(attacker, byCustomer),
+  }),
+  attack({
+    name: "abandoned spend",
+    finding: "H5",
+    does: "the same on connections that are closed at once",
+    fill: fillCustomers,
+    run: (attacker) =>
+      attacker.pace(RATE.control, (n) => attacker.leave(attacker.head("GET", byCustomer(n)))),
+  }),
+  attack({
+    name: "spend by everything",
+    finding: null,
+    does: "the longest range by each grouping with every filter, of long labels",
+    setUp: (attacker) => storeRuns(attacker, 4_000),
+    run(attacker) {
+      const from = daysAgo(SPEND_DAYS_MAX - 1);
+      const filters = "&agent=agent-0&feature=(unattributed)&status=success";
+      const paths = GROUPINGS.flatMap((group) => {
+        const path = `/v1/spend?group_by=${group}&from=${from}&to=${daysAgo(0)}`;
+        return [path, path + filters];
+      });
+      return ask(attacker, (n) => paths[n % paths.length] ?? "");
+    },
+  }),
+  attack({
+    name: "spend while it changes",
+    finding: null,
+    does:
+      "the same questions while runs of each of the last 20 days change, so that nothing is remembered",
+    setUp: (attacker) => storeRuns(attacker, 4_000),
+    async run(attacker) {
+      const path = `/v1/spend?group_by=model&from=${daysAgo(SPEND_DAYS_MAX - 1)}&to=${daysAgo(0)}`;
+      const change = (n: number) =>
+        attacker.post("/v1/heartbeats", {
+          id: newId("run"),
+          agent: "agent-0",
+          started_at: `${daysAgo(n % 20)}T00:00:00Z`,
+          finished_at: `${daysAgo(n % 20)}T00:00:01Z`,
+          model: `model-${n}`,
+          input_tokens: 1_000,
+        });
+      await Promise.all([ask(attacker, () => path), attacker.pace(RATE.ingest, change)]);
+    },
+  }),
+  attack({
+    name: "models without a price",
+    finding: "H6",
+    does: "1,000 models without a price and 1,000 own rows with similar names",
+    setUp: storeUnpriced,
+    run: (attacker) => ask(attacker, () => "/v1/spend/unpriced"),
+  }),
+  attack<{ cookie: string }>({
+    name: "the page of spend",
+    finding: "H6",
+    does: "the same by the dashboard's page of spend",
+    async setUp(attacker) {
+      await storeUnpriced(attacker);
+      return { cookie: await signedIn(attacker) };
+    },
+    run: (attacker, { cookie }) =>
+      attacker.pace(RATE.control, () => {
+        const sent = { key: null, headers: { Cookie: cookie } };
+        return attacker.send("GET", "/dashboard/spend", sent);
+      }, READERS),
+  }),
+];

@@ -1,0 +1,111 @@
+/** The service under attack: a process of its own with little memory, an operator and two teams. */
+import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { Tier } from "../../../domain/teams/plans.ts";
+import { openStore } from "../../../kv/open.ts";
+import type { Store } from "../../../kv/store.ts";
+import { OPERATOR_KEY } from "../../support/operator.ts";
+import { type Ended, type Launcher, Process } from "../../support/process.ts";
+import type { Target } from "./attacker.ts";
+import type { MemoryGroup } from "./cgroup.ts";
+
+/** The memory flags of a small machine, with those of `deno task start`. */
+const V8_FLAGS = "--heap-growing-percent=60,--max-old-space-size=512";
+
+/** A team and a key of it with every scope. */
+interface Team {
+  readonly id: TeamId;
+  readonly key: string;
+}
+
+/** The log goes to a file: read line by line it would take the time of a processor that is attacked. */
+const START = 'exec "$@" >>"$0"';
+const START_IN_GROUP = 'group=$1; shift; echo $$ >"$group" && exec "$@" >>"$0"';
+
+/** A ledger in a folder and the process that serves it. Always `await using`. */
+export class Ledger implements AsyncDisposable {
+  #process: Process;
+
+  private constructor(
+    private readonly folder: string,
+    private readonly group: MemoryGroup | null,
+    process: Process,
+    readonly attacker: Team,
+    readonly victim: Team,
+  ) {
+    this.#process = process;
+  }
+
+  /** Starts a service over an empty file and creates both teams. */
+  static async create(folder: string, group: MemoryGroup | null): Promise<Ledger> {
+    const process = await start(folder, group);
+    // In lists of teams the attacker comes first, where first come is first served.
+    const [attacker, victim] = [await createTeam(process.url), await createTeam(process.url)]
+      .sort((a, b) => a.id < b.id ? -1 : 1);
+    if (attacker === undefined || victim === undefined) throw new Error("There are no teams");
+    return new Ledger(folder, group, process, attacker, victim);
+  }
+
+  get process(): Process {
+    return this.#process;
+  }
+
+  /** Where a team's requests go. */
+  target({ key }: Team): Target {
+    return { url: this.#process.url, key };
+  }
+
+  /** Puts the attacking team on a plan. */
+  async putAttackerOn(tier: Tier): Promise<void> {
+    await operate(this.#process.url, "PATCH", `/v1/teams/${this.attacker.id}`, { tier });
+  }
+
+  /** Stops the service, lets something write into the file, and starts it again. */
+  async restart(between?: (store: Store, team: TeamId) => Promise<void>): Promise<void> {
+    await this.#process.stop();
+    if (between !== undefined) {
+      const store = await openStore(fileIn(this.folder));
+      await between(store, this.attacker.id);
+      await store.close();
+    }
+    this.#process = await start(this.folder, this.group);
+  }
+
+  /** Stops the service as an operator does. */
+  async stop(): Promise<Ended> {
+    return await this.#process.stop();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#process[Symbol.asyncDispose]();
+  }
+}
+
+function fileIn(folder: string): string {
+  return `${folder}/ledger.kv`;
+}
+
+async function start(folder: string, group: MemoryGroup | null): Promise<Process> {
+  const log = `${folder}/log.ndjson`;
+  const launcher: Launcher = group === null
+    ? ["sh", "-c", START, log]
+    : ["sh", "-c", START_IN_GROUP, log, group.processes];
+  return await Process.startBy(launcher, {
+    RUNLEDGER_KV: fileIn(folder),
+    RUNLEDGER_OPERATOR_KEY: OPERATOR_KEY,
+    DENO_V8_FLAGS: V8_FLAGS,
+  });
+}
+
+async function createTeam(url: string): Promise<Team> {
+  const { id, key } = await operate(url, "POST", "/v1/teams", { name: "Acme", tier: "business" });
+  return { id, key: key.secret };
+}
+
+async function operate(url: string, method: string, path: string, body: unknown) {
+  const headers = { Authorization: `Bearer ${OPERATOR_KEY}` };
+  const response = await fetch(url + path, { method, headers, body: JSON.stringify(body) });
+  if (!response.ok) {
+    throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+  }
+  return await response.json();
+}

@@ -1,0 +1,88 @@
+/**
+ * Plays attacks of one team on the plan free, each on a service of its own with 512 MB of heap, and ends
+ * with 1 when a second team noticed one of them.
+ *
+ * Usage: deno task attack [NAMES…] [--seconds=60] [--list] [--json=FILE]
+ */
+import { print, say } from "../../../bench/say.ts";
+import { withFolder } from "../../support/temp_store.ts";
+import { type Options, parseOptions } from "./options.ts";
+import { ATTACKS } from "./attacks.ts";
+import type { Attack } from "./attack.ts";
+import { MemoryGroup } from "./cgroup.ts";
+import { BARS } from "./judge.ts";
+import { play, type Played } from "./play.ts";
+
+/** Far more than the bar: only what grows without an end reaches it. */
+const GROUP_BYTES_MAX = 2 ** 30;
+
+/** An attack whose set-up or harness failed is not held. */
+async function playOrFail(
+  attack: Attack,
+  { seconds }: Options,
+  group: MemoryGroup | null,
+): Promise<Played | null> {
+  say(`${attack.name} …`);
+  try {
+    const played = await withFolder((folder) => play(attack, seconds, folder, group));
+    const { line, broken } = played;
+    const verdict = broken.length === 0 ? "held" : `BROKEN: ${broken.join("; ")}`;
+    print(`${titleOf(attack)}: ${line}: ${verdict}`);
+    return played;
+  } catch (error) {
+    print(`${titleOf(attack)}: BROKEN: it was not played to its end: ${error}`);
+    return null;
+  }
+}
+
+function titleOf({ name, finding }: Attack): string {
+  return finding === null ? name : `${name} (${finding})`;
+}
+
+async function main(options: Options): Promise<number> {
+  if (options.list) {
+    for (const attack of options.attacks) print(`${titleOf(attack)}: ${attack.does}`);
+    return 0;
+  }
+  const created = await MemoryGroup.create(GROUP_BYTES_MAX);
+  const group = typeof created === "string" ? null : created;
+  if (group === null) say(`Without a control group of 1 GB: ${created}`);
+  else say(`In a control group of 1 GB: ${group.folder}`);
+  const played: Played[] = [];
+  try {
+    for (const attack of options.attacks) {
+      const result = await playOrFail(attack, options, group);
+      if (result !== null) played.push(result);
+      if (options.json !== null) await write(options.json, options, group, played);
+    }
+  } finally {
+    await group?.[Symbol.asyncDispose]();
+  }
+  const held = played.filter(({ broken }) => broken.length === 0).length;
+  const broken = options.attacks.length - held;
+  print(`${options.attacks.length} attacks, ${held} held, ${broken} broken`);
+  return broken === 0 ? 0 : 1;
+}
+
+/** Writes what is known so far: a run of all attacks takes more than an hour. */
+async function write(
+  file: string,
+  { seconds }: Options,
+  group: MemoryGroup | null,
+  attacks: readonly Played[],
+): Promise<void> {
+  const machine = { processors: navigator.hardwareConcurrency, deno: Deno.version.deno };
+  const text = JSON.stringify(
+    { seconds, controlGroup: group !== null, bars: BARS, machine, attacks },
+    null,
+    1,
+  );
+  await Deno.writeTextFile(file, `${text}\n`);
+}
+
+const options = parseOptions(Deno.args, ATTACKS);
+if (typeof options === "string") {
+  say(options);
+  Deno.exit(2);
+}
+Deno.exit(await main(options));

@@ -1,0 +1,97 @@
+/** The disk under a service gets full while it is written to, and has space again. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { Load } from "../../support/load.ts";
+import { Process, runToEnd } from "../../support/process.ts";
+import { type DiskKind, openSmallDisk } from "../../support/small_disk.ts";
+import { stopExact, verify } from "./verify.ts";
+import { accessTo, KEY, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
+
+/** Calls before the disk is full, refused while it is, and taken afterwards. */
+const CALLS = { before: 300, refused: 200, after: 100 } as const;
+
+/**
+ * Fills the disk, frees it, and looks at what became of every call. The process stays.
+ *
+ * @param fullMs how long the disk is full at least
+ */
+export async function diskFull(kind: DiskKind, fullMs = 0): Promise<string> {
+  await using disk = await openSmallDisk(kind);
+  const settings = settingsIn(disk.folder);
+  const path = settings.RUNLEDGER_KV;
+  const loads = [new Load(0), new Load(1_000_000)] as const;
+  const [before, after] = loads;
+  await leaveMessages(path);
+
+  await using first = await Process.startBy(disk.launcher, settings);
+  {
+    await using _ = startLoad(before, first);
+    await before.reached(CALLS.before);
+    await disk.fill(first.pid);
+    await before.until(({ isOver, refused }) => isOver || refused >= CALLS.refused);
+    assert(!before.isOver, `the process ended: ${first.stderr}`);
+  }
+  await staysRefused(first.url, fullMs);
+  await disk.free(first.pid);
+
+  const freedMs = performance.now();
+  await using running = startLoad(after, first);
+  await after.reached(1);
+  const acceptedIn = msSince(freedMs);
+  await after.reached(CALLS.after);
+  await running.stop();
+  assertEquals((await first.stop()).code, 0);
+  const tally = await verify(path, loads);
+  const { storage_unavailable: _, ...others } = { ...before.refusals, ...after.refusals };
+  assertEquals(others, {});
+
+  await using second = await Process.start(settings);
+  for (const load of loads) await load.resend(accessTo(second));
+  await stopExact(second, path, loads);
+  return `${toldOf(tally)}, ${number(before.refused)} calls refused with 503, ` +
+    `taken again ${acceptedIn} after space was free, exact`;
+}
+
+/**
+ * Leaves messages in the runtime's queue, one due every half second: it ends a process that listens to
+ * the queue while the disk is full, so this fails as soon as one does.
+ */
+async function leaveMessages(path: string): Promise<void> {
+  using kv = await Deno.openKv(path);
+  for (let n = 0; n < 60; n++) await kv.enqueue(n, { delay: n * 500 });
+}
+
+/** Fails unless every write is answered 503 for a time. */
+async function staysRefused(url: string, ms: number): Promise<void> {
+  const startedMs = performance.now();
+  const headers = { Authorization: `Bearer ${KEY}` };
+  while (performance.now() - startedMs < ms) {
+    const answer = await fetch(`${url}/v1/ping?agent=a`, { headers });
+    await answer.body?.cancel();
+    assertEquals(answer.status, 503);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Starts on a disk without any space, which is told from a damaged file, and again once there is some. */
+export async function startOnFullDisk(): Promise<string> {
+  await using disk = await openSmallDisk("tmpfs");
+  const settings = settingsIn(disk.folder);
+  const path = settings.RUNLEDGER_KV;
+  const load = new Load(0);
+  {
+    await using process = await Process.start(settings);
+    await using running = startLoad(load, process);
+    await load.reached(CALLS.before);
+    await running.stop();
+    assertEquals((await process.stop()).code, 0);
+  }
+  await disk.fill(0);
+  const { code, stderr, ms } = await runToEnd(settings);
+  assertEquals([code, stderr.trim().split("\n").length], [3, 1], stderr);
+  assertMatch(stderr, /Cannot open .*: check its disk/);
+  await disk.free(0);
+  await using process = await Process.start(settings);
+  await load.resend(accessTo(process));
+  const verified = await stopExact(process, path, [load]);
+  return `ended with 3 in ${Math.round(ms)} ms and one line, with space ${toldOf(verified)}, exact`;
+}

@@ -1,0 +1,94 @@
+/** Work for the worker is cut off, is rubbish, or cannot be done. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { Processing } from "../../../domain/runs/stages.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import type { OpenStore } from "../../../kv/open.ts";
+import { runId } from "../../support/builders.ts";
+import { Load } from "../../support/load.ts";
+import { Process } from "../../support/process.ts";
+import { withFolder, withStore } from "../../support/temp_store.ts";
+import { assertExact, noMarksLeft, verify } from "./verify.ts";
+import { accessTo, number, settingsIn } from "./fault.ts";
+
+/** A run whose opening no process can read. */
+const POISONED = runId(0xbad) as RunId;
+
+/** Rows of marks that name nothing, or what is not there; they come before every real one. */
+const RUBBISH: readonly unknown[] = [
+  "",
+  "rubbish",
+  "\n \n\n",
+  "no-such-team " + runId(1),
+  `${"t".repeat(3_000)} ${runId(1)}`,
+  `team ${"r".repeat(3_000)}`,
+  7,
+  null,
+  new Uint8Array([1, 2, 3]),
+  { run: runId(1) },
+];
+
+/** Calls before the first kill, which leaves work behind. */
+const CALLS = 400;
+
+/** Kills a process at work, adds rubbish, kills the next one too, and lets the third finish. */
+export async function jobsTwiceAndPoisoned(): Promise<string> {
+  return await withFolder(async (folder) => {
+    const settings = settingsIn(folder);
+    const path = settings.RUNLEDGER_KV;
+    const load = new Load(1_000_000);
+    {
+      await using process = await Process.start(settings);
+      const running = load.run(accessTo(process));
+      await load.reached(CALLS);
+      await process.stop("SIGKILL");
+      await running;
+    }
+    await withStore(path, poison);
+    {
+      await using process = await Process.start(settings);
+      await process.logs(/Cannot sum up|goes on after a pause/);
+      await process.stop("SIGKILL");
+    }
+    await using process = await Process.start(settings);
+    const final = await load.settle(accessTo(process));
+    await noMarksLeft(path);
+    const { code, stdout } = await process.stop();
+    assertEquals(code, 0);
+    assert(!stdout.includes("goes on after a pause"), stdout);
+    const tries = await withStore(path, removePoison);
+    await verify(path, [load]);
+    await assertExact(path);
+    return `${number(final)} runs final, beside ` +
+      `${RUBBISH.length} rows of rubbish and a run that failed by itself (${tries}), ` +
+      "through two kill -9, exact";
+  });
+}
+
+async function poison(store: OpenStore, team: TeamId): Promise<void> {
+  const rubbish = RUBBISH.map((value, n) => ({
+    key: keys.dirty("closed", String(n).padStart(26, "0")),
+    value,
+  }));
+  await store.writer.commit({
+    sets: [...rubbish, { key: keys.opening(team, POISONED), value: new Uint8Array([9, 9, 9]) }],
+    dirty: [{ lane: "closed", name: `${team} ${POISONED}` }],
+  });
+}
+
+/** Takes the poisoned run out again, so that the rest can be audited; answers how it stood. */
+async function removePoison(store: OpenStore, team: TeamId): Promise<string> {
+  const { value } = await store.reader.get<Processing>(keys.processing(team, POISONED));
+  const cost = value?.stages.find(({ stage }) => stage === "cost");
+  assert(cost !== undefined && cost.attempts > 0, "the poisoned run was never tried");
+  assertMatch(cost.state, /^(retrying|dead)$/);
+  const deletes = [keys.deadStage(team, POISONED)];
+  for (const prefix of [keys.run(team, POISONED), keys.dueStages()]) {
+    for await (const { key } of store.reader.list({ prefix })) {
+      if (key.includes(POISONED)) deletes.push(key);
+    }
+  }
+  await store.writer.commit({ deletes });
+  return `${cost.state} after ${cost.attempts} tries`;
+}

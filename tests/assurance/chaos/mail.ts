@@ -1,0 +1,88 @@
+/** The mail server is gone, silent or drips while a notice about the quota is due. */
+import { assert, assertEquals } from "@std/assert";
+import { monthOf } from "../../../domain/core/time.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { aHeartbeat } from "../../support/builders.ts";
+import { Process, type Settings } from "../../support/process.ts";
+import { drip, SmtpSink } from "../../support/smtp.ts";
+import { withFolder, withStore } from "../../support/temp_store.ts";
+import { KEY, settingsIn } from "./fault.ts";
+
+/** Calls while a try is under way: fewer than the free plan's burst. */
+const CALLS = 150;
+
+/** A try takes 20 seconds; whoever waits for it takes as long. */
+const CALL_MS_MAX = 2_000;
+
+/** Calls a service with each kind of mail server; they are all taken, as fast as without one. */
+export async function mailDead(): Promise<string> {
+  const none = await slowestCall({}, () => Promise.resolve());
+  const url = closedPort();
+  const dead = await slowestCall({ RUNLEDGER_SMTP_URL: url }, async (process) => {
+    await process.logs(/"notice":"quota".*"state":"pending"/);
+  });
+  await using sink = await SmtpSink.start();
+  sink.behaviour = "silent greeting";
+  const silent = await slowestCall({ RUNLEDGER_SMTP_URL: sink.url }, async () => {
+    await sink.until(({ connections }) => connections > 0);
+  });
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const dripped = drip(listener);
+  const dripping = await slowestCall(
+    { RUNLEDGER_SMTP_URL: `smtp://127.0.0.1:${listener.addr.port}` },
+    () => Promise.resolve(),
+  );
+  assert(await dripped > 0, "the dripping server was never called");
+  return `${CALLS} calls each, all taken, the slowest ${none} ms without a mail server, ` +
+    `${dead} ms with a dead one, ${silent} ms with a silent one, ${dripping} ms with a dripping one`;
+}
+
+function closedPort(): string {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return `smtp://127.0.0.1:${listener.addr.port}`;
+}
+
+/** Milliseconds of the slowest call, once the mail server was tried. */
+async function slowestCall(
+  settings: Settings,
+  tried: (process: Process) => Promise<void>,
+): Promise<string> {
+  return await withFolder(async (folder) => {
+    const all = settingsIn(folder, {
+      RUNLEDGER_TIER: "free",
+      RUNLEDGER_OWNER_EMAIL: "owner@example.org",
+      ...settings,
+    });
+    await reachQuota(all);
+    await using process = await Process.start(all);
+    await tried(process);
+    const times = await Promise.all(Array.from({ length: CALLS }, (_, n) => call(process.url, n)));
+    const slowest = Math.max(...times);
+    assert(slowest < CALL_MS_MAX, `a call took ${slowest} ms`);
+    assertEquals((await process.stop()).code, 0);
+    return slowest.toFixed(0);
+  });
+}
+
+/** Has the first look of a process find that 80 % of what is included are used. */
+async function reachQuota(settings: ReturnType<typeof settingsIn>): Promise<void> {
+  // Without a mail server there would be nothing to send afterwards.
+  await using process = await Process.start({ ...settings, RUNLEDGER_SMTP_URL: undefined });
+  await process.stop();
+  await withStore(settings.RUNLEDGER_KV, async (store, team) => {
+    const sums = [{ key: keys.usage(team, monthOf(Date.now())), by: 80_000n }];
+    await store.writer.commit({ sums });
+  });
+}
+
+async function call(url: string, n: number): Promise<number> {
+  const startMs = performance.now();
+  const response = await fetch(`${url}/v1/heartbeats`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${KEY}` },
+    body: JSON.stringify(aHeartbeat(n)),
+  });
+  await response.body?.cancel();
+  assertEquals(response.status, 202);
+  return performance.now() - startMs;
+}

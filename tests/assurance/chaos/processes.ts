@@ -1,0 +1,59 @@
+/** A second process is started on one ledger. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { Load } from "../../support/load.ts";
+import { Process, runToEnd } from "../../support/process.ts";
+import { withFolder } from "../../support/temp_store.ts";
+import { stopExact } from "./verify.ts";
+import { accessTo, number, settingsIn, startLoad, toldOf } from "./fault.ts";
+
+/** Calls that each process acknowledges. */
+const CALLS = 250;
+
+/** Starts it as an operator would by mistake: it ends, and the first one does not notice. */
+export async function secondProcess(): Promise<string> {
+  return await withFolder(async (folder) => {
+    const settings = settingsIn(folder);
+    await using first = await Process.start(settings);
+    const load = new Load(0);
+    await using running = startLoad(load, first);
+    await load.reached(CALLS);
+    const { code, stderr, ms } = await runToEnd(settings);
+    assertEquals(code, 3);
+    assertStringIncludes(stderr, `in use by process ${first.pid}`);
+    await running.stop();
+    assertEquals(load.refused, 0);
+    const verified = await stopExact(first, settings.RUNLEDGER_KV, [load]);
+    return `${toldOf(verified)}, none refused by the first, the second ended with 3 in ` +
+      `${Math.round(ms)} ms, exact`;
+  });
+}
+
+/**
+ * Takes the lock file away, so that a second process works on the file, and sends both the same calls: the
+ * first notices, and acknowledges nothing any more but what it finds stored.
+ */
+export async function twoProcesses(): Promise<string> {
+  return await withFolder(async (folder) => {
+    const settings = settingsIn(folder);
+    const path = settings.RUNLEDGER_KV;
+    await using first = await Process.start(settings);
+    await Deno.remove(`${path}.lock`);
+    await using second = await Process.start(settings);
+    const loads = [new Load(0), new Load(0)] as const;
+    await using one = startLoad(loads[0], first);
+    await using other = startLoad(loads[1], second);
+    await Promise.all([
+      loads[0].until(({ refused }) => refused >= CALLS),
+      loads[1].reached(CALLS),
+    ]);
+    await one.stop();
+    assertEquals((await first.stop()).code, 0);
+    await other.stop();
+    for (const load of loads) await load.resend(accessTo(second));
+    // Both sent the same runs from the first on: those of the longer one are all there are.
+    const [longer] = loads.toSorted((a, b) => b.scripts.length - a.scripts.length);
+    const verified = await stopExact(second, path, longer === undefined ? [] : [longer]);
+    return `${number(loads[0].refused)} calls refused by the first, ${number(verified.stored)} ` +
+      "things stored, each once, exact";
+  });
+}

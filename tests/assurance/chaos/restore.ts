@@ -1,0 +1,69 @@
+/** The drill of `docs/OPERATIONS.md`: a backup under load, a kill, and the backup in the ledger's place. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { Load } from "../../support/load.ts";
+import { Process } from "../../support/process.ts";
+import type { Call } from "../../support/scripts.ts";
+import { withFolder } from "../../support/temp_store.ts";
+import { runTask } from "../../unit/tools/support.ts";
+import { stopExact, verify } from "./verify.ts";
+import { number, settingsIn, startLoad, toldOf } from "./fault.ts";
+
+/** Calls before the backup, and after it. */
+const CALLS = { before: 300, after: 1_000 } as const;
+
+/** Backs up a service under load, kills it, restores, and starts again. */
+export async function restoreDrill(): Promise<string> {
+  return await withFolder(async (folder) => {
+    const settings = settingsIn(folder);
+    const path = settings.RUNLEDGER_KV;
+    const backup = `${folder}/backup.kv`;
+    const load = new Load(0);
+    const process = await Process.start(settings);
+    await using _ = process;
+    await using running = startLoad(load, process);
+    await load.reached(CALLS.before);
+
+    const told = callsOf(load, ({ state }) => state === "acknowledged");
+    await runOk("backup", backup, `--kv=${path}`);
+    const sent = callsOf(load, ({ state }) => state !== "unsent");
+    const during = load.acknowledged - told.size;
+    assert(during > 0, "nothing was taken during the backup");
+    assertEquals(load.refused, 0);
+
+    const refused = await runTask("restore", backup, `--kv=${path}`);
+    assertEquals(refused.code, 3, refused.stderr);
+    assertStringIncludes(refused.stderr, `in use by process ${process.pid}`);
+    await load.reached(load.acknowledged + CALLS.after);
+    await process.stop("SIGKILL");
+    await running.stop();
+    assert((await Deno.stat(`${path}-wal`)).size > 0, "no log of commits was left");
+
+    const restored = await runOk("restore", backup, `--kv=${path}`);
+    assertStringIncludes(restored, `moved what was there to ${path}.before-restore-`);
+    const held = load.scripts.map(({ calls, ...script }) => ({
+      ...script,
+      // Stored is what was acknowledged before the backup, and nothing that was sent after it.
+      calls: calls.map((call): Call => ({
+        ...call,
+        state: told.has(call) ? "acknowledged" : sent.has(call) ? "sent" : "unsent",
+      })),
+    }));
+    const before = new Load(0);
+    before.scripts.push(...held);
+    const tally = await verify(path, [before]);
+    await using again = await Process.start(settings);
+    await stopExact(again, path, [before]);
+    return `${toldOf(tally)} in the backup, ${number(during)} acknowledged while it was taken, ` +
+      "restored beside the log of a killed process, exact";
+  });
+}
+
+function callsOf(load: Load, wanted: (call: Call) => boolean): Set<Call> {
+  return new Set(load.scripts.flatMap(({ calls }) => calls).filter(wanted));
+}
+
+async function runOk(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runTask(...args);
+  assertEquals(code, 0, stderr);
+  return stdout;
+}

@@ -1,0 +1,87 @@
+/** A price for a model that had none, and all its calls priced anew. */
+import { assert } from "@std/assert";
+import { PRICES } from "../../support/scripts.ts";
+import type { Access } from "../../support/totals.ts";
+
+/** What the worker may take to price everything anew; far more than it does. */
+const DONE_MS_MAX = 60_000;
+
+/** A job as the service tells it. */
+export interface Job {
+  readonly id: string;
+  readonly state: string;
+  readonly progress: number;
+  readonly runs: number;
+  readonly runs_failed: number;
+  readonly llm_calls: number;
+  readonly difference_usd: number;
+}
+
+/** The price of one model: put once, and then so often again until it is certain. */
+export class NewPrice {
+  state: "none" | "asked" | "done" = "none";
+
+  constructor(readonly model: string) {}
+
+  /** Puts the price: calls that come from now on have it. */
+  async put(access: Access): Promise<void> {
+    this.state = "asked";
+    const { input, output } = PRICES;
+    const rates = { input_usd_per_million: input, output_usd_per_million: output };
+    await send(access, "PUT", "/v1/rate-card", { model: this.model, ...rates });
+  }
+
+  /** Puts the price and asks for the job; both are in doubt when the process goes meanwhile. */
+  async ask(access: Access): Promise<void> {
+    try {
+      await this.put(access);
+      await this.#start(access);
+    } catch (error) {
+      // Whoever was answered a refusal has found a bug; anything else is for later.
+      if (error instanceof Refused) throw error;
+    }
+  }
+
+  /** Makes certain that all calls have their price. */
+  async settle(access: Access): Promise<void> {
+    if (this.state !== "asked") return;
+    await this.put(access);
+    let job = await this.#start(access);
+    const endMs = performance.now() + DONE_MS_MAX;
+    while (job.state !== "done") {
+      assert(performance.now() < endMs, `still not done: ${JSON.stringify(job)}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      job = await jobOf(access, job.id);
+    }
+    this.state = "done";
+  }
+
+  #start(access: Access): Promise<Job> {
+    return send(access, "POST", "/v1/rate-card/reprice", { model: this.model });
+  }
+}
+
+/** The jobs, newest first. */
+export async function jobs(access: Access): Promise<Job[]> {
+  return (await send(access, "GET", "/v1/rate-card/reprice")).jobs;
+}
+
+/** One job. */
+export function jobOf(access: Access, id: string): Promise<Job> {
+  return send(access, "GET", `/v1/rate-card/reprice/${id}`);
+}
+
+class Refused extends Error {}
+
+async function send({ url, key }: Access, method: string, path: string, body?: unknown) {
+  const response = await fetch(url + path, {
+    method,
+    headers: { Authorization: `Bearer ${key}` },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const json = await response.json();
+  const refused = response.status >= 300 && response.status !== 503;
+  if (refused) throw new Refused(`${method} ${path}: ${JSON.stringify(json)}`);
+  if (response.status === 503) throw new Error("In doubt");
+  return json;
+}

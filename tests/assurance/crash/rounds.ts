@@ -1,0 +1,211 @@
+/**
+ * Rounds on one ledger: load, a sudden end, a start, and everything held against what clients remember.
+ *
+ * The clients are the witness: their memory is in this process, which lives on.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { Load } from "../../support/load.ts";
+import { assertRollupsAddUp } from "../../support/pipeline.ts";
+import { type Ended, Process, type Settings } from "../../support/process.ts";
+import { costOfOthers, DAYS, totalsOf } from "../../support/scripts.ts";
+import { withStore } from "../../support/temp_store.ts";
+import {
+  type Access,
+  addTotals,
+  assertAudit,
+  assertTotals,
+  assertUsage,
+  noTotals,
+} from "../../support/totals.ts";
+import { NewPrice } from "./new_price.ts";
+
+const KEY = `apk_eu_${"c4".repeat(16)}`;
+
+/** Numbers set apart for each load. */
+const RUNS_PER_LOAD = 1_000_000;
+
+/** What all rounds came to. */
+export interface Figures {
+  /** Milliseconds of each start, until the service said that it was ready. */
+  readonly readyMs: number[];
+  /** Calls acknowledged before the end of the process that took them. */
+  acknowledged: number;
+  /** Calls that were in doubt at an end, or not sent yet, and were sent again. */
+  resent: number;
+  /** Counted things that were in doubt at an end, and how many of them were stored. */
+  inDoubt: number;
+  storedInDoubt: number;
+}
+
+/** A ledger, its service and its clients. Always `await using`. */
+export class Rounds implements AsyncDisposable {
+  readonly figures: Figures = {
+    readyMs: [],
+    acknowledged: 0,
+    resent: 0,
+    inDoubt: 0,
+    storedInDoubt: 0,
+  };
+  /** What everything comes to of which nothing is in doubt, but for models that may get a price. */
+  readonly totals = noTotals();
+  readonly path: string;
+  readonly #settings: Settings;
+  readonly #settled: { readonly load: Load; readonly runs: number }[] = [];
+  /** Calls of the present model without a price, and what they cost once it has one. */
+  unpriced = { calls: 0, cost: 0 };
+  /** The price of the model that has none yet; loads name another once it is settled. */
+  price = new NewPrice("model-0");
+  #process: Process | null = null;
+  #load: { readonly load: Load; readonly running: Promise<void> } | null = null;
+  #loads = 0;
+  #models = 1;
+
+  constructor(folder: string, settings: Settings = {}) {
+    this.path = `${folder}/test.kv`;
+    this.#settings = {
+      RUNLEDGER_KV: this.path,
+      RUNLEDGER_KEY: KEY,
+      RUNLEDGER_TIER: "enterprise",
+      ...settings,
+    };
+  }
+
+  /** The running service. */
+  get access(): Access {
+    assert(this.#process !== null, "no service is running");
+    return { url: this.#process.url, key: KEY };
+  }
+
+  /** Starts the service, and holds what it has against what clients were told before. */
+  async start(): Promise<void> {
+    const startedMs = performance.now();
+    this.#process = await Process.start(this.#settings);
+    const response = await fetch(`${this.access.url}/readyz`);
+    await response.body?.cancel();
+    assertEquals(response.status, 200);
+    this.figures.readyMs.push(performance.now() - startedMs);
+    await this.#check();
+  }
+
+  /** Lets clients write until the end of the service. */
+  load(): void {
+    const load = this.#newLoad();
+    this.#load = { load, running: load.run(this.access) };
+  }
+
+  /** Resolves once so many calls of the load are acknowledged, or its clients have given up. */
+  async reached(acknowledged: number): Promise<void> {
+    assert(this.#load !== null);
+    const { load, running } = this.#load;
+    const reached = load.until((load) => load.isOver || load.acknowledged >= acknowledged);
+    // What made clients fail is thrown here, or where the service is ended.
+    await Promise.race([reached, running]);
+  }
+
+  /** Lets clients write so many runs, all of them acknowledged. */
+  async fill(runs: number): Promise<void> {
+    const load = this.#newLoad();
+    await load.run(this.access, { runs });
+    await load.resend(this.access);
+    this.#settle(load);
+  }
+
+  /** Waits until so many calls of the load are acknowledged, then ends the service. */
+  async end(signal: Deno.Signal, acknowledged = 0): Promise<Ended> {
+    assert(this.#process !== null && this.#load !== null);
+    const { load, running } = this.#load;
+    await this.reached(acknowledged);
+    const ended = await this.#process.stop(signal);
+    this.#process = null;
+    await running;
+    this.figures.acknowledged += load.acknowledged;
+    assertNoDefects(ended.stdout);
+    return ended;
+  }
+
+  async #check(): Promise<void> {
+    const { access } = this;
+    const load = this.#load?.load;
+    this.#load = null;
+    if (load !== undefined) {
+      const { stored, acknowledged, sent } = await load.verify(access);
+      await assertUsage(access, this.totals.counted + stored);
+      this.figures.inDoubt += sent - acknowledged;
+      this.figures.storedInDoubt += stored - acknowledged;
+      // What the last process left undone this one finishes without any call that writes.
+      await load.settle(access);
+      this.figures.resent += await load.resend(access);
+      this.#settle(load);
+    }
+    await this.price.settle(access);
+    if (this.price.state === "done") {
+      this.totals.cost += this.unpriced.cost;
+      this.totals.unpriced -= this.unpriced.calls;
+      this.unpriced = { calls: 0, cost: 0 };
+      this.price = new NewPrice(`model-${this.#models++}`);
+    }
+    await assertTotals(access, DAYS, this.totals);
+  }
+
+  /** Notes what a load comes to of which nothing is in doubt, and forgets its runs one by one. */
+  #settle(load: Load): void {
+    for (const script of load.scripts) {
+      const totals = totalsOf(script);
+      addTotals(this.totals, totals);
+      this.unpriced.calls += totals.unpriced;
+      this.unpriced.cost += costOfOthers(script);
+    }
+    this.#settled.push({ load: new Load(load.first, load.model), runs: load.scripts.length });
+  }
+
+  #newLoad(): Load {
+    return new Load(RUNS_PER_LOAD * this.#loads++, this.price.model);
+  }
+
+  /**
+   * Looks at the file as a sudden end left it, in a copy, so that the next start finds it untouched: the
+   * roll-ups are exactly the sums of the summaries. Answers how many rows of marks the worker had left.
+   */
+  async lookAt(): Promise<number> {
+    const copy = `${this.path}.copy`;
+    for (const suffix of ["", "-wal"]) {
+      await Deno.copyFile(this.path + suffix, copy + suffix).catch((error) => {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      });
+    }
+    try {
+      return await withStore(copy, async (store) => {
+        await assertRollupsAddUp(store);
+        return (await Array.fromAsync(store.reader.list({ prefix: ["dirty"] }))).length;
+      });
+    } finally {
+      for (const suffix of ["", "-wal", "-shm", ".lock"]) {
+        await Deno.remove(copy + suffix).catch(() => {});
+      }
+    }
+  }
+
+  /** Adds everything up again from the parts of all runs, beside the running service. */
+  async audit(): Promise<void> {
+    await assertAudit(this.path, this.totals);
+  }
+
+  /** Reads every run of all rounds once more. */
+  async verifyAll(): Promise<void> {
+    for (const { load: { first, model }, runs } of this.#settled) {
+      const { stored, sent } = await Load.acknowledged(first, model, runs).verify(this.access);
+      assertEquals(stored, sent);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#process?.[Symbol.asyncDispose]();
+    await this.#load?.running.catch(() => {});
+  }
+}
+
+/** A store that is too slow for once is no defect; whatever else fails is one, and only the log tells. */
+function assertNoDefects(log: string): void {
+  const failures = log.split("\n").filter((line) => line.includes('"failure"'));
+  assertEquals(failures.filter((line) => !/StorageUnavailable|Overloaded/.test(line)), []);
+}

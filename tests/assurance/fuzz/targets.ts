@@ -1,0 +1,95 @@
+/** Ways to write a target or a Host that must never choose another route. */
+import type { Random } from "../../../tools/random.ts";
+import { type Draft, Drafts } from "./drafts.ts";
+import { write } from "./requests.ts";
+import { AUTH } from "../../support/raw_socket.ts";
+import type { Shot } from "./shot.ts";
+
+/** A good request whose path is written so that it is another path, or none of ours. */
+export function disguised(random: Random): Shot {
+  const draft = withPath(random);
+  const [, first = "", rest = ""] = /^(\/[^/]*)(.*)$/.exec(draft.path) ?? [];
+  const at = draft.path.indexOf("/", random.int(0, draft.path.length - 1));
+  const [before, after] = at > 0
+    ? [draft.path.slice(0, at), draft.path.slice(at + 1)]
+    : [first, rest.slice(1)];
+  const slash = random.pick([
+    "%2F",
+    "%2f",
+    "//",
+    "/./",
+    "/x/../",
+    "/%2e/",
+    "/x/%2E%2e/",
+    "\\",
+    "%5C",
+  ]);
+  const path = random.pick<() => string>([
+    () => `${before}${slash}${after}`,
+    () => `${before}${slash}${after}`,
+    () => `${before};v=1/${after}`,
+    () =>
+      draft.path +
+      random.pick(["/", "//", "/.", "/..;/x", ";v=1", "%20", "%00", ".json", "%0D%0A", "&a=b"]),
+    () => random.pick(["/", "/.", "/x/..", "/v1", "/%2e"]) + draft.path,
+    () => first.toUpperCase() + rest,
+    () => `/v1%2F${draft.path.slice(4)}`,
+    () => `/${draft.path.replaceAll("/", "%252F")}`,
+  ])();
+  return write("targets", draft, { path, headers: [AUTH], mustRefuse: true });
+}
+
+/** A good request to a route of the API: those for supervisors have nothing to hide. */
+function withPath(random: Random): Draft {
+  const drafts = new Drafts(random, true);
+  for (;;) {
+    const draft = drafts.next();
+    if (draft.path.startsWith("/v1/")) return draft;
+  }
+}
+
+/** Where somebody might want to get to. */
+const ELSEWHERE = ["/healthz", "/readyz", "/v1/keys", "/v1/usage", "/v1/agents"] as const;
+
+/** A request for what is not there, with a path wherever a server might look for one. */
+export function misled(random: Random): Shot {
+  const there = random.pick(ELSEWHERE);
+  const nowhere = random.pick(["/nope", "/v1", "/v1/nope", "/"]);
+  const host = random.pick<() => string>([
+    () => `x${there}?y=`,
+    () => `x${there}#`,
+    () => `x\\${there}`,
+    () => `x${there}`,
+    () => `user:pw@x${there}?`,
+    () => `user@x`,
+    () => `http://x${there}`,
+    () => `[::1]${there}?`,
+    () => `x:80${there}?`,
+    () => `x%2F${there}`,
+    () => `${there}`,
+    () => "x".repeat(random.int(1, 400)),
+  ])();
+  const forwarded = [
+    ...[`X-Forwarded-Host: x${there}?`, `X-Original-URL: ${there}`, `X-Rewrite-URL: ${there}`],
+    ...[`X-Forwarded-Path: ${there}`, `Forwarded: host="x${there}?"`, `X-Host: x${there}?`],
+    ...[`Referer: http://x${there}`, `Content-Location: ${there}`, `X-Forwarded-Uri: ${there}`],
+  ] as const;
+  const path = random.pick([
+    nowhere,
+    `${nowhere}?${there}`,
+    `${nowhere}#${there}`,
+    `${nowhere}?#${there}`,
+    `http://x${nowhere}`,
+    `http://x?${there}`,
+    `http://x#${there}`,
+    `http://x${there}/..${nowhere}`,
+    `http://x${there}:80${nowhere}`,
+    `http://user:pw@x${nowhere}?${there}`,
+    `https://x${nowhere}`,
+    `//x${there}`,
+    `/x:80${there}`,
+  ]);
+  const headers = [AUTH, random.chance(0.5) ? `Host: ${host}` : "Host: x", random.pick(forwarded)];
+  const draft: Draft = { method: random.pick(["GET", "HEAD"]), path: "", query: [], text: null };
+  return write("targets", draft, { path, host: null, headers, mustRefuse: true });
+}

@@ -1,0 +1,64 @@
+/** What the system tells of a process: its memory, and how long it was kept waiting. */
+import { parseUsage } from "../../../bench/process.ts";
+
+const LOOK_MS = 250;
+
+/** A look at a running service. Always `using`. */
+export class Watch implements Disposable {
+  /** Memory of the service over time, in megabytes. */
+  readonly rssMb: number[] = [];
+  readonly #pid: number;
+  readonly #looks: { readonly atMs: number; readonly waitedMs: number }[] = [];
+  readonly #timer: ReturnType<typeof setInterval>;
+
+  constructor(pid: number) {
+    this.#pid = pid;
+    this.#look();
+    this.#timer = setInterval(() => this.#look(), LOOK_MS);
+  }
+
+  #look(): void {
+    this.#looks.push({ atMs: performance.now(), waitedMs: this.#waitedMs() });
+    const [stat, status] = [readProc(`${this.#pid}/stat`), readProc(`${this.#pid}/status`)];
+    if (stat !== null && status !== null) this.rssMb.push(parseUsage(stat, status).rssMb);
+  }
+
+  /**
+   * Milliseconds since a moment in which the service, or this process, was ready to run while the
+   * machine was busy with something else: being late by them says nothing of the service.
+   */
+  keptWaitingMs(sinceMs: number): number {
+    const before = this.#looks.findLast(({ atMs }) => atMs <= sinceMs) ?? this.#looks[0];
+    return this.#waitedMs() - (before?.waitedMs ?? 0);
+  }
+
+  #waitedMs(): number {
+    return waitedMsOf(this.#pid) + waitedMsOf(Deno.pid);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+}
+
+/** The kernel's count of it for the main thread; 0 where the system does not tell. */
+function waitedMsOf(pid: number): number {
+  const [, nanoseconds] = readProc(`${pid}/schedstat`)?.split(" ") ?? [];
+  return Number(nanoseconds ?? 0) / 1e6;
+}
+
+function readProc(path: string): string | null {
+  try {
+    return Deno.readTextFileSync(`/proc/${path}`);
+  } catch (error) {
+    return absent(error);
+  }
+}
+
+/** A process may end meanwhile; reading of one that does fails in two ways. */
+function absent(error: unknown): null {
+  const isGone = error instanceof Deno.errors.NotFound ||
+    (error instanceof Error && error.message.includes("No such process"));
+  if (isGone) return null;
+  throw error;
+}

@@ -1,0 +1,49 @@
+/** A race on a new ledger, its histories explained, and all its sums held against them. */
+import { dayOf } from "../../../domain/core/time.ts";
+import { assertAudit, assertTotals } from "../../support/totals.ts";
+import { Clients, type Finding } from "./clients.ts";
+import { Service } from "./service.ts";
+
+const KEY = `apk_eu_${"b7".repeat(16)}`;
+
+/** Operations between two kills; a short race has one, in its middle. */
+const KILL_EVERY_MAX = 50_000;
+
+/** A race to run. */
+export interface RaceOptions {
+  readonly operations: number;
+  readonly seed: string;
+  /** Called after each operation. */
+  readonly onOperation?: () => void;
+}
+
+/** What a race came to; what does not add up in the end has thrown. */
+export interface RaceResult {
+  readonly done: Clients["done"];
+  readonly kills: number;
+  /** The first history that cannot be explained. */
+  readonly finding: Finding | null;
+}
+
+/** Races clients on a ledger in a folder. */
+export async function race(
+  folder: string,
+  { operations, seed, onOperation = () => {} }: RaceOptions,
+): Promise<RaceResult> {
+  const path = `${folder}/test.kv`;
+  const settings = { RUNLEDGER_KV: path, RUNLEDGER_KEY: KEY, RUNLEDGER_TIER: "enterprise" };
+  const killEvery = Math.min(Math.ceil(operations / 2), KILL_EVERY_MAX);
+  const startedMs = Date.now();
+  await using service = new Service(settings);
+  const options = { service, key: KEY, seed, operations, killEvery, onOperation };
+  const clients = new Clients(options, startedMs);
+  await clients.run();
+  const { done, finding } = clients;
+  if (finding === null) {
+    const days = [dayOf(startedMs), dayOf(Date.now())] as const;
+    await assertTotals({ url: await service.url(), key: KEY }, days, done.totals);
+    await assertAudit(path, done);
+    await service.stop();
+  }
+  return { done, kills: service.kills, finding };
+}

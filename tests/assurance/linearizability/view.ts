@@ -1,0 +1,143 @@
+/** What one read shows of a run: which of its parts are there and by which calls, and what follows. */
+import type { Call } from "./calls.ts";
+import { noTotals, type Totals } from "../../support/totals.ts";
+
+/** A thing that is stored once: the opening, the close, or an event by its id. */
+export type Part = "opening" | "closing" | `evt_${string}`;
+
+/** A run as a read shows it. */
+export interface View {
+  /** The parts that are there, by the number of the call that stored each. */
+  readonly parts: ReadonlyMap<Part, number>;
+  /** What the record says beside its parts. */
+  readonly facts: Facts;
+}
+
+/** What follows from the parts. */
+export interface Facts {
+  readonly kind: string;
+  readonly agent: string | null;
+  readonly startedAt: string | null;
+  /** In the words of a run. */
+  readonly status: string;
+  readonly events: number;
+  readonly calls: number;
+  readonly inputTokens: number;
+  /** Picodollars. */
+  readonly cost: number;
+  /** Tokens of each event listed, in the order of its ids. */
+  readonly listed: readonly string[];
+}
+
+/** Run statuses by the words in which heartbeats end a run. */
+export const STATUSES = { ok: "success", fail: "failed", timeout: "timeout" } as const;
+
+const PICODOLLARS = 1e12;
+
+/** What a token of an event costs, in picodollars: an input token of `gpt-4o`. */
+const TOKEN_COST = 2_500_000;
+
+const NO_FACTS: Facts = {
+  kind: "run",
+  agent: null,
+  startedAt: null,
+  status: "running",
+  events: 0,
+  calls: 0,
+  inputTokens: 0,
+  cost: 0,
+  listed: [],
+};
+
+/** Reads a record; null where there is none. */
+// deno-lint-ignore no-explicit-any -- an answer's body
+export function viewOf(record: any): View {
+  const parts = new Map<Part, number>();
+  if (record === null) return { parts, facts: NO_FACTS };
+  const { metadata, note, output, usage } = record;
+  if (record.agent !== null) {
+    parts.set("opening", Number(metadata?.opened_by ?? metadata?.beat_by ?? note));
+  }
+  if (record.status !== "running") parts.set("closing", Number(output?.by ?? note));
+  const listed: string[] = [];
+  for (const { id, data } of record.events) {
+    parts.set(id, data.by);
+    listed.push(`${id} item ${data.item} of call ${data.by}, ${data.input_tokens} tokens`);
+  }
+  return {
+    parts,
+    facts: {
+      kind: record.kind,
+      agent: record.agent,
+      startedAt: record.started_at,
+      status: record.status,
+      events: usage.events,
+      calls: usage.llm_calls,
+      inputTokens: usage.input_tokens,
+      cost: Math.round(record.cost_usd * PICODOLLARS),
+      listed: listed.sort(),
+    },
+  };
+}
+
+/**
+ * What a read with these parts must show.
+ *
+ * @param receivedAt when a run starts whose opening does not say it
+ */
+export function factsOf(
+  parts: View["parts"],
+  calls: ReadonlyMap<number, Call>,
+  receivedAt: string | null,
+): Facts {
+  const opener = calls.get(parts.get("opening") ?? -1);
+  const closer = calls.get(parts.get("closing") ?? -1);
+  const begun = opener !== undefined && "agent" in opener ? opener : null;
+  const listed = [...parts.keys()].filter((part) => part.startsWith("evt_")).sort();
+  const items = listed.map((id) => itemOf(id, calls.get(parts.get(id as Part) ?? -1)));
+  const inputTokens = items.reduce((sum, { tokens }) => sum + tokens, 0);
+  const stated = begun === null || begun.kind === "open"
+    ? null
+    : statedBy(closer) ?? statedBy(opener);
+  return {
+    kind: begun === null || begun.kind === "open" ? "run" : "heartbeat",
+    agent: begun?.agent ?? null,
+    startedAt: begun === null ? null : begun.startedAt ?? receivedAt,
+    status: closer === undefined ? "running" : statusOf(closer),
+    events: items.length,
+    calls: items.length,
+    inputTokens,
+    cost: stated === null ? inputTokens * TOKEN_COST : Math.round(stated * PICODOLLARS),
+    listed: items.map(({ text }) => text),
+  };
+}
+
+/** The status that a call closes a run with. */
+export function statusOf(call: Call): string {
+  if (call.kind === "finish") return call.status;
+  return "ending" in call ? STATUSES[call.ending] : "running";
+}
+
+function statedBy(call: Call | undefined): number | null {
+  return call !== undefined && "costUsd" in call ? call.costUsd : null;
+}
+
+/** The item of a batch that an event must come from: the first with its id. */
+function itemOf(id: string, call: Call | undefined): { tokens: number; text: string } {
+  const items = call?.kind === "events" ? call.items : [];
+  const item = items.findIndex(({ event }) => Number(`0x${id.slice("evt_eu_".length)}`) === event);
+  const tokens = items[item]?.tokens ?? NaN;
+  return { tokens, text: `${id} item ${item} of call ${call?.by}, ${tokens} tokens` };
+}
+
+/** What a run adds to usage and spend; spend leaves out runs that have no opening yet. */
+export function totalsOf({ parts, facts }: View): Totals {
+  const opening = parts.get("opening");
+  const closing = parts.get("closing");
+  // A call that stored both was one event.
+  const counted = facts.events + (opening === undefined ? 0 : 1) +
+    (closing === undefined || closing === opening ? 0 : 1);
+  if (opening === undefined) return { ...noTotals(), counted };
+  const { events, calls, inputTokens, cost } = facts;
+  return { counted, runs: 1, events, llmCalls: calls, inputTokens, cost, unpriced: 0 };
+}

@@ -1,0 +1,104 @@
+/** The whole store of a world, read key by key back into what the model says must be in it. */
+import { assert, assertEquals } from "@std/assert";
+import { dollars } from "../../../domain/pricing/money.ts";
+import type { Closing, Opening } from "../../../domain/runs/run.ts";
+import { unpackBlob } from "../../../kv/base/blob.ts";
+import { decodeBatch, decodePart } from "../../../kv/base/codec.ts";
+import type { Event, Fields, Run, State } from "./shape.ts";
+import type { World } from "./world.ts";
+
+/** What may be there besides runs, agents and counters once nothing waits for the worker. */
+const ELSE = new Set([
+  "format",
+  "first_team",
+  "team",
+  "credential",
+  "team_credential",
+  "rate",
+  "rollup",
+  "rollup_day",
+  "rollup_version",
+  "change",
+  "run_by",
+  "expiry",
+  "agent_activity",
+  "audit_log",
+]);
+
+/** Parts of a run that are made of others; the audit looks at them. */
+const MADE = new Set(["ledger", "summary", "processing", "price", "prices", "score"]);
+
+/** Reads everything; `others` are families of keys that may be there as well. */
+export async function storedState(world: World, others: readonly string[] = []): Promise<State> {
+  const runs: Record<string, { opening?: unknown; closing?: unknown; events: Event[] }> = {};
+  const agents: Record<string, number> = {};
+  const usage: Record<string, number> = {};
+  let agentCount = 0;
+  for await (const { key, value } of world.store.reader.list({ prefix: [] }, { batchSize: 500 })) {
+    const [family, name, owner, part] = key.map(String) as [string, string, string, string];
+    const isOurs = (family === "run" || family === "events" ? owner : name) === world.team.id;
+    if (ELSE.has(family) || others.includes(family)) continue;
+    assert(isOurs, `a key of nobody: ${Deno.inspect(key)}`);
+    const run = runs[name] ?? { events: [] };
+    if (family === "usage") usage[owner] = Number((value as Deno.KvU64).value);
+    else if (family === "agent") agents[owner] = (value as { created_at: number }).created_at;
+    else if (family === "agent_count") agentCount = Number(value);
+    else if (family === "events" && part === "batch") {
+      run.events.push(...eventsOf(value));
+      runs[name] = run;
+    } else if (family === "run" && (part === "opening" || part === "closing")) {
+      run[part] = partOf(textOf(value));
+      runs[name] = run;
+    } else assert(MADE.has(part), `unexpected key ${Deno.inspect(key)}`);
+  }
+  assertEquals(agentCount, Object.keys(agents).length, "the count of agents");
+  return { tier: world.team.tier, runs: runs as Record<string, Run>, agents, usage };
+}
+
+function textOf(value: unknown): string {
+  return unpackBlob(value as Uint8Array, []);
+}
+
+function eventsOf(value: unknown): Event[] {
+  return decodeBatch(textOf(value)).events.map(({ id, type, ts, turn, data, receivedAt }) => ({
+    id,
+    type,
+    ts,
+    data: JSON.parse(data),
+    received_at: receivedAt,
+    ...(turn === undefined ? {} : { turn }),
+  }));
+}
+
+/** An opening or a close under the names of the wire, without what is not there. */
+function partOf(text: string): Fields {
+  const part = decodePart<Opening & Closing>(text);
+  const { cost, model, provider, inputTokens, outputTokens, cachedInputTokens } = part.reported ??
+    {};
+  const fields = {
+    kind: part.kind,
+    agent: part.agent,
+    started_at: part.startedAt,
+    assumed: part.isStartAssumed,
+    alone: part.kind === "heartbeat" && part.reported !== undefined ? true : undefined,
+    status: part.status,
+    finished_at: part.finishedAt,
+    received_at: part.receivedAt,
+    duration_ms: part.durationMs,
+    customer_id: part.customerId,
+    feature: part.feature,
+    goal: part.goal,
+    metadata: part.metadata,
+    note: part.note,
+    flags: part.flags,
+    output: part.output === undefined ? undefined : JSON.parse(part.output),
+    scores: part.scores === undefined ? undefined : Object.fromEntries(part.scores),
+    cost_usd: cost === undefined ? undefined : JSON.parse(JSON.stringify(dollars(cost))),
+    model,
+    provider,
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    cached_input_tokens: cachedInputTokens,
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,76 @@
+/** One fault at one commit of a world, whichever that is. */
+import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
+import { LOCKED_RETRY } from "../../../kv/base/limits.ts";
+import { type Fault, faultKv } from "../../support/fault_kv.ts";
+import { World, type WorldOptions } from "./world.ts";
+
+/** A commit stalls until so many others came, or for so many turns of the event loop. */
+const STALL = { commits: 4, turns: 12 } as const;
+
+/** Ways in which a commit fails; the last one goes on until the service gives up. */
+export const KINDS = [
+  "throw",
+  "commit then throw",
+  "lost",
+  "stall",
+  "stall then throw",
+  "full",
+  "locked",
+  "locked for good",
+] as const;
+export type Kind = typeof KINDS[number];
+
+/** What happens to each commit in turn. */
+export interface Plan {
+  next(): Fault;
+}
+
+/** One kind of fault at one commit. */
+export class OneFault implements Plan {
+  /** Commits since it was started. */
+  commits = 0;
+  #isUnderWay = false;
+
+  constructor(readonly kind: Kind | "none", readonly at: number) {}
+
+  /** Begins with the next commit. */
+  start(): void {
+    this.#isUnderWay = true;
+  }
+
+  next(): Fault {
+    if (!this.#isUnderWay) return "none";
+    const since = this.commits++ - this.at;
+    if (this.kind === "locked for good") {
+      return since >= 0 && since < LOCKED_RETRY.attemptsMax ? "locked" : "none";
+    }
+    return since === 0 ? this.kind : "none";
+  }
+}
+
+/** Timers end at once: what waits for a lock or a job does not wait here. */
+export function hurriedTimers(): Disposable {
+  const original = globalThis.setTimeout;
+  globalThis.setTimeout = ((callback: () => void) => original(callback, 0)) as typeof setTimeout;
+  return { [Symbol.dispose]: () => void (globalThis.setTimeout = original) };
+}
+
+/** A world whose commits meet a plan. */
+export async function openFaulty(plan: Plan, options: WorldOptions): Promise<World> {
+  let commits = 0;
+  const next = () => {
+    commits++;
+    return plan.next();
+  };
+  const stalled = async () => {
+    const last = commits + STALL.commits;
+    // The caller is told, and comes back while the commit is still under way.
+    world.timers.advance(STORAGE_DEADLINE_MS);
+    for (let turn = 0; turn < STALL.turns && commits < last; turn++) {
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+  };
+  const wrap = (kv: Deno.Kv) => faultKv(kv, next, stalled);
+  const world: World = await World.open({ ...options, wrap });
+  return world;
+}

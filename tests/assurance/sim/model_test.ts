@@ -1,0 +1,49 @@
+/** The service against the model of its contract, in sequences that nobody thought of. */
+import { assert, assertEquals } from "@std/assert";
+import { Cells } from "./cells.ts";
+import { playSeed, replay } from "./play.ts";
+import { savedSeeds, saveSeed, someSeed } from "./seeds.ts";
+
+const SEQUENCES = 300;
+
+Deno.test("model: every sequence that ever failed passes", async () => {
+  for (const { seed } of savedSeeds()) {
+    const failure = await playSeed(seed, new Cells());
+    assert(failure === null, failure ?? "");
+  }
+});
+
+Deno.test("model: each answer and the whole store are as the contract says, in every state", async () => {
+  const cells = new Cells();
+  const first = someSeed(SEQUENCES);
+  for (let seed = first; seed < first + SEQUENCES; seed++) {
+    const failure = await playSeed(seed, cells);
+    if (failure === null) continue;
+    saveSeed(seed, failure);
+    const again = `deno task soak --seed=${seed} --sequences=1`;
+    throw new Error(
+      `${failure}\nThe seed is saved in tests/assurance/sim/seeds.json; again: ${again}`,
+    );
+  }
+  assertEquals(cells.below(1), [], "cells of the state table that were never reached");
+});
+
+Deno.test("model: one seed replays all, every byte of its answers and of its store", async () => {
+  for (const seed of [1, 6, 13]) {
+    const [once, again] = [await replay(seed), await replay(seed)];
+    assert(once.length > 50, `only ${once.length} lines`);
+    assertEquals(again, once);
+  }
+});
+
+Deno.test("model: it is made from the contract alone, and imports nothing of the service", () => {
+  for (const name of ["model", "lenient", "shape", "rules", "values", "reads"]) {
+    const text = Deno.readTextFileSync(new URL(`./${name}.ts`, import.meta.url));
+    const imports = [...text.matchAll(/from "(.*)"/g)].map(([, from = ""]) => from);
+    assertEquals(
+      imports.filter((from) => !/^\.\/(shape|lenient|rules|values)\.ts$/.test(from)),
+      [],
+      name,
+    );
+  }
+});

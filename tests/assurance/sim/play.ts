@@ -1,0 +1,130 @@
+/** Plays sequences of commands, each made of a seed, and remembers the seeds that failed. */
+import fc from "fast-check";
+import { Cells } from "./cells.ts";
+import { checkAll, Revisions } from "./check.ts";
+import { call, type Play, sequences } from "./commands.ts";
+import { instant, type State, TIERS } from "./shape.ts";
+import { hurriedTimers, openFaulty } from "./faults.ts";
+import { type Fault, FAULTS } from "../../support/fault_kv.ts";
+import type { World } from "./world.ts";
+
+/** Commands of the longest sequence; on average they have half of that. */
+const COMMANDS_MAX = 120;
+
+/** Commits of a sequence that may meet faults. */
+const FAULTS_MAX = 90;
+
+/** Milliseconds a failing sequence is made smaller for. */
+const SHRINK_MS = 30_000;
+
+/** Agents of a free team before its sequence begins: room for two of three. */
+const AGENTS_BEFORE = TIERS.free.agents - 2;
+
+const tiers = fc.constantFrom<State["tier"][]>(
+  "free",
+  "free",
+  "starter",
+  "team",
+  "business",
+  "enterprise",
+);
+
+/** What happens to the first commits of a sequence; to most sequences nothing. */
+const faults = fc.oneof(
+  { weight: 2, arbitrary: fc.constant<Fault[]>([]) },
+  {
+    weight: 1,
+    arbitrary: fc.array(
+      fc.oneof(
+        { weight: 4, arbitrary: fc.constant<Fault>("none") },
+        { weight: 1, arbitrary: fc.constantFrom(...FAULTS) },
+      ),
+      { maxLength: FAULTS_MAX, size: "max" },
+    ),
+  },
+);
+const plays = fc.tuple(tiers, faults, sequences(COMMANDS_MAX));
+type Played = typeof plays extends fc.Arbitrary<infer T> ? T : never;
+
+/** Plays the sequence of a seed; answers what went wrong with the smallest one that still fails. */
+export async function playSeed(seed: number, cells: Cells): Promise<string | null> {
+  const property = fc.asyncProperty(plays, (played) => playOne(played, cells));
+  const options = { seed, numRuns: 1, interruptAfterTimeLimit: SHRINK_MS };
+  const { failed, errorInstance } = await fc.check(property, options);
+  if (!failed) return null;
+  const failure = errorInstance instanceof Error ? errorInstance.message : String(errorInstance);
+  return `sequence ${seed}: ${failure}`;
+}
+
+async function playOne(
+  [tier, faults, commands]: Played,
+  cells: Cells,
+  atEnd: (world: World) => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
+  const play = begin(tier, cells, faults.length > 0);
+  using _ = hurriedTimers();
+  try {
+    let commits = -Infinity;
+    const plan = { next: () => faults[commits++] ?? "none" };
+    await using world = await openFaulty(plan, { tier });
+    await world.putRates();
+    if (tier === "free") await fill(play, world);
+    commits = 0;
+    await fc.asyncModelRun(() => ({ model: play, real: world }), commands);
+    await checkAll(world, play.state, play.revisions);
+    await atEnd(world);
+  } catch (error) {
+    const why = error instanceof Error ? error.stack : String(error);
+    const what = [`${tier} team`, `faults: ${faults.join(", ") || "none"}`, ...play.told, why];
+    throw new Error(what.join("\n"), { cause: error });
+  }
+}
+
+/** Plays the sequence of a seed; answers all answers and the store as it then is, as text. */
+export async function replay(seed: number): Promise<string[]> {
+  const [played] = fc.sample(plays, { seed, numRuns: 1 });
+  if (played === undefined) throw new TypeError("A seed makes one sequence");
+  const lines: string[] = [];
+  await playOne(played, new Cells(), async (world) => {
+    lines.push(...world.answers, ...await dump(world));
+  });
+  return withoutNames(lines);
+}
+
+/** The store key by key, each with its place in the order in which they were written. */
+async function dump({ store }: World): Promise<string[]> {
+  const latin1 = new TextDecoder("latin1");
+  const text = (value: unknown) =>
+    value instanceof Uint8Array ? latin1.decode(value) : Deno.inspect(value, { depth: 9 });
+  const rows = await Array.fromAsync(store.reader.list({ prefix: [] }));
+  const versions = [...new Set(rows.map(({ versionstamp }) => versionstamp))].sort();
+  return rows.map(({ key, value, versionstamp }) =>
+    `${versions.indexOf(versionstamp)} ${Deno.inspect(key)} ${text(value)}`
+  );
+}
+
+/** The store names teams and rows by its own clock and chance: they become the numbers of names. */
+function withoutNames(lines: readonly string[]): string[] {
+  const known = new Map<string, number>();
+  return lines.map((line) =>
+    line.replace(/[0-9A-HJKMNP-TV-Z]{26}/g, (name) => {
+      if (!known.has(name)) known.set(name, known.size);
+      return `#${known.get(name)}`;
+    })
+  );
+}
+
+/** A play at its beginning. */
+export function begin(tier: State["tier"], cells = new Cells(), isFaulty = false): Play {
+  const state: State = { tier, runs: {}, agents: {}, usage: {} };
+  return { state, history: [], revisions: new Revisions(), cells, isFaulty, told: [] };
+}
+
+async function fill(play: Play, world: World): Promise<void> {
+  for (let n = 0; n < AGENTS_BEFORE; n++) {
+    const id = `run_eu_${`f${n}`.padStart(32, "0")}`;
+    const fields = { id, agent: `agent ${n}`, started_at: instant(world.nowMs) };
+    await call(play, world, { call: "heartbeat", fields });
+  }
+  play.history.length = 0;
+}

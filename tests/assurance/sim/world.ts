@@ -1,0 +1,275 @@
+/**
+ * The service with everything around it in the test's hands: clock, timers, randomness, mail, network
+ * and the KV handle it writes through. Requests go straight to its fetch function, and the worker does
+ * nothing until it is told to, so one sequence of calls is one sequence of commits.
+ */
+import type { Team } from "../../../domain/teams/credentials.ts";
+import { Deadlines, type Timers } from "../../../domain/core/deadlines.ts";
+import { BODY_DEADLINE_MS, STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
+import { RequestFigures } from "../../../domain/metrics/requests.ts";
+import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
+import type { CredentialStore, Environment, Mailer } from "../../../domain/ports.ts";
+import { LiveJob } from "../../../jobs/live_feed.ts";
+import { NoticeJob } from "../../../jobs/notices.ts";
+import { STAGE_HANDLERS } from "../../../jobs/stages.ts";
+import { Worker } from "../../../jobs/worker.ts";
+import { createChangeStore } from "../../../kv/feed/change_store.ts";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { createPipelineStore } from "../../../kv/summaries/processing_store.ts";
+import { createSpendStore } from "../../../kv/spend/rollups.ts";
+import { TeamCommits } from "../../../kv/summaries/run_updater.ts";
+import { createRefusalStore } from "../../../kv/refusals/refusal_store.ts";
+import { createDeletionStore } from "../../../kv/retention/deletions.ts";
+import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
+import { createRunListStore } from "../../../kv/run_list/run_list.ts";
+import { createFamilyStore } from "../../../kv/runs/lineage.ts";
+import { createRunStore } from "../../../kv/runs/run_store.ts";
+import { createScoreStore } from "../../../kv/runs/scores.ts";
+import { readScopes } from "../../../kv/base/read_scope.ts";
+import { createStore, isReady, type Store } from "../../../kv/store.ts";
+import { createAgentStore } from "../../../kv/agents/agents.ts";
+import { createAuditLogStore } from "../../../kv/teams/audit_log.ts";
+import { KnownAgents } from "../../../kv/agents/known_agents.ts";
+import { createCredentialStore, ensureFirstTeam } from "../../../kv/teams/credentials.ts";
+import { createNoticeStore } from "../../../kv/teams/notices.ts";
+import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
+import { createDeadStageStore } from "../../../kv/runs/dead_stages.ts";
+import { createSessionStore } from "../../../kv/teams/sessions.ts";
+import { createTeamStore } from "../../../kv/teams/teams.ts";
+import { createUsageStore } from "../../../kv/teams/usage.ts";
+import { createApp } from "../../../routes/app.ts";
+import { Random } from "../../../tools/random.ts";
+import { KEY, NOON } from "../../support/harness.ts";
+import { RATES, type State } from "./shape.ts";
+
+/** Where files cost no sync to a disk, on machines that have it. */
+const MEMORY_DISK = "/dev/shm";
+
+const CREDENTIALS = { region: "eu", refusedSecret: null } as const;
+
+export interface WorldOptions {
+  readonly tier: State["tier"];
+  /** Stands between the service and the handle it writes through. */
+  readonly wrap?: (kv: Deno.Kv) => Deno.Kv;
+  readonly mailer?: Mailer;
+}
+
+/** Timers of a clock that only {@link VirtualTimers.advance} moves. */
+export class VirtualTimers implements Timers {
+  #nowMs = 0;
+  readonly #waiting = new Set<{ readonly dueMs: number; readonly callback: () => void }>();
+
+  readonly now = (): number => this.#nowMs;
+
+  readonly after = (ms: number, callback: () => void) => {
+    const timer = { dueMs: this.#nowMs + ms, callback };
+    this.#waiting.add(timer);
+    return () => void this.#waiting.delete(timer);
+  };
+
+  advance(ms: number): void {
+    this.#nowMs += ms;
+    for (const timer of this.#waiting) {
+      if (timer.dueMs > this.#nowMs) continue;
+      this.#waiting.delete(timer);
+      timer.callback();
+    }
+  }
+}
+
+/** An answer, its body already read. */
+export type Sent = Pick<Response, "status" | "headers"> & { readonly text: string };
+
+/** Headers that hang on chance: a jittered pause, and the hash of a text with names made by chance. */
+const BY_CHANCE = new Set(["retry-after", "etag"]);
+
+/** What one process holds; a restart ends it and begins another. */
+interface Process {
+  readonly store: Store;
+  readonly worker: Worker;
+  readonly notices: NoticeJob;
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+  stop(): Promise<void>;
+}
+
+/** One service over one file. Always `await using`. */
+export class World implements AsyncDisposable {
+  /** The server's clock. */
+  nowMs = NOON;
+  team!: Team;
+  /** Lines of the log. */
+  readonly log: string[] = [];
+  /** All answers so far, as text. */
+  readonly answers: string[] = [];
+  readonly timers = new VirtualTimers();
+  #process!: Process;
+  /** One stream over all restarts: no id is minted twice. */
+  readonly #random = new Random("world");
+  readonly #folder: string;
+  readonly #options: WorldOptions;
+
+  private constructor(folder: string, options: WorldOptions) {
+    this.#folder = folder;
+    this.#options = options;
+  }
+
+  /** A service on a new file, with the rate card of the model. */
+  static async open(options: WorldOptions): Promise<World> {
+    const dir = await isFolder(MEMORY_DISK) ? MEMORY_DISK : undefined;
+    const folder = await Deno.makeTempDir({ prefix: "runledger-", ...(dir && { dir }) });
+    const world = new World(folder, options);
+    await world.#start();
+    return world;
+  }
+
+  get store(): Store {
+    return this.#process.store;
+  }
+
+  get notices(): NoticeJob {
+    return this.#process.notices;
+  }
+
+  /** Ends the process and starts another one on the same file. */
+  async restart(): Promise<void> {
+    await this.#process.stop();
+    await this.#start();
+  }
+
+  /** Has the worker do everything there is to do. */
+  async settle(): Promise<void> {
+    await this.#process.worker.idle();
+  }
+
+  /** Sends a request to the fetch function. */
+  async send(method: string, path: string, body?: string, headers = {}): Promise<Sent> {
+    const all = { Host: "ledger.test", Authorization: `Bearer ${KEY}`, ...headers };
+    const url = `http://ledger.test${path}`;
+    const sent = body === undefined ? {} : { body };
+    const response = await this.#process.fetch(new Request(url, { method, headers: all, ...sent }));
+    const text = await response.text();
+    // How long to wait after a 503 is drawn anew each time; that it is told is checked where it is read.
+    const told = [...response.headers].filter(([name]) => !BY_CHANCE.has(name)).join("; ");
+    this.answers.push(`${method} ${path} ${response.status} ${told} ${text}`);
+    return { status: response.status, headers: response.headers, text };
+  }
+
+  /** Puts the model's rates on the card, in dollars per million tokens. */
+  async putRates(factor = 1): Promise<void> {
+    for (const [model, { input, cached, output }] of Object.entries(RATES)) {
+      const body = {
+        model,
+        input_usd_per_million: factor * input / 1e6,
+        cached_input_usd_per_million: factor * cached / 1e6,
+        output_usd_per_million: factor * output / 1e6,
+      };
+      const { status } = await this.send("PUT", "/v1/rate-card", JSON.stringify(body));
+      if (status >= 500) return await this.putRates(factor);
+    }
+  }
+
+  async #start(): Promise<void> {
+    const { tier, wrap = (kv) => kv, mailer = null } = this.#options;
+    const environment: Environment = {
+      now: () => this.nowMs,
+      random: (bytes) => this.#random.bytes(bytes),
+    };
+    const path = `${this.#folder}/world.kv`;
+    const [kv, reader] = [await Deno.openKv(path), await Deno.openKv(path)];
+    const deadlines = new Deadlines(STORAGE_DEADLINE_MS, this.timers);
+    const store = createStore(wrap(kv), reader, BACK_ENDS.embedded, deadlines);
+    const credentials = createCredentialStore(store, environment, CREDENTIALS);
+    const first = { region: "eu", key: KEY, tier } as const;
+    this.team = (await ensureFirstTeam(store, credentials, environment, first)).team;
+    const log = (line: string) => void this.log.push(line);
+    const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, this.timers);
+    const { fetch, worker } = compose({ store, credentials, environment, bodyDeadlines, log });
+    const noticeStore = createNoticeStore(store);
+    const notices = new NoticeJob({ store: noticeStore, mailer, now: environment.now, log });
+    const stop = async () => {
+      await worker.stop();
+      await store.writer.idle();
+      deadlines[Symbol.dispose]();
+      bodyDeadlines[Symbol.dispose]();
+      reader.close();
+      kv.close();
+    };
+    this.#process = { store, worker, notices, fetch, stop };
+    worker.start();
+    // What an earlier process left is done before the first call, not at some time beside it.
+    await worker.idle();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      await this.#process.stop();
+    } finally {
+      await Deno.remove(this.#folder, { recursive: true });
+    }
+  }
+}
+
+/** What {@link compose} is given; the rest it makes of the store. */
+interface Given {
+  readonly store: Store;
+  readonly credentials: CredentialStore;
+  readonly environment: Environment;
+  readonly bodyDeadlines: Deadlines;
+  readonly log: (line: string) => void;
+}
+
+/** Puts the application and its worker together, as the service does; nobody rings for the worker. */
+function compose(given: Given): Pick<Process, "fetch" | "worker"> {
+  const { store, environment, log } = given;
+  const rateCards = createRateCardStore(store, environment);
+  const reprices = createRepriceStore(store, rateCards, environment);
+  const knownAgents = new KnownAgents(store.memory, environment.now);
+  const commits = new TeamCommits(store);
+  const deletions = createDeletionStore(store, commits, environment.now);
+  const worker = new Worker({
+    store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), environment.now, commits),
+    handlers: STAGE_HANDLERS,
+    jobs: [reprices, deletions],
+    now: environment.now,
+    log,
+    failurePauseMs: 1,
+  });
+  const changes = createChangeStore(store, commits.bell);
+  let minutes = 0;
+  const app = createApp({
+    ...given,
+    region: "eu",
+    dev: false,
+    runs: createRunStore(store, rateCards, knownAgents),
+    scores: createScoreStore(store),
+    families: createFamilyStore(store),
+    sessions: createSessionStore(store, environment, null),
+    signInLink: null,
+    deadStages: createDeadStageStore(store),
+    teams: createTeamStore(store, environment, "eu", () => given.credentials.forget()),
+    auditLog: createAuditLogStore(store),
+    runList: createRunListStore(store),
+    spend: createSpendStore(store),
+    usage: createUsageStore(store),
+    agents: createAgentStore(store, knownAgents),
+    rateCards,
+    reprices,
+    deletions,
+    refusals: createRefusalStore(store, environment.now),
+    figures: { requests: new RequestFigures(1_000_000), ofProcess: () => Promise.resolve([]) },
+    // A minute passes before each request: the rate limit is not what is looked at here.
+    limits: createRequestLimits(() => 60_000 * minutes++),
+    ready: () => isReady(store),
+    draining: () => false,
+    changes,
+    live: new LiveJob({ changes, calls: () => 0, log }),
+    leaving: new AbortController().signal,
+    reading: readScopes,
+    memory: store.memory,
+  });
+  return { worker, fetch: (request) => app.fetch(request) };
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await Deno.stat(path).catch(() => null))?.isDirectory ?? false;
+}

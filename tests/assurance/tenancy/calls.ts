@@ -1,0 +1,132 @@
+/** Every call of the API as a team may make it, over ids and names that all teams share. */
+import { aFinish, aHeartbeat, anEvent, aRun, aScore, at, runId } from "../../support/builders.ts";
+import type { RequestOptions } from "../../support/harness.ts";
+import { CARD, MODEL, PRICE, UNKNOWN } from "../../support/rate_cards.ts";
+import { REPRICE } from "../../support/reprice.ts";
+
+/** One call: what it is, and numbers that choose its details. */
+export interface Step {
+  readonly call: CallName;
+  readonly run: number;
+  readonly agent: number;
+  readonly n: number;
+  /** Whether it names what another team made, where it names something made. */
+  readonly foreign: boolean;
+}
+
+/** A call as it is sent. */
+export interface Call extends RequestOptions {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** The things that the service gives names to. */
+export type Kind = "key" | "rate" | "job";
+
+/** Answers a name of a thing, the team's own or another's, or one that never was. */
+export type NameOf = (kind: Kind, step: Step) => string;
+
+/** Names that never were. */
+export const NEVER: Readonly<Record<Kind, string>> = {
+  key: `key_eu_${"0".repeat(32)}`,
+  rate: UNKNOWN,
+  job: "0".repeat(26),
+};
+
+const AGENTS = ["researcher", "nightly", "a/b"] as const;
+const MODELS = ["gpt-4o", MODEL, "nobody-knows-it"] as const;
+const GROUPINGS = ["day", "agent", "customer", "feature", "model", "status"] as const;
+
+const agentOf = ({ agent }: Step) => AGENTS[agent] ?? `agent ${agent}`;
+const modelOf = ({ n }: Step) => MODELS[n % MODELS.length] ?? "";
+const pathOf = ({ run }: Step) => `/v1/runs/${runId(run)}`;
+const labels = ({ n }: Step) => ({ customer_id: `customer ${n % 2}`, feature: `feature ${n % 3}` });
+const tokens = (step: Step) => ({
+  model: modelOf(step),
+  input_tokens: 100 * step.n,
+  output_tokens: 7,
+});
+
+function post(path: string, body: unknown): Call {
+  return { method: "POST", path, body };
+}
+
+function get(path: string): Call {
+  return { method: "GET", path };
+}
+
+/** Two events of few: most batches repeat some of another. */
+function events(step: Step) {
+  const type = step.n % 3 === 0 ? "log" : "llm_call";
+  const data = type === "log" ? { message: `by ${agentOf(step)}` } : tokens(step);
+  return { events: [step.n, step.n + 1].map((n) => anEvent(n, { type, data })) };
+}
+
+function beat(step: Step, fields: Record<string, unknown>) {
+  return aHeartbeat(step.run, { agent: agentOf(step), ...labels(step), ...fields });
+}
+
+const CALLS = {
+  open: (step) =>
+    post("/v1/runs", aRun(step.run, { agent: agentOf(step), ...labels(step), metadata: { n: 1 } })),
+  events: (step) => post(`${pathOf(step)}/events`, events(step)),
+  finish: (step) => post(`${pathOf(step)}/finish`, aFinish({ output: { n: step.n } })),
+  child: (step) =>
+    post("/v1/runs", aRun(step.run + 8, { agent: agentOf(step), parent_run_id: runId(step.run) })),
+  score: (step) => post(`${pathOf(step)}/scores`, aScore(step.n, { value: step.agent })),
+  beat: (step) => post("/v1/heartbeats", beat(step, tokens(step))),
+  costlyBeat: (step) => post("/v1/heartbeats", beat(step, { cost_usd: step.n / 8 })),
+  start: (step) => post("/v1/heartbeats", beat(step, { status: "start", started_at: at() })),
+  mintedBeat: (step) => post("/v1/heartbeats", { agent: agentOf(step), ...tokens(step) }),
+  ping: (step) =>
+    get(`/v1/ping?agent=${encodeURIComponent(agentOf(step))}&id=${runId(step.run)}&metadata=note`),
+  mintedPing: (step) => get(`/v1/ping?agent=${encodeURIComponent(agentOf(step))}&exit_code=1`),
+  run: (step) => get(`${pathOf(step)}?events_limit=${1 + step.n}`),
+  // All of them: a cursor names a run whose id may have been minted.
+  runs: () => get("/v1/runs?limit=1000"),
+  runsOfAgent: (step) =>
+    get(`/v1/runs?agent=${encodeURIComponent(agentOf(step))}&status=success&q=run_eu`),
+  cost: (step) => get(`${pathOf(step)}/cost`),
+  newKey: ({ n }) =>
+    post("/v1/keys", { kind: "api_key", name: `key ${n}`, scopes: ["read", "ingest"] }),
+  newToken: (step) => post("/v1/keys", { kind: "ping_token", name: "t", agent: agentOf(step) }),
+  keys: () => get("/v1/keys"),
+  revoke: (step, nameOf) => ({ method: "DELETE", path: `/v1/keys/${nameOf("key", step)}` }),
+  putRate: ({ n }) => {
+    const from = n % 2 === 0 ? { effective_from: at(-1_000 * n) } : {};
+    return { method: "PUT", path: CARD, body: { ...PRICE, output_usd_per_million: n, ...from } };
+  },
+  rates: () => get(`${CARD}?source=own`),
+  defaultRates: (step) => get(`${CARD}?model=${modelOf(step)}&limit=3`),
+  match: (step) => get(`${CARD}/match?model=${modelOf(step)}&at=${at()}`),
+  deleteRate: (step, nameOf) => ({ method: "DELETE", path: `${CARD}/${nameOf("rate", step)}` }),
+  reprice: (step) => post(REPRICE, { model: modelOf(step), dry_run: step.n % 2 === 0 }),
+  jobs: () => get(REPRICE),
+  job: (step, nameOf) => get(`${REPRICE}/${nameOf("job", step)}`),
+  spend: ({ n }) => get(`/v1/spend?group_by=${GROUPINGS[n % GROUPINGS.length]}`),
+  spendOfAgent: (step) =>
+    get(`/v1/spend?group_by=model&agent=${encodeURIComponent(agentOf(step))}`),
+  unpriced: () => get("/v1/spend/unpriced"),
+  usage: () => get("/v1/usage"),
+  agents: ({ n }) => get(`/v1/agents?limit=2&sort=${n % 2 === 0 ? "agent" : "last_seen"}`),
+  allAgents: ({ n }) => get(`/v1/agents?archived=true&sort=${n % 2 === 0 ? "agent" : "last_seen"}`),
+  changeAgent: (step) => ({
+    method: "PATCH",
+    path: `/v1/agents/${encodeURIComponent(agentOf(step))}`,
+    body: { name: `n ${step.n}`, notes: "x", archived: step.n % 3 === 0 },
+  }),
+  agent: (step) => get(`/v1/agents/${encodeURIComponent(agentOf(step))}`),
+  bad: (step) => post("/v1/runs", aRun(step.run, { agent: "" })),
+} satisfies Record<string, (step: Step, nameOf: NameOf) => Call>;
+
+/** Names of the calls. */
+export type CallName = keyof typeof CALLS;
+
+/** All of them. */
+export const CALL_NAMES = Object.keys(CALLS) as CallName[];
+
+/** Writes a step as a call. */
+export function callOf(step: Step, nameOf: NameOf): Call {
+  const write: (step: Step, nameOf: NameOf) => Call = CALLS[step.call];
+  return write(step, nameOf);
+}

@@ -1,0 +1,127 @@
+/** Who may see and do what on the dashboard: every page of the table with every kind of reader. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { SCOPES } from "../../domain/teams/credentials.ts";
+import type { Route } from "../../routes/http/context.ts";
+import { aRun, runId } from "../support/builders.ts";
+import { dashboardRoutes, type Reader, signedIn, submit, textOf } from "../support/dashboard.ts";
+import { Harness } from "../support/harness.ts";
+import { aTeam, openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
+import { PRICE } from "../support/rate_cards.ts";
+
+type Guarded = Route & { readonly requires: NonNullable<Route["requires"]> };
+
+/** Pages that ask who one is. */
+function guarded(): Guarded[] {
+  return dashboardRoutes().flatMap((route) =>
+    route.requires === null ? [] : [{ ...route, requires: route.requires }]
+  );
+}
+
+/** Names that never were, by the part of a path in front of them. */
+const NOBODY: Readonly<Record<string, string>> = {
+  "/dashboard/runs/": runId(8),
+  "/dashboard/agents/": "nobody",
+  "/dashboard/teams/": "t_never",
+};
+
+/** A page's path with names in it. */
+function pathOf({ path }: Route, names: Readonly<Record<string, string>>): string {
+  const begin = path.slice(0, path.indexOf(":"));
+  const name = names[begin] ?? "nothing";
+  return path.replace(/:[a-z_]+/g, encodeURIComponent(name));
+}
+
+function ask(reader: Reader, route: Route, names = NOBODY) {
+  const path = pathOf(route, names);
+  return route.method === "GET" ? reader.get(path) : reader.send(path);
+}
+
+/** Signing out ends what all the others are asked with. */
+const isLasting = ({ path }: Route) => !path.endsWith("/sign-out");
+
+Deno.test("without a session every page leads to the form, and no form does anything", async () => {
+  await using h = await Harness.open();
+  const before = await h.dump();
+  for (const route of guarded()) {
+    const path = pathOf(route, NOBODY);
+    const { status, headers } = route.method === "GET"
+      ? await h.get(path, { key: null, redirect: "manual" })
+      : await submit(h, path, {});
+    assertEquals(status, 303, path);
+    assertMatch(headers.get("location") ?? "", /^\/dashboard\/sign-in\?next=/);
+  }
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("a key in place of a session opens no page", async () => {
+  await using h = await Harness.open();
+  for (const route of guarded()) {
+    if (route.method !== "GET") continue;
+    const { status } = await h.get(pathOf(route, NOBODY), { redirect: "manual" });
+    assertEquals(status, 303, route.path);
+  }
+});
+
+Deno.test("each page asks for its scope, and the operator's key opens just what is the operator's", async () => {
+  await using h = await openWithOperator();
+  const read = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
+  const all = await signedIn(h, await h.addKey({ kind: "api_key", scopes: SCOPES }));
+  const operator = await signedIn(h, OPERATOR_KEY);
+  for (const route of guarded().filter(isLasting)) {
+    const { scope, operator: isOperators } = route.requires;
+    const name = `${route.method} ${route.path}`;
+    const status = async (reader: Reader) => (await ask(reader, route)).status;
+    assertEquals(await status(read) === 403, scope !== "read", `${name} with read`);
+    assertEquals(await status(all) === 403, scope === null, `${name} with all scopes`);
+    assertEquals(await status(operator) === 403, !isOperators, `${name} with the operator's key`);
+  }
+});
+
+Deno.test("a form without a field is refused, and nothing throws", async () => {
+  await using h = await openWithOperator();
+  const readers = [await signedIn(h), await signedIn(h, OPERATOR_KEY)];
+  for (const route of guarded().filter(isLasting)) {
+    for (const reader of readers) {
+      const { status } = await ask(reader, route);
+      assert(status < 500, `${route.method} ${route.path}: ${status}`);
+    }
+  }
+  assert(!h.log.some((line) => line.includes('"failure"')));
+});
+
+Deno.test("what is another team's is not found, told as what never was", async () => {
+  await using h = await openWithOperator();
+  const { key } = await h.addTeam("business");
+  await h.post("/v1/runs", aRun(9, { agent: "theirs" }), { key });
+  const made = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
+  await h.request("PUT", "/v1/rate-card", { key, body: PRICE });
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const theirs = {
+    ...NOBODY,
+    "/dashboard/runs/": runId(9),
+    "/dashboard/agents/": "theirs",
+    "/dashboard/keys/": made.id,
+  };
+  for (const route of guarded().filter(isLasting)) {
+    if (!route.path.includes(":") || route.requires.scope === null) continue;
+    const name = `${route.method} ${route.path}`;
+    const [never, other] = [await ask(reader, route), await ask(reader, route, theirs)];
+    assertEquals(other.status, never.status, name);
+    const said = (text: string) =>
+      textOf(text).replace(/request \S+/, "").replaceAll(runId(8), "").replaceAll(runId(9), "")
+        .replaceAll("nobody", "").replaceAll("theirs", "").replaceAll(made.id, "nothing");
+    assertEquals(said(other.text), said(never.text), name);
+  }
+});
+
+Deno.test("a suspended team sees that it is, and nothing else", async () => {
+  await using h = await openWithOperator();
+  const { id, key } = await aTeam(h);
+  const reader = await signedIn(h, key.secret);
+  assertEquals((await reader.get("/dashboard")).status, 200);
+  await h.request("PATCH", `/v1/teams/${id}`, { key: OPERATOR_KEY, body: { suspended: true } });
+  const { status, text } = await reader.get("/dashboard");
+  assertEquals(status, 403);
+  assertMatch(textOf(text), /This team is suspended, its data is kept/);
+});

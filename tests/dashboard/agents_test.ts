@@ -1,0 +1,283 @@
+/** Agents as pages: how each does, what people say of it, its ping tokens. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import { aFinish, aHeartbeat, aRun, runId } from "../support/builders.ts";
+import { signedIn, textOf } from "../support/dashboard.ts";
+import { Harness } from "../support/harness.ts";
+import { aContribution, storeSpend } from "../support/spend.ts";
+
+const AGENTS = "/dashboard/agents";
+const DAY_MS = 86_400_000;
+
+/** What stands in a row of a table, by its first cell. */
+function rowOf(html: string, first: string): string {
+  const rows = [...html.matchAll(/<tr>[\s\S]*?<\/tr>/g)].map(([row]) => row);
+  return rows.find((row) => textOf(row).startsWith(first)) ?? "";
+}
+
+/** Classes of the parts of charts, in their order. */
+function coloursOf(html: string): string[] {
+  return [...html.matchAll(/<(?:path|rect) class="(\w+)" (?:d|x="[\d.]+%" y)=/g)]
+    .map(([, colour = ""]) => colour);
+}
+
+async function sendAll(h: Harness, agent: string, statuses: readonly string[], from = 1) {
+  for (const [i, status] of statuses.entries()) {
+    const fields = { agent, status, cost_usd: 0.5 };
+    assertEquals((await h.post("/v1/heartbeats", aHeartbeat(from + i, fields))).status, 202);
+  }
+  await h.worker.idle();
+}
+
+Deno.test("an agent's row says when it ran, how often that went well, and what a success costs", async () => {
+  await using h = await Harness.open();
+  await sendAll(h, "nightly", ["ok", "ok", "timeout", "fail"]);
+  await sendAll(h, "idle", ["start"], 10);
+  h.nowMs += 3 * 3_600_000;
+  const { text } = await (await signedIn(h)).get(AGENTS);
+  const row = rowOf(text, "nightly");
+  assertMatch(textOf(row), /^nightly ✕ failed 3 h ago 3 h ago 4 50% \$1\.00 /);
+  assertMatch(row, new RegExp(`href="/dashboard/runs/${runId(4)}"`));
+  assertMatch(row, /<svg[^>]* role="img"/);
+  const words = "4 runs in 30 days, of which 2 did not succeed; most on 2026-11-21: 4";
+  assert(row.includes(`<title>${words}</title>`), row);
+  assertEquals(coloursOf(row), ["failed", "timeout", "success"]);
+  assertMatch(
+    textOf(rowOf(text, "idle")),
+    /^idle ▶ running 3 h ago 3 h ago 1 – \$0\.50 for none 1 run in 30 days, of which 0 did not succeed and 1 is running;/,
+  );
+});
+
+Deno.test("days older than the last 30 are not among them, and today is", async () => {
+  await using h = await Harness.open();
+  await sendAll(h, "a", ["ok"]);
+  const day = (ago: number) => new Date(h.nowMs - ago * DAY_MS).toISOString().slice(0, 10);
+  const run = (ago: number) => aContribution({ day: day(ago), labels: { agent: "a" } });
+  await storeSpend(h, [run(30), run(29), run(29), run(1)]);
+  const { text } = await (await signedIn(h)).get(`${AGENTS}/a`);
+  assertMatch(text, new RegExp(`4 runs in 30 days, .* most on ${day(29)}: 2`));
+  const rows = [...text.matchAll(/<th scope="row">(\d{4}-\d\d-\d\d)</g)].map(([, each]) => each);
+  assertEquals(rows, [day(0), day(1), day(29)], "the same as a table, latest first");
+});
+
+Deno.test("the list is in the order asked for, without archived ones unless asked, and goes on by page", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  for (let n = 0; n < 23; n++) {
+    h.nowMs++;
+    await sendAll(h, `a${String(n).padStart(2, "0")}`, ["ok"], 100 + n);
+  }
+  await h.request("PATCH", "/v1/agents/a05", { body: { archived: true } });
+  const walk = async (query: string) => {
+    const names: string[][] = [];
+    let path: string | null = AGENTS + query;
+    while (path !== null) {
+      const { status, text }: { status: number; text: string } = await reader.get(path);
+      assertEquals(status, 200);
+      names.push([...text.matchAll(/href="\/dashboard\/agents\/(a\d\d)"/g)].map(([, a = ""]) => a));
+      path = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? null;
+    }
+    return names;
+  };
+  const all = Array.from({ length: 23 }, (_, n) => `a${String(n).padStart(2, "0")}`);
+  const used = all.filter((name) => name !== "a05");
+  const latest = await walk("");
+  assertEquals(latest.flat(), used.toReversed());
+  assert(latest.every((page) => page.length <= 20));
+  assertEquals((await walk("?sort=agent&archived=true&limit=1000")).flat(), all);
+  assertEquals((await reader.get(`${AGENTS}?sort=cost`)).status, 400);
+  assertMatch(
+    textOf((await reader.get(`${AGENTS}?archived=true&sort=agent`)).text),
+    /a05 archived/,
+  );
+});
+
+Deno.test("without an agent the page teaches the line that makes one, and the line does", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const page = textOf((await reader.get(AGENTS)).text);
+  assertMatch(page, /No agent yet/);
+  const [, url = "", body = ""] = /RUNLEDGER_KEY:" (\S+) -d '(.*?)'/.exec(page) ?? [];
+  assertEquals(url, `${h.url}/v1/heartbeats`);
+  assertEquals((await h.post("/v1/heartbeats", body)).status, 202);
+  await h.worker.idle();
+  assertMatch(textOf((await reader.get(AGENTS)).text), /nightly ✓ success/);
+});
+
+Deno.test("an agent's page has its latest runs, its failures apart, and links to all of them", async () => {
+  await using h = await Harness.open();
+  for (let n = 1; n <= 12; n++) {
+    const started = new Date(h.nowMs - n * 60_000).toISOString();
+    await h.post(
+      "/v1/runs",
+      aRun(n, { agent: "a/b c", started_at: started, customer_id: `c${n}` }),
+    );
+    const status = n > 11 ? "failed" : n > 10 ? "timeout" : "success";
+    const finished = new Date(h.nowMs - n * 60_000 + 1_500).toISOString();
+    await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ status, finished_at: finished }));
+  }
+  await h.worker.idle();
+  const { status, text } = await (await signedIn(h)).get(
+    `${AGENTS}/${encodeURIComponent("a/b c")}`,
+  );
+  assertEquals(status, 200);
+  const [, latest = "", failures = ""] = text.split(/<h2>Latest (?:runs|failures)<\/h2>/);
+  const idsIn = (html: string) =>
+    [...html.matchAll(/href="\/dashboard\/runs\/(run_[^"]+)"/g)].map(([, id]) => id);
+  assertEquals(idsIn(latest), Array.from({ length: 10 }, (_, i) => runId(i + 1)));
+  assertEquals(idsIn(failures), [runId(11), runId(12)]);
+  assertMatch(textOf(latest), /1 min ago ✓ success 1\.5 s \$0 c1/);
+  assertMatch(textOf(failures), /timeout .* failed .* All that failed · All that timed out/);
+  for (const status of ["failed", "timeout"]) {
+    assert(text.includes(`href="/dashboard/runs?agent=a%2Fb+c&amp;status=${status}"`));
+  }
+});
+
+Deno.test("an agent's chart shows each run in the colour of its status; what runs has not failed", async () => {
+  await using h = await Harness.open();
+  await sendAll(h, "healthy", ["start"]);
+  await sendAll(h, "mixed", ["fail", "timeout", "start", "ok", "ok"], 10);
+  const reader = await signedIn(h);
+  const { text } = await reader.get(`${AGENTS}/healthy`);
+  assertEquals(coloursOf(text), ["running"]);
+  assertMatch(text, /<title>2026-11-21: 1 run, 1 running<\/title>/);
+  const mixed = await reader.get(`${AGENTS}/mixed`);
+  assertEquals(coloursOf(mixed.text), ["failed", "timeout", "running", "success"]);
+  assertMatch(
+    mixed.text,
+    /<title>2026-11-21: 5 runs, 2 succeeded, 1 running, 1 timed out, 1 failed<\/title>/,
+  );
+  const list = await reader.get(AGENTS);
+  assertEquals(coloursOf(rowOf(list.text, "healthy")), ["running"]);
+});
+
+Deno.test("the style has one colour for each status", async () => {
+  await using h = await Harness.open();
+  const { text } = await (await signedIn(h)).get(AGENTS);
+  const [, style = ""] = /href="([^"]+dashboard\.css)"/.exec(text) ?? [];
+  const css = (await h.get(style)).text;
+  const colours = { success: "good", failed: "bad", timeout: "warn", cancelled: "calm" };
+  for (const [status, colour] of Object.entries({ ...colours, running: "busy" })) {
+    const rules = [...css.matchAll(new RegExp(`\\.${status}\\b[^{}]*{([^}]*)}`, "g"))];
+    const painted = rules.map(([, rule = ""]) => rule.trim()).filter((rule) => rule.includes("--"));
+    assertEquals(painted, [`--status: var(--${colour});`, "fill: var(--status);"], status);
+  }
+});
+
+Deno.test("the form changes name, notes and archive as the call does, and says in the log who did", async () => {
+  await using h = await Harness.open();
+  await sendAll(h, "a", ["ok"]);
+  const reader = await signedIn(h);
+  h.nowMs++;
+  const fields = { name: "Nightly <job>", notes: "one\r\ntwo & three", archived: "true" };
+  const sent = await reader.send(`${AGENTS}/a`, fields);
+  assertEquals([sent.status, sent.headers.get("location")], [303, `${AGENTS}/a?done=saved`]);
+  assertMatch(textOf((await reader.get(`${AGENTS}/a?done=saved`)).text), /All agents Saved\./);
+  const other = textOf((await reader.get(`${AGENTS}/a?done=Send+money`)).text);
+  assert(!/Saved|money/.test(other));
+  const { name, notes, archived } = (await h.get("/v1/agents/a")).json;
+  assertEquals({ name, notes, archived }, {
+    name: "Nightly <job>",
+    notes: "one\ntwo & three",
+    archived: true,
+  });
+  const { text } = await reader.get(`${AGENTS}/a`);
+  assertMatch(text, /<h1>Nightly &lt;job&gt;<\/h1>/);
+  assertMatch(text, /<p class="notes">one\ntwo &amp; three<\/p>/);
+  assertMatch(textOf(text), /Archived: it takes no place/);
+  assertEquals((await h.get("/v1/audit")).json.entries[0].action, "agent.changed");
+  await reader.send(`${AGENTS}/a`, { name: "", notes: "" });
+  const cleared = (await h.get("/v1/agents/a")).json;
+  assertEquals([cleared.name, cleared.notes, cleared.archived], ["a", null, false]);
+});
+
+Deno.test("what is refused comes back as typed, with why at its field, and changes nothing", async () => {
+  await using h = await Harness.open();
+  await sendAll(h, "a", ["ok"]);
+  const reader = await signedIn(h);
+  const before = await h.dump();
+  const long = await reader.send(`${AGENTS}/a`, { name: "ok", notes: "x".repeat(2_001) });
+  assertEquals(long.status, 400);
+  assertMatch(long.text, /id="notes-problem"/);
+  assertMatch(long.text, /name="name"[^>]*>|value="ok"/);
+  assert(long.text.includes("x".repeat(2_001)));
+  const spaced = await reader.send(`${AGENTS}/a`, { name: " a" });
+  assertMatch(spaced.text, /aria-describedby="name-problem name-hint" aria-invalid="true"/);
+  assertEquals((await reader.send(`${AGENTS}/none`, { name: "x" })).status, 404);
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("bringing back an agent that the plan has no place for is refused on the form", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  await sendAll(h, "old", ["ok"]);
+  await h.request("PATCH", "/v1/agents/old", { body: { archived: true } });
+  for (let n = 0; n < 10; n++) await sendAll(h, `a${n}`, ["ok"], 10 + n);
+  const { status, text } = await (await signedIn(h)).send(`${AGENTS}/old`, { name: "back" });
+  assertEquals(status, 403);
+  assertMatch(textOf(text), /The agent is archived and cannot come back/);
+  assertMatch(text, /value="back"/);
+  assertEquals((await h.get("/v1/agents/old")).json.archived, true);
+});
+
+Deno.test("ping tokens of an agent stand on its page, with what can be done about each", async () => {
+  await using h = await Harness.open();
+  await sendAll(h, "a", ["ok"]);
+  await h.addKey({ kind: "ping_token", agent: "a" });
+  await h.addKey({ kind: "ping_token", agent: "b" });
+  const { keys } = (await h.get("/v1/keys?agent=a")).json;
+  const reader = await signedIn(h);
+  const { text } = await reader.get(`${AGENTS}/a`);
+  const ids = [...text.matchAll(/href="\/dashboard\/keys\?id=([^"]+)"/g)].map(([, id]) => id);
+  assertEquals(ids, [keys[0].id], "those of no other agent");
+  assert(text.includes(`/dashboard/keys?confirm=rotate&amp;id=${keys[0].id}`));
+  assert(text.includes(`/dashboard/keys?confirm=revoke&amp;id=${keys[0].id}`));
+  assert(text.includes("/dashboard/keys/new?kind=ping_token&amp;agent=a"));
+});
+
+Deno.test("a key that only reads sees the page without forms and tokens, and may change nothing", async () => {
+  await using h = await Harness.open();
+  await sendAll(h, "a", ["ok"]);
+  await h.addKey({ kind: "ping_token", agent: "a" });
+  const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
+  const { status, text } = await reader.get(`${AGENTS}/a`);
+  assertEquals(status, 200);
+  assert(!/<textarea|\/dashboard\/keys/.test(text));
+  assertMatch(textOf(text), /takes a key with the scope admin/);
+  assertEquals((await reader.send(`${AGENTS}/a`, { name: "mine" })).status, 403);
+  assertEquals((await h.get("/v1/agents/a")).json.name, "a");
+});
+
+Deno.test("another team's agents are not there, and hostile names are text wherever they stand", async () => {
+  await using h = await Harness.open();
+  const hostile = `"><img src=x onerror=alert(1)>`;
+  await sendAll(h, hostile, ["fail"]);
+  await h.addKey({ kind: "ping_token", agent: hostile });
+  const path = `${AGENTS}/${encodeURIComponent(hostile)}`;
+  const reader = await signedIn(h);
+  await reader.send(path, { name: "<script>alert(2)</script>", notes: "</textarea><script>" });
+  for (const page of [AGENTS, path]) {
+    const { status, text } = await reader.get(page);
+    assertEquals(status, 200);
+    assert(!/<img|<script>/.test(text), page);
+    assert(text.includes("&lt;script&gt;alert(2)"), page);
+  }
+  const { key } = await h.addTeam("team");
+  const stranger = await signedIn(h, key);
+  const [theirs, none] = [await stranger.get(path), await stranger.get(`${AGENTS}/none`)];
+  assertEquals([theirs.status, none.status], [404, 404]);
+  assert(!(await stranger.get(AGENTS)).text.includes("img"));
+});
+
+Deno.test("a store that fails is a page that says so, and nothing of why", async () => {
+  const fails = () => Promise.reject(new StorageUnavailable("disk of secrets"));
+  const spend = { rows: fails as never, ask: fails, some: fails };
+  await using h = await Harness.open({ deps: { spend } });
+  await sendAll(h, "a", ["ok"]);
+  const reader = await signedIn(h);
+  for (const path of [AGENTS, `${AGENTS}/a`]) {
+    const { status, headers, text } = await reader.get(path);
+    assertEquals([status, headers.get("content-type")], [503, "text/html; charset=UTF-8"]);
+    assertMatch(textOf(text), /That did not work .* Try again/);
+    assert(!text.includes("secret"));
+  }
+});

@@ -1,0 +1,92 @@
+/** The audit log as a page. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { aHeartbeat } from "../support/builders.ts";
+import { signedIn, textOf } from "../support/dashboard.ts";
+import { Harness, NOON } from "../support/harness.ts";
+import { PRICE } from "../support/rate_cards.ts";
+
+const AUDIT = "/dashboard/audit";
+const DAY_MS = 86_400_000;
+
+/** The rows of the table, as text. */
+function rowsOf(html: string): string[] {
+  const body = /<tbody>([\s\S]*?)<\/tbody>/.exec(html)?.[1] ?? "";
+  return [...body.matchAll(/<tr>[\s\S]*?<\/tr>/g)].map(([row]) => textOf(row));
+}
+
+Deno.test("entries say in words who did what to what, newest first, and lead there", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "a/b" }));
+  h.nowMs = NOON + 1_000;
+  const { id } =
+    (await h.post("/v1/keys", { kind: "api_key", name: "worker", scopes: ["read"] })).json;
+  h.nowMs = NOON + 2_000;
+  await h.request("PATCH", "/v1/agents/a%2Fb", { body: { notes: "watch <it>" } });
+  h.nowMs = NOON + 3_600_000;
+  const { status, text } = await (await signedIn(h)).get(AUDIT);
+  assertEquals(status, 200);
+  const rows = rowsOf(text);
+  assertMatch(
+    rows[0] ?? "",
+    /^59 min ago first key changed an agent a\/b notes: none → watch <it>$/,
+  );
+  assertMatch(
+    rows[1] ?? "",
+    /^59 min ago first key made a key worker kind: api_key .*scopes: read$/,
+  );
+  assertMatch(rows.at(-1) ?? "", /made the team/);
+  assert(text.includes('href="/dashboard/agents/a%2Fb"'));
+  assert(text.includes(`href="/dashboard/keys?id=${id}"`));
+  assert(text.includes(`title="2026-11-21T12:00:02.000Z"`), "the exact instant on hover");
+  assert(!text.includes("watch <it>"));
+});
+
+Deno.test("prices and jobs that price anew are told without what they do not have, and led to", async () => {
+  await using h = await Harness.open();
+  await h.request("PUT", "/v1/rate-card", { body: PRICE });
+  h.nowMs = NOON + 1_000;
+  const { id } =
+    (await h.post("/v1/rate-card/reprice", { model: PRICE.model, dry_run: true })).json;
+  const { text } = await (await signedIn(h)).get(AUDIT);
+  const [job = "", price = ""] = rowsOf(text);
+  assertMatch(job, /first key looked at new prices /);
+  assertMatch(price, /first key set a price .* output usd per million \S+$/);
+  assert(text.includes(`href="/dashboard/rate-card/reprice/${id}"`));
+});
+
+Deno.test("days filter with their ends, instants as in the call, and pages go on within them", async () => {
+  await using h = await Harness.open();
+  for (let n = 1; n <= 5; n++) {
+    h.nowMs = NOON + n * DAY_MS;
+    await h.post("/v1/keys", { kind: "api_key", name: `k${n}`, scopes: ["read"] });
+  }
+  const reader = await signedIn(h);
+  const walk = async (query: string) => {
+    const names: string[] = [];
+    let path: string | null = `${AUDIT}?${query}`;
+    while (path !== null) {
+      const { status, text }: { status: number; text: string } = await reader.get(path);
+      assertEquals(status, 200, text);
+      names.push(...rowsOf(text).flatMap((row) => /k\d/.exec(row)?.[0] ?? []));
+      path = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? null;
+    }
+    return names;
+  };
+  assertEquals(await walk("from=2026-11-23&to=2026-11-25&limit=1"), ["k4", "k3", "k2"]);
+  assertEquals(await walk("from=2026-11-23T12:00:00.001Z&limit=2"), ["k5", "k4", "k3"]);
+  assertEquals(await walk("to=2026-11-22"), ["k1"]);
+  assertMatch(textOf((await reader.get(`${AUDIT}?from=2027-01-01`)).text), /Nothing changed/);
+  for (const query of ["from=yesterday", "from=2026-02-30", "to=x", "cursor=x", "limit=0"]) {
+    assertEquals((await reader.get(`${AUDIT}?${query}`)).status, 400, query);
+  }
+});
+
+Deno.test("each team reads its own log, with the scope that the call asks for", async () => {
+  await using h = await Harness.open();
+  const { key, team } = await h.addTeam("team");
+  await h.post("/v1/keys", { kind: "api_key", name: "of the first team" });
+  const stranger = await signedIn(h, key);
+  assert(!(await stranger.get(AUDIT)).text.includes("of the first team"));
+  const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }, team));
+  assertEquals((await reader.get(AUDIT)).status, 403);
+});

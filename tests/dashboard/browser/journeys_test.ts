@@ -1,0 +1,120 @@
+/** What people come for, clicked as they would: by what is written on things. */
+import { assertEquals, assertMatch } from "@std/assert";
+import type { Locator, Page } from "playwright-core";
+import { UNKNOWN_MODEL } from "../../../tools/demo_agents.ts";
+import { browserTest } from "../../support/browser.ts";
+import { CAUSE, type DemoWorld, openDemoWorld } from "../../support/demo_world.ts";
+import { DESK, PHONE, Visitor } from "../../support/visitor.ts";
+
+/** How somebody looks who clicks through. */
+const WAYS = {
+  "at a desk": DESK,
+  "on a phone without scripts": { ...PHONE, javaScriptEnabled: false },
+};
+
+/** A test of what somebody does, once in each way, each time in a world of its own. */
+function journey(name: string, walk: (visitor: Visitor, world: DemoWorld) => Promise<void>): void {
+  browserTest(name, async (browser, t) => {
+    for (const [way, options] of Object.entries(WAYS)) {
+      await t.step(way, async () => {
+        await using world = await openDemoWorld();
+        await using visitor = await Visitor.open(browser, world.h.url, options);
+        await visitor.signIn(world.h.key);
+        await walk(visitor, world);
+        await visitor.shot(`${name} ${way}`.replaceAll(/\W+/g, "-"));
+        visitor.assertCalm();
+      });
+    }
+  });
+}
+
+journey("somebody finds why last night's run failed", async ({ page }, world) => {
+  const failures = page.getByRole("region", { name: "Latest failures" });
+  await failures.getByRole("row", { name: /invoice-sync/ }).getByRole("link", { name: /ago/ })
+    .click();
+  await page.getByRole("heading", { level: 1, name: "Run of invoice-sync" }).waitFor();
+  await page.getByRole("heading", { name: "It failed" }).waitFor();
+  assertEquals(new URL(page.url()).pathname, `/dashboard/runs/${world.runs.failed}`);
+  await page.getByRole("link", { name: /post_booking/ }).first().click();
+  const event = page.getByRole("listitem").filter({ hasText: "post_booking" }).last();
+  assertEquals(await isOnScreen(event), true, "the event is to be seen");
+  assertMatch(await event.innerText(), new RegExp(CAUSE));
+  // What it was called with explains it.
+  await event.getByText('"invoice": 7114').waitFor();
+});
+
+journey(
+  "somebody explains this month's bill and prices the unknown model",
+  async ({ page }, world) => {
+    const model = `${UNKNOWN_MODEL.provider}/${UNKNOWN_MODEL.model}`;
+    await goBy(page, "Spend");
+    await page.getByRole("link", { name: "By model" }).click();
+    assertEquals(await costShown(page, "openai/gpt-4o"), await costOf(world, "openai/gpt-4o"));
+    await page.getByText("1 model has no price").waitFor();
+    await page.getByRole("button", { name: `Add a price for ${model}` }).click();
+    const prices = page.getByRole("group", { name: "Dollars per million tokens" });
+    await prices.getByLabel("Input", { exact: true }).fill("0.5");
+    await prices.getByLabel("Output", { exact: true }).fill("2");
+    await page.getByRole("button", { name: "Store, and see what it changes" }).click();
+    await page.getByRole("heading", { level: 1, name: `What would change: ${model}` }).waitFor();
+    assertEquals(await costOf(world, model), 0, "looking changes nothing");
+    await page.getByRole("button", { name: /^Re-price \d+ runs? now$/ }).click();
+    await page.getByText("Done:").waitFor();
+    await world.h.worker.idle();
+    await page.getByRole("link", { name: "look at the spend" }).click();
+    await page.getByRole("link", { name: "By model" }).click();
+    const cost = await costOf(world, model);
+    assertEquals(cost > 0.1, true);
+    assertEquals(await costShown(page, model), cost);
+    assertEquals(await page.getByText("has no price").count(), 0);
+  },
+);
+
+journey("somebody issues a key, and revokes it again", async ({ page }, world) => {
+  await goBy(page, "Keys");
+  await page.getByRole("button", { name: "New API key" }).click();
+  await page.getByLabel("Name").fill("night worker");
+  await page.getByLabel(/^read/).check();
+  await page.getByRole("button", { name: "Make the key" }).click();
+  await page.getByText("it is shown this once").waitFor();
+  const secret = await page.locator("#secret").innerText();
+  assertMatch(secret, /^apk_eu_[0-9a-f]{32}$/);
+  const runs = () => world.h.get("/v1/runs?limit=1", { key: secret });
+  assertEquals((await runs()).status, 200);
+  await goBy(page, "Keys");
+  assertEquals((await page.content()).includes(secret), false, "shown this once");
+  const row = page.getByRole("row", { name: /night worker/ });
+  await row.getByRole("link", { name: /Revoke/ }).click();
+  assertEquals((await runs()).status, 200, "asking is not doing");
+  await page.getByRole("button", { name: "Revoke this API key" }).click();
+  await page.getByText(/revoked/i).first().waitFor();
+  assertEquals((await runs()).status, 401);
+});
+
+/** Goes to a page by the menu. */
+async function goBy(page: Page, name: string): Promise<void> {
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name }).click();
+  await page.getByRole("heading", { level: 1, name }).waitFor();
+}
+
+/** What a row of the page says that a model cost, exactly. */
+async function costShown(page: Page, model: string): Promise<number> {
+  const row = page.getByRole("row").filter({
+    has: page.getByRole("rowheader", { name: model, exact: true }),
+  });
+  const money = row.last().locator(".money").first();
+  const text = await money.getAttribute("title") ?? await money.innerText();
+  return Number(text.replaceAll(/[$,]/g, ""));
+}
+
+/** What the API says that a model cost in the last 30 days. */
+async function costOf({ h }: DemoWorld, model: string): Promise<number> {
+  const { groups } = (await h.get("/v1/spend?group_by=model")).json;
+  return groups.find(({ key }: { key: string }) => key === model).cost_usd;
+}
+
+/** Whether something is where somebody looks, without scrolling. */
+async function isOnScreen(thing: Locator): Promise<boolean> {
+  const [box, screen] = [await thing.boundingBox(), thing.page().viewportSize()];
+  return box !== null && screen !== null && box.y + box.height > 0 && box.y < screen.height;
+}

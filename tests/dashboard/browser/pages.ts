@@ -1,0 +1,106 @@
+/** Every page of the dashboard that there is to look at. */
+import { DASHBOARD } from "../../../routes/dashboard/layout/paths.ts";
+import { dashboardRoutes } from "../../support/dashboard.ts";
+import type { DemoWorld } from "../../support/demo_world.ts";
+
+/** Who looks at a page. */
+export type Who = "nobody" | "reader" | "admin" | "operator";
+
+/** One page as it is looked at. */
+export interface PageUnderTest {
+  /** Names its screenshots. */
+  readonly name: string;
+  /** Of the dashboard's table; null for what is not in it. */
+  readonly route: string | null;
+  readonly path: (world: DemoWorld) => string;
+  readonly who: Who;
+  /** What it answers, 200 when absent. */
+  readonly status?: number;
+}
+
+/** All of them, some in several states. */
+export const PAGES: readonly PageUnderTest[] = [
+  aPage("sign-in", "/sign-in", "nobody"),
+  { ...aPage("not-found", "/nothing"), route: null, status: 404 },
+  aPage("overview", ""),
+  aPage("runs", "/runs"),
+  aPage("runs-live", "/runs", "admin", () => "/runs?live=1"),
+  { ...aPage("runs-refused", "/runs", "admin", () => "/runs?min_cost_usd=much"), status: 400 },
+  aRun("run-failed", ({ runs }) => runs.failed),
+  aRun("run-long", ({ runs }) => runs.long),
+  aRun("run-parent", ({ runs }) => runs.parent),
+  aRun("run-unpriced", ({ runs }) => runs.unpriced),
+  aRun("run-running", ({ runs }) => runs.running),
+  aRun("run-delete", ({ runs }) => `${runs.failed}?confirm=delete`),
+  { ...aRun("run-unknown", () => `run_eu_${"0".repeat(32)}`), status: 404 },
+  aPage("refusals", "/refusals"),
+  aPage("refusals-week", "/refusals", "admin", () => "/refusals?hours=168"),
+  aPage("agents", "/agents"),
+  aPage("agent", "/agents/:slug", "admin", ({ agent }) => `/agents/${encodeURIComponent(agent)}`),
+  aPage("spend", "/spend"),
+  aPage("spend-by-model", "/spend", "admin", () => "/spend?group_by=model"),
+  aPage("spend-by-customer", "/spend", "admin", () => "/spend?group_by=customer"),
+  aPage("rate-card", "/rate-card"),
+  aPage("rate-match", "/rate-card/match", "admin", () => "/rate-card/match?model=gpt-4o-2099"),
+  aPage("rate-new", "/rate-card/new", "admin", () => "/rate-card/new?model=atlas-70b-preview"),
+  aPage(
+    "rate-delete",
+    "/rate-card/rows/:id/delete",
+    "admin",
+    ({ rateId }) => `/rate-card/rows/${encodeURIComponent(rateId)}/delete`,
+  ),
+  aPage("reprice", "/rate-card/reprice"),
+  aPage(
+    "reprice-job",
+    "/rate-card/reprice/:id",
+    "admin",
+    ({ jobId }) => `/rate-card/reprice/${jobId}`,
+  ),
+  aPage("usage", "/usage"),
+  aPage("keys", "/keys"),
+  aPage("key", "/keys", "admin", ({ keyId }) => `/keys?id=${keyId}`),
+  aPage("key-revoke", "/keys", "admin", ({ keyId }) => `/keys?id=${keyId}&confirm=revoke`),
+  aPage("key-rotate", "/keys", "admin", ({ keyId }) => `/keys?id=${keyId}&confirm=rotate`),
+  aPage("key-new", "/keys/new", "admin", () => "/keys/new?kind=api_key"),
+  aPage("token-new", "/keys/new", "admin", () => "/keys/new?kind=ping_token"),
+  aPage("team", "/team"),
+  aPage("audit", "/audit"),
+  aPage("operator-audit", "/audit", "operator"),
+  aPage("teams", "/teams", "operator"),
+  aPage("team-new", "/teams/new", "operator"),
+  aPage("team-of-operator", "/teams/:id", "operator", ({ h }) => `/teams/${h.team.id}`),
+];
+
+function aPage(
+  name: string,
+  route: string,
+  who: Who = "admin",
+  path: (world: DemoWorld) => string = () => route,
+): PageUnderTest {
+  return { name, route: DASHBOARD + route, who, path: (world) => DASHBOARD + path(world) };
+}
+
+function aRun(name: string, idOf: (world: DemoWorld) => string): PageUnderTest {
+  return aPage(name, "/runs/:id", "admin", (world) => `/runs/${idOf(world)}`);
+}
+
+/** Routes that answer with a file, or with the way to a page. */
+const NO_PAGES = new Set([
+  "/",
+  ...[
+    "/assets/:name",
+    "/runs/:id/raw",
+    "/runs.csv",
+    "/runs.ndjson",
+    "/spend.csv",
+    "/keys/:id/rotate",
+    "/teams/:id/keys",
+  ].map((path) => DASHBOARD + path),
+]);
+
+/** Routes of pages, from the dashboard's own table. */
+export function pageRoutes(): string[] {
+  return dashboardRoutes()
+    .filter(({ method, path }) => method === "GET" && !NO_PAGES.has(path))
+    .map(({ path }) => path);
+}

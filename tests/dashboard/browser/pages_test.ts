@@ -1,0 +1,73 @@
+/** Every page in a real browser: both themes, a desk and a phone, with scripts and without. */
+import { assert, assertEquals } from "@std/assert";
+import type { Locator, Page } from "playwright-core";
+import { axe } from "../../support/axe.ts";
+import { browserTest } from "../../support/browser.ts";
+import { openDemoWorld } from "../../support/demo_world.ts";
+import { Harness } from "../../support/harness.ts";
+import { PHONE, Visitor } from "../../support/visitor.ts";
+import { lookAt, Visitors, WIDER_THAN_SCREEN } from "./looking.ts";
+import { pageRoutes, PAGES } from "./pages.ts";
+
+Deno.test("every page of the dashboard is looked at", () => {
+  const looked = new Set(PAGES.map(({ route }) => route));
+  assertEquals(pageRoutes().filter((route) => !looked.has(route)), []);
+});
+
+browserTest(
+  "every page is right in both themes, at a desk and on a phone: accessible, quiet, still, small",
+  async (browser, t) => {
+    await using world = await openDemoWorld();
+    await using visitors = new Visitors(browser, world);
+    for (const page of PAGES) await t.step(page.name, () => lookAt(visitors, page));
+  },
+);
+
+browserTest(
+  "the keyboard alone signs in, skips to the content and goes to a page",
+  async (browser) => {
+    await using world = await openDemoWorld();
+    await using visitor = await Visitor.open(browser, world.h.url);
+    const { page } = visitor;
+    await page.goto("/dashboard/sign-in");
+    // The field has the focus from the start, once the page is shown.
+    await page.getByLabel("Team key").and(page.locator(":focus")).waitFor();
+    await page.keyboard.type(world.h.key);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    await page.keyboard.press("Tab");
+    const skip = page.getByRole("link", { name: "Skip to the content" });
+    assertEquals(await isFocused(skip), true);
+    assert((await skip.boundingBox())!.x >= 0, "the focused link is to be seen");
+    await page.keyboard.press("Enter");
+    assertEquals(new URL(page.url()).hash, "#main");
+    await page.goto("/dashboard");
+    await tabTo(page, "Runs");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/dashboard/runs");
+    visitor.assertCalm();
+  },
+);
+
+browserTest("the API's page is accessible on a phone", async (browser) => {
+  await using h = await Harness.open();
+  await using visitor = await Visitor.open(browser, h.url, PHONE);
+  await visitor.page.goto("/docs");
+  assertEquals(await visitor.page.evaluate(WIDER_THAN_SCREEN), []);
+  assertEquals(await axe(visitor.page), []);
+  visitor.assertCalm();
+});
+
+/** Presses Tab until a link of the menu has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const link = page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name });
+  for (let presses = 0; presses < 12; presses++) {
+    await page.keyboard.press("Tab");
+    if (await isFocused(link)) return;
+  }
+  throw new Error(`${name} is not reached by Tab`);
+}
+
+async function isFocused(element: Locator): Promise<boolean> {
+  return await element.and(element.page().locator(":focus")).count() === 1;
+}

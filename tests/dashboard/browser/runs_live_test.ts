@@ -1,0 +1,83 @@
+/** Following the list of runs in a real browser. */
+import { assertEquals } from "@std/assert";
+import type { Page } from "playwright-core";
+import { aHeartbeat, at, runId } from "../../support/builders.ts";
+import { browserTest } from "../../support/browser.ts";
+import { Harness } from "../../support/harness.ts";
+import { PHONE, Visitor } from "../../support/visitor.ts";
+
+/** Waits until a run is in the table. */
+function untilListed(page: Page, n: number): Promise<void> {
+  return page.locator(`[id="${runId(n)}"]`).waitFor();
+}
+
+/** Tells a page that it is seen, or not. */
+function setHidden(page: Page, hidden: boolean): Promise<unknown> {
+  return page.evaluate(
+    `Object.defineProperty(document, "hidden", { value: ${hidden}, configurable: true })`,
+  );
+}
+
+browserTest(
+  "a list that is followed shows new runs, marks them, and disturbs nobody who reads",
+  async (browser, t) => {
+    await using h = await Harness.open();
+    for (let n = 1; n < 4; n++) {
+      await h.post("/v1/heartbeats", aHeartbeat(n, { started_at: at(n) }));
+    }
+    await h.worker.idle();
+    await using visitor = await Visitor.open(browser, h.url, PHONE);
+    const { page } = visitor;
+    await visitor.signIn(h.key);
+    await page.goto("/dashboard/runs");
+    await page.getByRole("button", { name: "Live" }).click();
+    await page.getByRole("button", { name: "Pause" }).waitFor();
+
+    await t.step("a new run is marked and counted; focus and scroll stay", async () => {
+      // Wide enough for a table, and too narrow for all of it.
+      await page.setViewportSize({ width: 700, height: 800 });
+      await page.locator(`[id="${runId(2)}"]`).focus();
+      await page.evaluate(`document.querySelector(".wide").scrollLeft = 90`);
+      await h.post("/v1/heartbeats", aHeartbeat(4, { started_at: at(4) }));
+      await untilListed(page, 4);
+      assertEquals(await page.getByRole("status").textContent(), "1 new");
+      assertEquals(await page.getByText("✦ new").count(), 1);
+      assertEquals(await page.evaluate("document.activeElement.id"), runId(2));
+      assertEquals(await page.evaluate(`document.querySelector(".wide").scrollLeft`), 90);
+    });
+
+    await t.step("an empty list fills, and empties again", async () => {
+      await page.goto("/dashboard/runs?status=running&live=1");
+      await page.getByText("No run is like that").waitFor();
+      await h.post("/v1/heartbeats", aHeartbeat(5, { status: "start", started_at: at(5) }));
+      await untilListed(page, 5);
+      await h.post("/v1/heartbeats", aHeartbeat(5, { started_at: at(5) }));
+      await page.getByText("No run is like that").waitFor();
+    });
+
+    await t.step("a page that nobody sees asks for nothing until it is seen", async () => {
+      const tab = await page.context().newPage();
+      await tab.clock.install();
+      await tab.goto("/dashboard/runs?live=1");
+      await setHidden(tab, true);
+      let asked = 0;
+      tab.on("request", () => asked++);
+      await tab.clock.runFor(20_000);
+      assertEquals(asked, 0);
+      await setHidden(tab, false);
+      await tab.clock.runFor(2_000);
+      assertEquals(asked, 1);
+      await tab.close();
+    });
+
+    visitor.assertCalm();
+
+    await t.step("where the connection is gone for a while it goes on by itself", async () => {
+      await page.context().setOffline(true);
+      await page.waitForEvent("requestfailed");
+      await page.context().setOffline(false);
+      await h.post("/v1/heartbeats", aHeartbeat(8, { status: "start", started_at: at(8) }));
+      await untilListed(page, 8);
+    });
+  },
+);

@@ -1,0 +1,128 @@
+/** Pages where there is nothing yet, where something is wrong, and where names know no end. */
+import { assertEquals } from "@std/assert";
+import type { RunId } from "../../../domain/core/ids.ts";
+import { monthOf } from "../../../domain/core/time.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { aHeartbeat, runId } from "../../support/builders.ts";
+import { browserTest } from "../../support/browser.ts";
+import { type DemoWorld, openDemoWorld } from "../../support/demo_world.ts";
+import { Harness, type HarnessOptions } from "../../support/harness.ts";
+import { OPERATOR_KEY } from "../../support/operator.ts";
+import { openHostileWorld } from "./hostile_world.ts";
+import { lookAt, Visitors, WHAT_MOVED, WIDER_THAN_SCREEN } from "./looking.ts";
+import { PAGES, type PageUnderTest } from "./pages.ts";
+
+browserTest(
+  "pages without anything to show are right, and say what to do first",
+  async (browser, t) => {
+    await using world = await openEmptyWorld();
+    await using visitors = new Visitors(browser, world);
+    const names = /^(overview|runs|agents|spend|rate-card|reprice|usage|keys|team|audit|teams)$/;
+    for (const page of PAGES.filter(({ name }) => names.test(name))) {
+      const empty = { ...page, name: `empty-${page.name}` };
+      await t.step(empty.name, () => lookAt(visitors, empty));
+    }
+  },
+);
+
+browserTest(
+  "what is wrong is told accessibly: over quota, a run that is stuck",
+  async (browser, t) => {
+    await using world = await openEmptyWorld({ tier: "free" });
+    await trouble(world.h);
+    await using visitors = new Visitors(browser, world);
+    for (const page of PAGES.filter(({ name }) => /^(overview|usage)$/.test(name))) {
+      const told = { ...page, name: `trouble-${page.name}` };
+      await t.step(told.name, () => lookAt(visitors, told));
+    }
+  },
+);
+
+browserTest("who may only read sees pages that are as right", async (browser, t) => {
+  await using world = await openDemoWorld();
+  await using visitors = new Visitors(browser, world);
+  const names = /^(overview|run-failed|agent|spend|team)$/;
+  for (const page of PAGES.filter(({ name }) => names.test(name))) {
+    const read: PageUnderTest = { ...page, name: `reader-${page.name}`, who: "reader" };
+    await t.step(read.name, () => lookAt(visitors, read));
+  }
+});
+
+browserTest("names as long as they may be fit each page", async (browser, t) => {
+  await using world = await openHostileWorld(["W".repeat(128)]);
+  await using visitors = new Visitors(browser, world);
+  for (const target of PAGES) {
+    await t.step(target.name, async () => {
+      const [desk, phone] = await Promise.all([
+        visitors.window(target.who, "desk"),
+        visitors.window(target.who, "phone"),
+      ]);
+      for (const { page } of [desk, phone]) {
+        const answer = await page.goto(target.path(world));
+        assertEquals(answer?.status(), target.status ?? 200);
+        assertEquals(await page.evaluate(WIDER_THAN_SCREEN), []);
+      }
+      await phone.shot(`long-${target.name}`);
+    });
+  }
+});
+
+browserTest("nothing moves while a page is read by a slow machine", async (browser, t) => {
+  await using world = await openDemoWorld();
+  await using visitors = new Visitors(browser, world);
+  const { page } = await visitors.window("admin", "desk");
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: 10 });
+  // A browser shows what it has when reading takes long: a page is tried more than once.
+  for (const target of PAGES.filter(({ name }) => /^(runs|run-long)$/.test(name))) {
+    await t.step(target.name, async () => {
+      for (let times = 0; times < 2; times++) {
+        await page.goto(target.path(world));
+        assertEquals(await page.evaluate(WHAT_MOVED), []);
+      }
+    });
+  }
+});
+
+async function openEmptyWorld(options: HarnessOptions = {}): Promise<DemoWorld> {
+  const h = await Harness.open({ ...options, operatorKey: OPERATOR_KEY });
+  const none = "";
+  return {
+    h,
+    runs: { failed: none, long: none, parent: none, unpriced: none, running: none },
+    agent: none,
+    keyId: none,
+    rateId: none,
+    jobId: none,
+    otherTeam: { key: none, agent: none, run: none },
+    [Symbol.asyncDispose]: () => h[Symbol.asyncDispose](),
+  };
+}
+
+/** Uses more than the plan has, and gives up a stage of a run. */
+async function trouble(h: Harness): Promise<void> {
+  const [run, at] = [runId(1) as RunId, h.nowMs];
+  const { writer } = h.store;
+  await writer.commit({
+    team: h.team.id,
+    sums: [{ key: keys.usage(h.team.id, monthOf(at)), by: 120_000n }],
+  });
+  await h.post("/v1/heartbeats", aHeartbeat(1));
+  await h.worker.idle();
+  // The notices about it follow by themselves, and are to stand before anybody looks.
+  while ((await h.get("/v1/usage")).json.notices.length < 2);
+  const stage = {
+    stage: "cost",
+    state: "dead",
+    attempts: 8,
+    at,
+    error: "Error: disk full",
+  } as const;
+  await writer.commit({
+    team: h.team.id,
+    sets: [
+      { key: keys.deadStage(h.team.id, run), value: true },
+      { key: keys.processing(h.team.id, run), value: { revision: 1, stages: [stage] } },
+    ],
+  });
+}

@@ -1,0 +1,231 @@
+/** Keys as pages: made, shown once, rotated, revoked. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { signedIn, textOf } from "../support/dashboard.ts";
+import { Harness, NOON } from "../support/harness.ts";
+
+const KEYS = "/dashboard/keys";
+const HOUR_MS = 3_600_000;
+
+/** The secret that a page shows. */
+function secretIn(html: string): string {
+  return /<pre id="secret"[^>]*>([^<]+)</.exec(html)?.[1] ?? "";
+}
+
+/** The credentials of a team by name, as the API lists them. */
+async function keysOf(h: Harness) {
+  const { keys } = (await h.get("/v1/keys")).json;
+  // deno-lint-ignore no-explicit-any -- answers are not typed
+  return new Map<string, any>(keys.map((key: { name: string }) => [key.name, key]));
+}
+
+Deno.test("a key made by the form works, may do what was ticked, and its secret is shown this once", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  assertMatch(
+    (await reader.get(`${KEYS}/new`)).text,
+    /<form[^>]* method="post" action="\/dashboard\/keys"/,
+  );
+  const made = await reader.send(KEYS, { kind: "api_key", name: "worker", scopes: "read" });
+  assertEquals(made.status, 201);
+  assertEquals(made.headers.get("cache-control"), "no-store");
+  const secret = secretIn(made.text);
+  assertMatch(secret, /^apk_eu_[0-9a-f]{32}$/);
+  assertMatch(textOf(made.text), /shown this once/);
+  assert(made.text.includes(`RUNLEDGER_KEY=${secret}`), "a line that uses it");
+  assert(made.text.includes(`${h.url}/v1/runs`), "the line asks this service");
+  assertEquals((await h.get("/v1/runs", { key: secret })).status, 200);
+  assertEquals((await h.get("/v1/keys", { key: secret })).status, 403);
+  for (const path of [KEYS, `${KEYS}?id=${(await keysOf(h)).get("worker").id}`]) {
+    assert(!(await reader.get(path)).text.includes(secret), path);
+  }
+});
+
+Deno.test("several scopes are all taken, and the audit log says who made the key", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const body = new URLSearchParams([["kind", "api_key"], ["name", "w"], ["scopes", "ingest"], [
+    "scopes",
+    "admin",
+  ]]);
+  h.nowMs++;
+  const { status } = await h.request("POST", KEYS, {
+    key: null,
+    headers: {
+      "Content-Type": "application/x-www-form-urlencoded",
+      "Origin": h.url,
+      "Cookie": reader.cookie,
+    },
+    body: body.toString(),
+  });
+  assertEquals(status, 201);
+  const keys = await keysOf(h);
+  assertEquals(keys.get("w").scopes, ["ingest", "admin"]);
+  const [entry] = (await h.get("/v1/audit")).json.entries;
+  assertEquals([entry.action, entry.actor.id], ["credential.created", keys.get("first key").id]);
+});
+
+Deno.test("a ping token comes with the line for the crontab, and the line's ping is counted", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  assertMatch(
+    (await reader.get(`${KEYS}/new?kind=ping_token&agent=nightly`)).text,
+    /value="nightly"/,
+  );
+  const made = await reader.send(KEYS, { kind: "ping_token", name: "host", agent: "nightly" });
+  const secret = secretIn(made.text);
+  const page = textOf(made.text);
+  assert(page.includes(`RUNLEDGER_TOKEN=${secret}`));
+  const line = `-u "$RUNLEDGER_TOKEN:" "${h.url}/v1/ping?exit_code=$?"`;
+  assert(page.includes(line), page);
+  assertMatch(made.text, /href="\/dashboard\/agents\/nightly"/);
+  const basic = { Authorization: `Basic ${btoa(`${secret}:`)}` };
+  const ping = await h.get("/v1/ping?exit_code=0", { key: null, headers: basic });
+  assertEquals(ping.status, 200);
+  assertEquals((await h.getSettled("/v1/agents/nightly")).json.succeeded, 1);
+});
+
+Deno.test("a form that is refused comes back as it was typed, says why at the field, and makes nothing", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const before = (await keysOf(h)).size;
+  const cases: [Record<string, string>, string, RegExp][] = [
+    [{ kind: "api_key", name: " x <b>", scopes: "read" }, "name", /"name" must be a name/],
+    [{ kind: "api_key", name: "", scopes: "read" }, "name", /"name" must be a name/],
+    [{ kind: "api_key", name: "x" }, "scopes", /"scopes" must be a list/],
+    [{ kind: "api_key", name: "x", scopes: "root" }, "scopes", /"scopes/],
+    [{ kind: "ping_token", name: "x", agent: "" }, "agent", /"agent" must be/],
+  ];
+  for (const [fields, field, message] of cases) {
+    const { status, text } = await reader.send(KEYS, fields);
+    assertEquals(status, 400, JSON.stringify(fields));
+    assertMatch(text, new RegExp(`aria-invalid="true"|aria-describedby="${field}-problem`));
+    assertMatch(text, new RegExp(`id="${field}-problem"`));
+    assertMatch(textOf(text), message);
+    assert(!text.includes("<b>x") && !text.includes(" x <b>"), "text is text");
+  }
+  assertMatch(
+    (await reader.send(KEYS, { kind: "api_key", name: " x <b>" })).text,
+    /value=" x &lt;b&gt;"/,
+  );
+  assertEquals((await keysOf(h)).size, before);
+});
+
+Deno.test("rotating asks first, shows the new secret once, and the old one works until it ends", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const old = secretIn(
+    (await reader.send(KEYS, { kind: "api_key", name: "w", scopes: "read" })).text,
+  );
+  const { id } = (await keysOf(h)).get("w");
+  const asked = await reader.get(`${KEYS}?confirm=rotate&id=${id}`);
+  assertMatch(asked.text, new RegExp(`action="${KEYS}/${id}/rotate"`));
+  const rotated = await reader.send(`${KEYS}/${id}/rotate`, { overlap_hours: "5" });
+  assertEquals(rotated.status, 201);
+  const fresh = secretIn(rotated.text);
+  const works = async (key: string) => (await h.get("/v1/runs", { key })).status === 200;
+  assertEquals([await works(old), await works(fresh), old === fresh], [true, true, false]);
+  assertMatch(textOf(rotated.text), /old secret goes on and ends in 5 h/);
+  const list = textOf((await reader.get(KEYS)).text);
+  assertMatch(list, /w API key: read ◷ works, ends in 5 h , its replacement/);
+  const loaded = await reader.get(`${KEYS}/${id}/rotate`);
+  assertEquals([loaded.status, loaded.headers.get("location")], [303, `${KEYS}?id=${id}`]);
+  const again = await reader.send(`${KEYS}/${id}/rotate`, { overlap_hours: "5" });
+  assertEquals(again.status, 409);
+  assertMatch(textOf(again.text), /was replaced by/);
+  h.nowMs = NOON + 5 * HOUR_MS;
+  assertEquals([await works(old), await works(fresh)], [false, true]);
+  assertMatch(textOf((await reader.get(`${KEYS}?id=${id}`)).text), /✕ ended/);
+});
+
+Deno.test("hours that are none are refused at their field, and nothing is rotated", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const { id } = (await keysOf(h)).get("first key");
+  for (const overlap of ["-1", "169", "1.5", "x"]) {
+    const { status, text } = await reader.send(`${KEYS}/${id}/rotate`, { overlap_hours: overlap });
+    assertEquals(status, 400, overlap);
+    assertMatch(text, /id="overlap_hours-problem"/);
+    assert(text.includes(`value="${overlap}"`));
+  }
+  const keys = await keysOf(h);
+  assertEquals([keys.size, keys.get("first key").replaced_by], [1, null]);
+});
+
+Deno.test("revoking asks first and warns of the key of this very session, which then is out", async () => {
+  await using h = await Harness.open();
+  const key = await h.addKey({ kind: "api_key", scopes: ["read", "admin"] });
+  const [reader, other] = [await signedIn(h, key), await signedIn(h)];
+  const { id } = (await keysOf(h)).get("test");
+  const ask = `${KEYS}?confirm=revoke&id=${id}`;
+  assertMatch(textOf((await reader.get(ask)).text), /this very key: revoking it signs you out/);
+  assert(!textOf((await other.get(ask)).text).includes("this very key"));
+  assertMatch(textOf((await reader.get(KEYS)).text), /test you are signed in with it/);
+  assertEquals((await h.get("/v1/runs", { key })).status, 200, "asking changes nothing");
+  const revoked = await reader.send(`${KEYS}/${id}/revoke`);
+  assertEquals([revoked.status, revoked.headers.get("location")], [303, `${KEYS}?id=${id}`]);
+  assertEquals((await h.get("/v1/runs", { key })).status, 401);
+  assertEquals((await reader.get(KEYS)).status, 303, "signed out");
+  const page = await other.get(`${KEYS}?confirm=revoke&id=${id}`);
+  assertMatch(textOf(page.text), /✕ revoked just now/);
+  assert(!page.text.includes(`/${id}/revoke`), "no form for what is revoked");
+});
+
+Deno.test("keys are for who has the scope: others see neither list nor form, and their posts change nothing", async () => {
+  await using h = await Harness.open();
+  const read = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
+  const { id } = (await keysOf(h)).get("first key");
+  const before = await h.dump();
+  for (const path of [KEYS, `${KEYS}/new`, `${KEYS}?id=${id}`]) {
+    const { status, text } = await read.get(path);
+    assertEquals(status, 403, path);
+    assertMatch(textOf(text), /lacks the scope "admin"/);
+    assert(!text.includes(`href="${KEYS}"`), "not in the menu either");
+  }
+  for (const path of [KEYS, `${KEYS}/${id}/rotate`, `${KEYS}/${id}/revoke`]) {
+    const sent = { kind: "api_key", name: "mine", scopes: "admin", overlap_hours: "0" };
+    assertEquals((await read.send(path, sent)).status, 403, path);
+  }
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("another team's keys are nobody's: the same page as for an id that never was", async () => {
+  await using h = await Harness.open();
+  const { key } = await h.addTeam("team");
+  const { id } = (await keysOf(h)).get("first key");
+  const stranger = await signedIn(h, key);
+  const none = `key_eu_${"0".repeat(32)}`;
+  const pages = await Promise.all(
+    [id, none, "x", "%00"].map((id) => stranger.get(`${KEYS}?id=${id}`)),
+  );
+  const seen = pages.map(({ status, text }) => [status, textOf(text).replace(/request .*/, "")]);
+  for (const page of seen) assertEquals(page, seen[0]);
+  assertEquals(pages[0]?.status, 404);
+  for (const path of [`${KEYS}/${id}/revoke`, `${KEYS}/${id}/rotate`]) {
+    assertEquals((await stranger.send(path)).status, 404);
+  }
+  assert(!(await stranger.get(KEYS)).text.includes(id));
+  assertEquals((await keysOf(h)).get("first key").revoked_at, null);
+});
+
+Deno.test("the list goes on page by page, of one agent's tokens too, and its texts are texts", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const agent = `"><script>alert(1)</script>`;
+  for (let n = 1; n <= 3; n++) {
+    h.nowMs++;
+    await reader.send(KEYS, { kind: "ping_token", name: `<i>host ${n}</i>`, agent });
+  }
+  const names: string[] = [];
+  let path: string | null = `${KEYS}?limit=2&agent=${encodeURIComponent(agent)}`;
+  while (path !== null) {
+    const { status, text }: { status: number; text: string } = await reader.get(path);
+    assertEquals(status, 200, text);
+    assert(!/<i>|<script>/.test(text));
+    names.push(...textOf(text).matchAll(/host (\d)/g).map(([, n = ""]) => n));
+    path = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? null;
+  }
+  assertEquals(names, ["1", "2", "3"]);
+  assertEquals((await reader.get(`${KEYS}?limit=0`)).status, 400);
+  const nobody = textOf((await reader.get(`${KEYS}?agent=nobody`)).text);
+  assertMatch(nobody, /No ping token here/);
+});

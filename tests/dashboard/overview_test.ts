@@ -1,0 +1,263 @@
+/** The first page: what a new team, a busy team and one with something wrong see. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { keys } from "../../kv/base/keys.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { aHeartbeat, at, runId } from "../support/builders.ts";
+import { type Reader, signedIn, textOf } from "../support/dashboard.ts";
+import { Harness } from "../support/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
+import { aContribution, DOLLAR, LINE, storeSpend, UNPRICED } from "../support/spend.ts";
+
+const PAGE = "/dashboard";
+const HOUR_MS = 3_600_000;
+
+/** What the page says once the worker has seen everything there is. */
+async function seen(h: Harness, reader: Reader): Promise<string> {
+  await h.worker.idle();
+  const { status, text } = await reader.get(PAGE);
+  assertEquals(status, 200, text);
+  return text;
+}
+
+/** Counts events of the present month for the first team. */
+async function count(h: Harness, by: number): Promise<void> {
+  const sums = [{ key: keys.usage(h.team.id, "2026-11"), by: BigInt(by) }];
+  await h.store.writer.commit({ team: h.team.id, sums });
+}
+
+/** A section of the page, by its heading. */
+function section(text: string, heading: string): string {
+  const from = text.indexOf(`<h2>${heading}</h2>`);
+  assert(from >= 0, heading);
+  return text.slice(from, text.indexOf("</section>", from));
+}
+
+Deno.test("a new team sees the line that makes its first run, and then its figures", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const empty = await seen(h, reader);
+  assertMatch(textOf(empty), /Send the first run .* This page fills by itself/);
+  const line = textOf(/<pre id="first-ping"[^>]*>(.*?)<\/pre>/s.exec(empty)?.[1] ?? "");
+  const parts = /^curl -fsS -u "\$RUNLEDGER_KEY:" "(.*)\/v1\/ping\?(.*)\$\?"$/.exec(line);
+  assertEquals(parts?.[1], h.url);
+  const poll = async () => {
+    const { cookie: Cookie } = reader;
+    return await h.get(PAGE, { key: null, headers: { Cookie, "HX-Request": "true" } });
+  };
+  const waiting = await poll();
+  assertEquals([waiting.status, waiting.text], [204, ""]);
+  const basic = `Basic ${btoa(`${h.key}:`)}`;
+  const sent = await h.get(`/v1/ping?${parts?.[2]}0`, {
+    key: null,
+    headers: { Authorization: basic },
+  });
+  assertEquals([sent.status, sent.text], [200, "OK\n"]);
+  await h.worker.idle();
+  assertEquals((await poll()).headers.get("hx-refresh"), "true");
+  const text = textOf(await seen(h, reader));
+  assertMatch(text, /Runs today 1 nothing to compare with yet/);
+  assertEquals((await reader.get(PAGE)).headers.get("hx-refresh"), null);
+});
+
+Deno.test("who may not create keys is not sent to a page for them", async () => {
+  await using h = await Harness.open();
+  const read = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
+  const text = await seen(h, read);
+  assert(!text.includes("/dashboard/keys"));
+  assertMatch(textOf(text), /somebody with the scope admin creates them/);
+  assertStringIncludes(await seen(h, await signedIn(h)), 'href="/dashboard/keys">create one');
+});
+
+Deno.test("a team that fell silent is told since when", async () => {
+  await using h = await Harness.open();
+  const started_at = at(-20 * 24 * HOUR_MS);
+  await h.post("/v1/heartbeats", aHeartbeat(1, { started_at, finished_at: started_at }));
+  const text = textOf(await seen(h, await signedIn(h)));
+  assertMatch(text, /Nothing ran lately No run began today .* the newest one began 20 days ago/);
+});
+
+Deno.test("today stands against the average of the days before, in words", async () => {
+  await using h = await Harness.open();
+  const runs = (day: string, many: number, status: "success" | "failed") =>
+    Array.from({ length: many }, () => aContribution({ day, labels: { status } }));
+  await storeSpend(h, [
+    ...runs("2026-11-19", 9, "success"),
+    ...runs("2026-11-19", 1, "failed"),
+    ...runs("2026-11-20", 10, "success"),
+    ...runs("2026-11-21", 16, "success"),
+    ...runs("2026-11-21", 4, "failed"),
+    // Older than what is looked at.
+    ...runs("2026-11-06", 500, "failed"),
+  ]);
+  const html = await seen(h, await signedIn(h));
+  const text = textOf(html);
+  assertMatch(text, /2026-11-21 , a UTC day: 12 h of 24 h \(50%\) are over/);
+  assertMatch(text, /Runs today 20 ▲ more than usual usual day: 10 /);
+  assertMatch(text, /Failed or timed out 4 ▲ more than usual 20% of those that ended usually 5%/);
+  assertMatch(text, /Cost today \$20\.00 ▲ more than usual usual day: \$10\.00/);
+  assertMatch(text, /the average of the 2 days before today/);
+  assertMatch(html, /<svg[^>]* role="img"[^>]*><title>Runs of each day [^<]*: 40 runs, 5 of them/);
+  assertStringIncludes(html, "<title>2026-11-19: 10 runs, 1 failed or timed out</title>");
+  assertStringIncludes(html, "<title>2026-11-19: $10.00</title>");
+  assertMatch(text, /2026-11-21 \(today, so far\) 20 4 20% \$20\.00 2026-11-20 10 0 0% \$10\.00/);
+  assert(!html.includes("2026-11-06"));
+});
+
+Deno.test("the latest failures lead to their runs, and other runs and teams are not among them", async () => {
+  await using h = await Harness.open();
+  const send = (n: number, status: string, agent: string, key = h.key) => {
+    const started_at = at(n * 60_000 - HOUR_MS);
+    return h.post("/v1/heartbeats", aHeartbeat(n, { status, agent, started_at }), { key });
+  };
+  await send(1, "fail", "older");
+  await send(2, "ok", "fine");
+  await send(3, "timeout", "slow");
+  await send(4, "fail", "latest");
+  const { key } = await h.addTeam("business");
+  await send(5, "fail", "theirs", key);
+  const text = section(await seen(h, await signedIn(h)), "Latest failures");
+  const links = [...text.matchAll(/href="\/dashboard\/runs\/([^"]+)"/g)].map(([, id]) => id);
+  assertEquals(links, [runId(4), runId(3), runId(1)]);
+  assertMatch(textOf(text), /✕ failed latest .* ◷ timeout slow .* ✕ failed older /);
+  assert(!text.includes("fine") && !text.includes("theirs"));
+});
+
+Deno.test("the slowest are those of the newest runs of today, and the caption says of which", async () => {
+  await using h = await Harness.open();
+  const send = (n: number, ms: number, startMs: number) =>
+    h.post("/v1/heartbeats", aHeartbeat(n, { started_at: at(startMs), duration_ms: ms }));
+  // The slowest of all began before midnight, in UTC.
+  await send(1, 9_000_000, -12 * HOUR_MS - 1);
+  await send(2, 5_000_000, -12 * HOUR_MS);
+  for (let n = 3; n <= 51; n++) await send(n, n * 1_000, -n * 1_000);
+  const reader = await signedIn(h);
+  const all = section(await seen(h, reader), "Slowest today");
+  assertMatch(textOf(all), /The slowest of 50 runs of today\./);
+  const links = [...all.matchAll(/runs\/([^"]+)"/g)].map(([, id]) => id);
+  assertEquals(links, [runId(2), runId(51), runId(50), runId(49), runId(48)]);
+  await send(52, 1, 0);
+  const some = section(await seen(h, reader), "Slowest today");
+  assertMatch(textOf(some), /among the newest 50 runs of today; older ones are not compared/);
+  assert(!some.includes(runId(2)));
+});
+
+Deno.test("spend by agent is that of today and of the days before, with links that no name can break", async () => {
+  await using h = await Harness.open();
+  const hostile = `"><img src=x onerror=alert(1)>&a=b/../`;
+  const of = (agent: string, day: string, dollars: number) =>
+    aContribution({
+      day,
+      labels: { agent },
+      models: [{ ...LINE, cost: BigInt(dollars) * DOLLAR }],
+    });
+  await storeSpend(h, [
+    of("cheap", "2026-11-21", 1),
+    of(hostile, "2026-11-21", 7),
+    of(hostile, "2026-11-21", 7),
+    of(hostile, "2026-11-07", 30),
+    of(hostile, "2026-11-06", 500),
+    of("gone", "2026-11-20", 3),
+  ]);
+  const text = section(await seen(h, await signedIn(h)), "Spend by agent");
+  assert(!text.includes("<img"));
+  const name = encodeURIComponent(hostile).replaceAll("'", "%27");
+  assertStringIncludes(text, `href="/dashboard/agents/${name}"`);
+  const query = new URLSearchParams({ agent: hostile, from: "2026-11-21", to: "2026-11-21" });
+  assertStringIncludes(text, `href="/dashboard/runs?${String(query).replaceAll("&", "&amp;")}"`);
+  const said = textOf(text);
+  const at = ["$14.00 $30.00 2", "cheap $1.00 $0 1", "gone $0 $3.00 0"].map((row) =>
+    said.indexOf(row)
+  );
+  assert(at.every((place) => place > 0), said);
+  assertEquals(at, at.toSorted((a, b) => a - b));
+});
+
+Deno.test("of many agents the first are named; of too many the page says where they are added up", async () => {
+  await using h = await Harness.open();
+  const agents = (day: string, many: number) =>
+    Array.from({ length: many }, (_, n) => aContribution({ day, labels: { agent: `agent-${n}` } }));
+  await storeSpend(h, [...agents("2026-11-20", 1_500), ...agents("2026-11-21", 9)]);
+  const reader = await signedIn(h);
+  const some = textOf(section(await seen(h, reader), "Spend by agent"));
+  assertMatch(some, /1 more are not shown/);
+  assertMatch(some, /agent-0 \$1\.00 see all 1/);
+  await storeSpend(h, agents("2026-11-21", 500));
+  const many = textOf(section(await seen(h, reader), "Spend by agent"));
+  assertMatch(many, /So many agents ran today .* All spend by agent/);
+});
+
+Deno.test("the quota is told from 80 % on, with what to do, and not below", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  const reader = await signedIn(h);
+  await count(h, 79_999);
+  assert(!/Heads-up|Over quota/.test(await seen(h, reader)));
+  await count(h, 1);
+  const headsUp = await seen(h, reader);
+  assertMatch(textOf(headsUp), /Heads-up: 80% or more .* 80,000 of 100,000 \(80%\)/);
+  assertMatch(headsUp, /href="\/dashboard\/usage"/);
+  await count(h, 40_000);
+  assertMatch(textOf(await seen(h, reader)), /Over quota: .* 120,000 of 100,000 \(120%\)/);
+});
+
+Deno.test("models without a price are named, with the way to add one", async () => {
+  await using h = await Harness.open();
+  const hostile = "<script>alert(1)</script>";
+  const reader = await signedIn(h);
+  await storeSpend(h, [aContribution()]);
+  assert(!(await seen(h, reader)).includes("#unpriced"));
+  await storeSpend(h, [aContribution({ models: [UNPRICED, { ...UNPRICED, model: hostile }] })]);
+  const html = await seen(h, reader);
+  assertStringIncludes(html, 'href="/dashboard/spend#unpriced"');
+  assert(!html.includes(hostile));
+  assertMatch(textOf(html), /2 calls have no price since 2026-11-07 and count as \$0/);
+  assertMatch(textOf(html), /openai\/<script>alert\(1\)<\/script> , openai\/brand-new/);
+});
+
+Deno.test("a stage that was given up is told with its run, its error and how it is tried again", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/heartbeats", aHeartbeat(1));
+  await h.worker.idle();
+  const stage = {
+    stage: "cost",
+    state: "dead",
+    attempts: 8,
+    at: h.nowMs,
+    error: "Error: <b>no</b>",
+  };
+  const run = runId(1) as RunId;
+  await h.store.writer.commit({
+    team: h.team.id,
+    sets: [
+      { key: keys.deadStage(h.team.id, run), value: true },
+      { key: keys.processing(h.team.id, run), value: { revision: 1, stages: [stage] } },
+    ],
+  });
+  const html = await seen(h, await signedIn(h));
+  assertStringIncludes(html, `href="/dashboard/runs/${run}"`);
+  assert(!html.includes("<b>no</b>"));
+  const text = textOf(html);
+  assertMatch(text, /1 run is stuck: .* deno task jobs --redrive=RUN_ID/);
+  assertMatch(text, /cost of run_eu_\d+ after 8 tries: Error: <b>no<\/b>/);
+  const { key } = await h.addTeam("business");
+  assert(!(await seen(h, await signedIn(h, key))).includes("stuck"));
+});
+
+Deno.test("the operator, who has no runs, is sent to the teams", async () => {
+  await using h = await openWithOperator();
+  const { status, headers } = await (await signedIn(h, OPERATOR_KEY)).get(PAGE);
+  assertEquals([status, headers.get("location")], [303, "/dashboard/teams"]);
+});
+
+Deno.test("lines to copy name the address that the browser sees, also behind TLS", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const { port } = new URL(h.url);
+  const text = await reader.get(PAGE);
+  assertStringIncludes(text.text, `http://127.0.0.1:${port}/v1/ping`);
+  const conn = await Deno.connect({ hostname: "127.0.0.1", port: Number(port) });
+  const head = `GET ${PAGE} HTTP/1.1\r\nHost: ledger.example\r\nCookie: ${reader.cookie}\r\n` +
+    "Connection: close\r\n\r\n";
+  await conn.write(new TextEncoder().encode(head));
+  const answer = await new Response(conn.readable).text();
+  assertStringIncludes(answer, "https://ledger.example/v1/ping");
+});

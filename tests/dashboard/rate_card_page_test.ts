@@ -1,0 +1,224 @@
+/** `/dashboard/rate-card`: what calls cost, and putting and deleting own rows. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { Harness } from "../support/harness.ts";
+import { type Reader, signedIn, textOf } from "../support/dashboard.ts";
+import { MODEL, ownRows, put, UNKNOWN } from "../support/rate_cards.ts";
+
+const CARD = "/dashboard/rate-card";
+const HOSTILE = `<img src=x onerror=alert(1)>"'`;
+
+/** What a person types: $2.50 in, $10 out. */
+const TYPED = { model: MODEL, input_usd_per_million: "2.50", output_usd_per_million: "10" };
+
+/** Sends the form; answers its page, or where it leads. */
+async function typed(reader: Reader, fields: Record<string, string>) {
+  const { status, text, headers } = await reader.send(CARD, { ...TYPED, ...fields });
+  return { status, text, location: headers.get("location") };
+}
+
+Deno.test("rate card: the form stores what the API would store of the same price", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const stored = await typed(reader, {
+    provider: " in-house ",
+    effective_from: "2026-11-01",
+    cached_input_usd_per_million: "0.000001",
+    note: "their list",
+    batch_percent: "100",
+    "tiers[1].above_input_tokens": "200000",
+    "tiers[1].input_usd_per_million": "5",
+    "tiers[1].output_usd_per_million": "20",
+  });
+  assertEquals(stored.status, 303);
+  assertEquals(stored.location, `${CARD}/reprice?model=${MODEL}&done=stored`);
+  const [row] = await ownRows(h);
+  const { id: _id, created_at: _at, created_by, ...fields } = row ?? {};
+  assertMatch(String(created_by), /^key_eu_/);
+  assertEquals(fields, {
+    source: "own",
+    provider: "in-house",
+    model: MODEL,
+    effective_from: "2026-11-01T00:00:00.000Z",
+    input_usd_per_million: 2.5,
+    output_usd_per_million: 10,
+    cached_input_usd_per_million: 0.000001,
+    cache_write_usd_per_million: null,
+    tiers: [{
+      above_input_tokens: 200_000,
+      input_usd_per_million: 5,
+      output_usd_per_million: 20,
+      cached_input_usd_per_million: null,
+      cache_write_usd_per_million: null,
+    }],
+    batch_percent: 100,
+    note: "their list",
+  });
+  const hint = await reader.get(stored.location ?? "");
+  assertMatch(textOf(hint.text), /The price is stored.* stays as it is until it is priced anew/);
+});
+
+Deno.test("rate card: a price of the same name and date takes the place of the one before", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  await typed(reader, {});
+  const [before] = await ownRows(h);
+  const form = await reader.get(`${CARD}/new?row=${before?.id}`);
+  assertMatch(
+    form.text,
+    /name="input_usd_per_million" value="2.5"|value="2.5"[^>]*name="input_usd/,
+  );
+  await typed(reader, { input_usd_per_million: "3" });
+  const rows = await ownRows(h);
+  assertEquals(rows.map((row) => row.input_usd_per_million), [3]);
+});
+
+Deno.test("rate card: what is wrong is told at its field, with what was typed, and nothing is stored", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const wrong: readonly (readonly [string, string])[] = [
+    ["input_usd_per_million", "2,50"],
+    ["input_usd_per_million", "-1"],
+    ["input_usd_per_million", "0.1234567"],
+    ["input_usd_per_million", "1.0000000000000000001"],
+    ["input_usd_per_million", "1e3"],
+    ["input_usd_per_million", "1000001"],
+    ["output_usd_per_million", ""],
+    ["cache_write_usd_per_million", "free"],
+    ["model", ""],
+    ["effective_from", "next week"],
+    ["tiers[0].above_input_tokens", "1.5"],
+    ["tiers[0].output_usd_per_million", "dear"],
+  ];
+  for (const [name, text] of wrong) {
+    const tier = name.startsWith("tiers")
+      ? {
+        "tiers[0].above_input_tokens": "1",
+        "tiers[0].input_usd_per_million": "1",
+        "tiers[0].output_usd_per_million": "1",
+      }
+      : {};
+    const page = await typed(reader, { ...tier, note: "kept", [name]: text });
+    assertEquals(page.status, 400, name);
+    const [input = ""] = page.text.match(
+      new RegExp(`<input[^>]*name="${RegExp.escape(name)}"[^>]*>`),
+    ) ?? [];
+    assertMatch(input, /aria-invalid="true"/, `${name} ${text}`);
+    assertStringIncludes(input, `value="${text}"`);
+    assertStringIncludes(page.text, `<small id="${name}-problem">`);
+    assertMatch(page.text, /<input[^>]*value="kept"[^>]*name="note"|name="note" value="kept"/);
+    assertEquals(page.text.match(/aria-invalid/g)?.length, 1, "only there");
+  }
+  assertEquals(await ownRows(h), []);
+});
+
+Deno.test("rate card: the form for an unpriced model is filled in from the nearest one, whose name it keeps", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const { text } = await reader.get(`${CARD}/new?model=claude-opus-9&provider=anthropic`);
+  assertMatch(textOf(text), /Filled in from anthropic\/claude-opus-\S+, the nearest model/);
+  const valueOf = (name: string) =>
+    new RegExp(`<input[^>]*name="${name}"[^>]*>`).exec(text)?.[0].match(/value="([^"]*)"/)?.[1];
+  assertEquals(valueOf("model"), "claude-opus-9");
+  assertEquals(valueOf("provider"), "anthropic");
+  assertEquals(valueOf("calls_model"), "claude-opus-9");
+  assert(Number(valueOf("input_usd_per_million")) > 0);
+});
+
+Deno.test("rate card: own rows and default ones are searched and paged as the API does", async () => {
+  await using h = await Harness.open();
+  await put(h, { note: "why it is so" });
+  const reader = await signedIn(h);
+  const first = await reader.get(CARD);
+  assertMatch(
+    textOf(first.text),
+    /Your own rows .* atlas-70b any 2\.5 10 as input as input always Change Delete put just now by first key : why it is so/,
+  );
+  const [, next = ""] = /<a href="([^"]*)" rel="next"/.exec(first.text) ?? [];
+  const second = await reader.get(next.replaceAll("&amp;", "&"));
+  assertEquals(second.status, 200);
+  assert(!second.text.includes("Your own rows"), "they are on the first page");
+  const idsOf = (html: string) => [...html.matchAll(/new\?row=([^"]*)/g)].map(([, id]) => id);
+  const ids = [...idsOf(first.text).slice(1), ...idsOf(second.text)];
+  assertEquals(ids.length, 100);
+  assertEquals(new Set(ids).size, 100);
+  const found = textOf((await reader.get(`${CARD}?model=O3&provider=openai&source=default`)).text);
+  assertMatch(
+    found,
+    / o3 in a batch: 50 % of these rates openai 2 8 0\.5 as input from 2025-06-10 /,
+  );
+  assertMatch(
+    textOf((await reader.get(`${CARD}?model=no-such-model`)).text),
+    /No own row passes .* No default row passes/,
+  );
+});
+
+Deno.test("rate card: which row prices a model is shown with how it was found, or the way to a price", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const found = await reader.get(`${CARD}/match?model=openai%2Fgpt-4o-2099-01-01`);
+  assertMatch(
+    textOf(found.text),
+    /this default row says\. It was found by its name without the date/,
+  );
+  const none = await reader.get(`${CARD}/match?model=${MODEL}&provider=in-house`);
+  assertMatch(textOf(none.text), /No row prices atlas-70b of in-house/);
+  assertStringIncludes(none.text, `${CARD}/new?model=${MODEL}&amp;provider=in-house`);
+  const wrong = await reader.get(`${CARD}/match?model=m&at=noon`);
+  assertEquals(wrong.status, 400);
+  assertMatch(wrong.text, /name="at" value="noon"[^>]*aria-invalid="true"/);
+});
+
+Deno.test("rate card: an own row is deleted after a look at it, and pricing anew is offered", async () => {
+  await using h = await Harness.open();
+  const { json } = await put(h);
+  const reader = await signedIn(h);
+  const path = `${CARD}/rows/${json.id}/delete`;
+  const asked = await reader.get(path);
+  assertMatch(textOf(asked.text), /Delete an own row\? .* atlas-70b .* Delete the row Keep it/);
+  assertEquals((await ownRows(h)).length, 1);
+  const { headers } = await reader.send(path);
+  assertEquals(headers.get("location"), `${CARD}/reprice?model=${MODEL}&done=deleted`);
+  assertEquals(await ownRows(h), []);
+  for (const id of [json.id, UNKNOWN, "default%2Fopenai%2Fo3"]) {
+    assertEquals((await reader.get(`${CARD}/rows/${id}/delete`)).status, 404);
+    assertEquals((await reader.send(`${CARD}/rows/${id}/delete`)).status, 404);
+  }
+});
+
+Deno.test("rate card: without the scope admin no page of it is shown, and no form changes anything", async () => {
+  await using h = await Harness.open();
+  const { json } = await put(h);
+  const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
+  const pages = ["", "/new", "/match?model=m", "/reprice", `/rows/${json.id}/delete`];
+  for (const page of pages) assertEquals((await reader.get(CARD + page)).status, 403, page);
+  for (const form of ["", "/reprice", `/rows/${json.id}/delete`]) {
+    assertEquals((await reader.send(CARD + form, TYPED)).status, 403, form);
+  }
+  assertEquals((await ownRows(h)).map(({ id }) => id), [json.id]);
+});
+
+Deno.test("rate card: names and notes are text on every page", async () => {
+  await using h = await Harness.open();
+  const { json } = await put(h, { model: HOSTILE, provider: HOSTILE, note: HOSTILE });
+  const reader = await signedIn(h);
+  const name = encodeURIComponent(HOSTILE);
+  const pages = [
+    `?model=${name}`,
+    `/new?row=${json.id}`,
+    `/new?model=${name}&provider=${name}`,
+    `/match?model=${name}&provider=${name}`,
+    `/reprice?model=${name}&done=${name}`,
+    `/rows/${json.id}/delete`,
+  ];
+  for (const page of pages) {
+    const { status, text } = await reader.get(CARD + page);
+    assertEquals(status, 200, page);
+    assert(!text.includes("<img"), page);
+  }
+  const { text } = await typed(reader, {
+    model: HOSTILE,
+    note: HOSTILE,
+    output_usd_per_million: "x",
+  });
+  assert(!text.includes("<img"));
+});

@@ -1,0 +1,72 @@
+/** Rejected requests as a page, and the banner that leads to it (R13). */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { aRun } from "../support/builders.ts";
+import { signedIn, textOf } from "../support/dashboard.ts";
+import { Harness, NOON } from "../support/harness.ts";
+
+const PAGE = "/dashboard/refusals";
+const HOUR_MS = 3_600_000;
+const UA = { "User-Agent": "agentping-node/2.0" };
+
+/** The rows of each table, as text. */
+function tablesOf(html: string): string[][] {
+  return [...html.matchAll(/<tbody>([\s\S]*?)<\/tbody>/g)].map(([, body = ""]) =>
+    [...body.matchAll(/<tr>[\s\S]*?<\/tr>/g)].map(([row]) => textOf(row))
+  );
+}
+
+Deno.test("R13: the page shows reasons by number and the latest calls with their message", async () => {
+  await using h = await Harness.open();
+  h.nowMs = NOON - 3 * HOUR_MS;
+  await h.post("/v1/runs", { ...aRun(1), started_at: "<b>soon</b>" }, { headers: UA });
+  h.nowMs = NOON;
+  for (let n = 0; n < 2; n++) {
+    await h.post("/v1/runs", { id: "x", agent: "a/b" }, { headers: UA });
+  }
+  const { status, text } = await (await signedIn(h)).get(PAGE);
+  assertEquals(status, 200);
+  assertStringIncludes(textOf(text), "3 requests by hour");
+  const [reasons = [], latest = []] = tablesOf(text);
+  assertEquals(reasons, [
+    "invalid_id id a/b agentping-node/2.0 2",
+    `invalid_field started_at ${aRun(1).agent} agentping-node/2.0 1`,
+  ]);
+  assertEquals(latest.length, 3);
+  assertMatch(latest[0] ?? "", /^just now POST \/v1\/runs invalid_id .* a\/b agentping-node\/2\.0/);
+  assertMatch(latest[2] ?? "", /^3 h ago POST \/v1\/runs invalid_field .*started_at/);
+  assert(!text.includes("<b>soon"), "markup of a client is text");
+});
+
+Deno.test("R13: the page looks back a day or a week, and says when there is nothing", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  assertStringIncludes((await reader.get(PAGE)).text, "No request was rejected");
+  h.nowMs = NOON - 30 * HOUR_MS;
+  await h.post("/v1/runs", { id: "x" });
+  h.nowMs = NOON;
+  assertStringIncludes(textOf((await reader.get(PAGE)).text), "0 requests by hour");
+  const week = await reader.get(`${PAGE}?hours=168`);
+  assertStringIncludes(textOf(week.text), "1 request by hour");
+  assertEquals((await reader.get(`${PAGE}?hours=&unknown=1`)).status, 200);
+  assertEquals((await reader.get(`${PAGE}?hours=0`)).status, 400);
+});
+
+Deno.test("R13: a banner leads to the page for 24 hours, also while there is no run yet", async () => {
+  await using h = await Harness.open();
+  const other = await h.addTeam("business");
+  const reader = await signedIn(h);
+  const banner = /(\d+) requests? (?:was|were) rejected/;
+  const shown = async (path: string) =>
+    banner.exec(textOf((await reader.get(path)).text))?.[1] ?? null;
+  assertEquals(await shown("/dashboard"), null);
+  await h.post("/v1/runs", { id: "x" });
+  await h.post("/v1/runs", { id: "x" }, { key: other.key });
+  assertEquals([await shown("/dashboard"), await shown("/dashboard/runs")], ["1", "1"]);
+  await h.post("/v1/runs", aRun(1));
+  await h.worker.idle();
+  await h.refusals.flush();
+  await h.post("/v1/runs", { id: "x" });
+  assertEquals([await shown("/dashboard"), await shown("/dashboard/runs")], ["2", "2"]);
+  h.nowMs = NOON + 24 * HOUR_MS;
+  assertEquals([await shown("/dashboard"), await shown("/dashboard/runs")], [null, null]);
+});

@@ -1,0 +1,56 @@
+/** Deleting a run from its page. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { anEvent, aRun, runId } from "../support/builders.ts";
+import { signedIn, textOf } from "../support/dashboard.ts";
+import { Harness } from "../support/harness.ts";
+
+const PAGE = `/dashboard/runs/${runId(1)}`;
+
+Deno.test("deleting is asked for once more, and then done in the name of the key", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
+  const reader = await signedIn(h);
+  const { text } = await reader.get(PAGE);
+  assert(
+    text.includes(`href="${PAGE}?confirm=delete"`) &&
+      !text.includes('<button type="submit" class="danger"'),
+  );
+  const asked = (await reader.get(`${PAGE}?confirm=delete`)).text;
+  assertMatch(textOf(asked), /Delete this run\? It goes with its 1 event, .* Keep it/);
+  assert(asked.includes(`<form method="post" action="${PAGE}/delete"`));
+  assert(
+    !/hx-trigger|http-equiv="refresh"/.test(asked),
+    "what is asked stays until it is answered",
+  );
+  assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 200);
+  const done = await reader.send(`${PAGE}/delete`);
+  assertEquals([done.status, done.headers.get("location")], [303, "/dashboard/runs?done=deleted"]);
+  assertMatch(textOf((await reader.get("/dashboard/runs?done=deleted")).text), /Runs .*Deleted\./);
+  assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 404);
+  const { entries } = (await h.get("/v1/audit")).json;
+  const { keys } = (await h.get("/v1/keys")).json;
+  assertEquals([entries[0].action, entries[0].actor.id], ["run.deleted", keys[0].id]);
+});
+
+Deno.test("who may only read sees no way to delete, and has none", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
+  for (const path of [PAGE, `${PAGE}?confirm=delete`]) {
+    const { text } = await reader.get(path);
+    assert(!/confirm=delete|class="danger"/.test(text));
+    assertMatch(textOf(text), /Deleting a run takes a key with the scope admin/);
+  }
+  assertEquals((await reader.send(`${PAGE}/delete`)).status, 403);
+  assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 200);
+});
+
+Deno.test("a run of another team is not deleted", async () => {
+  await using h = await Harness.open();
+  const { key } = await h.addTeam("business");
+  await h.post("/v1/runs", aRun(1), { key });
+  const reader = await signedIn(h);
+  assertEquals((await reader.send(`${PAGE}/delete`)).status, 404);
+  assertEquals((await h.get(`/v1/runs/${runId(1)}`, { key })).status, 200);
+});

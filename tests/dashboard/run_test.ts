@@ -1,0 +1,295 @@
+/** The page of a run: what it says of how the run stands, why it failed, and what it belongs to. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { aFinish, aHeartbeat, anEvent, aRun, aScore, at, runId } from "../support/builders.ts";
+import { signedIn, textOf } from "../support/dashboard.ts";
+import { Harness } from "../support/harness.ts";
+
+const PAGE = `/dashboard/runs/${runId(1)}`;
+
+/** Sends a whole run of some events. */
+async function sendRun(
+  h: Harness,
+  { open = {}, events = [], finish = null }: {
+    readonly open?: Record<string, unknown>;
+    readonly events?: readonly unknown[];
+    readonly finish?: Record<string, unknown> | null;
+  },
+): Promise<void> {
+  assertEquals((await h.post("/v1/runs", aRun(1, open))).status, 202);
+  if (events.length > 0) await h.post(`/v1/runs/${runId(1)}/events`, { events });
+  if (finish !== null) await h.post(`/v1/runs/${runId(1)}/finish`, aFinish(finish));
+  await h.worker.idle();
+}
+
+Deno.test("a run says what it was for, how it went, what it took, cost and used", async () => {
+  await using h = await Harness.open();
+  const data = { provider: "openai", model: "gpt-4o", input_tokens: 1_000, output_tokens: 100 };
+  await sendRun(h, {
+    open: {
+      goal: "Find the leak",
+      customer_id: "a&b",
+      feature: "triage",
+      metadata: { shard: 3 },
+      idle_timeout_seconds: 600,
+      idle_timeout_status: "timeout",
+    },
+    events: [
+      anEvent(1, { type: "llm_call", data: { ...data, latency_ms: 800 } }),
+      anEvent(2, { type: "tool_call", data: { name: "grep", error: "no such file" } }),
+    ],
+    finish: { output: { found: true }, scores: { quality: 0.5, useful: false } },
+  });
+  await h.post(`/v1/runs/${runId(1)}/scores`, aScore(1, { source: "people" }));
+  const { status, text } = await (await signedIn(h)).get(PAGE);
+  assertEquals(status, 200);
+  const said = textOf(text);
+  const wanted = [
+    /Run of researcher/,
+    /✓ success/,
+    /Took 5 s/,
+    /Cost \$0\.0035 final/,
+    /Tokens 1K → 100 1 model call, 1 tool call ✕ 1 event failed/,
+    /Goal: Find the leak/,
+    /Customer a&b/,
+    /Closes when idle after 10 min, as timeout/,
+    /Output found true/,
+    /quality 0\.5 the run itself useful ✕ false the run itself quality 0\.125 people/,
+    /Metadata shard 3/,
+    /gpt-4o openai 1 1,000 0 100 \$0\.0035/,
+    /cost ✓ done 1/,
+    /checks – skipped/,
+  ];
+  for (const words of wanted) assertMatch(said, words);
+  assert(text.includes('href="/dashboard/agents/researcher"'));
+  assert(text.includes('href="/dashboard/runs?customer_id=a%26b"'));
+  assert(
+    text.includes(`curl -sS -u &quot;$RUNLEDGER_KEY:&quot; &quot;${h.url}/v1/runs/${runId(1)}`),
+  );
+  assert(!/hx-trigger|http-equiv="refresh"/.test(text), "what is settled is not followed");
+});
+
+Deno.test("a failed run says why in front of all else, and leads to what failed", async () => {
+  await using h = await Harness.open();
+  await sendRun(h, {
+    events: [
+      anEvent(1),
+      anEvent(2, { type: "tool_call", data: { name: "fetch", error: { message: "503 again" } } }),
+      anEvent(3, { data: { message: "Giving up" } }),
+    ],
+    finish: { status: "failed", output: { error: "The tracker is gone" } },
+  });
+  const reader = await signedIn(h);
+  const { text } = await reader.get(PAGE);
+  const said = textOf(text);
+  assertMatch(
+    said,
+    /✕ It failed The tracker is gone What failed last: \+2 ms tool fetch : 503 again Run ✕ failed/,
+  );
+  const [, to = "", event = ""] = /<a href="([^"]*event=(evt_eu_[0-9a-f]{32})#\2)">/.exec(text) ??
+    [];
+  const there = (await reader.get(to.split("#", 1)[0] ?? "")).text;
+  assertMatch(there, new RegExp(`<li id="${event}" class="failing"><details id="[^"]*" open="">`));
+});
+
+for (const lastFailed of [371, 204]) {
+  Deno.test(`a failed run of many events names the last that failed, be it the ${lastFailed}th of 400`, () =>
+    namesLastFailure(lastFailed));
+}
+
+async function namesLastFailure(lastFailed: number): Promise<void> {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  for (let from = 1; from <= 400; from += 50) {
+    const events = Array.from({ length: 50 }, (_, i) => {
+      const n = from + i;
+      return n === lastFailed || n === 20
+        ? anEvent(n, { type: "tool_call", data: { name: `tool-${n}`, status: "error" } })
+        : anEvent(n);
+    });
+    await h.post(`/v1/runs/${runId(1)}/events`, { events });
+  }
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ status: "timeout" }));
+  const reader = await signedIn(h);
+  const { text } = await reader.get(PAGE);
+  assertMatch(
+    textOf(text),
+    new RegExp(
+      `◷ It ran out of time What failed last: \\+${lastFailed} ms tool tool-${lastFailed} : error`,
+    ),
+  );
+  const [, to = ""] = /<a href="([^"]*events_cursor=[^"]*event=[^"]*)">/.exec(text) ?? [];
+  const there = textOf((await reader.get(to.replaceAll("&amp;", "&").split("#", 1)[0] ?? "")).text);
+  const [first, before, after] = [lastFailed - 8, lastFailed - 1, lastFailed + 1];
+  assertMatch(
+    there,
+    new RegExp(`line ${first}.*line ${before}.*tool-${lastFailed}.*line ${after}`),
+  );
+}
+
+Deno.test("a failure without a word says what to send, and a note is shown where there is one", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  await sendRun(h, { finish: { status: "failed" } });
+  assertMatch(textOf((await reader.get(PAGE)).text), /It does not say why: .*"output": {"error"/);
+  await h.get(`/v1/ping?id=${runId(2)}&agent=backup&status=fail&metadata=disk+full`);
+  const { text } = await reader.get(`/dashboard/runs/${runId(2)}`);
+  assertMatch(textOf(text), /It failed disk full/);
+});
+
+Deno.test("a run that is about to change is followed, with scripts and without", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  await sendRun(h, { events: [anEvent(1)] });
+  h.nowMs += 90_000;
+  const { text } = await reader.get(PAGE);
+  assertMatch(textOf(text), /▶ running .*Running for 1 min 30 s/);
+  assertMatch(text, /<noscript><meta http-equiv="refresh" content="3"/);
+  const [, followed = ""] = /<div id="facts"([^>]*)>/.exec(text) ?? [];
+  assertMatch(followed, new RegExp(`hx-get="${PAGE}" hx-trigger="every 3s" hx-swap="none"`));
+  const parts = /hx-select-oob="([^"]*)"/.exec(followed)?.[1]?.split(",") ?? [];
+  assertEquals(parts, ["#facts", "#results", "#events-first"]);
+  for (const part of parts) assert(text.includes(`id="${part.slice(1)}"`), part);
+});
+
+Deno.test("parts without an opening are shown as what they are", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
+  const { text } = await reader.get(PAGE);
+  assertMatch(textOf(text), /A run without its opening .*start not known .*No opening yet:/);
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  await h.post("/v1/runs", aRun(1));
+  const whole = textOf((await reader.get(PAGE)).text);
+  assertMatch(whole, /Run of researcher/);
+  assert(!whole.includes("No opening yet"));
+});
+
+Deno.test("events after the end are told, and a stated cost is told apart", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  await sendRun(h, { finish: {} });
+  h.nowMs += 1_000;
+  await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
+  await h.worker.idle();
+  assertMatch(textOf((await reader.get(PAGE)).text), /Late: events arrived after its end/);
+  await h.post("/v1/heartbeats", aHeartbeat(2, { cost_usd: 1.25 }));
+  await h.worker.idle();
+  const { text } = await reader.get(`/dashboard/runs/${runId(2)}`);
+  assertMatch(textOf(text), /Heartbeat ✓ success .*Cost \$1\.25 stated by the agent, final/);
+});
+
+Deno.test("R6 to R14: the page says what was lost of a run, and which fields", async () => {
+  await using h = await Harness.open();
+  await sendRun(h, {
+    open: { started_at: at(90 * 86_400_000), goal: "g".repeat(16_385), parent_run_id: "none" },
+    finish: { scores: { quality: null, good: true }, finished_at: at(91 * 86_400_000) },
+  });
+  const browser = await signedIn(h);
+  const said = textOf((await browser.get(PAGE)).text);
+  for (
+    const words of [
+      /Fields not stored: a call sent values that could not be read/,
+      /Cut to a limit:/,
+      /Affected fields: goal, parent_run_id, scores\./,
+      /Starts in the future: more than a day after it arrived/,
+    ]
+  ) assertMatch(said, words);
+  const list = textOf((await browser.get("/dashboard/runs")).text);
+  for (const words of [/fields not stored/, /values cut to their limit/, /starts in the future/]) {
+    assertMatch(list, words);
+  }
+});
+
+Deno.test("R2: an output that is no object is shown, and says why a run failed where it is a text", async () => {
+  await using h = await Harness.open();
+  const browser = await signedIn(h);
+  const outputs: [unknown, RegExp][] = [
+    [["first", { b: 2 }], /Output value \[ "first", \{ "b": 2 \} \]/],
+    ["the disk is full", /✕ It failed the disk is full .*Output value "the disk is full"/],
+    [false, /Output value false/],
+    [7, /Output value 7/],
+  ];
+  for (const [n, [output, wanted]] of outputs.entries()) {
+    const path = `/v1/runs/${runId(n)}`;
+    await h.post("/v1/runs", aRun(n));
+    await h.post(`${path}/finish`, aFinish({ output, status: "failed" }));
+    const { status, text } = await browser.get(`/dashboard/runs/${runId(n)}`);
+    assertEquals(status, 200);
+    assertMatch(textOf(text), wanted);
+  }
+});
+
+Deno.test("a run stands between its parent and its children, each with how it went", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1, { agent: "parent" }));
+  await h.post("/v1/runs", aRun(2, { agent: "middle", parent_run_id: runId(1) }));
+  for (let n = 3; n <= 30; n++) {
+    const started_at = at(n * 1_000);
+    await h.post("/v1/runs", aRun(n, { agent: "child", parent_run_id: runId(2), started_at }));
+  }
+  await h.post(`/v1/runs/${runId(30)}/finish`, aFinish({ status: "cancelled" }));
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const { text } = await reader.get(`/dashboard/runs/${runId(2)}`);
+  const said = textOf(text);
+  assertMatch(
+    said,
+    /Parent and children parent ▶ running \$0 middle \(this run\) ▶ running \$0 child ⊘ cancelled/,
+  );
+  assertMatch(said, /and 3 started earlier/);
+  assertEquals(text.match(new RegExp(">child</a>", "g"))?.length, 25);
+  await h.post("/v1/runs", aRun(40, { parent_run_id: runId(41) }));
+  const orphan = textOf((await reader.get(`/dashboard/runs/${runId(40)}`)).text);
+  assertMatch(orphan, new RegExp(`${runId(41)} is not here`));
+});
+
+Deno.test("a run that never was, one of another team and one that is gone get the same page", async () => {
+  await using h = await Harness.open();
+  const { key } = await h.addTeam("business");
+  await h.post("/v1/runs", aRun(9, { agent: "theirs" }), { key });
+  await sendRun(h, {});
+  const reader = await signedIn(h);
+  await reader.send(`${PAGE}/delete`);
+  const pages = await Promise.all([1, 8, 9].map((n) => reader.get(`/dashboard/runs/${runId(n)}`)));
+  const told = pages.map(({ status, text }, i) => {
+    assertEquals(status, 404);
+    assertMatch(textOf(text), /No such run .*another team's: .*Look for it among the runs/);
+    return text.replaceAll(runId([1, 8, 9][i] ?? 0), "ID");
+  });
+  assertEquals(new Set(told).size, 1);
+  for (const path of ["/dashboard/runs/nothing", `/dashboard/runs/${runId(9)}/raw`]) {
+    assertEquals((await reader.get(path)).status, 404, path);
+  }
+  assertEquals((await reader.get(`${PAGE}?events_cursor=!`)).status, 400);
+});
+
+Deno.test("text of users is shown as text wherever it stands", async () => {
+  await using h = await Harness.open();
+  const bad = `"><img src=x onerror=alert(1)></script><script>alert(2)</script>'`;
+  const name = "<img/src=x/onerror=alert(1)>";
+  await sendRun(h, {
+    open: {
+      agent: name,
+      goal: bad,
+      customer_id: bad,
+      feature: bad,
+      metadata: { "<b>x": bad.slice(0, 50) },
+    },
+    events: [
+      anEvent(1, {
+        type: name,
+        data: { [bad]: bad, name: bad, message: `${bad}\n${bad}`, error: bad },
+      }),
+      anEvent(2, { type: "llm_call", data: { model: bad, provider: bad, input_tokens: 1 } }),
+    ],
+    finish: {
+      status: "failed",
+      output: { error: bad, [bad]: { [bad]: [bad] } },
+      scores: { [bad]: 1 },
+    },
+  });
+  await h.post(`/v1/runs/${runId(1)}/scores`, aScore(1, { name: bad, source: name }));
+  const { text } = await (await signedIn(h)).get(PAGE);
+  assert(text.includes("&lt;img src=x onerror=alert(1)&gt;"));
+  assert(!/<img|<script>|<b>x|href="javascript/i.test(text));
+});

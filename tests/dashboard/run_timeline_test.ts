@@ -1,0 +1,193 @@
+/** The timeline of a run: its events in pages, each with its data and why it cost what it did. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { anEvent, aRun, at, eventId, runId } from "../support/builders.ts";
+import { type Reader, signedIn, textOf } from "../support/dashboard.ts";
+import { Harness } from "../support/harness.ts";
+import { aCall, ATLAS, putPrice, sendEvents, TIERED } from "../support/run_cost.ts";
+
+const PAGE = `/dashboard/runs/${runId(1)}`;
+
+/** Ids of the events that a page shows, in its order. */
+function shownOn(html: string): string[] {
+  return [...html.matchAll(/<li id="(evt_eu_[0-9a-f]{32})"/g)].map(([, id = ""]) => id);
+}
+
+/** Where a page's link to more leads; null at the end. */
+function nextOf(html: string): string | null {
+  const [, to] = /<a id="more" href="([^"#]*)#timeline"/.exec(html) ?? [];
+  return to ?? null;
+}
+
+/** The row of an event, opened. */
+function rowOf(html: string, n: number): string {
+  return html.split(`<li id="${eventId(n)}"`)[1]?.split("</li>")[0] ?? "";
+}
+
+async function pageOf(h: Harness, key?: string): Promise<string> {
+  const reader: Reader = await signedIn(h, key);
+  return (await reader.get(PAGE)).text;
+}
+
+Deno.test("5,000 events are on pages of 50, each once and in their order, and no page is large", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  for (let from = 1; from <= 5_000; from += 50) {
+    const events = Array.from({ length: 50 }, (_, i) => {
+      const data = { message: `line ${from + i} `.padEnd(400, "x") };
+      return anEvent(from + i, { data });
+    });
+    await sendEvents(h, ...events);
+  }
+  const reader = await signedIn(h);
+  const ids: string[] = [];
+  let path: string | null = PAGE;
+  let pages = 0;
+  while (path !== null) {
+    const { status, text } = await reader.get(path);
+    assertEquals(status, 200);
+    const shown = shownOn(text);
+    assertEquals(shown.length, 50);
+    assert(
+      new TextEncoder().encode(text).length < 150_000,
+      `${path} has ${text.length} characters`,
+    );
+    ids.push(...shown);
+    path = nextOf(text);
+    pages++;
+  }
+  assertEquals(pages, 100);
+  assertEquals(ids, Array.from({ length: 5_000 }, (_, i) => eventId(i + 1)));
+  const last = /<a href="([^"#]*)#timeline">To the last<\/a>/.exec((await reader.get(PAGE)).text);
+  assertEquals(shownOn((await reader.get(last?.[1] ?? "")).text).at(-1), eventId(5_000));
+});
+
+Deno.test("the link to more puts the next page below with scripts, and opens it without", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await sendEvents(h, ...Array.from({ length: 50 }, (_, i) => anEvent(i + 1)));
+  await sendEvents(h, anEvent(51));
+  const reader = await signedIn(h);
+  const { text } = await reader.get(PAGE);
+  const [, chunk = ""] = /<a id="more"[^>]*hx-select="#([\w-]+)"/.exec(text) ?? [];
+  const there = (await reader.get(nextOf(text) ?? "")).text;
+  assert(there.includes(`<div id="${chunk}" class="chunk">`));
+  assertEquals(shownOn(there), [eventId(51)]);
+  assertMatch(textOf(there), /51 events\. To the first/);
+  // A full page has no place for new events, the last one has.
+  assert(!/hx-select-oob="#facts,#results,#events/.test(text));
+  assert(there.includes(`hx-select-oob="#facts,#results,#${chunk}"`));
+});
+
+Deno.test("bars stand where events happened and are as long as they took", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await sendEvents(
+    h,
+    anEvent(1, { ts: at(0), type: "tool_call", data: { name: "a", latency_ms: 5_000 } }),
+    anEvent(2, { ts: at(5_000), type: "tool_call", data: { name: "b", latency_ms: 2_500 } }),
+    anEvent(3, { ts: at(10_000), data: { message: "end" } }),
+  );
+  const text = await pageOf(h);
+  const bars = [1, 2, 3].map((n) => /<rect [^>]*x="(\d+)"[^>]*width="(\d+)"/.exec(rowOf(text, n)));
+  assertEquals(bars.map((bar) => bar?.slice(1)), [["0", "500"], ["500", "250"], ["994", "6"]]);
+  assertMatch(textOf(rowOf(text, 2)), /\+5 s ⚙ tool b 2\.5 s/);
+  assertMatch(
+    textOf(text),
+    /3 events within 10 s, from 2026-11-21 12:00:00 UTC \+0 ms \+5 s \+10 s/,
+  );
+});
+
+Deno.test("a call's cost is told as tokens times rate and the row that priced it", async () => {
+  await using h = await Harness.open();
+  const id = await putPrice(h, TIERED);
+  await h.post("/v1/runs", aRun(1));
+  const tokens = { input_tokens: 200, cached_input_tokens: 50, output_tokens: 1_000_000 };
+  await sendEvents(h, aCall(1, { model: "tiered", ...tokens }));
+  const said = textOf(rowOf(await pageOf(h), 1));
+  assertMatch(said, /200 → 1M tok \$20\.00/);
+  assertMatch(said, /input 150 5 \$0\.00075 input read from a cache 50 5 \$0\.00025/);
+  assertMatch(said, /output 1,000,000 20 \$20\.00 Together \$20\.00/);
+  assertMatch(said, new RegExp(`Priced by ${id} , the team's own row, in force since 2026-01-01`));
+  assertMatch(said, /its rates for more than 100 input tokens/);
+});
+
+Deno.test("a call without a price leads whoever may to the rate card, and tells the others", async () => {
+  await using h = await Harness.open();
+  const key = await h.addKey({ kind: "api_key", scopes: ["read"] });
+  await h.post("/v1/runs", aRun(1));
+  await sendEvents(h, aCall(1, { model: "atlas&co", provider: "in house", input_tokens: 10 }));
+  const ours = await pageOf(h);
+  assertMatch(textOf(ours), /⚠ 1 call without a price/);
+  const link = 'href="/dashboard/rate-card/new?model=atlas%26co&amp;provider=in+house">Add a price';
+  assert(rowOf(ours, 1).includes(link));
+  const theirs = await pageOf(h, key);
+  assert(!theirs.includes("/dashboard/rate-card/new"));
+  assertMatch(textOf(rowOf(theirs, 1)), /Whoever has a key with the scope admin can add a price/);
+  await putPrice(h, { ...ATLAS, model: "other" });
+});
+
+Deno.test("data is shown as it was sent, with long texts as texts", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const data = '{"b":12345678901234567890,"1":1.0,"deep":{"z":[1.50]},"text":"one\\ntwo <3"}';
+  const event = `{"id":"${eventId(1)}","type":"x","ts":"${at()}","data":${data}}`;
+  const sent = await h.post(`/v1/runs/${runId(1)}/events`, `{"events":[${event}]}`);
+  assertEquals(sent.status, 202);
+  const row = rowOf(await pageOf(h), 1);
+  const values = [...row.matchAll(/<pre[^>]*>([^<]*)<\/pre>/g)].map(([, value = ""]) =>
+    value.trim()
+  );
+  assertEquals(values, [
+    "12345678901234567890",
+    "1.0",
+    '{\n  "z": [\n    1.50\n  ]\n}'.replaceAll('"', "&quot;"),
+    "one\ntwo &lt;3",
+  ]);
+});
+
+Deno.test("of large data the beginning is shown, and a link to the JSON of that event alone", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  const same = { ts: at() };
+  const text = "word ".repeat(40_000);
+  const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`k${i}`, i]));
+  await sendEvents(h, anEvent(1, same), anEvent(2, { ...same, data: { text } }));
+  await sendEvents(h, anEvent(3, { ...same, data: many }), anEvent(4, same));
+  const reader = await signedIn(h);
+  const page = (await reader.get(PAGE)).text;
+  assert(page.length < 60_000, `${page.length}`);
+  for (const n of [2, 3]) {
+    const [, to = ""] = /<a href="([^"]*)">show all of it as JSON/.exec(rowOf(page, n)) ?? [];
+    const raw = await reader.get(to.replaceAll("&amp;", "&"));
+    assertEquals(raw.json.events.map(({ id }: { id: string }) => id), [eventId(n)]);
+  }
+});
+
+Deno.test("the raw record is what the API answers, and no page", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await sendEvents(h, anEvent(1, { data: { message: "<script>alert(1)</script>" } }), anEvent(2));
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const { headers, text } = await reader.get(`${PAGE}/raw?events_limit=1`);
+  assertEquals(text, (await h.get(`/v1/runs/${runId(1)}?events_limit=1`)).text);
+  assertEquals(headers.get("content-type"), "application/json");
+  assertEquals(headers.get("x-content-type-options"), "nosniff");
+  const outside = await h.get(`${PAGE}/raw`, { key: null, redirect: "manual" });
+  assertEquals(outside.status, 303);
+});
+
+Deno.test("a run without events says why: none were sent, or they went by age", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/heartbeats", { id: runId(1), agent: "a" });
+  assertMatch(textOf(await pageOf(h)), /A heartbeat has no events of its own/);
+  await h.post("/v1/runs", aRun(2, { metadata: { shard: 3 } }));
+  await h.post(`/v1/runs/${runId(2)}/events`, { events: [anEvent(1)] });
+  await h.worker.idle();
+  h.nowMs += 100 * 86_400_000;
+  await h.sweep.sweepNow();
+  const { text } = await (await signedIn(h)).get(`/dashboard/runs/${runId(2)}`);
+  const said = textOf(text);
+  assertMatch(said, /Its 1 event went by age/);
+  assertMatch(said, /Payload removed: .* Metadata shard removed by age/);
+});

@@ -1,0 +1,141 @@
+/** The filters of the page of runs, and the way from page to page. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { RunListStore } from "../../domain/runs/list.ts";
+import type { RunId } from "../../domain/core/ids.ts";
+import { aHeartbeat, at, runId } from "../support/builders.ts";
+import { hrefsOf, signedIn, textOf } from "../support/dashboard.ts";
+import { listedOn, RUNS, storeSome } from "../support/dashboard_runs.ts";
+import { aRow } from "../support/exports.ts";
+import { Harness, NOON } from "../support/harness.ts";
+
+const DAY_MS = 86_400_000;
+
+Deno.test("runs: the page finds by each filter what the API finds by it", async () => {
+  await using h = await Harness.open();
+  await storeSome(h);
+  const reader = await signedIn(h);
+  const queries = [
+    "",
+    "status=failed",
+    "agent=researcher&status=cancelled",
+    "agent=nobody",
+    "customer_id=c",
+    "feature=f",
+    "feature=%28unattributed%29&from=2026-11-01",
+    "model=atlas&provider=acme",
+    "kind=heartbeat",
+    "has=unpriced",
+    "has=orphan",
+    "min_cost_usd=1.5",
+    `q=${runId(1)}`,
+    "q=00000003",
+    "from=2026-11-20&to=2026-11-21",
+    "to=2026-11-20",
+    "limit=2",
+    "agent=researcher",
+  ];
+  let rows = 0;
+  for (const query of queries) {
+    const { runs } = (await h.get(`/v1/runs?${query}`)).json;
+    const { status, text } = await reader.get(`${RUNS}?${query}`);
+    assertEquals(status, 200, query);
+    assertEquals(listedOn(text), runs.map(({ id }: { id: string }) => id), query);
+    rows += runs.length;
+    // A form sends its empty fields, and a page takes parameters that it does not know.
+    const sent = await reader.get(`${RUNS}?status=&limit=&unknown=1&${query}`);
+    assertEquals([sent.status, listedOn(sent.text)], [200, listedOn(text)], query);
+  }
+  assert(rows > 15, String(rows));
+});
+
+Deno.test("runs: a refused filter says at its field what the API says, and keeps what was typed", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const cases = [
+    ["status", "done"],
+    ["from", "yesterday"],
+    ["min_cost_usd", "-1"],
+    ["has", "fun"],
+    ["provider", "acme"],
+    ["limit", "0"],
+    ["q", "<b>"],
+  ] as const;
+  for (const [name, value] of cases) {
+    const query = new URLSearchParams({ [name]: value, agent: "typed & kept" });
+    const api = await h.get(`/v1/runs?${query}`);
+    const { status, text } = await reader.get(`${RUNS}?${query}`);
+    assertEquals([status, api.status, api.json.field], [400, 400, name]);
+    assertStringIncludes(textOf(text), api.json.message);
+    const field = text.match(new RegExp(`<(input|select)[^>]* name="${name}"[^>]*>`))?.[0] ?? "";
+    assertMatch(field, /aria-invalid="true"/, name);
+    assertMatch(field, new RegExp(`aria-describedby="${name}-problem`));
+    assert(text.includes(`<small id="${name}-problem"`), name);
+    assertEquals(text.match(/value="typed &amp; kept"/g)?.length, 1);
+    // A field that is folded away would hide the message.
+    const isRare = !["status", "from"].includes(name);
+    assertEquals(text.includes("<details open"), isRare, name);
+    assert(!text.includes("<table"));
+  }
+  for (const query of ["cursor=x", "x=%FF"]) {
+    const { status, text } = await reader.get(`${RUNS}?${query}`);
+    assertEquals(status, 400);
+    assertMatch(text, /role="alert"/);
+    assert(hrefsOf(text).includes(RUNS));
+  }
+});
+
+Deno.test("runs: each filter that is set is a link to the list without it, and rare ones open the rest", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const { text } = await reader.get(`${RUNS}?status=failed&agent=a%26b&live=1&limit=7`);
+  const chips = /<ul class="chips".*?<\/ul>/.exec(text)?.[0] ?? "";
+  assertEquals(textOf(chips), "Status failed ✕ Agent a&b ✕ Clear all");
+  assertEquals(hrefsOf(chips), [
+    `${RUNS}?agent=a%26b&limit=7&live=1`,
+    `${RUNS}?status=failed&limit=7&live=1`,
+    `${RUNS}?live=1`,
+  ]);
+  assertMatch(text, /<details open=""/);
+  const common = (await reader.get(`${RUNS}?status=failed`)).text;
+  assertMatch(common, /<details>/);
+  assert(!(await reader.get(RUNS)).text.includes("chips"));
+});
+
+Deno.test("runs: pages go on to the end with the same filters, each run once, and lead back", async () => {
+  await using h = await Harness.open();
+  for (let n = 1; n <= 7; n++) {
+    await h.post("/v1/heartbeats", aHeartbeat(n, { started_at: at(n) }));
+  }
+  await h.post("/v1/heartbeats", aHeartbeat(8, { agent: "other" }));
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const found: string[] = [];
+  let path: string | null = `${RUNS}?agent=nightly&limit=3`;
+  for (let pages = 0; path !== null; pages++) {
+    assert(pages < 3);
+    const { text } = await reader.get(path);
+    found.push(...listedOn(text));
+    path = hrefsOf(text, 'rel="next"')[0] ?? null;
+    if (path !== null) assertMatch(path, /^\/dashboard\/runs\?agent=nightly&limit=3&cursor=/);
+    assertEquals(textOf(text).includes("Back to the newest"), pages > 0);
+  }
+  assertEquals(found, [7, 6, 5, 4, 3, 2, 1].map((n) => runId(n)));
+});
+
+Deno.test("runs: a search that stopped says how far it came and where to go on, also with nothing found", async () => {
+  const next = { at: NOON - DAY_MS, run: runId(9) as RunId };
+  let rows = [aRow(1)];
+  const runList: RunListStore = {
+    page: () => Promise.resolve({ rows, next, searchedTo: next.at }),
+  };
+  await using h = await Harness.open({ deps: { runList } });
+  const reader = await signedIn(h);
+  for (rows of [[aRow(1)], []]) {
+    const { text } = await reader.get(`${RUNS}?q=abc`);
+    assertStringIncludes(textOf(text), "Looked back to 24 h ago ( 2026-11-20T12:00:00.000Z )");
+    assertEquals(hrefsOf(text, 'rel="next"').length, 1);
+    assert(!textOf(text).includes("No run is like that"));
+    assertStringIncludes(textOf(text), "Only runs since 24 h ago are looked at");
+    assert(hrefsOf(text).includes(`${RUNS}?q=abc&from=2026-11-14`));
+  }
+});

@@ -1,0 +1,199 @@
+/** The page of runs: what its rows say, its empty states, its files, and who sees what. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
+import { hrefsOf, type Reader, signedIn, textOf } from "../support/dashboard.ts";
+import { listedOn, RUNS, storeSome } from "../support/dashboard_runs.ts";
+import { aRow, FakeRunList } from "../support/exports.ts";
+import { Harness } from "../support/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
+
+/** What the row of a run says. */
+function rowOf(html: string, n: number): string {
+  const row = html.split(/<\/?tr>/).find((row) => row.includes(`id="${runId(n)}"`));
+  assert(row !== undefined, `no row of run ${n}`);
+  return textOf(row);
+}
+
+Deno.test("runs: one event is an event, and two are events", async () => {
+  await using h = await Harness.open();
+  for (const n of [1, 2]) {
+    await h.post("/v1/runs", aRun(n));
+    const events = Array.from({ length: n }, (_, i) => anEvent(10 * n + i));
+    await h.post(`/v1/runs/${runId(n)}/events`, { events });
+  }
+  await h.worker.idle();
+  const { text } = await (await signedIn(h)).get(RUNS);
+  const units = [...text.matchAll(/data-unit="(events?)">(\d)/g)].map(([, unit, count]) => [
+    count,
+    unit,
+  ]);
+  assertEquals(units.toSorted(), [["1", "event"], ["2", "events"]]);
+});
+
+Deno.test("runs: a row says how the run stands, who ran, how long, what it called, cost and what is odd", async () => {
+  await using h = await Harness.open();
+  const call = (n: number, model: string) =>
+    anEvent(n, { type: "llm_call", data: { provider: "openai", model, input_tokens: 1_000_000 } });
+  await h.post(
+    "/v1/runs",
+    aRun(1, { agent: "a/b c", started_at: at(-180_000), customer_id: "acme", feature: "search" }),
+  );
+  const events = [
+    call(1, "gpt-4o"),
+    call(2, "unheard-of"),
+    anEvent(3, { data: { level: "error" } }),
+  ];
+  await h.post(`/v1/runs/${runId(1)}/events`, { events });
+  await h.post(
+    `/v1/runs/${runId(1)}/finish`,
+    aFinish({ status: "failed", finished_at: at(-90_000) }),
+  );
+  await h.worker.idle();
+  h.nowMs += 5;
+  await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(4)] });
+  await h.post("/v1/runs", aRun(2, { started_at: at(-60_000) }));
+  await h.post("/v1/heartbeats", aHeartbeat(3, { started_at: at(-45_000), finished_at: at() }));
+  await h.post(`/v1/runs/${runId(4)}/finish`, aFinish());
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const { status, text } = await reader.get(RUNS);
+  assertEquals(status, 200);
+  assertEquals(
+    rowOf(text, 1),
+    "✕ failed …00000001 3 min ago a/b c 1 min 30 s $2.50 gpt-4o +1 more 2 4 acme search " +
+      "⚠ no price: unheard-of · events after its end",
+  );
+  assert(hrefsOf(text).includes("/dashboard/agents/a%2Fb%20c"));
+  assertEquals(
+    rowOf(text, 2),
+    "▶ running …00000002 1 min ago researcher 1 min so far $0 so far none 0 0",
+  );
+  assertEquals(rowOf(text, 3), "✓ success …00000003 heartbeat 45 s ago nightly 45 s $0 none 0 0");
+  // The longest is as wide as its track, the others in proportion.
+  const bars = [...text.matchAll(/<rect class="(\w+)" width="(\d+)"/g)].map(([, ...bar]) => bar);
+  assertEquals(bars, [["track", "84"], ["success", "42"], ["track", "84"], ["failed", "84"]]);
+  // What has no opening is only found when asked for.
+  const orphans = await reader.get(`${RUNS}?has=orphan`);
+  assertEquals(listedOn(orphans.text), [runId(4)]);
+  assertMatch(rowOf(orphans.text, 4), /just now not told yet unknown .* ⚠ no opening yet$/);
+});
+
+Deno.test("runs: a cost is shown down to the least there is", async () => {
+  const amounts = [0n, 1n, 9n, 10n, 123n, 5_000_000_000n, 10n ** 12n, 123_456_789n * 10n ** 12n];
+  const rows = amounts.map((amount, n) => aRow(n, { cost: { ...aRow(n).cost, amount } }));
+  const page = () => Promise.resolve({ rows, next: null, searchedTo: null });
+  await using h = await Harness.open({ deps: { runList: { page } } });
+  const { text } = await (await signedIn(h)).get(RUNS);
+  const shown = [...text.matchAll(/<span class="money"[^>]*>([^<]*)</g)].map(([, shown]) => shown);
+  assertEquals(shown, [
+    "$0",
+    "$0.000000000001",
+    "$0.000000000009",
+    "$0.00000000001",
+    "$0.00000000012",
+    "$0.005",
+    "$1.00",
+    "$123,456,789.00",
+  ]);
+});
+
+Deno.test("runs: without any run the page says which line sends one; without a match how to find more", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const none = await reader.get(RUNS);
+  const line = `curl -fsS -u "$RUNLEDGER_KEY:" "${h.url}/v1/ping?agent=nightly&exit_code=0"`;
+  assertStringIncludes(textOf(none.text), `No runs yet Send the first one from a shell.`);
+  assertStringIncludes(textOf(none.text), line);
+  const unlike = await reader.get(`${RUNS}?agent=a`);
+  assertMatch(textOf(unlike.text), /No run is like that .* clear all of them/);
+  assert(!unlike.text.includes("RUNLEDGER_KEY"));
+  assertEquals((await h.get("/v1/ping?agent=nightly&exit_code=0")).status, 200);
+  await h.worker.idle();
+  assertEquals(listedOn((await reader.get(RUNS)).text).length, 1);
+});
+
+Deno.test("runs: the files are those of the API with the filters of the page, and need a session", async () => {
+  await using h = await Harness.open();
+  await storeSome(h);
+  const reader = await signedIn(h);
+  const { text } = await reader.get(`${RUNS}?agent=researcher&limit=1&live=1`);
+  const files = hrefsOf(text, "download");
+  assertEquals(files, [`${RUNS}.csv?agent=researcher`, `${RUNS}.ndjson?agent=researcher`]);
+  for (const file of files) {
+    const own = await reader.get(file);
+    const api = await h.get(file.replace("/dashboard", "/v1"));
+    assertEquals(own.text, api.text);
+    assertMatch(own.text, new RegExp(runId(2)));
+    for (const header of ["content-type", "content-disposition"]) {
+      assertEquals(own.headers.get(header), api.headers.get(header));
+    }
+    const out = await h.get(file, { key: null, redirect: "manual" });
+    assertEquals([out.status, out.text], [303, ""]);
+  }
+  const refused = await reader.get(`${RUNS}.csv?status=done`);
+  assertEquals(refused.status, 400);
+  assertMatch(textOf(refused.text), /Parameter "status" must be one of/);
+});
+
+Deno.test("runs: files of pages and of the API together are as many at once as a team may take", async () => {
+  await using h = await Harness.open({ deps: { runList: new FakeRunList(1_000_000) } });
+  const reader = await signedIn(h);
+  const open: Response[] = [];
+  for (const [path, headers] of half(h, reader).flatMap((way) => [way, way])) {
+    open.push(await fetch(h.url + path, { headers }));
+  }
+  assertEquals(open.map(({ status }) => status), [200, 200, 200, 200]);
+  assertEquals((await reader.get(`${RUNS}.csv`)).status, 503);
+  assertEquals((await h.get("/v1/runs.csv")).status, 503);
+  for (const { body } of open) await body?.cancel();
+});
+
+/** The two ways to a file. */
+function half(h: Harness, { cookie }: Reader): [string, Record<string, string>][] {
+  return [
+    [`${RUNS}.csv`, { Cookie: cookie }],
+    ["/v1/runs.csv", { Authorization: `Bearer ${h.key}` }],
+  ];
+}
+
+Deno.test("runs: a team sees its own alone, and the operator none", async () => {
+  await using h = await openWithOperator();
+  const other = await h.addTeam("team");
+  await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "ours" }));
+  await h.post("/v1/heartbeats", aHeartbeat(2, { agent: "theirs" }), { key: other.key });
+  await h.worker.idle();
+  const key = await h.addKey({ kind: "api_key", scopes: ["read"] });
+  for (const [who, seen] of [[key, 1], [other.key, 2]] as const) {
+    const reader = await signedIn(h, who);
+    assertEquals(listedOn((await reader.get(RUNS)).text), [runId(seen)]);
+    assertEquals(listedOn((await reader.get(`${RUNS}?q=${runId(3 - seen)}`)).text), []);
+    const csv = (await reader.get(`${RUNS}.csv`)).text;
+    assert(csv.includes(runId(seen)) && !csv.includes(runId(3 - seen)));
+  }
+  const operator = await signedIn(h, OPERATOR_KEY);
+  for (const path of [RUNS, `${RUNS}.csv`, `${RUNS}?live=1`]) {
+    const { status, text } = await operator.get(path);
+    assertEquals(status, 403, path);
+    assert(!text.includes(runId(1)) && !text.includes(runId(2)));
+  }
+});
+
+Deno.test("runs: what clients send is text on the page, wherever it stands", async () => {
+  await using h = await Harness.open();
+  const evil = `"><img src=x onerror=alert(1)>'`;
+  const fields = { agent: evil, customer_id: evil, feature: evil, model: evil, input_tokens: 1 };
+  await h.post("/v1/heartbeats", aHeartbeat(1, fields));
+  await h.worker.idle();
+  const reader = await signedIn(h);
+  const query = new URLSearchParams({ agent: evil, customer_id: evil, model: evil });
+  for (const path of [RUNS, `${RUNS}?${query}`, `${RUNS}?${query}&live=1`]) {
+    const { text } = await reader.get(path);
+    assertEquals(listedOn(text), [runId(1)], path);
+    assert(!text.includes("<img"), path);
+    assertStringIncludes(textOf(text), evil);
+    for (const href of hrefsOf(text)) assertMatch(href, /^(\/|#)/);
+  }
+  const refused = await reader.get(`${RUNS}?${new URLSearchParams({ q: evil, status: evil })}`);
+  assertEquals(refused.status, 400);
+  assert(!refused.text.includes("<img"));
+});

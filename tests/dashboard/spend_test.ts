@@ -1,0 +1,260 @@
+/** `/dashboard/spend`: the bill, what it is made of, and what is missing in it. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { Harness } from "../support/harness.ts";
+import { signedIn, textOf } from "../support/dashboard.ts";
+import { OTHER } from "../support/rate_cards.ts";
+import { aContribution, DOLLAR, LINE, storeSpend, UNPRICED } from "../support/spend.ts";
+
+const SPEND = "/dashboard/spend";
+const HOSTILE = `<img src=x onerror=alert(1)>"'`;
+
+/** A dollar of one agent today, three of another on the day before. */
+const TWO_AGENTS = [
+  aContribution({ labels: { agent: "small", customer: "acme" } }),
+  aContribution({
+    day: "2026-11-20",
+    labels: { agent: "large", status: "failed" },
+    models: [{ ...LINE, model: "gpt-5", cost: 3n * DOLLAR }],
+  }),
+];
+
+/** Links of a page by their text. */
+function linksOf(html: string): Map<string, string> {
+  return new Map(
+    [...html.matchAll(/<a href="([^"]*)"[^>]*>(.*?)<\/a>/gs)].map((
+      [, href = "", text = ""],
+    ) => [textOf(text), href.replaceAll("&amp;", "&")]),
+  );
+}
+
+Deno.test("spend: the bill in a sentence, in sums, by group and by day", async () => {
+  await using h = await Harness.open();
+  await storeSpend(h, TWO_AGENTS);
+  const { status, text } = await (await signedIn(h)).get(SPEND);
+  assertEquals(status, 200);
+  const said = textOf(text);
+  assertMatch(said, /\$4\.00 from Oct 23 to Nov 21, 2026: large 75%, small 25%\./);
+  assertMatch(said, /Cost per successful run \$4\.00/);
+  assertMatch(said, /large \$3\.00 75% 1 0 – 1K 200 100 Runs/);
+  assertMatch(said, /small \$1\.00 25% 1 1 \$1\.00 1K 200 100 Runs/);
+  assertMatch(said, /Nov 20 \$3\.00 \$3\.00 \$0 Nov 21 \$1\.00 \$0 \$1\.00/);
+  assert(!said.includes("no price"), "nothing is unpriced");
+});
+
+Deno.test("spend: the chart has a title, an amount above each bar, and a pattern for each group", async () => {
+  await using h = await Harness.open();
+  await storeSpend(h, TWO_AGENTS);
+  const { text } = await (await signedIn(h)).get(`${SPEND}?from=2026-11-20&to=2026-11-21`);
+  const [chart = ""] = /<svg class="chart".*?<\/svg>/s.exec(text) ?? [];
+  assertMatch(chart, /role="img" aria-labelledby="spend-chart-title"/);
+  assertMatch(textOf(chart), /^Cost from Nov 20 to Nov 21, 2026, by agent: \$4\.00 in all\./);
+  assertEquals(chart.match(/<pattern /g)?.length, 2);
+  assertMatch(textOf(chart), /\$3\.00 Nov 20 .*\$1\.00 Nov 21$/);
+  assert(!/style=|<script(?![^>]*src=)/.test(text), "nothing that the policy would refuse");
+});
+
+Deno.test("spend: by day, each day shows its agents in colours, and all figures by day", async () => {
+  await using h = await Harness.open();
+  await storeSpend(h, TWO_AGENTS);
+  const reader = await signedIn(h);
+  const { text } = await reader.get(`${SPEND}?group_by=day&from=2026-11-20&to=2026-11-21`);
+  const [chart = ""] = /<svg class="chart".*?<\/svg>/s.exec(text) ?? [];
+  const [legend = ""] = /<ul class="legend".*?<\/ul>/s.exec(text) ?? [];
+  assertMatch(textOf(chart), /^Cost from Nov 20 to Nov 21, 2026, by agent: \$4\.00 in all\./);
+  const colours = [...chart.matchAll(/<rect class="(\w+)"/g)].map(([, colour]) => colour);
+  assertEquals(colours, ["c1", "c2"]);
+  assertEquals(textOf(legend), "large $3.00 75% small $1.00 25%");
+  assert(!text.includes("all others"), "nothing is left over");
+  assertMatch(textOf(text), /Nov 20 \$3\.00 75% 1 0 – 1K 200 100 Runs Nov 21 \$1\.00 25% 1 1/);
+});
+
+Deno.test("spend: by status, each status has its own colour whatever it cost", async () => {
+  await using h = await Harness.open();
+  const statuses = ["timeout", "cancelled", "failed", "running", "success"] as const;
+  await storeSpend(
+    h,
+    statuses.map((status, n) =>
+      aContribution({ labels: { status }, models: [{ ...LINE, cost: BigInt(9 - n) * DOLLAR }] })
+    ),
+  );
+  const { text } = await (await signedIn(h)).get(`${SPEND}?group_by=status`);
+  const [chart = ""] = /<svg class="chart".*?<\/svg>/s.exec(text) ?? [];
+  const colours = [...chart.matchAll(/<rect class="(\w+)"/g)].map(([, colour]) => colour);
+  assertEquals(colours, [...statuses]);
+});
+
+Deno.test("spend: by day beyond the costliest agents, the others are one series", async () => {
+  await using h = await Harness.open();
+  await storeSpend(
+    h,
+    Array.from({ length: 10 }, (_, n) => aContribution({ labels: { agent: `agent-${n}` } })),
+  );
+  const { text } = await (await signedIn(h)).get(`${SPEND}?group_by=day`);
+  const [legend = ""] = /<ul class="legend".*?<\/ul>/s.exec(text) ?? [];
+  assertMatch(textOf(legend), /^agent-0 \$1\.00 10% .* agent-7 .* all others \$2\.00 20%$/);
+});
+
+Deno.test("spend: each group leads inside it and to its runs, in the same days and with the same filters", async () => {
+  await using h = await Harness.open();
+  await storeSpend(h, TWO_AGENTS);
+  const reader = await signedIn(h);
+  const query = "from=2026-11-01&to=2026-11-21&status=success";
+  const links = linksOf((await reader.get(`${SPEND}?${query}`)).text);
+  assertEquals(
+    links.get("small"),
+    `${SPEND}?from=2026-11-01&to=2026-11-21&group_by=model&agent=small&status=success`,
+  );
+  assertEquals(
+    links.get("Runs"),
+    "/dashboard/runs?status=success&from=2026-11-01&to=2026-11-21&agent=small",
+  );
+  assertEquals(
+    links.get("By customer"),
+    `${SPEND}?${query.replace("&st", "&group_by=customer&st")}`,
+  );
+  assertEquals(links.get("Download as CSV"), `${SPEND}.csv?${query}`);
+  const models = linksOf((await reader.get(`${SPEND}?group_by=model`)).text);
+  assertEquals(
+    models.get("openai/gpt-5"),
+    `${SPEND}?group_by=agent&model=gpt-5&provider=openai`,
+  );
+});
+
+Deno.test("spend: periods are links to their days, the chosen one is marked", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const links = linksOf((await reader.get(SPEND)).text);
+  const periods = {
+    "Today": "2026-11-21&to=2026-11-21",
+    "7 days": "2026-11-15&to=2026-11-21",
+    "14 days": "2026-11-08&to=2026-11-21",
+    "30 days": "2026-10-23&to=2026-11-21",
+    "This month": "2026-11-01&to=2026-11-21",
+    "Last month": "2026-10-01&to=2026-10-31",
+  };
+  for (const [name, days] of Object.entries(periods)) {
+    assertEquals(links.get(name), `${SPEND}?from=${days}`);
+  }
+  const { text } = await reader.get(links.get("Last month") ?? "");
+  assertMatch(text, /aria-current="true"[^>]*>Last month/);
+});
+
+Deno.test("spend: where nothing ran the page teaches what would; where filters hide all it says so", async () => {
+  await using h = await Harness.open();
+  const reader = await signedIn(h);
+  const { text } = await reader.get(SPEND);
+  assertStringIncludes(
+    textOf(text),
+    `curl "${new URL(h.url).origin}/v1/heartbeats" -u "$RUNLEDGER_KEY:"`,
+  );
+  assertMatch(textOf((await reader.get(`${SPEND}?agent=nobody`)).text), /No such runs/);
+});
+
+Deno.test("spend: a question that cannot be answered is shown again with what is wrong at its field", async () => {
+  await using h = await Harness.open();
+  const { status, text } = await (await signedIn(h)).get(`${SPEND}?from=yesterday&agent=a`);
+  assertEquals(status, 400);
+  assertMatch(
+    text,
+    /name="from" value="yesterday" aria-invalid="true" aria-describedby="from-problem"/,
+  );
+  assertMatch(text, /<small id="from-problem">Parameter &quot;from&quot; must be a UTC day/);
+  assertMatch(text, /name="agent" value="a"/);
+});
+
+Deno.test("spend: of many groups the costliest are shown and the rest is one row, until all are asked for", async () => {
+  await using h = await Harness.open();
+  await storeSpend(
+    h,
+    Array.from({ length: 60 }, (_, n) => aContribution({ labels: { agent: `agent-${n}` } })),
+  );
+  const reader = await signedIn(h);
+  const some = await reader.get(SPEND);
+  assertMatch(textOf(some.text), /10 more: show all \$10\.00/);
+  assert(!some.text.includes(">agent-9<"));
+  const all = await reader.get(linksOf(some.text).get("10 more: show all") ?? "");
+  assertStringIncludes(all.text, ">agent-9<");
+});
+
+Deno.test("spend: models without a price are named with calls, tokens, an estimate and the way to a price", async () => {
+  await using h = await Harness.open();
+  const model = { ...UNPRICED, model: "gpt-4o-next", inputTokens: 1_000_000n, outputTokens: 0n };
+  await storeSpend(h, [aContribution({ models: [model, LINE] })]);
+  const { text } = await (await signedIn(h)).get(SPEND);
+  const [banner = ""] = /<section id="unpriced".*?<\/section>/s.exec(text) ?? [];
+  assertMatch(
+    textOf(banner),
+    /1 model has no price .* openai\/gpt-4o-next Add a price 1 1M 0 about \$2\.50 , as openai\/gpt-4o /,
+  );
+  assertStringIncludes(banner, "/dashboard/rate-card/new?provider=openai&amp;model=gpt-4o-next");
+});
+
+Deno.test("spend: without the scope admin the banner says what it takes, and offers nothing", async () => {
+  await using h = await Harness.open();
+  await storeSpend(h, [aContribution({ models: [UNPRICED] })]);
+  const key = await h.addKey({ kind: "api_key", scopes: ["read"] });
+  const { text } = await (await signedIn(h, key)).get(SPEND);
+  const [banner = ""] = /<section id="unpriced".*?<\/section>/s.exec(text) ?? [];
+  assertMatch(
+    textOf(banner),
+    /sign in with a key that has the scope admin .* openai\/brand-new 1 /,
+  );
+  assert(!text.includes("/dashboard/rate-card"), "no link that would be refused");
+});
+
+Deno.test("spend: names that clients sent are text wherever they stand, and in links", async () => {
+  await using h = await Harness.open();
+  const models = [{ ...UNPRICED, model: HOSTILE, provider: HOSTILE }, LINE];
+  await storeSpend(h, [aContribution({
+    labels: { agent: HOSTILE, customer: HOSTILE, feature: HOSTILE },
+    models,
+  })]);
+  const reader = await signedIn(h);
+  for (const group of ["agent", "customer", "feature", "model", "status"]) {
+    const filter = new URLSearchParams({ group_by: group, agent: HOSTILE });
+    const { status, text } = await reader.get(`${SPEND}?${filter}`);
+    assertEquals(status, 200);
+    assert(!text.includes("<img"), group);
+    assertStringIncludes(textOf(text), HOSTILE);
+  }
+});
+
+Deno.test("spend.csv: the same groups to the last digit, formulas as text, each model in two columns", async () => {
+  await using h = await Harness.open();
+  await storeSpend(h, [
+    aContribution({
+      labels: { agent: "=cmd()" },
+      models: [{ ...LINE, model: 'a,"b"', cost: 1_234_567_890_123_456_789n }],
+    }),
+    aContribution({ labels: { agent: "b" }, models: [UNPRICED] }),
+  ]);
+  const reader = await signedIn(h);
+  const { headers, text } = await reader.get(`${SPEND}.csv`);
+  assertMatch(headers.get("content-type") ?? "", /^text\/csv/);
+  assertEquals(
+    headers.get("content-disposition"),
+    'attachment; filename="spend-agent-2026-10-23-2026-11-21.csv"',
+  );
+  const [head, ...lines] = text.split("\r\n");
+  assertMatch(head ?? "", /^agent,groups_folded,cost_usd,runs,successful_runs,cost_per_succ/);
+  assertEquals(lines, [
+    "'=cmd(),,1234567.890123456789,1,1,1234567.890123456789,3,2,1000,100,200,0,0,0,0",
+    "b,,0,1,1,0,2,1,1000,100,200,1,1000,100,200",
+    "",
+  ]);
+  const models = await reader.get(`${SPEND}.csv?group_by=model&agent=b`);
+  assertMatch(models.text, /^provider,model,[^]*\r\nopenai,brand-new,,0,1,1,0,/);
+  assertEquals((await reader.get(`${SPEND}.csv?to=never`)).status, 400);
+});
+
+Deno.test("spend: another team's runs are in no figure, group or file", async () => {
+  await using h = await Harness.open();
+  await storeSpend(h, [aContribution({ labels: { agent: "theirs" } })], OTHER);
+  await storeSpend(h, [aContribution({ labels: { agent: "ours" } })]);
+  const reader = await signedIn(h);
+  for (const path of [SPEND, `${SPEND}.csv`, `${SPEND}?agent=theirs`]) {
+    const { text } = await reader.get(path);
+    assert(!/\$1\.00.*theirs|>theirs<|^theirs/.test(text), path);
+  }
+  assertMatch(textOf((await reader.get(SPEND)).text), /\$1\.00 from .* ours 100%/);
+});

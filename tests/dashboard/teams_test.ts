@@ -1,0 +1,206 @@
+/** Teams as pages: the reader's own, and all of them for the operator. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { signedIn, textOf } from "../support/dashboard.ts";
+import { Harness } from "../support/harness.ts";
+import { aTeam, openWithOperator, operate, OPERATOR_KEY } from "../support/operator.ts";
+
+const TEAMS = "/dashboard/teams";
+
+function secretIn(html: string): string {
+  return /<pre id="secret"[^>]*>([^<]+)</.exec(html)?.[1] ?? "";
+}
+
+/** A team as the API shows it to the operator. */
+async function teamOf(h: Harness, id: string) {
+  return (await operate(h, "GET", `/v1/teams/${id}`)).json;
+}
+
+/** What the form for changes has in it. */
+const FILLED = {
+  name: "Acme",
+  tier: "team",
+  owner_email: "",
+  sustained: "",
+  burst: "",
+  events_per_month: "",
+  agents_max: "",
+  metadata_keys_max: "",
+  payload_days: "",
+  record_days: "",
+};
+
+Deno.test("a team sees its plan with every limit, and that the operator is who changes it", async () => {
+  await using h = await Harness.open({ tier: "business" });
+  const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
+  const { status, text } = await reader.get("/dashboard/team");
+  const page = textOf(text);
+  assertEquals(status, 200);
+  for (
+    const part of [
+      "✓ served",
+      "business",
+      "25,000,000",
+      "2,000 on end, 5,000 at once",
+      "100, archived ones not counted",
+      "90 days",
+      "400 days",
+      h.team.id,
+      "changed by the operator",
+    ]
+  ) assert(page.includes(part), part);
+  assert(!/<form[^>]*teams/.test(text));
+});
+
+Deno.test("the operator sees teams and the audit log alone, and no data of teams", async () => {
+  await using h = await openWithOperator();
+  const operator = await signedIn(h, OPERATOR_KEY);
+  const { text } = await operator.get(TEAMS);
+  const menu = [...text.matchAll(/<nav[\s\S]*<\/nav>/g)].join("");
+  assertEquals(textOf(menu), "Teams Audit");
+  for (const path of ["agents", "agents/a", "keys", "team"]) {
+    assertEquals((await operator.get(`/dashboard/${path}`)).status, 403, path);
+  }
+  const team = await signedIn(h);
+  for (const path of [TEAMS, `${TEAMS}/new`, `${TEAMS}/${h.team.id}`]) {
+    assertEquals((await team.get(path)).status, 403, path);
+  }
+});
+
+Deno.test("a team made by the form is there with its first key, shown once", async () => {
+  await using h = await openWithOperator();
+  const operator = await signedIn(h, OPERATOR_KEY);
+  const fields = { name: "Acme & <Sons>", tier: "starter", owner_email: "a@acme.test" };
+  const made = await operator.send(TEAMS, fields);
+  assertEquals(made.status, 201);
+  const key = secretIn(made.text);
+  assertEquals((await h.get("/v1/keys", { key })).status, 200);
+  const list = await operator.get(TEAMS);
+  assertMatch(list.text, />Acme &amp; &lt;Sons&gt;</);
+  assertMatch(textOf(list.text), /Acme & <Sons> starter ✓ served a@acme\.test/);
+  assert(!list.text.includes(key));
+});
+
+Deno.test("a team that cannot be made comes back as typed, and none is made", async () => {
+  await using h = await openWithOperator();
+  const operator = await signedIn(h, OPERATOR_KEY);
+  const before = await h.dump();
+  const cases: [Record<string, string>, string][] = [
+    [{ name: "", tier: "team" }, "name"],
+    [{ name: "x", tier: "team", owner_email: "nobody" }, "owner_email"],
+  ];
+  for (const [fields, field] of cases) {
+    const { status, text } = await operator.send(TEAMS, fields);
+    assertEquals(status, 400);
+    assertMatch(text, new RegExp(`id="${field}-problem"`));
+  }
+  const { status, text } = await operator.send(TEAMS, { name: "x", tier: "gold" });
+  assertEquals(status, 400);
+  assertMatch(textOf(text), /"tier" must be one of/);
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("the form changes plan, owner, rate and limits, each as the call would; the log has the difference", async () => {
+  await using h = await openWithOperator();
+  const { id } = await aTeam(h, { owner_email: "a@acme.test" });
+  const operator = await signedIn(h, OPERATOR_KEY);
+  const path = `${TEAMS}/${id}`;
+  const own = {
+    tier: "enterprise",
+    sustained: "10",
+    burst: "20",
+    agents_max: "7",
+    payload_days: "8",
+    record_days: "9",
+  };
+  h.nowMs++;
+  assertEquals((await operator.send(path, { ...FILLED, ...own })).status, 303);
+  const changed = await teamOf(h, id);
+  assertEquals([changed.tier, changed.owner_email, changed.rate], [
+    "enterprise",
+    null,
+    { sustained: 10, burst: 20 },
+  ]);
+  assertEquals([changed.limits.agents_max, changed.limits.record_days], [7, 9]);
+  assertMatch(textOf((await operator.get("/dashboard/audit")).text), /tier: team → enterprise/);
+  const kept = { ...FILLED, agents_max: "7", payload_days: "8", record_days: "9" };
+  assertEquals((await operator.send(path, kept)).status, 303, "leaving the plan is one step");
+  const { tier, rate, limits } = await teamOf(h, id);
+  assertEquals([tier, rate, limits], ["team", null, null]);
+});
+
+Deno.test("changes that cannot be are refused as typed, and nothing of them is stored", async () => {
+  await using h = await openWithOperator();
+  const { id } = await aTeam(h);
+  const operator = await signedIn(h, OPERATOR_KEY);
+  const before = await h.dump();
+  const cases: [Record<string, string>, RegExp][] = [
+    [{ agents_max: "5" }, /"limits" can be set on enterprise alone/],
+    [{ tier: "enterprise", payload_days: "9", record_days: "3" }, /"payload_days" must be at most/],
+    [{ sustained: "5" }, /"rate\.burst" must be a whole number/],
+    [{ sustained: "5", burst: "many" }, /"rate\.burst" must be a whole number/],
+    [{ name: " " }, /"name" must be/],
+    [{ owner_email: "x" }, /"owner_email" must be an e-mail address/],
+  ];
+  for (const [fields, message] of cases) {
+    const { status, text } = await operator.send(`${TEAMS}/${id}`, { ...FILLED, ...fields });
+    assertEquals(status, 400, JSON.stringify(fields));
+    assertMatch(textOf(text), message);
+    for (const value of Object.values(fields)) assert(text.includes(`"${value.trim()}"`), value);
+  }
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("suspending asks first; then calls and pages of the team are refused until it is resumed", async () => {
+  await using h = await openWithOperator();
+  const { id, key } = await aTeam(h);
+  const [operator, reader] = [await signedIn(h, OPERATOR_KEY), await signedIn(h, key.secret)];
+  const asked = await operator.get(`${TEAMS}/${id}?confirm=suspend`);
+  assertMatch(asked.text, new RegExp(`action="${TEAMS}/${id}/suspend"`));
+  assert(!(await operator.get(`${TEAMS}/${id}?confirm=resume`)).text.includes(`${id}/resume"`));
+  const statuses = async () => [
+    (await h.get("/v1/runs", { key: key.secret })).status,
+    (await reader.get("/dashboard/team")).status,
+  ];
+  assertEquals(await statuses(), [200, 200], "asking changes nothing");
+  assertEquals((await operator.send(`${TEAMS}/${id}/suspend`)).status, 303);
+  assertEquals(await statuses(), [403, 403]);
+  assertMatch(textOf((await operator.get(`${TEAMS}/${id}`)).text), /✕ suspended just now/);
+  assertEquals((await operator.send(`${TEAMS}/${id}/resume`)).status, 303);
+  assertEquals(await statuses(), [200, 200]);
+  const stranger = await signedIn(h);
+  assertEquals((await stranger.send(`${TEAMS}/${id}/suspend`)).status, 403);
+  assertEquals(await statuses(), [200, 200]);
+});
+
+Deno.test("the operator makes a key for a team, as the form says", async () => {
+  await using h = await openWithOperator();
+  const { id } = await aTeam(h);
+  const operator = await signedIn(h, OPERATOR_KEY);
+  const made = await operator.send(`${TEAMS}/${id}/keys`, { key_name: "spare", scopes: "read" });
+  assertEquals(made.status, 201);
+  const key = secretIn(made.text);
+  assertEquals((await h.get("/v1/runs", { key })).status, 200);
+  assertEquals((await h.get("/v1/keys", { key })).status, 403);
+  const refused = await operator.send(`${TEAMS}/${id}/keys`, { key_name: "", scopes: "read" });
+  assertEquals(refused.status, 400);
+  assertMatch(refused.text, /id="key_name-problem"/);
+});
+
+Deno.test("ids that name no team are not found, and the list goes on page by page", async () => {
+  await using h = await openWithOperator();
+  for (let n = 0; n < 4; n++) await aTeam(h, { name: `Team ${n}` });
+  const operator = await signedIn(h, OPERATOR_KEY);
+  for (const id of ["x", "0".repeat(26), "%00"]) {
+    assertEquals((await operator.get(`${TEAMS}/${id}`)).status, 404, id);
+    assertEquals((await operator.send(`${TEAMS}/${id}/suspend`)).status, 404, id);
+    assertEquals((await operator.send(`${TEAMS}/${id}/keys`, { key_name: "a" })).status, 404, id);
+  }
+  const names: string[] = [];
+  let path: string | null = `${TEAMS}?limit=2`;
+  while (path !== null) {
+    const { text }: { text: string } = await operator.get(path);
+    names.push(...text.matchAll(/<th scope="row"><a[^>]*>([^<]*)</g).map(([, name = ""]) => name));
+    path = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? null;
+  }
+  assertEquals(names.toSorted(), ["Team 0", "Team 1", "Team 2", "Team 3", h.team.name].toSorted());
+});

@@ -1,0 +1,142 @@
+/** The page about usage: a month against the plan. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { Team } from "../../domain/teams/credentials.ts";
+import { newNotice, type NoticeState } from "../../domain/teams/quota_notice.ts";
+import { keys } from "../../kv/base/keys.ts";
+import { signedIn, textOf } from "../support/dashboard.ts";
+import { Harness } from "../support/harness.ts";
+
+const PAGE = "/dashboard/usage";
+
+/** Counts events for a team. */
+async function count(h: Harness, month: string, by: number, team: Team = h.team): Promise<void> {
+  const sums = [{ key: keys.usage(team.id, month), by: BigInt(by) }];
+  await h.store.writer.commit({ team: team.id, sums });
+}
+
+Deno.test("a month is told against the plan, with its state in words and where it is heading", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  h.nowMs = Date.UTC(2026, 10, 16);
+  const reader = await signedIn(h);
+  const cases = [
+    [0, /^0 of 100,000 events: 0% .* ✓ Within the plan .* about 0 events/],
+    [79_999, /^79,999 of 100,000 events: 80% .* ✓ Within the plan/],
+    [
+      1,
+      /^80,000 of 100,000 events: 80% .* ▲ Heads-up .* about 160,000 events \(160% of the plan\)/,
+    ],
+    [20_000, /^100,000 of 100,000 events: 100% .* ✕ Over the plan : Nothing is cut off/],
+    [20_000, /^120,000 of 100,000 events: 120% .* ✕ Over the plan/],
+  ] as const;
+  for (const [by, words] of cases) {
+    if (by > 0) await count(h, "2026-11", by);
+    const { status, text } = await reader.get(PAGE);
+    assertEquals(status, 200);
+    const month = textOf(text.slice(text.indexOf('<p class="month-use">')));
+    assertMatch(month, words);
+    assertMatch(month, /anew in 15 days , on 2026-12-01 at 00:00 UTC/);
+  }
+});
+
+Deno.test("the bar says its figures, and has marks at 80 % and 100 %", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  h.nowMs = Date.UTC(2026, 10, 16);
+  await count(h, "2026-11", 50_000);
+  const { text } = await (await signedIn(h)).get(PAGE);
+  assertMatch(
+    text,
+    /<svg[^>]* role="img"[^>]*><title>50,000 of 100,000 events used \(50%\), heading for about 100,000; marks at 80% and 100%/,
+  );
+  const width = (name: string) =>
+    Number(new RegExp(`class="${name}"[^>]* width="([\\d.]+)%"`).exec(text)?.[1]);
+  const marks = [...text.matchAll(/class="mark" x1="([\d.]+)%"/g)].map(([, x]) => Number(x));
+  assertEquals(marks.length, 2);
+  assert(Math.abs(width("projected") - 2 * width("quota normal")) < 0.1);
+  assert(Math.abs((marks[1] ?? 0) - width("projected")) < 0.1);
+  assert(Math.abs((marks[0] ?? 0) - 0.8 * width("projected")) < 0.1);
+});
+
+Deno.test("a plan without a limit has no bar and no state, and counts all the same", async () => {
+  await using h = await Harness.open({ tier: "enterprise" });
+  await count(h, "2026-11", 123_456_789);
+  const { text } = await (await signedIn(h)).get(PAGE);
+  assert(!text.includes('role="img"') && !text.includes("Notices"));
+  assertMatch(textOf(text), /123,456,789 events; the plan has no limit/);
+  assert(!/Within the plan|% of the plan/.test(textOf(text)));
+  assertMatch(textOf(text), /Requests no limit .* until somebody deletes them/);
+});
+
+Deno.test("another month is shown as the query names it, over and without a projection", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  await count(h, "2026-11", 7);
+  await count(h, "2026-09", 90_000);
+  const reader = await signedIn(h);
+  const now = await reader.get(PAGE);
+  assertStringIncludes(now.text, `href="${PAGE}?month=2026-09"`);
+  const { text } = await reader.get(`${PAGE}?month=2026-09`);
+  const said = textOf(text);
+  assertMatch(
+    said,
+    /Usage in 2026-09 This month 90,000 of 100,000 events: 90% .* This month is over/,
+  );
+  assert(!said.includes("present pace"));
+  for (const month of ["2026-12", "2026-13", "<b>x</b>"]) {
+    const refused = await reader.get(`${PAGE}?${new URLSearchParams({ month })}`);
+    assertEquals(refused.status, 400, month);
+    assert(!refused.text.includes("<b>x</b>"));
+    assertMatch(textOf(refused.text), /Parameter "month" must be a month such as 2026-11/);
+  }
+});
+
+Deno.test("the last twelve months stand beside each other, the team's own alone", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  const { team } = await h.addTeam("free");
+  await count(h, "2026-10", 55_555, team);
+  for (let n = 1; n <= 9; n++) await count(h, `2025-0${n}`, n);
+  for (let n = 1; n <= 9; n++) await count(h, `2026-0${n}`, n * 20_000);
+  const { text } = await (await signedIn(h)).get(PAGE);
+  const months = [...text.matchAll(/\?month=([\d-]+)"/g)].map(([, month]) => month);
+  assertEquals(months, [
+    ...[9, 8, 7, 6, 5, 4, 3, 2, 1].map((n) => `2026-0${n}`),
+    ...[9, 8, 7].map((n) => `2025-0${n}`),
+  ]);
+  assertMatch(textOf(text), /2026-05 100,000 100% ✕ Over the plan 2026-04 80,000 80% ▲ Heads-up/);
+  assert(!text.includes("55,555"));
+});
+
+Deno.test("notices say what became of them", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  const states: Record<NoticeState, RegExp> = {
+    logged: /80% reached: written to the service's log/,
+    pending: /80% reached: about to be sent/,
+    sending: /80% reached: being sent/,
+    sent: /80% reached: sent by e-mail, 1 h ago/,
+    unknown: /80% reached: given to the mail server, which has not said/,
+    dead: /80% reached: not sent/,
+  };
+  const reader = await signedIn(h);
+  assertMatch(textOf((await reader.get(PAGE)).text), /None in this month/);
+  const name = { team: h.team.id, month: "2026-11", percent: 80 } as const;
+  const facts = { teamName: "T", month: name.month, percent: 80, used: 1, included: 1 } as const;
+  for (const [state, words] of Object.entries(states)) {
+    const sentAt = state === "sent" ? h.nowMs - 3_600_000 : null;
+    const value = { ...newNotice(name, facts, true, h.nowMs), state, sentAt };
+    const key = keys.notice(name.team, name.month, name.percent);
+    await h.store.writer.commit({ team: name.team, sets: [{ key, value }] });
+    assertMatch(textOf((await reader.get(PAGE)).text), words);
+  }
+});
+
+Deno.test("the plan is told as it is for the team: its own rate and limits in place of the plan's", async () => {
+  await using h = await Harness.open({ tier: "free" });
+  const free = textOf((await (await signedIn(h)).get(PAGE)).text);
+  assertMatch(free, /Plan free .* Requests 100 a second, 200 at once Agents 10 .* none/);
+  assertMatch(free, /metadata are kept 7 days Records of runs are kept 30 days/);
+  const { team, key } = await h.addTeam("enterprise");
+  const rate = { sustained: 1_234, burst: 5_678 };
+  const value = { ...team, rate, limits: { eventsPerMonth: 77_000, payloadDays: 3 } };
+  await h.store.writer.commit({ team: team.id, sets: [{ key: keys.team(team.id), value }] });
+  const own = textOf((await (await signedIn(h, key)).get(PAGE)).text);
+  assertMatch(own, /Events a month 77,000 Requests 1,234 a second, 5,678 at once Agents no limit/);
+  assertMatch(own, /metadata are kept 3 days Records of runs are kept until somebody deletes/);
+});

@@ -1,0 +1,211 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { type Config, helpFor, parseConfig, SETTING_NAMES } from "../../../app/config.ts";
+import { developmentKey } from "../../../domain/teams/credentials.ts";
+import { parseMailServer } from "../../../outbound/mail.ts";
+
+const OWN_KEY = `apk_eu_${"ab".repeat(16)}`;
+
+function config(env: Record<string, string>, ...args: string[]): Config {
+  const parsed = parseConfig(env, args);
+  assert(parsed.ok, parsed.ok ? "" : parsed.problems.join("; "));
+  return parsed.config;
+}
+
+function problems(env: Record<string, string>, ...args: string[]): readonly string[] {
+  const parsed = parseConfig(env, args);
+  return parsed.ok ? [] : parsed.problems;
+}
+
+Deno.test("settings: without any the service is private to this machine and mints its key", () => {
+  assertEquals(config({}), {
+    host: "127.0.0.1",
+    port: 8000,
+    region: "eu",
+    kv: "./data/runledger.kv",
+    key: null,
+    tier: null,
+    ownerEmail: null,
+    smtpUrl: null,
+    memoryMb: 600,
+    dev: false,
+    operatorKey: null,
+    refusedKey: developmentKey("eu"),
+  });
+});
+
+Deno.test("settings: each is read under its own name, others of the environment are not ours", () => {
+  const env = {
+    PORT: "0",
+    HOST: "::",
+    RUNLEDGER_REGION: "us",
+    RUNLEDGER_KV: "https://kv.example/db",
+    RUNLEDGER_KEY: OWN_KEY.replace("eu", "us"),
+    RUNLEDGER_OPERATOR_KEY: `opk_us_${"0f".repeat(16)}`,
+    RUNLEDGER_TIER: "free",
+    RUNLEDGER_OWNER_EMAIL: "owner@example.org",
+    RUNLEDGER_SMTP_URL: "smtps://owner%40example.org:p%40ss@mail.example.org:2465",
+    PATH: "/bin",
+    runledger_key: "x",
+  };
+  assertEquals(config(env), {
+    host: "::",
+    port: 0,
+    region: "us",
+    kv: "https://kv.example/db",
+    key: OWN_KEY.replace("eu", "us"),
+    tier: "free",
+    ownerEmail: "owner@example.org",
+    smtpUrl: "smtps://owner%40example.org:p%40ss@mail.example.org:2465",
+    memoryMb: 600,
+    dev: false,
+    operatorKey: `opk_us_${"0f".repeat(16)}`,
+    refusedKey: developmentKey("us"),
+  });
+});
+
+Deno.test("settings: an empty value is as absent", () => {
+  assertEquals(config(Object.fromEntries(SETTING_NAMES.map((name) => [name, ""]))), config({}));
+});
+
+Deno.test("settings: --dev brings the development key, an own key wins over it", () => {
+  assertEquals(config({}, "--dev").key, developmentKey("eu"));
+  assertEquals(config({ RUNLEDGER_REGION: "us" }, "--dev").key, developmentKey("us"));
+  assertEquals(config({ RUNLEDGER_KEY: OWN_KEY }, "--dev").key, OWN_KEY);
+});
+
+const LOOPBACK = ["127.0.0.1", "127.9.8.7", "localhost", "::1"];
+const REACHABLE = [
+  "0.0.0.0",
+  "::",
+  "10.0.0.1",
+  "example.org",
+  "127.0.0.1.example.org",
+  "128.0.0.1",
+];
+
+Deno.test("settings: the development key works with --dev on a loopback address, and nowhere else", () => {
+  const RUNLEDGER_KEY = developmentKey("eu");
+  for (const HOST of LOOPBACK) {
+    assertEquals(config({ HOST }, "--dev").refusedKey, null, HOST);
+    assertEquals(config({ HOST, RUNLEDGER_KEY }, "--dev").key, RUNLEDGER_KEY, HOST);
+    // A proxy on this machine is how others reach it.
+    assertEquals(config({ HOST }).refusedKey, RUNLEDGER_KEY, HOST);
+    assertStringIncludes(problems({ HOST, RUNLEDGER_KEY }).join(), "--dev is not given", HOST);
+  }
+  for (const HOST of REACHABLE) {
+    assertStringIncludes(problems({ HOST }, "--dev").join(), `HOST is ${HOST}`, HOST);
+    assertStringIncludes(problems({ HOST, RUNLEDGER_KEY }).join(), "development key", HOST);
+    assertEquals(config({ HOST, RUNLEDGER_KEY: OWN_KEY }).refusedKey, RUNLEDGER_KEY, HOST);
+  }
+});
+
+Deno.test("settings: --help lists each one, and nothing else asks for help", () => {
+  const text = helpFor(["--dev", "--help"])?.join("\n") ?? "";
+  for (const name of SETTING_NAMES) assertStringIncludes(text, `  ${name} `);
+  assertEquals(helpFor(["-h"])?.join("\n"), text);
+  assertEquals([helpFor([]), helpFor(["--dev"])], [null, null]);
+});
+
+const WRONG: Record<string, readonly string[]> = {
+  PORT: ["-1", "65536", "8000x", "1e3", "0x50", " 80", "999999"],
+  HOST: ["http://x", "a b", "x/y", "[::1]"],
+  RUNLEDGER_REGION: ["fr", "EU", "eu "],
+  RUNLEDGER_KV: ["ftp://x/y", "postgres://x"],
+  RUNLEDGER_KEY: ["x", OWN_KEY.slice(1), `${OWN_KEY}0`, OWN_KEY.toUpperCase()],
+  RUNLEDGER_OPERATOR_KEY: ["x", OWN_KEY, `opk_eu_${"0F".repeat(16)}`, `opk_eu_${"0".repeat(31)}`],
+  RUNLEDGER_OWNER_EMAIL: [
+    "owner",
+    "a@b",
+    "a b@example.org",
+    "x <x@example.org>",
+    "a@example.org,b",
+  ],
+  RUNLEDGER_SMTP_URL: [
+    "mail.example.org",
+    "http://mail.example.org",
+    "smtp://",
+    "smtp://mail.example.org/path",
+    "smtp://mail.example.org?pool=true",
+    "smtp://mail.example.org:99999",
+    "smtp://u:100%@mail.example.org",
+  ],
+  RUNLEDGER_TIER: ["Free", "gold"],
+};
+
+Deno.test("settings: a wrong value is refused with what it must be", () => {
+  for (const [name, values] of Object.entries(WRONG)) {
+    for (const value of values) {
+      const found = problems({ [name]: value });
+      assertEquals(found.length, 1, `${name}=${value}`);
+      assert(found[0]?.startsWith(`${name} must be`), found[0]);
+    }
+  }
+});
+
+Deno.test("settings: problems are listed all at once", () => {
+  const env = Object.fromEntries(
+    Object.entries(WRONG).map(([name, [value]]) => [name, value ?? ""]),
+  );
+  const found = problems({ ...env, RUNLEDGER_REGOIN: "eu", RUNLEDGER_X: "" });
+  assertEquals(found.map((line) => line.split(" ")[0]), [
+    ...Object.keys(WRONG),
+    "RUNLEDGER_REGOIN",
+    "RUNLEDGER_X",
+  ]);
+});
+
+Deno.test("settings: a key of the wrong region is told beside an unrelated problem", () => {
+  const RUNLEDGER_KEY = OWN_KEY.replace("eu", "us");
+  assertStringIncludes(problems({ RUNLEDGER_KEY }).join(), "must belong to region eu");
+  const found = problems({ RUNLEDGER_KEY, PORT: "x" }).join("\n");
+  assertStringIncludes(found, "PORT must be");
+  assertStringIncludes(found, "RUNLEDGER_KEY must belong to region eu");
+});
+
+Deno.test("settings: an operator's key belongs to the region, and no problem repeats it", () => {
+  const RUNLEDGER_OPERATOR_KEY = `opk_eu_${"5ec5".repeat(8)}`;
+  assertEquals(config({ RUNLEDGER_OPERATOR_KEY }).operatorKey, RUNLEDGER_OPERATOR_KEY);
+  const found = problems({ RUNLEDGER_OPERATOR_KEY, RUNLEDGER_REGION: "us" }).join();
+  assertStringIncludes(found, "RUNLEDGER_OPERATOR_KEY must belong to region us");
+  assert(!found.includes("5ec5"));
+});
+
+Deno.test("settings: a wrong flag is told beside wrong settings", () => {
+  assertEquals(problems({}, "--prod").length, 1);
+  assertEquals(problems({}, "extra").length, 1);
+  assertEquals(problems({}, "--dev=yes").length, 1);
+  const found = problems({ PORT: "x" }, "--prod").join("\n");
+  assertStringIncludes(found, "--prod");
+  assertStringIncludes(found, "PORT must be");
+});
+
+Deno.test("settings: no problem repeats the key, which is a secret", () => {
+  const secret = "apk_eu_5ec5ec5ec5ec5ec5ec5ec5ec5ec5ec5e0";
+  const found = problems({ RUNLEDGER_KEY: secret, PORT: "x" }).join();
+  assertStringIncludes(found, "RUNLEDGER_KEY");
+  assert(!found.includes("5ec5"));
+  const foreign = secret.slice(0, -1).replace("eu", "us");
+  assert(!problems({ RUNLEDGER_KEY: foreign }).join().includes("5ec5"));
+});
+
+Deno.test("settings: no problem repeats the mail server's URL, which holds a password", () => {
+  const found = problems({ RUNLEDGER_SMTP_URL: "smtp://me:5ec5ec@mail.example.org/x" });
+  assertEquals(found.length, 1);
+  assert(!found.join().includes("5ec5"), found.join());
+});
+
+Deno.test("settings: a mail server's port follows from its scheme, names may be addresses", () => {
+  const login = { user: "a@b", pass: "p:%" };
+  assertEquals(parseMailServer("smtp://mail"), {
+    host: "mail",
+    port: 587,
+    secure: false,
+    login: null,
+  });
+  assertEquals(parseMailServer("smtps://a%40b:p:%25@[::1]/"), {
+    host: "::1",
+    port: 465,
+    secure: true,
+    login,
+  });
+});

@@ -1,0 +1,111 @@
+/** The log over real pipes: bounded in bytes, and honest about what it dropped. */
+import { assert, assertEquals } from "@std/assert";
+import { LineLog } from "../../../app/log.ts";
+import { run } from "../../support/small_disk.ts";
+import { withFolder } from "../../support/temp_store.ts";
+
+const BYTES_MAX = 500_000;
+/** Several times that, together. */
+const LINES = 20_000;
+
+/** A pipe with both its ends. */
+async function withPipe(
+  test: (writer: Deno.FsFile, reader: Deno.FsFile) => Promise<void>,
+): Promise<void> {
+  await withFolder(async (folder) => {
+    const path = `${folder}/pipe`;
+    await run("mkfifo", path);
+    const [reader, writer] = await Promise.all([
+      Deno.open(path),
+      Deno.open(path, { write: true }),
+    ]);
+    await test(writer, reader);
+  });
+}
+
+function lineOf(n: number): string {
+  return `line ${n} ${"é".repeat(50)}`;
+}
+
+/** What was written, by line, until the end of the pipe. */
+async function readAll(reader: Deno.FsFile): Promise<string[]> {
+  return (await new Response(reader.readable).text()).trimEnd().split("\n");
+}
+
+/** The counter of dropped lines. */
+function droppedBy(log: LineLog): number {
+  return Number(log.families()[0]?.samples[0]?.value);
+}
+
+Deno.test("log: lines arrive in their order, and a flush waits for them", async () => {
+  await withPipe(async (writer, reader) => {
+    const log = new LineLog(writer, BYTES_MAX);
+    const read = readAll(reader);
+    for (let n = 0; n < 1_000; n++) log.write(lineOf(n));
+    assertEquals(await log.flush(10_000), true);
+    assertEquals(log.bytes, 0);
+    writer.close();
+    assertEquals(await read, Array.from({ length: 1_000 }, (_, n) => lineOf(n)));
+    assertEquals(droppedBy(log), 0);
+  });
+});
+
+Deno.test("log: a reader that stops costs lines, not memory or time; the log then says how many", async () => {
+  await withPipe(async (writer, reader) => {
+    const log = new LineLog(writer, BYTES_MAX);
+    for (let n = 0; n < LINES; n++) {
+      log.write(lineOf(n));
+      assert(log.bytes <= BYTES_MAX, `${log.bytes} bytes wait`);
+    }
+    assertEquals(await log.flush(10), false);
+    const dropped = droppedBy(log);
+    assert(dropped > LINES / 2, `${dropped} of ${LINES} lines were dropped`);
+    const read = readAll(reader);
+    assertEquals(await log.flush(10_000), true);
+    log.write("the next line");
+    assertEquals(await log.flush(10_000), true);
+    writer.close();
+    const lines = await read;
+    const notes = lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+    assertEquals(notes.map((note) => note.log_lines_dropped), [dropped]);
+    const kept = lines.filter((line) => line.startsWith("line"));
+    assertEquals(kept, Array.from({ length: LINES - dropped }, (_, n) => lineOf(n)));
+    assertEquals(lines.at(-1), "the next line");
+  });
+});
+
+Deno.test("log: a reader that has gone is counted, and never an error", async () => {
+  await withPipe(async (writer, reader) => {
+    const log = new LineLog(writer, BYTES_MAX);
+    reader.close();
+    for (let n = 0; n < 10; n++) log.write(lineOf(n));
+    assertEquals(await log.flush(10_000), true);
+    assertEquals([droppedBy(log), log.bytes], [10, 0]);
+    writer.close();
+  });
+});
+
+Deno.test("log: a line that a failure cut off does not run into the next one", async () => {
+  const written: number[] = [];
+  let room = 10;
+  // A disk that takes what it has room for.
+  const disk = {
+    write(bytes: Uint8Array): Promise<number> {
+      const taken = bytes.subarray(0, room);
+      if (taken.length === 0) return Promise.reject(new Error("No space left on device"));
+      room -= taken.length;
+      written.push(...taken);
+      return Promise.resolve(taken.length);
+    },
+  };
+  const log = new LineLog(disk, BYTES_MAX);
+  log.write("abcdef");
+  log.write("ghijkl");
+  await log.flush(1_000);
+  room = 1_000;
+  log.write("mnopqr");
+  await log.flush(1_000);
+  const [first, cut, next, note] = new TextDecoder().decode(Uint8Array.from(written)).split("\n");
+  assertEquals([first, cut, next], ["abcdef", "ghi", "mnopqr"]);
+  assertEquals(JSON.parse(note ?? "").log_lines_dropped, 1);
+});

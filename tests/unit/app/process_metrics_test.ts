@@ -1,0 +1,30 @@
+/** The figures of the process are those of this process. */
+import { assert, assertEquals } from "@std/assert";
+import { metricsText } from "../../../domain/metrics/text.ts";
+import { ProcessFigures } from "../../../app/process_metrics.ts";
+import { Scrape } from "../../support/prometheus.ts";
+
+Deno.test("process: memory, time and build are told, and how long the event loop was kept busy", async () => {
+  const figures = new ProcessFigures("eu");
+  try {
+    const scrape = () => new Scrape(metricsText(figures.families()));
+    const before = scrape();
+    const endMs = performance.now() + 800;
+    while (performance.now() < endMs);
+    // The look that was due meanwhile comes first.
+    await new Promise((resolve) => setTimeout(resolve));
+    const after = scrape();
+    const grown = (name: string) => (after.value(name) ?? NaN) - (before.value(name) ?? NaN);
+    assert(grown("process_cpu_seconds_total") > 0.1);
+    assert(grown("process_uptime_seconds") >= 0.8);
+    assertEquals(grown("process_start_time_seconds"), 0);
+    assertEquals(grown("runledger_event_loop_lag_seconds_count"), 1);
+    assert(grown("runledger_event_loop_lag_seconds_sum") > 0.25);
+    const rss = after.value("process_resident_memory_bytes") ?? 0;
+    assert(rss > 10_000_000 && rss > (after.value("runledger_heap_used_bytes") ?? Infinity));
+    const { deno, v8 } = Deno.version;
+    assertEquals(after.value("runledger_build_info", { deno, v8, region: "eu" }), 1);
+  } finally {
+    figures.stop();
+  }
+});

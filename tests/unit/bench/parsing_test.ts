@@ -1,0 +1,61 @@
+/** What the benchmark reads of the tools and of the system it runs on. */
+import { assertEquals, assertThrows } from "@std/assert";
+import { countSyncs } from "../../../bench/fsyncs.ts";
+import { fileSystemOf } from "../../../bench/machine.ts";
+import { growthOf } from "../../../bench/memory.ts";
+import { parseUsage } from "../../../bench/process.ts";
+import { nextPause, parseWrk } from "../../../bench/measure.ts";
+
+Deno.test("wrk: refusals are failures and count for no rate", () => {
+  const line = '{"requests":1000,"refused":100,"lost":5,"durationUs":2000000,' +
+    '"p50Us":1500,"p99Us":12000}';
+  assertEquals(parseWrk(`a warning\n${line}\n`), {
+    answered: 900,
+    requestsPerSecond: 450,
+    p50Ms: 1.5,
+    p99Ms: 12,
+    failures: 105,
+  });
+  assertThrows(() => parseWrk("unable to connect"), Error, "unable to connect");
+});
+
+Deno.test("/proc: CPU time and memory of a process whose name holds spaces", () => {
+  const stat = "77 (a (b) c) S 1 77 77 0 -1 4194560 900 0 0 0 250 150 0 0 20 0 9 0 100 1 1";
+  assertEquals(parseUsage(stat, "Name:\tdeno\nVmRSS:\t  204800 kB\n"), {
+    cpuSeconds: 4,
+    rssMb: 200,
+  });
+});
+
+Deno.test("strace: a sync that stands on two lines counts once", () => {
+  const trace = [
+    "12 fsync(22) = 0",
+    "13 fdatasync(23 <unfinished ...>",
+    "12 fsync(22)                         = 0",
+    "13 <... fdatasync resumed>)          = 0",
+    "13 +++ exited with 0 +++",
+  ].join("\n");
+  assertEquals(countSyncs(trace), 3);
+  assertEquals(countSyncs(""), 0);
+});
+
+Deno.test("mounts: the deepest mount that holds the folder says the file system", () => {
+  const mounts = "/dev/a / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\ntmpfs /tmp/ot btrfs rw 0 0\n";
+  assertEquals(fileSystemOf("/tmp/other", mounts), "tmpfs");
+  assertEquals(fileSystemOf("/home/me", mounts), "ext4");
+  assertEquals(fileSystemOf("/home/me", ""), null);
+});
+
+Deno.test("memory: the end is held against what followed the first ten seconds", () => {
+  const flat = [...Array(9).fill(100), ...Array(51).fill(200)];
+  assertEquals(growthOf(flat), { at10s: 200, end: 200, max: 200, growth: 1 });
+  const rising = [...Array(19).fill(100), ...Array(41).fill(150)];
+  assertEquals(growthOf(rising)?.growth, 1.5);
+  assertEquals(growthOf([100, 100]), null);
+});
+
+Deno.test("a pause is corrected by the time a request took too long or too short", () => {
+  // 64 connections at 8,000/s need 8 ms a request; 10,000/s took 6.4 ms.
+  assertEquals(Math.round(10 * nextPause(5, 64, 10_000, 8_000)), 66);
+  assertEquals(nextPause(5, 64, 1_000, 8_000), 0.5);
+});

@@ -1,0 +1,20 @@
+/** One short measurement for real: server, load generator and what is read of them. */
+import { assert, assertEquals } from "@std/assert";
+import { isInstalled } from "../../../bench/children.ts";
+import { measure } from "../../../bench/measure.ts";
+import { startSide } from "../../../bench/sides.ts";
+import { withFolder } from "../../support/temp_store.ts";
+
+Deno.test({
+  name: "bench: a second of opens on the ledger as it ships",
+  ignore: !await isInstalled("wrk", "--version"),
+  async fn() {
+    await withFolder(async (folder) => {
+      await using side = await startSide("ours", `${folder}/smoke.kv`);
+      const measured = await measure(side, { call: "open", connections: 8, seconds: 1 });
+      assertEquals(measured.failures, 0);
+      assert(measured.answered > 100, `only ${measured.answered} were answered`);
+      assert(measured.p99Ms >= measured.p50Ms);
+    });
+  },
+});

@@ -1,0 +1,159 @@
+/** The documents say what the code does: nothing that users meet is missing from them. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { SETTING_NAMES } from "../../../app/config.ts";
+import { ACTIVE_JOBS_MAX, JOB_NAMES_MAX } from "../../../domain/core/jobs.ts";
+import { ERRORS } from "../../../domain/core/errors.ts";
+import * as limits from "../../../domain/core/limits.ts";
+import { PAGE_ROWS_MAX } from "../../../kv/run_list/run_list.ts";
+import { RUNS_PER_PAGE, RUNS_WINDOW_HOURS } from "../../../domain/runs/list_query.ts";
+import { SPEND_BYTES_MAX, SPEND_GROUPS_MAX, SPEND_ROWS_MAX } from "../../../domain/spend/spend.ts";
+import { SPEND_DAYS_DEFAULT, SPEND_DAYS_MAX } from "../../../domain/spend/spend_query.ts";
+import {
+  STAGE_ATTEMPTS_MAX,
+  STAGE_BACKOFF_MS,
+  STAGE_ERROR_CHARS_MAX,
+} from "../../../domain/runs/stages.ts";
+import { TIERS } from "../../../domain/teams/plans.ts";
+import { ORPHAN_DAYS, TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
+import { UNPRICED_MODELS_MAX } from "../../../domain/spend/unpriced.ts";
+import { routeTable } from "../../../routes/app.ts";
+import type { AppDeps } from "../../../routes/http/context.ts";
+
+const root = new URL("../../../", import.meta.url);
+const read = (path: string) => Deno.readTextFileSync(new URL(path, root));
+
+const tiers = Object.entries(TIERS);
+
+/** Lines of a document with table padding and digit separators taken out. */
+const plain = (text: string) => text.replace(/(?<=\d),(?=\d{3})/g, "");
+
+Deno.test("every error code has a section with its status and whether to retry", () => {
+  const sections = new Map(
+    read("docs/ERRORS.md").split("\n## ").slice(1).map((section) => {
+      const [title = "", ...rest] = section.split("\n");
+      return [title, rest.join("\n").trim()];
+    }),
+  );
+  assertEquals([...sections.keys()].sort(), Object.keys(ERRORS).sort());
+  for (const [code, { status, retry }] of Object.entries(ERRORS)) {
+    const opening = `**${status} · ${retry ? "retry" : "no retry"}.**`;
+    assert(sections.get(code)?.startsWith(opening), `${code} must begin with ${opening}`);
+  }
+});
+
+Deno.test("every setting has its row in the README", () => {
+  const rows = read("README.md").split("\n").filter((line) => line.startsWith("| `"));
+  for (const name of SETTING_NAMES) {
+    assert(rows.some((row) => row.startsWith(`| \`${name}\``)), `${name} has no row`);
+  }
+});
+
+Deno.test("every limit's number is in the table of limits", () => {
+  const table = plain(read("docs/API.md").split("\n## Limits")[1] ?? "");
+  const numbers = Object.entries(limits).flatMap(([name, limit]): [string, number][] =>
+    typeof limit === "number" ? [[name, limit]] : Object.values(limit).map((part) => [name, part])
+  );
+  for (const [name, number] of numbers) {
+    assert(new RegExp(`\\b${number}\\b`).test(table), `${name} = ${number} is not documented`);
+  }
+  const rows: [string, number][] = [
+    ["days of a question about spend", SPEND_DAYS_DEFAULT],
+    ["days of a question about spend", SPEND_DAYS_MAX],
+    ["groups of its answer", SPEND_GROUPS_MAX],
+    ["roll-ups one such question reads", SPEND_ROWS_MAX],
+    ["its groups while they are added up", SPEND_BYTES_MAX],
+    ["unpriced models listed", UNPRICED_MODELS_MAX],
+    ["tries of a stage behind a close", STAGE_ATTEMPTS_MAX],
+    ["tries of a stage behind a close", STAGE_BACKOFF_MS],
+    ["text of a stage's error", STAGE_ERROR_CHARS_MAX],
+    ["jobs of a team under way", ACTIVE_JOBS_MAX],
+    ["providers of a model that one repricing covers", JOB_NAMES_MAX],
+    ["runs a page", RUNS_PER_PAGE.default],
+    ["runs a page", RUNS_PER_PAGE.max],
+    ["runs a page looks through", PAGE_ROWS_MAX],
+    ["hours that a search without an index looks back", RUNS_WINDOW_HOURS],
+    ["parts without an opening are kept", ORPHAN_DAYS],
+    ["id of a deleted run is refused", TOMBSTONE_DAYS],
+  ];
+  const rowOf = (what: string) =>
+    table.split("\n").find((line) => line.startsWith(`| ${what} `)) ?? "";
+  for (const [what, number] of rows) {
+    assert(new RegExp(`\\b${number}\\b`).test(rowOf(what)), `${what} is not ${number}`);
+  }
+  for (const [tier, { agentsMax, metadataKeysMax, payloadDays, recordDays }] of tiers) {
+    for (const max of [agentsMax, metadataKeysMax]) {
+      assertStringIncludes(table, `${tier} ${max === Infinity ? "unlimited" : max}`);
+    }
+    for (const [what, days] of [["payload is", payloadDays], ["a run's record is", recordDays]]) {
+      const row = rowOf(`${what} kept`);
+      assertStringIncludes(row, `${tier} ${days === Infinity ? "unlimited" : days}`);
+    }
+  }
+});
+
+Deno.test("how long each plan keeps things is in the README", () => {
+  for (const [tier, { payloadDays, recordDays }] of tiers) {
+    const [payload, record] = [payloadDays, recordDays].map((days) =>
+      days === Infinity ? "for ever" : `${days} days`
+    );
+    assertMatch(read("README.md"), new RegExp(`\\| ${tier} +\\| ${payload} +\\| ${record} +\\|`));
+  }
+});
+
+Deno.test("every route has its section in the API document", () => {
+  const sections = read("docs/API.md").split("\n").filter((line) => line.startsWith("## "));
+  for (const { method, path } of routeTable({} as AppDeps)) {
+    const title = `## ${method} ${path.replace(/:(\w+)/, "{$1}")}`;
+    assert(sections.includes(title), `"${title}" is missing`);
+  }
+});
+
+Deno.test("every dependency is justified in a line", () => {
+  const rows = read("docs/DEPENDENCIES.md");
+  for (const name of Object.keys(JSON.parse(read("deno.json")).imports)) {
+    assertStringIncludes(rows, `| \`${name}\``);
+  }
+});
+
+Deno.test("every key family of the store is in the architecture's table", () => {
+  const families = [
+    ...(read("kv/base/keys.ts") + read("kv/base/team_keys.ts") + read("kv/base/agent_keys.ts"))
+      .matchAll(
+        /\[\s*"(\w+)"/g,
+      ),
+  ]
+    .map(([, name]) => name);
+  const document = read("docs/ARCHITECTURE.md");
+  assert(families.length > 10);
+  for (const family of families) assertStringIncludes(document, `["${family}"`);
+});
+
+Deno.test("every kind of row of a run is in the architecture's table", () => {
+  const pattern = /\[\s*"(run|events)",\s*run,\s*team,\s*"(\w+)"/g;
+  const rows = [...read("kv/base/keys.ts").matchAll(pattern)];
+  const document = read("docs/ARCHITECTURE.md");
+  assert(rows.length > 8);
+  for (const [, family, name] of rows) {
+    assertStringIncludes(document, `["${family}", id, team, "${name}"`);
+  }
+});
+
+Deno.test("every link between the documents leads to a file and a heading that are there", () => {
+  const names = [...Deno.readDirSync(new URL("docs/", root))].map(({ name }) => `docs/${name}`)
+    .filter((name) => name.endsWith(".md"));
+  for (const from of ["README.md", ...names]) {
+    for (const [, target = "", anchor] of read(from).matchAll(/\]\(([\w./-]*)(?:#([\w-]+))?\)/g)) {
+      const to = target === ""
+        ? from
+        : new URL(target, new URL(from, "file:///")).pathname.slice(1);
+      const headings = read(to).split("\n").filter((line) => line.startsWith("#")).map(anchorOf);
+      const found = anchor === undefined || headings.includes(anchor);
+      assert(found, `${from} links to ${to}#${anchor}, which has no such heading`);
+    }
+  }
+});
+
+/** What a heading is linked by: lower case, dashes for spaces, without punctuation. */
+function anchorOf(heading: string): string {
+  return heading.replace(/^#+ /, "").toLowerCase().replace(/[^\w -]/g, "").replaceAll(" ", "-");
+}

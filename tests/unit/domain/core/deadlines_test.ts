@@ -1,0 +1,52 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { Deadlines } from "../../../../domain/core/deadlines.ts";
+import { FakeTimers } from "../../../support/fake_timers.ts";
+
+const never = () => Promise.withResolvers<string>().promise;
+
+Deno.test("work that ends in time is never late, and no timer outlives its owner", async () => {
+  const timers = new FakeTimers();
+  using deadlines = new Deadlines(100, timers);
+  assertEquals(await deadlines.within(Promise.resolve("done"), () => "late"), "done");
+  await assertRejects(
+    () => deadlines.within(Promise.reject(new RangeError("own")), () => "late"),
+    RangeError,
+  );
+  // One timer stays for the next request; it ends by itself, or with its owner.
+  assertEquals(timers.set.length, 1);
+  timers.advance(100);
+  assertEquals(timers.set.length, 0);
+  await deadlines.within(Promise.resolve("again"), () => "late");
+  deadlines[Symbol.dispose]();
+  assertEquals(timers.set.length, 0);
+});
+
+Deno.test("each piece of work is late by its own start, with one timer for all", async () => {
+  const timers = new FakeTimers();
+  const deadlines = new Deadlines(100, timers);
+  const told: string[] = [];
+  const wait = (name: string) =>
+    deadlines.within(never(), () => name).then((name) => told.push(name));
+  const first = wait("first");
+  timers.advance(60);
+  const second = wait("second");
+  const third = wait("third");
+  assertEquals(timers.set.length, 1);
+  timers.advance(40);
+  await first;
+  assertEquals([told, timers.set.length], [["first"], 1]);
+  timers.advance(59);
+  assertEquals(told, ["first"]);
+  timers.advance(1);
+  await Promise.all([second, third]);
+  assertEquals([told, timers.set.length], [["first", "second", "third"], 0]);
+});
+
+Deno.test("being late may be a failure", async () => {
+  const timers = new FakeTimers();
+  const waiting = new Deadlines(5, timers).within(never(), () => {
+    throw new RangeError("too late");
+  });
+  timers.advance(5);
+  await assertRejects(() => waiting, RangeError, "too late");
+});

@@ -1,0 +1,83 @@
+/** Which changes of a run are numbered, and which of them somebody is told of. */
+import { assertEquals } from "@std/assert";
+import { numbersAfter, type RunChange } from "../../../../domain/feed/changes.ts";
+import { eventsOf, isFollowed, parseLiveFilters } from "../../../../domain/feed/live.ts";
+import type { RunSummary } from "../../../../domain/runs/summary.ts";
+import type { RunId } from "../../../../domain/core/ids.ts";
+import type { RunListRow } from "../../../../domain/runs/list.ts";
+
+function summary(opening: boolean, closing: boolean, revision: number): RunSummary {
+  const seen = { opening, closing, batches: 0, repricings: 0 };
+  return { seen, revision, contribution: null, times: null };
+}
+
+/** The numbers after each of some summaries, made by changes 1, 2, 3 ... */
+function numbersOf(all: readonly RunSummary[]) {
+  let before: RunSummary | null = null;
+  const found = [];
+  for (const [i, after] of all.entries()) {
+    const changes = numbersAfter(before, after, i + 1);
+    const { latest, opened, finished, costFinal } = changes;
+    found.push([latest, opened, finished, costFinal]);
+    before = { ...after, changes };
+  }
+  return found;
+}
+
+Deno.test("numbers: each event keeps the number of the change that first had it, the cost the last", () => {
+  const life = [
+    summary(true, false, 0),
+    summary(true, false, 0),
+    summary(true, true, 1),
+    summary(true, true, 2),
+  ];
+  assertEquals(numbersOf(life), [[1, 1, 0, 0], [2, 1, 0, 0], [3, 1, 3, 3], [4, 1, 3, 4]]);
+});
+
+Deno.test("numbers: a close before its opening is finished first and opened later", () => {
+  const life = [summary(false, true, 1), summary(true, true, 1)];
+  assertEquals(numbersOf(life), [[1, 0, 1, 1], [2, 2, 1, 1]]);
+});
+
+Deno.test("numbers: what happened before there was a feed is not told as if it were new", () => {
+  const changes = numbersAfter(summary(true, true, 1), summary(true, true, 2), 7);
+  assertEquals(changes, { latest: 7, opened: 0, finished: 0, costFinal: 7 });
+});
+
+const ROW = {
+  id: "run_eu_1",
+  startedAt: 0,
+  sortedAt: 0,
+  cost: { amount: 0n },
+  agent: "a",
+  customerId: null,
+  feature: "f",
+  status: "success",
+  kind: "run",
+} as unknown as RunListRow;
+
+Deno.test("events: whoever knows everything up to a change is told what came after it, once", () => {
+  const numbers = { latest: 9, opened: 2, finished: 5, costFinal: 9 };
+  const change: RunChange = { kind: "changed", number: 9, numbers, row: ROW };
+  assertEquals(eventsOf(change, 0), ["run.opened", "run.finished", "run.cost_final"]);
+  assertEquals(eventsOf(change, 2), ["run.finished", "run.cost_final"]);
+  assertEquals(eventsOf(change, 5), ["run.cost_final"]);
+  assertEquals(eventsOf(change, 9), []);
+  const gone: RunChange = { kind: "deleted", number: 10, run: "r" as RunId, deletedAt: 0 };
+  assertEquals(eventsOf(gone, 0), []);
+});
+
+Deno.test("filters: a run is followed when it is as every one of them says", () => {
+  const follows = (query: Record<string, string>) => {
+    const filters = parseLiveFilters(new Map(Object.entries(query)));
+    return filters.ok ? isFollowed(ROW, filters.value) : filters.problem.field;
+  };
+  assertEquals(follows({}), true);
+  assertEquals(follows({ agent: "a", status: "success", kind: "run", feature: "f" }), true);
+  assertEquals(follows({ customer_id: "(unattributed)" }), true);
+  assertEquals(follows({ customer_id: "acme" }), false);
+  assertEquals(follows({ agent: "a", status: "failed" }), false);
+  assertEquals(follows({ kind: "heartbeat" }), false);
+  assertEquals(follows({ kind: "walk" }), "kind");
+  assertEquals(follows({ status: "ok" }), "status");
+});

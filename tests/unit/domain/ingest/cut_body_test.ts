@@ -1,0 +1,287 @@
+/** Bodies that are not parsed whole: what is read of them, and that all of them is checked (R7, R10). */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { cutBody, type CutShape } from "../../../../domain/ingest/cut_body.ts";
+import { BadJson, ValueScan } from "../../../../domain/core/json_bytes.ts";
+import { allTurns } from "../../../../domain/core/turns.ts";
+import { readLlmCall } from "../../../../domain/pricing/llm_call.ts";
+import {
+  EVENT_BYTES_MAX,
+  EVENTS_PER_BATCH_MAX,
+  FIGURE_BYTES_MAX,
+  PREVIEW_CHARS_MAX,
+  SCORE_NAME_CHARS_MAX,
+  SCORES_MAX,
+  WHOLE_BODY_BYTES_MAX,
+} from "../../../../domain/core/limits.ts";
+
+const encoder = new TextEncoder();
+
+function cut(text: string, shape: CutShape) {
+  return allTurns(cutBody(encoder.encode(text), shape));
+}
+
+/** What is left of a body that is right. */
+function kept(text: string, shape: CutShape) {
+  const body = cut(text, shape);
+  assert(body.ok, JSON.stringify(body));
+  return body.value;
+}
+
+function code(text: string, shape: CutShape = "fields"): string | null {
+  const body = cut(text, shape);
+  return body.ok ? null : body.problem.code;
+}
+
+/** Whether a text is one JSON value by the scan. */
+function isJson(text: string): boolean {
+  const bytes = encoder.encode(` ${text} `);
+  const scan = new ValueScan(bytes);
+  scan.begin(0);
+  try {
+    while (!scan.readOn());
+  } catch (error) {
+    assert(error instanceof BadJson);
+    return false;
+  }
+  return new TextDecoder().decode(bytes.subarray(scan.at)).trim() === "";
+}
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+Deno.test("R10: the scan takes what JSON.parse takes, and nothing else", () => {
+  const parts = '{}[],:"\\ \t\n01-+.eEaxu/tfn😀'.split("").concat([
+    "true",
+    "false",
+    "null",
+    '"a":',
+  ]);
+  const junk = fc.array(fc.constantFrom(...parts), { maxLength: 8 }).map((some) => some.join(""));
+  const edited = fc.tuple(fc.json(), fc.nat(), fc.constantFrom("", ...parts), fc.nat(3))
+    .map(([text, at, put, gone]) => {
+      const place = at % (text.length + 1);
+      return (text.slice(0, place) + put + text.slice(place + gone)).toWellFormed();
+    });
+  const texts = fc.oneof(fc.json(), junk, edited);
+  fc.assert(
+    fc.property(texts, (text) => assertEquals(isJson(text), parses(text), text)),
+    { numRuns: 5_000 },
+  );
+});
+
+Deno.test("R10: the scan counts levels and takes no stack", () => {
+  for (const [text, levels] of [["1", 0], ['"["', 0], ["{}", 1], ['[{"a":[]},[]]', 3]] as const) {
+    const scan = new ValueScan(encoder.encode(text));
+    scan.begin(0);
+    assert(scan.readOn());
+    assertEquals(scan.levels, levels);
+  }
+  const depth = 2_000_000;
+  assertEquals(isJson("[".repeat(depth) + "]".repeat(depth)), true);
+  assertEquals(isJson('{"a":['.repeat(depth / 2) + "]}".repeat(depth / 2)), true);
+  assertEquals(isJson('{"a":['.repeat(depth / 2) + "}]".repeat(depth / 2)), false);
+  assertEquals(isJson("[".repeat(depth)), false);
+});
+
+Deno.test("R10: of the fields a call knows each is kept as sent, the last of a repeated one", () => {
+  const body = kept(
+    '\ufeff {"id":1,"output":{"a":1.0},"x":{"id":2},"\\u0069d":"b","metadata":{"2":1,"1":[]},"goal":null}',
+    "fields",
+  );
+  assertEquals(body.text, '{"id":"b","output":{"a":1.0},"metadata":{"2":1,"1":[]},"goal":null}');
+  assertEquals(body.value, { id: "b", output: {}, x: null, metadata: {}, goal: null });
+  assertEquals([body.leftOut.size, body.events], [0, undefined]);
+});
+
+Deno.test("R10: a field that is not read is left out, and that is told", () => {
+  const large = `[${"{},".repeat(EVENT_BYTES_MAX / 3)}{}]`;
+  const leftOut = (text: string) => [...kept(text, "fields").leftOut];
+  assertEquals(leftOut(`{"goal":{"a":${large}},"id":"b"}`), [["goal", 1]]);
+  assertEquals(leftOut(`{"goal":{"a":${large}},"goal":{}}`), []);
+  assertEquals(leftOut(`{"scores":${"[".repeat(65)}${"]".repeat(65)}}`), [["scores", 1]]);
+  const labels = `{"metadata":{"a":"${"x".repeat(WHOLE_BODY_BYTES_MAX)}"}}`;
+  assertEquals(leftOut(labels), [["metadata", 1]]);
+  // An output is truncated later, from its text.
+  assertEquals(kept(`{"output":${large}}`, "fields").text, `{"output":${large}}`);
+});
+
+Deno.test("R6, R10: of scores that are too large or too deep only the bad ones are lost", () => {
+  const of = (scores: string) => {
+    const { text, value, leftOut } = kept(`{"scores":${scores},"status":1}`, "fields");
+    assertEquals(JSON.parse(text), value);
+    return [text.slice('{"scores":'.length, -',"status":1}'.length), leftOut.get("scores")];
+  };
+  const deep = "[".repeat(65) + "]".repeat(65);
+  const long = `"${"x".repeat(EVENT_BYTES_MAX)}"`;
+  assertEquals(of(`{"b":1.0,"a":${deep},"1":false}`), ['{"b":1.0,"1":false}', 1]);
+  assertEquals(of(`{"b":1,${long}:1,"":1,"c":1e999,"d":null}`), ['{"b":1}', 4]);
+  assertEquals(of(`{"a":1,"b":${long},"a":2,"c":3,"c":"x"}`), ['{"a":2}', 2]);
+  assertEquals(of(`{"a":1${" ".repeat(EVENT_BYTES_MAX)}}`), ['{"a":1}', undefined]);
+  assertEquals(of(`{"a":${deep},"scores":1}`), ['{"scores":1}', 1]);
+  const name = "\\ud83d\\ude00".repeat(SCORE_NAME_CHARS_MAX);
+  assertEquals(of(`{"${name}":1,"a":${deep}}`), [`{"${"😀".repeat(SCORE_NAME_CHARS_MAX)}":1}`, 1]);
+  const many = Array.from({ length: 50_000 }, (_, n) => `"n${n}":${n}`);
+  assertEquals(of(`{${many}}`), [`{${many.slice(0, SCORES_MAX)}}`, 50_000 - SCORES_MAX]);
+  // The last of repeated scores counts.
+  assertEquals(of(`{"a":${deep},"b":1},"scores":{"c":2}`), ['{"c":2}', undefined]);
+});
+
+Deno.test("R1, R10: a list that is empty stays one, and no other becomes one", () => {
+  for (const list of ["[]", "[ \n]", `[${" ".repeat(WHOLE_BODY_BYTES_MAX)}]`]) {
+    for (const name of ["metadata", "output", "scores"]) {
+      const body = kept(`{"${name}":${list}}`, "fields");
+      assertEquals([body.text, body.value, [...body.leftOut]], [
+        `{"${name}":[]}`,
+        { [name]: [] },
+        [],
+      ]);
+    }
+  }
+  assertEquals(kept('{"metadata":[ 1]}', "fields").value, { metadata: [0] });
+});
+
+Deno.test("R10: names of unknown fields are kept to be told, and not all of thousands", () => {
+  const body = kept(`{${'"__proto__":1,"a":[1],'.repeat(2)}"id":3}`, "fields");
+  assertEquals([Object.keys(body.value), body.value.id], [["__proto__", "a", "id"], 3]);
+  const many = Array.from({ length: 5_000 }, (_, n) => `"name${n}":[${n}]`).join();
+  for (const [shape, last] of [["fields", "id"], ["events", "events"]] as const) {
+    const { value } = kept(`{${many},"${last}":null}`, shape);
+    assertEquals([Object.keys(value).length, value[last]], [33, null]);
+  }
+  assertEquals(kept(`{"${"k".repeat(100_000)}":1}`, "fields").text, "{}");
+});
+
+Deno.test("R10: what is no JSON object, or no UTF-8, is refused wherever that shows", () => {
+  const wrong = ["", " ", "[]", "null", "{", '{"a":1', '{"a":1}}', '{"a":1} x', '{"a"1}', "{a:1}"];
+  wrong.push('{"a":[1,]}', '{"a":1,}', '{"a":[}', '{"output":{"a":tru}}', '{"x":"\u0001"}');
+  for (const text of wrong) {
+    assertEquals([code(text), code(text, "events")], ["invalid_json", "invalid_json"], text);
+  }
+  assertEquals(code('{"events":[{"data":{"a":01}}]}', "events"), "invalid_json");
+  const broken = encoder.encode('{"x":"???"}');
+  broken.set([0xed, 0xa0, 0x80], 6);
+  const body = allTurns(cutBody(broken, "fields"));
+  assertEquals(body.ok ? null : body.problem.code, "invalid_json");
+});
+
+Deno.test("R10: a batch is cut into its events, and one too many ends it", () => {
+  const body = kept('{"events":[7],"x":1, "ev\\u0065nts" : [ {"a":1.0} ,{},3 ] }', "events");
+  assertEquals(body.events?.map(({ text }) => text), ['{"a":1.0}', "{}", "3"]);
+  assertEquals(kept('{"events":[{}],"events":null}', "events").events, undefined);
+  assertEquals(kept('{"events":{}}', "events").value, { events: {} });
+  const most = "{},".repeat(EVENTS_PER_BATCH_MAX - 1);
+  assertEquals(kept(`{"events":[${most}{}]}`, "events").events?.length, EVENTS_PER_BATCH_MAX);
+  // The rest is not even looked at.
+  assertEquals(code(`{"events":[${most}{},{}, nonsense`, "events"), "batch_too_large");
+});
+
+Deno.test("R7: an event that is too large keeps its figures beside the beginning of its data", () => {
+  const usage = '{"input_tokens":12345678901234567890}';
+  const figures = `"model":"m","usage":${usage},"model":"n"`;
+  const rest = `"text":"${"é😀".repeat(EVENT_BYTES_MAX / 6)}","error":"${"e".repeat(20_000)}"`;
+  const data = `{${figures},${rest}}`;
+  const event = `{"type":"llm_call","data":${data},"unknown":${data},"id":"a"}`;
+  const [found] = kept(`{"events":[${event}]}`, "events").events ?? [];
+  assert(found !== undefined && found.isTruncated);
+  const preview = JSON.stringify(Array.from(data).slice(0, PREVIEW_CHARS_MAX).join(""));
+  assertEquals(
+    found.text,
+    `{"type":"llm_call","unknown":null,"id":"a","data":{"truncated":true,` +
+      `"bytes":${encoder.encode(data).length},"preview":${preview},` +
+      `"model":"n","usage":${usage},"error":true}}`,
+  );
+});
+
+Deno.test("R7: a figure is no way around the limit", () => {
+  const filler = `"text":"${"x".repeat(EVENT_BYTES_MAX)}"`;
+  const of = (members: string) => {
+    const [event] = kept(`{"events":[{"data":{${members},${filler}}}]}`, "events").events ?? [];
+    const { truncated: _, bytes: __, preview: ___, ...figures } =
+      JSON.parse(event?.text ?? "").data;
+    return figures;
+  };
+  const long = "m".repeat(FIGURE_BYTES_MAX - 2);
+  assertEquals(of(`"model":"${long}"`), { model: long });
+  assertEquals(of(`"model":"${long}x"`), {});
+  assertEquals(of(`"usage":${"[".repeat(17)}${"]".repeat(17)}`), {});
+  const all = ["model", "provider", "usage", "mode", "status", "value"];
+  assertEquals(Object.keys(of(all.map((name) => `"${name}":"${long}"`).join())).length, 4);
+});
+
+Deno.test("R7: the counts of a container that is no figure price as they do uncut", () => {
+  const anthropic = { input_tokens: 5, output_tokens: 7, cache_read_input_tokens: "11" };
+  const written = { ephemeral_5m_input_tokens: 13, ephemeral_1h_input_tokens: 17 };
+  const openai = { prompt_tokens: 1e3, completion_tokens: 20 };
+  const details = { cached_tokens: 300, cache_write_tokens: 40 };
+  const billed = { input_tokens: 3, output_tokens: 4 };
+  const deep = JSON.parse("[".repeat(20) + "]".repeat(20));
+  const text = "x".repeat(EVENT_BYTES_MAX);
+  for (const noise of [{ noise: text, deep }, { deep }]) {
+    const payloads: Record<string, unknown>[] = [
+      { usage: { ...noise, ...openai, prompt_tokens_details: details } },
+      { usage: { ...openai, prompt_tokens_details: { ...details, ...noise } } },
+      { usage: { ...anthropic, cache_creation: written, service_tier: "batch", ...noise } },
+      { usage: { ...anthropic, cache_creation: { ...noise, ...written } } },
+      { usage: { ...anthropic, cache_creation_input_tokens: 19, ...noise } },
+      { usage: { ...billed, input_tokens_details: { ...details, ...noise } } },
+      { usage: { ...billed, input_tokens_details: text, cache_read_input_tokens: 2 } },
+      { usage: { ...noise, prompt_tokens: [text], ...billed } },
+      { usageMetadata: { promptTokenCount: 8, thoughtsTokenCount: 9, promptDetails: noise } },
+      { meta: { ...noise, billed_units: billed, tokens: { input_tokens: 99 } } },
+      { meta: { ...noise, tokens: { ...billed, ...noise } } },
+      { ...openai, prompt_tokens_details: { ...noise, ...details } },
+      { ...billed, input_tokens_details: { ...noise, ...details } },
+    ];
+    for (const payload of payloads) {
+      const data = { model: "m", ...payload, filler: text };
+      const [event] = kept(JSON.stringify({ events: [{ data }] }), "events").events ?? [];
+      assert(event !== undefined && event.isTruncated);
+      assert(event.text.length < 2 * FIGURE_BYTES_MAX);
+      const { call } = readLlmCall(JSON.parse(event.text).data);
+      assertEquals(call, readLlmCall(data).call, JSON.stringify(payload).slice(0, 200));
+      assert(call.counted);
+    }
+  }
+});
+
+Deno.test("R7: a figure that is repeated takes its room once", () => {
+  const long = JSON.stringify("m".repeat(FIGURE_BYTES_MAX - 2));
+  const members = `${
+    `"model":${long},`.repeat(6)
+  }"model":"m","input_tokens":1,"usage":{"a":${long}}`;
+  const filler = `"text":"${"x".repeat(EVENT_BYTES_MAX)}"`;
+  const [event] = kept(`{"events":[{"data":{${members},${filler}}}]}`, "events").events ?? [];
+  const { model, input_tokens, usage } = JSON.parse(event?.text ?? "").data;
+  assertEquals([model, input_tokens, usage], ["m", 1, {}]);
+});
+
+Deno.test("R7: data that is too deep is truncated, data that fits is not", () => {
+  const nest = (levels: number) => "[".repeat(levels - 1) + "]".repeat(levels - 1);
+  for (const [levels, isTruncated] of [[64, false], [65, true], [500_000, true]] as const) {
+    const event = `{"data":{"a":${nest(levels)}}}`;
+    const [found] = kept(`{"events":[${event}]}`, "events").events ?? [];
+    assertEquals(found?.isTruncated, isTruncated, String(levels));
+    if (!isTruncated) assertEquals(found?.text, event);
+  }
+  // What nobody reads counts neither for size nor for depth.
+  const event = `{"data":{"a":1.0},"x":${nest(90)},"y":"${"y".repeat(EVENT_BYTES_MAX)}"}`;
+  const [found] = kept(`{"events":[${event}]}`, "events").events ?? [];
+  assertEquals(
+    found,
+    { text: '{"x":null,"y":null,"data":{"a":1.0}}', isTruncated: false } as typeof found,
+  );
+});
+
+Deno.test("R10: no turn is long", () => {
+  const bytes = encoder.encode(`{"x":[${"{},".repeat(700_000)}{}],"events":[]}`);
+  let turns = 0;
+  for (const _ of cutBody(bytes, "events")) turns++;
+  assert(turns > bytes.length / 65_536, `${turns} turns`);
+});

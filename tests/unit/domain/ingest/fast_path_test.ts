@@ -1,0 +1,114 @@
+/** The quick checks hold no rule of their own: what they accept is what mending and the schema make of it. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { Losses } from "../../../../domain/core/losses.ts";
+import { mendEvent, mendFinish, mendHeartbeat, mendOpen } from "../../../../domain/ingest/mend.ts";
+import * as quick from "../../../../domain/ingest/fast_path.ts";
+import * as schemas from "../../../../domain/ingest/schemas.ts";
+import type { Schema } from "../../../../domain/ingest/schemas.ts";
+
+type Quick = (sent: Record<string, unknown>) => object | null;
+
+const RUN = `run_eu_${"0a".repeat(16)}`, EVENT = `evt_us_${"1b".repeat(16)}`;
+
+/** Values around every rule of the bodies, right and wrong, for any field. */
+const anyValue = fc.oneof(
+  fc.constantFrom(RUN, EVENT, RUN.toUpperCase(), "run_xx_" + RUN.slice(7), null, undefined, true),
+  fc.constantFrom("2026-01-31T12:00:00.000Z", "2026-01-31T12:00:00+00:00", "2026-02-30T00:00:00Z"),
+  fc.constantFrom("ok", "fail", "start", "success", "cancelled", "", " a", "a\n", "\ud800", "é"),
+  fc.constantFrom("x".repeat(128), "x".repeat(129), "x".repeat(256), "x".repeat(257)),
+  fc.constantFrom("\u{1f600}".repeat(128), "\u{1f600}".repeat(129), "\u{1f600}".repeat(256)),
+  fc.constantFrom(0, -0, 1, -1, 1.5, 59, 60, 2 ** 53 - 1, 2 ** 53, 1e6, 1e6 + 1, Infinity),
+  fc.constantFrom([], {}, { a: 1 }, { a: true }, { a: null }, { a: Infinity }, { "": 1 }, [1]),
+  fc.jsonValue(),
+);
+
+/** Fields that make the quick check of an opening give up, and the other name of an event's id. */
+const RARE = [
+  ..."parent_run_id goal idle_timeout_seconds idle_timeout_status external_id".split(" "),
+];
+
+/** What happens to a body between its quick check and its schema. */
+const MENDS: Record<string, (sent: Record<string, unknown>, losses: Losses) => unknown> = {
+  event: mendEvent,
+  open: (sent, losses) => (mendOpen(sent, JSON.stringify(sent), losses), sent),
+  finish: (sent, losses) => (mendFinish(sent, JSON.stringify(sent), losses), sent),
+  heartbeat: (sent, losses) => (mendHeartbeat(sent, JSON.stringify(sent), losses), sent),
+};
+
+/** For each body: its checks, and a right value for each of its fields. */
+const BODIES: Record<string, [Quick, Schema<unknown>, Record<string, unknown>]> = {
+  open: [quick.quickOpen, schemas.openBody, {
+    id: RUN,
+    agent: "a",
+    started_at: "2026-01-31T12:00:00Z",
+    customer_id: "c",
+    feature: "f",
+    metadata: { k: "v" },
+  }],
+  event: [quick.quickEvent, schemas.eventBody, {
+    id: EVENT,
+    type: "log",
+    ts: "2026-01-31T12:00:00.123456Z",
+    data: { message: "m" },
+    turn: 1,
+  }],
+  finish: [quick.quickFinish, schemas.finishBody, {
+    status: "success",
+    finished_at: "2026-01-31T12:00:00-00:00",
+    output: { o: 1 },
+    scores: { s: 0.5, t: true },
+    metadata: {},
+  }],
+  heartbeat: [quick.quickHeartbeat, schemas.heartbeatBody, {
+    id: RUN,
+    agent: "a",
+    status: "ok",
+    started_at: "2026-01-31T12:00:00Z",
+    finished_at: "2026-01-31T12:00:01Z",
+    cost_usd: 0.1,
+    model: "m",
+    provider: "p",
+    input_tokens: 1,
+    output_tokens: 2,
+    cached_input_tokens: 3,
+    duration_ms: 4,
+    metadata: {},
+    customer_id: "c",
+    feature: "f",
+    output: {},
+  }],
+};
+
+for (const [name, [check, schema, right]] of Object.entries(BODIES)) {
+  const fields = Object.keys(right);
+
+  Deno.test(`${name}: what the quick check accepts is what the schema makes of it`, () => {
+    let accepted = 0;
+    const changes = fc.dictionary(fc.constantFrom(...fields, ...RARE), anyValue, { maxKeys: 3 });
+    fc.assert(
+      fc.property(fc.subarray(fields), changes, (kept, changed) => {
+        const sent = {
+          ...Object.fromEntries(kept.map((field) => [field, right[field]])),
+          ...changed,
+        };
+        const answer = check(sent);
+        if (answer === null) return;
+        accepted++;
+        const losses = new Losses();
+        const judged = schema.safeParse(MENDS[name]?.({ ...sent }, losses) ?? sent);
+        assert(losses.isEmpty, `something is lost of ${JSON.stringify(sent)}`);
+        assert(judged.success, `the schema refuses ${JSON.stringify(sent)}`);
+        assertEquals({ ...answer }, { ...judged.data as object, ...absent(answer, judged.data) });
+      }),
+      { numRuns: 20_000 },
+    );
+    assert(accepted > 100, `only ${accepted} were accepted`);
+  });
+}
+
+/** Fields that one side has as `undefined` and the other leaves out mean the same. */
+function absent(answer: object, data: unknown): Record<string, undefined> {
+  const missing = Object.keys(answer).filter((key) => !(key in (data as object)));
+  return Object.fromEntries(missing.map((key) => [key, undefined]));
+}

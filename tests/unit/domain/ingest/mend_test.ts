@@ -1,0 +1,242 @@
+/** Payload fields that do not fit are mended, and every loss is told and flagged. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { Losses } from "../../../../domain/core/losses.ts";
+import { cutText } from "../../../../domain/ingest/mend.ts";
+import {
+  parseBody,
+  parseFinish,
+  parseHeartbeat,
+  parseOpen,
+  parseScore,
+} from "../../../../domain/ingest/parse.ts";
+import { parseEvents } from "../../../../domain/ingest/parse_events.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, scoreId } from "../../../support/builders.ts";
+
+const context = { metadataKeysMax: 10, sdkWords: false };
+
+function bodyOf(sent: unknown) {
+  const parsed = parseBody(typeof sent === "string" ? sent : JSON.stringify(sent));
+  assert(parsed.ok);
+  return parsed.value;
+}
+
+function open(fields: object, header: string | null = null) {
+  const parsed = parseOpen(bodyOf({ ...aRun(1), ...fields }), { ...context, traceparent: header });
+  assert(parsed.ok, JSON.stringify(parsed));
+  const { request, losses } = parsed.value;
+  return { ...request, dropped: losses?.dropped ?? null, ignored: losses?.ignored ?? null };
+}
+
+function finish(fields: object) {
+  const parsed = parseFinish(bodyOf({ ...aFinish(), ...fields }), context);
+  assert(parsed.ok, JSON.stringify(parsed));
+  return { ...parsed.value.request, dropped: parsed.value.losses?.dropped ?? null };
+}
+
+function heartbeat(fields: object) {
+  const parsed = parseHeartbeat(bodyOf({ ...aHeartbeat(1), ...fields }), context);
+  assert(parsed.ok, JSON.stringify(parsed));
+  return { ...parsed.value.request, dropped: parsed.value.losses?.dropped ?? null };
+}
+
+function events(...list: readonly object[]) {
+  const parsed = parseEvents(bodyOf({ events: list }));
+  assert(parsed.ok, JSON.stringify(parsed));
+  return parsed.value;
+}
+
+Deno.test("R1: an empty array is an empty object wherever an object is wanted", () => {
+  assertEquals(open({ metadata: [] }).metadata, []);
+  assertEquals(finish({ output: [] }).output, "{}");
+  assertEquals([finish({ scores: [] }).scores, finish({ scores: [] }).dropped], [[], null]);
+  assertEquals(heartbeat({ output: [] }).output, "{}");
+  assertEquals(events(anEvent(1, { data: [] })).request[0]?.data, "{}");
+});
+
+Deno.test("R2: output is any JSON value, kept as its very text", () => {
+  for (const text of ['["a", "b"]', '"done"', "1.0", "false", "[[ ]]", "12345678901234567890"]) {
+    const sent = `{"status":"success","finished_at":"2026-01-31T12:00:00Z","output":${text}}`;
+    const parsed = parseFinish(bodyOf(sent), context);
+    assert(parsed.ok);
+    assertEquals([parsed.value.request.output, parsed.value.losses], [text, null]);
+  }
+  assertEquals(finish({ output: null }).output, undefined);
+});
+
+Deno.test("R6: scores that are none are dropped and told, the others stay in their order", () => {
+  const odd = finish({ scores: { b: 1, "2": null, a: true, "1": 0.5, c: "x", "": 1 } });
+  assertEquals(odd.dropped, "scores=3");
+  assertEquals(odd.flags, ["dropped_fields"]);
+  assertEquals(new Map(odd.scores).size, 3);
+  const text = '{"status":"success","finished_at":"2026-01-31T12:00:00Z","scores":' +
+    '{"b":1,"2":null,"a":true,"1":0.5,"__proto__":3}}';
+  const parsed = parseFinish(bodyOf(text), context);
+  assert(parsed.ok);
+  const names = parsed.value.request.scores?.map(([name]) => name);
+  assertEquals(names, ["b", "a", "1", "__proto__"]);
+});
+
+Deno.test("R6: of too many scores the first stay, and scores that are no object are dropped whole", () => {
+  const many = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`s${n}`, n]));
+  const cut = finish({ scores: { bad: null, ...many } });
+  assertEquals([cut.scores?.length, cut.dropped], [200, "scores=51"]);
+  assertEquals(cut.scores?.at(-1), ["s199", 199]);
+  for (const scores of ["high", 1, true, [1]]) {
+    assertEquals([finish({ scores }).scores, finish({ scores }).dropped], [undefined, "scores=1"]);
+  }
+});
+
+Deno.test("R7: texts are cut to their limit between characters, told and flagged", () => {
+  const cut = open({
+    goal: "😀".repeat(16_385),
+    feature: "f".repeat(300),
+    customer_id: "c".repeat(257),
+  });
+  assertEquals(cut.goal, "😀".repeat(16_384));
+  assertEquals([cut.feature, cut.customerId], ["f".repeat(256), "c".repeat(256)]);
+  assertEquals(cut.dropped, "customer_id=1, feature=1, goal=1");
+  assertEquals(cut.flags, ["truncated"]);
+  const { reported, flags } = heartbeat({ model: "m".repeat(257), provider: "😀".repeat(257) });
+  assertEquals([reported.model, reported.provider], ["m".repeat(256), "😀".repeat(256)]);
+  assertEquals(flags, ["truncated"]);
+});
+
+Deno.test("R7: what is cut is the longest beginning that fits", () => {
+  const text = fc.string({ unit: "grapheme", maxLength: 40 }).map((sent) => sent.toWellFormed());
+  fc.assert(fc.property(text, fc.integer({ min: 1, max: 30 }), (sent, max) => {
+    assertEquals(cutText(sent, max), [...sent].slice(0, max).join(""));
+  }));
+});
+
+Deno.test("R7: half a character is replaced rather than refused", () => {
+  const odd = open({ goal: "a\ud800b", customer_id: "\udc00" });
+  assertEquals([odd.goal, odd.customerId], ["a\ufffdb", "\ufffd"]);
+  assertEquals([odd.dropped, odd.flags], ["customer_id=1, goal=1", ["dropped_fields"]]);
+});
+
+Deno.test("R8: a number or a boolean is a label by its text, to the last digit", () => {
+  const text = JSON.stringify(aRun(1)).replace(
+    "{",
+    '{"customer_id":12345678901234567890,"feature":1.0,',
+  );
+  const parsed = parseOpen(bodyOf(text), context);
+  assert(parsed.ok);
+  assertEquals(parsed.value.request.customerId, "12345678901234567890");
+  assertEquals([parsed.value.request.feature, parsed.value.losses], ["1.0", null]);
+  const { reported, customerId, feature } = heartbeat({
+    model: 4,
+    provider: false,
+    customer_id: 7,
+    feature: true,
+  });
+  assertEquals([reported.model, reported.provider, customerId, feature], [
+    "4",
+    "false",
+    "7",
+    "true",
+  ]);
+});
+
+Deno.test("R8: a label of any other kind is dropped, told and flagged", () => {
+  const odd = open({ customer_id: { id: 1 }, feature: ["x"] });
+  assertEquals([odd.customerId, odd.feature], [undefined, undefined]);
+  assertEquals([odd.dropped, odd.flags], ["customer_id=1, feature=1", ["dropped_fields"]]);
+  for (const customer_id of ["", ".", ".."]) {
+    const { customerId, dropped } = open({ customer_id });
+    assertEquals([customerId, dropped], [undefined, "customer_id=1"], customer_id);
+  }
+});
+
+Deno.test("R9: malformed links and time-outs are dropped, told and flagged", () => {
+  const fields = { parent_run_id: "nope", idle_timeout_seconds: 90.5, idle_timeout_status: "ok" };
+  const odd = open(fields, "00-xyz");
+  assertEquals([odd.parentRunId, odd.trace], [undefined, undefined]);
+  assertEquals([odd.idleTimeoutSeconds, odd.idleTimeoutStatus], [undefined, undefined]);
+  const told = "parent_run_id=1, idle_timeout_seconds=1, idle_timeout_status=1, traceparent=1";
+  assertEquals([odd.dropped, odd.flags], [told, ["dropped_fields"]]);
+  const { request, losses } = events(
+    anEvent(1, { turn: 0 }),
+    anEvent(2, { turn: 2 }),
+    anEvent(3, { turn: "x" }),
+  );
+  assertEquals(request.map(({ turn }) => turn), [undefined, 2, undefined]);
+  assertEquals(losses?.dropped, "turn=2");
+});
+
+Deno.test("R11: fields that a call does not know are told, each name once", () => {
+  assertEquals(open({ statuss: 1, "x y\n": 2 }).ignored, "statuss, x?y?");
+  assertEquals(open({}).ignored, null);
+  const { losses } = events(anEvent(1, { tturn: 1 }), anEvent(2, { tturn: 1, external_id: "x" }));
+  assertEquals(losses?.ignored, "tturn");
+  const batch = parseEvents(bodyOf({ events: [], event: [] }));
+  assert(batch.ok);
+  assertEquals(batch.value.losses?.ignored, "event");
+  const score = parseScore(bodyOf({ id: scoreId(1), name: "n", value: 1, valeu: 2 }));
+  assert(score.ok);
+  assertEquals(score.value.losses?.ignored, "valeu");
+});
+
+Deno.test("R11: of many unknown fields 20 are named, each shortened, and the rest is one entry", () => {
+  const many = Object.fromEntries(
+    Array.from({ length: 1_000 }, (_, n) => [`${n}${"x".repeat(100)}`, n]),
+  );
+  const told = open(many).ignored ?? "";
+  assertEquals(told.split(", ").length, 21);
+  assert(told.endsWith(", (other)") && told.length < 1_500);
+});
+
+Deno.test("R17: an event of type score with a name and a value is a score", () => {
+  const score = (data: unknown, type = "score") =>
+    events(anEvent(1, { type, data })).request[0]?.score;
+  assertEquals(score({ name: "quality", value: 0.9 }), ["quality", 0.9]);
+  assertEquals(score({ name: "good", value: false, more: 1 }), ["good", false]);
+  assertEquals(score({ name: "quality", value: 0.9 }, "log"), undefined);
+  for (const data of [{}, { name: "a" }, { name: "", value: 1 }, { name: "a", value: "1" }]) {
+    assertEquals(score(data), undefined, JSON.stringify(data));
+  }
+});
+
+Deno.test("losses: labels that the plan does not keep are told but no flag", () => {
+  const losses = new Losses();
+  assert(losses.isEmpty);
+  losses.drop("metadata", 0);
+  assert(losses.isEmpty);
+  losses.drop("metadata", 3);
+  assertEquals([losses.dropped, losses.flags, losses.isEmpty], ["metadata=3", undefined, false]);
+  losses.cut("goal");
+  losses.remove("turn");
+  assertEquals(losses.dropped, "metadata=3, goal=1, turn=1");
+  assertEquals(losses.flags, ["dropped_fields", "truncated"]);
+  assertEquals(losses.lost, ["goal", "turn"]);
+});
+
+Deno.test("R1 to R9: whatever payload fields hold, an open, a finish and a heartbeat are taken", () => {
+  const value = fc.oneof(
+    fc.jsonValue(),
+    fc.string({ unit: "binary" }),
+    fc.constant("x".repeat(300)),
+  );
+  const names = [
+    "customer_id",
+    "feature",
+    "goal",
+    "parent_run_id",
+    "idle_timeout_seconds",
+    "idle_timeout_status",
+    "output",
+    "scores",
+    "model",
+    "provider",
+  ];
+  const fields = fc.dictionary(fc.constantFrom(...names), value);
+  fc.assert(fc.property(fields, ({ model, provider, ...sent }) => {
+    for (const request of [open(sent), finish(sent), heartbeat({ ...sent, model, provider })]) {
+      assertEquals(
+        JSON.stringify(request, (_, part) => typeof part === "bigint" ? `${part}` : part)
+          .isWellFormed(),
+        true,
+      );
+    }
+  }));
+});

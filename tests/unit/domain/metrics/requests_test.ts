@@ -1,0 +1,66 @@
+import { assert, assertEquals } from "@std/assert";
+import type { TeamId } from "../../../../domain/teams/credentials.ts";
+import { RequestFigures } from "../../../../domain/metrics/requests.ts";
+import { metricsText } from "../../../../domain/metrics/text.ts";
+import { Scrape } from "../../../support/prometheus.ts";
+
+const TOTAL = "runledger_http_requests_total";
+
+/** Enough for some 1,700 teams that ask for one route. */
+const BYTES_MAX = 2_000_000;
+
+function scrape(figures: RequestFigures, team: TeamId | null): Scrape {
+  return new Scrape(metricsText(figures.families(team)));
+}
+
+Deno.test("requests: each is counted once in all and once for its team", () => {
+  const figures = new RequestFigures(BYTES_MAX);
+  const count = figures.route("GET", "/a/:id");
+  const [one, two] = ["one", "two"] as TeamId[];
+  count(one, 200, 0.001, undefined);
+  count(one, 404, 0.002, "not_found");
+  count(two, 200, 0.003, undefined);
+  count(undefined, 401, 0.004, "invalid_credential");
+  const labels = { method: "GET", route: "/a/:id" };
+  const told = (of: Scrape) =>
+    ["200", "401", "404"].map((status) => of.value(TOTAL, { ...labels, status }));
+  const all = scrape(figures, null);
+  assertEquals(told(all), [2, 1, 1]);
+  assertEquals(told(scrape(figures, one ?? null)), [1, null, 1]);
+  assertEquals(told(scrape(figures, two ?? null)), [1, null, null]);
+  assertEquals(all.value("runledger_http_request_duration_seconds_count", labels), 4);
+  assertEquals(all.value("runledger_http_request_duration_seconds_sum", labels), 0.01);
+  assertEquals(all.value("runledger_http_errors_total", { error: "invalid_credential" }), 1);
+  assertEquals(all.value("runledger_http_errors_total", { error: "rate_limit" }), 0);
+});
+
+Deno.test("requests: a team that asks all the time is never forgotten, and only so many are kept", () => {
+  const figures = new RequestFigures(BYTES_MAX);
+  const count = figures.route("GET", "/a");
+  const busy = "busy" as TeamId;
+  for (let n = 0; n < 10_000; n++) {
+    count(`team${n}` as TeamId, 200, 0, undefined);
+    count(busy, 200, 0, undefined);
+  }
+  const labels = { method: "GET", route: "/a", status: "200" };
+  const of = (team: string | null) => scrape(figures, team as TeamId | null).value(TOTAL, labels);
+  assertEquals([of("busy"), of("team9999"), of(null)], [10_000, 1, 20_000]);
+  const kept = Array.from({ length: 10_000 }, (_, n) => of(`team${n}`)).filter((one) =>
+    one !== null
+  );
+  assertEquals(kept.length <= 2_000 && kept.length >= 700, true, String(kept.length));
+});
+
+Deno.test("requests: what teams take is bounded in bytes, whatever they ask for and in which order", () => {
+  const figures = new RequestFigures(BYTES_MAX);
+  const routes = Array.from({ length: 90 }, (_, n) => figures.route("GET", `/${n}`));
+  const ask = (n: number) => {
+    for (let team = 0; team < 1_500; team++) {
+      routes[n % routes.length]?.(`team${team}` as TeamId, 200 + n, 0, "not_found");
+      assert(figures.bytes <= BYTES_MAX, `${figures.bytes} bytes`);
+    }
+  };
+  for (let n = 0; n < 100; n++) ask(n);
+  assert(figures.bytes > BYTES_MAX / 4);
+  assertEquals(scrape(figures, null).sum(TOTAL), 150_000);
+});

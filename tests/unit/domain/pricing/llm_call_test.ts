@@ -1,0 +1,130 @@
+/** Which figures of a model call are read, and which are named because they cannot be. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { LABEL_CHARS_MAX } from "../../../../domain/core/limits.ts";
+import { FIGURE_MEMBERS, readLlmCall } from "../../../../domain/pricing/llm_call.ts";
+
+/** The counts of a payload: input, output, cached, written; null where there are none. */
+function countsOf(data: Record<string, unknown>) {
+  const { call } = readLlmCall(data);
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = call;
+  return call.counted ? [inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens] : null;
+}
+
+const MAX = Number.MAX_SAFE_INTEGER;
+
+Deno.test("R3: numbers and plain decimal text are read, everything else is named", () => {
+  const readable = [[7, 7], [0, 0], [7.0, 7], ["7", 7], ["7.0", 7], ["007", 7], [MAX, MAX]];
+  for (const [sent, read] of readable) {
+    const { call, unreadable } = readLlmCall({ input_tokens: sent, output_tokens: 1 });
+    assertEquals([call.inputTokens, unreadable], [read as number, []], JSON.stringify(sent));
+  }
+  const unreadable = [
+    ...[-1, 10.5, MAX + 1, Infinity, NaN, "10.5", "1e3", "-1", "", " 7", "seven", "0x7"],
+    ...[true, [], {}, "9".repeat(30)],
+  ];
+  for (const sent of unreadable) {
+    const read = readLlmCall({ input_tokens: sent, output_tokens: 1 });
+    assertEquals(read.unreadable, ["input_tokens"], JSON.stringify(sent));
+    assertEquals([read.call.counted, read.call.inputTokens, read.call.outputTokens], [true, 0, 1]);
+  }
+});
+
+Deno.test("R3: a fraction of latency is rounded; null is absent", () => {
+  const of = (fields: object) => readLlmCall({ input_tokens: 1, ...fields }).unreadable;
+  assertEquals(of({ latency_ms: 12.7 }), []);
+  assertEquals(of({ latency_ms: "12.7", reasoning_tokens: "3" }), []);
+  assertEquals(of({ latency_ms: null, output_tokens: null, reasoning_tokens: null }), []);
+  assertEquals(of({ latency_ms: -1, reasoning_tokens: 0.5 }), ["latency_ms", "reasoning_tokens"]);
+});
+
+Deno.test("R5: a call without a readable count is not counted", () => {
+  assertEquals(countsOf({ model: "m" }), null);
+  assertEquals(countsOf({ model: "m", input_tokens: "many", usage: { prompt_tokens: -1 } }), null);
+  assertEquals(countsOf({ model: "m", cache_creation_input_tokens: 5 }), null);
+  assertEquals(countsOf({ model: "m", input_tokens: 0 }), [0, 0, 0, 0]);
+});
+
+Deno.test("R8: a model or a provider is its text; a longer one is cut, and others are named", () => {
+  const of = (model: unknown) => {
+    const { call, unreadable, isCut } = readLlmCall({ input_tokens: 1, output_tokens: 1, model });
+    return [call.model, unreadable, isCut];
+  };
+  assertEquals(of("m"), ["m", [], false]);
+  assertEquals(of(4), ["4", [], false]);
+  assertEquals(of(true), ["true", [], false]);
+  assertEquals(of(null), [null, [], false]);
+  for (const other of [{}, ["m"], "\ud800"]) assertEquals(of(other), [null, ["model"], false]);
+  for (const unit of ["m", "é", "\u{1f600}"]) {
+    const most = unit.repeat(LABEL_CHARS_MAX);
+    assertEquals(of(most), [most, [], false]);
+    assertEquals(of(`${most}${unit}`), [most, [], true]);
+    assertEquals(of(`m${most}`), [`m${unit.repeat(LABEL_CHARS_MAX - 1)}`, [], true]);
+  }
+});
+
+Deno.test("R4: the contract's fields win, then the members of a provider, then its names alone", () => {
+  const usage = { prompt_tokens: 3, completion_tokens: 4 };
+  assertEquals(countsOf({ input_tokens: 1, usage }), [1, 4, 0, 0]);
+  assertEquals(countsOf({ input_tokens: "x", usage }), [3, 4, 0, 0]);
+  assertEquals(countsOf({ prompt_tokens: 9, usage }), [3, 4, 0, 0]);
+  assertEquals(countsOf({ ...usage, prompt_tokens_details: { cached_tokens: 2 } }), [3, 4, 2, 0]);
+  assertEquals(countsOf({ promptTokenCount: 5, thoughtsTokenCount: 2 }), [5, 2, 0, 0]);
+  assertEquals(countsOf({ usage: [], usageMetadata: 7, meta: null }), null);
+  const { call, unreadable } = readLlmCall({ usage: { prompt_tokens: 1.5, completion_tokens: 2 } });
+  assertEquals([call.outputTokens, unreadable], [2, ["usage.prompt_tokens"]]);
+});
+
+Deno.test("R4: whether cached tokens are part of the input follows from the names of the details", () => {
+  const usage = { input_tokens: 100, output_tokens: 1 };
+  const details = { cached_tokens: 60, cache_write_tokens: 30 };
+  assertEquals(countsOf({ usage: { ...usage, input_tokens_details: details } }), [100, 1, 60, 30]);
+  const read = { cache_read_input_tokens: 60 };
+  assertEquals(countsOf({ usage: { ...usage, ...read } }), [160, 1, 60, 0]);
+  const written = { cache_creation_input_tokens: 30 };
+  assertEquals(countsOf({ usage: { ...usage, ...read, ...written } }), [190, 1, 60, 30]);
+  const parts = { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 5 };
+  assertEquals(countsOf({ usage: { ...usage, cache_creation: parts } }), [115, 1, 0, 15]);
+  // The same names at the top level; the contract's own counts what was cached as input.
+  assertEquals(countsOf({ ...usage, ...read, ...written }), [190, 1, 60, 30]);
+  assertEquals(countsOf({ ...usage, input_tokens_details: details }), [100, 1, 60, 30]);
+  assertEquals(countsOf({ ...usage, cached_input_tokens: 60, ...written }), [100, 1, 60, 30]);
+  assertEquals(countsOf({ ...usage, cached_input_tokens: 60, ...read }), [100, 1, 60, 0]);
+});
+
+Deno.test("R4: an input that passes 2^53 with its cached tokens cannot be read", () => {
+  const usage = { input_tokens: MAX, cache_read_input_tokens: 1, output_tokens: 2 };
+  const { call, unreadable } = readLlmCall({ usage });
+  assertEquals(unreadable, ["usage.input_tokens"]);
+  assertEquals([call.inputTokens, call.cachedInputTokens, call.outputTokens], [0, 0, 2]);
+});
+
+Deno.test("R12: a call is part of a batch by its mode, or by the tier that its provider names", () => {
+  const isBatch = (data: object) => readLlmCall({ input_tokens: 1, output_tokens: 1, ...data });
+  assertEquals(isBatch({ mode: "batch" }).call.isBatch, true);
+  assertEquals(isBatch({ usage: { service_tier: "batch" } }).call.isBatch, true);
+  for (const mode of ["Batch", true, null, ["batch"], "standard"]) {
+    assertEquals(isBatch({ mode }).call.isBatch, false);
+  }
+});
+
+Deno.test("the quick reading says what the whole one says, and the figures' members are enough", () => {
+  const count = fc.oneof(fc.nat(), fc.constantFrom("5", 1.5, -1, null, undefined, MAX));
+  const names = FIGURE_MEMBERS.filter((name) => !["usage", "usageMetadata", "meta"].includes(name));
+  const text = fc.oneof(fc.string(), fc.constantFrom(null, undefined, 5, "batch"));
+  const data = fc.record({
+    ...Object.fromEntries(names.map((name) => [name, count])),
+    ...{ model: text, provider: text, mode: text, modelVersion: text },
+    other: fc.jsonValue(),
+  }, { requiredKeys: [] });
+  let quick = 0;
+  fc.assert(fc.property(data, (sent) => {
+    const read = readLlmCall(sent);
+    // An empty `usage` says nothing, and takes the long way.
+    assertEquals(readLlmCall({ ...sent, usage: {} }), read);
+    const kept = Object.entries(sent).filter(([name]) => FIGURE_MEMBERS.includes(name));
+    assertEquals(readLlmCall(Object.fromEntries(kept)), read);
+    if (read.call.counted && read.unreadable.length === 0) quick++;
+  }));
+  assert(quick > 0);
+});

@@ -1,0 +1,78 @@
+import { assert, assertEquals } from "@std/assert";
+import { DEFAULT_RATES } from "../../../../domain/pricing/default_rates.ts";
+import type { RateRow } from "../../../../domain/pricing/rates.ts";
+import { defaultModels, PricedModels } from "../../../../domain/pricing/nearest_model.ts";
+
+const NEAREST: readonly (readonly [provider: string | null, model: string, id: string | null])[] = [
+  ["openai", "gpt-4o-audio-x", "default/openai/gpt-4o-audio-preview"],
+  ["openai", "gpt-4o-x", "default/openai/gpt-4o"],
+  [null, "gpt-5.7", "default/openai/gpt-5"],
+  [null, "claude-opus-9", "default/anthropic/claude-opus-5"],
+  ["anthropic", "claude-opus-9", "default/anthropic/claude-opus-5"],
+  ["anthropic", "claude-opus-9-20300101", "default/anthropic/claude-opus-5"],
+  ["openai", "anthropic/claude-opus-4-1", "default/anthropic/claude-opus-4-1"],
+  ["google", "gemini-2.5-pro-ultra", "default/google/gemini-2.5-pro"],
+  ["in-house", "in-house/atlas-70b-preview", null],
+  [null, "", null],
+];
+
+Deno.test.each(NEAREST)("nearest priced model: %s %s", (provider, model, id) => {
+  assertEquals(defaultModels().nearest(provider, model)?.id ?? null, id);
+});
+
+Deno.test("nearest priced model: the order of the rows does not matter", () => {
+  const reversed = new PricedModels(DEFAULT_RATES.rows.toReversed());
+  for (const [provider, model, id] of NEAREST) {
+    assertEquals(reversed.nearest(provider, model)?.id ?? null, id);
+  }
+});
+
+Deno.test("nearest priced model: a model that costs nothing is no estimate", () => {
+  const free = DEFAULT_RATES.rows.find(({ model }) => model.endsWith(":free"));
+  assert(free !== undefined);
+  assertEquals(new PricedModels([free]).nearest(free.provider, free.model), null);
+});
+
+Deno.test("nearest priced model: of the same model the latest row is taken", () => {
+  const rows = DEFAULT_RATES.rows.filter(({ id }) => id.startsWith("default/openai/o3"));
+  assertEquals(new PricedModels(rows).nearest(null, "o3")?.id, "default/openai/o3@2025-06-10");
+});
+
+/** An own row. */
+function own(id: number, model: string, provider: string | null = null): RateRow {
+  const rates = { input: 1, output: 1, cachedInput: null, cacheWrite: null };
+  return { id: `rate_${id}`, source: "own", provider, model, from: null, rates, tiers: [] };
+}
+
+Deno.test("nearest priced model: own rows and default ones compete by what they have in common", () => {
+  const models = new PricedModels([
+    own(1, "gpt-5-atlas"),
+    own(2, "claude-opus-5-atlas", "in-house"),
+    own(3, "claude-opus-5-atlas-mini", "in-house"),
+  ], defaultModels());
+  const nearest = (provider: string | null, model: string) => models.nearest(provider, model)?.id;
+  assertEquals(nearest(null, "gpt-5-atlas-2"), "rate_1");
+  assertEquals(nearest("openai", "gpt-5-atlas-2"), "default/openai/gpt-5");
+  assertEquals(nearest("In-House", "claude-haiku"), "rate_2");
+  assertEquals(nearest(null, "claude-opus-5-atlas-9"), "rate_2");
+  assertEquals(nearest(null, "claude-opus-5"), "default/anthropic/claude-opus-5");
+  assertEquals(nearest(null, "gemini-2.5-pro-ultra"), "default/google/gemini-2.5-pro");
+});
+
+Deno.test("nearest priced model: 1,000 models beside 1,000 own rows take a moment, however their names are", () => {
+  defaultModels();
+  const long = "a1".repeat(120);
+  for (const name of [(n: number) => `gpt-${n}-x`, (n: number) => `${long}${n}`]) {
+    const models = new PricedModels(
+      Array.from({ length: 1_000 }, (_, n) => own(n, name(n))),
+      defaultModels(),
+    );
+    const startMs = performance.now();
+    let found = 0;
+    for (let n = 0; n < 1_000; n++) if (models.nearest("acme", `${name(n)}y9`)) found++;
+    const tookMs = performance.now() - startMs;
+    assertEquals(found, 1_000);
+    // Comparing each with each takes more than ten times as long.
+    assert(tookMs < 250, `${tookMs} ms`);
+  }
+});

@@ -1,0 +1,299 @@
+/** The body of `PUT /v1/rate-card`: what is a price, and what is refused rather than misread. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import fc from "fast-check";
+import {
+  RATE_NOTE_CHARS_MAX,
+  RATE_TIERS_MAX,
+  RATE_USD_PER_MILLION_MAX,
+} from "../../../../domain/core/limits.ts";
+import { parseBody } from "../../../../domain/ingest/parse.ts";
+import {
+  isSameRate,
+  parseRate,
+  ratePerToken,
+  type RateSpec,
+  usdPerMillion,
+} from "../../../../domain/pricing/rate_body.ts";
+
+const LEAST = { model: "gpt-4o", input_usd_per_million: 2.5, output_usd_per_million: 10 };
+const TIER = { above_input_tokens: 200_000, input_usd_per_million: 5, output_usd_per_million: 15 };
+
+function parse(body: unknown) {
+  const read = parseBody(typeof body === "string" ? body : JSON.stringify(body));
+  assert(read.ok);
+  return parseRate(read.value);
+}
+
+function specOf(body: unknown): RateSpec {
+  const parsed = parse(body);
+  assert(parsed.ok, JSON.stringify(parsed));
+  return parsed.value;
+}
+
+function refusalOf(body: unknown): [string, string | undefined, string] {
+  const parsed = parse(body);
+  assert(!parsed.ok, `${JSON.stringify(body)} was accepted`);
+  const { code, field, message } = parsed.problem;
+  return [code, field, message];
+}
+
+/** That a body is refused by this code and field. */
+function assertRefused(body: unknown, code: string, field: string): void {
+  const [sentCode, sentField, message] = refusalOf(body);
+  assertEquals([sentCode, sentField], [code, field], JSON.stringify(body));
+  assertStringIncludes(message, field);
+}
+
+Deno.test("the least body is a price for any provider, in force from the beginning", () => {
+  assertEquals(specOf(LEAST), {
+    provider: null,
+    model: "gpt-4o",
+    from: null,
+    rates: { input: 2_500_000, output: 10_000_000, cachedInput: null, cacheWrite: null },
+    tiers: [],
+    note: undefined,
+  });
+  const nulls = {
+    ...LEAST,
+    provider: null,
+    effective_from: null,
+    cached_input_usd_per_million: null,
+    cache_write_usd_per_million: null,
+    note: null,
+    tiers: null,
+  };
+  assertEquals(specOf(nulls), specOf(LEAST));
+});
+
+Deno.test("the fullest body is read field by field", () => {
+  const body = {
+    ...LEAST,
+    provider: "azure",
+    effective_from: "2026-03-01T00:00:00Z",
+    cached_input_usd_per_million: 0,
+    cache_write_usd_per_million: 3.125,
+    note: "contract 7",
+    tiers: [TIER, { ...TIER, above_input_tokens: 400_000, cached_input_usd_per_million: 0.5 }],
+  };
+  const tierRates = { input: 5_000_000, output: 15_000_000, cachedInput: null, cacheWrite: null };
+  assertEquals(specOf(body), {
+    provider: "azure",
+    model: "gpt-4o",
+    from: Date.UTC(2026, 2, 1),
+    rates: { input: 2_500_000, output: 10_000_000, cachedInput: 0, cacheWrite: 3_125_000 },
+    tiers: [
+      { aboveInputTokens: 200_000, rates: tierRates },
+      { aboveInputTokens: 400_000, rates: { ...tierRates, cachedInput: 500_000 } },
+    ],
+    note: "contract 7",
+  });
+});
+
+Deno.test("decisions, section 5: a rate of up to six decimals is whole picodollars a token", () => {
+  for (
+    const [text, picodollars] of [
+      ["0", 0],
+      ["-0", 0],
+      ["0.1", 100_000],
+      ["0.3", 300_000],
+      ["1.10", 1_100_000],
+      ["0.000001", 1],
+      ["1e-6", 1],
+      ["2.5e-1", 250_000],
+      ["1e3", 1_000_000_000],
+      ["0.1000000000", 100_000],
+      ["999999.999999", 999_999_999_999],
+      ["1000000", 1_000_000_000_000],
+    ] as const
+  ) {
+    const { rates } = specOf(
+      `{"model":"m","input_usd_per_million":${text},"output_usd_per_million":1}`,
+    );
+    assertEquals([text, rates.input], [text, picodollars]);
+  }
+});
+
+Deno.test("a rate of more decimals, out of bounds or no number is refused by its field", () => {
+  const bad = [
+    "0.0000001",
+    "1e-7",
+    "1.5e-6",
+    "0.1234567",
+    "0.30000000000000004",
+    "999999.9999999",
+    "-0.000001",
+    "-1",
+    String(RATE_USD_PER_MILLION_MAX + 1),
+    "1000000.000001",
+    "1e300",
+    '"2.5"',
+    "true",
+    "[]",
+    "{}",
+  ];
+  for (const text of bad) {
+    for (const kind of ["input", "output", "cached_input", "cache_write"]) {
+      const field = `${kind}_usd_per_million`;
+      const members = Object.entries({ ...LEAST, [field]: 0 })
+        .map(([key, value]) => `"${key}":${key === field ? text : JSON.stringify(value)}`);
+      assertRefused(`{${members.join(",")}}`, "invalid_field", field);
+    }
+  }
+});
+
+Deno.test("every rate of six decimals is read and shown as the same number", () => {
+  const micros = fc.integer({ min: 0, max: RATE_USD_PER_MILLION_MAX * 1e6 });
+  fc.assert(fc.property(micros, (picodollars) => {
+    const digits = String(picodollars).padStart(7, "0");
+    const shown = Number(`${digits.slice(0, -6)}.${digits.slice(-6)}`);
+    assertEquals(ratePerToken(shown), picodollars);
+    assertEquals(usdPerMillion(picodollars), shown);
+  }));
+});
+
+Deno.test("no number of seven decimals and more is a rate", () => {
+  const parts = fc.tuple(fc.nat(9_999), fc.nat(9_999_999), fc.integer({ min: 1, max: 9 }));
+  fc.assert(fc.property(parts, ([whole, fraction, last]) => {
+    const text = `${whole}.${String(fraction).padStart(7, "0")}${last}`;
+    assertEquals([text, ratePerToken(Number(text))], [text, null]);
+  }));
+  assertEquals([ratePerToken(NaN), ratePerToken(Infinity), ratePerToken(-1)], [null, null, null]);
+});
+
+Deno.test("decision 8: required fields are missed, in the order of the table", () => {
+  assertRefused({}, "missing_field", "model");
+  assertRefused({ model: "m" }, "missing_field", "input_usd_per_million");
+  assertRefused(
+    { model: "m", input_usd_per_million: 1 },
+    "missing_field",
+    "output_usd_per_million",
+  );
+  for (const field of ["model", "input_usd_per_million", "output_usd_per_million"]) {
+    assertRefused({ ...LEAST, [field]: null }, "missing_field", field);
+  }
+});
+
+Deno.test("names, dates and notes are refused where they are not what they must be", () => {
+  const long = "m".repeat(257);
+  for (const field of ["provider", "model"]) {
+    for (const value of ["", " m", "m\n", long, "\ud800", 7, {}]) {
+      assertRefused({ ...LEAST, [field]: value }, "invalid_field", field);
+    }
+    assert(parse({ ...LEAST, [field]: "😀".repeat(256) }).ok);
+  }
+  for (const value of ["2026-01-01", "2026-02-30T00:00:00Z", "2026-01-01T00:00:00+24:00", 0]) {
+    assertRefused({ ...LEAST, effective_from: value }, "invalid_field", "effective_from");
+  }
+  for (const value of ["n".repeat(RATE_NOTE_CHARS_MAX + 1), "\udfff", 7, {}]) {
+    assertRefused({ ...LEAST, note: value }, "invalid_field", "note");
+  }
+  assertEquals(specOf({ ...LEAST, note: "n".repeat(RATE_NOTE_CHARS_MAX) }).note?.length, 256);
+});
+
+Deno.test("a price in a unit or currency that is not ours is refused, not ignored", () => {
+  for (
+    const [field, value] of [
+      ["input_usd_per_1k", 0.0025],
+      ["input_usd_per_thousand", 1],
+      ["input_eur_per_million", 1],
+      ["cached_usd_per_million", 1],
+      ["audio_input_usd_per_million", 1],
+      ["INPUT_USD_PER_MILLION", 1],
+      ["per_1k", 1],
+      ["input_cost_per_token", 0.0000025],
+      ["cache_read_input_token_cost", 1],
+      ["inputCostPerToken", 1],
+      ["inputPrice", 1],
+      ["input_mtok", 1],
+      ["currency", "USD"],
+      ["unit", "tokens"],
+      ["rates", {}],
+    ] as const
+  ) {
+    assertRefused({ ...LEAST, [field]: value }, "invalid_field", field);
+    // It is said before what is missing: mostly it stands in its place.
+    assertRefused({ model: "m", [field]: value }, "invalid_field", field);
+  }
+  const [, field, message] = refusalOf({ ...LEAST, [`unit ${"\u0007".repeat(100)}`]: 1 });
+  assertEquals([field?.length, /\p{Cc}/u.test(message)], [64, false]);
+});
+
+Deno.test("decision 9: other unknown fields are ignored, a row can be sent as it was read", () => {
+  const read = {
+    id: "rate_1",
+    source: "own",
+    created_at: "2026-01-01T00:00:00.000Z",
+    created_by: "key_1",
+    separate: true,
+    currency: null,
+  };
+  assertEquals(specOf({ ...LEAST, ...read }), specOf(LEAST));
+});
+
+Deno.test("tiers are at most ten objects of rising thresholds, each with both rates", () => {
+  const tiers = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ ...TIER, above_input_tokens: i + 1 }));
+  assertEquals(specOf({ ...LEAST, tiers: tiers(RATE_TIERS_MAX) }).tiers.length, RATE_TIERS_MAX);
+  for (const value of [tiers(RATE_TIERS_MAX + 1), {}, "none", [null], [[]], [TIER, 1]]) {
+    assertRefused({ ...LEAST, tiers: value }, "invalid_field", "tiers");
+  }
+  for (const next of [TIER.above_input_tokens, TIER.above_input_tokens - 1]) {
+    const body = { ...LEAST, tiers: [TIER, { ...TIER, above_input_tokens: next }] };
+    assertRefused(body, "invalid_field", "above_input_tokens");
+    assertStringIncludes(refusalOf(body)[2], "tiers[1].above_input_tokens");
+  }
+  for (const threshold of [0, -1, 1.5, 2 ** 53, "1"]) {
+    const body = { ...LEAST, tiers: [{ ...TIER, above_input_tokens: threshold }] };
+    assertRefused(body, "invalid_field", "above_input_tokens");
+  }
+});
+
+Deno.test("a bad field of a tier is named with the place of its tier", () => {
+  for (
+    const [fields, code, field] of [
+      [{ above_input_tokens: undefined }, "missing_field", "above_input_tokens"],
+      [{ input_usd_per_million: null }, "missing_field", "input_usd_per_million"],
+      [{ output_usd_per_million: 1e-7 }, "invalid_field", "output_usd_per_million"],
+      [{ cached_input_usd_per_million: -1 }, "invalid_field", "cached_input_usd_per_million"],
+      [{ cache_write_usd_per_million: "1" }, "invalid_field", "cache_write_usd_per_million"],
+      [{ input_cost_per_token: 1 }, "invalid_field", "input_cost_per_token"],
+    ] as const
+  ) {
+    const last = { ...TIER, above_input_tokens: 300_000, ...fields };
+    const body = { ...LEAST, tiers: [TIER, last] };
+    assertRefused(body, code, field);
+    assertStringIncludes(refusalOf(body)[2], `tiers[1].${field}`);
+  }
+});
+
+Deno.test("two bodies are the same price exactly when they say the same", () => {
+  const body = {
+    ...LEAST,
+    provider: "azure",
+    effective_from: "2026-03-01T00:00:00Z",
+    cached_input_usd_per_million: 1,
+    note: "n",
+    tiers: [TIER],
+  };
+  const spec = specOf(body);
+  assert(isSameRate(spec, specOf({ ...body, effective_from: "2026-03-01T00:00:00.000+00:00" })));
+  assert(isSameRate(specOf(LEAST), specOf({ ...LEAST, note: null, tiers: [] })));
+  for (
+    const change of [
+      { provider: "openai" },
+      { model: "gpt-4o-mini" },
+      { effective_from: null },
+      { input_usd_per_million: 2.500001 },
+      { output_usd_per_million: 0 },
+      { cached_input_usd_per_million: null },
+      { cache_write_usd_per_million: 0 },
+      { note: "" },
+      { note: null },
+      { tiers: [] },
+      { tiers: [{ ...TIER, above_input_tokens: 1 }] },
+      { tiers: [{ ...TIER, cache_write_usd_per_million: 5 }] },
+    ]
+  ) {
+    assert(!isSameRate(spec, specOf({ ...body, ...change })), JSON.stringify(change));
+  }
+});

@@ -1,0 +1,201 @@
+import { assert, assertEquals } from "@std/assert";
+import { DEFAULT_RATES } from "../../../../domain/pricing/default_rates.ts";
+import { createRateCard } from "../../../../domain/pricing/rate_card.ts";
+import type { MatchStep, RateRow } from "../../../../domain/pricing/rates.ts";
+
+const NOW = Date.parse("2026-09-01T12:00:00Z");
+const card = createRateCard([]);
+
+/** An own row; only what a test is about needs naming. */
+function ownRow(fields: Partial<RateRow> & { readonly model: string }): RateRow {
+  const { provider = null, from = null } = fields;
+  return {
+    id: `own/${provider}/${fields.model}@${from}`,
+    source: "own",
+    provider,
+    from,
+    rates: { input: 7, output: 9, cachedInput: null, cacheWrite: null },
+    tiers: [],
+    ...fields,
+  };
+}
+
+function found(provider: string | null, model: string, ts = NOW, own: readonly RateRow[] = []) {
+  const match = (own.length === 0 ? card : createRateCard(own)).find(provider, model, ts);
+  return match && [match.row.id, match.match];
+}
+
+type Example = readonly [provider: string | null, model: string, row: string, step: MatchStep];
+
+const EXAMPLES: readonly Example[] = [
+  ["openai", "gpt-4o", "openai/gpt-4o", "exact"],
+  ["OpenAI", " GPT-4o ", "openai/gpt-4o", "exact"],
+  ["openai", "gpt-4o-2024-05-13", "openai/gpt-4o-2024-05-13", "exact"],
+  ["openai.chat", "gpt-5", "openai/gpt-5", "exact"],
+  ["azure.ai.openai", "phi-4", "azure/phi-4", "exact"],
+  ["azure", "gpt-4o", "openai/gpt-4o", "exact"],
+  ["xai", "grok-4", "x-ai/grok-4-0709", "exact"],
+  ["openrouter", "anthropic/claude-sonnet-4.5", "openrouter/anthropic/claude-sonnet-4.5", "exact"],
+  ["groq", "openai/gpt-oss-120b", "groq/openai/gpt-oss-120b", "exact"],
+  ["openai", "openai/gpt-4o", "openai/gpt-4o", "provider_prefix"],
+  ["google", "models/gemini-2.5-pro", "google/gemini-2.5-pro", "provider_prefix"],
+  [
+    "vertex_ai",
+    "publishers/google/models/gemini-2.5-pro",
+    "google/gemini-2.5-pro",
+    "provider_prefix",
+  ],
+  ["openai", "gpt-4.1-2026-01-01", "openai/gpt-4.1", "version_suffix"],
+  ["anthropic", "claude-haiku-4-5-20251001", "anthropic/claude-haiku-4-5", "version_suffix"],
+  ["anthropic", "claude-sonnet-4-5-latest", "anthropic/claude-sonnet-4-5", "version_suffix"],
+  ["vertexai", "claude-sonnet-4@20250514", "google/claude-4-sonnet", "version_suffix"],
+  ["google", "gemini-2.5-flash-001", "google/gemini-2.5-flash", "version_suffix"],
+  [
+    "aws.bedrock",
+    "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "aws/regional.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "version_suffix",
+  ],
+  [
+    "aws.bedrock",
+    "global.anthropic.claude-opus-4-5-20251101-v1:0",
+    "aws/global.anthropic.claude-opus-4-5-v1:0",
+    "version_suffix",
+  ],
+  ["bedrock", "amazon.nova-pro-v1:0:24k", "aws/amazon.nova-pro-v1:0", "version_suffix"],
+  ["openai", "gpt-4-1", "openai/gpt-4.1", "dots_to_dashes"],
+  ["google", "gemini-2-5-pro-001", "google/gemini-2.5-pro", "dots_to_dashes"],
+  ["anthropic", "claude-opus.4.5", "anthropic/claude-opus-4-5", "dots_to_dashes"],
+];
+
+Deno.test.each(EXAMPLES)(
+  "rate card: %s %s is found",
+  (provider, model, row, step) => {
+    assertEquals(found(provider, model), [`default/${row}`, step]);
+  },
+);
+
+const OPEN: readonly Example[] = [
+  [null, "gpt-4o", "openai/gpt-4o", "exact"],
+  [null, "openai/gpt-4o", "openai/gpt-4o", "provider_prefix"],
+  [null, "azure/gpt-4o", "openai/gpt-4o", "provider_prefix"],
+  [null, "gemini/gemini-2.5-pro", "google/gemini-2.5-pro", "provider_prefix"],
+  [null, "qwen/qwen3-coder:free", "openrouter/qwen/qwen3-coder:free", "exact"],
+  [null, "claude-haiku-4-5-20251001", "anthropic/claude-haiku-4-5", "version_suffix"],
+  [
+    null,
+    "bedrock/us.anthropic.claude-haiku-4-5-20251001-v1:0",
+    "aws/regional.anthropic.claude-haiku-4-5-20251001-v1:0",
+    "version_suffix",
+  ],
+];
+
+Deno.test.each(["litellm", "portkey", "langchain", null] as const)(
+  "rate card: a gateway as provider (%s) is as none, and a known model has its price",
+  (provider) => {
+    for (const [, model, row, step] of OPEN) {
+      assertEquals(found(provider, model), [`default/${row}`, step]);
+    }
+  },
+);
+
+const UNPRICED: readonly (readonly [provider: string | null, model: string, why: string])[] = [
+  ["anthropic", "gpt-4o", "the provider does not sell it"],
+  ["openai", "gpt-4o-preview", "a preview may cost something else"],
+  ["openai", "gpt-4o-0806", "four digits may be another model"],
+  ["openai", "ft:gpt-4.1:acme::x", "fine-tuned models cost something else"],
+  [null, "acme/gpt-4o", "somebody's own model of that name"],
+  [null, "atlas-70b", "nobody on the card has it"],
+  [null, "", "it has no name"],
+  [null, "/", "it has no name"],
+  [null, "models/", "it has no name"],
+  [null, "constructor", "it is no model"],
+  [null, "models/".repeat(40) + "gpt-4o", "no model's name is as long"],
+];
+
+Deno.test.each(UNPRICED)("rate card: %s %s has no price: %s", (provider, model) => {
+  assertEquals(found(provider, model), null);
+});
+
+Deno.test("rate card: the row in force at the instant of the call is taken, from its first millisecond", () => {
+  const change = Date.parse("2025-06-10");
+  assertEquals(found("openai", "o3", change - 1), ["default/openai/o3", "exact"]);
+  assertEquals(found("openai", "o3", change), ["default/openai/o3@2025-06-10", "exact"]);
+});
+
+Deno.test("rate card: an own row goes before a default row of the same step", () => {
+  const own = ownRow({ model: "GPT-4o", provider: "OpenAI" });
+  assertEquals(found("openai", "gpt-4o", NOW, [own]), [own.id, "exact"]);
+  assertEquals(found(null, "gpt-4o", NOW, [own]), [own.id, "exact"]);
+  assertEquals(found("azure", "o1", NOW, [ownRow({ model: "o1", provider: "openai" })]), [
+    "default/azure/o1",
+    "exact",
+  ]);
+});
+
+Deno.test("rate card: a more exact default row goes before an own row of a later step", () => {
+  const own = ownRow({ model: "gpt-4o" });
+  const dated = "gpt-4o-2024-08-06";
+  assertEquals(found("openai", dated, NOW, [own]), ["default/openai/gpt-4o", "exact"]);
+  assertEquals(found("openai", "gpt-4o-2030-01-01", NOW, [own]), [own.id, "version_suffix"]);
+});
+
+Deno.test("rate card: an own row without provider prices the model whoever serves it", () => {
+  const own = ownRow({ model: "atlas-70b" });
+  for (const provider of ["openai", "in-house", null]) {
+    assertEquals(found(provider, "atlas-70b", NOW, [own]), [own.id, "exact"]);
+  }
+});
+
+Deno.test("rate card: an own row for the provider goes before one for any", () => {
+  const any = ownRow({ model: "atlas-70b" });
+  const theirs = ownRow({ model: "atlas-70b", provider: "in_house" });
+  const others = ownRow({ model: "atlas-70b", provider: "acme" });
+  const own = [others, any, theirs];
+  assertEquals(found("in-house", "atlas-70b", NOW, own), [theirs.id, "exact"]);
+  assertEquals(found("acme", "atlas-70b", NOW, own), [others.id, "exact"]);
+  assertEquals(found("openai", "atlas-70b", NOW, own), [any.id, "exact"]);
+  assertEquals(found("openai", "atlas-70b", NOW, [theirs]), null);
+  assertEquals(found(null, "atlas-70b", NOW, [theirs]), [theirs.id, "exact"]);
+});
+
+Deno.test("rate card: an own row not yet in force leaves the older own row and then the default", () => {
+  const later = ownRow({ model: "gpt-4o", provider: "openai", from: NOW + 1 });
+  const earlier = ownRow({ model: "gpt-4o", provider: "openai", from: NOW });
+  const own = [earlier, later];
+  assertEquals(found("openai", "gpt-4o", NOW - 1, own), ["default/openai/gpt-4o", "exact"]);
+  assertEquals(found("openai", "gpt-4o", NOW, own), [earlier.id, "exact"]);
+  assertEquals(found("openai", "gpt-4o", NOW + 1, own), [later.id, "exact"]);
+});
+
+Deno.test("rate card: the same row and step give the same object, after 5,000 other names too", () => {
+  const small = createRateCard([]);
+  const first = small.find("openai", "gpt-4o", NOW);
+  for (let n = 0; n < 5_001; n++) small.find("openai", `unheard-of-${n}`, NOW);
+  assert(first !== null && small.find("openai", "gpt-4o", NOW) === first);
+  assert(small.find("openai", "gpt-4o-2024-11-20", NOW) === first);
+  assert(small.find("openai", "gpt-4o-latest", NOW) !== first);
+});
+
+Deno.test("rate card: a provider's name beyond all length is as none", () => {
+  assertEquals(found("x".repeat(257), "gpt-4o"), ["default/openai/gpt-4o", "exact"]);
+});
+
+Deno.test("default card: ids are unique and every row is found under its own name and date", () => {
+  assertEquals(new Set(DEFAULT_RATES.rows.map(({ id }) => id)).size, DEFAULT_RATES.rows.length);
+  assert(DEFAULT_RATES.rows.length > 1_500);
+  for (const row of DEFAULT_RATES.rows) {
+    assert(row.provider !== null);
+    const match = card.find(row.provider, row.model, row.from ?? Date.parse("2020-01-01"));
+    assertEquals([match?.row.id, match?.match], [row.id, "exact"]);
+  }
+});
+
+Deno.test("default card: rates are whole picodollars and tiers rise", () => {
+  for (const { id, rates, tiers } of DEFAULT_RATES.rows) {
+    const all = [rates, ...tiers.map((tier) => tier.rates)].flatMap(Object.values);
+    assert(all.every((rate) => rate === null || Number.isSafeInteger(rate) && rate >= 0), id);
+    const starts = tiers.map((tier) => tier.aboveInputTokens);
+    assertEquals(starts, [...new Set(starts)].sort((a, b) => a - b), id);
+  }
+});

@@ -1,0 +1,59 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { addRepriced, NO_CALLS, type RepriceSum } from "../../../../domain/repricing/reprice.ts";
+import {
+  addShare,
+  NO_SHARES,
+  type RepriceShares,
+  SHARE_AGENTS_MAX,
+  SHARE_DAYS_MAX,
+} from "../../../../domain/repricing/breakdown.ts";
+
+const DAY_MS = 86_400_000;
+const dayOf = (n: number) => new Date(n * DAY_MS).toISOString().slice(0, 10);
+const together = (shares: readonly { readonly sum: RepriceSum }[]) =>
+  shares.reduce((all, { sum }) => addRepriced(all, sum), NO_CALLS);
+
+const sums: fc.Arbitrary<RepriceSum> = fc.record({
+  calls: fc.integer({ min: 1, max: 9 }),
+  before: fc.bigInt({ min: 0n, max: 2n ** 60n }),
+  after: fc.bigInt({ min: 0n, max: 2n ** 60n }),
+});
+
+Deno.test("parts of a job: by agent and by day they add up to the whole, and are bounded", () => {
+  const visit = fc.tuple(fc.option(fc.integer({ min: 0, max: 40 })), fc.nat(120), sums);
+  fc.assert(fc.property(fc.array(visit, { maxLength: 200 }), (visits) => {
+    let shares: RepriceShares = NO_SHARES;
+    let whole = NO_CALLS;
+    for (const [agent, day, sum] of visits.toSorted(([, a], [, b]) => a - b)) {
+      shares = addShare(shares, agent === null ? null : `agent-${agent}`, dayOf(day), sum);
+      whole = addRepriced(whole, sum);
+    }
+    assertEquals(together(shares.agents), whole);
+    assertEquals(together(shares.days), whole);
+    assert(shares.agents.length <= SHARE_AGENTS_MAX + 1);
+    assert(shares.days.length <= SHARE_DAYS_MAX);
+  }));
+});
+
+Deno.test("parts of a job: the latest days are told apart, those before are one", () => {
+  const sum = { calls: 1, before: 0n, after: 2n };
+  let shares = NO_SHARES;
+  for (let day = 0; day < SHARE_DAYS_MAX + 3; day++) {
+    shares = addShare(shares, "a", dayOf(day), sum);
+  }
+  assertEquals(shares.days[0], {
+    from: dayOf(0),
+    to: dayOf(3),
+    sum: { calls: 4, before: 0n, after: 8n },
+  });
+  assertEquals(shares.days[1], { from: dayOf(4), to: dayOf(4), sum });
+  assertEquals(shares.agents, [{
+    agent: "a",
+    sum: { calls: 65, before: 0n, after: 130n },
+  }]);
+});
+
+Deno.test("parts of a job: a run without calls that were meant is no part", () => {
+  assertEquals(addShare(NO_SHARES, "a", dayOf(1), NO_CALLS), NO_SHARES);
+});

@@ -1,0 +1,212 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { type Tier, TIER_NAMES, TIERS } from "../../../../domain/teams/plans.ts";
+import {
+  cutoffOf,
+  daysKept,
+  dueOf,
+  filingOf,
+  hasPayload,
+  type Horizon,
+  HORIZONS,
+  isSameFiling,
+  type LedgerAges,
+  ORPHAN_DAYS,
+  payloadState,
+  TOMBSTONE_DAYS,
+  withoutPayload,
+} from "../../../../domain/retention/retention.ts";
+import { rawOf } from "../../../../domain/core/raw_json.ts";
+import type { Closing, Opening, RunParts } from "../../../../domain/runs/run.ts";
+
+const DAY_MS = 86_400_000;
+const NOW = Date.UTC(2027, 0, 1);
+
+const OPENING: Opening = { kind: "run", agent: "a", startedAt: 0, receivedAt: 100 };
+const CLOSING: Closing = { status: "success", finishedAt: 0, receivedAt: 300 };
+const NO_EVENTS: LedgerAges = { oldestAt: null, latestAt: null };
+
+function parts(opening: Partial<Opening> | null, closing: Partial<Closing> | null): RunParts {
+  return {
+    opening: opening && { ...OPENING, ...opening },
+    closing: closing && { ...CLOSING, ...closing },
+  };
+}
+
+Deno.test("decision 40: each plan keeps payloads and records so long, orphans a week, tombstones 30 days", () => {
+  const table = TIER_NAMES.map((tier) => HORIZONS.map((horizon) => daysKept(TIERS[tier], horizon)));
+  assertEquals(HORIZONS, ["tombstone", "orphan", "payload", "record"]);
+  assertEquals(table, [
+    [30, 7, 7, 30],
+    [30, 7, 14, 90],
+    [30, 7, 30, 180],
+    [30, 7, 90, 400],
+    [30, 7, Infinity, Infinity],
+  ]);
+  assertEquals([TOMBSTONE_DAYS, ORPHAN_DAYS], [30, 7]);
+  for (const tier of TIER_NAMES) assert(TIERS[tier].payloadDays <= TIERS[tier].recordDays);
+});
+
+Deno.test("cutoffs: whole days of 24 hours before now, over month, leap day and year", () => {
+  const cutoff = (now: string, horizon: Horizon, tier: Tier = "free") =>
+    new Date(cutoffOf(TIERS[tier], horizon, Date.parse(now))).toISOString();
+  assertEquals(cutoff("2028-03-05T02:00:00.000Z", "payload"), "2028-02-27T02:00:00.000Z");
+  assertEquals(cutoff("2027-03-05T02:00:00.000Z", "payload"), "2027-02-26T02:00:00.000Z");
+  assertEquals(cutoff("2027-01-03T02:00:00.000Z", "orphan"), "2026-12-27T02:00:00.000Z");
+  assertEquals(cutoff("2028-03-30T00:00:00.001Z", "record"), "2028-02-29T00:00:00.001Z");
+  assertEquals(
+    cutoff("2028-03-01T00:00:00.000Z", "record", "business"),
+    "2027-01-26T00:00:00.000Z",
+  );
+  // Clocks that are put forward or back for the summer do not matter in UTC.
+  assertEquals(cutoff("2027-03-29T02:00:00.000Z", "record"), "2027-02-27T02:00:00.000Z");
+  assertEquals(cutoffOf(TIERS.enterprise, "payload", NOW), -Infinity);
+  assertEquals(cutoffOf(TIERS.enterprise, "record", NOW), -Infinity);
+});
+
+Deno.test("filing: by the oldest payload, then by the latest part, and apart while there is no opening", () => {
+  const events = { oldestAt: 200, latestAt: 400 };
+  const cases: readonly [RunParts, LedgerAges, Horizon, number][] = [
+    [parts({}, null), NO_EVENTS, "record", 100],
+    [parts({}, {}), NO_EVENTS, "record", 300],
+    [parts({ goal: "g" }, {}), NO_EVENTS, "payload", 100],
+    [parts({}, { output: rawOf(1) }), NO_EVENTS, "payload", 300],
+    [parts({}, {}), events, "payload", 200],
+    [parts({ note: "n" }, { note: "n" }), events, "payload", 100],
+    // All batches are removed: the latest still says how young the run is.
+    [parts({}, {}), { oldestAt: null, latestAt: 400 }, "record", 400],
+    [parts(null, {}), NO_EVENTS, "orphan", 300],
+    [parts(null, null), events, "orphan", 200],
+    [parts(null, { note: "n" }), { oldestAt: 500, latestAt: 500 }, "orphan", 300],
+    [parts(null, {}), { oldestAt: null, latestAt: 400 }, "orphan", 400],
+  ];
+  for (const [given, ledger, horizon, since] of cases) {
+    assertEquals(filingOf(given, ledger), { horizon, since });
+  }
+});
+
+Deno.test("filing: two are the same in horizon and instant alone", () => {
+  const filing = { horizon: "record", since: 1 } as const;
+  assert(isSameFiling(filing, { ...filing }));
+  assert(!isSameFiling(filing, { ...filing, since: 2 }));
+  assert(!isSameFiling(filing, { ...filing, horizon: "payload" }));
+  assert(!isSameFiling(filing, null));
+  assert(isSameFiling(null, null));
+});
+
+const age = fc.integer({ min: 0, max: 500 * DAY_MS }).map((ms) => NOW - ms);
+const someParts = fc.record({
+  opening: fc.option(fc.record({ receivedAt: age, goal: fc.constantFrom("g", undefined) })),
+  closing: fc.option(fc.record({ receivedAt: age, note: fc.constantFrom("n", undefined) })),
+  batches: fc.array(age, { maxLength: 3 }),
+});
+
+Deno.test("due: a part is due once it is older than its horizon, the record once nothing is younger", () => {
+  fc.assert(fc.property(fc.constantFrom(...TIER_NAMES), someParts, (tier, some) => {
+    const given = parts(some.opening, some.closing);
+    const { opening, closing } = given;
+    const arrivals = [opening, closing].flatMap((part) => part ?? []);
+    const all = [...arrivals.map(({ receivedAt }) => receivedAt), ...some.batches];
+    fc.pre(all.length > 0);
+    const ledger = some.batches.length === 0
+      ? NO_EVENTS
+      : { oldestAt: Math.min(...some.batches), latestAt: Math.max(...some.batches) };
+    const payloads = [
+      ...arrivals.filter(hasPayload).map(({ receivedAt }) => receivedAt),
+      ...some.batches,
+    ];
+    const isOld = (at: number, days: number) => at < NOW - days * DAY_MS;
+    const { payloadDays, recordDays } = TIERS[tier];
+    const [payloadKept, recordKept] = opening === null ? [7, 7] : [payloadDays, recordDays];
+    const wanted = all.every((at) => isOld(at, recordKept))
+      ? "record"
+      : payloads.some((at) => isOld(at, payloadKept))
+      ? "payload"
+      : null;
+    assertEquals(dueOf(given, ledger, TIERS[tier], NOW), wanted);
+  }));
+});
+
+Deno.test("due: at the very millisecond of its horizon something stays, a millisecond later it goes", () => {
+  const at = (days: number, ms: number) => NOW - days * DAY_MS + ms;
+  const due = (opening: Partial<Opening> | null, closing: Partial<Closing> | null = null) =>
+    dueOf(parts(opening, closing), NO_EVENTS, TIERS.free, NOW);
+  assertEquals(due({ receivedAt: at(7, 0), goal: "g" }), null);
+  assertEquals(due({ receivedAt: at(7, -1), goal: "g" }), "payload");
+  assertEquals(due({ receivedAt: at(7, -1) }), null);
+  assertEquals(due({ receivedAt: at(30, 0) }), null);
+  assertEquals(due({ receivedAt: at(30, -1) }), "record");
+  assertEquals(due(null, { receivedAt: at(7, 0) }), null);
+  assertEquals(due(null, { receivedAt: at(7, -1) }), "record");
+  // Whatever of it is younger keeps the rest.
+  assertEquals(due({ receivedAt: at(30, -1) }, { receivedAt: at(30, 0) }), null);
+  assertEquals(due({ receivedAt: at(30, -1), goal: "g" }, { receivedAt: at(30, -1) }), "record");
+});
+
+Deno.test("payload: it is output, goal, note and values of metadata; nothing of cost, labels or scores", () => {
+  assert(!hasPayload(null));
+  assert(!hasPayload({ ...OPENING, customerId: "c", feature: "f", reported: { cost: 1n } }));
+  assert(!hasPayload({ ...CLOSING, scores: [["s", 1]], durationMs: 5 }));
+  assert(!hasPayload({ ...OPENING, metadata: [] }));
+  assert(!hasPayload({ ...OPENING, metadata: [["k", null]] }));
+  for (const value of ["", 0, false]) assert(hasPayload({ ...OPENING, metadata: [["k", value]] }));
+  for (const texts of [{ goal: "" }, { note: "" }, { output: rawOf(null) }]) {
+    assert(hasPayload({ ...OPENING, ...texts }), JSON.stringify(texts));
+  }
+});
+
+Deno.test("payload: once removed of a part nothing of it is left, and everything else is", () => {
+  const closing: Closing = {
+    ...CLOSING,
+    output: rawOf("secret"),
+    note: "secret",
+    metadata: [["env", "secret"], ["tries", 3]],
+    scores: [["quality", 0.5]],
+    durationMs: 7,
+    customerId: "acme",
+    feature: "search",
+    reported: { cost: 5n, model: "m" },
+  };
+  const stripped = withoutPayload(closing);
+  assert(!hasPayload(stripped));
+  assert(
+    !JSON.stringify(stripped, (_, v) => typeof v === "bigint" ? `${v}` : v).includes("secret"),
+  );
+  assertEquals(stripped, {
+    ...closing,
+    output: undefined,
+    note: undefined,
+    metadata: [["env", null], ["tries", null]],
+    payloadRemoved: true,
+  });
+  const opening: Opening = withoutPayload<Opening>({ ...OPENING, goal: "secret" });
+  assertEquals(opening, {
+    ...OPENING,
+    output: undefined,
+    note: undefined,
+    goal: undefined,
+    payloadRemoved: true,
+  });
+  assert(!("goal" in stripped), "a close has no goal");
+  assertEquals(withoutPayload(stripped), stripped);
+});
+
+Deno.test("payload state: whole until something is removed, removed once nothing is left", () => {
+  const whole = { goal: "g" };
+  const gone = { payloadRemoved: true } as const;
+  const state = (
+    opening: Partial<Opening> | null,
+    closing: Partial<Closing> | null,
+    removed = 0,
+    oldestAt: number | null = null,
+  ) => payloadState(parts(opening, closing), { removed, oldestAt });
+  assertEquals(state({}, {}), "whole");
+  assertEquals(state(whole, null, 0, 5), "whole");
+  assertEquals(state(gone, null), "removed");
+  assertEquals(state(gone, gone, 2), "removed");
+  assertEquals(state(gone, { note: "n" }), "partly_removed");
+  assertEquals(state(gone, null, 0, 5), "partly_removed");
+  assertEquals(state(whole, null, 2), "partly_removed");
+  assertEquals(state({}, null, 2, 5), "partly_removed");
+  assertEquals(state({}, null, 2), "removed");
+});

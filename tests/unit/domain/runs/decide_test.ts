@@ -1,0 +1,158 @@
+/** The state table of the specification, as data: state × call → answer, and what is written. */
+import { assert, assertEquals } from "@std/assert";
+import {
+  decideFinish,
+  decideHeartbeat,
+  decideOpen,
+  type Decision,
+  type HeartbeatRequest,
+  type OpenRequest,
+} from "../../../../domain/runs/decide.ts";
+import type { RunId } from "../../../../domain/core/ids.ts";
+import type { Closing, HeartbeatStatus, Opening, RunParts } from "../../../../domain/runs/run.ts";
+import { runId } from "../../../support/builders.ts";
+import { NO_CARD } from "../../../support/cards.ts";
+
+const ID = runId(1) as RunId;
+const START = 1_000, END = 5_000, NOW = 9_000;
+
+const run: Opening = { kind: "run", agent: "a", startedAt: START, receivedAt: 1 };
+const beat: Opening = { kind: "heartbeat", agent: "a", startedAt: START, receivedAt: 1 };
+const closed: Closing = { status: "failed", finishedAt: END, receivedAt: 2 };
+
+/** Every state a run can be in. */
+const STATES = {
+  "nothing": { opening: null, closing: null },
+  "open run": { opening: run, closing: null },
+  "started": { opening: beat, closing: null },
+  "finish first": { opening: null, closing: closed },
+  "finished run": { opening: run, closing: closed },
+  "closed heartbeat": { opening: beat, closing: closed },
+} as const satisfies Record<string, RunParts>;
+
+type Call = (stored: RunParts) => Decision;
+
+/** Every call, with its variants that may conflict. */
+const CALLS = {
+  "open": open({}),
+  "open, other agent": open({ agent: "b" }),
+  "open, other start": open({ startedAt: START + 1 }),
+  "open, both other": open({ agent: "b", startedAt: START + 1 }),
+  "finish": (stored) => decideFinish(stored, { status: "cancelled", finishedAt: END + 1 }, NOW),
+  "start": heartbeat("start", { startedAt: START }),
+  "ok": heartbeat("ok", { startedAt: START }),
+  "ok, no start sent": heartbeat("ok", {}),
+  "timeout": heartbeat("timeout", {}),
+  "ok, other agent": heartbeat("ok", { agent: "b" }),
+  "ok, other start": heartbeat("ok", { startedAt: START + 1 }),
+  "start, other start": heartbeat("start", { startedAt: START + 1 }),
+} as const satisfies Record<string, Call>;
+
+function open(fields: Partial<OpenRequest>): Call {
+  const request = { id: ID, agent: "a", startedAt: START, ...fields };
+  return (stored) => decideOpen(stored, request, NOW);
+}
+
+function heartbeat(status: HeartbeatStatus, fields: Partial<HeartbeatRequest>): Call {
+  const request = { id: ID, agent: "a", status, reported: {}, ...fields };
+  return (stored) => decideHeartbeat(stored, request, NOW, NO_CARD);
+}
+
+/** `+opening` and `+closing` are stored; a state that is not listed answers as `otherwise`. */
+const TABLE: Record<keyof typeof CALLS, Partial<Record<keyof typeof STATES, string>>> = {
+  // It replaces the opening of a heartbeat (R18); that of a start counts already.
+  "open": row("+opening", "replayed", "replayed", "+opening", "replayed", "+opening"),
+  "open, other agent": conflicts("agent", "+opening"),
+  "open, other start": conflicts("started_at", "+opening"),
+  "open, both other": conflicts("agent", "+opening"),
+  "finish": row("+closing", "+closing", "+closing", "replayed", "replayed", "replayed"),
+  "start": row("+opening", "replayed", "replayed", "+opening", "replayed", "replayed"),
+  "ok": row("+opening +closing", "+closing", "+closing", "+opening", "replayed", "replayed"),
+  "ok, no start sent": row(
+    "+opening +closing",
+    "+closing",
+    "+closing",
+    "+opening",
+    "replayed",
+    "replayed",
+  ),
+  "timeout": row("+opening +closing", "+closing", "+closing", "+opening", "replayed", "replayed"),
+  "ok, other agent": conflicts("agent", "+opening +closing"),
+  "ok, other start": conflicts("started_at", "+opening +closing"),
+  "start, other start": conflicts("started_at", "+opening"),
+};
+
+function row(...answers: [string, string, string, string, string, string]) {
+  return Object.fromEntries(Object.keys(STATES).map((state, i) => [state, answers[i] ?? ""]));
+}
+
+function conflicts(field: string, first: string) {
+  const conflict = `conflict ${field}`;
+  return row(first, conflict, conflict, "+opening", conflict, conflict);
+}
+
+for (const [callName, call] of Object.entries(CALLS)) {
+  for (const [stateName, state] of Object.entries(STATES)) {
+    const expected = TABLE[callName as keyof typeof CALLS][stateName as keyof typeof STATES];
+    Deno.test(`states and decisions 14-27: ${callName} on ${stateName}: ${expected}`, () => {
+      assertEquals(summary(call(state)), expected);
+      checkPromise(callName, state, call(state));
+    });
+  }
+}
+
+function summary({ outcome, opening, closing }: Decision): string {
+  if (outcome.kind === "conflict") return `conflict ${outcome.field}`;
+  if (outcome.kind === "replayed") return "replayed";
+  return [opening && "+opening", closing && "+closing"].filter(Boolean).join(" ");
+}
+
+/**
+ * What is promised is what is stored: parts are only added, and told exactly as written. A call
+ * that only opens says `running`, also where a close came before it (spec, Run: start response).
+ */
+function checkPromise(callName: string, stored: RunParts, decision: Decision): void {
+  const { outcome, opening, closing } = decision;
+  if (outcome.kind === "conflict") return;
+  const opensOnly = opening !== undefined && /^(open|start)/.test(callName);
+  assertEquals(outcome.parts, {
+    opening: opening ?? stored.opening ?? null,
+    closing: opensOnly ? null : stored.closing ?? closing ?? null,
+  });
+}
+
+Deno.test("decision 28: each heartbeat word closes with its run word", () => {
+  const words = (["ok", "fail", "timeout"] as const).map((status) =>
+    heartbeat(status, {})(STATES.nothing).closing?.status
+  );
+  assertEquals(words, ["success", "failed", "timeout"]);
+});
+
+Deno.test("spec, Heartbeat: start and end default to the arrival", () => {
+  const { opening, closing } = heartbeat("ok", {})(STATES.nothing);
+  assertEquals([opening?.startedAt, closing?.finishedAt], [NOW, NOW]);
+  assertEquals([opening?.receivedAt, closing?.receivedAt], [NOW, NOW]);
+});
+
+Deno.test("decision 25: details go with the close, or with the opening where none is written", () => {
+  const sent = { reported: { cost: 7n }, metadata: [["k", 1]] as const, output: undefined };
+  const both = heartbeat("ok", sent)(STATES.nothing);
+  assertEquals([both.opening?.reported, both.closing?.reported], [undefined, { cost: 7n }]);
+  const started = heartbeat("start", sent)(STATES.nothing);
+  assertEquals([started.opening?.reported, started.opening?.metadata], [{ cost: 7n }, [["k", 1]]]);
+  const late = heartbeat("ok", sent)(STATES["finish first"]);
+  assertEquals(late.opening?.reported, { cost: 7n });
+});
+
+Deno.test("spec, States: a start never closes, whatever it carries", () => {
+  for (const state of Object.values(STATES)) {
+    assertEquals(heartbeat("start", { finishedAt: END })(state).closing, undefined);
+  }
+});
+
+Deno.test("the opening of a run carries no id: its key has it", () => {
+  const { opening } = open({ customerId: "c" })(STATES.nothing);
+  assert(opening !== undefined && !("id" in opening));
+  assertEquals([opening.kind, opening.agent, opening.startedAt], ["run", "a", START]);
+  assertEquals([opening.receivedAt, opening.customerId], [NOW, "c"]);
+});

@@ -1,0 +1,81 @@
+import { assert, assertEquals } from "@std/assert";
+import type { RunId } from "../../../../domain/core/ids.ts";
+import { parseRunsQuery, type RunsCursor } from "../../../../domain/runs/list_query.ts";
+import { runId } from "../../../support/builders.ts";
+
+const NOW = Date.UTC(2026, 10, 21, 12);
+const DAY_MS = 86_400_000;
+const AFTER = { at: NOW - 5, run: runId(1) as RunId };
+const MIDNIGHT = Date.UTC(2026, 0, 31);
+
+/** A query, read with cursors that are a JSON of what they mean. */
+function parse(text: string) {
+  const cursorOf = (cursor: string): RunsCursor | null =>
+    cursor === "old" ? { after: AFTER, from: NOW - 3 * DAY_MS } : null;
+  return parseRunsQuery(text, NOW, cursorOf);
+}
+
+function valueOf(text: string) {
+  const parsed = parse(text);
+  assert(parsed.ok, text);
+  return parsed.value;
+}
+
+Deno.test("runs query: nothing asks for everything, 50 at a time", () => {
+  assertEquals(valueOf(""), {
+    query: { from: null, to: null },
+    isWindowDefault: false,
+    after: null,
+    limit: 50,
+  });
+});
+
+Deno.test("runs query: a day is meant with all its hours, an instant to the millisecond", () => {
+  const rangeOf = (text: string) => {
+    const { from, to } = valueOf(text).query;
+    return [from, to];
+  };
+  assertEquals(rangeOf("from=2026-01-31&to=2026-01-31"), [MIDNIGHT, MIDNIGHT + DAY_MS]);
+  const instants = "from=2026-01-31T00:00:00.001Z&to=2026-01-31T00:00:00.002Z";
+  assertEquals(rangeOf(instants), [MIDNIGHT + 1, MIDNIGHT + 2]);
+  assertEquals(rangeOf("to=2026-01-31"), [null, MIDNIGHT + DAY_MS]);
+});
+
+Deno.test("runs query: only what no index answers gets a window, and none where one is sent", () => {
+  const none = [
+    "agent=a&status=failed&customer_id=c&feature=f&kind=run&model=m&has=late",
+    `q=${runId(1)}`,
+  ];
+  for (const text of [...none, "min_cost_usd=3", "q=run_eu&from=2020-01-01", "q=a&to=2030-01-01"]) {
+    assertEquals(valueOf(text).isWindowDefault, false, text);
+  }
+  for (const text of ["q=run_eu", "customer_id=(unattributed)", "feature=(unattributed)"]) {
+    const { query, isWindowDefault } = valueOf(text);
+    assertEquals([isWindowDefault, query.from, query.to], [true, NOW - DAY_MS, null], text);
+  }
+  const { query, after } = valueOf("q=run_eu&cursor=old");
+  assertEquals([query.from, after], [NOW - 3 * DAY_MS, AFTER]);
+  assertEquals(valueOf("q=run_eu&from=2026-01-31&cursor=old").query.from, MIDNIGHT);
+});
+
+Deno.test("runs query: costs are exact to the picodollar, and 0 asks for nothing", () => {
+  assertEquals(valueOf("min_cost_usd=0.1").query.minCost, 100_000_000_000n);
+  assertEquals(valueOf("min_cost_usd=0.000000000001").query.minCost, 1n);
+  assertEquals(valueOf("min_cost_usd=0.00").query, { from: null, to: null });
+});
+
+Deno.test("runs query: the first parameter at fault is named", () => {
+  const fieldOf = (text: string) => {
+    const parsed = parse(text);
+    return parsed.ok ? null : [parsed.problem.code, parsed.problem.field];
+  };
+  const fields = "status kind has min_cost_usd from to limit cursor".split(" ");
+  for (const field of fields) {
+    assertEquals(fieldOf(`${field}=~`), ["invalid_field", field]);
+    assertEquals(fieldOf(`${field}=`), null, "an empty value is as absent");
+  }
+  assertEquals(fieldOf("q=%20"), ["invalid_field", "q"]);
+  assertEquals(fieldOf("provider=p"), ["invalid_field", "provider"]);
+  assertEquals(fieldOf("from=2026-02-01&to=2026-01-31"), ["invalid_field", "from"]);
+  assertEquals(fieldOf("kind=~&status=~"), ["invalid_field", "status"]);
+});

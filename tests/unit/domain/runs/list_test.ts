@@ -1,0 +1,132 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { isCurrent, summarize } from "../../../../domain/runs/summary.ts";
+import { EVENT_FLAGS } from "../../../../domain/runs/event.ts";
+import type { EventTotals } from "../../../../domain/runs/event_totals.ts";
+import type { RunId } from "../../../../domain/core/ids.ts";
+import type { ModelUsage } from "../../../../domain/runs/model_usage.ts";
+import { assemble } from "../../../../domain/runs/record.ts";
+import { type Closing, FINISH_STATUSES, type Opening } from "../../../../domain/runs/run.ts";
+import type { RunHead } from "../../../../domain/runs/cost.ts";
+import { listRowOf, summedRowOf } from "../../../../domain/runs/list.ts";
+import { traitsOf } from "../../../../domain/runs/traits.ts";
+import { runId } from "../../../support/builders.ts";
+
+const ID = runId(1) as RunId;
+const NOON = Date.UTC(2026, 0, 31, 12);
+
+const instant = fc.integer({ min: -9, max: 9 }).map((ms) => NOON + ms);
+const count = fc.nat(9);
+const tokens = fc.bigInt({ min: 0n, max: 2n ** 60n });
+const label = fc.constantFrom("x", "y", undefined);
+const reported = fc.record({
+  cost: tokens,
+  model: fc.constantFrom("m", "n"),
+  inputTokens: count,
+  cachedInputTokens: count,
+}, { requiredKeys: [] });
+
+const opening: fc.Arbitrary<Opening> = fc.record({
+  kind: fc.constantFrom("run", "heartbeat"),
+  agent: fc.constantFrom("a", "b"),
+  startedAt: instant,
+  receivedAt: instant,
+  customerId: label,
+  feature: label,
+  reported: fc.option(reported, { nil: undefined }),
+});
+
+const closing: fc.Arbitrary<Closing> = fc.record({
+  status: fc.constantFrom(...FINISH_STATUSES),
+  finishedAt: instant,
+  receivedAt: instant,
+  durationMs: fc.option(count, { nil: undefined }),
+  customerId: label,
+  feature: label,
+  reported: fc.option(reported, { nil: undefined }),
+});
+
+const line: fc.Arbitrary<ModelUsage> = fc.record({
+  provider: fc.constantFrom("p", null),
+  model: fc.constantFrom("m", "n", "o"),
+  priced: fc.boolean(),
+  calls: count,
+  inputTokens: tokens,
+  outputTokens: tokens,
+  cachedInputTokens: tokens,
+  cost: tokens,
+});
+
+const totals: fc.Arbitrary<EventTotals> = fc.record({
+  events: count,
+  llmCalls: count,
+  toolCalls: count,
+  logs: count,
+  errors: count,
+  inputTokens: tokens,
+  outputTokens: tokens,
+  cachedInputTokens: tokens,
+  cost: tokens,
+  cachedExceedsInput: fc.boolean(),
+  fullRateBatchCalls: count,
+  flags: fc.subarray([...EVENT_FLAGS]),
+  models: fc.uniqueArray(line, { maxLength: 3, selector: ({ model }) => model }),
+});
+
+/** Any run of one batch of events, and when that arrived. */
+const anyHead = fc.record({
+  opening: fc.option(opening),
+  closing: fc.option(closing),
+  totals,
+  arrivedAt: instant,
+}).map(({ opening, closing, totals, arrivedAt }) => ({
+  parts: { opening, closing },
+  totals,
+  batchCount: 1,
+  ages: { oldestAt: arrivedAt, latestAt: arrivedAt },
+  repricings: 0,
+  repriced: undefined,
+} satisfies RunHead));
+
+Deno.test("run list: a row says of any run what its record says, also once nothing but its summary is read", () => {
+  fc.assert(fc.property(anyHead, fc.nat(3), (head, revision) => {
+    const before = revision === 0 ? null : { ...summarize(head, null), revision };
+    const summary = summarize(head, before);
+    const arrivedAt = head.ages.oldestAt;
+    const record = assemble(ID, {
+      ...head,
+      firstBatchAt: arrivedAt,
+      addedScores: [],
+      processing: null,
+      payload: "whole",
+      summary,
+    });
+    const row = summedRowOf(ID, summary);
+    const { has, sortedAt, ...same } = row ?? {};
+    assertEquals(sortedAt, summary.listed?.at);
+    assertEquals(has, traitsOf(head, record.cost.unpricedModels));
+    assertEquals(Object.keys(same).length, 13);
+    for (const [name, value] of Object.entries(same)) {
+      assertEquals<unknown>(value, record[name as keyof typeof record], name);
+    }
+    assertEquals(listRowOf(ID, head, summary), row);
+  }));
+});
+
+Deno.test("run list: a run that changed since it was summed up has a cost that is pending, read from its parts", () => {
+  fc.assert(fc.property(anyHead, anyHead, (before, after) => {
+    const summary = summarize(before, null);
+    const now = { ...after, batchCount: 2 };
+    assertEquals(isCurrent(summary, now), false);
+    const { cost, ...row } = listRowOf(ID, now, summary);
+    assertEquals([cost.state, cost.revision], ["pending", summary.revision]);
+    assertEquals(row.status, now.parts.closing?.status ?? "running");
+  }));
+});
+
+Deno.test("run list: a summary that was made before it said what lists show makes no row", () => {
+  fc.assert(fc.property(anyHead, (head) => {
+    const { shown: _, ...old } = summarize(head, null);
+    assertEquals(summedRowOf(ID, old), null);
+  }));
+});

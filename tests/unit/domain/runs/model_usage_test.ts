@@ -1,0 +1,115 @@
+/** Lines of a run by model, when calls are taken out of them again. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { RUN_MODELS_MAX } from "../../../../domain/core/limits.ts";
+import {
+  addModelUsage,
+  isRest,
+  type ModelUsage,
+  OTHER_MODELS,
+  subtractModelUsage,
+} from "../../../../domain/runs/model_usage.ts";
+
+function aLine(model: string, priced: boolean, tokens: number): ModelUsage {
+  return {
+    provider: null,
+    model,
+    priced,
+    calls: 1,
+    inputTokens: BigInt(tokens),
+    outputTokens: 2n * BigInt(tokens),
+    cachedInputTokens: 3n * BigInt(tokens),
+    cost: priced ? 7n * BigInt(tokens) : 0n,
+  };
+}
+
+/** What all lines come to, and whether each of their measures is one that calls can have. */
+function sumOf(lines: readonly ModelUsage[]) {
+  const sum = { calls: 0, inputTokens: 0n, outputTokens: 0n, cachedInputTokens: 0n, cost: 0n };
+  for (const line of lines) {
+    sum.calls += line.calls;
+    sum.inputTokens += line.inputTokens;
+    sum.outputTokens += line.outputTokens;
+    sum.cachedInputTokens += line.cachedInputTokens;
+    sum.cost += line.cost;
+  }
+  return sum;
+}
+
+const anyCall = fc.record({
+  model: fc.integer({ min: 10, max: 10 + RUN_MODELS_MAX + 5 }).map((n) => `m${n}`),
+  priced: fc.boolean(),
+  tokens: fc.nat(1_000),
+});
+type Call = { model: string; priced: boolean; tokens: number };
+
+Deno.test("a line that is added and taken out again leaves the lines as they were", () => {
+  const lines = [aLine("a", true, 5), aLine("b", false, 6)].reduce<readonly ModelUsage[]>(
+    addModelUsage,
+    [],
+  );
+  for (const model of ["a", "aa", "b", "c"]) {
+    for (const priced of [true, false]) {
+      const line = aLine(model, priced, 9);
+      assertEquals(subtractModelUsage(addModelUsage(lines, line), line), lines);
+    }
+  }
+});
+
+Deno.test("a line without calls is gone", () => {
+  assertEquals(subtractModelUsage([aLine("a", true, 5)], aLine("a", true, 5)), []);
+});
+
+Deno.test("the last name of too many keeps nothing in the rest by half when it is priced anew", () => {
+  const names = Array.from({ length: RUN_MODELS_MAX + 1 }, (_, n) => `m${n + 10}`);
+  const full = names.map((name) => aLine(name, false, 100)).reduce<readonly ModelUsage[]>(
+    addModelUsage,
+    [],
+  );
+  const last = aLine(`m${RUN_MODELS_MAX + 9}`, false, 100);
+  const rest = aLine(`m${RUN_MODELS_MAX + 10}`, false, 40);
+  // There is room for a name now, but calls of this one are in the rest already.
+  const roomy = addModelUsage(subtractModelUsage(full, last), rest);
+  assertEquals(roomy.filter((line) => !isRest(line)).length, RUN_MODELS_MAX - 1);
+  assertEquals(roomy.find(isRest)?.calls, 2);
+  const without = subtractModelUsage(roomy, aLine(rest.model, false, 100));
+  assertEquals(sumOf(without.filter(isRest)), sumOf([rest]));
+});
+
+Deno.test("a client's own model of the rest's name is a name as any other when it has a provider", () => {
+  const named = { ...aLine(OTHER_MODELS, true, 1), provider: "acme" };
+  assert(!isRest(named));
+  const lines = Array.from({ length: 3 * RUN_MODELS_MAX }, (_, n) => ({
+    ...named,
+    provider: `p${n}`,
+  })).reduce<readonly ModelUsage[]>(addModelUsage, []);
+  assertEquals(lines.length, RUN_MODELS_MAX + 1);
+});
+
+Deno.test("calls that are added, priced anew and taken out in any order leave an exact sum, never less than nothing", () => {
+  const steps = fc.array(fc.record({ call: anyCall, swap: fc.nat(), out: fc.boolean() }), {
+    maxLength: 150,
+  });
+  fc.assert(fc.property(steps, (steps) => {
+    const calls: Call[] = [];
+    let lines: readonly ModelUsage[] = [];
+    const lineOf = ({ model, priced, tokens }: Call) => aLine(model, priced, tokens);
+    for (const { call, swap, out } of steps) {
+      calls.push(call);
+      lines = addModelUsage(lines, lineOf(call));
+      const at = swap % calls.length;
+      const old = calls[at] as Call;
+      lines = subtractModelUsage(lines, lineOf(old));
+      calls.splice(at, 1);
+      if (out) continue;
+      const repriced = { ...old, priced: !old.priced };
+      calls.push(repriced);
+      lines = addModelUsage(lines, lineOf(repriced));
+    }
+    assertEquals(sumOf(lines), sumOf(calls.map(lineOf)));
+    assert(lines.filter((line) => !isRest(line)).length <= RUN_MODELS_MAX);
+    for (const { calls, inputTokens, cost, priced } of lines) {
+      assert(calls > 0 && inputTokens >= 0n && cost >= 0n && (priced || cost === 0n));
+    }
+  }));
+});

@@ -1,0 +1,119 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { DAILY_GROUPS_MAX, type DailySpend, dailySpendOf } from "../../../../domain/spend/daily.ts";
+import {
+  addMeasures,
+  type Contribution,
+  contributionsOf,
+  EMPTY_MEASURES,
+  groupName,
+  type RollupRow,
+} from "../../../../domain/spend/rollup.ts";
+import { type ReadRows, spendOf } from "../../../../domain/spend/spend.ts";
+import { GROUPINGS, type SpendQuery } from "../../../../domain/spend/spend_query.ts";
+import { aContribution, LINE } from "../../../support/spend.ts";
+
+const DAYS = ["2026-02-27", "2026-02-28", "2026-03-01"];
+const RANGE = { from: "2026-02-27", to: "2026-03-01", filters: {} } as const;
+
+/** Roll-ups of these runs, as the store would answer them. */
+function readerOf(runs: readonly Contribution[]): ReadRows {
+  const rows = new Map<string, RollupRow>();
+  for (const row of runs.flatMap(contributionsOf)) {
+    const name = row.day + groupName(row.group);
+    const known = rows.get(name)?.measures ?? EMPTY_MEASURES;
+    rows.set(name, { ...row, measures: addMeasures(known, row.measures) });
+  }
+  const sorted = [...rows.values()].toSorted((a, b) => a.day < b.day ? -1 : 1);
+  return async function* (kind) {
+    for (const row of sorted) if (row.group.kind === kind) yield await Promise.resolve([row]);
+  };
+}
+
+async function daily(query: SpendQuery, runs: readonly Contribution[]): Promise<DailySpend> {
+  const answer = await dailySpendOf(query, readerOf(runs));
+  assert(answer.ok);
+  return answer.value;
+}
+
+const sum = (costs: readonly bigint[]) => costs.reduce((a, b) => a + b, 0n);
+
+const names = fc.constantFrom(...Array.from({ length: 12 }, (_, n) => `name-${n}`));
+const run: fc.Arbitrary<Contribution> = fc.record({
+  day: fc.constantFrom(...DAYS),
+  agent: names,
+  customer: fc.option(names),
+  models: fc.array(fc.record({ model: names, cost: fc.bigInt({ min: 0n, max: 2n ** 60n }) }), {
+    maxLength: 3,
+  }),
+  ofNoModel: fc.bigInt({ min: 0n, max: 2n ** 60n }),
+}).map(({ day, agent, customer, models, ofNoModel }) =>
+  aContribution({
+    day,
+    labels: { agent, customer },
+    models: models.map((line) => ({ ...LINE, ...line })),
+    cost: sum(models.map(({ cost }) => cost)) + ofNoModel,
+  })
+);
+
+Deno.test("daily spend: days and groups add up to the answer, and each group's days to the group", async () => {
+  const query = fc.record({
+    groupBy: fc.constantFrom(...GROUPINGS),
+    filters: fc.constantFrom({}, { agent: "name-1" }, { model: "name-2" }),
+  });
+  await fc.assert(fc.asyncProperty(fc.array(run, { maxLength: 40 }), query, async (runs, asked) => {
+    const whole = { ...RANGE, ...asked };
+    const answer = await daily(whole, runs);
+    const plain = await spendOf(whole, readerOf(runs));
+    assert(plain.ok);
+    assertEquals([answer.totals, answer.groups], [plain.value.totals, plain.value.groups]);
+    assertEquals(answer.days, DAYS);
+    assertEquals(sum(answer.dayTotals), answer.totals.cost);
+    const apart = answer.daily.filter(({ group }) => group !== null);
+    assert(apart.length <= DAILY_GROUPS_MAX);
+    for (const { group, costs } of apart) assertEquals(sum(costs), group?.measures.cost);
+    if (answer.daily.length === 0) return;
+    for (const day of DAYS.keys()) {
+      assertEquals(sum(answer.daily.map(({ costs }) => costs[day] ?? 0n)), answer.dayTotals[day]);
+    }
+  }));
+});
+
+Deno.test("daily spend: what belongs to no model is a group day by day", async () => {
+  const models = [{ ...LINE, cost: 5n }];
+  const runs = [
+    aContribution({ day: "2026-02-27", models, cost: 7n }),
+    aContribution({ day: "2026-03-01", models, cost: 5n }),
+  ];
+  const { daily: groups } = await daily({ ...RANGE, groupBy: "model" }, runs);
+  assertEquals(groups.map(({ group, costs }) => [group?.key, costs]), [
+    ["openai/gpt-4o", [5n, 0n, 5n]],
+    ["(unattributed)", [2n, 0n, 0n]],
+  ]);
+});
+
+Deno.test("daily spend: beyond the costliest groups all are one, last", async () => {
+  const runs = Array.from({ length: 11 }, (_, n) =>
+    aContribution({
+      day: "2026-02-28",
+      labels: { agent: `agent-${n}` },
+      models: [{ ...LINE, cost: BigInt(n + 1) }],
+    }));
+  const { daily: groups } = await daily({ ...RANGE, groupBy: "agent" }, runs);
+  assertEquals(groups.length, DAILY_GROUPS_MAX + 1);
+  assertEquals(groups[0]?.group?.key, "agent-10");
+  assertEquals(groups.at(-1), { group: null, costs: [0n, 6n, 0n] });
+});
+
+Deno.test("daily spend: what was seen of a reading that is repeated does not count", async () => {
+  const run = aContribution({ day: "2026-02-28", models: [{ ...LINE, cost: 3n }] });
+  let readings = 0;
+  // The whole grows once, after the first look at it.
+  const read: ReadRows = (kind) =>
+    readerOf(kind === "total" && readings++ === 0 ? [run] : [run, run])(kind);
+  const answer = await dailySpendOf({ ...RANGE, groupBy: "model" }, read);
+  assert(answer.ok);
+  assertEquals(answer.value.totals.cost, 6n);
+  assertEquals(answer.value.dayTotals, [0n, 6n, 0n]);
+  assertEquals(answer.value.daily.map(({ costs }) => costs), [[0n, 6n, 0n]]);
+});

@@ -1,0 +1,242 @@
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import fc from "fast-check";
+import type { ModelUsage } from "../../../../domain/runs/model_usage.ts";
+import {
+  addMeasures,
+  type Contribution,
+  contributionsOf,
+  differencesOf,
+  EMPTY_MEASURES,
+  groupName,
+  isEmpty,
+  type Measures,
+  type RollupGroup,
+  type RollupRow,
+} from "../../../../domain/spend/rollup.ts";
+import type { RunStatus } from "../../../../domain/runs/run.ts";
+
+const LINE: ModelUsage = {
+  provider: "openai",
+  model: "gpt-4o",
+  priced: true,
+  calls: 2,
+  inputTokens: 100n,
+  outputTokens: 20n,
+  cachedInputTokens: 10n,
+  cost: 450_000_000n,
+};
+const UNPRICED: ModelUsage = { ...LINE, priced: false, calls: 1, cost: 0n };
+const RUN: Contribution = {
+  day: "2026-11-21",
+  labels: { agent: "researcher", customer: null, feature: "search", status: "success" },
+  events: 9,
+  calls: 4,
+  inputTokens: 201n,
+  outputTokens: 41n,
+  cachedInputTokens: 20n,
+  cost: 450_000_000n,
+  models: [UNPRICED, LINE],
+};
+
+/** Sums of rows by day and group. */
+function sumsOf(rows: readonly RollupRow[]): Map<string, Measures> {
+  const sums = new Map<string, Measures>();
+  for (const { day, group, measures } of rows) {
+    const name = day + groupName(group);
+    sums.set(name, addMeasures(sums.get(name) ?? EMPTY_MEASURES, measures));
+  }
+  return sums;
+}
+
+/** Sums as an object, groups that come to nothing left out. */
+function told(sums: Map<string, Measures>) {
+  return Object.fromEntries(
+    [...sums].filter(([, measures]) => !isEmpty(measures)).sort(([a], [b]) => a < b ? -1 : 1),
+  );
+}
+
+const amounts = fc.bigInt({ min: 0n, max: 2n ** 53n });
+const label = fc.constantFrom(null, "", "a", "b");
+const line: fc.Arbitrary<ModelUsage> = fc.record({
+  provider: fc.constantFrom(null, "p", "q"),
+  model: fc.constantFrom("m", "n"),
+  priced: fc.boolean(),
+  calls: fc.nat(50),
+  inputTokens: amounts,
+  outputTokens: amounts,
+  cachedInputTokens: amounts,
+  cost: amounts,
+});
+const contribution: fc.Arbitrary<Contribution> = fc.record({
+  day: fc.constantFrom("2026-02-28", "2026-03-01"),
+  labels: fc.record({
+    agent: label,
+    customer: label,
+    feature: label,
+    status: fc.constantFrom<RunStatus>("running", "success", "failed"),
+  }),
+  events: fc.nat(100),
+  calls: fc.nat(100),
+  inputTokens: amounts,
+  outputTokens: amounts,
+  cachedInputTokens: amounts,
+  cost: amounts,
+  models: fc.array(line, { maxLength: 4 }),
+});
+
+Deno.test("rollup: adding all differences is exactly the sum of what the runs come to", () => {
+  const change = fc.tuple(fc.nat(5), fc.option(contribution, { nil: null }));
+  fc.assert(fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
+    const runs = new Map<number, Contribution | null>();
+    const differences = changes.flatMap(([run, after]) => {
+      const before = runs.get(run) ?? null;
+      runs.set(run, after);
+      return differencesOf(before, after);
+    });
+    const final = [...runs.values()].flatMap((run) => run === null ? [] : contributionsOf(run));
+    assertEquals(told(sumsOf(differences)), told(sumsOf(final)));
+  }));
+});
+
+Deno.test("rollup: runs that come to nothing leave every row empty", () => {
+  const states = fc.array(contribution, { minLength: 1, maxLength: 6 });
+  fc.assert(fc.property(states, (states) => {
+    const path = [null, ...states, null];
+    const rows = path.slice(1).flatMap((after, i) => differencesOf(path[i] ?? null, after));
+    assert(rows.length > 0);
+    for (const [name, measures] of sumsOf(rows)) assertEquals(measures, EMPTY_MEASURES, name);
+  }));
+});
+
+Deno.test("rollup: a difference holds each group once and no row that changes nothing", () => {
+  const state = fc.option(contribution, { nil: null });
+  fc.assert(fc.property(state, state, (before, after) => {
+    const rows = differencesOf(before, after);
+    assertEquals(sumsOf(rows).size, rows.length);
+    assertEquals(rows.filter(({ measures }) => isEmpty(measures)), []);
+    assertEquals(differencesOf(after, after), []);
+  }));
+});
+
+Deno.test("rollup: every kind of group adds up to the total, measure by measure", () => {
+  fc.assert(fc.property(fc.array(contribution, { maxLength: 8 }), (runs) => {
+    const rows = runs.flatMap(contributionsOf);
+    const sumOf = (kind: RollupGroup["kind"]) =>
+      rows.filter(({ group }) => group.kind === kind)
+        .reduce((sum, { measures }) => addMeasures(sum, measures), EMPTY_MEASURES);
+    for (const kind of ["agent", "customer", "feature", "status", "cell"] as const) {
+      assertEquals(sumOf(kind), sumOf("total"), kind);
+    }
+    assertEquals(sumOf("model_cell"), sumOf("model"));
+    // What has no price is known by model only.
+    assertEquals(sumOf("model").unpricedInputTokens, sumOf("total").unpricedInputTokens);
+  }));
+});
+
+Deno.test("rollup: a run adds one row of each kind, and its model once however it was priced", () => {
+  const rows = contributionsOf(RUN);
+  const whole: Measures = {
+    runs: 1,
+    succeeded: 1,
+    failed: 0,
+    timedOut: 0,
+    running: 0,
+    events: 9,
+    calls: 4,
+    inputTokens: 201n,
+    outputTokens: 41n,
+    cachedInputTokens: 20n,
+    cost: 450_000_000n,
+    unpricedCalls: 1,
+    unpricedInputTokens: 100n,
+    unpricedOutputTokens: 20n,
+    unpricedCachedInputTokens: 10n,
+  };
+  const model: Measures = {
+    ...whole,
+    events: 3,
+    calls: 3,
+    inputTokens: 200n,
+    outputTokens: 40n,
+  };
+  const { day, labels } = RUN;
+  const value = { provider: "openai", model: "gpt-4o" };
+  assertEquals(rows, [
+    { day, group: { kind: "total" }, measures: whole },
+    { day, group: { kind: "agent", value: "researcher" }, measures: whole },
+    { day, group: { kind: "customer", value: null }, measures: whole },
+    { day, group: { kind: "feature", value: "search" }, measures: whole },
+    { day, group: { kind: "status", value: "success" }, measures: whole },
+    { day, group: { kind: "cell", labels }, measures: whole },
+    { day, group: { kind: "model", value }, measures: model },
+    { day, group: { kind: "model_cell", labels, value }, measures: model },
+  ]);
+});
+
+Deno.test("rollup: a run counts for its own status alone", () => {
+  const counted = {
+    success: "succeeded",
+    failed: "failed",
+    timeout: "timedOut",
+    running: "running",
+  };
+  for (const status of ["success", "running", "failed", "timeout", "cancelled"] as const) {
+    for (const { measures } of contributionsOf({ ...RUN, labels: { ...RUN.labels, status } })) {
+      const { succeeded, failed, timedOut, running } = measures;
+      const counts = { succeeded, failed, timedOut, running };
+      const own = status === "cancelled" ? {} : { [counted[status]]: 1 };
+      assertEquals(counts, { succeeded: 0, failed: 0, timedOut: 0, running: 0, ...own }, status);
+    }
+  }
+});
+
+Deno.test("rollup: a run that moves to another day takes from the old one and adds to the new", () => {
+  const rows = differencesOf(RUN, { ...RUN, day: "2026-11-22" });
+  const totals = rows.filter(({ group }) => group.kind === "total");
+  const runs = totals.map(({ day, measures }) => [day, measures.runs, measures.cost]);
+  assertEquals(runs, [["2026-11-22", 1, 450_000_000n], ["2026-11-21", -1, -450_000_000n]]);
+});
+
+Deno.test("rollup: a run that gets its agent changes only the rows that name it", () => {
+  const rows = differencesOf({ ...RUN, labels: { ...RUN.labels, agent: null } }, RUN);
+  const changed = rows.map(({ group, measures }) => [group.kind, measures.runs]);
+  assertEquals(changed, [
+    ["agent", 1],
+    ["cell", 1],
+    ["model_cell", 1],
+    ["agent", -1],
+    ["cell", -1],
+    ["model_cell", -1],
+  ]);
+});
+
+Deno.test("rollup: no two groups have one name", () => {
+  const labels = { agent: null, customer: "a", feature: "b", status: "running" } as const;
+  const groups: RollupGroup[] = [
+    { kind: "total" },
+    { kind: "agent", value: null },
+    { kind: "agent", value: "null" },
+    { kind: "agent", value: "" },
+    { kind: "customer", value: null },
+    { kind: "status", value: "running" },
+    { kind: "feature", value: "running" },
+    { kind: "model", value: { provider: null, model: "a/b" } },
+    { kind: "model", value: { provider: "a", model: "b" } },
+    { kind: "model", value: { provider: "", model: "a/b" } },
+    { kind: "cell", labels },
+    { kind: "cell", labels: { ...labels, customer: "b", feature: "a" } },
+    { kind: "model_cell", labels, value: { provider: null, model: "m" } },
+    { kind: "model_cell", labels, value: { provider: "m", model: "m" } },
+  ];
+  assertEquals(new Set(groups.map(groupName)).size, groups.length);
+});
+
+Deno.test("rollup: a row is empty only when every single measure is nothing", () => {
+  assert(isEmpty(EMPTY_MEASURES));
+  for (const [name, none] of Object.entries(EMPTY_MEASURES)) {
+    const one = typeof none === "bigint" ? -1n : -1;
+    assertEquals(isEmpty({ ...EMPTY_MEASURES, [name]: one }), false, name);
+    const sum = addMeasures(EMPTY_MEASURES, { ...EMPTY_MEASURES, [name]: one });
+    assertNotEquals(sum, EMPTY_MEASURES, name);
+  }
+});

@@ -1,0 +1,132 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  newNotice,
+  type Notice,
+  NOTICE_ATTEMPTS_MAX,
+  NOTICE_LEASE_MS,
+  NOTICE_SEND_MS_MAX,
+  taken,
+  tried,
+} from "../../../../domain/teams/quota_notice.ts";
+import {
+  noticeText,
+  parseUsageQuery,
+  percentsReached,
+  projectedUse,
+  quotaState,
+  spanOf,
+} from "../../../../domain/teams/quota.ts";
+import type { TeamId } from "../../../../domain/teams/credentials.ts";
+
+const NOVEMBER = Date.UTC(2026, 10, 21, 12);
+
+Deno.test("quota: the state changes at exactly 80 % and exactly 100 %", () => {
+  for (const included of [5, 7, 100_000, 2_000_000, 25_000_000, 2 ** 53 - 1]) {
+    const first = Number((BigInt(included) * 4n + 4n) / 5n);
+    assertEquals(quotaState(first - 1, included), "normal", `${included}`);
+    assertEquals(quotaState(first, included), "heads_up", `${included}`);
+    assertEquals(quotaState(included - 1, included), "heads_up", `${included}`);
+    assertEquals(quotaState(included, included), "over", `${included}`);
+  }
+  assertEquals(quotaState(0, 100), "normal");
+  assertEquals([79_999, 80_000, 100_000].map((used) => percentsReached(used, 100_000)), [
+    [],
+    [80],
+    [80, 100],
+  ]);
+});
+
+Deno.test("quota: where everything is included, no count is a state or a notice", () => {
+  assertEquals(quotaState(2 ** 53 - 1, Infinity), "normal");
+  assertEquals(percentsReached(2 ** 53 - 1, Infinity), []);
+});
+
+Deno.test("quota: a month ends at the first instant of the next, in leap years and over new year", () => {
+  const ends = ["2024-02", "2026-02", "2026-12", "2100-02", "2026-11"].map((month) =>
+    new Date(spanOf(month).endMs).toISOString()
+  );
+  assertEquals(ends, [
+    "2024-03-01T00:00:00.000Z",
+    "2026-03-01T00:00:00.000Z",
+    "2027-01-01T00:00:00.000Z",
+    "2100-03-01T00:00:00.000Z",
+    "2026-12-01T00:00:00.000Z",
+  ]);
+  const days = ["2024-02", "2026-02", "2100-02", "2026-12"].map((month) => {
+    const { startMs, endMs } = spanOf(month);
+    return (endMs - startMs) / 86_400_000;
+  });
+  assertEquals(days, [29, 28, 28, 31]);
+});
+
+Deno.test("quota: a month is projected by the share of it that has passed", () => {
+  assertEquals(projectedUse(100, "2026-11", Date.UTC(2026, 10, 16)), 200);
+  assertEquals(projectedUse(100, "2024-02", Date.UTC(2024, 1, 15, 12)), 200);
+  assertEquals(projectedUse(1, "2026-11", Date.UTC(2026, 10, 21)), 2);
+  assertEquals(projectedUse(0, "2026-11", NOVEMBER), 0);
+  // The first instant, the last, and a month that is over.
+  assertEquals(projectedUse(7, "2026-11", Date.UTC(2026, 10, 1)), 7);
+  assertEquals(projectedUse(7, "2026-11", Date.UTC(2026, 11, 1) - 1), 7);
+  assertEquals(projectedUse(7, "2026-11", Date.UTC(2026, 11, 1)), 7);
+  assertEquals(projectedUse(7, "2025-01", NOVEMBER), 7);
+});
+
+Deno.test("quota: a question is about the present month or an earlier one", () => {
+  const month = (text: string) => {
+    const parsed = parseUsageQuery(text, NOVEMBER);
+    return parsed.ok ? parsed.value : parsed.problem.field;
+  };
+  assertEquals([month(""), month("month=")], ["2026-11", "2026-11"]);
+  assertEquals(month("month=2026-11"), "2026-11");
+  assertEquals(month("month=1970-01"), "1970-01");
+  for (
+    const bad of [
+      "2026-12",
+      "2026-13",
+      "2026-00",
+      "2026-1",
+      "26-11",
+      "2026-11-01",
+      "now",
+      "%20",
+    ]
+  ) {
+    assertEquals(month(`month=${bad}`), "month", bad);
+  }
+});
+
+Deno.test("quota: the e-mail says what was used, when it begins anew, and that nothing is lost", () => {
+  const facts = { month: "2026-12", percent: 80, used: 80_123, included: 100_000 } as const;
+  const { subject, text } = noticeText({ ...facts, teamName: "Ships\r\nBcc: x@y" });
+  assertEquals(subject.split(/[\r\n]/).length, 1);
+  assertStringIncludes(subject, "80 %");
+  for (const part of ["80,123", "100,000", "2027-01-01 00:00 UTC", "Nothing is cut off"]) {
+    assertStringIncludes(text, part);
+  }
+  assert(!text.includes("\r"), text);
+});
+
+const NOTICE: Notice = newNotice(
+  { team: "t" as TeamId, month: "2026-11", percent: 80 },
+  { teamName: "t", month: "2026-11", percent: 80, used: 8, included: 10 },
+  true,
+  NOVEMBER,
+);
+
+Deno.test("notice: failed tries come ever later, and the eighth is the last", () => {
+  let notice = NOTICE;
+  const waits: number[] = [];
+  while (notice.state === "pending") {
+    notice = tried(taken(notice, NOVEMBER), { kind: "failed", error: "no" }, NOVEMBER);
+    waits.push((notice.dueMs - NOVEMBER) / 60_000);
+  }
+  assertEquals([notice.state, notice.attempts], ["dead", NOTICE_ATTEMPTS_MAX]);
+  assertEquals(waits.slice(0, -1), [1, 2, 4, 8, 16, 32, 64]);
+});
+
+Deno.test("notice: given away without an answer it is unknown for good, never pending again", () => {
+  const sending: Notice = { ...taken(NOTICE, NOVEMBER), state: "sending" };
+  assertEquals(taken(sending, NOVEMBER).state, "unknown");
+  assertEquals(tried(sending, { kind: "unknown", error: "lost" }, NOVEMBER).state, "unknown");
+  assert(NOTICE_SEND_MS_MAX < NOTICE_LEASE_MS, "a try may outlive what it holds");
+});

@@ -1,0 +1,228 @@
+/** The bucket against a model that knows only what was promised, on a clock that the test moves. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type { Team, TeamId } from "../../../../domain/teams/credentials.ts";
+import { CONTROL, createRequestLimits, RateLimiter } from "../../../../domain/teams/rate_limit.ts";
+import { MEAN_SECONDS, type Rate, TokenBucket } from "../../../../domain/core/token_bucket.ts";
+import { type Tier, TIER_NAMES, TIERS } from "../../../../domain/teams/plans.ts";
+
+/** Rates of plans, of teams, and slower than any. */
+const rates = fc.record({
+  sustained: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.constantFrom(0.5, 100, 2_000)),
+  burst: fc.integer({ min: 1, max: 50 }),
+});
+/** Microseconds between requests: none, few, up to seconds; a clock that stands still or goes back. */
+const gapsUs = fc.array(
+  fc.oneof(
+    fc.constant(0),
+    fc.integer({ min: -5_000, max: 50_000 }),
+    fc.integer({ min: 0, max: 3_000_000 }),
+  ),
+  { minLength: 50, maxLength: 150, size: "max" },
+);
+
+/** The times of requests on a clock that these gaps move, in milliseconds. */
+function timesOf(gaps: readonly number[]): number[] {
+  let us = 1_000_000;
+  return gaps.map((gap) => (us += gap) / 1_000);
+}
+
+/**
+ * The promise in whole numbers: a request is admitted exactly when, in every window that ends with it,
+ * what was admitted and it make at most the burst and what came back since the window began.
+ */
+function promised(rate: Rate, times: readonly number[]): boolean[] {
+  const admitted: number[] = [];
+  let nowUs = 0;
+  return times.map((ms) => {
+    nowUs = Math.max(nowUs, Math.round(ms * 1_000));
+    const fits = [...admitted, nowUs].every((fromUs, i, all) =>
+      (all.length - i) * 1_000_000 <= rate.burst * 1_000_000 + (nowUs - fromUs) * rate.sustained
+    );
+    if (fits) admitted.push(nowUs);
+    return fits;
+  });
+}
+
+Deno.test("decision 36: a bucket never refuses below its rate and never admits above it", () => {
+  fc.assert(
+    fc.property(rates, gapsUs, (rate, gaps) => {
+      const times = timesOf(gaps);
+      const bucket = new TokenBucket(rate, times[0] ?? 0);
+      assertEquals(times.map((ms) => bucket.take(ms)), promised(rate, times));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+Deno.test("decision 36: over any window at most the burst and the sustained rate are admitted", () => {
+  fc.assert(
+    fc.property(rates, gapsUs, (rate, gaps) => {
+      const times = timesOf(gaps.map(Math.abs));
+      const bucket = new TokenBucket(rate, times[0] ?? 0);
+      const admitted = times.filter((ms) => bucket.take(ms));
+      for (const [i, from] of admitted.entries()) {
+        for (const [j, to] of admitted.entries()) {
+          if (j < i) continue;
+          const most = rate.burst + rate.sustained * (to - from) / 1_000;
+          assert(j - i + 1 <= most + 1e-6, `${j - i + 1} in ${to - from} ms`);
+        }
+      }
+    }),
+  );
+});
+
+Deno.test("decision 36: a team that keeps to its sustained rate is never refused", () => {
+  for (const sustained of [1, 3, 100, 2_000]) {
+    const bucket = new TokenBucket({ sustained, burst: 1 }, 0);
+    const stepUs = Math.ceil(1_000_000 / sustained);
+    for (let n = 0; n < 100_000; n++) assert(bucket.take(n * stepUs / 1_000), `${sustained}: ${n}`);
+  }
+});
+
+Deno.test("decision 36: the refill is exact: the last microsecond decides", () => {
+  const bucket = new TokenBucket({ sustained: 100, burst: 200 }, 0);
+  for (let n = 0; n < 200; n++) assert(bucket.take(0));
+  assertEquals([bucket.remaining, bucket.take(0), bucket.take(9.999)], [0, false, false]);
+  assertEquals([bucket.take(10), bucket.take(10)], [true, false]);
+  // Full again after two seconds and never fuller than full.
+  assertEquals([bucket.take(2_010), bucket.remaining], [true, 199]);
+  assertEquals([bucket.take(999_999_999), bucket.remaining], [true, 199]);
+});
+
+Deno.test("decision 36: a clock that stands still or goes back brings no token and takes none", () => {
+  const bucket = new TokenBucket({ sustained: 1, burst: 2 }, 50_000);
+  assertEquals([50_000, 40_000, 0, 50_000].map((ms) => bucket.take(ms)), [
+    true,
+    true,
+    false,
+    false,
+  ]);
+  assertEquals([50_999, 51_000].map((ms) => bucket.take(ms)), [false, true]);
+});
+
+Deno.test("decision 37: the wait is whole seconds, at least 1, and long enough", () => {
+  fc.assert(
+    fc.property(rates, fc.integer({ min: 0, max: 10_000_000 }), (rate, laterUs) => {
+      const bucket = new TokenBucket(rate, 0);
+      for (let n = 0; n < rate.burst; n++) bucket.take(0);
+      const atMs = laterUs / 1_000;
+      while (bucket.take(atMs));
+      const wait = bucket.moreAfterSeconds;
+      assert(Number.isInteger(wait) && wait >= 1);
+      assert(bucket.take(atMs + wait * 1_000), "the wait was too short");
+      assert(wait === 1 || wait - 1 < 1 / rate.sustained, "the wait was a second too long");
+    }),
+  );
+});
+
+Deno.test("decision 37: the mean of ten seconds counts refused requests and forgets older ones", () => {
+  const rate = { sustained: 10, burst: 20 };
+  const bucket = new TokenBucket(rate, 0);
+  const most = rate.sustained * MEAN_SECONDS;
+  for (let n = 0; n < most; n++) bucket.take(0);
+  assertEquals(bucket.askedTooMuch, false);
+  bucket.take(0);
+  assertEquals(bucket.askedTooMuch, true);
+  bucket.take(9_999);
+  assertEquals(bucket.askedTooMuch, true);
+  bucket.take(10_000);
+  assertEquals(bucket.askedTooMuch, false);
+  // Ten seconds without a pause, and a rest of any length: only what is within ten seconds counts.
+  for (let second = 11; second < 30; second++) {
+    for (let n = 0; n < 11; n++) bucket.take(second * 1e3);
+  }
+  assertEquals(bucket.askedTooMuch, true);
+  bucket.take(86_400_000);
+  assertEquals(bucket.askedTooMuch, false);
+});
+
+function team(id: string, tier: Tier, rate?: Rate): Team {
+  return { id: id as TeamId, name: id, tier, ...(rate === undefined ? {} : { rate }) };
+}
+
+/** Requests that a team may send at one instant, up to a number no plan reaches. */
+function drain(limiter: RateLimiter, of: Team, nowMs = 0): number {
+  for (let n = 0; n < 20_000; n++) if (limiter.bucketOf(of, nowMs)?.take(nowMs) === false) return n;
+  return Infinity;
+}
+
+Deno.test("spec, Request rate per team: each plan's burst and its sustained rate", () => {
+  const plans = Object.values(TIERS).map((t) => [t.requestsPerSecond, t.burst, t.eventsPerMonth]);
+  assertEquals(plans, [
+    [100, 200, 100_000],
+    [100, 200, 2_000_000],
+    [500, 1_000, 10_000_000],
+    [2_000, 5_000, 25_000_000],
+    [Infinity, Infinity, Infinity],
+  ]);
+  const limiter = new RateLimiter();
+  for (const [tier, { burst, requestsPerSecond }] of Object.entries(TIERS)) {
+    const one = team(tier, tier as Tier);
+    assertEquals(drain(limiter, one), burst, tier);
+    assertEquals(drain(limiter, one, 1_000), requestsPerSecond, tier);
+  }
+});
+
+Deno.test("decision 40: the days that each plan keeps payloads and records", () => {
+  const days = Object.values(TIERS).map((t) => [t.payloadDays, t.recordDays]);
+  assertEquals(days, [[7, 30], [14, 90], [30, 180], [90, 400], [Infinity, Infinity]]);
+});
+
+Deno.test("decision 36: a team's own rate goes before its plan's, also where the plan has none", () => {
+  const limiter = new RateLimiter();
+  assertEquals(limiter.bucketOf(team("e", "enterprise"), 0), null);
+  assertEquals(drain(limiter, team("e", "enterprise", { sustained: 5, burst: 7 })), 7);
+  assertEquals(drain(limiter, team("f", "free", { sustained: 300, burst: 600 })), 600);
+  assertEquals(
+    drain(new RateLimiter(CONTROL), team("f", "free", { sustained: 300, burst: 600 })),
+    1_200,
+  );
+});
+
+Deno.test("decision 36: a changed plan fills at its rate from then on and gives no tokens away", () => {
+  const limiter = new RateLimiter();
+  assertEquals(drain(limiter, team("t", "business")), 5_000);
+  assertEquals(drain(limiter, team("t", "free"), 1_000), 100);
+  assertEquals(drain(limiter, team("t", "team"), 2_000), 500);
+});
+
+Deno.test("decision 36: one team's flood takes nothing from another", () => {
+  const limiter = new RateLimiter();
+  const [loud, quiet] = [team("loud", "free"), team("quiet", "free")];
+  for (let n = 0; n < 10_000; n++) limiter.bucketOf(loud, n)?.take(n);
+  assertEquals(drain(limiter, quiet, 10_000), 200);
+});
+
+Deno.test("as many teams are remembered as promised, and whoever asks now is never forgotten", () => {
+  const limiter = new RateLimiter(undefined, 10);
+  const busy = team("busy", "free");
+  assertEquals(drain(limiter, busy), 200);
+  for (let n = 0; n < 100; n++) {
+    assertEquals(limiter.bucketOf(team(`other ${n}`, "free"), 0)?.take(0), true);
+    if (n % 9 === 0) assertEquals(limiter.bucketOf(busy, 0)?.take(0), false, `after ${n}`);
+  }
+  for (let n = 0; n < 9; n++) limiter.bucketOf(team(`new ${n}`, "free"), 0);
+  assertEquals(limiter.bucketOf(busy, 0)?.remaining, 0);
+  // Two generations of others later it is as one that rested: full.
+  for (let n = 0; n < 20; n++) limiter.bucketOf(team(`newer ${n}`, "free"), 0);
+  assertEquals(limiter.bucketOf(busy, 0)?.remaining, 200);
+});
+
+Deno.test("rates of reads: enterprise has 10 times those of business, unless it has its own", () => {
+  const control = new RateLimiter(CONTROL);
+  assertEquals(control.bucketOf(team("e", "enterprise"), 0)?.rate, {
+    sustained: 40_000,
+    burst: 100_000,
+  });
+  const own = team("o", "enterprise", { sustained: 5, burst: 10 });
+  assertEquals(control.bucketOf(own, 0)?.rate, { sustained: 10, burst: 20 });
+});
+
+Deno.test("rates of bytes: by plan, 64 s of it at once, none for enterprise", () => {
+  const { bytes } = createRequestLimits(() => 0);
+  const rates = TIER_NAMES.map((tier) => bytes.bucketOf(team(tier, tier), 0)?.rate ?? null);
+  const rate = (sustained: number) => ({ sustained, burst: 64 * sustained });
+  const [one, five, twenty] = [1_000_000, 5_000_000, 20_000_000].map(rate);
+  assertEquals(rates, [one, one, five, twenty, null] as typeof rates);
+});

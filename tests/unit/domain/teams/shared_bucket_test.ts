@@ -1,0 +1,293 @@
+/** Instances that share a bucket against what the team was promised, on clocks that the test moves. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import {
+  ALONE_MS,
+  type BucketRow,
+  LATE_MS,
+  SharedBucket,
+  sliceOf,
+} from "../../../../domain/teams/shared_bucket.ts";
+import { type Rate, TokenBucket } from "../../../../domain/core/token_bucket.ts";
+import { newWorld, SharedInstance, type World } from "../../../support/shared_rate.ts";
+
+const FREE: Rate = { sustained: 100, burst: 200 };
+
+const rates = fc.oneof(
+  fc.constant(FREE),
+  fc.record({
+    sustained: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.constantFrom(0.2, 0.5)),
+    burst: fc.integer({ min: 1, max: 200 }),
+  }),
+);
+
+/** One thing that happens: time passes, and then an instance is asked, goes on or ends. */
+const happening = fc.record({
+  gapMs: fc.oneof(
+    { weight: 200, arbitrary: fc.integer({ min: 0, max: 60 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 0, max: 5_000 }) },
+  ),
+  who: fc.nat(7),
+  what: fc.oneof(
+    { weight: 100, arbitrary: fc.record({ ask: fc.integer({ min: 1, max: 60 }) }) },
+    { weight: 200, arbitrary: fc.constant("step" as const) },
+    { weight: 1, arbitrary: fc.record({ crash: fc.nat() }) },
+  ),
+});
+
+/** Lets time pass in small pieces, so that no lease takes longer than a store in order does. */
+function pass(world: World, instances: readonly SharedInstance[], ms: number): void {
+  const untilMs = world.nowMs + ms;
+  while (world.nowMs < untilMs) {
+    world.nowMs = Math.min(untilMs, world.nowMs + 10);
+    for (const instance of instances) instance.hurry();
+  }
+}
+
+/** Plays a story with instances whose clocks are ahead by so much, new ones in turn after a crash. */
+function play(
+  rate: Rate,
+  aheadMs: readonly number[],
+  story: readonly (typeof happening extends fc.Arbitrary<infer T> ? T : never)[],
+): World {
+  const world = newWorld(rate);
+  const instances = aheadMs.map((ms, n) => new SharedInstance(world, ms, n * 1_234.567));
+  for (const { gapMs, who, what } of story) {
+    pass(world, instances, gapMs);
+    const at = who % instances.length;
+    if (what === "step") instances[at]?.step();
+    else if ("ask" in what) instances[at]?.ask(what.ask);
+    else {
+      const ms = aheadMs[what.crash % aheadMs.length] ?? 0;
+      instances[at] = new SharedInstance(world, ms, what.crash);
+    }
+  }
+  return world;
+}
+
+/** The most that any 10 s had above `burst + sustained * 10` and a slice for each instance in it. */
+function excess({ rate, admitted }: World): number {
+  let most = -Infinity;
+  for (const [i, { atMs }] of admitted.entries()) {
+    if (admitted[i - 1]?.atMs === atMs) continue;
+    let count = 0;
+    const who = new Set<SharedInstance>();
+    for (let j = i; j < admitted.length; j++) {
+      const next = admitted[j];
+      if (next === undefined || next.atMs > atMs + 10_000) break;
+      count++;
+      who.add(next.by);
+      const passed = (next.atMs - atMs) / 1_000;
+      const promised = rate.burst + rate.sustained * passed + who.size * sliceOf(rate);
+      most = Math.max(most, count - promised);
+    }
+  }
+  return most;
+}
+
+const stories = fc.array(happening, { minLength: 300, maxLength: 600, size: "max" });
+
+Deno.test("shared: never more than the burst, the sustained rate and a slice for each instance", () => {
+  let lost = 0;
+  fc.assert(
+    fc.property(rates, fc.integer({ min: 1, max: 8 }), stories, (rate, count, story) => {
+      const world = play(rate, Array(count).fill(0), story);
+      lost += world.lost;
+      assert(excess(world) <= 1e-6, `${excess(world)} too many`);
+    }),
+    { numRuns: 100, endOnFailure: true },
+  );
+  assert(lost > 100, `only ${lost} checks were lost`);
+});
+
+Deno.test("shared: clocks that differ add what comes back in the difference, and no more", () => {
+  const clocks = fc.array(fc.integer({ min: -3_000, max: 3_000 }), { minLength: 1, maxLength: 8 });
+  fc.assert(
+    fc.property(rates, clocks, stories, (rate, aheadMs, story) => {
+      const apart = (Math.max(...aheadMs) - Math.min(...aheadMs)) / 1_000;
+      const world = play(rate, aheadMs, story);
+      assert(excess(world) <= apart * rate.sustained + 1e-6, `${excess(world)} too many`);
+    }),
+    { numRuns: 100, endOnFailure: true },
+  );
+});
+
+/** Lets all instances ask evenly at so much of the sustained rate; answers how many got through. */
+function askEvenly(world: World, instances: readonly SharedInstance[], load: number, ms: number) {
+  const { sustained } = world.rate;
+  const startMs = world.nowMs;
+  let asked = 0;
+  let taken = 0;
+  for (; world.nowMs < startMs + ms; pass(world, instances, 2)) {
+    const due = Math.floor((world.nowMs - startMs) / 1_000 * sustained * load);
+    for (; asked < due; asked++) taken += instances[asked % instances.length]?.ask() ?? 0;
+    for (const instance of instances) instance.step();
+  }
+  return { asked, taken };
+}
+
+Deno.test("shared: who asks for more gets the sustained rate, however many instances there are", () => {
+  for (const rate of [FREE, { sustained: 2_000, burst: 5_000 }, { sustained: 20, burst: 1 }]) {
+    for (const count of [1, 2, 3, 8]) {
+      for (const load of [1, 3]) {
+        const world = newWorld(rate);
+        const instances = Array.from({ length: count }, () => new SharedInstance(world));
+        const { taken } = askEvenly(world, instances, load, 60_000);
+        assert(taken >= 0.95 * 60 * rate.sustained, `${count} at ${load}: ${taken}`);
+      }
+    }
+  }
+});
+
+Deno.test("shared: a team that keeps to its rate is not refused, however many instances there are", () => {
+  for (const rate of [FREE, { sustained: 2_000, burst: 5_000 }]) {
+    for (const count of [1, 2, 3, 8]) {
+      const world = newWorld(rate);
+      const instances = Array.from({ length: count }, () => new SharedInstance(world));
+      const { asked, taken } = askEvenly(world, instances, 0.98, 60_000);
+      assertEquals(taken, asked, `${count} instances`);
+    }
+  }
+});
+
+Deno.test("shared: the first requests at an instance wait for no lease, and then leases keep up", () => {
+  const world = newWorld(FREE);
+  const instance = new SharedInstance(world);
+  assertEquals(instance.ask(21), sliceOf(FREE));
+  // The team has tokens, this instance none: the wait is for the lease, which is under way.
+  assertEquals([instance.bucket.remaining, instance.bucket.moreAfterSeconds], [0, 1]);
+  instance.finish();
+  assertEquals(world.row?.units, 180_000_000);
+  let taken = sliceOf(FREE);
+  for (let n = 0; n < 40; n++, instance.finish()) taken += instance.ask(5);
+  assertEquals([taken, instance.bucket.remaining], [200, 0]);
+  const slow = new SharedInstance(newWorld({ sustained: 0.1, burst: 20 }));
+  assertEquals([slow.ask(3), slow.bucket.remaining, slow.bucket.moreAfterSeconds], [2, 0, 1]);
+});
+
+Deno.test("shared: an instance tells what is left as of its last lease, others' requests included", () => {
+  const world = newWorld(FREE);
+  const [one, other] = [new SharedInstance(world), new SharedInstance(world)];
+  for (let n = 0; n < 10; n++, one.finish()) one.ask(10);
+  other.ask();
+  assertEquals([one.bucket.remaining, other.bucket.remaining], [100, 199]);
+  other.ask(9);
+  other.finish();
+  assertEquals(other.bucket.remaining, 90);
+});
+
+Deno.test("shared: after everybody asked for far too much, a second of rest is enough", () => {
+  const world = newWorld(FREE);
+  const instances = Array.from({ length: 4 }, () => new SharedInstance(world));
+  for (let n = 0; n < 100; n++, pass(world, instances, 10)) {
+    for (const instance of instances) instance.ask(50);
+  }
+  pass(world, instances, 1_000);
+  for (const instance of instances) assertEquals(instance.ask(10), 10);
+});
+
+Deno.test("shared: what an instance gave out beyond the row's is part of the wait it tells", () => {
+  const world = newWorld({ sustained: 1, burst: 100 });
+  const instances = Array.from({ length: 8 }, () => new SharedInstance(world));
+  // Nobody knows of the others yet: ten each are through, and the row had 60.
+  world.row = { units: 60_000_000, atUs: world.nowMs * 1_000 };
+  for (const instance of instances) assertEquals(instance.ask(10), 10);
+  for (const instance of instances) instance.finish();
+  const last = instances[7]?.bucket;
+  assertEquals([last?.remaining, last?.moreAfterSeconds], [0, 11]);
+  pass(world, instances, 10_000);
+  assertEquals(instances[7]?.ask(), 0);
+  pass(world, instances, 21_000);
+  assertEquals(instances[7]?.ask(), 1);
+});
+
+Deno.test("shared: a clock that is ahead by less than a second mints nothing when it comes", () => {
+  for (const aheadMs of [0, 500, 999]) {
+    const world = newWorld(FREE);
+    const first = new SharedInstance(world);
+    for (let n = 0; n < 40; n++, first.finish()) first.ask(5);
+    const ahead = new SharedInstance(world, aheadMs);
+    ahead.ask(10);
+    ahead.finish();
+    assertEquals(world.row?.units, 0, `${aheadMs}`);
+  }
+});
+
+Deno.test("shared: a clock an hour ahead brings one full bucket, and nobody stops when it is gone", () => {
+  const world = newWorld(FREE);
+  const first = new SharedInstance(world);
+  for (let n = 0; n < 40; n++, first.finish()) first.ask(5);
+  const ahead = new SharedInstance(world, 3_600_000);
+  let taken = 0;
+  for (let n = 0; n < 1_000; n++, ahead.finish()) taken += ahead.ask(1);
+  assert(taken <= FREE.burst + sliceOf(FREE), `${taken}`);
+  const after = askEvenly(world, [first], 1, 10_000);
+  assert(after.taken >= 0.95 * after.asked, `${after.taken}`);
+  // A clock an hour behind goes by the time of the others too.
+  const late = askEvenly(world, [new SharedInstance(world, -3_600_000)], 1, 10_000);
+  assert(late.taken >= 0.95 * late.asked, `${late.taken}`);
+  assert(after.taken + late.taken <= 2_000 + 2 * sliceOf(FREE));
+});
+
+Deno.test("shared: while the store hangs or fails an instance goes by its own bucket", () => {
+  const world = newWorld(FREE);
+  const instance = new SharedInstance(world);
+  assertEquals(instance.ask(500), sliceOf(FREE));
+  world.nowMs += LATE_MS;
+  assertEquals(instance.ask(500), 0);
+  world.nowMs += 50;
+  // The other 180, and what came back in a fifth of a second.
+  assertEquals(instance.ask(500), 200);
+  instance.fail();
+  for (let ms = 0; ms < ALONE_MS; ms += 500) {
+    world.nowMs += 500;
+    assert(instance.ask(500) >= 49, `after ${ms} ms`);
+    if (instance.leasing) instance.fail();
+  }
+  // It answers again: the slice counts from then on.
+  instance.ask(1);
+  world.nowMs += 1_000;
+  instance.ask(1);
+  instance.finish();
+  world.nowMs += 2_000;
+  assertEquals(instance.ask(500), sliceOf(FREE));
+});
+
+Deno.test("shared: a changed plan goes for the slice too", () => {
+  const world = newWorld(FREE);
+  const instance = new SharedInstance(world);
+  assertEquals(instance.ask(15), 15);
+  instance.bucket.changeRate({ sustained: 2_000, burst: 5_000 });
+  instance.finish();
+  world.nowMs += 10_000;
+  assertEquals(instance.ask(1_000), 500);
+  instance.bucket.changeRate(FREE);
+  assertEquals(instance.ask(), 0);
+  instance.finish();
+  assertEquals(instance.ask(30), 20);
+});
+
+Deno.test("a debit beyond the slice is bought back from the row before anything is given out", () => {
+  let row: BucketRow | null = null;
+  const bucket = new SharedBucket(FREE, 0, 0, () => {});
+  const lease = (nowMs: number) => {
+    assert(bucket.begin(nowMs));
+    const taken = bucket.lease(row, nowMs);
+    row = taken.row;
+    bucket.settle(taken, nowMs);
+    return taken.whole;
+  };
+  bucket.debit(500, 0);
+  assertEquals([bucket.take(0), lease(0)], [false, false]);
+  // The row was full: 200 of 500 are bought, the rest comes back in 3 s.
+  assertEquals([bucket.take(1_500), lease(1_500)], [false, false]);
+  assertEquals(lease(3_100), true);
+  assertEquals(bucket.take(3_100), true);
+});
+
+Deno.test("a bucket in debt has nothing until the refill has paid it", () => {
+  const bucket = new TokenBucket(FREE, 0);
+  bucket.debit(250.5, 0);
+  assertEquals([bucket.remaining, bucket.debtMs(0), bucket.take(0)], [0, 505, false]);
+  assertEquals([bucket.debtMs(505), bucket.take(505), bucket.take(515)], [0, false, true]);
+});

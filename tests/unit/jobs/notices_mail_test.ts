@@ -1,0 +1,138 @@
+/** Notices about quotas and mail servers that are slow, rude or want a password. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  NOTICE_ATTEMPTS_MAX,
+  NOTICE_BACKOFF_MS,
+  NOTICE_LEASE_MS,
+} from "../../../domain/teams/quota_notice.ts";
+import { createMailer } from "../../../outbound/mail.ts";
+import { drip, SmtpSink } from "../../support/smtp.ts";
+import { Harness } from "../../support/harness.ts";
+import { aHeartbeat } from "../../support/builders.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { Bench, MONTH } from "../../support/notices.ts";
+
+Deno.test("notices: a mail server that refuses is asked again, ever later, eight times in all", async () => {
+  await using b = await Bench.open();
+  await b.count(80_000);
+  for (const behaviour of ["refuse recipient", "refuse text"] as const) {
+    b.sink.behaviour = behaviour;
+    const job = b.job();
+    await job.round();
+    await job.round();
+    const before = b.sink.connections;
+    for (let waits = 0; waits < 3; waits++) {
+      b.nowMs += NOTICE_BACKOFF_MS * 2 ** 6 - 1;
+      await job.round();
+    }
+    assert(b.sink.connections > before);
+    assertEquals(await b.states(), [[80, "pending"]]);
+  }
+  b.nowMs += NOTICE_BACKOFF_MS * 2 ** 7;
+  await b.job().round();
+  b.nowMs += NOTICE_BACKOFF_MS * 2 ** 7;
+  await b.job().round();
+  assertEquals(await b.states(), [[80, "dead"]]);
+  assertEquals(b.sink.connections, NOTICE_ATTEMPTS_MAX);
+  b.sink.behaviour = "accept";
+  b.nowMs += NOTICE_BACKOFF_MS * 2 ** 9;
+  await b.job().round();
+  assertEquals(b.sink.received, []);
+});
+
+for (const behaviour of ["silent greeting", "silent recipient"] as const) {
+  Deno.test(`notices: a mail server with a ${behaviour} has not got it, and is asked again`, async () => {
+    await using b = await Bench.open();
+    await b.count(80_000);
+    b.sink.behaviour = behaviour;
+    await b.job(createMailer(b.sink.url, 150)).round();
+    assertEquals(await b.states(), [[80, "pending"]]);
+    b.sink.behaviour = "accept";
+    b.nowMs += NOTICE_BACKOFF_MS;
+    await b.job().round();
+    assertEquals([b.sink.received.length, await b.states()], [1, [[80, "sent"]]]);
+  });
+}
+
+Deno.test("notices: a mail server that has the text and falls silent is never given it again", async () => {
+  await using b = await Bench.open();
+  await b.count(80_000);
+  b.sink.behaviour = "silent text";
+  await b.job(createMailer(b.sink.url, 300)).round();
+  assertEquals([b.sink.received.length, await b.states()], [1, [[80, "unknown"]]]);
+  b.sink.behaviour = "accept";
+  b.nowMs += 10 * NOTICE_LEASE_MS;
+  await b.job().round();
+  assertEquals([b.sink.received.length, b.sink.connections], [1, 1]);
+});
+
+Deno.test("notices: a mail server that drips holds up nobody longer than a try may take", async () => {
+  await using b = await Bench.open();
+  await b.count(80_000);
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const dripped = drip(listener);
+  const mailer = createMailer(`smtp://127.0.0.1:${listener.addr.port}`, 400);
+  const startedMs = performance.now();
+  await b.job(mailer).round();
+  const tookMs = performance.now() - startedMs;
+  assert(tookMs >= 390 && tookMs < 2_000, `${tookMs} ms`);
+  assert(await dripped > 3, "the server never got to drip");
+  assertEquals(await b.states(), [[80, "pending"]]);
+});
+
+Deno.test("notices: a job that stops does not wait for a mail server", async () => {
+  await using b = await Bench.open();
+  await b.count(80_000);
+  b.sink.behaviour = "silent recipient";
+  const job = b.job();
+  job.start();
+  await b.sink.until(({ connections }) => connections === 1);
+  const startedMs = performance.now();
+  await job.stop();
+  assert(performance.now() - startedMs < 4_000);
+  assertEquals(await b.states(), [[80, "pending"]]);
+});
+
+Deno.test("notices: while a mail server is silent, calls are taken and the worker sums up", async () => {
+  await using sink = await SmtpSink.start();
+  await using h = await Harness.open({ tier: "free", mailer: createMailer(sink.url) });
+  // Its first look must not come between what follows.
+  await h.worker.stop();
+  const key = keys.team(h.team.id);
+  await h.store.writer.commit({
+    sums: [{ key: keys.usage(h.team.id, MONTH), by: 80_000n }],
+    sets: [{ key, value: { ...h.team, ownerEmail: "owner@example.org" } }],
+  });
+  sink.behaviour = "silent recipient";
+  await h.restart();
+  await sink.until(({ recipients }) => recipients === 1);
+  assertEquals((await h.post("/v1/heartbeats", aHeartbeat(1))).status, 202);
+  const { json } = await h.getSettled("/v1/spend?from=2026-11-21");
+  assertEquals(json.totals.runs, 1);
+  assertEquals(sink.connections, 1, "the try was over before anything was shown");
+});
+
+Deno.test("notices: no password is sent without TLS to a host that is not this machine", async () => {
+  await using b = await Bench.open({ user: "ledger", pass: "s3cret" });
+  await b.count(80_000);
+  // The same server by an address that is not known to be this machine's own.
+  await b.job(createMailer(b.sink.url.replace("127.0.0.1", "0.0.0.0"))).round();
+  assertEquals([b.sink.logins, b.sink.received.length], [0, 0]);
+  assertEquals(await b.states(), [[80, "pending"]]);
+  assertStringIncludes(b.log.join(), "STARTTLS");
+});
+
+Deno.test("notices: a mail server's login is used, and its password is never told", async () => {
+  const pass = "s3cret: p@ss/wörd";
+  await using b = await Bench.open({ user: "ledger", pass });
+  await b.count(80_000);
+  await b.job(createMailer(b.sink.url.replace("s3cret", "wr0ng"))).round();
+  assertEquals([b.sink.received.length, await b.states()], [0, [[80, "pending"]]]);
+  assertStringIncludes(b.log.join(), "The login failed");
+  assert(!b.log.join().includes("p@ss") && !b.log.join().includes("wr0ng"), b.log.join());
+  const [open] = await b.store.open();
+  assert(!open?.notice.error?.includes("wr0ng"), open?.notice.error ?? "");
+  b.nowMs += NOTICE_BACKOFF_MS;
+  await b.job().round();
+  assertEquals([b.sink.received.length, await b.states()], [1, [[80, "sent"]]]);
+});

@@ -1,0 +1,272 @@
+/** The stages behind a close: their order, their tries, and giving up without holding others up. */
+import { assert, assertEquals } from "@std/assert";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import type { PipelineStore } from "../../../domain/runs/processing.ts";
+import { type Stage, STAGE_ATTEMPTS_MAX, STAGE_BACKOFF_MS } from "../../../domain/runs/stages.ts";
+import type { StageHandlers } from "../../../jobs/worker.ts";
+import { NOON } from "../../support/harness.ts";
+import { aCall, finish, open, run, TEAM } from "../../support/pipeline.ts";
+import { Gate, Workshop } from "../../support/workshop.ts";
+
+/** A store that cannot sum up one run for as long as `broken` says so. */
+function breaking(bad: RunId, broken: () => boolean) {
+  return (store: PipelineStore): PipelineStore => ({
+    ...store,
+    project: (team, runs) =>
+      broken() && runs.includes(bad)
+        ? Promise.reject(new RangeError("this run is broken"))
+        : store.project(team, runs),
+  });
+}
+
+/** Handlers of the stages behind the cost. */
+function handlersOf(work: (stage: Stage, run: RunId) => Promise<void> | void): StageHandlers {
+  const stages = ["judge", "checks", "alerts"] as const;
+  return new Map(stages.map((stage) => [stage, async ({ run }) => void await work(stage, run)]));
+}
+
+Deno.test("cost: a run that cannot be summed up does not hold up those taken with it", async () => {
+  await using shop = await Workshop.open({ wrap: breaking(run(3), () => true) });
+  await Promise.all([1, 2, 3, 4, 5].map((n) => finish(shop.runs, n)));
+  assertEquals((await shop.temp.keysBelow(["dirty"])).length < 5, true, "they share a row");
+  shop.worker.start();
+  await shop.worker.idle();
+  for (const n of [1, 2, 4, 5]) {
+    assertEquals(await shop.stagesOf(run(n)), ["cost done 1", ...shop.skipped]);
+  }
+  assertEquals((await shop.stagesOf(run(3)))[0], "cost retrying 1");
+  assertEquals(await shop.temp.keysBelow(["dirty"]), []);
+  // The log has the team and the failure, and no run's id.
+  assert(shop.log.some((line) => line.includes(TEAM.id) && line.includes("this run is broken")));
+  assert(!shop.log.join().includes("run_"), shop.log.join());
+});
+
+Deno.test("cost: it is tried again after pauses that double, given up after 8 tries, and revived", async () => {
+  let broken = true;
+  await using shop = await Workshop.open({ wrap: breaking(run(1), () => broken) });
+  await open(shop.runs, 1);
+  await finish(shop.runs, 1);
+  shop.worker.start();
+  await shop.worker.idle();
+  // Its opening and its close are marks of their own and were tried at once.
+  const [first = ""] = await shop.stagesOf(run(1));
+  let attempts = Number(first.split(" ").at(-1));
+  assert(attempts >= 1 && attempts <= 2, first);
+  for (; attempts < STAGE_ATTEMPTS_MAX; attempts++) {
+    const pauseMs = STAGE_BACKOFF_MS * 2 ** (attempts - 1);
+    await shop.after(pauseMs - 1);
+    assertEquals((await shop.stagesOf(run(1)))[0], `cost retrying ${attempts}`, "too early");
+    await shop.after(1);
+  }
+  assertEquals((await shop.stagesOf(run(1)))[0], "cost dead 8");
+  const dead = await Array.fromAsync(shop.pipeline.deadStages());
+  assertEquals(dead.map(({ team, run, stage }) => [team, run, stage.stage, stage.error]), [
+    [TEAM.id, run(1), "cost", "RangeError: this run is broken"],
+  ]);
+  await shop.after(86_400_000);
+  assertEquals((await shop.stagesOf(run(1)))[0], "cost dead 8", "a dead stage was tried");
+
+  broken = false;
+  assertEquals(await shop.pipeline.revive({ team: TEAM.id, run: run(2) }), false);
+  assertEquals(await shop.pipeline.revive({ team: TEAM.id, run: run(1) }), true);
+  await shop.worker.idle();
+  assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
+  assertEquals(await Array.fromAsync(shop.pipeline.deadStages()), []);
+  assertEquals(await shop.pipeline.revive({ team: TEAM.id, run: run(1) }), false);
+  assertEquals(await shop.sumsAddUp(), 1);
+  assertEquals(await shop.temp.keysBelow(["due_stage"]), []);
+});
+
+Deno.test("cost: a revived stage has all its tries again", async () => {
+  await using shop = await Workshop.open({ wrap: breaking(run(1), () => true) });
+  await finish(shop.runs, 1);
+  shop.worker.start();
+  for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await shop.after(STAGE_BACKOFF_MS * 2 ** i);
+  assertEquals((await shop.stagesOf(run(1)))[0], "cost dead 8");
+  await shop.pipeline.revive({ team: TEAM.id, run: run(1) });
+  await shop.after(0);
+  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 1");
+});
+
+Deno.test("cost: what arrives for a failing run does not cut its pause short", async () => {
+  await using shop = await Workshop.open({ wrap: breaking(run(1), () => true) });
+  await finish(shop.runs, 1);
+  shop.worker.start();
+  await shop.worker.idle();
+  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 1");
+  shop.nowMs += STAGE_BACKOFF_MS / 2;
+  await shop.runs.append(TEAM, run(1), [aCall(1)], NOON);
+  await shop.worker.idle();
+  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 2");
+  // When the first pause would have ended the second one is not over.
+  await shop.after(STAGE_BACKOFF_MS);
+  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 2");
+  await shop.after(STAGE_BACKOFF_MS);
+  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 3");
+});
+
+Deno.test("stages: cost, checks, alerts and judge run one after the other, each once", async () => {
+  const ran: string[] = [];
+  await using shop = await Workshop.open({
+    handlers: handlersOf(async (stage, id) => {
+      // The cost was final before, and so was every stage before this one.
+      const before = (await shop.stagesOf(id)).filter((text) => text.includes("done")).length;
+      ran.push(`${stage} after ${before}`);
+    }),
+  });
+  await open(shop.runs, 1);
+  await finish(shop.runs, 1);
+  shop.worker.start();
+  await shop.worker.idle();
+  assertEquals(ran, ["checks after 1", "alerts after 2", "judge after 3"]);
+  assertEquals(
+    await shop.stagesOf(run(1)),
+    ["cost", "checks", "alerts", "judge"].map((stage) => `${stage} done 1`),
+  );
+  await shop.after(86_400_000);
+  assertEquals(ran.length, 3);
+  assertEquals(await shop.temp.keysBelow(["due_stage"]), []);
+});
+
+Deno.test("stages: none runs before the close, also after the cost could not be summed up once", async () => {
+  let broken = true;
+  const ran: string[] = [];
+  await using shop = await Workshop.open({
+    wrap: breaking(run(1), () => broken),
+    handlers: handlersOf((stage) => void ran.push(stage)),
+  });
+  await open(shop.runs, 1);
+  shop.worker.start();
+  await shop.worker.idle();
+  broken = false;
+  await shop.after(STAGE_BACKOFF_MS);
+  await shop.after(86_400_000);
+  assertEquals([ran, await shop.stagesOf(run(1))], [[], []]);
+  await finish(shop.runs, 1);
+  await shop.worker.idle();
+  assertEquals(ran, ["checks", "alerts", "judge"]);
+});
+
+Deno.test("stages: one that fails is tried again, those behind it wait, other runs do not", async () => {
+  let failures = 2;
+  const ran: string[] = [];
+  await using shop = await Workshop.open({
+    handlers: handlersOf((stage, id) => {
+      ran.push(`${stage} ${Number(id.slice(-1))}`);
+      if (id === run(1) && stage === "alerts" && failures-- > 0) throw new TypeError("no answer");
+    }),
+  });
+  await finish(shop.runs, 1);
+  await finish(shop.runs, 2);
+  shop.worker.start();
+  await shop.worker.idle();
+  assertEquals(await shop.stagesOf(run(1)), [
+    "cost done 1",
+    "checks done 1",
+    "alerts retrying 1",
+    "judge pending 0",
+  ]);
+  assertEquals((await shop.stagesOf(run(2))).at(-1), "judge done 1");
+  const stages = (await shop.runs.read(TEAM, run(1), null, 1))?.processing?.stages;
+  assertEquals(stages?.[2]?.error, "TypeError: no answer");
+  await shop.after(STAGE_BACKOFF_MS);
+  await shop.after(2 * STAGE_BACKOFF_MS);
+  assertEquals((await shop.stagesOf(run(1))).slice(1), [
+    "checks done 1",
+    "alerts done 3",
+    "judge done 1",
+  ]);
+  const ofOne = ran.filter((text) => text.endsWith("1"));
+  assertEquals(ofOne, ["checks 1", "alerts 1", "alerts 1", "alerts 1", "judge 1"]);
+});
+
+Deno.test("stages: a handler that finds the store failing costs no try", async () => {
+  let failures = 2;
+  await using shop = await Workshop.open({
+    failurePauseMs: 1,
+    wrap: (store) => ({ ...store, isAlive: () => Promise.resolve(failures < 0) }),
+    handlers: handlersOf(() => {
+      if (failures-- > 0) throw new StorageUnavailable("disk I/O error");
+    }),
+  });
+  await finish(shop.runs, 1);
+  shop.worker.start();
+  await shop.worker.idle();
+  assertEquals((await shop.stagesOf(run(1)))[1], "checks done 1");
+});
+
+Deno.test("stages: one that cannot be read is put off, costs no try, and others go on", async () => {
+  let broken = true;
+  await using shop = await Workshop.open({
+    handlers: handlersOf((stage, id) => {
+      if (broken && stage === "checks" && id === run(1)) throw new StorageUnavailable("malformed");
+    }),
+  });
+  await finish(shop.runs, 1);
+  shop.worker.start();
+  await shop.worker.idle();
+  await finish(shop.runs, 2);
+  await shop.worker.idle();
+  const checksOf = async (n: number) => (await shop.stagesOf(run(n)))[1];
+  assertEquals([await checksOf(1), await checksOf(2)], ["checks pending 0", "checks done 1"]);
+  assertEquals(shop.log.filter((line) => line.includes("is put off")).length, 3);
+  assert(!shop.log.join().includes("run_"), shop.log.join());
+  broken = false;
+  await shop.after(1_000);
+  assertEquals(await checksOf(1), "checks done 1");
+});
+
+Deno.test("stages: a new revision of the cost begins them anew, also a dead one", async () => {
+  let broken = true;
+  const ran: string[] = [];
+  await using shop = await Workshop.open({
+    handlers: handlersOf((stage) => {
+      ran.push(stage);
+      if (stage === "alerts" && broken) throw new Error("");
+    }),
+  });
+  await finish(shop.runs, 1);
+  shop.worker.start();
+  for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await shop.after(STAGE_BACKOFF_MS * 2 ** i);
+  assertEquals(await shop.stagesOf(run(1)), [
+    "cost done 1",
+    "checks done 1",
+    "alerts dead 8",
+    "judge pending 0",
+  ]);
+  const [dead] = await Array.fromAsync(shop.pipeline.deadStages());
+  assertEquals(dead?.stage.stage, "alerts");
+  broken = false;
+  ran.length = 0;
+  await shop.runs.append(TEAM, run(1), [aCall(1)], NOON);
+  await shop.worker.idle();
+  assertEquals(ran, ["checks", "alerts", "judge"]);
+  assertEquals((await shop.stagesOf(run(1))).at(-1), "judge done 1");
+  assertEquals(await Array.fromAsync(shop.pipeline.deadStages()), []);
+});
+
+for (const outcome of ["success", "failure"] as const) {
+  Deno.test(`stages: the ${outcome} of one that began before a new revision is not taken for it`, async () => {
+    const gate = new Gate();
+    let begun = 0;
+    await using shop = await Workshop.open({
+      handlers: handlersOf(async (stage) => {
+        if (stage !== "checks" || ++begun > 1) return;
+        await gate.pass();
+        if (outcome === "failure") throw new Error("about the old revision");
+      }),
+    });
+    await finish(shop.runs, 1);
+    shop.worker.start();
+    await gate.reached();
+    // Another worker sums up a late batch, in the very millisecond.
+    await shop.runs.append(TEAM, run(1), [aCall(1)], NOON);
+    await shop.pipeline.project(TEAM.id, [run(1)]);
+    gate.open();
+    await shop.worker.idle();
+    const stored = await shop.runs.read(TEAM, run(1), null, 1);
+    assertEquals([begun, stored?.processing?.revision], [2, 2]);
+    assertEquals((await shop.stagesOf(run(1)))[1], "checks done 1");
+  });
+}

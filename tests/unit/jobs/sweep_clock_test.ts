@@ -1,0 +1,202 @@
+/** The clock of sweeps: a machine's clock that is wrong for a while removes next to nothing too early. */
+import { assert, assertEquals } from "@std/assert";
+import {
+  NOTHING_SWEPT,
+  SWEEP_CLOCK_STEP_MS,
+  SWEEP_GAP_MS,
+} from "../../../domain/retention/sweep.ts";
+import { Archive, DAY_MS, HOUR_MS } from "../../support/archive.ts";
+import { NOON } from "../../support/harness.ts";
+import { aRunNow, OLD_SWEPT, OldLedger, openArchive } from "../../support/old_ledger.ts";
+import { run } from "../../support/pipeline.ts";
+import { Gate } from "../../support/workshop.ts";
+
+const MINUTE_MS = 60_000;
+
+/** How far a wrong clock is ahead: everything is too old by it. */
+const WRONG_MS = 45 * DAY_MS;
+
+/** The clock of sweeps as stored. */
+async function clockOf({ sweeps }: Archive): Promise<number | undefined> {
+  return (await sweeps.clock())?.atMs;
+}
+
+/** Whether the runs of yesterday are as they were. */
+async function assertYoung({ archive, team }: OldLedger): Promise<void> {
+  for (let n = 20; n < 25; n++) {
+    const page = await archive.runs.read(team, run(n), null, 9);
+    assert(page !== null, `run ${n} is gone`);
+    assertEquals(
+      [page.parts.opening?.goal, page.events.length],
+      ["g", 1],
+      `the payload of run ${n}`,
+    );
+  }
+}
+
+Deno.test("sweep clock: one that is 45 days ahead at a start removes what is 36 hours too young at most", async () => {
+  await using ledger = await OldLedger.open();
+  const { archive } = ledger;
+  archive.nowMs = NOON + WRONG_MS;
+  const job = archive.job();
+  const report = await job.sweepIfDue();
+  assertEquals(report?.clockAt, NOON - DAY_MS + SWEEP_CLOCK_STEP_MS);
+  assertEquals(report?.counts, OLD_SWEPT);
+  await assertYoung(ledger);
+  // A minute later, and in another process, it stays where it is.
+  archive.nowMs += MINUTE_MS;
+  archive.processMs += MINUTE_MS;
+  assertEquals(await job.sweepIfDue(), null);
+  // The clock is right again: nothing moves before time has passed.
+  archive.nowMs = NOON + 2 * MINUTE_MS;
+  assertEquals(await job.sweepIfDue(), null);
+  assertEquals(await archive.job().sweepIfDue(), null);
+  await assertYoung(ledger);
+  archive.nowMs = NOON + DAY_MS;
+  archive.processMs = SWEEP_GAP_MS - 1;
+  assertEquals(await job.sweepIfDue(), null);
+  archive.processMs += MINUTE_MS;
+  const next = await job.sweepIfDue();
+  assertEquals([next?.clockAt, next?.counts], [NOON + DAY_MS, NOTHING_SWEPT]);
+  await assertYoung(ledger);
+});
+
+Deno.test("sweep clock: one that jumps ahead while the service runs moves nothing until 20 hours of process time", async () => {
+  await using ledger = await OldLedger.open();
+  const { archive } = ledger;
+  const job = archive.job();
+  assertEquals((await job.sweepIfDue())?.clockAt, NOON);
+  for (const wrongDays of [1, 2, 45, 400]) {
+    archive.nowMs = NOON + wrongDays * DAY_MS;
+    archive.processMs += MINUTE_MS;
+    assertEquals(await job.sweepIfDue(), null, `${wrongDays} days ahead`);
+  }
+  assertEquals(await clockOf(archive), NOON);
+  await assertYoung(ledger);
+  // It stays wrong: each 20 hours it moves 36.
+  for (let step = 1; step <= 3; step++) {
+    archive.processMs += SWEEP_GAP_MS;
+    archive.nowMs += DAY_MS;
+    const report = await job.sweepIfDue();
+    assertEquals(report?.clockAt, NOON + step * SWEEP_CLOCK_STEP_MS);
+    assertEquals(await job.sweepIfDue(), null);
+  }
+});
+
+Deno.test("sweep clock: two processes with one wrong clock move it once", async () => {
+  await using ledger = await OldLedger.open();
+  await using other = await openArchive(ledger.temp.path);
+  const both = [ledger.archive, other.archive];
+  for (const each of both) each.nowMs = NOON + WRONG_MS;
+  const jobs = both.map((each) => each.job());
+  const reports = await Promise.all(jobs.map((job) => job.sweepIfDue()));
+  assertEquals(reports.flatMap((report) => report?.clockAt ?? []), [NOON + DAY_MS / 2]);
+  // By another night of the wrong clock nobody has a report, and still the other one does not begin.
+  for (const [i, job] of jobs.entries()) {
+    const archive = both[i] ?? ledger.archive;
+    archive.nowMs += DAY_MS;
+    archive.processMs += SWEEP_GAP_MS - MINUTE_MS;
+    assertEquals(await job.sweepIfDue(), null);
+  }
+  assertEquals(await clockOf(ledger.archive), NOON + DAY_MS / 2);
+  await assertYoung(ledger);
+});
+
+Deno.test("sweep clock: after a long absence it catches up night by night, and is never ahead", async () => {
+  await using ledger = await OldLedger.open();
+  const { archive } = ledger;
+  archive.nowMs = NOON + 7 * DAY_MS;
+  const job = archive.job();
+  const behind: number[] = [];
+  for (let night = 0; behind.at(-1) !== 0; night++) {
+    assert(night < 20, `still behind after ${night} nights`);
+    const report = await job.sweepIfDue();
+    assert(report !== null, `night ${night}`);
+    behind.push((archive.nowMs - report.clockAt) / HOUR_MS);
+    archive.nowMs += DAY_MS;
+    archive.processMs += DAY_MS;
+  }
+  assertEquals(behind[0], 8 * 24 - 36);
+  assertEquals(behind.slice(1), behind.slice(0, -1).map((hours) => Math.max(0, hours - 12)));
+});
+
+Deno.test("sweep clock: a sweep that is broken off goes on as it began, and moves nothing again", async () => {
+  await using ledger = await OldLedger.open();
+  const { archive, temp } = ledger;
+  archive.nowMs = NOON + WRONG_MS;
+  const gate = new Gate();
+  let steps = 0;
+  const job = archive.job(() => 0, {
+    ...archive.sweeps,
+    async step(...args) {
+      if (++steps === 4) await gate.pass();
+      return await archive.sweeps.step(...args);
+    },
+  });
+  const broken = job.sweepIfDue();
+  await gate.reached();
+  const stopped = job.stop();
+  gate.open();
+  await stopped;
+  assertEquals(await broken, null);
+  const next = new Archive(temp.store);
+  next.nowMs = archive.nowMs + 2 * MINUTE_MS;
+  const report = await next.job().sweepIfDue();
+  assertEquals([report?.clockAt, report?.counts], [NOON + DAY_MS / 2, OLD_SWEPT]);
+  assertEquals(await clockOf(next), NOON + DAY_MS / 2);
+  await assertYoung(ledger);
+});
+
+Deno.test("sweep clock: one that is set back removes nothing, and what follows is as if it had not been", async () => {
+  await using ledger = await OldLedger.open();
+  const { archive } = ledger;
+  archive.nowMs = NOON - WRONG_MS;
+  const job = archive.job();
+  assertEquals(await job.sweepIfDue(), null);
+  assertEquals(await clockOf(archive), NOON - DAY_MS);
+  archive.processMs += SWEEP_GAP_MS;
+  const report = await job.sweepIfDue();
+  assertEquals([report?.clockAt, report?.counts], [archive.nowMs, NOTHING_SWEPT]);
+  assertEquals(await clockOf(archive), NOON - DAY_MS - SWEEP_CLOCK_STEP_MS);
+  archive.nowMs = NOON;
+  assertEquals(await job.sweepIfDue(), null);
+  archive.processMs += SWEEP_GAP_MS;
+  const forward = await job.sweepIfDue();
+  assertEquals(forward?.clockAt, NOON - DAY_MS);
+});
+
+Deno.test("sweep clock: a ledger without one gets one and loses nothing, also when the first start is wrong", async () => {
+  await using ledger = await OldLedger.open();
+  const { archive, temp, team } = ledger;
+  await temp.store.writer.commit({ deletes: [["sweep_clock"]] });
+  archive.nowMs = NOON + WRONG_MS;
+  const first = archive.job();
+  assertEquals(await first.sweepIfDue(), null);
+  assertEquals(await first.sweepIfDue(), null);
+  assertEquals(await clockOf(archive), NOON + WRONG_MS);
+  assertEquals(await archive.sweeps.reports(9), []);
+  // Right again: it comes back by a step each night, and what is swept is what is due by the right clock.
+  archive.nowMs = NOON;
+  const job = archive.job();
+  assertEquals(await job.sweepIfDue(), null);
+  let nights = 0;
+  while ((await clockOf(archive) ?? 0) > archive.nowMs) {
+    archive.processMs += SWEEP_GAP_MS;
+    archive.nowMs += DAY_MS;
+    const report = await job.sweepIfDue();
+    assertEquals(report?.clockAt, archive.nowMs);
+    await aRunNow(archive, team, 100 + ++nights);
+  }
+  assertEquals(nights, 18);
+  assert(await archive.runs.read(team, run(117), null, 9) !== null);
+});
+
+Deno.test("sweep clock: a sweep by hand goes by the machine's clock, and later ones go on from there", async () => {
+  await using ledger = await OldLedger.open();
+  const { archive, team } = ledger;
+  archive.nowMs = NOON + WRONG_MS;
+  const report = await archive.job().sweepNow();
+  assertEquals(report?.clockAt, archive.nowMs);
+  assertEquals(await archive.runs.read(team, run(20), null, 9), null);
+  assertEquals(await clockOf(archive), archive.nowMs);
+});

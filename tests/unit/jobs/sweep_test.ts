@@ -1,0 +1,320 @@
+/** The nightly job: when it sweeps, that it is done once, and that calls go first. */
+import { assert, assertEquals } from "@std/assert";
+import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import {
+  addSwept,
+  NOTHING_SWEPT,
+  type ReadReport,
+  SWEEP_SILENCE_MS,
+  type SweepClock,
+  type SweepClockMove,
+  type SweepReport,
+  type SweepStep,
+  type SweepStore,
+} from "../../../domain/retention/sweep.ts";
+import { SweepJob } from "../../../jobs/sweep.ts";
+import { Archive, DAY_MS, HOUR_MS } from "../../support/archive.ts";
+import { FakeTime } from "../../support/fake_time.ts";
+import { NOON } from "../../support/harness.ts";
+import { OLD_SWEPT, OldLedger, openArchive } from "../../support/old_ledger.ts";
+import { run, TEAM } from "../../support/pipeline.ts";
+import { strayRows } from "../../support/stray_rows.ts";
+import { Gate } from "../../support/workshop.ts";
+
+const NIGHT = "2026-11-21";
+
+/** A store whose steps do something before they begin. */
+function stepping(store: SweepStore, before: () => unknown): SweepStore {
+  return {
+    ...store,
+    async step(...args) {
+      await before();
+      return await store.step(...args);
+    },
+  };
+}
+
+/** The reports that a job logged, in order. */
+function told({ log }: Archive): SweepReport[] {
+  return log.map((line) => JSON.parse(line).sweep);
+}
+
+Deno.test("sweep job: a night is swept once, its progress is told, and the report is stored", async () => {
+  await using ledger = await OldLedger.open();
+  const { archive } = ledger;
+  // Each step takes four seconds.
+  const job = archive.job(() => 0, stepping(archive.sweeps, () => archive.nowMs += 4_000));
+  const report = await job.sweepIfDue();
+  assert(report !== null);
+  const { night, startedAt, finishedAt, teams, counts } = report;
+  assertEquals({ night, startedAt, teams, counts }, {
+    night: NIGHT,
+    startedAt: NOON,
+    teams: 1,
+    counts: OLD_SWEPT,
+  });
+  assertEquals(finishedAt, archive.nowMs);
+  assertEquals(await archive.sweeps.reports(9), [report]);
+  const words = told(archive);
+  assert(words.length > 2, `only ${words.length} words`);
+  assertEquals(words.at(-1), report);
+  for (const [i, word] of words.entries()) {
+    const before = words[i - 1] ?? { toldAt: NOON, counts: NOTHING_SWEPT };
+    assert(word.finishedAt !== null || word.toldAt - before.toldAt >= 10_000);
+    assert(word.counts.events >= before.counts.events);
+  }
+  archive.nowMs = NOON + 13 * HOUR_MS;
+  assertEquals(await job.sweepIfDue(), null);
+  archive.nowMs = NOON + 14 * HOUR_MS;
+  assertEquals(await job.sweepIfDue(), null, "only 14 hours after the one before");
+  archive.processMs = 20 * HOUR_MS;
+  assertEquals((await job.sweepIfDue())?.night, "2026-11-22");
+  assertEquals((await archive.sweeps.reports(9)).map((each) => each.night), [
+    "2026-11-22",
+    NIGHT,
+  ]);
+});
+
+Deno.test("sweep job: a quiet one logs what it removed, and nothing where it removed nothing", async () => {
+  await using ledger = await OldLedger.open();
+  const { archive } = ledger;
+  assert(await archive.job(undefined, undefined, true).sweepIfDue() !== null);
+  assertEquals(told(archive).at(-1)?.counts, OLD_SWEPT);
+  const before = archive.log.length;
+  for (const quiet of [true, false]) {
+    archive.nowMs += DAY_MS;
+    archive.processMs += DAY_MS;
+    const report = await archive.job(undefined, undefined, quiet).sweepIfDue();
+    assertEquals(report?.counts, NOTHING_SWEPT);
+    assertEquals(archive.log.length - before, quiet ? 0 : 1);
+  }
+});
+
+Deno.test("sweep job: of several processes that begin at once one sweeps", async () => {
+  await using ledger = await OldLedger.open();
+  await using other = await openArchive(ledger.temp.path);
+  const all = [ledger.archive, new Archive(ledger.temp.store), other.archive];
+  const reports = await Promise.all(all.map((each) => each.job().sweepIfDue()));
+  assertEquals(reports.flatMap((report) => report?.counts ?? []), [OLD_SWEPT]);
+});
+
+Deno.test("sweep job: one that fell silent is taken up, and counts nothing when it wakes up", async () => {
+  await using ledger = await OldLedger.open();
+  const { archive: silent, temp } = ledger;
+  const second = new Archive(temp.store);
+  const gate = new Gate();
+  let steps = 0;
+  const stuck = stepping(silent.sweeps, () => ++steps === 3 ? gate.pass() : null);
+  const asleep = silent.job(() => 0, stuck).sweepIfDue();
+  await gate.reached();
+  second.nowMs = NOON + SWEEP_SILENCE_MS;
+  assertEquals(await second.job().sweepIfDue(), null);
+  second.nowMs++;
+  const report = await second.job().sweepIfDue();
+  assert(report?.finishedAt === second.nowMs);
+  // It never says how far it is before ten seconds are over: what it did is missing, nothing is twice.
+  assert(report.counts.events <= OLD_SWEPT.events);
+  silent.nowMs = second.nowMs;
+  gate.open();
+  assertEquals(await asleep, null);
+  assertEquals(await second.sweeps.reports(9), [report]);
+  assertEquals(await second.sweep(), NOTHING_SWEPT);
+  assertEquals(await strayRows(temp.store), []);
+});
+
+Deno.test("sweep job: when it is stopped it ends with its step, and the next one does the rest", async () => {
+  await using ledger = await OldLedger.open();
+  const { archive, temp } = ledger;
+  let steps = 0;
+  const gate = new Gate();
+  const job = archive.job(
+    () => 0,
+    stepping(archive.sweeps, () => ++steps === 4 ? gate.pass() : null),
+  );
+  job.start();
+  await gate.reached();
+  const stopped = job.stop();
+  gate.open();
+  await stopped;
+  assertEquals(steps, 4);
+  const [broken] = await archive.sweeps.reports(1);
+  assert(broken !== undefined && broken.finishedAt === null);
+  assert(broken.counts.released > 0, "what it did is not told");
+  const next = new Archive(temp.store);
+  next.nowMs = NOON + SWEEP_SILENCE_MS + 1;
+  assertEquals((await next.job().sweepIfDue())?.counts, OLD_SWEPT);
+});
+
+Deno.test("sweep job: what a killed delete left is finished at the next look, also when the night is swept", async () => {
+  await using ledger = await OldLedger.open();
+  const { archive, team, temp } = ledger;
+  const report = {
+    night: NIGHT,
+    clockAt: NOON,
+    startedAt: NOON,
+    toldAt: NOON,
+    finishedAt: NOON,
+    teams: 1,
+  };
+  await archive.sweeps.tell(null, { ...report, counts: NOTHING_SWEPT });
+  let commits = 0;
+  await using killed = await openArchive(temp.path, () => ++commits === 2 ? "throw" : "none");
+  await killed.archive.deletions.deleteRun(team, run(14), "key").catch(() => null);
+  assert((await strayRows(temp.store)).length > 300);
+  assertEquals(await archive.job().sweepIfDue(), null);
+  assertEquals(await strayRows(temp.store), []);
+});
+
+/** Sweeps that remember reports and do nothing, in so many steps. */
+class FakeSweeps implements SweepStore {
+  readonly known = new Map<string, ReadReport>();
+  failures = 0;
+  clockMs = 0;
+
+  constructor(readonly steps: number, readonly work: () => void = () => {}) {}
+
+  forgetSessions(): Promise<object | null> {
+    this.work();
+    return Promise.resolve(null);
+  }
+
+  clock(): Promise<SweepClock> {
+    return Promise.resolve({ atMs: this.clockMs, version: String(this.clockMs) });
+  }
+
+  startClock(): Promise<void> {
+    throw new Error("There is one already");
+  }
+
+  async *teams(): AsyncGenerator<Team> {
+    yield TEAM;
+    yield { ...TEAM, id: "other" as TeamId };
+  }
+
+  resume(): Promise<void> {
+    return this.failures-- > 0
+      ? Promise.reject(new StorageUnavailable("no disk"))
+      : Promise.resolve();
+  }
+
+  step(...[, horizon, , from]: Parameters<SweepStore["step"]>): Promise<SweepStep> {
+    this.work();
+    const at = ((from as { at: number } | null)?.at ?? 0) + 1;
+    const next = horizon !== "payload" || at === this.steps ? null : { at };
+    return Promise.resolve({ counts: { ...NOTHING_SWEPT, payloads: 1 }, next });
+  }
+
+  report(night: string): Promise<ReadReport | null> {
+    return Promise.resolve(this.known.get(night) ?? null);
+  }
+
+  reports(): Promise<readonly SweepReport[]> {
+    return Promise.resolve([...this.known.values()].map(({ report }) => report));
+  }
+
+  tell(
+    known: ReadReport | null,
+    report: SweepReport,
+    move?: SweepClockMove,
+  ): Promise<ReadReport | null> {
+    const now = this.known.get(report.night)?.version ?? null;
+    if (now !== (known?.version ?? null)) return Promise.resolve(null);
+    const next = { report, version: `${Number(now) + 1}` };
+    this.known.set(report.night, next);
+    if (move !== undefined) this.clockMs = move.toMs;
+    return Promise.resolve(next);
+  }
+}
+
+Deno.test("sweep job: it rests nine times as long as a step took while calls come in, and never else", async () => {
+  for (const comeIn of [true, false]) {
+    using time = new FakeTime();
+    const store = new FakeSweeps(25, () => time.nowMs += 7);
+    let calls = 0;
+    const job = new SweepJob({
+      store,
+      now: () => NOON,
+      processMs: () => performance.now(),
+      calls: () => comeIn ? calls++ : calls,
+      log: () => {},
+    });
+    const report = await job.sweepIfDue();
+    // Of two teams: 25 steps of payloads, one of each other horizon; and one of sessions.
+    assertEquals(report?.counts.payloads, 56);
+    assertEquals(time.waits, comeIn ? Array(57).fill(63) : []);
+  }
+});
+
+Deno.test("sweep job: it begins with the present night, then at 02:00 UTC sharp, night by night", async () => {
+  let nowMs = Date.UTC(2028, 1, 29, 1, 30);
+  const store = new FakeSweeps(1);
+  store.clockMs = nowMs - DAY_MS;
+  const { promise: enough, resolve } = Promise.withResolvers<void>();
+  using _time = new FakeTime((ms) => {
+    assert(ms <= 60_000, `it does not look at the clock for ${ms} ms`);
+    nowMs += ms;
+    if (store.known.size === 3) resolve();
+  });
+  const job = new SweepJob({
+    store,
+    now: () => nowMs,
+    // Enough of it has always passed: this is about the nights.
+    processMs: () => 60 * performance.now(),
+    calls: () => 0,
+    log: () => {},
+  });
+  job.start();
+  await enough;
+  await job.stop();
+  assertEquals((await store.reports()).map(({ night, startedAt }) => [night, startedAt]), [
+    ["2028-02-28", Date.UTC(2028, 1, 29, 1, 30)],
+    ["2028-02-29", Date.UTC(2028, 1, 29, 2)],
+    ["2028-03-01", Date.UTC(2028, 2, 1, 2)],
+  ]);
+});
+
+Deno.test("sweep job: it goes on when the store works again, and a broken night within two minutes", async () => {
+  let nowMs = NOON;
+  const store = new FakeSweeps(1);
+  store.failures = 3;
+  const report = {
+    night: NIGHT,
+    clockAt: NOON,
+    startedAt: NOON,
+    toldAt: NOON,
+    finishedAt: null,
+    teams: 1,
+  };
+  const counts = { ...NOTHING_SWEPT, records: 5 };
+  await store.tell(null, { ...report, counts });
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  using _time = new FakeTime((ms) => {
+    nowMs += ms;
+    if (store.known.get(NIGHT)?.report.finishedAt) resolve();
+  });
+  const job = new SweepJob({
+    store,
+    now: () => nowMs,
+    processMs: () => performance.now(),
+    calls: () => 0,
+    log: () => {},
+  });
+  job.start();
+  await done;
+  await job.stop();
+  const [finished] = await store.reports();
+  assertEquals(finished?.counts, addSwept(counts, { ...NOTHING_SWEPT, payloads: 8 }));
+  assert((finished?.finishedAt ?? 0) - NOON <= 2 * 60_000 + 15_000);
+});
+
+Deno.test("sweep job: the reports of the last 60 nights are kept", async () => {
+  await using ledger = await OldLedger.open();
+  const { archive } = ledger;
+  for (let night = 0; night < 63; night++, archive.nowMs += DAY_MS) {
+    await archive.job().sweepIfDue();
+  }
+  const nights = (await archive.sweeps.reports(100)).map(({ night }) => night);
+  assertEquals([nights.length, nights[0]], [60, "2027-01-22"]);
+  assertEquals(await strayRows(ledger.temp.store), []);
+});

@@ -1,0 +1,307 @@
+/** The worker over real files: what it does first, what it never loses, how it ends. */
+import { assert, assertEquals } from "@std/assert";
+import type { TeamId } from "../../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import type { DirtyRun, PipelineStore } from "../../../domain/runs/processing.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { newName } from "../../../kv/base/names.ts";
+import { createPipelineStore } from "../../../kv/summaries/processing_store.ts";
+import { dirtyName, encodeDirty } from "../../../kv/writer/pending_mark.ts";
+import { finish, open, run, TEAM } from "../../support/pipeline.ts";
+import { Gate, Workshop } from "../../support/workshop.ts";
+
+Deno.test("worker: a finish becomes final without anybody calling anything", async () => {
+  await using shop = await Workshop.open();
+  shop.worker.start();
+  await open(shop.runs, 1);
+  await finish(shop.runs, 1);
+  await shop.worker.idle();
+  const stored = await shop.runs.read(TEAM, run(1), null, 1);
+  assertEquals([stored?.summary?.revision, stored?.processing?.revision], [1, 1]);
+  assertEquals(await shop.temp.keysBelow(["dirty"]), []);
+});
+
+Deno.test("worker: what an earlier process left is taken up at the start", async () => {
+  await using shop = await Workshop.open();
+  await open(shop.runs, 1);
+  await finish(shop.runs, 1);
+  assertEquals((await shop.temp.keysBelow(["dirty"])).length, 2);
+  shop.worker.start();
+  await shop.worker.idle();
+  assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
+});
+
+Deno.test("worker: closed runs go before open ones, also when open ones came first", async () => {
+  const projected: string[] = [];
+  await using shop = await Workshop.open({
+    wrap: (store) => ({
+      ...store,
+      project: (team, runs) => {
+        projected.push(...runs);
+        return store.project(team, runs);
+      },
+    }),
+  });
+  // One commit each, so that they are more rows than one turn takes.
+  for (let n = 0; n < 10; n++) await open(shop.runs, n);
+  for (let n = 20; n < 30; n++) await finish(shop.runs, n);
+  shop.worker.start();
+  await shop.worker.idle();
+  const ids = (from: number) => Array.from({ length: 10 }, (_, i) => run(from + i));
+  assertEquals(projected, [...ids(20), ...ids(0)]);
+});
+
+Deno.test("worker: a ring while it works is not lost", async () => {
+  const gate = new Gate();
+  let looked = 0;
+  await using shop = await Workshop.open({
+    wrap: (store) => ({
+      ...store,
+      // The last question before it goes to sleep: by then it has seen that nothing was dirty.
+      nextDueMs: async () => {
+        if (++looked === 1) await gate.pass();
+        return await store.nextDueMs();
+      },
+    }),
+  });
+  shop.worker.start();
+  await gate.reached();
+  await finish(shop.runs, 1);
+  gate.open();
+  await shop.settled(run(1));
+});
+
+Deno.test("worker: idle waits for what became dirty before it was asked", async () => {
+  await using shop = await Workshop.open();
+  shop.worker.start();
+  for (let n = 0; n < 30; n++) {
+    await finish(shop.runs, n);
+    await shop.worker.idle();
+    assertEquals((await shop.runs.read(TEAM, run(n), null, 1))?.summary?.revision, 1);
+  }
+});
+
+Deno.test("worker: stop waits for what is under way, and nothing begins after it", async () => {
+  const gate = new Gate();
+  let stopped = false;
+  const order: string[] = [];
+  await using shop = await Workshop.open({
+    wrap: (store) => ({
+      ...store,
+      project: async (team, runs) => {
+        await gate.pass();
+        await store.project(team, runs);
+        order.push("projected");
+      },
+    }),
+  });
+  await finish(shop.runs, 1);
+  shop.worker.start();
+  await gate.reached();
+  const stopping = shop.worker.stop().then(() => (stopped = true, order.push("stopped")));
+  await finish(shop.runs, 2);
+  assert(!stopped);
+  gate.open();
+  await stopping;
+  assertEquals(order, ["projected", "stopped"]);
+  assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
+  assertEquals((await shop.runs.read(TEAM, run(2), null, 1))?.summary, null);
+  // What came too late is still marked.
+  assertEquals((await shop.temp.keysBelow(["dirty", "closed"])).length, 1);
+});
+
+Deno.test("worker: stop waits for all teams, also when the store failed for one", async () => {
+  const gate = new Gate();
+  let done = false;
+  const other = { ...TEAM, id: "other" as TeamId };
+  await using shop = await Workshop.open({
+    wrap: (store) => ({
+      ...store,
+      project: async (team, runs) => {
+        if (team === other.id) throw new StorageUnavailable("disk I/O error");
+        await gate.pass();
+        await store.project(team, runs);
+        done = true;
+      },
+    }),
+  });
+  await Promise.all([finish(shop.runs, 1), finish(shop.runs, 1, other)]);
+  shop.worker.start();
+  await gate.reached();
+  const stopping = shop.worker.stop();
+  gate.open();
+  await stopping;
+  assert(done, "it stopped while a team was under way");
+});
+
+Deno.test("worker: a store that fails keeps the marks, and the worker goes on after its pause", async () => {
+  let failures = 3;
+  const fail =
+    <Args extends unknown[], T>(method: (...args: Args) => Promise<T>) =>
+    (...args: Args): Promise<T> =>
+      failures-- > 0 ? Promise.reject(new StorageUnavailable("disk I/O error")) : method(...args);
+  for (const name of ["takeDirty", "project", "dueStages", "nextDueMs"] as const) {
+    failures = 3;
+    await using shop = await Workshop.open({
+      failurePauseMs: 1,
+      wrap: (store): PipelineStore => ({
+        ...store,
+        [name]: fail(store[name] as never),
+        // It is the store that fails, and no run.
+        isAlive: () => Promise.resolve(failures < 0),
+      }),
+    });
+    await finish(shop.runs, 1);
+    const marks = await shop.temp.keysBelow(["dirty"]);
+    shop.worker.start();
+    await shop.worker.idle();
+    assert(failures < 0, name);
+    assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
+    assertEquals([marks.length, (await shop.temp.keysBelow(["dirty"])).length], [1, 0]);
+    assertEquals(shop.log.filter((line) => line.includes("disk I/O error")).length, 3);
+    // It is no fault of the run: that none of its tries were used up.
+    assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
+  }
+});
+
+Deno.test("worker: marks whose forgetting failed are looked at again, and nothing counts twice", async () => {
+  let failures = 2;
+  await using shop = await Workshop.open({
+    failurePauseMs: 1,
+    wrap: (store) => ({
+      ...store,
+      takeDirty: async (lane, max) => {
+        const { settle, ...rows } = await store.takeDirty(lane, max);
+        return {
+          ...rows,
+          settle: (again) =>
+            !rows.isEmpty && failures-- > 0
+              ? Promise.reject(new StorageUnavailable("disk I/O error"))
+              : settle(again),
+        };
+      },
+    }),
+  });
+  await open(shop.runs, 1);
+  await finish(shop.runs, 1);
+  shop.worker.start();
+  await shop.worker.idle();
+  assert(failures < 0);
+  assertEquals((await shop.runs.read(TEAM, run(1), null, 1))?.summary?.revision, 1);
+  assertEquals(await shop.temp.keysBelow(["dirty"]), []);
+});
+
+Deno.test("worker: two at once over one file bring every run up to date once", async () => {
+  await using shop = await Workshop.open();
+  const second = shop.another(createPipelineStore(shop.store, new Set(), shop.now));
+  shop.worker.start();
+  second.start();
+  await Promise.all(Array.from({ length: 200 }, async (_, n) => {
+    await open(shop.runs, n);
+    second.wake();
+    await finish(shop.runs, n);
+  }));
+  await Promise.all([shop.worker.idle(), second.idle()]);
+  await second.stop();
+  assertEquals(await shop.sumsAddUp(), 200);
+});
+
+/** Marks runs that are not stored, in rows of ten, as a team with much to do leaves them. */
+async function flood(shop: Workshop, runs: number, team = TEAM.id): Promise<void> {
+  const rows = Array.from({ length: runs / 10 }, (_, row) => {
+    const names = Array.from({ length: 10 }, (_, i) => dirtyName(team, run(10_000 + row * 10 + i)));
+    return { key: keys.dirty("closed", newName()), value: encodeDirty(names) };
+  });
+  for (let at = 0; at < rows.length; at += 500) {
+    await shop.store.writer.commit({ sets: rows.slice(at, at + 500) });
+  }
+}
+
+/** Runs in the order in which the worker took them, turn by turn. */
+function turnsOf(taken: DirtyRun[][]) {
+  return (store: PipelineStore): PipelineStore => ({
+    ...store,
+    takeDirty: async (lane, max) => {
+      const rows = await store.takeDirty(lane, max);
+      if (rows.runs.length > 0) taken.push([...rows.runs]);
+      return rows;
+    },
+  });
+}
+
+Deno.test("worker: a team with 5,000 runs waiting keeps another's close one turn at most", async () => {
+  const taken: DirtyRun[][] = [];
+  await using shop = await Workshop.open({ wrap: turnsOf(taken) });
+  const other = { ...TEAM, id: "other" as TeamId };
+  await flood(shop, 5_000);
+  await finish(shop.runs, 1, other);
+  shop.worker.start();
+  await shop.worker.idle();
+  const turn = taken.findIndex((runs) => runs.some(({ team }) => team === other.id));
+  assert(taken.length > 20, `only ${taken.length} turns`);
+  assert(turn <= 1, `taken in turn ${turn}`);
+  assertEquals(taken.flat().length, 5_001);
+  assertEquals(await shop.temp.keysBelow(["dirty"]), []);
+  assertEquals((await shop.runs.read(other, run(1), null, 1))?.summary?.revision, 1);
+});
+
+Deno.test("worker: closed runs without end do not keep open ones for ever", async () => {
+  const taken: DirtyRun[][] = [];
+  await using shop = await Workshop.open({ wrap: turnsOf(taken) });
+  await open(shop.runs, 1);
+  await flood(shop, 2_000);
+  shop.worker.start();
+  await shop.worker.idle();
+  const turn = taken.findIndex((runs) => runs.some((each) => each.run === run(1)));
+  assert(turn > 0 && turn <= 4, `turn ${turn} of ${taken.length}`);
+});
+
+Deno.test("worker: a run that cannot be read is put off, and all others go on", async () => {
+  let broken = true;
+  let tries = 0;
+  await using shop = await Workshop.open({
+    wrap: (store) => ({
+      ...store,
+      project: (team, runs) => {
+        if (!broken || !runs.includes(run(7))) return store.project(team, runs);
+        if (runs.length === 1) tries++;
+        return Promise.reject(new StorageUnavailable("database disk image is malformed"));
+      },
+    }),
+  });
+  const revisionOf = async (n: number) =>
+    (await shop.runs.read(TEAM, run(n), null, 1))?.summary?.revision;
+  await Promise.all(Array.from({ length: 20 }, (_, n) => finish(shop.runs, n)));
+  shop.worker.start();
+  await shop.worker.idle();
+  for (let n = 0; n < 20; n++) assertEquals(await revisionOf(n), n === 7 ? undefined : 1);
+  // What comes later is not held up. After three tries the run pauses, longer each time.
+  await finish(shop.runs, 30);
+  await shop.worker.idle();
+  assertEquals([await revisionOf(30), tries], [1, 3]);
+  await shop.after(1_000);
+  await shop.after(1_000);
+  assertEquals(tries, 4);
+  assert(shop.log.every((line) => line.includes(TEAM.id) && !line.includes("run_")));
+  assertEquals(shop.log.length, 4);
+  // It used up no tries, and its mark waited.
+  broken = false;
+  await shop.after(1_000);
+  assertEquals(await shop.stagesOf(run(7)), ["cost done 1", ...shop.skipped]);
+  assertEquals(await shop.sumsAddUp(), 21);
+});
+
+Deno.test("worker: a job that cannot be read is told, and stages go on", async () => {
+  await using shop = await Workshop.open();
+  const reprices = {
+    work: () => Promise.reject(new TypeError("no such field")),
+    underWay: false,
+  };
+  const worker = shop.another(shop.pipeline, [reprices]);
+  await finish(shop.runs, 1);
+  worker.start();
+  await worker.idle();
+  await worker.stop();
+  assertEquals(await shop.stagesOf(run(1)), ["cost done 1", ...shop.skipped]);
+  assert(shop.log.join().includes("A job cannot go on"), shop.log.join());
+});

@@ -1,0 +1,305 @@
+/** Rows of agents: any order, two projectors at once, lost answers, damage, and before they are there. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import fc from "fast-check";
+import type { TeamId } from "../../../domain/teams/credentials.ts";
+import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import { TIMERS } from "../../../kv/base/deadline.ts";
+import type { AgentActivity } from "../../../domain/agents/agents.ts";
+import { auditStore } from "../../../kv/integrity/integrity.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { createStore, type Store } from "../../../kv/store.ts";
+import { createAgentStore } from "../../../kv/agents/agents.ts";
+import { auditDamaged, type Damage, valueOf } from "../../support/damage.ts";
+import { type Fault, faultKv } from "../../support/fault_kv.ts";
+import { Harness, NOON } from "../../support/harness.ts";
+import { aRun, at } from "../../support/builders.ts";
+import { fill } from "../../support/ledger_of_everything.ts";
+import { aCall, finish, open, pipelineOf, run, runsOf, TEAM } from "../../support/pipeline.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+/** What the runs of the agent `a` come to. */
+async function activityOf(store: Store, team = TEAM): Promise<AgentActivity | null> {
+  return (await createAgentStore(store).read(team, "a"))?.activity ?? null;
+}
+
+function ordersOf<T>(items: readonly T[]): T[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item, i) => ordersOf(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
+}
+
+Deno.test("agents: all 120 orders of a run's five calls, summed up after each, end in one row", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  const pipeline = pipelineOf(store);
+  const batch = (n: number) => (team: typeof TEAM) =>
+    runs.append(team, run(1), [aCall(n)], NOON + n);
+  const calls = [
+    (team: typeof TEAM) => open(runs, 1, {}, team),
+    (team: typeof TEAM) => finish(runs, 1, team),
+    batch(1),
+    batch(2),
+    batch(3),
+  ];
+  for (const [i, order] of ordersOf(calls).entries()) {
+    const team = { ...TEAM, id: `team-${i}` as TeamId };
+    for (const call of order) {
+      await call(team);
+      await pipeline.project(team.id, [run(1)]);
+    }
+    assertEquals(await activityOf(store, team), {
+      runs: 1,
+      succeeded: 1,
+      failed: 0,
+      running: 0,
+      lastSeen: NOON,
+      lastRun: { id: run(1), status: "success", startedAt: NOON, sortedAt: NOON },
+    });
+  }
+  assertEquals((await auditStore(store)).differences, []);
+});
+
+/** What happens to one of four runs, and when it arrives. */
+const steps = fc.array(
+  fc.record({
+    kind: fc.constantFrom("open", "success", "failed", "cancelled", "batch", "project"),
+    n: fc.nat(3),
+    ms: fc.nat(50),
+    by: fc.nat(1),
+  }),
+  { minLength: 1, maxLength: 25 },
+);
+
+Deno.test("agents: any calls in any order, with two projectors at once, come to what their runs say", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  let teams = 0;
+  const ids = [0, 1, 2, 3].map(run);
+  const property = fc.asyncProperty(steps, async (all) => {
+    const team = { ...TEAM, id: `team-${teams++}` as TeamId };
+    const projectors = [pipelineOf(store), pipelineOf(store)];
+    const underWay: Promise<unknown>[] = [];
+    // The model: what the first opening and the first close of each run were.
+    const opened = new Map<number, number>();
+    const closed = new Map<number, { readonly ms: number; readonly status: string }>();
+    for (const { kind, n, ms, by } of all) {
+      if (kind === "open") {
+        // Runs 2 and 3 start at one instant, later than the others.
+        const startedAt = NOON + (n >> 1);
+        await runs.open(team, { id: run(n), agent: "a", startedAt }, NOON + ms);
+        if (!opened.has(n)) opened.set(n, ms);
+      } else if (kind === "batch") await runs.append(team, run(n), [aCall(ms + 1)], NOON + 99);
+      else if (kind === "project") {
+        underWay.push(projectors[by]?.project(team.id, ids) ?? Promise.resolve());
+      } else {
+        const status = kind as "success";
+        await runs.finish(team, run(n), { status, finishedAt: NOON }, NOON + ms);
+        if (!closed.has(n)) closed.set(n, { ms, status });
+      }
+    }
+    await Promise.all([...underWay, ...projectors.map((each) => each.project(team.id, ids))]);
+    const numbers = [...opened.keys()].sort();
+    const last = numbers.at(-1);
+    const statusOf = (n: number) => closed.get(n)?.status ?? "running";
+    const count = (status: string) => numbers.filter((n) => statusOf(n) === status).length;
+    const arrivals = numbers.flatMap((n) => [opened.get(n) ?? 0, closed.get(n)?.ms ?? 0]);
+    const expected = last === undefined ? null : {
+      runs: numbers.length,
+      succeeded: count("success"),
+      failed: count("failed"),
+      running: count("running"),
+      lastSeen: NOON + Math.max(...arrivals),
+      lastRun: {
+        id: run(last),
+        status: statusOf(last),
+        startedAt: NOON + (last >> 1),
+        sortedAt: NOON + (last >> 1),
+      },
+    };
+    assertEquals<unknown>(await activityOf(store, team), expected);
+  });
+  await fc.assert(property, { numRuns: 80 });
+  assertEquals((await auditStore(store)).differences, []);
+});
+
+Deno.test("agents: a commit of unknown outcome is tried again and counted once", async () => {
+  for (const fault of ["throw", "commit then throw", "lost"] as const) {
+    using kv = await Deno.openKv(":memory:");
+    using deadlines = new Deadlines(2_000, TIMERS);
+    const store = createStore(kv, kv, BACK_ENDS.embedded, deadlines);
+    const runs = runsOf(store);
+    const plan: Fault[] = [];
+    const faults = faultKv(kv, () => plan.shift() ?? "none");
+    const pipeline = pipelineOf(createStore(faults, kv, BACK_ENDS.embedded, deadlines));
+    for (const step of [open, finish]) {
+      await step(runs, 1);
+      plan.push(fault);
+      if (fault === "lost") await pipeline.project(TEAM.id, [run(1)]);
+      else {
+        await assertRejects(() => pipeline.project(TEAM.id, [run(1)]), StorageUnavailable);
+        await pipeline.project(TEAM.id, [run(1)]);
+      }
+      assertEquals(plan, []);
+      const { runs: count, succeeded, running } = await activityOf(store) ?? {};
+      assertEquals([count, succeeded, running], step === open ? [1, 0, 1] : [1, 1, 0], fault);
+    }
+  }
+});
+
+Deno.test("agents: runs of many, summed up in several commits and by two projectors, count once each", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const pipeline = pipelineOf(store);
+  const runs = runsOf(store);
+  const team = { ...TEAM, tier: "enterprise" } as const;
+  const ids = Array.from({ length: 120 }, (_, n) => run(n));
+  await Promise.all(ids.map((_, n) => open(runs, n, { agent: `agent-${n % 60}` }, team)));
+  await pipeline.project(team.id, ids);
+  await Promise.all(ids.map((_, n) => finish(runs, n, team)));
+  await pipelineOf(store).project(team.id, ids);
+  const query = { sort: "agent", limit: 1_000, after: null, archived: false } as const;
+  const page = await createAgentStore(store).list(team, query);
+  assert(page.ok);
+  const counts = page.value.agents.map(({ activity }) => [activity?.runs, activity?.succeeded]);
+  assertEquals(counts, Array.from({ length: 60 }, () => [2, 2]));
+  assertEquals((await auditStore(store)).differences, []);
+});
+
+/** Each kind of damage to the row of `researcher`, and the difference that tells of it. */
+const DAMAGES: Record<string, { says: string; make: (h: Harness) => Promise<Damage> }> = {
+  "a count is one more": changed((row) => ({ ...row, failed: row.failed + 1 })),
+  "a run is moved from one count to another": changed((row) => ({
+    ...row,
+    succeeded: row.succeeded - 1,
+    running: row.running + 1,
+  })),
+  "it was seen a millisecond later": changed((row) => ({ ...row, lastSeen: row.lastSeen + 1 })),
+  "its last run has another status": changed((row) => ({
+    ...row,
+    lastRun: { ...row.lastRun, status: "timeout" },
+  })),
+  "its row is no row": changed(() => 7),
+  "its row is gone": {
+    says: "activity of agent researcher",
+    make: (h) => Promise.resolve({ deletes: [keys.agentActivity(h.team.id, "researcher")] }),
+  },
+  "there is a row too many": {
+    says: "activity of agent nobody",
+    async make(h) {
+      const value = await valueOf(h, keys.agentActivity(h.team.id, "researcher"));
+      return { sets: [{ key: keys.agentActivity(h.team.id, "nobody"), value }] };
+    },
+  },
+  "an agent that has runs is gone": {
+    says: "agent researcher",
+    make: (h) => Promise.resolve({ deletes: [keys.agent(h.team.id, "researcher")] }),
+  },
+};
+
+function changed(change: (row: AgentActivity) => unknown) {
+  return {
+    says: "activity of agent researcher",
+    async make(h: Harness): Promise<Damage> {
+      const key = keys.agentActivity(h.team.id, "researcher");
+      return { sets: [{ key, value: change(await valueOf(h, key) as AgentActivity) }] };
+    },
+  };
+}
+
+Deno.test("audit: damage to what an agent's runs come to is found, in the team that has it", async (t) => {
+  await using h = await Harness.open();
+  await fill(h);
+  assertEquals((await auditStore(h.store)).differences, []);
+  for (const [name, { says, make }] of Object.entries(DAMAGES)) {
+    await t.step(name, async () => {
+      const { differences } = await auditDamaged(h, await make(h));
+      assert(differences.some(({ what }) => what === says), JSON.stringify(differences));
+      assert(differences.every(({ team }) => team === h.team.id));
+    });
+  }
+  assertEquals((await auditStore(h.store)).differences, []);
+});
+
+Deno.test("agents: one that no run is summed up of is there, with zeros and nulls", async () => {
+  await using h = await Harness.open();
+  await h.worker.stop();
+  await h.post("/v1/runs", aRun(1));
+  const expected = {
+    agent: "researcher",
+    name: "researcher",
+    first_seen: at(),
+    last_seen: null,
+    runs: 0,
+    succeeded: 0,
+    failed: 0,
+    running: 0,
+    last_run_id: null,
+    last_status: null,
+    last_started_at: null,
+    notes: null,
+    archived: false,
+  };
+  assertEquals((await h.get("/v1/agents/researcher")).json, expected);
+  assertEquals((await h.get("/v1/agents")).json, { agents: [expected], cursor: null });
+});
+
+Deno.test("agents: the last seen come first on short pages as on one long page, whoever is archived or new", async () => {
+  await using h = await Harness.open({ tier: "enterprise" });
+  for (let n = 0; n < 36; n++) {
+    h.nowMs = NOON + (n * 7) % 36;
+    await h.post("/v1/heartbeats", { agent: `a${n}` });
+  }
+  await h.worker.idle();
+  await h.worker.stop();
+  for (const agent of ["new", "newer"]) await h.post("/v1/heartbeats", { agent });
+  const walk = async (query: string, limit: number) => {
+    const agents: unknown[] = [];
+    let cursor = "";
+    do {
+      const after: string = cursor === "" ? "" : `&cursor=${cursor}`;
+      const { status, json, text } = await h.get(`/v1/agents?limit=${limit}${query}${after}`);
+      assertEquals(status, 200, text);
+      agents.push(...json.agents);
+      cursor = json.cursor ?? "";
+    } while (cursor !== "");
+    return agents;
+  };
+  const archive = (agent: string) =>
+    h.request("PATCH", `/v1/agents/${agent}`, { body: { archived: true } });
+  for (const change of [null, "a20", "a3", "new"]) {
+    if (change !== null) assertEquals((await archive(change)).status, 200);
+    for (const query of ["", "&archived=true"]) {
+      const whole = await walk(query, 1_000);
+      for (const limit of [1, 2, 3]) assertEquals(await walk(query, limit), whole, query);
+    }
+  }
+  assertEquals((await walk("", 3)).length, 35);
+});
+
+Deno.test("agents: beyond 10000 they are listed by slug alone", async () => {
+  await using h = await Harness.open({ tier: "enterprise" });
+  await h.post("/v1/heartbeats", { agent: "a" });
+  const plant = (value: number) =>
+    h.store.writer.commit({ sets: [{ key: keys.agentCount(h.team.id), value }] });
+  await plant(10_000);
+  assertEquals((await h.get("/v1/agents")).status, 200);
+  await plant(10_001);
+  const { status, json } = await h.get("/v1/agents");
+  assertEquals([status, json.error, json.field], [400, "invalid_field", "sort"]);
+  assertEquals((await h.get("/v1/agents?sort=agent")).json.agents.length, 1);
+});
+
+Deno.test("agents: a store that fails is 503, and tells nothing of it", async () => {
+  const fails = () => Promise.reject(new StorageUnavailable("disk of secrets"));
+  await using h = await Harness.open({
+    deps: { agents: { read: fails, list: fails, change: fails } },
+  });
+  for (const path of ["/v1/agents", "/v1/agents/a"]) {
+    const { status, json, text } = await h.get(path);
+    assertEquals([status, json.error], [503, "storage_unavailable"]);
+    assert(!text.includes("secrets"));
+  }
+});

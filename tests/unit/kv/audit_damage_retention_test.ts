@@ -1,0 +1,175 @@
+/** No damage to what is left of runs that are gone, or partly gone, that the audit does not find. */
+import { assert, assertEquals } from "@std/assert";
+import type { AgentActivity } from "../../../domain/agents/agents.ts";
+import type { EventTotals } from "../../../domain/runs/event_totals.ts";
+import type { EventLedger } from "../../../domain/runs/ledger.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { decodeSums, encodeSums } from "../../../kv/base/codec_sums.ts";
+import { DAY_MS } from "../../support/archive.ts";
+import { aRun, runId } from "../../support/builders.ts";
+import { assertAllFound, type Damage, type Damages, RUN, valueOf } from "../../support/damage.ts";
+import { Harness, NOON } from "../../support/harness.ts";
+import { aCall, fill } from "../../support/ledger_of_everything.ts";
+
+/** A run whose events all went, one that is deleted, and one that went as a whole. */
+const DELETED = runId(80) as RunId, GONE = runId(81) as RunId;
+
+/** When the deleted one was. */
+const DELETED_AT = NOON + 8 * DAY_MS;
+
+/** Fills a ledger of everything, lets payloads and a run go by age, and deletes one. */
+async function age(h: Harness): Promise<void> {
+  h.nowMs = NOON - 40 * DAY_MS;
+  for (const id of [GONE, DELETED]) {
+    const fields = { id, started_at: new Date(h.nowMs).toISOString(), customer_id: "acme" };
+    assertEquals((await h.post("/v1/runs", aRun(0, { agent: "old", ...fields }))).status, 202);
+    const call = aCall(1, "gpt-4o", { provider: "openai" });
+    await h.post(`/v1/runs/${id}/events`, { events: [call] });
+  }
+  h.nowMs = NOON;
+  await fill(h);
+  h.nowMs = DELETED_AT;
+  assertEquals((await h.request("DELETE", `/v1/runs/${DELETED}`)).status, 200);
+  const counts = (await h.sweep.sweepNow())?.counts;
+  assert(counts !== undefined && counts.records === 1 && counts.payloads > 1 && counts.orphans > 1);
+}
+
+/** The first row below a prefix. */
+async function firstOf(h: Harness, prefix: Deno.KvKey): Promise<Deno.KvEntry<Uint8Array>> {
+  const [row] = await Array.fromAsync(h.store.reader.list<Uint8Array>({ prefix }, { limit: 1 }));
+  assert(row !== undefined, prefix.join(" "));
+  return row;
+}
+
+/** A gone run's share of a kind of roll-ups, changed. */
+async function removedRollup(
+  h: Harness,
+  kind: "total" | "model",
+  change: (measures: Record<string, number | string>) => Record<string, number | string>,
+): Promise<Damage> {
+  const { key, value } = await firstOf(h, keys.removedRollups(h.team.id, kind));
+  const { group, measures } = JSON.parse(new TextDecoder().decode(value));
+  const text = JSON.stringify({ group, measures: { ...measures, ...change(measures) } });
+  return { sets: [{ key, value: new TextEncoder().encode(text) }] };
+}
+
+async function changedTotals(
+  h: Harness,
+  change: (totals: EventTotals) => Partial<EventTotals>,
+): Promise<Damage> {
+  const key = keys.removedTotals(h.team.id, RUN);
+  const totals = decodeSums<EventTotals>(await valueOf(h, key) as Uint8Array);
+  return { sets: [{ key, value: encodeSums({ ...totals, ...change(totals) }) }] };
+}
+
+const DAMAGES: Damages = {
+  "what gone runs cost is a picodollar more": {
+    says: "roll-up total 2026-10-12",
+    make: (h) => removedRollup(h, "total", ({ cost }) => ({ cost: `${BigInt(cost ?? 0) + 1n}` })),
+  },
+  "gone runs are one more": {
+    says: "roll-up model 2026-10-12",
+    make: (h) => removedRollup(h, "model", ({ runs }) => ({ runs: Number(runs) + 1 })),
+  },
+  "what gone runs came to is gone": {
+    says: "roll-up cell 2026-10-12",
+    async make(h) {
+      const { key } = await firstOf(h, keys.removedRollups(h.team.id, "cell"));
+      return { deletes: [key] };
+    },
+  },
+  "gone runs of a day without any": {
+    says: "roll-up total 2020-01-01",
+    async make(h) {
+      const { key, value } = await firstOf(h, keys.removedRollups(h.team.id, "total"));
+      return { sets: [{ key: key.with(3, "2020-01-01"), value }] };
+    },
+  },
+  "usage of what is gone is one less": {
+    says: "usage of 2026-11",
+    async make(h) {
+      const key = keys.removedUsage(h.team.id, "2026-11");
+      const { value } = await valueOf(h, key) as Deno.KvU64;
+      return { sets: [{ key, value: new Deno.KvU64(value - 1n) }] };
+    },
+  },
+  "usage of what is gone is gone": {
+    says: "usage of 2026-10",
+    make: (h) => Promise.resolve({ deletes: [keys.removedUsage(h.team.id, "2026-10")] }),
+  },
+  "runs of an agent that are gone are one more": {
+    says: "activity of agent old",
+    async make(h) {
+      const key = keys.removedAgent(h.team.id, "old");
+      const activity = await valueOf(h, key) as AgentActivity;
+      return { sets: [{ key, value: { ...activity, runs: activity.runs + 1 } }] };
+    },
+  },
+  "runs of an agent that are gone are forgotten": {
+    says: "activity of agent old",
+    make: (h) => Promise.resolve({ deletes: [keys.removedAgent(h.team.id, "old")] }),
+  },
+  "what removed events cost is a picodollar more": {
+    says: `event totals of ${RUN}`,
+    make: (h) =>
+      changedTotals(h, ({ cost, models }) => ({
+        cost: cost + 1n,
+        models: models.map((line, i) => i === 0 ? { ...line, cost: line.cost + 1n } : line),
+      })),
+  },
+  "removed events are one less": {
+    says: `event totals of ${RUN}`,
+    make: (h) => changedTotals(h, ({ events }) => ({ events: events - 1 })),
+  },
+  "what removed events came to is gone": {
+    says: `event totals of ${RUN}`,
+    make: (h) => Promise.resolve({ deletes: [keys.removedTotals(h.team.id, RUN)] }),
+  },
+  "a ledger takes a removed batch for stored": {
+    says: `batch 2 of ${RUN}`,
+    async make(h) {
+      const key = keys.ledger(h.team.id, RUN);
+      const ledger = await valueOf(h, key) as EventLedger;
+      return { sets: [{ key, value: { ...ledger, removed: ledger.removed - 1 } }] };
+    },
+  },
+  "a stripped run is not filed by its age": {
+    says: `index record ${NOON} for ${RUN}`,
+    make: (h) =>
+      Promise.resolve({
+        deletes: [keys.expiry(h.team.id, { horizon: "record", since: NOON }, RUN)],
+      }),
+  },
+  "a deleted id would be refused for ever": {
+    says: `index of deleted ${DELETED}`,
+    make: (h) => {
+      const filing = { horizon: "tombstone", since: DELETED_AT } as const;
+      return Promise.resolve({ deletes: [keys.expiry(h.team.id, filing, DELETED)] });
+    },
+  },
+  "a deleted run would take events again": {
+    says: `tombstone of ${DELETED}`,
+    make: (h) => Promise.resolve({ deletes: [keys.ledger(h.team.id, DELETED)] }),
+  },
+  "a deleted run has a summary": {
+    says: `rows of deleted ${DELETED}`,
+    async make(h) {
+      const value = await valueOf(h, keys.summary(h.team.id, RUN));
+      return { sets: [{ key: keys.summary(h.team.id, DELETED), value }] };
+    },
+  },
+  "a deleted run has events": {
+    says: `rows of deleted ${DELETED}`,
+    make: (h) =>
+      Promise.resolve({
+        sets: [{ key: keys.batch(h.team.id, DELETED, 0), value: new Uint8Array(9) }],
+      }),
+  },
+};
+
+Deno.test("audit: every kind of damage to what is left of gone runs is found", async (t) => {
+  await using h = await Harness.open({ tier: "free" });
+  await age(h);
+  await assertAllFound(h, t, DAMAGES);
+});

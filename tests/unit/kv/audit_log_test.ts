@@ -1,0 +1,112 @@
+/** The audit log and what it tells of are one commit, and limits of a team hold in the sweep. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { OPERATOR, SCOPES } from "../../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { createCredentialStore, createTeam } from "../../../kv/teams/credentials.ts";
+import { createTeamStore } from "../../../kv/teams/teams.ts";
+import type { Write } from "../../../kv/writer/writer.ts";
+import { Archive, DAY_MS } from "../../support/archive.ts";
+import { finish, open, run } from "../../support/pipeline.ts";
+import { NOON } from "../../support/harness.ts";
+import { aSpec, cardsOf, rateOf } from "../../support/rate_cards.ts";
+import { assertClean } from "../../support/stray_rows.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const environment = {
+  now: () => NOON,
+  random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),
+};
+const KEY = { name: "ci", grant: { kind: "api_key", scopes: SCOPES } } as const;
+const NO_CHANGE = { name: undefined, tier: undefined, suspended: undefined };
+
+/** Every way to change something that the log tells of, with the family of a row that it changes. */
+async function changesOf(temp: TempStore) {
+  const { store } = temp;
+  const team = await createTeam(store, "team");
+  const archive = new Archive(store);
+  const credentials = createCredentialStore(store, environment, {
+    region: "eu",
+    refusedSecret: null,
+  });
+  const teams = createTeamStore(store, environment, "eu", () => credentials.forget());
+  const cards = cardsOf(store);
+  const { record: old } = await credentials.create(team, KEY, "by");
+  const rate = rateOf(await cards.put(team, aSpec({ model: "gone" }), "by"));
+  await open(archive.runs, 1, {}, team);
+  await finish(archive.runs, 1, team);
+  await archive.settle();
+  const changes: readonly (readonly [family: string, change: () => Promise<unknown>])[] = [
+    ["credential", () => credentials.create(team, KEY, "by")],
+    ["credential", () => credentials.rotate(team, old.id, 0, "by")],
+    ["credential", () => credentials.revoke(team, old.id, "by")],
+    ["team", () => teams.create({ name: "new", tier: "free", owner_email: undefined })],
+    ["team", () => teams.change(team.id, { ...NO_CHANGE, suspended: true })],
+    ["rate", () => cards.put(team, aSpec(), "by")],
+    ["rate", () => cards.delete(team, rate.row.id, "by")],
+    ["run", () => archive.deletions.deleteRun(team, run(1), "by")],
+    ["deletion", () => archive.deletions.deleteCustomer(team, "acme", "by")],
+  ];
+  return { team, changes };
+}
+
+Deno.test("each change and its entry are one commit: none is without the other", async () => {
+  await using temp = await TempStore.open();
+  const { changes } = await changesOf(temp);
+  const { writer } = temp.store;
+  const writes: Write[] = [];
+  const commit = writer.commit.bind(writer);
+  writer.commit = (write) => {
+    writes.push(write);
+    return commit(write);
+  };
+  for (const [family, change] of changes) {
+    writes.length = 0;
+    await change();
+    const told = writes.filter(({ sets = [] }) => sets.some(({ key }) => key[0] === "audit_log"));
+    assertEquals(told.length, 1, family);
+    assert(told[0]?.sets?.some(({ key }) => key[0] === family), family);
+  }
+});
+
+Deno.test("what the store does not take is in no log", async () => {
+  await using temp = await TempStore.open();
+  const { team, changes } = await changesOf(temp);
+  const before = [
+    ...await temp.keysBelow(["audit_log", team.id]),
+    ...await temp.keysBelow(["audit_log", OPERATOR.team.id]),
+  ];
+  temp.store.writer.commit = () => Promise.reject(new StorageUnavailable("no disk"));
+  for (const [, change] of changes) await assertRejects(() => change(), StorageUnavailable);
+  const after = [
+    ...await temp.keysBelow(["audit_log", team.id]),
+    ...await temp.keysBelow(["audit_log", OPERATOR.team.id]),
+  ];
+  assertEquals(after, before);
+});
+
+Deno.test("decision 40: the sweep keeps what a team has for as long as the limits set for it say", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const limits = { payloadDays: 2, recordDays: 4 };
+  const team = { ...await archive.addTeam("enterprise"), limits };
+  await temp.store.writer.commit({ sets: [{ key: keys.team(team.id), value: team }] });
+  const free = await archive.addTeam("enterprise");
+  for (const each of [team, free]) {
+    await open(archive.runs, 1, { goal: "a text" }, each);
+    await finish(archive.runs, 1, each);
+  }
+  await archive.settle();
+  const payloads: number[] = [];
+  const records: number[] = [];
+  for (let day = 1; day <= 5; day++) {
+    archive.nowMs = NOON + day * DAY_MS + 1;
+    const counts = await archive.sweep();
+    payloads.push(counts.payloads);
+    records.push(counts.records);
+  }
+  assertEquals([payloads, records], [[0, 1, 0, 0, 0], [0, 0, 0, 1, 0]]);
+  assert(await archive.runs.read(free, run(1), null, 1) !== null);
+  assertEquals(await archive.runs.read(team, run(1), null, 1), null);
+  await assertClean(temp.store);
+});

@@ -1,0 +1,165 @@
+/** The audit: exact where all is well, and what it says where it is not. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import { auditStore } from "../../../kv/integrity/integrity.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { openBeside } from "../../../kv/open.ts";
+import { newName } from "../../../kv/store.ts";
+import { anEvent, aRun, events, runId } from "../../support/builders.ts";
+import { aRollup, auditDamaged, json, RUN } from "../../support/damage.ts";
+import { Harness } from "../../support/harness.ts";
+import { fill, FILLED } from "../../support/ledger_of_everything.ts";
+import { put } from "../../support/rate_cards.ts";
+
+Deno.test("audit: a ledger with everything in it is exact", async () => {
+  await using h = await Harness.open();
+  await fill(h);
+  let told = 0;
+  const result = await auditStore(h.store, { onRun: () => told++ });
+  assertEquals(result.differences, []);
+  assertEquals([result.differenceCount, result.teams.length], [0, 2]);
+  const first = result.teams.find(({ team }) => team === h.team.id);
+  assertEquals(first, { team: h.team.id, state: "exact", ...FILLED, differences: 0 });
+  assertEquals([result.runs, result.events, told], [FILLED.runs + 2, FILLED.events + 1, 12]);
+});
+
+Deno.test("audit: a ledger is exact after its calls were priced anew, by the prices they have now", async () => {
+  await using h = await Harness.open();
+  await fill(h);
+  const before = (await h.get("/v1/spend")).json.totals.cost_usd;
+  await put(h, { model: "atlas", input_usd_per_million: 7 });
+  await put(h, { model: "new" });
+  await put(h, { model: "model-3" });
+  for (const model of ["atlas", "new", "model-3"]) {
+    const job = await h.post("/v1/rate-card/reprice", { model });
+    assertEquals(job.json.state, "done", job.text);
+  }
+  await h.worker.idle();
+  assert((await h.get("/v1/spend")).json.totals.cost_usd > before);
+  assertEquals((await auditStore(h.store)).differences, []);
+  // The prices that count are the new ones.
+  const prefix = keys.prices(h.team.id, RUN, 0).slice(0, -1);
+  const [row] = await Array.fromAsync(h.store.reader.list({ prefix }), ({ key }) => key);
+  assert(row !== undefined);
+  const { differences } = await auditDamaged(h, { deletes: [row] });
+  assert(differences.some(({ what }) => what === `event totals of ${RUN}`), json(differences));
+});
+
+Deno.test("audit: an empty ledger is exact", async () => {
+  await using h = await Harness.open();
+  const result = await auditStore(h.store);
+  const team = { team: h.team.id, state: "exact", runs: 0, events: 0, differences: 0 };
+  assertEquals(result.teams, [team as typeof result.teams[number]]);
+});
+
+Deno.test("audit: a difference says what the parts give and what is stored, and only what differs", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await h.worker.idle();
+  const { key, row, write } = await aRollup(h, "total");
+  const value = write({ ...row, measures: { ...row.measures, runs: 5 } });
+  const { differences } = await auditDamaged(h, { sets: [{ key, value }] });
+  assertEquals(differences, [{
+    team: h.team.id,
+    what: 'roll-up total 2026-11-21 ["total"]',
+    expected: "runs 1",
+    found: "runs 5",
+  }]);
+});
+
+Deno.test("audit: 100 differences are listed and all are counted", async () => {
+  await using h = await Harness.open();
+  const { row, write } = { ...await withARollup(h) };
+  const sets = Array.from({ length: 150 }, (_, n) => ({
+    key: keys.rollup(h.team.id, "total", `2020-01-01`, `["${n}"]`),
+    value: write(row),
+  }));
+  const result = await auditDamaged(h, { sets });
+  assertEquals([result.differences.length, result.differenceCount], [100, 150]);
+});
+
+async function withARollup(h: Harness) {
+  await h.post("/v1/runs", aRun(1));
+  await h.worker.idle();
+  return await aRollup(h, "total");
+}
+
+Deno.test("audit: one team can be audited alone", async () => {
+  await using h = await Harness.open();
+  await fill(h);
+  const result = await auditStore(h.store, { team: h.team.id });
+  assertEquals(result.teams.map(({ team }) => team), [h.team.id]);
+  assertEquals([result.runs, result.differenceCount], [FILLED.runs, 0]);
+});
+
+Deno.test("audit: a team with runs that wait to be summed up is busy, others are compared", async () => {
+  await using h = await Harness.open();
+  await fill(h);
+  const before = await auditStore(h.store);
+  await h.worker.stop();
+  await h.post(`/v1/runs/${runId(8)}/events`, { events: events(400, 401) });
+  const result = await auditStore(h.store, { pauseMs: 1 });
+  const states = Object.fromEntries(result.teams.map(({ team, state }) => [team, state]));
+  const other = before.teams.find(({ team }) => team !== h.team.id)?.team as TeamId;
+  assertEquals(states, { [h.team.id]: "busy", [other]: "exact" });
+  assertEquals(result.differences, []);
+});
+
+Deno.test("audit: a run whose cost was given up is told once, and its roll-ups are as before", async () => {
+  await using h = await Harness.open();
+  await fill(h);
+  await h.worker.stop();
+  await h.post(`/v1/runs/${runId(8)}/events`, { events: [anEvent(400)] });
+  const marks = await Array.fromAsync(h.store.reader.list({ prefix: ["dirty"] }), (row) => row.key);
+  const cost = { stage: "cost", state: "dead", attempts: 8, at: 0, error: "TypeError: odd" };
+  const key = keys.processing(h.team.id, runId(8) as RunId);
+  const value = { revision: 0, stages: [cost] };
+  const { differences } = await auditDamaged(h, { sets: [{ key, value }], deletes: marks });
+  assertEquals(differences.map(({ what }) => what), [`cost of ${runId(8)}`]);
+  assertStringIncludes(differences[0]?.found ?? "", "TypeError: odd");
+});
+
+Deno.test("audit: beside a service under load it reads only, and finds it exact once it rests", async () => {
+  await using h = await Harness.open();
+  await fill(h);
+  const beside = await openBeside(h.path);
+  try {
+    let working = true;
+    const writing = (async () => {
+      for (let n = 1_000; working; n++) {
+        const sent = await h.post("/v1/runs", aRun(n, { id: `run_eu_${hex(n)}` }));
+        assertEquals(sent.status, 202);
+        const answer = await h.post(`/v1/runs/run_eu_${hex(n)}/events`, {
+          events: events(n, n + 3),
+        });
+        assertEquals(answer.status, 202);
+      }
+    })();
+    for (let round = 0; round < 5; round++) {
+      const { differences } = await auditStore(beside, { pauseMs: 1 });
+      assertEquals(differences, []);
+    }
+    working = false;
+    await writing;
+    await h.worker.idle();
+    const { teams, runs } = await auditStore(beside);
+    assertEquals(teams.map(({ state }) => state), ["exact", "exact"]);
+    assert(runs > FILLED.runs + 3);
+  } finally {
+    await beside.close();
+  }
+});
+
+function hex(n: number): string {
+  return n.toString(16).padStart(32, "0");
+}
+
+Deno.test("open: a file that is not there is not made by who opens it beside a service", async () => {
+  const path = `/tmp/${newName()}.kv`;
+  for (const location of [path, ":memory:"]) {
+    const refused = await openBeside(location).then(() => null, (error) => error);
+    assertEquals(refused?.name, "StoreRefused");
+  }
+  assertEquals(await Deno.stat(path).catch(() => null), null);
+});

@@ -1,0 +1,91 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { type Blob, chunksOf, packBlob, unpackBlob } from "../../../kv/base/blob.ts";
+import { CHUNK_BYTES_MAX } from "../../../kv/base/limits.ts";
+import { newName } from "../../../kv/store.ts";
+import { noise } from "../../support/temp_store.ts";
+
+const VALUE_BYTES_MAX = 65_536;
+const COMPRESS_FROM_BYTES = 2_048;
+
+/** Packs, checks what every blob must be, and reads it back as a reader does. */
+function roundTrip(text: string): { text: string; blob: Blob } {
+  const blob = packBlob(text, newName);
+  const { name, count } = chunksOf(blob.head);
+  assertEquals([name, count], [blob.name, blob.chunks.length]);
+  for (const piece of [blob.head, ...blob.chunks]) assert(piece.length <= VALUE_BYTES_MAX);
+  return { text: unpackBlob(blob.head, blob.chunks), blob };
+}
+
+Deno.test("blob: any text comes back as it was", () => {
+  const repeated = fc.tuple(fc.string({ unit: "grapheme" }), fc.nat({ max: 3_000 }))
+    .map(([text, times]) => text.repeat(times).slice(0, 200_000).toWellFormed());
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ unit: "grapheme" }), repeated), (text) => {
+      assertEquals(roundTrip(text).text, text);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+Deno.test("blob: a text is compressed from 2,048 bytes on, where that makes it smaller", () => {
+  for (const length of [COMPRESS_FROM_BYTES - 1, COMPRESS_FROM_BYTES]) {
+    const { text, blob } = roundTrip("a".repeat(length));
+    assertEquals(text.length, length);
+    assertEquals(blob.head.length < length / 2, length >= COMPRESS_FROM_BYTES);
+  }
+});
+
+Deno.test("blob: bytes count, not characters", () => {
+  const { text, blob } = roundTrip("é".repeat(COMPRESS_FROM_BYTES / 2));
+  assertEquals(text, "é".repeat(COMPRESS_FROM_BYTES / 2));
+  assert(blob.head.length < COMPRESS_FROM_BYTES / 2);
+});
+
+Deno.test("blob: a text without further pieces asks for no name", () => {
+  const refuse = () => {
+    throw new Error("no name is needed");
+  };
+  for (const text of ["", "{}", "a".repeat(1_000_000)]) {
+    const blob = packBlob(text, refuse);
+    assertEquals([blob.chunks.length, blob.name], [0, ""]);
+  }
+});
+
+/** A text whose stored form has exactly `bytes` bytes. */
+function packsTo(bytes: number): string {
+  const sizeOf = (text: string) => {
+    const { head, chunks, name } = packBlob(text, newName);
+    return chunks.reduce((total, chunk) => total + chunk.length, head.length - 2 - name.length);
+  };
+  for (let chars = Math.floor(bytes * 1.2);; chars += bytes - sizeOf(noise(chars))) {
+    const found = sizeOf(noise(chars));
+    if (found === bytes) return noise(chars);
+    if (found > bytes && found < bytes + 4) return `${noise(chars)}`.slice(0, chars - 1);
+  }
+}
+
+Deno.test("blob: around the edge of each piece nothing is lost and no piece is empty", () => {
+  for (const pieces of [1, 2, 3]) {
+    const edge = packsTo(pieces * CHUNK_BYTES_MAX).length;
+    for (let chars = edge - 8; chars <= edge + 8; chars++) {
+      const text = noise(chars);
+      const packed = roundTrip(text);
+      assert(packed.text === text, `${chars} characters`);
+      assert(packed.blob.chunks.every((chunk) => chunk.length > 0));
+      assert(Math.abs(packed.blob.chunks.length - (pieces - 0.5)) === 0.5);
+    }
+  }
+});
+
+Deno.test("blob: a body's worth of noise takes many pieces and comes back", () => {
+  const text = noise(1_048_576);
+  const { text: back, blob } = roundTrip(text);
+  assert(back === text);
+  assert(blob.chunks.length > 10, `${blob.chunks.length} pieces`);
+});
+
+Deno.test("blob: two blobs never share pieces", () => {
+  const text = noise(200_000);
+  assert(packBlob(text, newName).name !== packBlob(text, newName).name);
+});

@@ -1,0 +1,123 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type { RunEvent } from "../../../domain/runs/event.ts";
+import { NO_PRICES } from "../../../domain/pricing/price_events.ts";
+import { rateRow } from "../../support/cards.ts";
+import type { EventId } from "../../../domain/core/ids.ts";
+import type { RawJson } from "../../../domain/core/raw_json.ts";
+import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
+import type { Closing, Opening } from "../../../domain/runs/run.ts";
+import { decodeBatch, decodePart, encodeBatch, encodePart } from "../../../kv/base/codec.ts";
+
+const text = fc.string({ unit: "grapheme", maxLength: 12 });
+const instant = fc.nat({ max: 253_402_300_799_999 });
+const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
+const raw = fc.oneof(
+  fc.json().map((json) => json as RawJson),
+  fc.constantFrom(
+    '{"big":12345678901234567890,"one":1.0}' as RawJson,
+    '{ "fields" : {"x":"]}"} , "2":1, "1":2 }' as RawJson,
+    '{"output":{"data":[]},"reported":null}' as RawJson,
+  ),
+);
+const metadata = fc.array(fc.tuple(text, fc.oneof(text, number, fc.boolean())), { maxLength: 4 });
+const reported = fc.record({
+  cost: fc.bigInt({ min: 0n, max: 10n ** 18n }),
+  model: text,
+  provider: text,
+  inputTokens: count,
+  outputTokens: count,
+  cachedInputTokens: count,
+}, { requiredKeys: [], noNullPrototype: true });
+const details = {
+  metadata,
+  reported,
+  output: raw,
+  note: text,
+  customerId: text,
+  feature: text,
+};
+const requiredOfOpening = ["kind", "agent", "startedAt", "receivedAt"] as const;
+const opening = fc.record({
+  kind: fc.constantFrom("run" as const, "heartbeat" as const),
+  agent: text,
+  startedAt: instant,
+  receivedAt: instant,
+  goal: text,
+  idleTimeoutSeconds: count,
+  ...details,
+}, { requiredKeys: [...requiredOfOpening], noNullPrototype: true });
+const requiredOfClosing = ["status", "finishedAt", "receivedAt"] as const;
+const closing = fc.record({
+  status: fc.constantFrom(...FINISH_STATUSES),
+  finishedAt: instant,
+  receivedAt: instant,
+  scores: fc.array(fc.tuple(text, fc.oneof(number, fc.boolean())), { maxLength: 4 }),
+  durationMs: count,
+  ...details,
+}, { requiredKeys: [...requiredOfClosing], noNullPrototype: true });
+
+Deno.test("codec: an opening comes back as it was, its payload as the very same text", () => {
+  fc.assert(fc.property(opening, (part) => {
+    assertEquals<Opening>(decodePart<Opening>(encodePart(part)), { ...part } as Opening);
+  }));
+});
+
+Deno.test("codec: a close comes back as it was, its payload as the very same text", () => {
+  fc.assert(fc.property(closing, (part) => {
+    assertEquals<Closing>(decodePart<Closing>(encodePart(part)), { ...part } as Closing);
+  }));
+});
+
+Deno.test("codec: amounts are exact to the picodollar, also beyond 2^53", () => {
+  const part: Closing = {
+    status: "success",
+    finishedAt: 1,
+    receivedAt: 2,
+    reported: { cost: 999_999_999_999_999_999n },
+  };
+  assertEquals(decodePart<Closing>(encodePart(part)).reported?.cost, 999_999_999_999_999_999n);
+});
+
+const event = fc.record({
+  id: fc.uint8Array({ minLength: 16, maxLength: 16 })
+    .map((bytes) => `evt_eu_${bytes.toHex()}` as EventId),
+  type: text,
+  ts: instant,
+  turn: fc.option(fc.integer({ min: 1, max: 99 }), { nil: undefined }),
+  data: raw,
+  unreadable: fc.constantFrom(undefined, ["latency_ms", "usage.prompt_tokens"]),
+}).map((each) => ({
+  ...each,
+  flags: each.unreadable === undefined ? undefined : ["unreadable_figures" as const],
+}));
+
+Deno.test("codec: a batch comes back event by event, in order, with its arrival", () => {
+  fc.assert(fc.property(fc.array(event, { maxLength: 6 }), instant, (batch, receivedAt) => {
+    const events: RunEvent[] = batch.map((each) => ({ ...each, facts: { error: false } }));
+    const expected = batch.map((each) => ({ ...each, receivedAt, cost: 0n, pricedBy: null }));
+    const stored = decodeBatch(encodeBatch(events, receivedAt, NO_PRICES));
+    assertEquals(stored, { events: expected, prices: NO_PRICES });
+  }));
+});
+
+Deno.test("codec: each event comes back with its cost, however large, and the row that priced it", () => {
+  const rows = ["a", "b"].map((model) => ({ row: rateRow(model, 1, 2), match: "exact" as const }));
+  const price = fc.record({
+    by: fc.constantFrom(-1, 0, 1),
+    cost: fc.oneof(fc.nat(), fc.bigInt({ min: 2n ** 53n, max: 2n ** 90n })),
+  });
+  fc.assert(fc.property(fc.array(fc.tuple(event, price), { maxLength: 6 }), (batch) => {
+    const events: RunEvent[] = batch.map(([each]) => ({ ...each, facts: { error: false } }));
+    const by = batch.map(([, price]) => price.by);
+    const costs = batch.map(([, { by, cost }]) => by < 0 ? 0 : cost);
+    const prices = { matches: rows, by, costs };
+    const stored = decodeBatch(encodeBatch(events, 1, prices));
+    assertEquals(stored.prices, prices);
+    assertEquals(
+      stored.events.map(({ cost, pricedBy }) => [cost, pricedBy]),
+      by.map((index, i) => [BigInt(costs[i] ?? 0), rows[index] ?? null]),
+    );
+  }));
+});

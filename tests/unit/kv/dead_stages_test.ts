@@ -1,0 +1,56 @@
+/** Dead stages of one team, as people are told of them. */
+import { assertEquals } from "@std/assert";
+import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import { DEAD_STAGES_TOLD } from "../../../domain/runs/processing.ts";
+import { createDeadStageStore } from "../../../kv/runs/dead_stages.ts";
+import { finish, open, pipelineOf, projectAll, run, runsOf, TEAM } from "../../support/pipeline.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const OTHER: Team = { ...TEAM, id: "other" as TeamId };
+
+/** Lets the cost of run number `n` fail until it is given up. */
+async function kill(temp: TempStore, n: number, team: Team = TEAM): Promise<void> {
+  const pipeline = pipelineOf(temp.store);
+  for (let tries = 0; tries < 8; tries++) {
+    await pipeline.projectFailed({ team: team.id, run: run(n) }, new Error(`no price for ${n}`));
+  }
+}
+
+Deno.test("a team is told of its own dead stages with their errors, and of nobody else's", async () => {
+  await using temp = await TempStore.open();
+  const dead = createDeadStageStore(temp.store);
+  assertEquals(await dead.ofTeam(TEAM), { stages: [], hasMore: false });
+  await kill(temp, 1);
+  await kill(temp, 2, OTHER);
+  const { stages, hasMore } = await dead.ofTeam(TEAM);
+  const told = stages.map(({ team, run, stage }) => [team, run, stage.stage, stage.attempts]);
+  assertEquals(told, [[TEAM.id, run(1), "cost", 8]]);
+  assertEquals([stages[0]?.stage.error, hasMore], ["Error: no price for 1", false]);
+});
+
+Deno.test("a stage that is given its tries back, or whose run is summed up after all, is dead no more", async () => {
+  await using temp = await TempStore.open();
+  const dead = createDeadStageStore(temp.store);
+  const pipeline = pipelineOf(temp.store);
+  await kill(temp, 1);
+  await pipeline.revive({ team: TEAM.id, run: run(1) });
+  assertEquals((await dead.ofTeam(TEAM)).stages, []);
+  const runs = runsOf(temp.store);
+  await open(runs, 2);
+  await finish(runs, 2);
+  await kill(temp, 2);
+  assertEquals((await dead.ofTeam(TEAM)).stages.length, 1);
+  await projectAll(temp.store);
+  assertEquals((await dead.ofTeam(TEAM)).stages, []);
+});
+
+Deno.test("of many dead stages a few are told, and that there are more", async () => {
+  await using temp = await TempStore.open();
+  const dead = createDeadStageStore(temp.store);
+  for (let n = 1; n <= DEAD_STAGES_TOLD; n++) await kill(temp, n);
+  const all = await dead.ofTeam(TEAM);
+  assertEquals([all.stages.length, all.hasMore], [DEAD_STAGES_TOLD, false]);
+  await kill(temp, DEAD_STAGES_TOLD + 1);
+  const some = await dead.ofTeam(TEAM);
+  assertEquals([some.stages.length, some.hasMore], [DEAD_STAGES_TOLD, true]);
+});

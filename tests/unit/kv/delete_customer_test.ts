@@ -1,0 +1,275 @@
+/** Deleting a customer: everything of it is gone, and nothing of anybody else. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import type { CustomerDeletion } from "../../../domain/retention/deletion.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { Archive, DAY_MS } from "../../support/archive.ts";
+import { NOON } from "../../support/harness.ts";
+import { begun } from "../../support/jobs.ts";
+import { aRunNow, openArchive } from "../../support/old_ledger.ts";
+import { aCall, open, run } from "../../support/pipeline.ts";
+import { assertClean } from "../../support/stray_rows.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+/** Deletes a customer to the end; answers the receipt. */
+async function deleteCustomer(
+  archive: Archive,
+  team: Team,
+  customer = "acme",
+): Promise<CustomerDeletion> {
+  const { job } = begun(await archive.deletions.deleteCustomer(team, customer, "key"));
+  await archive.deleteAll();
+  const done = await archive.deletions.get(team, job.id);
+  assert(done !== null && done.state === "done");
+  return done;
+}
+
+/** Runs, events and days of a receipt. */
+function sumsOf({ runs, events, days, failed }: CustomerDeletion): number[] {
+  return [runs, events, days, failed];
+}
+
+/** A run of somebody at some time, with calls of some models. */
+interface Told {
+  readonly customer: string | undefined;
+  readonly day: number;
+  readonly agent: string;
+  readonly feature: string | undefined;
+  readonly models: readonly string[];
+  readonly closed: boolean;
+}
+
+const told: fc.Arbitrary<Told> = fc.record({
+  customer: fc.constantFrom("acme", "acme", "globex", undefined),
+  // Those of the first days go by age before the customer is deleted.
+  day: fc.constantFrom(0, 1, 50, 51),
+  agent: fc.constantFrom("a", "b"),
+  feature: fc.constantFrom("search", undefined),
+  models: fc.array(fc.constantFrom("known", "new", "other"), { maxLength: 3 }),
+  closed: fc.boolean(),
+});
+
+/** Stores runs as they were told, lets those of the first days go by age, and sums everything up. */
+async function live(archive: Archive, team: Team, all: readonly (Told | null)[]): Promise<void> {
+  for (const [n, each] of all.entries()) {
+    if (each === null) continue;
+    const at = NOON + each.day * DAY_MS;
+    const { agent, feature, customer: customerId } = each;
+    const request = { id: run(n), agent, feature, customerId, startedAt: at + n };
+    await archive.runs.open(team, request, at);
+    const calls = each.models.map((model, i) => aCall(n * 10 + i, model));
+    if (calls.length > 0) await archive.runs.append(team, run(n), calls, at);
+    if (!each.closed) continue;
+    await archive.runs.finish(team, run(n), { status: "success", finishedAt: at + n + 1 }, at);
+  }
+  await archive.settle();
+  archive.nowMs = NOON + 52 * DAY_MS;
+  await archive.sweep();
+}
+
+/** What a team's spend is made of. */
+async function spendOf({ store }: TempStore, team: Team): Promise<string[]> {
+  const rows: string[] = [];
+  for await (
+    const { key, value } of store.reader.list<Uint8Array>({ prefix: ["rollup", team.id] })
+  ) {
+    rows.push(`${key.slice(2).join(" ")} ${new TextDecoder().decode(value)}`);
+  }
+  return rows;
+}
+
+Deno.test("delete a customer: spend in every grouping is as if it had never been, the receipt is exact", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(told, { minLength: 1, maxLength: 25 }), async (all) => {
+      await using temp = await TempStore.open();
+      const archive = new Archive(temp.store);
+      const team = await archive.addTeam("free");
+      await live(archive, team, all);
+      const mine = all.filter(({ customer }) => customer === "acme");
+      const young = mine.filter(({ day }) => day >= 50);
+      const old = new Set(mine.filter(({ day }) => day < 50).map(({ day }) => day));
+      const events = young.reduce((sum, { models }) => sum + models.length, 0);
+      assertEquals(
+        sumsOf(await deleteCustomer(archive, team)),
+        [young.length, events, old.size, 0],
+      );
+      await assertClean(temp.store);
+      const never = new Archive(temp.store);
+      const other = await never.addTeam("free");
+      await live(never, other, all.map((each) => each.customer === "acme" ? null : each));
+      assertEquals(await spendOf(temp, team), await spendOf(temp, other));
+    }),
+    { numRuns: 12 },
+  );
+});
+
+Deno.test("delete a customer: of older runs any number of combinations of labels is one day of spend", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("free");
+  // As many as one step takes, and one more or less.
+  const counts = [1, 29, 30, 31, 60, 61];
+  let n = 0;
+  for (const [day, count] of counts.entries()) {
+    const startedAt = NOON + day * DAY_MS;
+    await Promise.all(Array.from({ length: count }, async (_, i) => {
+      const feature = `feature ${i}`;
+      await open(archive.runs, n++, { startedAt, customerId: `c${count}`, feature }, team);
+    }));
+  }
+  await open(archive.runs, n, { startedAt: NOON, customerId: "globex" }, team);
+  await archive.settle();
+  archive.nowMs += 31 * DAY_MS;
+  assertEquals((await archive.sweep()).records, n + 1);
+  for (const count of counts) {
+    const receipt = await deleteCustomer(archive, team, `c${count}`);
+    assertEquals(sumsOf(receipt), [0, 0, 1, 0], `${count} combinations`);
+    await assertClean(temp.store);
+  }
+  const left = await temp.keysBelow(["rollup", team.id]);
+  assertEquals(new Set(left.map((key) => key[3])), new Set(["2026-11-21"]));
+  assertEquals(sumsOf(await deleteCustomer(archive, team, "globex")), [0, 0, 1, 0]);
+  assertEquals(await temp.keysBelow(["rollup"]), []);
+  assertEquals(await temp.keysBelow(["removed_rollup"]), []);
+});
+
+Deno.test("delete a customer: each row of a day's models is read about once, however many are theirs", async () => {
+  await using temp = await TempStore.open();
+  let rows = 0;
+  const reader = new Proxy(temp.store.reader, {
+    get(target, name) {
+      const value = Reflect.get(target, name);
+      if (name !== "list") return typeof value === "function" ? value.bind(target) : value;
+      return async function* (...args: Parameters<Deno.Kv["list"]>) {
+        for await (const row of target.list(...args)) {
+          if (row.key[0] === "removed_rollup" && row.key[2] === "model_cell") rows++;
+          yield row;
+        }
+      };
+    },
+  });
+  const archive = new Archive({ ...temp.store, reader });
+  const team = await archive.addTeam("free");
+  // Two customers, each with ten runs of 20 models.
+  for (let n = 0; n < 20; n++) {
+    const customerId = n % 2 > 0 ? "acme" : "globex";
+    await open(archive.runs, n, { customerId, feature: `f${n}` }, team);
+    const calls = Array.from({ length: 20 }, (_, i) => aCall(n * 20 + i, `model ${i}`));
+    await archive.runs.append(team, run(n), calls, NOON);
+  }
+  await archive.settle();
+  archive.nowMs += 31 * DAY_MS;
+  await archive.sweep();
+  const { length: stored } = await temp.keysBelow(["removed_rollup", team.id, "model_cell"]);
+  assertEquals(stored, 400);
+  rows = 0;
+  assertEquals(sumsOf(await deleteCustomer(archive, team, "globex")), [0, 0, 1, 0]);
+  // Rows of the other customer come first. What a step leaves of a page is read again.
+  assert(rows <= 2 * stored, `${rows} rows read of ${stored}`);
+  await assertClean(temp.store);
+});
+
+Deno.test("delete a customer: 0, 1 and 250 runs, whatever the customer is called", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("business");
+  const names = { nobody: 0, one: 1, "a/b c?%&#ü": 1, ["😀".repeat(128)]: 1, many: 250 };
+  let n = 0;
+  for (const [customerId, runs] of Object.entries(names)) {
+    const first = n;
+    n += runs;
+    await Promise.all(
+      Array.from({ length: runs }, (_, i) => aRunNow(archive, team, first + i, { customerId })),
+    );
+  }
+  await aRunNow(archive, team, n, { customerId: "other" });
+  await archive.settle();
+  for (const [customerId, runs] of Object.entries(names)) {
+    assertEquals(sumsOf(await deleteCustomer(archive, team, customerId)), [runs, runs, 0, 0]);
+    assertEquals(sumsOf(await deleteCustomer(archive, team, customerId)), [0, 0, 0, 0]);
+  }
+  await assertClean(temp.store);
+  assertEquals((await archive.runs.read(team, run(n), null, 1))?.events.length, 1);
+  assertEquals((await temp.keysBelow(["run_by", team.id, "customer"])).length, 1);
+});
+
+Deno.test("delete a customer: runs that are not summed up yet are waited for, then deleted", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("business");
+  for (let n = 0; n < 3; n++) await aRunNow(archive, team, n, { customerId: "acme" });
+  const { kind, job } = begun(await archive.deletions.deleteCustomer(team, "acme", "key"));
+  assertEquals([kind, job.state], ["stored", "waiting"]);
+  assertEquals(await archive.deletions.work(), false);
+  assert(archive.deletions.underWay);
+  await archive.settle();
+  assertEquals(await archive.deletions.work(), true);
+  assertEquals((await archive.deletions.get(team, job.id))?.state, "running");
+  await archive.deleteAll();
+  const done = await archive.deletions.get(team, job.id);
+  assertEquals(done && [done.state, ...sumsOf(done)], ["done", 3, 3, 0, 0]);
+  assert(!archive.deletions.underWay);
+  await assertClean(temp.store);
+});
+
+Deno.test("delete a customer: what is stored after it was asked for stays, and it ends all the same", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("business");
+  for (let n = 0; n < 100; n++) await aRunNow(archive, team, n, { customerId: "acme" });
+  await archive.settle();
+  const { job } = begun(await archive.deletions.deleteCustomer(team, "acme", "key"));
+  archive.nowMs += 1;
+  let next = 100;
+  do {
+    for (let i = 0; i < 50; i++) await aRunNow(archive, team, next++, { customerId: "acme" });
+    await archive.settle();
+    assert(next < 1_000, "it runs after new runs");
+  } while (await archive.deletions.work());
+  assertEquals((await archive.deletions.get(team, job.id))?.runs, 100);
+  for (let n = 100; n < next; n++) {
+    assert(await archive.runs.read(team, run(n), null, 1), `run ${n} of ${next}`);
+  }
+  await assertClean(temp.store);
+});
+
+Deno.test("delete a customer: a run that cannot be read is counted and left, every other one is deleted", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("business");
+  for (let n = 0; n < 90; n++) await aRunNow(archive, team, n, { customerId: "acme" });
+  await archive.settle();
+  const sets = [3, 60].map((n) => ({
+    key: keys.closing(team.id, run(n)),
+    value: Uint8Array.of(1, 0, 9, 9),
+  }));
+  await temp.store.writer.commit({ sets });
+  assertEquals(sumsOf(await deleteCustomer(archive, team)), [88, 88, 0, 2]);
+  assertEquals((await temp.keysBelow(["run_by", team.id, "customer"])).length, 2);
+});
+
+Deno.test("delete a customer: two processes at one job delete and count every run once", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("free");
+  for (let n = 0; n < 5; n++) await aRunNow(archive, team, n, { customerId: "acme" });
+  await archive.settle();
+  archive.nowMs += 31 * DAY_MS;
+  await archive.sweep();
+  for (let n = 10; n < 160; n++) await aRunNow(archive, team, n, { customerId: "acme" });
+  await archive.settle();
+  await using third = await openArchive(temp.path);
+  const all = [archive, new Archive(temp.store), third.archive];
+  for (const each of all) each.nowMs = archive.nowMs;
+  const made = await Promise.all(
+    all.map(({ deletions }) => deletions.deleteCustomer(team, "acme", "key")),
+  );
+  const ids = new Set(made.map((each) => begun(each).job.id));
+  assertEquals([ids.size, made.filter(({ kind }) => kind === "stored").length], [1, 1]);
+  await Promise.all(all.map((each) => each.deleteAll()));
+  const [id = ""] = ids;
+  const done = await archive.deletions.get(team, id);
+  assertEquals(done && [done.state, ...sumsOf(done)], ["done", 150, 150, 1, 0]);
+  await assertClean(temp.store);
+});

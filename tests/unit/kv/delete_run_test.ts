@@ -1,0 +1,188 @@
+/** Deleting one run: it counts for nothing any more, but for the quota and for when its agent was seen. */
+import { assert, assertEquals } from "@std/assert";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import { NOTHING_SWEPT } from "../../../domain/retention/sweep.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { createAgentStore } from "../../../kv/agents/agents.ts";
+import { aLargeCall, Archive, DAY_MS } from "../../support/archive.ts";
+import { NOON } from "../../support/harness.ts";
+import { aRunNow, MANY, OldLedger } from "../../support/old_ledger.ts";
+import { aCall, finish, open, run } from "../../support/pipeline.ts";
+import { assertClean } from "../../support/stray_rows.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+/** What an agent's runs come to: runs, succeeded, and the number of the last. */
+async function agentOf({ store }: Archive, team: Team, slug: string): Promise<unknown[]> {
+  const activity = (await createAgentStore(store).read(team, slug))?.activity;
+  const last = activity?.lastRun?.id;
+  return [activity?.runs, activity?.succeeded, last && Number(`0x${last.slice(-8)}`)];
+}
+
+Deno.test("delete a run: all of it goes at once, whatever it has, and the receipt says how much", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("business");
+  const { runs, deletions } = archive;
+  await open(runs, 1, { customerId: "acme", goal: "g" }, team);
+  await runs.append(team, run(1), [aLargeCall(1, 3), aCall(2, "new")], NOON);
+  await runs.append(team, run(1), [aCall(2, "new"), aCall(3)], NOON);
+  await finish(runs, 1, team);
+  // Events and a close without an opening, an opening alone, a heartbeat.
+  await runs.append(team, run(2), [aCall(4)], NOON);
+  await finish(runs, 3, team);
+  await open(runs, 4, {}, team);
+  const beat = { id: run(5), agent: "b", status: "ok", reported: { cost: 7n } } as const;
+  await runs.heartbeat(team, beat, NOON);
+  for (const isSettled of [true, false]) {
+    if (isSettled) await archive.settle();
+    const events = isSettled ? [3, 1] : [0, 0, 0];
+    for (const [i, wanted] of events.entries()) {
+      const id = run(isSettled ? i + 1 : i + 3);
+      const deleted = await deletions.deleteRun(team, id, "key");
+      const receipt = { run: id, deletedAt: NOON, by: "key", events: wanted };
+      assertEquals(deleted, { kind: "stored", receipt });
+      archive.nowMs += 1_000;
+      assertEquals(await deletions.deleteRun(team, id, "other"), { kind: "replayed", receipt });
+      archive.nowMs = NOON;
+      assertEquals(await runs.read(team, id, null, 1), null);
+      await archive.settle();
+      await assertClean(temp.store);
+    }
+  }
+  assertEquals(await deletions.deleteRun(team, run(6), "key"), null);
+  assertEquals(await temp.keysBelow(["rollup"]), []);
+  const usage = await temp.store.reader.get<Deno.KvU64>(keys.usage(team.id, "2026-11"));
+  assertEquals(usage.value?.value, 9n);
+});
+
+Deno.test("delete a run: of more events than one commit takes none is left either", async () => {
+  await using ledger = await OldLedger.open();
+  const { archive, team, temp } = ledger;
+  const deleted = await archive.deletions.deleteRun(team, run(14), "key");
+  assertEquals(deleted?.receipt.events, MANY);
+  await assertClean(temp.store);
+  assertEquals(await temp.keysBelow(["events", run(14)]), []);
+});
+
+Deno.test("delete a run: events that went by age before are not on the receipt", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("free");
+  await open(archive.runs, 1, {}, team);
+  for (let n = 0; n < 4; n++) {
+    archive.nowMs = NOON + n * 5 * DAY_MS;
+    await archive.runs.append(team, run(1), [aCall(n), aCall(10 + n)], archive.nowMs);
+    await archive.settle();
+    const went = n < 2 ? 0 : 1;
+    const swept = { ...NOTHING_SWEPT, payloads: went, events: 2 * went };
+    assertEquals(await archive.sweep(), swept);
+    await assertClean(temp.store);
+  }
+  assertEquals((await archive.deletions.deleteRun(team, run(1), "key"))?.receipt.events, 4);
+  await assertClean(temp.store);
+});
+
+Deno.test("delete a run: another team's run of the same id stays", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const [team, other] = [await archive.addTeam("team"), await archive.addTeam("team")];
+  for (const each of [team, other]) await aRunNow(archive, each, 1, { customerId: "acme" });
+  await archive.settle();
+  await archive.deletions.deleteRun(team, run(1), "key");
+  assertEquals((await archive.runs.read(other, run(1), null, 1))?.events.length, 1);
+  assertEquals(await archive.runs.read(team, run(1), null, 1), null);
+  await assertClean(temp.store);
+});
+
+Deno.test("delete a run: its agent's last run is found again, also among those that went by age", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("free");
+  // Run 1 goes by age, and started after run 2.
+  await open(archive.runs, 1, { agent: "x", startedAt: NOON }, team);
+  await archive.settle();
+  archive.nowMs += 31 * DAY_MS;
+  assertEquals((await archive.sweep()).records, 1);
+  await open(archive.runs, 2, { agent: "x", startedAt: NOON - DAY_MS }, team);
+  for (const n of [3, 4, 5]) {
+    await open(archive.runs, n, { agent: "x", startedAt: NOON + (20 + n) * DAY_MS }, team);
+  }
+  await finish(archive.runs, 5, team);
+  await archive.settle();
+  assertEquals(await agentOf(archive, team, "x"), [5, 1, 5]);
+  const left: [number, unknown[]][] = [
+    [4, [4, 1, 5]],
+    [5, [3, 0, 3]],
+    [3, [2, 0, 1]],
+    [2, [1, 0, 1]],
+  ];
+  for (const [n, wanted] of left) {
+    await archive.deletions.deleteRun(team, run(n), "key");
+    assertEquals(await agentOf(archive, team, "x"), wanted, `after run ${n}`);
+    await assertClean(temp.store);
+  }
+});
+
+Deno.test("delete a run: an agent whose every run is deleted was still seen, and has no last run", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("team");
+  for (let n = 0; n < 45; n++) await aRunNow(archive, team, n, { agent: "x", customerId: "acme" });
+  await archive.settle();
+  await archive.deletions.deleteCustomer(team, "acme", "key");
+  await archive.deleteAll();
+  const agent = await createAgentStore(temp.store).read(team, "x");
+  assertEquals(agent, {
+    agent: "x",
+    firstSeen: NOON,
+    activity: { runs: 0, succeeded: 0, failed: 0, running: 0, lastSeen: NOON, lastRun: null },
+    name: null,
+    notes: null,
+    archived: false,
+  });
+  await assertClean(temp.store);
+  await aRunNow(archive, team, 99, { agent: "x" });
+  await archive.settle();
+  assertEquals(await agentOf(archive, team, "x"), [1, 1, 99]);
+  await assertClean(temp.store);
+});
+
+Deno.test("delete a run: its id is refused for 30 days, then a sweep frees it, and it counts as new", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("enterprise");
+  await aRunNow(archive, team, 1);
+  await archive.settle();
+  await archive.deletions.deleteRun(team, run(1), "key");
+  const sendAll = async () => {
+    // A process that knows the run, and one that does not.
+    for (const { runs } of [archive, new Archive(temp.store)]) {
+      const request = { id: run(1), agent: "new", startedAt: NOON };
+      const beat = { id: run(1), agent: "new", reported: {} };
+      const outcomes = [
+        await runs.open(team, request, NOON),
+        await runs.append(team, run(1), [aCall(1)], NOON),
+        await runs.append(team, run(1), [], NOON),
+        await runs.finish(team, run(1), { status: "failed", finishedAt: NOON }, NOON),
+        await runs.heartbeat(team, { ...beat, status: "start" }, NOON),
+        await runs.heartbeat(team, { ...beat, status: "ok" }, NOON),
+      ];
+      for (const outcome of outcomes) assertEquals(outcome, { kind: "conflict", field: "id" });
+    }
+  };
+  await sendAll();
+  archive.nowMs += 30 * DAY_MS;
+  assertEquals(await archive.sweep(true), NOTHING_SWEPT);
+  assertEquals(await archive.sweep(), NOTHING_SWEPT);
+  await sendAll();
+  assertEquals(await temp.keysBelow(["agent", team.id, "new"]), [], "a refused call made an agent");
+  archive.nowMs += 1;
+  assertEquals(await archive.sweep(true), { ...NOTHING_SWEPT, released: 1 });
+  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, released: 1 });
+  assertEquals(await temp.keysBelow(["run", run(1)]), []);
+  assertEquals(await archive.deletions.deleteRun(team, run(1), "key"), null);
+  await aRunNow(archive, team, 1);
+  await archive.settle();
+  assert((await archive.runs.read(team, run(1), null, 1)) !== null);
+  await assertClean(temp.store);
+});

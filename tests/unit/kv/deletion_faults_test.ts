@@ -1,0 +1,88 @@
+/** Deletions that are broken off anywhere end as ones that nobody disturbed, with exact receipts. */
+import { assert, assertEquals } from "@std/assert";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import type { Store } from "../../../kv/store.ts";
+import { type Archive, contentsOf, DAY_MS } from "../../support/archive.ts";
+import { begun } from "../../support/jobs.ts";
+import type { Fault } from "../../support/fault_kv.ts";
+import { MANY, OldLedger, openArchive } from "../../support/old_ledger.ts";
+import { run } from "../../support/pipeline.ts";
+import { assertClean, assertExact } from "../../support/stray_rows.ts";
+
+const FAULTS = ["throw", "commit then throw", "lost"] as const;
+
+/** Works on a ledger where one commit meets a fault; answers how many there were. */
+async function workWith(
+  ledger: OldLedger,
+  fault: Fault,
+  at: number,
+  work: (archive: Archive) => Promise<unknown>,
+): Promise<number> {
+  let commits = 0;
+  const next = (): Fault => ++commits === at ? fault : "none";
+  await using other = await openArchive(ledger.temp.path, next);
+  try {
+    await work(other.archive);
+  } catch (error) {
+    assert(error instanceof StorageUnavailable, String(error));
+  }
+  return commits;
+}
+
+/** What is stored, but for the names of entries of the audit log, which are made by chance. */
+async function rowsOf(store: Store): Promise<string[]> {
+  const lines = await contentsOf(store);
+  return lines.map((line) => line.replace(/^(\[ "audit_log", "\w+", \d+, )"\w+"/, "$1")).sort();
+}
+
+/** Does work undisturbed, then with each fault at each commit, and compares what is stored in the end. */
+async function assertSameEnd(
+  open: () => Promise<OldLedger>,
+  work: (archive: Archive, ledger: OldLedger) => Promise<unknown>,
+): Promise<number> {
+  await using undisturbed = await open();
+  const commits = await workWith(undisturbed, "none", 0, (archive) => work(archive, undisturbed));
+  await assertClean(undisturbed.temp.store);
+  const wanted = await rowsOf(undisturbed.temp.store);
+  for (const fault of FAULTS) {
+    for (let at = 1; at <= commits; at++) {
+      const what = `commit ${at} of ${commits}: ${fault}`;
+      await using ledger = await open();
+      const { archive, temp: { store } } = ledger;
+      await workWith(ledger, fault, at, (archive) => work(archive, ledger));
+      await assertExact(store, what);
+      await work(archive, ledger);
+      assertEquals(await rowsOf(store), wanted, what);
+    }
+  }
+  return commits;
+}
+
+Deno.test("delete a run: whatever happens to whichever commit, a retry ends it with the same receipt", async () => {
+  const receipts = new Set<string>();
+  const commits = await assertSameEnd(OldLedger.open, async ({ deletions }, { team }) => {
+    const deleted = await deletions.deleteRun(team, run(14), "key");
+    receipts.add(JSON.stringify(deleted?.receipt));
+  });
+  assert(commits > 3, `only ${commits} commits`);
+  const [receipt, ...others] = receipts;
+  assertEquals([JSON.parse(receipt ?? "{}").events, others], [MANY, []]);
+});
+
+Deno.test("delete a customer: whatever happens to whichever commit, the job ends with an exact receipt", async () => {
+  let id = "";
+  const open = await OldLedger.changed(async ({ archive, team }) => {
+    // Some of the customer's runs are gone by age, the others have all of their events.
+    archive.nowMs -= 5 * DAY_MS;
+    await archive.sweep();
+    archive.nowMs += 5 * DAY_MS;
+    id = begun(await archive.deletions.deleteCustomer(team, "acme", "key")).job.id;
+  });
+  const commits = await assertSameEnd(open, (archive) => archive.deleteAll());
+  assert(commits > 7, `only ${commits} commits`);
+  await using ledger = await open();
+  await ledger.archive.deleteAll();
+  const job = await ledger.archive.deletions.get(ledger.team, id);
+  const { state, runs, events, days, failed } = job ?? {};
+  assertEquals([state, runs, events, days, failed], ["done", 10, 9 + MANY, 1, 0]);
+});

@@ -1,0 +1,197 @@
+/** Marks of changed runs: none is lost, none is deleted before it was looked at. */
+import { assert, assertEquals } from "@std/assert";
+import { ulid } from "@std/ulid";
+import type { TeamId } from "../../../domain/teams/credentials.ts";
+import { DIRTY_LANES, type DirtyLane } from "../../../domain/runs/processing.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { DirtyQueue, MarkWaits } from "../../../kv/runs/pending_queue.ts";
+import { PutOff } from "../../../kv/base/retry_later.ts";
+import {
+  decodeDirty,
+  dirtyName,
+  encodeDirty,
+  parseDirtyName,
+} from "../../../kv/writer/pending_mark.ts";
+import { NOON } from "../../support/harness.ts";
+import { aCall, finish, open, run, runsOf, TEAM } from "../../support/pipeline.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+/** A lane's queue that nothing was taken from yet. */
+function queueOf(temp: TempStore, lane: DirtyLane = "closed"): DirtyQueue {
+  return new DirtyQueue(temp.store, lane, new PutOff(() => NOON));
+}
+
+/** The runs that a lane names, each once. */
+async function marked(temp: TempStore, lane: DirtyLane): Promise<string[]> {
+  return (await queueOf(temp, lane).take(100)).runs.map(({ run }) => run);
+}
+
+Deno.test("dirty: a mark set while others are being worked on stays when they are settled", async () => {
+  await using temp = await TempStore.open();
+  const runs = runsOf(temp.store);
+  await finish(runs, 1);
+  await finish(runs, 2);
+  const taken = await queueOf(temp).take(100);
+  assertEquals(taken.runs.map(({ run }) => run), [run(1), run(2)]);
+  await runs.append(TEAM, run(1), [aCall(1)], NOON);
+  await open(runs, 2);
+  await finish(runs, 3);
+  await taken.settle();
+  const left = await Promise.all(DIRTY_LANES.map((lane) => marked(temp, lane)));
+  assertEquals(left, [[run(3)], [run(1), run(2)]]);
+});
+
+Deno.test("dirty: a close joins the closed lane, everything else the open one", async () => {
+  await using temp = await TempStore.open();
+  const runs = runsOf(temp.store);
+  const beat = { agent: "a", startedAt: NOON, reported: {} } as const;
+  await open(runs, 1);
+  await runs.append(TEAM, run(2), [aCall(1)], NOON);
+  await runs.heartbeat(TEAM, { ...beat, id: run(3), status: "start" }, NOON);
+  await finish(runs, 4);
+  await runs.heartbeat(TEAM, { ...beat, id: run(5), status: "ok" }, NOON);
+  await runs.heartbeat(TEAM, { ...beat, id: run(3), status: "fail" }, NOON);
+  assertEquals(await marked(temp, "open"), [run(1), run(2), run(3)]);
+  assertEquals(await marked(temp, "closed"), [run(4), run(5), run(3)]);
+});
+
+Deno.test("dirty: what changes nothing leaves no mark", async () => {
+  await using temp = await TempStore.open();
+  const runs = runsOf(temp.store);
+  await open(runs, 1);
+  await runs.append(TEAM, run(1), [aCall(1)], NOON);
+  await finish(runs, 1);
+  const before = await temp.keysBelow(["dirty"]);
+  await open(runs, 1);
+  await runs.append(TEAM, run(1), [aCall(1)], NOON);
+  await finish(runs, 1);
+  assertEquals(await temp.keysBelow(["dirty"]), before);
+});
+
+Deno.test("dirty: writes that share a commit share a row, and each of their runs is named once", async () => {
+  await using temp = await TempStore.open();
+  const runs = runsOf(temp.store);
+  const count = 90;
+  await Promise.all(Array.from({ length: count }, (_, n) => finish(runs, n)));
+  const rows = await temp.keysBelow(["dirty"]);
+  assertEquals(rows.length < 10, true, `${rows.length} rows`);
+  assertEquals((await marked(temp, "closed")).length, count);
+});
+
+Deno.test("dirty: the oldest rows come first, no more than asked for", async () => {
+  await using temp = await TempStore.open();
+  const runs = runsOf(temp.store);
+  for (let n = 0; n < 5; n++) await finish(runs, n);
+  const queue = queueOf(temp);
+  const seen: string[] = [];
+  for (;;) {
+    const taken = await queue.take(2);
+    if (taken.isEmpty) break;
+    seen.push(taken.runs.map(({ run }) => run).join());
+    await taken.settle();
+  }
+  assertEquals(seen, [`${run(0)},${run(1)}`, `${run(2)},${run(3)}`, run(4)]);
+});
+
+Deno.test("dirty: a row names runs of any teams and is read back as written", () => {
+  const runs = [{ team: "a" as TeamId, run: run(1) }, { team: "b" as TeamId, run: run(1) }];
+  const text = encodeDirty(runs.map(({ team, run }) => dirtyName(team, run)));
+  assertEquals(decodeDirty(text).map(parseDirtyName), runs);
+});
+
+Deno.test("dirty: a row that is damaged names nobody, and goes with the others", async () => {
+  await using temp = await TempStore.open();
+  const name = dirtyName(TEAM.id, run(1));
+  const rubbish = ["", "x", ` ${run(1)}`, `${TEAM.id} ${"r".repeat(3_000)}`, 7, null, [name]];
+  const sets = rubbish.map((value, n) => ({ key: keys.dirty("closed", `${n}`), value }));
+  await temp.store.writer.commit({ sets, dirty: [{ lane: "closed", name }] });
+  const taken = await queueOf(temp).take(100);
+  assertEquals(taken.runs, [{ team: TEAM.id, run: run(1) }]);
+  await taken.settle();
+  assertEquals(await temp.keysBelow(["dirty"]), []);
+});
+
+Deno.test("dirty: marks of before a moment are told by their version, whatever the clock said", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const marks = new MarkWaits(store);
+  await open(runsOf(store), 1);
+  for (const key of await temp.keysBelow(["dirty"])) await store.writer.commit({ deletes: [key] });
+  const mark = async (nowMs: number) => {
+    const key = keys.dirty("open", ulid(nowMs));
+    const version = await store.writer.commit({
+      sets: [{ key, value: dirtyName(TEAM.id, run(1)) }],
+    });
+    assert(version !== null);
+    return { key, version };
+  };
+  // The clock was an hour ahead, and was set back before the next commit.
+  const early = await mark(NOON + 3_600_000);
+  const moment = await store.writer.commit({ sets: [{ key: keys.team(TEAM.id), value: TEAM }] });
+  assert(moment !== null);
+  await mark(NOON);
+  assertEquals(await marks.look("job", TEAM.id, moment), "waits");
+  // Nobody waits for another team's runs.
+  assertEquals(await marks.look("other", "other" as TeamId, moment), "over");
+  await store.writer.commit({ deletes: [early.key] });
+  assertEquals(await marks.look("job", TEAM.id, moment), "over");
+});
+
+Deno.test("dirty: behind 5,000 rows of one team another's run is taken soon, and memory is bounded", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const rows = Array.from({ length: 5_000 }, (_, n) => ({
+    key: keys.dirty("closed", ulid(NOON + n)),
+    value: dirtyName(TEAM.id, run(n)),
+  }));
+  for (let at = 0; at < rows.length; at += 500) {
+    await store.writer.commit({ sets: rows.slice(at, at + 500) });
+  }
+  const other = { team: "other" as TeamId, run: run(1) };
+  const queue = queueOf(temp);
+  const late = dirtyName(other.team, other.run);
+  await store.writer.commit({ dirty: [{ lane: "closed", name: late }] });
+  const seen: string[] = [];
+  let turnOfOther = -1;
+  for (let turn = 0;; turn++) {
+    const taken = await queue.take(200);
+    if (taken.isEmpty) break;
+    assert(taken.runs.length <= 200);
+    for (const { bytes, bytesMax } of store.memory.uses()) assert(bytes <= bytesMax);
+    if (taken.runs.some(({ team }) => team === other.team)) turnOfOther = turn;
+    seen.push(...taken.runs.map(({ team, run }) => dirtyName(team, run)));
+    await taken.settle();
+  }
+  assert(turnOfOther >= 0 && turnOfOther <= 5, `turn ${turnOfOther}`);
+  assertEquals([seen.length, new Set(seen).size], [5_001, 5_001]);
+  assertEquals(await temp.keysBelow(["dirty"]), []);
+});
+
+Deno.test("dirty: a row goes when the last of its runs is done, and not before", async () => {
+  await using temp = await TempStore.open();
+  const names = ["a", "b"].map((team) => dirtyName(team as TeamId, run(1)));
+  await temp.store.writer.commit({
+    dirty: names.map((name) => ({ lane: "closed" as const, name })),
+  });
+  let nowMs = NOON;
+  const queue = new DirtyQueue(temp.store, "closed", new PutOff(() => nowMs));
+  await (await queue.take(1)).settle();
+  assertEquals((await temp.keysBelow(["dirty"])).length, 1);
+  const rest = await queue.take(10);
+  assertEquals(rest.runs.map(({ team }) => team), ["b"]);
+  // One that failed three times waits for its pause, and keeps the row.
+  await rest.settle(rest.runs);
+  for (let tries = 1; tries < 3; tries++) {
+    const more = await queue.take(10);
+    await more.settle(more.runs.filter(({ team }) => team === "b"));
+  }
+  const none = await queue.take(10);
+  assertEquals(none.runs.filter(({ team }) => team === "b"), []);
+  await none.settle();
+  assertEquals((await temp.keysBelow(["dirty"])).length, 1);
+  nowMs += 1_000;
+  const again = await queue.take(10);
+  assert(again.runs.some(({ team }) => team === "b"));
+  await again.settle();
+  assertEquals(await temp.keysBelow(["dirty"]), []);
+});

@@ -1,0 +1,46 @@
+/** The doorbell: commits with marks wake the worker of their process, and no message is ever stored. */
+import { assertEquals } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { openStore } from "../../../kv/open.ts";
+import { finish, runsOf } from "../../support/pipeline.ts";
+import { TempStore, withFolder } from "../../support/temp_store.ts";
+
+Deno.test("doorbell: a commit that changes a run wakes the worker of this process at once", async () => {
+  await using temp = await TempStore.open();
+  let wakes = 0;
+  temp.store.doorbell.listen(() => wakes++);
+  await finish(runsOf(temp.store), 1);
+  assertEquals([wakes, temp.store.doorbell.rings], [1, 1]);
+});
+
+Deno.test("doorbell: writes that change no run ring for nobody", async () => {
+  await using temp = await TempStore.open();
+  let wakes = 0;
+  temp.store.doorbell.listen(() => wakes++);
+  await temp.store.writer.commit({ sets: [{ key: ["item"], value: 1 }] });
+  assertEquals(wakes, 0);
+});
+
+Deno.test("doorbell: a write that lost its check rings for nobody", async () => {
+  await using temp = await TempStore.open();
+  let wakes = 0;
+  temp.store.doorbell.listen(() => wakes++);
+  const lost = await temp.store.writer.commit({
+    checks: [{ key: ["item"], versionstamp: "00000000000000000001" }],
+    sets: [{ key: ["item"], value: 1 }],
+    dirty: [{ lane: "open", name: "team run1" }],
+  });
+  assertEquals([lost, wakes], [null, 0]);
+});
+
+Deno.test("doorbell: the runtime's queue, which ends the process on a full disk, is never used", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/test.kv`;
+    const store = await openStore(path);
+    for (let n = 0; n < 5; n++) await finish(runsOf(store), n);
+    await store.close();
+    using database = new DatabaseSync(path, { readOnly: true });
+    const count = database.prepare("SELECT count(*) AS messages FROM queue").get();
+    assertEquals(count?.messages, 0);
+  });
+});

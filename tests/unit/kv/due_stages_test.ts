@@ -1,0 +1,51 @@
+/** Stages that are due: teams take turns, and a backlog of one hides nothing of the others. */
+import { assert, assertEquals } from "@std/assert";
+import type { TeamId } from "../../../domain/teams/credentials.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { DueStages } from "../../../kv/runs/stages.ts";
+import { PutOff } from "../../../kv/base/retry_later.ts";
+import { NOON } from "../../support/harness.ts";
+import { run } from "../../support/pipeline.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const [BUSY, OTHER] = ["busy", "other"] as [TeamId, TeamId];
+
+/** Rows of a busy team, one a millisecond, and one of another team behind them. */
+async function fill(temp: TempStore, count: number): Promise<void> {
+  const rows = Array.from({ length: count }, (_, n) => keys.dueStage(NOON + n, BUSY, run(n)));
+  rows.push(keys.dueStage(NOON + count, OTHER, run(1)));
+  for (let at = 0; at < rows.length; at += 500) {
+    const sets = rows.slice(at, at + 500).map((key) => ({ key, value: true }));
+    await temp.store.writer.commit({ sets });
+  }
+}
+
+Deno.test("stages: those of a team with hundreds due do not keep another's", async () => {
+  for (const [count, takes] of [[400, 1], [1_200, 3]] as const) {
+    await using temp = await TempStore.open();
+    await fill(temp, count);
+    const stages = new DueStages(temp.store, new PutOff(() => NOON));
+    let taken = 0;
+    for (let found = false; !found; taken++) {
+      assert(taken < takes, `not among the first ${takes} of ${count}`);
+      const tasks = await stages.take(NOON + 10_000, 20);
+      assertEquals(tasks.length, 20);
+      found = tasks.some(({ team }) => team === OTHER);
+    }
+  }
+});
+
+Deno.test("stages: those put off are passed by, also when they fill whole reads", async () => {
+  await using temp = await TempStore.open();
+  await fill(temp, 600);
+  let nowMs = NOON + 10_000;
+  const stages = new DueStages(temp.store, new PutOff(() => nowMs));
+  for (let n = 0; n < 1_800; n++) stages.putOff({ team: BUSY, run: run(n % 600) });
+  const tasks = await stages.take(nowMs, 20);
+  assertEquals(tasks.map(({ team }) => team), [OTHER]);
+  assertEquals(await stages.nextDueMs(), NOON + 600);
+  await temp.store.writer.commit({ deletes: [keys.dueStage(NOON + 600, OTHER, run(1))] });
+  assertEquals([await stages.take(nowMs, 20), await stages.nextDueMs()], [[], null]);
+  nowMs += 1_000;
+  assertEquals((await stages.take(nowMs, 20)).length, 20);
+});

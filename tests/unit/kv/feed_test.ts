@@ -1,0 +1,279 @@
+/** The feed of changes: nothing is missing from it and nothing is told twice, whoever writes meanwhile. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import * as fc from "fast-check";
+import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import { TIMERS } from "../../../kv/base/deadline.ts";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { createPipelineStore } from "../../../kv/summaries/processing_store.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { TeamCommits } from "../../../kv/summaries/run_updater.ts";
+import { createStore, type Store } from "../../../kv/store.ts";
+import { ChangeBell } from "../../../kv/feed/change_notifier.ts";
+import { createChangeStore } from "../../../kv/feed/change_store.ts";
+import type { RunSummary } from "../../../domain/runs/summary.ts";
+import { decodeSums, encodeSums } from "../../../kv/base/codec_sums.ts";
+import { Archive, DAY_MS } from "../../support/archive.ts";
+import { type Fault, faultKv } from "../../support/fault_kv.ts";
+import { assertFollowed, Follower } from "../../support/feed.ts";
+import { NOON } from "../../support/harness.ts";
+import {
+  aCall,
+  finish,
+  open,
+  pipelineOf,
+  projectAll,
+  run,
+  runsOf,
+  TEAM,
+} from "../../support/pipeline.ts";
+import { assertClean } from "../../support/stray_rows.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const RUNS = 6;
+const IDS = Array.from({ length: RUNS }, (_, n) => run(n));
+
+/** One thing that happens to run number `n`, or to the feed. */
+interface Step {
+  readonly what: "open" | "events" | "finish" | "delete" | "project" | "read" | "restart";
+  readonly n: number;
+  readonly by: number;
+}
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.record({
+    what: fc.oneof(
+      { weight: 6, arbitrary: fc.constantFrom("open", "events", "finish", "project", "read") },
+      { weight: 1, arbitrary: fc.constantFrom("delete", "restart") },
+    ) as fc.Arbitrary<Step["what"]>,
+    n: fc.nat(RUNS - 1),
+    by: fc.nat(1),
+  }),
+  { minLength: 5, maxLength: 40 },
+);
+
+/** Two processes on one store. */
+function twoProcesses(store: Store): [Archive, Archive] {
+  return [new Archive(store), new Archive(store)];
+}
+
+/** Plays steps as fast as they come, with two projectors and a reader beside the writes. */
+async function play(temp: TempStore, team: Team, all: readonly Step[]): Promise<void> {
+  const follower = new Follower(team.id);
+  let both = twoProcesses(temp.store);
+  let underWay: Promise<unknown>[] = [];
+  let reading = Promise.resolve();
+  let calls = 0;
+  for (const { what, n, by } of all) {
+    const archive = both[by] ?? both[0];
+    const { runs } = archive;
+    if (what === "open") underWay.push(open(runs, n, {}, team));
+    if (what === "finish") underWay.push(finish(runs, n, team));
+    if (what === "events") underWay.push(runs.append(team, run(n), [aCall(++calls)], NOON));
+    if (what === "delete") underWay.push(archive.deletions.deleteRun(team, run(n), "key"));
+    if (what === "project") underWay.push(archive.pipeline.project(team.id, IDS.slice(n)));
+    if (what === "read") reading = reading.then(() => follower.readOn(temp.store));
+    if (what === "restart") {
+      await Promise.all([...underWay, reading]);
+      underWay = [];
+      both = twoProcesses(await temp.reopen());
+    }
+  }
+  await Promise.all([...underWay, reading]);
+  await both[0].settle();
+  await follower.readOn(temp.store);
+  await assertFollowed(temp.store, follower, IDS);
+}
+
+Deno.test("feed: whoever follows it holds what the store holds, with two projectors and restarts", async () => {
+  await using temp = await TempStore.open();
+  let teams = 0;
+  await fc.assert(
+    fc.asyncProperty(steps, async (all) => {
+      const team = { ...TEAM, id: `team-${teams++}` as TeamId };
+      await play(temp, team, all);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+Deno.test("feed: a run stands in it once, at its latest change, however often it changes", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  for (let n = 1; n <= 5; n++) {
+    await runs.append(TEAM, run(0), [aCall(n)], NOON);
+    await projectAll(store);
+  }
+  await open(runs, 1);
+  await projectAll(store);
+  assertEquals(await temp.keysBelow(keys.changes(TEAM.id)), [
+    keys.change(TEAM.id, 5, run(0)),
+    keys.change(TEAM.id, 6, run(1)),
+  ]);
+});
+
+Deno.test("feed: each state of a run that was final is told once to who reads after every change", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  const follower = new Follower(TEAM.id);
+  await open(runs, 1);
+  await finish(runs, 1);
+  for (let n = 1; n <= 4; n++) {
+    await projectAll(store);
+    await follower.readOn(store);
+    await follower.readOn(store);
+    await runs.append(TEAM, run(1), [aCall(n)], NOON);
+  }
+  const revisions = follower.told.map((change) =>
+    change.kind === "changed" ? change.row.cost.revision : null
+  );
+  assertEquals(revisions, [1, 2, 3, 4]);
+});
+
+Deno.test("feed: commits of unknown outcome and lost ones leave no gap and no second row", async () => {
+  for (const fault of ["throw", "commit then throw", "lost"] as const) {
+    using kv = await Deno.openKv(":memory:");
+    using deadlines = new Deadlines(2_000, TIMERS);
+    const store = createStore(kv, kv, BACK_ENDS.embedded, deadlines);
+    const plan: Fault[] = [];
+    const faults = faultKv(kv, () => plan.shift() ?? "none");
+    const faulty = createStore(faults, kv, BACK_ENDS.embedded, deadlines);
+    const runs = runsOf(store);
+    const pipeline = pipelineOf(faulty);
+    const follower = new Follower(TEAM.id);
+    for (let n = 0; n < 3; n++) {
+      await open(runs, n);
+      plan.push(fault);
+      if (fault !== "lost") {
+        await assertRejects(() => pipeline.project(TEAM.id, [run(n)]), StorageUnavailable);
+      }
+      await pipeline.project(TEAM.id, [run(n)]);
+      await follower.readOn(store);
+    }
+    assertEquals(follower.told.map(({ number }) => number), [1, 2, 3], fault);
+    await assertFollowed(store, follower, IDS);
+  }
+});
+
+Deno.test("feed: a deletion is told until its id is free again, age takes a run without a word", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("free");
+  const follower = new Follower(team.id);
+  for (const n of [1, 2]) {
+    await open(archive.runs, n, {}, team);
+    await finish(archive.runs, n, team);
+  }
+  await archive.settle();
+  await follower.readOn(temp.store);
+  archive.nowMs = NOON + DAY_MS;
+  await archive.deletions.deleteRun(team, run(1), "key");
+  await follower.readOn(temp.store);
+  const told = follower.known.get(run(1));
+  assertEquals(told, { kind: "deleted", number: 3, run: run(1), deletedAt: NOON + DAY_MS });
+  await assertFollowed(temp.store, follower, IDS);
+  assertEquals(await temp.keysBelow(keys.changes(team.id)), [
+    keys.change(team.id, 2, run(2)),
+    keys.change(team.id, 3, run(1)),
+  ]);
+  archive.nowMs = NOON + 32 * DAY_MS;
+  await archive.sweep();
+  assertEquals(await temp.keysBelow(keys.changes(team.id)), []);
+  await assertClean(temp.store);
+  // Whoever was at the end goes on from there.
+  await open(archive.runs, 3, {}, team);
+  await archive.settle();
+  await follower.readOn(temp.store);
+  assertEquals(follower.told.at(-1)?.number, 4);
+});
+
+Deno.test("feed: all runs of a deleted customer are told as deleted", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("business");
+  for (const n of [1, 2, 3]) {
+    await open(archive.runs, n, n === 3 ? {} : { customerId: "acme" }, team);
+  }
+  await archive.settle();
+  archive.nowMs++;
+  await archive.deletions.deleteCustomer(team, "acme", "key");
+  await archive.deleteAll();
+  const follower = new Follower(team.id);
+  await follower.readOn(temp.store);
+  assertEquals(follower.told.map(({ kind }) => kind), ["changed", "deleted", "deleted"]);
+  await assertFollowed(temp.store, follower, IDS);
+});
+
+Deno.test("feed: a ledger of before the feed begins it with the next change of each run", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  await open(runs, 1);
+  await projectAll(store);
+  // As it was left: the version held no number, and no run had any.
+  const head = await store.reader.get<Uint8Array>(keys.summary(TEAM.id, run(1)));
+  assert(head.value !== null);
+  const { changes: _, ...summary } = decodeSums<RunSummary>(head.value);
+  await store.writer.commit({
+    sets: [
+      { key: keys.rollupVersion(TEAM.id), value: true },
+      { key: keys.summary(TEAM.id, run(1)), value: encodeSums(summary) },
+    ],
+    deletes: [keys.change(TEAM.id, 1, run(1))],
+  });
+  const follower = new Follower(TEAM.id);
+  await follower.readOn(store);
+  assertEquals(follower.told, []);
+  await finish(runs, 1);
+  await projectAll(store);
+  await follower.readOn(store);
+  assertEquals(follower.told.map(({ number }) => number), [1]);
+});
+
+Deno.test("feed: a place that it has not come to is told apart from its end", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const changes = createChangeStore(store, new ChangeBell(store));
+  assertEquals(await changes.page(TEAM.id, 0, 10), { changes: [], next: 0, hasMore: false });
+  assertEquals(await changes.page(TEAM.id, 1, 10), null);
+  await open(runsOf(store), 1);
+  await projectAll(store);
+  assertEquals((await changes.page(TEAM.id, 1, 10))?.changes, []);
+  assertEquals(await changes.page(TEAM.id, 2, 10), null);
+});
+
+Deno.test("bell: a commit of this process rings for its team and its runs, and for no other", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const commits = new TeamCommits(store);
+  const over = new AbortController();
+  using team = commits.bell.watch(TEAM.id);
+  using one = commits.bell.watch(TEAM.id, run(1));
+  using other = commits.bell.watch(TEAM.id, run(2));
+  await open(runsOf(store), 1);
+  await createPipelineStore(store, new Set(), () => NOON, commits).project(TEAM.id, [run(1)]);
+  // They rang before anybody waited.
+  await Promise.all([team.next(over.signal), one.next(over.signal)]);
+  const rung = other.next(over.signal).then(() => over.signal.aborted);
+  over.abort();
+  assert(await rung);
+});
+
+Deno.test("bell: a commit of another process rings within a second or so", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const { bell } = new TeamCommits(store);
+  const never = new AbortController().signal;
+  await open(runsOf(store), 1);
+  using team = bell.watch(TEAM.id);
+  using one = bell.watch(TEAM.id, run(1));
+  // The first look rings: something may have changed before it.
+  await Promise.all([one.next(never), team.next(never)]);
+  // A run that is watched for its end changes its stages then.
+  await finish(runsOf(store), 1);
+  await pipelineOf(store).project(TEAM.id, [run(1)]);
+  await Promise.all([one.next(never), team.next(never)]);
+});

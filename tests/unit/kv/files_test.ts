@@ -1,0 +1,68 @@
+/** No commit is acknowledged into a file that is no longer the ledger's. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import { isReady } from "../../../kv/store.ts";
+import { openStore } from "../../../kv/open.ts";
+import { TempStore, withFolder } from "../../support/temp_store.ts";
+
+const ENTRY = { key: ["value"], value: 1 };
+
+/** What may happen to the files of a ledger, and how it is undone where it can be. */
+const LOSSES: Record<string, (path: string) => Promise<(() => Promise<void>) | null>> = {
+  "the file is deleted": async (path) => {
+    await Deno.remove(path);
+    return null;
+  },
+  "the log of commits is deleted": async (path) => {
+    await Deno.remove(`${path}-wal`);
+    return null;
+  },
+  "the lock is deleted": async (path) => {
+    await Deno.remove(`${path}.lock`);
+    return null;
+  },
+  "the file is replaced by a copy": async (path) => {
+    await Deno.copyFile(path, `${path}.copy`);
+    await Deno.rename(`${path}.copy`, path);
+    return null;
+  },
+  "the file is moved": async (path) => {
+    await Deno.rename(path, `${path}.away`);
+    return () => Deno.rename(`${path}.away`, path);
+  },
+};
+
+for (const [name, lose] of Object.entries(LOSSES)) {
+  Deno.test(`files: when ${name}, commits are refused and the store is not ready`, async () => {
+    await using temp = await TempStore.open();
+    const { store, path } = temp;
+    assert(await store.writer.commit({ sets: [ENTRY] }) !== null);
+    assert(await isReady(store));
+    const undo = await lose(path);
+    await assertRejects(
+      () => store.writer.commit({ sets: [ENTRY] }),
+      StorageUnavailable,
+      "moved, deleted or replaced",
+    );
+    assertEquals(await isReady(store), false);
+    if (undo === null) return;
+    await undo();
+    assert(await store.writer.commit({ sets: [ENTRY] }) !== null);
+    assert(await isReady(store));
+  });
+}
+
+Deno.test("files: a ledger may be a link, and the link may not be turned to another file", async () => {
+  await withFolder(async (folder) => {
+    const [link, first, second] = [`${folder}/link.kv`, `${folder}/1.kv`, `${folder}/2.kv`];
+    await (await openStore(second)).close();
+    await Deno.writeTextFile(first, "");
+    await Deno.symlink(first, link);
+    const store = await openStore(link);
+    assert(await store.writer.commit({ sets: [ENTRY] }) !== null);
+    await Deno.remove(link);
+    await Deno.symlink(second, link);
+    await assertRejects(() => store.writer.commit({ sets: [ENTRY] }), StorageUnavailable);
+    await store.close();
+  });
+});

@@ -1,0 +1,146 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import { type CredentialStore } from "../../../domain/ports.ts";
+import {
+  createCredentialStore,
+  createTeam,
+  ensureFirstTeam,
+} from "../../../kv/teams/credentials.ts";
+import type { OpenStore } from "../../../kv/open.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const OWN_KEY = `apk_eu_${"ab".repeat(16)}`;
+const OTHER_KEY = `apk_eu_${"cd".repeat(16)}`;
+const environment = {
+  now: () => Date.now(),
+  random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),
+};
+
+function credentialsOf(store: OpenStore, refusedSecret: string | null = null): CredentialStore {
+  return createCredentialStore(store, environment, { region: "eu", refusedSecret });
+}
+
+async function listOf(credentials: CredentialStore, team: Team) {
+  const query = { limit: 100, after: null, agent: null, sent: new Map() };
+  return (await credentials.list(team, query)).records;
+}
+
+/** What a start of the program does. */
+async function start(store: OpenStore, key: string | null, tier: "free" | null = null) {
+  const credentials = credentialsOf(store);
+  const first = await ensureFirstTeam(store, credentials, environment, { region: "eu", key, tier });
+  return { ...first, credentials };
+}
+
+Deno.test("first team: an empty store gets a team and one minted key that works", async () => {
+  await using temp = await TempStore.open();
+  const { team, createdKey, credentials } = await start(temp.store, null);
+  assertMatch(createdKey ?? "", /^apk_eu_[0-9a-f]{32}$/);
+  const principal = await credentials.find(createdKey ?? "");
+  assertEquals(principal?.team, team);
+  assertEquals(principal?.grant, { kind: "api_key", scopes: ["ingest", "read", "admin"] });
+});
+
+Deno.test("first team: a key is minted once, later starts find the same team", async () => {
+  await using temp = await TempStore.open();
+  const first = await start(temp.store, null);
+  const second = await start(await temp.reopen(), null);
+  assertEquals([second.createdKey, second.team], [null, first.team]);
+  assertEquals((await listOf(second.credentials, second.team)).length, 1);
+  assertEquals((await second.credentials.find(first.createdKey ?? ""))?.team, first.team);
+});
+
+Deno.test("first team: a refused key does not count as one, so another is minted, once", async () => {
+  await using temp = await TempStore.open();
+  await start(temp.store, OWN_KEY);
+  const again = async () => {
+    const store = await temp.reopen();
+    const options = { region: "eu", key: null, tier: null, refusedKey: OWN_KEY } as const;
+    return await ensureFirstTeam(store, credentialsOf(store, OWN_KEY), environment, options);
+  };
+  assertMatch((await again()).createdKey ?? "", /^apk_eu_[0-9a-f]{32}$/);
+  assertEquals((await again()).createdKey, null);
+});
+
+Deno.test("first team: a given key is added to a store that has a team, beside its others", async () => {
+  await using temp = await TempStore.open();
+  const first = await start(temp.store, null);
+  const second = await start(await temp.reopen(), OWN_KEY);
+  assertEquals([second.createdKey, second.team], [OWN_KEY, first.team]);
+  assertEquals((await second.credentials.find(OWN_KEY))?.team, first.team);
+  assertEquals((await second.credentials.find(first.createdKey ?? ""))?.team, first.team);
+  const third = await start(await temp.reopen(), OWN_KEY);
+  assertEquals(third.createdKey, null);
+  assertEquals((await listOf(third.credentials, third.team)).length, 2);
+});
+
+Deno.test("first team: a revoked key stays revoked when a start names it again", async () => {
+  await using temp = await TempStore.open();
+  const { team, credentials } = await start(temp.store, OWN_KEY);
+  const [record] = await listOf(credentials, team);
+  assert((await credentials.revoke(team, record?.id ?? "", "test"))?.revokedAt !== null);
+  const again = await start(await temp.reopen(), OWN_KEY);
+  assertEquals([again.createdKey, await again.credentials.find(OWN_KEY)], [null, null]);
+  const other = await start(await temp.reopen(), OTHER_KEY);
+  assertEquals((await other.credentials.find(OTHER_KEY))?.team.id, team.id);
+});
+
+Deno.test("first team: a team whose every key is revoked gets none minted behind its back", async () => {
+  await using temp = await TempStore.open();
+  const { team, credentials } = await start(temp.store, null);
+  const [record] = await listOf(credentials, team);
+  await credentials.revoke(team, record?.id ?? "", "test");
+  assertEquals((await start(await temp.reopen(), null)).createdKey, null);
+});
+
+Deno.test("first team: its plan is business until a start names another, which stays", async () => {
+  await using temp = await TempStore.open();
+  assertEquals((await start(temp.store, OWN_KEY)).team.tier, "business");
+  assertEquals((await start(await temp.reopen(), OWN_KEY, "free")).team.tier, "free");
+  const later = await start(await temp.reopen(), OWN_KEY);
+  assertEquals((await later.credentials.find(OWN_KEY))?.team.tier, "free");
+});
+
+Deno.test("decision 2: the store holds no secret, only its hash", async () => {
+  await using temp = await TempStore.open();
+  const { createdKey } = await start(temp.store, null);
+  const digits = createdKey?.slice(-32) ?? "";
+  const entries = await Array.fromAsync(temp.store.reader.list({ prefix: [] }));
+  const text = Deno.inspect(entries, { depth: 9, iterableLimit: Infinity, strAbbreviateSize: 9e9 });
+  assert(digits.length === 32 && !text.includes(digits));
+  await temp.reopen();
+  assert(!new TextDecoder().decode(await Deno.readFile(temp.path)).includes(digits));
+});
+
+Deno.test("a refused secret is unknown although it is stored", async () => {
+  await using temp = await TempStore.open();
+  await start(temp.store, OWN_KEY);
+  assertEquals(await credentialsOf(temp.store, OWN_KEY).find(OWN_KEY), null);
+  assert(await credentialsOf(temp.store).find(OWN_KEY) !== null);
+});
+
+Deno.test("decision 4: a revoked key stops at once, also where it was just used", async () => {
+  await using temp = await TempStore.open();
+  const { team, credentials } = await start(temp.store, OWN_KEY);
+  assert(await credentials.find(OWN_KEY) !== null);
+  const [record] = await listOf(credentials, team);
+  const reads = Array.from({ length: 20 }, () => credentials.find(OWN_KEY));
+  const revoked = await credentials.revoke(team, record?.id ?? "", "test");
+  await Promise.all(reads);
+  assertEquals(await credentials.find(OWN_KEY), null);
+  // Repeating changes nothing, also many at once.
+  const repeats = await Promise.all(
+    Array.from({ length: 10 }, () => credentials.revoke(team, record?.id ?? "", "test")),
+  );
+  for (const repeat of repeats) assertEquals(repeat, revoked);
+});
+
+Deno.test("decision 32: no team can see or revoke another team's key", async () => {
+  await using temp = await TempStore.open();
+  const { team, credentials } = await start(temp.store, OWN_KEY);
+  const other = await createTeam(temp.store, "free");
+  const [record] = await listOf(credentials, team);
+  assertEquals(await listOf(credentials, other), []);
+  assertEquals(await credentials.revoke(other, record?.id ?? "", "test"), null);
+  assert(await credentials.find(OWN_KEY) !== null);
+});

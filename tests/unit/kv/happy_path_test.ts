@@ -1,0 +1,121 @@
+/** What the calls of an ordinary run cost the store: commits alone, and a read only where one repeats. */
+import { assertEquals } from "@std/assert";
+import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import type { FinishRequest, HeartbeatRequest, OpenRequest } from "../../../domain/runs/decide.ts";
+import type { RunEvent } from "../../../domain/runs/event.ts";
+import type { EventId, RunId } from "../../../domain/core/ids.ts";
+import type { RawJson } from "../../../domain/core/raw_json.ts";
+import type { RunStore } from "../../../domain/ports.ts";
+import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
+import { RecentIds } from "../../../kv/runs/recent_ids.ts";
+import { createRunStore } from "../../../kv/runs/run_store.ts";
+import { eventId, runId } from "../../support/builders.ts";
+import { NOON } from "../../support/harness.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const TEAM: Team = { id: "team" as TeamId, name: "team", tier: "enterprise" };
+const id = (n: number) => runId(n) as RunId;
+const open = (n: number): OpenRequest => ({ id: id(n), agent: "a", startedAt: NOON });
+const finish: FinishRequest = { status: "success", finishedAt: NOON + 1 };
+const beat = (n: number, status: HeartbeatRequest["status"]): HeartbeatRequest => ({
+  id: id(n),
+  agent: "a",
+  status,
+  reported: {},
+});
+const event = (n: number): RunEvent => ({
+  id: eventId(n) as EventId,
+  type: "log",
+  ts: NOON,
+  data: "{}" as RawJson,
+  facts: { error: false },
+});
+
+/** A ledger of runs whose reads are counted, with its agent and its rate card known already. */
+async function counted(temp: TempStore): Promise<{ runs: RunStore; reads: () => number }> {
+  let reads = 0;
+  const { reader, ...rest } = temp.store;
+  const counting = new Proxy(reader, {
+    get(target, name) {
+      const member = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return (...args: unknown[]) => {
+        reads++;
+        return member.apply(target, args);
+      };
+    },
+  });
+  const store = { ...rest, reader: counting };
+  const cards = createRateCardStore(store, { now: () => NOON });
+  const runs = createRunStore(store, cards);
+  await runs.open(TEAM, open(999), NOON);
+  await cards.card(TEAM);
+  reads = 0;
+  return { runs, reads: () => reads };
+}
+
+Deno.test("no call of an ordinary run reads: open, events, finish, heartbeats", async () => {
+  await using temp = await TempStore.open();
+  const { runs, reads } = await counted(temp);
+  const kinds = [
+    (await runs.open(TEAM, open(1), NOON)).kind,
+    (await runs.finish(TEAM, id(1), finish, NOON)).kind,
+    (await runs.heartbeat(TEAM, beat(2, "ok"), NOON)).kind,
+    (await runs.heartbeat(TEAM, beat(3, "start"), NOON)).kind,
+    (await runs.heartbeat(TEAM, beat(3, "fail"), NOON)).kind,
+  ];
+  assertEquals(kinds, Array(5).fill("stored"));
+  for (const n of [1, 2, 3]) {
+    const counts = await runs.append(TEAM, id(1), [event(n), event(n + 1)], NOON);
+    const [accepted, duplicates] = n === 1 ? [2, 0] : [1, 1];
+    assertEquals(counts, { kind: "stored", accepted, duplicates });
+  }
+  assertEquals(reads(), 0);
+});
+
+Deno.test("a repeated call reads once and commits nothing", async () => {
+  await using temp = await TempStore.open();
+  const { runs, reads } = await counted(temp);
+  const calls = [
+    () => runs.open(TEAM, open(1), NOON),
+    () => runs.finish(TEAM, id(1), finish, NOON),
+    () => runs.heartbeat(TEAM, beat(2, "start"), NOON),
+    () => runs.heartbeat(TEAM, beat(3, "ok"), NOON),
+  ];
+  for (const call of calls) {
+    assertEquals((await call()).kind, "stored");
+    const before = reads();
+    const version = await lastVersion(temp);
+    assertEquals((await call()).kind, "replayed");
+    assertEquals(reads() - before, 1);
+    assertEquals(await lastVersion(temp), version);
+  }
+});
+
+Deno.test("a start repeated after its close tells the close, whoever closed the run", async () => {
+  await using temp = await TempStore.open();
+  const { runs } = await counted(temp);
+  await runs.heartbeat(TEAM, beat(1, "start"), NOON);
+  // Another process of a shared store remembers nothing of this one.
+  await createRunStore(temp.store).finish(TEAM, id(1), finish, NOON);
+  const again = await runs.heartbeat(TEAM, beat(1, "start"), NOON);
+  assertEquals(again.kind === "replayed" && again.parts.closing?.status, "success");
+  const late = await runs.heartbeat(TEAM, beat(1, "fail"), NOON);
+  assertEquals(late.kind === "replayed" && late.parts.closing?.status, "success");
+});
+
+Deno.test("ids written lately are remembered, those of two generations ago are not", () => {
+  const ids = new RecentIds(2);
+  for (const id of ["a", "b", "c"]) ids.add(id);
+  assertEquals(["a", "b", "c", "d"].map((id) => ids.has(id)), [true, true, true, false]);
+  for (const id of ["d", "e"]) ids.add(id);
+  assertEquals(["a", "c", "e"].map((id) => ids.has(id)), [false, true, true]);
+});
+
+async function lastVersion(temp: TempStore): Promise<string> {
+  const versions = await Array.fromAsync(
+    temp.store.reader.list({ prefix: [] }),
+    ({ versionstamp }) => versionstamp,
+  );
+  return versions.sort().at(-1) ?? "";
+}

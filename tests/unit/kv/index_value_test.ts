@@ -1,0 +1,97 @@
+/** What rows of the index tell of their runs. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { auditStore } from "../../../kv/integrity/integrity.ts";
+import { createRunListStore } from "../../../kv/run_list/run_list.ts";
+import { indexValue, isSameValue, maybeListed } from "../../../kv/run_list/index_value.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { NOON } from "../../support/harness.ts";
+import { aCall, open, projectAll, run, runsOf, TEAM } from "../../support/pipeline.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const ALL = { from: null, to: null };
+
+const label = fc.option(fc.string({ maxLength: 4 }));
+const aRun = fc.record({
+  kind: fc.constantFrom("run" as const, "heartbeat" as const),
+  agent: label,
+  customer: label,
+  feature: label,
+  minCost: fc.bigInt({ min: 1n, max: 10n ** 16n }),
+});
+
+Deno.test("index: a row never rules out its own run, whatever of it is asked for", () => {
+  fc.assert(fc.property(aRun, fc.array(fc.nat(4), { maxLength: 5 }), (run, left) => {
+    const { kind, minCost, ...labels } = run;
+    const asked = Object.entries(run).filter((_, i) => !left.includes(i));
+    const maybe = maybeListed({ ...ALL, ...Object.fromEntries(asked) });
+    assert(maybe(indexValue(kind, { ...labels, status: "running" })));
+    assert(maybe(indexValue(kind, { ...labels, status: "running" }, minCost)));
+  }));
+});
+
+Deno.test("index: a row rules out a run of another kind, of none or nearly any other label, and of less cost", () => {
+  const told = indexValue(
+    "run",
+    { agent: "a", customer: null, feature: "f", status: "running" },
+    5n,
+  );
+  const is = (query: Parameters<typeof maybeListed>[0]) => maybeListed(query)(told);
+  assertEquals([is({ ...ALL, kind: "run" }), is({ ...ALL, kind: "heartbeat" })], [true, false]);
+  assertEquals([is({ ...ALL, customer: null }), is({ ...ALL, customer: "c" })], [true, false]);
+  assertEquals([is({ ...ALL, agent: null }), is({ ...ALL, feature: null })], [false, false]);
+  assertEquals([is({ ...ALL, minCost: 5n }), is({ ...ALL, minCost: 6n })], [true, false]);
+  const others = Array.from({ length: 1_000 }, (_, n) => is({ ...ALL, agent: `agent-${n}` }));
+  assert(others.filter(Boolean).length < 12);
+  // Rows from before they told anything.
+  assert(maybeListed({ ...ALL, agent: "b" })(true));
+});
+
+Deno.test("index: all rows of a run tell the label that its close gives it", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  const { page } = createRunListStore(store);
+  const beat = { id: run(1), agent: "a", startedAt: NOON, reported: {}, feature: "f" } as const;
+  const found = async (customer: string | null) =>
+    (await page(TEAM, { ...ALL, agent: "a", feature: "f", customer }, null, 9)).rows.length;
+  await runs.heartbeat(TEAM, { ...beat, status: "start", customerId: "c" }, NOON);
+  await projectAll(store);
+  assertEquals([await found("c"), await found("d")], [1, 0]);
+  await runs.heartbeat(TEAM, { ...beat, status: "ok", customerId: "d" }, NOON + 1);
+  await projectAll(store);
+  assertEquals([await found("c"), await found("d")], [0, 1]);
+  const prefix = keys.teamRunsBy(TEAM.id);
+  const rows = await Array.fromAsync(store.reader.list<Uint8Array>({ prefix }));
+  const [first] = rows;
+  assert(first !== undefined && rows.length > 4);
+  assert(rows.every(({ value }) => isSameValue(value, first.value)));
+});
+
+Deno.test("index: rows that say nothing of their run are found, and no difference to the audit", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  const { page } = createRunListStore(store);
+  await open(runs, 1, { customerId: "c", feature: "f" });
+  await runs.append(TEAM, run(1), [aCall(1)], NOON);
+  await projectAll(store);
+  const index = await temp.keysBelow(keys.teamRunsBy(TEAM.id));
+  const sets = index.map((key) => ({ key, value: true }));
+  await store.writer.commit({ team: TEAM.id, sets });
+  const query = {
+    ...ALL,
+    agent: "a",
+    customer: "c",
+    feature: "f",
+    kind: "run",
+    minCost: 1n,
+  } as const;
+  assertEquals((await page(TEAM, query, null, 9)).rows.map(({ id }) => id), [run(1)]);
+  assertEquals((await auditStore(store, { pauseMs: 0 })).differences, []);
+  // A change brings them up to date.
+  await runs.finish(TEAM, run(1), { status: "success", finishedAt: NOON + 1 }, NOON);
+  await projectAll(store);
+  assertEquals((await page(TEAM, query, null, 9)).rows.map(({ status }) => status), ["success"]);
+  assertEquals((await auditStore(store, { pauseMs: 0 })).differences, []);
+});

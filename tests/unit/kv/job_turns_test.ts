@@ -1,0 +1,93 @@
+/** Turns of jobs: no team keeps another's from going on, whatever it asks for and whatever fails. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import type { TeamId } from "../../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
+import { JobTurns } from "../../../kv/job_turns.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { Archive } from "../../support/archive.ts";
+import { NOON } from "../../support/harness.ts";
+import { begun } from "../../support/jobs.ts";
+import { TEAM } from "../../support/pipeline.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const [A, B] = ["a", "b"].map((id) => ({ ...TEAM, id: id as TeamId })) as [
+  typeof TEAM,
+  typeof TEAM,
+];
+
+/** Turns over jobs of teams that take each step as told. */
+async function turnsOver(
+  temp: TempStore,
+  jobs: readonly [TeamId, string][],
+  step: (team: TeamId, id: string) => Promise<boolean>,
+  now = () => NOON,
+): Promise<JobTurns> {
+  const sets = jobs.map(([team, id]) => ({ key: keys.activeDeletion(team, id), value: true }));
+  await temp.store.writer.commit({ sets });
+  return new JobTurns(temp.store, keys.activeDeletions(), now, step);
+}
+
+Deno.test("jobs: a team that asks for jobs all the time does not keep another's", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const { deletions } = archive;
+  let asked = 0;
+  const ask = async () => {
+    while ((await deletions.deleteCustomer(A, `c${asked++}`, "key")).kind === "stored");
+  };
+  await ask();
+  assertEquals((await temp.keysBelow(keys.activeDeletionsOf(A.id))).length, ACTIVE_JOBS_MAX);
+  const { job } = begun(await deletions.deleteCustomer(B, "acme", "key"));
+  let steps = 0;
+  while ((await deletions.get(B, job.id))?.state !== "done") {
+    await ask();
+    assert(await deletions.work());
+    assert(++steps < 10, "the other team's job does not come on");
+  }
+});
+
+Deno.test("jobs: teams take turns, and within a team its jobs do", async () => {
+  await using temp = await TempStore.open();
+  const steps: string[] = [];
+  const turns = await turnsOver(temp, [[A.id, "1"], [A.id, "2"], [B.id, "3"]], (team, id) => {
+    steps.push(team + id);
+    return Promise.resolve(true);
+  });
+  for (let n = 0; n < 8; n++) assert(await turns.work());
+  assertEquals(steps, ["a1", "b3", "a2", "b3", "a1", "b3", "a2", "b3"]);
+});
+
+Deno.test("jobs: those that wait are passed by, and all that wait are nothing to do", async () => {
+  await using temp = await TempStore.open();
+  const teams = Array.from(
+    { length: 25 },
+    (_, n): [TeamId, string] => [`t${n + 10}` as TeamId, "1"],
+  );
+  let steps = 0;
+  const turns = await turnsOver(temp, [...teams, ["z" as TeamId, "1"]], (team) => {
+    steps++;
+    return Promise.resolve(team === "z" && steps < 50);
+  });
+  while (await turns.work()) assert(steps < 200, "it never rests");
+  assert(steps >= 26 && turns.underWay);
+});
+
+Deno.test("jobs: one that fails is put off, and the others go on", async () => {
+  await using temp = await TempStore.open();
+  const steps: string[] = [];
+  let nowMs = NOON;
+  const step = (_: TeamId, id: string) => {
+    steps.push(id);
+    return id === "1" ? Promise.reject(new StorageUnavailable("malformed")) : Promise.resolve(true);
+  };
+  const turns = await turnsOver(temp, [[A.id, "1"], [B.id, "2"]], step, () => nowMs);
+  for (let n = 0; n < 3; n++) {
+    await assertRejects(() => turns.work(), StorageUnavailable);
+    assert(await turns.work());
+  }
+  for (let n = 0; n < 3; n++) assert(await turns.work());
+  assertEquals(steps.join(""), "121212222");
+  nowMs += 1_000;
+  await assertRejects(() => turns.work(), StorageUnavailable);
+});

@@ -1,0 +1,116 @@
+/** What is remembered of agents in use, and that every process notices when one is archived. */
+import { assertEquals } from "@std/assert";
+import type { TeamId } from "../../../domain/teams/credentials.ts";
+import { createRunStore } from "../../../kv/runs/run_store.ts";
+import type { Store } from "../../../kv/store.ts";
+import { createAgentStore } from "../../../kv/agents/agents.ts";
+import { Memory } from "../../../domain/core/memory.ts";
+import { KnownAgents } from "../../../kv/agents/known_agents.ts";
+import { finish, open, TEAM } from "../../support/pipeline.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const TEAM_ID = "team" as TeamId;
+
+/** What one process has, with a clock that the test moves. */
+class Process {
+  nowMs = 0;
+  readonly known = new KnownAgents(new Memory(), () => this.nowMs);
+  readonly runs;
+  readonly agents;
+
+  constructor(store: Store) {
+    const card = { card: () => ({ find: () => null }) };
+    this.runs = createRunStore(store, card, this.known);
+    this.agents = createAgentStore(store, this.known);
+  }
+
+  async isArchived(): Promise<boolean | undefined> {
+    return (await this.agents.read(TEAM, "a"))?.archived;
+  }
+}
+
+const MADE = { by: "key_1", at: 0 };
+const archive = (process: Process) => process.agents.change(TEAM, "a", archived, MADE);
+const archived = { archived: true, name: undefined, notes: undefined };
+
+Deno.test("known agents: an archive is noticed at once here and within 10 seconds elsewhere", async () => {
+  for (const idleMs of [10_000, 60_000]) {
+    await using temp = await TempStore.open();
+    const [here, there] = [new Process(temp.store), new Process(temp.store)];
+    await open(here.runs, 1);
+    await open(there.runs, 2);
+    await archive(there);
+    assertEquals(await here.isArchived(), true);
+    await open(there.runs, 3);
+    assertEquals(await here.isArchived(), false, "the process itself knows it at once");
+    await archive(there);
+    here.nowMs += idleMs;
+    await open(here.runs, 4);
+    assertEquals(await here.isArchived(), false, "the other one after a while");
+  }
+});
+
+Deno.test("known agents: in a process that is never idle one call in a while looks for all", async () => {
+  await using temp = await TempStore.open();
+  const [here, there] = [new Process(temp.store), new Process(temp.store)];
+  await open(here.runs, 1);
+  await archive(there);
+  let noticedAt = -1;
+  for (let n = 2; n < 22 && noticedAt < 0; n++) {
+    here.nowMs += 500;
+    await open(here.runs, n);
+    if (await here.isArchived() === false) noticedAt = here.nowMs;
+  }
+  assertEquals(noticedAt, 4_000);
+});
+
+Deno.test("known agents: a call of one that is known reads nothing of agents", async () => {
+  await using temp = await TempStore.open();
+  const read: Deno.KvKey[] = [];
+  const reader = {
+    ...temp.store.reader,
+    getMany: (keys: Deno.KvKey[]) => {
+      read.push(...keys);
+      return temp.store.reader.getMany(keys);
+    },
+  } as unknown as Deno.Kv;
+  const process = new Process({ ...temp.store, reader });
+  await open(process.runs, 1);
+  read.length = 0;
+  for (let n = 2; n < 10; n++) await open(process.runs, n);
+  await finish(process.runs, 2);
+  assertEquals(read, []);
+});
+
+Deno.test("known agents: what was read before an archive is not remembered after it", () => {
+  const known = new KnownAgents(new Memory(), () => 0);
+  const before = known.saw(TEAM_ID, null, 0);
+  known.saw(TEAM_ID, "02", 0);
+  known.add(TEAM_ID, "a", before);
+  assertEquals([known.has(TEAM_ID, "a"), known.hasOrAsk(TEAM_ID, "a")], [false, false]);
+  // An answer that comes late tells of the past, too.
+  known.add(TEAM_ID, "a", known.saw(TEAM_ID, "01", 0));
+  assertEquals(known.has(TEAM_ID, "a"), false);
+  known.add(TEAM_ID, "a", known.saw(TEAM_ID, "02", 0));
+  assertEquals(known.has(TEAM_ID, "a"), true);
+});
+
+Deno.test("known agents: two processes that want the last place at once, one from the archive, never both get it", async () => {
+  await using temp = await TempStore.open();
+  const team = { ...TEAM, tier: "free" } as const;
+  const [here, there] = [new Process(temp.store), new Process(temp.store)];
+  for (let n = 0; n < 10; n++) await open(here.runs, n, { agent: n === 0 ? "a" : `b${n}` }, team);
+  await archive(here);
+  const outcomes = await Promise.all([
+    open(here.runs, 20, { agent: "a" }, team),
+    open(there.runs, 21, { agent: "new" }, team),
+    open(there.runs, 22, { agent: "a" }, team),
+    open(here.runs, 23, { agent: "newer" }, team),
+    there.agents.change(team, "a", { ...archived, archived: false }, MADE),
+  ]);
+  const kinds = outcomes.slice(0, 4).map((outcome) => outcome && "kind" in outcome && outcome.kind);
+  assertEquals(kinds.filter((kind) => kind === "refused").length >= 2, true, kinds.join());
+  const query = { sort: "agent", limit: 100, after: null, archived: false } as const;
+  const page = await here.agents.list(team, query);
+  assertEquals(page.ok && page.value.agents.length, 10);
+});

@@ -1,0 +1,201 @@
+/** The event ledger in the store: pages, restarts, cold caches, and more than one writer. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import type { RunEvent } from "../../../domain/runs/event.ts";
+import { PAGE_IDS_MAX } from "../../../domain/runs/ledger.ts";
+import type { EventId, RunId } from "../../../domain/core/ids.ts";
+import type { RawJson } from "../../../domain/core/raw_json.ts";
+import { RUN_MODELS_MAX } from "../../../domain/core/limits.ts";
+import type { AppendOutcome, RunStore } from "../../../domain/ports.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { createRunStore } from "../../../kv/runs/run_store.ts";
+import { eventId, runId } from "../../support/builders.ts";
+import { NOON } from "../../support/harness.ts";
+import { noise, TempStore } from "../../support/temp_store.ts";
+
+const TEAM: Team = { id: "team" as TeamId, name: "team", tier: "business" };
+const ID = runId(1) as RunId;
+
+function event(n: number, data = `{"n":${n}}`, fields: Partial<RunEvent> = {}): RunEvent {
+  const id = eventId(n) as EventId;
+  return { id, type: "log", ts: n, data: data as RawJson, facts: { error: false }, ...fields };
+}
+
+function range(from: number, count: number): RunEvent[] {
+  return Array.from({ length: count }, (_, i) => event(from + i));
+}
+
+/** Reads all events of the run, page by page, in the order of reading. */
+async function readAll(runs: RunStore): Promise<string[]> {
+  const ids: string[] = [];
+  for (let after = null;;) {
+    const page = await runs.read(TEAM, ID, after, 300);
+    ids.push(...page?.events.map(({ id }) => id) ?? []);
+    after = page?.next ?? null;
+    if (after === null) return ids;
+  }
+}
+
+const ONE_STORED = { kind: "stored", accepted: 1, duplicates: 0 } as const;
+
+function storedCounts(outcome: AppendOutcome) {
+  assert(outcome.kind === "stored");
+  return outcome;
+}
+
+async function usage(temp: TempStore): Promise<number> {
+  const key = keys.usage(TEAM.id, new Date(NOON).toISOString().slice(0, 7));
+  const entry = await temp.store.reader.get<Deno.KvU64>(key);
+  return Number(entry.value?.value ?? 0n);
+}
+
+Deno.test("ledger: over 2,000 events each is stored once, through pages and restarts", async () => {
+  await using temp = await TempStore.open();
+  const total = 2_150;
+  let accepted = 0, duplicates = 0, runs = createRunStore(temp.store);
+  for (let from = 0; from < total; from += 43) {
+    if (from % 430 === 0) runs = createRunStore(await temp.reopen());
+    // Half of each batch was sent before: just now, or long ago on a sealed page.
+    const repeated = [...range(Math.max(0, from - 3), Math.min(from, 3)), ...range(from >> 1, 2)];
+    const sent = [...range(from, 43), ...repeated];
+    const counts = storedCounts(await runs.append(TEAM, ID, sent, NOON));
+    assertEquals(counts.accepted + counts.duplicates, sent.length);
+    accepted += counts.accepted;
+    duplicates += counts.duplicates;
+  }
+  const pages = await temp.keysBelow(keys.pages(TEAM.id, ID));
+  assert(pages.length >= Math.floor(total / 300), `${pages.length} pages`);
+  const expected = range(0, total).map(({ id }) => id);
+  assertEquals(await readAll(runs), expected);
+  assertEquals([accepted, await usage(temp)], [total, total]);
+  assertEquals((await runs.read(TEAM, ID, null, 1))?.totals.events, total);
+  assert(duplicates > 0);
+});
+
+Deno.test("ledger: after a restart every stored event is a duplicate, on whichever page it is", async () => {
+  await using temp = await TempStore.open();
+  const runs = createRunStore(temp.store);
+  for (let from = 0; from < 1_000; from += 50) await runs.append(TEAM, ID, range(from, 50), NOON);
+  const cold = createRunStore(await temp.reopen());
+  const before = await Array.fromAsync(temp.store.reader.list({ prefix: [] }));
+  for (const from of [950, 0, 500, 270]) {
+    const counts = await cold.append(TEAM, ID, range(from, 50), NOON);
+    assertEquals(counts, { kind: "stored", accepted: 0, duplicates: 50 });
+  }
+  assertEquals(await Array.fromAsync(temp.store.reader.list({ prefix: [] })), before);
+});
+
+Deno.test("ledger: two writers with their own caches never store an event twice", async () => {
+  await using temp = await TempStore.open();
+  const writers = [createRunStore(temp.store), createRunStore(temp.store)];
+  let accepted = 0;
+  for (let round = 0; round < 20; round++) {
+    const counts = await Promise.all(
+      writers.map((runs, i) => runs.append(TEAM, ID, range(round * 20 + i * 10, 30), NOON)),
+    );
+    accepted += counts.reduce((sum, count) => sum + storedCounts(count).accepted, 0);
+  }
+  // Rounds overlap: the last one ends at 19 × 20 + 10 + 30.
+  const distinct = 420;
+  assertEquals([accepted, await usage(temp)], [distinct, distinct]);
+  assertEquals(new Set(await readAll(createRunStore(temp.store))).size, distinct);
+});
+
+Deno.test("ledger: pieces staged for a batch whose check was lost are removed", async () => {
+  await using temp = await TempStore.open();
+  const large = range(10, 8).map(({ id, ts }, i) =>
+    event(Number(ts), JSON.stringify(noise(120_000, i + 1)), { id })
+  );
+  await createRunStore(temp.store).append(TEAM, ID, [event(1)], NOON);
+  // A writer that has read nothing tries "no ledger yet" first, and loses that check.
+  const counts = await createRunStore(temp.store).append(TEAM, ID, large, NOON);
+  assertEquals(counts, { kind: "stored", accepted: 8, duplicates: 0 });
+  const chunks = await temp.keysBelow(keys.chunks(TEAM.id, ID));
+  assert(chunks.length > 10, `${chunks.length} pieces are not staged`);
+  assertEquals(new Set(chunks.map((key) => key[3])).size, 1, "pieces of a lost commit remain");
+  const run = await createRunStore(await temp.reopen()).read(TEAM, ID, null, 50);
+  const texts = run?.events.slice(1).map(({ data }) => JSON.parse(data));
+  assertEquals(texts, large.map(({ data }) => JSON.parse(data)));
+});
+
+Deno.test("ledger: a duplicate of a large batch sent by a cold writer leaves no piece behind", async () => {
+  await using temp = await TempStore.open();
+  const large = range(1, 8).map(({ id }, i) =>
+    event(i + 1, JSON.stringify(noise(120_000, i + 1)), { id })
+  );
+  await createRunStore(temp.store).append(TEAM, ID, large, NOON);
+  const before = await Array.fromAsync(temp.store.reader.list({ prefix: [] }), ({ key }) => key);
+  const counts = await createRunStore(temp.store).append(TEAM, ID, large, NOON);
+  assertEquals(counts, { kind: "stored", accepted: 0, duplicates: 8 });
+  const after = await Array.fromAsync(temp.store.reader.list({ prefix: [] }), ({ key }) => key);
+  assertEquals(after, before);
+});
+
+Deno.test("decision 11: as many unpriced models of the longest names as are kept fit a ledger", async () => {
+  await using temp = await TempStore.open();
+  const runs = createRunStore(temp.store);
+  // 256 characters of four bytes each are what a provider and a model may have.
+  const name = (n: number) => "😀".repeat(253) + String(n % 60).padStart(3, "0");
+  const most = Number.MAX_SAFE_INTEGER;
+  const tokens = {
+    inputTokens: most,
+    outputTokens: most,
+    cachedInputTokens: most,
+    cacheWriteTokens: 0,
+  };
+  const total = 2 * PAGE_IDS_MAX - 1;
+  for (let n = 0; n < total; n++) {
+    const call = { model: name(n), provider: name(n), counted: true, ...tokens };
+    const facts = { error: true, call };
+    const sent = event(n, "{}", { type: "llm_call", ts: NOON + n, facts });
+    // One event a batch: no other way makes an open page larger.
+    assertEquals(await runs.append(TEAM, ID, [sent], NOON), ONE_STORED);
+  }
+  const totals = (await runs.read(TEAM, ID, null, 1))?.totals;
+  assertEquals([totals?.events, totals?.models.length], [total, RUN_MODELS_MAX + 1]);
+});
+
+Deno.test("ledger: after a commit of unknown outcome a retry counts each event once", async () => {
+  await using temp = await TempStore.open();
+  const { writer } = temp.store;
+  let fault: "none" | "before" | "after" = "none";
+  const commit: typeof writer.commit = async (write) => {
+    if (fault === "before") throw new StorageUnavailable("not written");
+    const version = await writer.commit(write);
+    if (fault === "after") throw new StorageUnavailable("written, but nobody knows");
+    return version;
+  };
+  const runs = createRunStore({ ...temp.store, writer: { ...writer, commit } });
+  let sent = 0;
+  // Far enough for pages to be sealed by commits of every outcome.
+  for (let round = 0; round < 60; round++) {
+    const batch = range(sent, 50);
+    sent += batch.length;
+    fault = (["none", "before", "after"] as const)[round % 3] ?? "none";
+    if (fault !== "none") {
+      await assertRejects(() => runs.append(TEAM, ID, batch, NOON), StorageUnavailable);
+    }
+    const accepted = fault === "after" ? 0 : batch.length;
+    fault = "none";
+    const counts = await runs.append(TEAM, ID, batch, NOON);
+    const duplicates = batch.length - accepted;
+    assertEquals(counts, { kind: "stored", accepted, duplicates });
+  }
+  assertEquals((await readAll(runs)).length, sent);
+  assertEquals(await usage(temp), sent);
+});
+
+Deno.test("ledger: two runs and two teams never share an event id", async () => {
+  await using temp = await TempStore.open();
+  const runs = createRunStore(temp.store);
+  const other: Team = { ...TEAM, id: "other" as TeamId };
+  const places = [[TEAM, ID], [TEAM, runId(2) as RunId], [other, ID]] as const;
+  for (const [team, id] of places) {
+    assertEquals(await runs.append(team, id, [event(1)], NOON), ONE_STORED);
+  }
+  for (const [team, id] of places) {
+    assertEquals((await runs.read(team, id, null, 9))?.events.length, 1);
+  }
+  assertEquals(await runs.read(other, runId(2) as RunId, null, 9), null);
+});

@@ -1,0 +1,331 @@
+/** Runs of very many events: appending, reading, removing and auditing them costs what it costs a small one. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import { Memory } from "../../../domain/core/memory.ts";
+import type { EventPosition, RunStore } from "../../../domain/ports.ts";
+import { ReadScope } from "../../../domain/core/read_scope.ts";
+import { comparePositions } from "../../../domain/runs/event_page.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import {
+  type EventLedger,
+  ID_PAGES_MAX,
+  type LedgerPage,
+  packEventIds,
+  PAGE_BATCHES_MAX,
+  PAGE_IDS_MAX,
+} from "../../../domain/runs/ledger.ts";
+import { auditLedger } from "../../../kv/integrity/ledger.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { readScopes } from "../../../kv/base/read_scope.ts";
+import type { Store } from "../../../kv/store.ts";
+import { Archive, DAY_MS } from "../../support/archive.ts";
+import { runId } from "../../support/builders.ts";
+import { NOON } from "../../support/harness.ts";
+import { aLine, type Batches, fillRun, linesOf } from "../../support/long_run.ts";
+import { runsOf } from "../../support/pipeline.ts";
+import { assertClean, assertExact, strayRows } from "../../support/stray_rows.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const id = (n: number) => runId(n) as RunId;
+
+/** Events whose ids fill the pages that hold any. */
+const ON_PAGES = ID_PAGES_MAX * PAGE_IDS_MAX;
+
+/** Batches whose ids are rows, and how many of them arrived in the same week as those on pages. */
+const IN_ROWS = 2 * PAGE_BATCHES_MAX + 5, OLD_IN_ROWS = 100;
+
+/** When the other batches arrived. */
+const LATER = NOON + 15 * DAY_MS;
+
+/** Events in all. */
+const EVENTS = ON_PAGES + 2 * IN_ROWS;
+
+/** Numbers of events of a long run: on the first and the last page, in rows, and the last one. */
+const STORED = [0, ON_PAGES - 1, ON_PAGES, ON_PAGES + 900, EVENTS - 1];
+
+/** Batches that fill the pages with ids, one batch a page, and more. */
+function longRun(): Batches {
+  return [
+    ...linesOf(0, ID_PAGES_MAX, PAGE_IDS_MAX, NOON),
+    ...linesOf(ON_PAGES, OLD_IN_ROWS, 2, NOON),
+    ...linesOf(ON_PAGES + 2 * OLD_IN_ROWS, IN_ROWS - OLD_IN_ROWS, 2, LATER),
+  ];
+}
+
+let filled: Promise<{ readonly file: Uint8Array; readonly team: Team }> | undefined;
+
+/** Opens a store with a long run, and another one that lacks one page with ids of being long. */
+async function openFilled(): Promise<{ readonly temp: TempStore; readonly team: Team }> {
+  filled ??= fill();
+  const { file, team } = await filled;
+  return { temp: await TempStore.open(file), team };
+}
+
+async function fill() {
+  const temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("free");
+  for (const [n, batches] of [[1, longRun()], [2, longRun().slice(0, ID_PAGES_MAX - 1)]] as const) {
+    await archive.runs.open(team, { id: id(n), agent: "a", startedAt: NOON }, NOON);
+    await fillRun(temp.store, team, id(n), batches);
+  }
+  await archive.settle();
+  const file = await temp.close();
+  await Deno.remove(temp.folder, { recursive: true });
+  return { file, team };
+}
+
+/** What some work reads. */
+async function counted<T>(work: () => Promise<T>): Promise<{ rows: number; bytes: number; of: T }> {
+  const scope = new ReadScope(new AbortController().signal);
+  const of = await readScopes.run(scope, work);
+  return { rows: scope.rows, bytes: scope.bytes, of };
+}
+
+/** What a batch of 50 new events costs a process that knows the run, and one that does not. */
+async function appendCosts(store: Store, team: Team, run: RunId, from: number) {
+  const runs = runsOf(store);
+  const append = (n: number) =>
+    counted(() => runs.append(team, run, linesOf(n, 1, 50, NOON)[0]?.events ?? [], NOON));
+  const [cold, warm] = [await append(from), await append(from + 50)];
+  for (const { of } of [cold, warm]) {
+    assertEquals(of, { kind: "stored", accepted: 50, duplicates: 0 });
+  }
+  return { cold: cold.rows, warm: warm.rows };
+}
+
+async function readAll(runs: RunStore, team: Team, run: RunId, limit: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let after: EventPosition | null = null;;) {
+    const page: Awaited<ReturnType<RunStore["read"]>> = await runs.read(team, run, after, limit);
+    ids.push(...page?.events.map((event) => event.id) ?? []);
+    after = page?.next ?? null;
+    if (after === null) return ids;
+  }
+}
+
+Deno.test("long run: from some length on a batch reads as much, whatever the run has", async () => {
+  const { temp, team } = await openFilled();
+  await using _ = temp;
+  const runs = runsOf(temp.store);
+  await runs.append(team, id(2), linesOf(900_000, 1, PAGE_IDS_MAX, NOON)[0]?.events ?? [], NOON);
+  const [long, short] = [
+    await appendCosts(temp.store, team, id(1), 1_000_000),
+    await appendCosts(temp.store, team, id(2), 1_000_000),
+  ];
+  // Its 50 ids, by key.
+  assertEquals([long.warm, short.warm], [50, 50]);
+  // Some numbers of pages have no open row of the directory.
+  assert(Math.abs(long.cold - short.cold) <= 1, `${short.cold} rows, then ${long.cold}`);
+  assert(long.cold <= ID_PAGES_MAX + 120, `${long.cold} rows`);
+});
+
+Deno.test("long run: runs that do not fit into memory together read no more than their first pages", async () => {
+  const { temp, team } = await openFilled();
+  await using _ = temp;
+  const small = { ...temp.store, memory: new Memory(1) };
+  const runs = runsOf(small);
+  for (let round = 0; round < 2; round++) {
+    for (const n of [1, 2]) {
+      const batch = [aLine(2_000_000 + round, NOON)];
+      const { rows, of } = await counted(() => runs.append(team, id(n), batch, NOON));
+      assertEquals(of, { kind: "stored", accepted: 1, duplicates: 0 });
+      // Without rows for ids one of them would read its later pages as well.
+      assert(rows <= ID_PAGES_MAX + 10, `${rows} rows`);
+    }
+  }
+  assert(small.memory.uses().every(({ bytes, bytesMax }) => bytes <= bytesMax));
+});
+
+Deno.test("long run: each event is stored once, also sent again by another process", async () => {
+  const { temp, team } = await openFilled();
+  await using _ = temp;
+  const known = runsOf(temp.store);
+  let next = 3_000_000;
+  const send = async (runs: RunStore) => {
+    const fresh = [next++, next++];
+    const sent = [...STORED, ...fresh, ...fresh].map((n) => aLine(n, NOON));
+    const outcome = await runs.append(team, id(1), sent, NOON);
+    assertEquals(outcome, { kind: "stored", accepted: 2, duplicates: STORED.length + 2 });
+    const again = await runs.append(team, id(1), sent, NOON);
+    assertEquals(again, { kind: "stored", accepted: 0, duplicates: sent.length });
+  };
+  await send(known);
+  await send(known);
+  // Two processes whose memories are of different states, then one that remembers nothing.
+  const other = runsOf(temp.store);
+  for (const runs of [other, known, other]) await send(runs);
+  await send(runsOf(await temp.reopen()));
+});
+
+Deno.test("long run: growing by calls, a run passes from pages to rows and loses and repeats nothing", async () => {
+  const { temp, team } = await openFilled();
+  await using _ = temp;
+  const runs = runsOf(temp.store);
+  const from = (ID_PAGES_MAX - 1) * PAGE_IDS_MAX;
+  const batches = [
+    ...linesOf(from, 1, PAGE_IDS_MAX - 3, NOON),
+    ...linesOf(from + PAGE_IDS_MAX - 3, 3 + PAGE_BATCHES_MAX + 10, 1, NOON),
+  ];
+  for (const { events } of batches) {
+    const outcome = await runs.append(team, id(2), events, NOON);
+    assertEquals(outcome, { kind: "stored", accepted: events.length, duplicates: 0 });
+  }
+  const rows = await temp.keysBelow(keys.eventIds(team.id, id(2)));
+  assertEquals(rows.length, PAGE_BATCHES_MAX + 10);
+  for (const { events } of batches.filter((_, i) => i % 50 === 0)) {
+    const cold = await runsOf(temp.store).append(team, id(2), events, NOON);
+    assertEquals(cold, { kind: "stored", accepted: 0, duplicates: events.length });
+  }
+  await new Archive(temp.store).settle();
+  await assertExact(temp.store);
+});
+
+Deno.test("long run: a page and the run itself read few rows, wherever the page is", async () => {
+  const { temp, team } = await openFilled();
+  await using _ = temp;
+  const runs = runsOf(temp.store);
+  const last = LATER + EVENTS - 100;
+  for (const after of [null, { ts: NOON + 20_000, batch: 0, index: 0 }, lastOf(last)]) {
+    const { rows, of } = await counted(() => runs.read(team, id(1), after, 50, 900));
+    assertEquals(of?.events.length, 50);
+    assert(rows < 60, `${rows} rows`);
+    const rest = await runs.read(team, id(1), of?.nearEnd ?? null, 1_000);
+    assertEquals(rest?.events.at(-1)?.id, aLine(EVENTS - 1, 0).id);
+    assert((rest?.events.length ?? 0) < 900, "the end is not near");
+  }
+  const { rows } = await counted(() => runs.read(team, id(1), null, 0));
+  assert(rows < 20, `${rows} rows`);
+});
+
+function lastOf(ts: number): EventPosition {
+  return { ts, batch: 999_999_999, index: 0 };
+}
+
+Deno.test("long run: of large batches with one instant a page inflates no more than it has", async () => {
+  await using temp = await TempStore.open();
+  const team = await new Archive(temp.store).addTeam("enterprise");
+  const text = `"${"x".repeat(200_000)}"` as ReturnType<typeof aLine>["data"];
+  const batches = linesOf(0, 60, 5, NOON, () => NOON)
+    .map(({ events, at }) => ({ at, events: events.map((event) => ({ ...event, data: text })) }));
+  await fillRun(temp.store, team, id(1), batches);
+  const runs = runsOf(temp.store);
+  for (const after of [null, { ts: NOON, batch: 30, index: 4 }]) {
+    for (const limit of [1, 1_000]) {
+      const { bytes, of } = await counted(() => runs.read(team, id(1), after, limit));
+      assertEquals(of?.events.length, limit === 1 ? 1 : 5);
+      assert(bytes < 4_000_000, `${bytes} bytes`);
+    }
+  }
+});
+
+Deno.test("long run: deleting it leaves no row, and is answered before all rows are gone", async () => {
+  const { temp, team } = await openFilled();
+  await using _ = temp;
+  const archive = new Archive(temp.store);
+  // As many rows as 20 commits remove, and more.
+  for (let from = 0; from < 6_000; from += 500) {
+    const sets = Array.from({ length: 500 }, (_, i) => ({
+      key: keys.eventId(team.id, id(1), packEventIds([aLine(9_000_000 + from + i, 0).id])),
+      value: true,
+    }));
+    await temp.store.writer.commit({ sets });
+  }
+  const deleted = await archive.deletions.deleteRun(team, id(1), "key");
+  assertEquals(deleted?.kind === "stored" && deleted.receipt.events, EVENTS);
+  assert((await temp.keysBelow(keys.events(team.id, id(1)))).length > 0);
+  await archive.sweeps.resume();
+  assertEquals(await temp.keysBelow(keys.events(team.id, id(1))), []);
+  await archive.settle();
+  assertEquals(await strayRows(temp.store), []);
+});
+
+Deno.test("long run: events that go by age stay known, and every sum stays exact", async () => {
+  const { temp, team } = await openFilled();
+  await using _ = temp;
+  const archive = new Archive(temp.store);
+  archive.nowMs = NOON + 20 * DAY_MS;
+  while ((await archive.sweep()).events > 0);
+  const left = await archive.runs.read(team, id(1), null, 3);
+  assertEquals([left?.payload, left?.events[0]?.id], [
+    "partly_removed",
+    aLine(ON_PAGES + 2 * OLD_IN_ROWS, 0).id,
+  ]);
+  for (const n of STORED) {
+    const again = await archive.runs.append(team, id(1), [aLine(n, NOON)], archive.nowMs);
+    assertEquals(again, { kind: "stored", accepted: 0, duplicates: 1 });
+  }
+  await assertClean(temp.store);
+});
+
+Deno.test("long run: the audit finds a page, an entry of the directory and an id that are not as they must be", async () => {
+  const { temp, team } = await openFilled();
+  await using _ = temp;
+  const { store } = temp;
+  const run = { store, team: team.id, id: id(1) };
+  const { value } = await store.reader.get<EventLedger>(keys.ledger(team.id, run.id));
+  assert(value !== null);
+  const audit = async () => {
+    const found = await auditLedger(run, value, new Map(Object.entries(value.months)));
+    return found.map(({ what }) => what);
+  };
+  assertEquals(await audit(), []);
+  const row = keys.directoryRow(team.id, run.id, 0);
+  const directory = (await store.reader.get<number[][]>(row)).value ?? [];
+  const page = keys.page(team.id, run.id, 3);
+  const sealed = (await store.reader.get<LedgerPage>(page)).value;
+  const idKey = keys.eventId(team.id, run.id, packEventIds([aLine(ON_PAGES, 0).id]));
+  const damages = [
+    {
+      says: `directory of page 1 of ${run.id}`,
+      damage: { sets: [{ key: row, value: directory.with(1, [1, NOON, NOON]) }] },
+      repair: { sets: [{ key: row, value: directory }] },
+    },
+    {
+      says: `ledger of ${run.id}`,
+      damage: { sets: [{ key: page, value: { ...sealed, ids: sealed?.ids.slice(17) } }] },
+      repair: { sets: [{ key: page, value: sealed }] },
+    },
+    {
+      says: `ledger of ${run.id}`,
+      damage: { deletes: [idKey] },
+      repair: { sets: [{ key: idKey, value: true }] },
+    },
+  ];
+  for (const { says, damage, repair } of damages) {
+    await store.writer.commit(damage);
+    assertEquals(await audit(), [says]);
+    await store.writer.commit(repair);
+  }
+  assertEquals(await audit(), []);
+});
+
+Deno.test("section 6: pages of a run of any batches are all of its events in order, each once", async () => {
+  await using temp = await TempStore.open();
+  const team = await new Archive(temp.store).addTeam("enterprise");
+  const runs = runsOf(temp.store);
+  let n = 0;
+  // Instants from far apart to all the same; late batches; several pages of the ledger.
+  const spread = fc.constantFrom(1, 3, 40, 5_000);
+  const seeds = fc.array(fc.nat(), { minLength: 5, maxLength: 5 });
+  const options = { numRuns: 8 };
+  await fc.assert(
+    fc.asyncProperty(
+      spread,
+      seeds,
+      fc.integer({ min: 150, max: 900 }),
+      async (range, by, limit) => {
+        const run = id(10 + n++);
+        const tsOf = (i: number) => NOON + Math.imul(i + 1, (by[i % 5] ?? 0) | 1) % range;
+        const batches = linesOf(0, 150, 7, NOON, tsOf);
+        await fillRun(temp.store, team, run, batches);
+        const wanted = batches.flatMap(({ events }, batch) =>
+          events.map((event, index) => ({ id: event.id, position: { ts: event.ts, batch, index } }))
+        ).sort((a, b) => comparePositions(a.position, b.position));
+        assertEquals(await readAll(runs, team, run, limit), wanted.map((event) => event.id));
+      },
+    ),
+    options,
+  );
+});

@@ -1,0 +1,260 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
+import { openBeside, openStore, StoreRefused } from "../../../kv/open.ts";
+import { fillStore, MIDDLE, TempStore, withFolder } from "../../support/temp_store.ts";
+
+const KEY = ["value"];
+
+/** Refused, in one line that says what to do. */
+async function assertRefused(path: string, ...says: string[]): Promise<void> {
+  const error = await assertRejects(() => openStore(path), StoreRefused);
+  for (const part of says) assertStringIncludes(error.message, part);
+  assert(!error.message.includes("\n") && error.message.includes(path), error.message);
+}
+
+Deno.test("open: a missing folder is created, and data is there after a restart", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/deep/er/test.kv`;
+    const first = await openStore(path);
+    const version = await first.writer.commit({ sets: [{ key: KEY, value: "v" }] });
+    await first.close();
+    const second = await openStore(path);
+    const entry = await second.reader.get(KEY);
+    await second.close();
+    assertEquals([entry.value, entry.versionstamp], ["v", version]);
+  });
+});
+
+Deno.test("open: :memory: is one database for writing and reading, and leaves no file", async () => {
+  const before = await Array.fromAsync(Deno.readDir("."), ({ name }) => name);
+  const store = await openStore(":memory:");
+  await store.writer.commit({ sets: [{ key: KEY, value: 1 }] });
+  assertEquals((await store.reader.get(KEY)).value, 1);
+  await store.close();
+  const after = await Array.fromAsync(Deno.readDir("."), ({ name }) => name);
+  assertEquals(after.filter((name) => name.includes("memory")), []);
+  assertEquals(before.filter((name) => name.includes("memory")), []);
+});
+
+Deno.test("open: a second opener in this process is refused by its own pid", async () => {
+  await using temp = await TempStore.open();
+  await assertRefused(temp.path, `in use by process ${Deno.pid}`);
+  // The refused opener took nothing away from the first.
+  assert(await temp.store.writer.commit({ sets: [{ key: KEY, value: 1 }] }) !== null);
+  await assertRefused(temp.path, `in use by process ${Deno.pid}`);
+});
+
+const OPENER = `
+  import { openStore } from ${JSON.stringify(new URL("../../../kv/open.ts", import.meta.url).href)};
+  const store = await openStore(Deno.args[0]);
+  await store.writer.commit({ sets: [{ key: ["from"], value: "another process" }] });
+  console.log("open");
+  await Deno.stdin.read(new Uint8Array(1));
+  await store.close();
+`;
+
+Deno.test("open: a file in use by another process is refused with that process's pid", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/test.kv`;
+    const script = `${folder}/opener.ts`;
+    await Deno.writeTextFile(script, OPENER);
+    const config = new URL("../../../deno.json", import.meta.url).pathname;
+    await using other = new Deno.Command(Deno.execPath(), {
+      args: ["run", "--config", config, "--frozen", "--no-prompt", "-A", script, path],
+      stdin: "piped",
+      stdout: "piped",
+    }).spawn();
+    const output = other.stdout.getReader();
+    assertStringIncludes(new TextDecoder().decode((await output.read()).value), "open");
+
+    await assertRefused(path, `in use by process ${other.pid}`, "stop it");
+
+    await other.stdin.close();
+    await other.status;
+    await output.cancel();
+    const store = await openStore(path);
+    assertEquals((await store.reader.get(["from"])).value, "another process");
+    await store.close();
+  });
+});
+
+Deno.test("open: a lock file left behind by a killed process does not matter", async () => {
+  await withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/test.kv.lock`, "999999999 and a longer text\n");
+    const store = await openStore(`${folder}/test.kv`);
+    assertEquals(await Deno.readTextFile(`${folder}/test.kv.lock`), `${Deno.pid}\n`);
+    await store.close();
+  });
+});
+
+Deno.test({
+  name: "open: a disk without space for the lock file is refused in one line",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await withFolder(async (folder) => {
+      // The device that takes nothing because it is always full.
+      await Deno.symlink("/dev/full", `${folder}/test.kv.lock`);
+      await assertRefused(`${folder}/test.kv`, "Cannot open", "check its disk");
+    });
+  },
+});
+
+Deno.test("open: a damaged header is refused before anything is promised", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/test.kv`;
+    await fillStore(path);
+    const bytes = await Deno.readFile(path);
+    bytes.fill(0x2a, 0, 100);
+    await Deno.writeFile(path, bytes);
+    await assertRefused(path, "is damaged", "restore a backup");
+    // Refusing gave the lock back and changed nothing.
+    await assertRefused(path, "is damaged");
+    assertEquals(await Deno.readFile(path), bytes);
+  });
+});
+
+Deno.test("open: damaged pages in the middle of a file are refused at the start", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/test.kv`;
+    await fillStore(path);
+    const bytes = await Deno.readFile(path);
+    assert(bytes.length > MIDDLE.to, `${bytes.length} bytes are no middle`);
+    bytes.fill(0xff, MIDDLE.from, MIDDLE.to);
+    await Deno.writeFile(path, bytes);
+    await assertRefused(path, "is damaged", "restore a backup");
+  });
+});
+
+Deno.test("open: a truncated file is refused", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/test.kv`;
+    await fillStore(path);
+    await Deno.truncate(path, 200_000);
+    await assertRefused(path, "is damaged");
+  });
+});
+
+Deno.test("open: a file that is no database is refused and left alone", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/notes.txt`;
+    await Deno.writeTextFile(path, "dear diary\n".repeat(1_000));
+    await assertRefused(path, "is damaged");
+    assertEquals((await Deno.readTextFile(path)).length, 11_000);
+  });
+});
+
+Deno.test("open: a read-only file is refused, also for root", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/test.kv`;
+    await fillStore(path);
+    await Deno.chmod(path, 0o444);
+    await assertRefused(path, "read-only");
+    await Deno.chmod(path, 0o644);
+    await (await openStore(path)).close();
+  });
+});
+
+Deno.test("open: a folder, and a path below a file, are refused", async () => {
+  await withFolder(async (folder) => {
+    await assertRefused(folder, "folder");
+    await Deno.writeTextFile(`${folder}/file`, "");
+    await assertRefused(`${folder}/file/test.kv`, "Cannot open");
+  });
+});
+
+Deno.test("open: an empty file is a new store", async () => {
+  await withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/test.kv`, "");
+    const store = await openStore(`${folder}/test.kv`);
+    assert(await store.writer.commit({ sets: [{ key: KEY, value: 1 }] }) !== null);
+    await store.close();
+  });
+});
+
+Deno.test("close: commits under way are on disk before the lock is given up", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/test.kv`;
+    const store = await openStore(path);
+    const versions = Array.from(
+      { length: 50 },
+      (_, n) => store.writer.commit({ sets: [{ key: ["n", n], value: n }] }),
+    );
+    await store.close();
+    assert((await Promise.all(versions)).every((version) => version !== null));
+    const again = await openStore(path);
+    assertEquals((await Array.fromAsync(again.reader.list({ prefix: ["n"] }))).length, 50);
+    await again.close();
+  });
+});
+
+Deno.test("the reading handle sees a write as soon as it is answered", async () => {
+  await using temp = await TempStore.open();
+  const { writer, reader } = temp.store;
+  await Promise.all(Array.from({ length: 100 }, async (_, n) => {
+    const version = await writer.commit({ sets: [{ key: ["n", n], value: n }] });
+    const entry = await reader.get(["n", n]);
+    assertEquals([entry.value, entry.versionstamp], [n, version]);
+  }));
+});
+
+Deno.test("open: a file has one lock, by whichever link it is opened", async () => {
+  await using temp = await TempStore.open();
+  const { folder, path } = temp;
+  await Deno.symlink(path, `${folder}/alias.kv`);
+  await Deno.symlink(folder, `${folder}/folder`);
+  await assertRefused(`${folder}/alias.kv`, `in use by process ${Deno.pid}`);
+  await assertRefused(`${folder}/folder/test.kv`, `in use by process ${Deno.pid}`);
+  await Deno.link(path, `${folder}/hard.kv`);
+  await assertRefused(`${folder}/hard.kv`, "2 names", "hard links");
+  await Deno.symlink(`${folder}/nowhere`, `${folder}/dangling.kv`);
+  await assertRefused(`${folder}/dangling.kv`, "link to a file that is not there");
+});
+
+Deno.test({
+  name:
+    "open: the ledger, its log and its lock are the owner's alone, and so is a folder made for them",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    await withFolder(async (folder) => {
+      const path = `${folder}/made/deep/test.kv`;
+      const umask = Deno.umask(0);
+      const store = await openStore(path).finally(() => Deno.umask(umask));
+      await store.writer.commit({ sets: [{ key: KEY, value: 1 }] });
+      const modes = [
+        "made",
+        "made/deep",
+        ...["", "-wal", "-shm", ".lock"].map((part) => `made/deep/test.kv${part}`),
+      ].map((name) => (Deno.statSync(`${folder}/${name}`).mode ?? 0) & 0o777);
+      assertEquals(modes, [0o700, 0o700, 0o600, 0o600, 0o600, 0o600]);
+      await store.close();
+    });
+  },
+});
+
+Deno.test("open: a ledger of a newer format is refused, also by tools, and left as it is", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/test.kv`;
+    const store = await openStore(path);
+    const value = LEDGER_FORMAT + 1;
+    await store.writer.commit({ sets: [{ key: keys.format(), value }] });
+    await store.close();
+    await assertRefused(path, `format ${value}`, `up to ${LEDGER_FORMAT}`);
+    await assertRejects(() => openBeside(path), StoreRefused, `format ${value}`);
+    // Refusing gave the lock back.
+    await assertRefused(path, `format ${value}`);
+  });
+});
+
+Deno.test("open: a log of commits without its ledger is not made another ledger's", async () => {
+  for (const left of ["-wal", ".restoring"]) {
+    await withFolder(async (folder) => {
+      const path = `${folder}/test.kv`;
+      await Deno.writeTextFile(path + left, "something");
+      await assertRefused(path, `${path}${left}`, "deno task restore");
+      await Deno.writeTextFile(path, "");
+      await assertRefused(path, `${path}${left}`);
+      await Deno.remove(path + left);
+      await (await openStore(path)).close();
+    });
+  }
+});

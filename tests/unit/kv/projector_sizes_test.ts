@@ -1,0 +1,85 @@
+/** Summaries and roll-ups at their largest: names, models and rows of one commit. */
+import { assert, assertEquals } from "@std/assert";
+import { AGENT_CHARS_MAX, LABEL_CHARS_MAX, RUN_MODELS_MAX } from "../../../domain/core/limits.ts";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { NOON } from "../../support/harness.ts";
+import {
+  aCall,
+  assertSumsAddUp,
+  finish,
+  open,
+  pipelineOf,
+  run,
+  runsOf,
+  TEAM,
+} from "../../support/pipeline.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+/** A name of the most characters, of which each is as large as the store may have to take. */
+function longest(character: string, chars: number, n = 0): string {
+  const end = String(n).padStart(3, "0");
+  return character.repeat(chars - end.length) + end;
+}
+
+for (
+  const [what, character] of [["four bytes", "\u{1f600}"], ["six in JSON", "\u0001"]] as const
+) {
+  Deno.test(`roll-ups: names at their longest, ${what} a character, are summed up`, async () => {
+    await using temp = await TempStore.open();
+    const { store } = temp;
+    const runs = runsOf(store);
+    const long = (n: number) => longest(character, LABEL_CHARS_MAX, n);
+    const count = 20;
+    for (let n = 0; n < count; n++) {
+      // An agent's slug has no control characters.
+      const agent = longest("\u{1f600}", AGENT_CHARS_MAX, n);
+      await open(runs, n, { agent, customerId: long(n), feature: long(n + 50) });
+      const events = Array.from(
+        { length: RUN_MODELS_MAX + 2 },
+        (_, i) => aCall(i + 1, long(100 * n + i), long(i)),
+      );
+      await runs.append(TEAM, run(n), events, NOON);
+    }
+    // All at once, so that they must be cut into commits.
+    const all = Array.from({ length: count }, (_, n) => run(n));
+    await pipelineOf(store).project(TEAM.id, all);
+    for (let n = 0; n < count; n++) await finish(runs, n);
+    await pipelineOf(store).project(TEAM.id, all);
+    assertEquals(await assertSumsAddUp(store), count);
+  });
+}
+
+Deno.test("roll-ups: names that are just short enough to stand in keys are summed up", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  const count = 20;
+  for (let n = 0; n < count; n++) {
+    await open(runs, n, { agent: longest("字", 30, n), customerId: longest("字", 30, n) });
+    const events = Array.from(
+      { length: RUN_MODELS_MAX },
+      (_, i) => aCall(i + 1, longest("字", 80, 100 * n + i)),
+    );
+    await runs.append(TEAM, run(n), events, NOON);
+    await finish(runs, n);
+  }
+  await pipelineOf(store).project(TEAM.id, Array.from({ length: count }, (_, n) => run(n)));
+  assertEquals(await assertSumsAddUp(store), count);
+});
+
+Deno.test("roll-ups: the runs of one team may need more rows than one commit takes", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  const count = 60;
+  for (let n = 0; n < count; n++) {
+    await open(runs, n, { agent: `agent-${n}`, customerId: `customer-${n}`, feature: `f-${n}` });
+    const events = Array.from({ length: 10 }, (_, i) => aCall(i + 1, `model-${n}-${i}`));
+    await runs.append(TEAM, run(n), events, NOON);
+    await finish(runs, n);
+  }
+  await pipelineOf(store).project(TEAM.id, Array.from({ length: count }, (_, n) => run(n)));
+  const rows = await temp.keysBelow(["rollup", TEAM.id]);
+  assert(rows.length > BACK_ENDS.embedded.mutationsMax, `only ${rows.length} rows`);
+  assertEquals(await assertSumsAddUp(store), count);
+});

@@ -1,0 +1,231 @@
+/** Summaries and roll-ups under any interleaving, two workers, lost checks and lost answers. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import fc from "fast-check";
+import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import { Deadlines } from "../../../domain/core/deadlines.ts";
+import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import type { RunStore } from "../../../domain/ports.ts";
+import { TIMERS } from "../../../kv/base/deadline.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { createStore, type Store } from "../../../kv/store.ts";
+import { type Fault, faultKv } from "../../support/fault_kv.ts";
+import { NOON } from "../../support/harness.ts";
+import {
+  aCall,
+  assertSumsAddUp,
+  dumpOf,
+  finish,
+  open,
+  pipelineOf,
+  projectAll,
+  run,
+  runsOf,
+  TEAM,
+} from "../../support/pipeline.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const DAY_MS = 86_400_000;
+const RUNS = 4;
+
+/** One thing that happens to one of the runs. */
+type Step =
+  | { readonly kind: "open" | "finish" }
+  | { readonly kind: "batch"; readonly events: readonly number[] }
+  | { readonly kind: "heartbeat"; readonly fields: Partial<HeartbeatRequest> }
+  | { readonly kind: "project"; readonly by: number };
+
+const model = fc.constantFrom("known", "new", undefined);
+const label = fc.constantFrom("acme", "globex", undefined);
+const heartbeat = fc.record({
+  status: fc.constantFrom("start", "ok", "fail"),
+  customerId: label,
+  feature: label,
+  reported: fc.record({
+    model,
+    provider: fc.constantFrom("p", undefined),
+    cost: fc.constantFrom(7n, 0n, undefined),
+    inputTokens: fc.constantFrom(11, undefined),
+  }),
+});
+const steps: fc.Arbitrary<readonly (Step & { readonly n: number })[]> = fc.array(
+  fc.oneof(
+    fc.record({ kind: fc.constantFrom("open" as const, "finish" as const), n: fc.nat(RUNS - 1) }),
+    fc.record({
+      kind: fc.constant("batch" as const),
+      n: fc.nat(RUNS - 1),
+      // Few numbers: most batches repeat some of an earlier one.
+      events: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 4 }),
+    }),
+    fc.record({
+      kind: fc.constant("heartbeat" as const),
+      n: fc.nat(RUNS - 1),
+      fields: heartbeat as fc.Arbitrary<Partial<HeartbeatRequest>>,
+    }),
+    fc.record({ kind: fc.constant("project" as const), n: fc.nat(RUNS - 1), by: fc.nat(1) }),
+  ),
+  { minLength: 1, maxLength: 30 },
+);
+
+/** Models by the number of the call: with a price, without, and by a provider. */
+function callOf(n: number) {
+  return aCall(n, n % 3 === 0 ? "new" : "known", n % 4 === 0 ? "p" : null);
+}
+
+/** Runs 2 and 3 start a day later than the others. */
+async function take(runs: RunStore, step: Step, n: number, team: Team): Promise<void> {
+  const startedAt = NOON + (n >> 1) * DAY_MS;
+  switch (step.kind) {
+    case "open":
+      return void await open(runs, n, { startedAt, customerId: "acme" }, team);
+    case "finish":
+      return void await finish(runs, n, team);
+    case "batch":
+      return void await runs.append(team, run(n), step.events.map(callOf), NOON);
+    case "heartbeat": {
+      const request = { id: run(n), agent: "a", status: "ok", startedAt, reported: {} } as const;
+      return void await runs.heartbeat(team, { ...request, ...step.fields }, NOON);
+    }
+    case "project":
+      return;
+    default:
+      return step satisfies never;
+  }
+}
+
+Deno.test("roll-ups: any calls in any order, with two workers at once, add up to their runs", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  let teams = 0;
+  await fc.assert(
+    fc.asyncProperty(steps, async (all) => {
+      // A team of its own for each try: the runs of all tries stay and are all summed up again.
+      const team = { ...TEAM, id: `team ${teams++}`.replace(" ", "-") as TeamId };
+      const runs = runsOf(store);
+      const workers = [pipelineOf(store), pipelineOf(store)];
+      const underWay: Promise<unknown>[] = [];
+      for (const step of all) {
+        if (step.kind === "project") {
+          const ids = Array.from({ length: RUNS }, (_, n) => run(n)).slice(step.n);
+          underWay.push(workers[step.by]?.project(team.id, ids) ?? Promise.resolve());
+        } else await take(runs, step, step.n, team);
+      }
+      await Promise.all(underWay);
+      await projectAll(store, workers[teams % 2]);
+    }),
+    { numRuns: 60 },
+  );
+  assert(await assertSumsAddUp(store) > 0);
+  const before = await dumpOf(store);
+  for (let n = 0; n < teams; n++) {
+    const ids = Array.from({ length: RUNS }, (_, i) => run(i));
+    await pipelineOf(store).project(`team-${n}` as TeamId, ids);
+  }
+  assertEquals(await dumpOf(store), before, "projecting again changed something");
+});
+
+Deno.test("roll-ups: labels that change at the close move the run, nothing stays behind", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  const beat = { id: run(1), agent: "a", startedAt: NOON, reported: {} };
+  await runs.heartbeat(TEAM, { ...beat, status: "start", customerId: "acme" }, NOON);
+  await projectAll(store);
+  await runs.heartbeat(TEAM, { ...beat, status: "ok", customerId: "globex" }, NOON);
+  await projectAll(store);
+  assertEquals(await assertSumsAddUp(store), 1);
+  const names = await temp.keysBelow(["rollup", TEAM.id, "customer"]);
+  assertEquals(names.map((key) => key[4]), ['["customer","globex"]']);
+});
+
+/** A store over the same file whose commits meet faults in turn. */
+function faulty(store: Store, kv: Deno.Kv, plan: Fault[]): Store {
+  const faults = faultKv(kv, () => plan.shift() ?? "none");
+  return createStore(faults, store.reader, BACK_ENDS.embedded, store.deadlines);
+}
+
+Deno.test("roll-ups: a commit of unknown outcome is tried again and counted once", async () => {
+  for (const fault of ["throw", "commit then throw", "lost"] as const) {
+    using kv = await Deno.openKv(":memory:");
+    using deadlines = new Deadlines(2_000, TIMERS);
+    const store = createStore(kv, kv, BACK_ENDS.embedded, deadlines);
+    const runs = runsOf(store);
+    const plan: Fault[] = [];
+    const pipeline = pipelineOf(faulty(store, kv, plan));
+    for (const [i, step] of [open, finish].entries()) {
+      await step(runs, 1);
+      plan.push(fault);
+      if (fault === "lost") await pipeline.project(TEAM.id, [run(1)]);
+      else {
+        await assertRejects(() => pipeline.project(TEAM.id, [run(1)]), StorageUnavailable);
+        await pipeline.project(TEAM.id, [run(1)]);
+      }
+      assertEquals(await assertSumsAddUp(store), i, fault);
+      assertEquals(plan, []);
+    }
+  }
+});
+
+Deno.test("roll-ups: a worker that another was faster than reads anew and adds to what is there", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  const [one, other] = [pipelineOf(store), pipelineOf(store)];
+  // Each remembers the roll-ups as it left them; the other changed them since.
+  for (let n = 0; n < 6; n++) {
+    await open(runs, n);
+    await runs.append(TEAM, run(n), [aCall(n + 1)], NOON);
+    await (n % 2 === 0 ? one : other).project(TEAM.id, [run(n)]);
+  }
+  await Promise.all([
+    ...[0, 1, 2].map((n) => finish(runs, n)),
+    ...[3, 4, 5].map((n) => runs.append(TEAM, run(n), [aCall(n + 10)], NOON)),
+  ]);
+  const all = [0, 1, 2, 3, 4, 5].map(run);
+  await Promise.all([one.project(TEAM.id, all), other.project(TEAM.id, all.toReversed())]);
+  assertEquals(await assertSumsAddUp(store), 3);
+});
+
+Deno.test("revision: one for each time the worker saw a change of the cost after the close", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  const revision = async () => (await runs.read(TEAM, run(1), null, 1))?.summary?.revision;
+  await open(runs, 1);
+  await projectAll(store);
+  assertEquals(await revision(), 0);
+  await finish(runs, 1);
+  await projectAll(store);
+  assertEquals(await revision(), 1);
+  // Two batches that are seen together are one revision, a third one is the next.
+  for (const n of [1, 2]) await runs.append(TEAM, run(1), [aCall(n)], NOON);
+  await projectAll(store);
+  assertEquals(await revision(), 2);
+  await runs.append(TEAM, run(1), [aCall(3)], NOON);
+  await projectAll(store);
+  assertEquals(await revision(), 3);
+  // What repeats is no change.
+  await runs.append(TEAM, run(1), [aCall(3)], NOON);
+  await finish(runs, 1);
+  await projectAll(store);
+  assertEquals(await revision(), 3);
+});
+
+Deno.test("models: a run is found under each model it called, by its start", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  await runs.append(TEAM, run(1), [aCall(1)], NOON);
+  await projectAll(store);
+  assertEquals(await temp.keysBelow(keys.runsBy(TEAM.id, "model", "").slice(0, 3)), []);
+  await open(runs, 1);
+  await projectAll(store);
+  await runs.append(TEAM, run(1), [aCall(2), aCall(3, "new", "p")], NOON);
+  await projectAll(store);
+  const names = ['["known",null]', '["new","p"]'];
+  assertEquals(
+    (await temp.keysBelow(keys.runsBy(TEAM.id, "model", "").slice(0, 3))).toSorted(),
+    names.map((name) => keys.runBy(TEAM.id, "model", name, NOON, run(1))).toSorted(),
+  );
+});

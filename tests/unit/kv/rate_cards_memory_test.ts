@@ -1,0 +1,191 @@
+/** Rate cards in memory: answered at once, changed at once, and looked at again in time. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import type { Store } from "../../../kv/store.ts";
+import type { Write } from "../../../kv/writer/writer.ts";
+import { NOON } from "../../support/harness.ts";
+import {
+  aSpec,
+  cardsOf,
+  inputOf,
+  MODEL,
+  monotonicClockAheadBy,
+  NOTICED_WITHIN_MS,
+  OTHER,
+  priced,
+  rateOf,
+  TEAM,
+} from "../../support/rate_cards.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+/** A store whose reads are counted, and of which one can be held back. */
+function watched(store: Store) {
+  const seen = { lists: 0 };
+  let held: Promise<void> | undefined;
+  const reader = new Proxy(store.reader, {
+    get(target, name) {
+      const method = Reflect.get(target, name).bind(target);
+      if (name === "list") seen.lists++;
+      if (name !== "getMany") return method;
+      return async (...args: unknown[]) => {
+        const wait = held;
+        held = undefined;
+        const entries = await method(...args);
+        await wait;
+        return entries;
+      };
+    },
+  });
+  return {
+    store: { ...store, reader } as Store,
+    seen,
+    /** The next read answers what is stored now, but not before it is let go. */
+    holdNextRead() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
+    },
+  };
+}
+
+Deno.test("a card in memory is answered without a promise, and is the same object", async () => {
+  await using temp = await TempStore.open();
+  const cards = cardsOf(temp.store);
+  await cards.put(TEAM, aSpec(), "key_1");
+  assert(cards.card(TEAM) instanceof Promise);
+  const card = await cards.card(TEAM);
+  assert(cards.card(TEAM) === card);
+});
+
+Deno.test("teams without own rows share one card", async () => {
+  await using temp = await TempStore.open();
+  const cards = cardsOf(temp.store);
+  assert(await cards.card(TEAM) === await cards.card(OTHER));
+  await cards.put(TEAM, aSpec(), "key_1");
+  assert(await cards.card(TEAM) !== await cards.card(OTHER));
+});
+
+Deno.test("first loads at once share one read", async () => {
+  await using temp = await TempStore.open();
+  await cardsOf(temp.store).put(TEAM, aSpec(), "key_1");
+  const { store, seen } = watched(temp.store);
+  const cards = cardsOf(store);
+  const all = await Promise.all(Array.from({ length: 20 }, () => cards.card(TEAM)));
+  assertEquals([new Set(all).size, seen.lists], [1, 1]);
+});
+
+Deno.test("a failed load is not remembered: the next one reads again", async () => {
+  await using temp = await TempStore.open();
+  await cardsOf(temp.store).put(TEAM, priced(7), "key_1");
+  let broken = true;
+  const reader = new Proxy(temp.store.reader, {
+    get(target, name) {
+      if (name === "getMany" && broken) return () => Promise.reject(new TypeError("disk"));
+      return Reflect.get(target, name).bind(target);
+    },
+  });
+  const cards = cardsOf({ ...temp.store, reader });
+  await assertRejects(() => inputOf(cards), StorageUnavailable);
+  broken = false;
+  assertEquals(await inputOf(cards), 7);
+});
+
+Deno.test("a read that a change overtakes is not remembered", async () => {
+  await using temp = await TempStore.open();
+  const { store, holdNextRead } = watched(temp.store);
+  const cards = cardsOf(store);
+  const letGo = holdNextRead();
+  const early = cards.card(TEAM);
+  await cards.put(TEAM, priced(7), "key_1");
+  letGo();
+  assertEquals((await early).find(null, MODEL, NOON), null);
+  assertEquals(await inputOf(cards), 7);
+});
+
+Deno.test("another process's change is seen within 10 s", async () => {
+  await using temp = await TempStore.open();
+  const here = cardsOf(temp.store), there = cardsOf(temp.store);
+  const { row } = rateOf(await there.put(TEAM, priced(1), "key_1"));
+  assertEquals(await inputOf(here), 1);
+  await there.delete(TEAM, row.id, "key_1");
+  await there.put(TEAM, priced(2), "key_1");
+  using _clock = monotonicClockAheadBy(NOTICED_WITHIN_MS);
+  assertEquals(await inputOf(here), 2);
+});
+
+Deno.test("using a card does not lengthen how long it is remembered", async () => {
+  await using temp = await TempStore.open();
+  const here = cardsOf(temp.store);
+  assertEquals(await inputOf(here), null);
+  await cardsOf(temp.store).put(TEAM, priced(2), "key_1");
+  for (const ms of [2_500, 5_000, 7_500]) {
+    using _clock = monotonicClockAheadBy(ms);
+    await here.card(TEAM);
+  }
+  using _clock = monotonicClockAheadBy(NOTICED_WITHIN_MS);
+  assertEquals(await inputOf(here), 2);
+});
+
+Deno.test("a card that has not changed is kept after its time, without reading its rows", async () => {
+  await using temp = await TempStore.open();
+  const { store, seen } = watched(temp.store);
+  const cards = cardsOf(store);
+  await cards.put(TEAM, aSpec(), "key_1");
+  const card = await cards.card(TEAM);
+  const { lists } = seen;
+  using _clock = monotonicClockAheadBy(NOTICED_WITHIN_MS);
+  assert(cards.card(TEAM) instanceof Promise);
+  assert(await cards.card(TEAM) === card);
+  assertEquals(seen.lists, lists);
+  assert(cards.card(TEAM) === card);
+});
+
+Deno.test("after a put that may or may not have happened the card is read again", async () => {
+  await using temp = await TempStore.open();
+  const writer = {
+    ...temp.store.writer,
+    async commit(write: Write) {
+      await temp.store.writer.commit(write);
+      throw new StorageUnavailable("the answer was lost");
+    },
+  };
+  const cards = cardsOf({ ...temp.store, writer });
+  assertEquals(await inputOf(cards), null);
+  await assertRejects(() => cards.put(TEAM, priced(3), "key_1"), StorageUnavailable);
+  assertEquals(await inputOf(cards), 3);
+});
+
+Deno.test("cards of a team are read one after another, however often it changes", async () => {
+  await using temp = await TempStore.open();
+  let [lists, most] = [0, 0];
+  const [began, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const reader = new Proxy(temp.store.reader, {
+    get(target, name) {
+      const method = Reflect.get(target, name).bind(target);
+      if (name !== "list") return method;
+      return async function* (...args: unknown[]) {
+        most = Math.max(most, ++lists);
+        began.resolve();
+        await gate.promise;
+        try {
+          yield* method(...args);
+        } finally {
+          lists--;
+        }
+      };
+    },
+  });
+  const cards = cardsOf({ ...temp.store, reader } as Store);
+  await cards.put(TEAM, priced(1), "key_1");
+  const asked = [cards.card(TEAM)];
+  // The first read of the rows is held back while the card changes and is asked for again.
+  await began.promise;
+  for (let n = 2; n <= 20; n++) {
+    await cards.put(TEAM, priced(n), "key_1");
+    asked.push(cards.card(TEAM));
+  }
+  gate.resolve();
+  await Promise.all(asked);
+  assertEquals(await inputOf(cards), 20);
+  assertEquals(most, 1);
+});

@@ -1,0 +1,237 @@
+/** A team's own rows in the store, and what races leave of them. */
+import { assert, assertEquals } from "@std/assert";
+import { RATE_ROWS_MAX } from "../../../domain/core/limits.ts";
+import type { PutRateOutcome, RateCardStore } from "../../../domain/ports.ts";
+import { NOON } from "../../support/harness.ts";
+import {
+  aSpec,
+  cardsOf,
+  inputOf,
+  MODEL,
+  OTHER,
+  priced,
+  rateOf,
+  TEAM,
+} from "../../support/rate_cards.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+Deno.test("a put row is on the card at once, with who put it and when", async () => {
+  await using temp = await TempStore.open();
+  const cards = cardsOf(temp.store);
+  assertEquals(await inputOf(cards), null);
+  const outcome = await cards.put(TEAM, aSpec({ note: "contract 7" }), "key_1");
+  assertEquals(outcome.kind, "stored");
+  const rate = rateOf(outcome);
+  assertEquals({ ...rate, row: { ...rate.row, id: rate.row.id.slice(0, 5) } }, {
+    row: {
+      id: "rate_",
+      source: "own",
+      provider: null,
+      model: MODEL,
+      from: null,
+      rates: aSpec().rates,
+      tiers: [],
+    },
+    createdAt: NOON,
+    createdBy: "key_1",
+    note: "contract 7",
+  });
+  assertEquals((await cards.card(TEAM)).find("any", MODEL, NOON)?.row, rate.row);
+  assertEquals(await cards.rows(TEAM), [rate]);
+});
+
+Deno.test("putting the same again is a replay and writes nothing", async () => {
+  await using temp = await TempStore.open();
+  const cards = cardsOf(temp.store);
+  const spec = aSpec({
+    from: NOON,
+    provider: "azure",
+    note: "n",
+    tiers: [{ aboveInputTokens: 9, rates: aSpec().rates }],
+  });
+  const first = rateOf(await cards.put(TEAM, spec, "key_1"));
+  const before = await Array.fromAsync(temp.store.reader.list({ prefix: [] }));
+  const again = await cards.put(TEAM, spec, "key_2");
+  assertEquals(again, { kind: "replayed", rate: first });
+  assertEquals(await Array.fromAsync(temp.store.reader.list({ prefix: [] })), before);
+});
+
+Deno.test("other content takes the row's place under a new id, whatever the case of its name", async () => {
+  await using temp = await TempStore.open();
+  const cards = cardsOf(temp.store);
+  const ids = new Set<string>();
+  const changes = [{}, { note: "why" }, { model: MODEL.toUpperCase() }, { rates: priced(9).rates }];
+  for (const change of changes) {
+    const outcome = await cards.put(TEAM, aSpec(change), "key_1");
+    assertEquals(outcome.kind, "stored");
+    const rate = rateOf(outcome);
+    ids.add(rate.row.id);
+    assertEquals(await cards.rows(TEAM), [rate]);
+    assertEquals((await cards.card(TEAM)).find(null, MODEL, NOON)?.row.id, rate.row.id);
+  }
+  assertEquals(ids.size, changes.length);
+  assertEquals((await temp.store.reader.get(["rate", TEAM.id])).value, 1, "rows counted");
+});
+
+Deno.test("rows of another provider, model or date stand side by side, listed by these", async () => {
+  await using temp = await TempStore.open();
+  const cards = cardsOf(temp.store);
+  const names = [
+    { model: "a", provider: null, from: null },
+    { model: "b", provider: null, from: null },
+    { model: "b", provider: null, from: NOON },
+    { model: "b", provider: "z", from: null },
+  ];
+  for (const name of names.toReversed()) await cards.put(TEAM, aSpec(name), "key_1");
+  const listed = (await cards.rows(TEAM)).map(({ row: { model, provider, from } }) => ({
+    model,
+    provider,
+    from,
+  }));
+  assertEquals<unknown>(listed, names);
+});
+
+Deno.test("the longest names fit the store, and differ in their last character", async () => {
+  await using temp = await TempStore.open();
+  const cards = cardsOf(temp.store);
+  const long = "😀".repeat(255);
+  for (const last of ["😀", "😁"]) {
+    const names = { provider: `${long}${last}`, model: `${long}${last}` };
+    assertEquals((await cards.put(TEAM, aSpec(names), "key_1")).kind, "stored");
+  }
+  assertEquals((await cards.rows(TEAM)).length, 2);
+});
+
+Deno.test("a deleted row is answered once and gone from the card at once", async () => {
+  await using temp = await TempStore.open();
+  const cards = cardsOf(temp.store);
+  const rate = rateOf(await cards.put(TEAM, aSpec(), "key_1"));
+  await cards.put(TEAM, priced(5, { model: "kept" }), "key_1");
+  assertEquals(await inputOf(cards), 1);
+  assertEquals(await cards.delete(TEAM, rate.row.id, "key_1"), rate);
+  assertEquals([await inputOf(cards), await inputOf(cards, TEAM, "kept")], [null, 5]);
+  assertEquals(await cards.delete(TEAM, rate.row.id, "key_1"), null);
+  assertEquals((await cards.rows(TEAM)).map(({ row }) => row.model), ["kept"]);
+});
+
+Deno.test("decision 32: another team's rows are neither seen nor deleted", async () => {
+  await using temp = await TempStore.open();
+  const cards = cardsOf(temp.store);
+  const rate = rateOf(await cards.put(TEAM, aSpec(), "key_1"));
+  assertEquals([await inputOf(cards, OTHER), await cards.rows(OTHER)], [null, []]);
+  assertEquals(await cards.delete(OTHER, rate.row.id, "key_1"), null);
+  assertEquals(await cards.rows(TEAM), [rate]);
+});
+
+Deno.test("of equal puts at once, through two processes, one is stored and the rest replay it", async () => {
+  await using temp = await TempStore.open();
+  const processes = [cardsOf(temp.store), cardsOf(temp.store)];
+  const outcomes = await Promise.all(
+    Array.from(
+      { length: 30 },
+      (_, n) => processes[n % 2]?.put(TEAM, aSpec(), `key_${n}`) as Promise<PutRateOutcome>,
+    ),
+  );
+  assertEquals(outcomes.filter(({ kind }) => kind === "stored").length, 1);
+  const [rate, ...others] = await (processes[0] as RateCardStore).rows(TEAM);
+  assertEquals(others, []);
+  for (const outcome of outcomes) assertEquals(rateOf(outcome), rate);
+});
+
+Deno.test("of different puts at once every one is stored, and the last of them stays", async () => {
+  await using temp = await TempStore.open();
+  const cards = cardsOf(temp.store);
+  const outcomes = await Promise.all(
+    Array.from({ length: 30 }, (_, n) => cards.put(TEAM, priced(n), "key_1")),
+  );
+  assert(outcomes.every(({ kind }) => kind === "stored"));
+  const rates = outcomes.map(rateOf);
+  assertEquals(new Set(rates.map(({ row }) => row.id)).size, 30);
+  const kept = await cards.rows(TEAM);
+  assertEquals(kept.length, 1);
+  assert(rates.some(({ row }) => row.id === kept[0]?.row.id));
+  assertEquals((await cards.card(TEAM)).find(null, MODEL, NOON)?.row, kept[0]?.row);
+});
+
+Deno.test("of deletes at once exactly one is told the row", async () => {
+  await using temp = await TempStore.open();
+  const processes = [cardsOf(temp.store), cardsOf(temp.store)];
+  const rate = rateOf(await (processes[0] as RateCardStore).put(TEAM, aSpec(), "key_1"));
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => processes[n % 2]?.delete(TEAM, rate.row.id, "key_1")),
+  );
+  assertEquals(answers.filter((answer) => answer !== null), [rate]);
+  assertEquals((await temp.store.reader.get(["rate", TEAM.id])).value, 0);
+});
+
+/** Puts rows through one process until only `room` more fit. */
+async function fill(temp: TempStore, room: number): Promise<void> {
+  const cards = cardsOf(temp.store);
+  const first = rateOf(await cards.put(TEAM, aSpec({ model: "filler" }), "key_1"));
+  // The other rows are written past the store, which would read for each of them.
+  for (let from = 1; from < RATE_ROWS_MAX - room; from += 100) {
+    const length = Math.min(100, RATE_ROWS_MAX - room - from);
+    const sets = Array.from({ length }, (_, i) => ({
+      key: ["rate", TEAM.id, new TextEncoder().encode(`filler ${from + i}`)],
+      value: { ...first, row: { ...first.row, id: `f${from + i}`, model: `filler ${from + i}` } },
+    }));
+    await temp.store.writer.commit({ sets });
+  }
+  const count = { key: ["rate", TEAM.id], value: RATE_ROWS_MAX - room };
+  await temp.store.writer.commit({ sets: [count] });
+}
+
+Deno.test("RATE_ROWS_MAX: racing puts never pass the limit, replacing and other teams go on", async () => {
+  await using temp = await TempStore.open();
+  await fill(temp, 3);
+  const processes = [cardsOf(temp.store), cardsOf(temp.store)];
+  const cards = processes[0] as RateCardStore;
+  const outcomes = await Promise.all(
+    Array.from(
+      { length: 12 },
+      (_, n) =>
+        processes[n % 2]?.put(TEAM, aSpec({ model: `new ${n}` }), "key_1") as Promise<
+          PutRateOutcome
+        >,
+    ),
+  );
+  const refused = outcomes.filter((outcome) => outcome.kind === "refused");
+  assertEquals([outcomes.length - refused.length, refused.length], [3, 9]);
+  assertEquals(refused[0]?.problem.code, "invalid_field");
+  const rows = await cards.rows(TEAM);
+  assertEquals(rows.length, RATE_ROWS_MAX);
+  assertEquals((await cards.put(TEAM, priced(9, { model: "filler" }), "key_1")).kind, "stored");
+  assertEquals((await cards.put(OTHER, aSpec(), "key_1")).kind, "stored");
+  assertEquals((await cards.rows(TEAM)).length, RATE_ROWS_MAX);
+  const gone = rows.find(({ row }) => row.model.startsWith("new"));
+  assert(await cards.delete(TEAM, gone?.row.id ?? "", "key_1") !== null);
+  assertEquals((await cards.put(TEAM, aSpec({ model: "late" }), "key_1")).kind, "stored");
+  assertEquals((await cards.put(TEAM, aSpec({ model: "later" }), "key_1")).kind, "refused");
+});
+
+Deno.test("a list that rows change under is read again", async () => {
+  await using temp = await TempStore.open();
+  const writing = cardsOf(temp.store);
+  await writing.put(TEAM, aSpec({ model: "before" }), "key_1");
+  let changes = 2;
+  const reader = new Proxy(temp.store.reader, {
+    get(target, name) {
+      const method = Reflect.get(target, name).bind(target);
+      if (name !== "list") return method;
+      return async function* (...args: unknown[]) {
+        yield* method(...args);
+        // The rows just read are of a version that is no more.
+        if (changes-- > 0) await writing.put(TEAM, aSpec({ model: `after ${changes}` }), "key_1");
+      };
+    },
+  });
+  const rows = await cardsOf({ ...temp.store, reader }).rows(TEAM);
+  assertEquals(rows.map(({ row }) => row.model), ["after 0", "after 1", "before"]);
+});
+
+Deno.test("a restart keeps the rows", async () => {
+  await using temp = await TempStore.open();
+  const rate = rateOf(await cardsOf(temp.store).put(TEAM, aSpec({ note: "n" }), "key_1"));
+  const cards = cardsOf(await temp.reopen());
+  assertEquals([await cards.rows(TEAM), await inputOf(cards)], [[rate], 1]);
+});

@@ -1,0 +1,229 @@
+/** Request-rate buckets shared through a real KV, on a clock that the test moves. */
+import { assert, assertEquals } from "@std/assert";
+import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { type Api, createRequestLimits } from "../../../domain/teams/rate_limit.ts";
+import { LATE_MS } from "../../../domain/teams/shared_bucket.ts";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { isShared } from "../../../kv/open.ts";
+import { createStore } from "../../../kv/store.ts";
+import { RateSlices } from "../../../kv/teams/rate_slices.ts";
+import { FakeTimers } from "../../support/fake_timers.ts";
+import { type Fault, faultKv } from "../../support/fault_kv.ts";
+import { NOON } from "../../support/harness.ts";
+
+/** 100 requests a second, 200 at once: a slice is 20. */
+const TEAM: Team = { id: "01J00000000000000000000000" as TeamId, name: "t", tier: "free" };
+
+/** Some instances over one store. */
+class Instances {
+  readonly timers = new FakeTimers();
+  readonly slices: RateSlices[];
+  team = TEAM;
+  readonly #limits;
+  readonly #kv: Deno.Kv;
+  readonly #deadlines = new Deadlines(2_000, this.timers);
+
+  private constructor(real: Deno.Kv, kv: Deno.Kv, count: number) {
+    this.#kv = real;
+    const store = createStore(kv, kv, BACK_ENDS.remote, this.#deadlines);
+    this.slices = Array.from({ length: count }, () => new RateSlices(store, this.timers, NOON));
+    this.#limits = this.slices.map((slices) =>
+      createRequestLimits(this.timers.now, (api) => slices.bucketsFor(api))
+    );
+  }
+
+  static async open(count: number, wrap = (kv: Deno.Kv) => kv): Promise<Instances> {
+    const kv = await Deno.openKv(":memory:");
+    return new Instances(kv, wrap(kv), count);
+  }
+
+  /** Sends so many requests to an instance at once; answers how many it let through. */
+  ask(instance: number, count: number, api: Api = "ingest"): number {
+    const nowMs = this.timers.now();
+    const bucket = this.#limits[instance]?.[api].bucketOf(this.team, nowMs);
+    return Array.from({ length: count }, () => bucket?.take(nowMs)).filter(Boolean).length;
+  }
+
+  /** Sends far more than the team may, everywhere, for so long. */
+  async flood(forMs: number): Promise<void> {
+    for (let ms = 0; ms < forMs; ms += 10, this.timers.advance(10)) {
+      for (const n of this.slices.keys()) {
+        await this.idle();
+        this.ask(n, 50);
+      }
+    }
+    await this.idle();
+  }
+
+  /** Waits for the leases under way. */
+  async idle(): Promise<void> {
+    await Promise.all(this.slices.map((slices) => slices.idle()));
+  }
+
+  /** The rows, by part of the API. */
+  async rows(): Promise<Record<string, { units: number }>> {
+    const rows = await Array.fromAsync(this.#kv.list<{ units: number }>({ prefix: [] }));
+    for (const { key } of rows) assertEquals(key.slice(0, 2), ["rate_bucket", TEAM.id]);
+    return Object.fromEntries(rows.map(({ key, value }) => [String(key[2]), value]));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const slices of this.slices) await slices.stop();
+    this.#deadlines[Symbol.dispose]();
+    this.#kv.close();
+    assertEquals(this.timers.set.length, 0, "a timer is left");
+  }
+}
+
+Deno.test("decision 36: instances over one store share a team's bucket", async () => {
+  for (const count of [1, 2, 4]) {
+    await using t = await Instances.open(count);
+    let admitted = 0;
+    for (let ms = 0; ms < 10_000; ms += 20, t.timers.advance(20)) {
+      // All ask far more than the team may, and lease at the same time.
+      for (let n = 0; n < count; n++) admitted += t.ask(n, 10);
+      await t.idle();
+    }
+    const most = 200 + 1_000 + 20 * count;
+    assert(admitted <= most && admitted >= 200 + 950, `${count}: ${admitted}`);
+  }
+});
+
+Deno.test("decision 36: the parts of the API have rows of their own", async () => {
+  await using t = await Instances.open(1);
+  t.ask(0, 15);
+  t.ask(0, 30, "control");
+  await t.idle();
+  const rows = await t.rows();
+  assertEquals([rows.ingest?.units, rows.control?.units], [185_000_000, 370_000_000]);
+});
+
+/** Counts the operations of a KV, and how many were under way at once. */
+function counted(kv: Deno.Kv, count: { total: number; now: number; most: number }): Deno.Kv {
+  const watch = async <T>(work: Promise<T>): Promise<T> => {
+    count.total++;
+    count.most = Math.max(count.most, ++count.now);
+    return await work.finally(() => count.now--);
+  };
+  return new Proxy(kv, {
+    get(target, name) {
+      if (name === "getMany") return (keys: Deno.KvKey[]) => watch(target.getMany(keys));
+      if (name !== "atomic") return Reflect.get(target, name).bind(target);
+      return () => {
+        const operation = target.atomic();
+        const commit = operation.commit.bind(operation);
+        operation.commit = () => watch(commit());
+        return operation;
+      };
+    },
+  });
+}
+
+Deno.test("a bucket has one lease under way, in moderation, and only while the team asks", async () => {
+  const count = { total: 0, now: 0, most: 0 };
+  await using t = await Instances.open(3, (kv) => counted(kv, count));
+  assertEquals([t.ask(0, 1), count.total], [1, 0]);
+  await t.flood(5_000);
+  // Late timers: requests were first to see that it is time for a lease, or are in the middle of it.
+  t.timers.nowMs += 150;
+  t.ask(0, 50);
+  await t.idle();
+  t.ask(1, 50);
+  t.timers.advance(0);
+  await t.idle();
+  assert(t.timers.set.length <= 4, `${t.timers.set.length} timers`);
+  assert(count.most <= 3, `${count.most} at once for three instances`);
+  // A read and a commit each: every tenth of a second, and every ten tokens of the burst.
+  assert(count.total > 200 && count.total <= 2 * (3 * 52 + 26), `${count.total}`);
+  for (let ms = 0; ms < 2_000; ms += 100, await t.idle()) t.timers.advance(100);
+  const before = count.total;
+  t.timers.advance(60_000);
+  await t.idle();
+  assertEquals(count.total, before);
+  // Every slice is whole again.
+  for (const n of [0, 1, 2]) assertEquals(t.ask(n, 20), 20);
+});
+
+Deno.test("an instance that is behind with more than comes back soon rests between its leases", async () => {
+  const count = { total: 0, now: 0, most: 0 };
+  await using t = await Instances.open(3, (kv) => counted(kv, count));
+  t.team = { ...TEAM, rate: { sustained: 1, burst: 200 } };
+  await t.flood(5_000);
+  assert(count.total <= 2 * (3 * 7 + 26), `${count.total}`);
+});
+
+Deno.test("while the store fails an instance goes by its own bucket, and shares again afterwards", async () => {
+  let fault: Fault = "throw";
+  await using t = await Instances.open(2, (kv) => faultKv(kv, () => fault));
+  assertEquals([t.ask(0, 500), t.ask(1, 500)], [20, 20]);
+  await t.idle();
+  assertEquals([t.ask(0, 500), t.ask(1, 500)], [180, 180]);
+  for (let n = 0; n < 8; n++) {
+    t.timers.advance(1_000);
+    assertEquals(t.ask(0, 500), 100, `second ${n}`);
+    await t.idle();
+  }
+  fault = "none";
+  for (let n = 0; n < 200; n++) {
+    t.timers.advance(20);
+    for (const i of [0, 1]) t.ask(i, 10);
+    await t.idle();
+  }
+  let admitted = 0;
+  for (let n = 0; n < 500; n++) {
+    for (const i of [0, 1]) admitted += t.ask(i, 10);
+    t.timers.advance(20);
+    await t.idle();
+  }
+  assert(admitted >= 950 && admitted <= 1_000 + 2 * 20, `${admitted}`);
+});
+
+Deno.test("while the store hangs nobody waits, and nobody is refused for long", async () => {
+  const hang = Promise.withResolvers<never>();
+  await using t = await Instances.open(1, (kv) => {
+    const getMany = () => hang.promise;
+    return new Proxy(kv, {
+      get: (target, name) => name === "getMany" ? getMany : Reflect.get(target, name).bind(target),
+    });
+  });
+  assertEquals(t.ask(0, 500), 20);
+  t.timers.advance(LATE_MS + 1);
+  assert(t.ask(0, 500) > 180);
+  // Given up after the store's deadline; the next try does not come at once.
+  t.timers.advance(2_000);
+  await t.idle();
+  assertEquals(t.ask(0, 500), 200);
+  await t.idle();
+});
+
+Deno.test("what a lease took though its answer was lost is bought twice, never given twice", async () => {
+  let fault: Fault = "commit then throw";
+  await using t = await Instances.open(1, (kv) => faultKv(kv, () => fault));
+  t.ask(0, 10);
+  await t.idle();
+  fault = "none";
+  t.timers.advance(1_000);
+  t.ask(0, 1);
+  await t.idle();
+  assertEquals((await t.rows()).ingest?.units, 179_000_000);
+});
+
+Deno.test("an instance that stops leases nothing more", async () => {
+  await using t = await Instances.open(1);
+  for (let n = 0; n < 50; n++, t.timers.advance(1)) {
+    t.ask(0, 20);
+    await t.idle();
+  }
+  await t.slices[0]?.stop();
+  const before = await t.rows();
+  t.timers.advance(10_000);
+  assert(t.ask(0, 500) <= 20);
+  await t.idle();
+  assertEquals(await t.rows(), before);
+});
+
+Deno.test("only a store with a URL is shared with other instances", () => {
+  assertEquals(["./data/a.kv", ":memory:", "/http/a.kv"].map(isShared), [false, false, false]);
+  assertEquals(["https://kv.example/x", "http://127.0.0.1:4512"].map(isShared), [true, true]);
+});

@@ -1,0 +1,83 @@
+/** Reads of requests: counted, bounded, fair, and ended by deadline and client. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
+import { ReadScope } from "../../../domain/core/read_scope.ts";
+import { TIMERS } from "../../../kv/base/deadline.ts";
+import { openStore } from "../../../kv/open.ts";
+import { outsideScope, readScopes } from "../../../kv/base/read_scope.ts";
+import { Reads } from "../../../kv/base/reads.ts";
+import { getMany, listRows } from "../../../kv/store.ts";
+
+const NEVER = new AbortController().signal;
+const LIMITS = { all: 1, team: 1, waiting: 10, teamWaiting: 10 };
+
+Deno.test("reads: rows and bytes are counted for the request they are part of", async () => {
+  await using store = await memory();
+  const scope = new ReadScope(NEVER);
+  await readScopes.run(scope, () =>
+    store.reads.run("t", async () => {
+      await getMany(store, [["x", 1], ["x", 2]]);
+      await listRows(store, { prefix: ["x"] });
+      await outsideScope(() => listRows(store, { prefix: ["x"] }));
+    }));
+  assertEquals([scope.rows, scope.bytes], [2 + 1_200, (1 + 1_200) * 10]);
+});
+
+Deno.test("reads: the next read of a request whose client is gone throws", async () => {
+  await using store = await memory();
+  const gone = new AbortController();
+  let reads = 0;
+  const work = readScopes.run(new ReadScope(gone.signal), () =>
+    store.reads.run("t", async () => {
+      for (;;) {
+        await getMany(store, [["x", 1]]);
+        if (++reads === 5) gone.abort(new Error("gone"));
+      }
+    }));
+  await assertRejects(() => work, Error, "gone");
+  // A slot is free once the work has ended, so this one's turn comes after it.
+  await store.reads.run("t", () => Promise.resolve());
+  assertEquals(reads, 5);
+});
+
+Deno.test("reads: a list of any length ends between two reads of the runtime", async () => {
+  await using store = await memory();
+  const gone = new AbortController();
+  const work = readScopes.run(
+    new ReadScope(gone.signal),
+    () => store.reads.run("t", () => listRows(store, { prefix: ["x"] })),
+  );
+  gone.abort(new Error("gone"));
+  await assertRejects(() => work, Error, "gone");
+});
+
+Deno.test("reads: the deadline ends the work, and its slot is free only then", async () => {
+  using deadlines = new Deadlines(20, TIMERS);
+  const reads = new Reads(deadlines, LIMITS);
+  const work = Promise.withResolvers<void>();
+  await assertRejects(() => reads.run("a", () => work.promise), StorageUnavailable);
+  const waiting = reads.run("b", () => Promise.resolve("never"));
+  await assertRejects(() => waiting, Overloaded);
+  work.resolve();
+  assertEquals(await reads.run("b", () => Promise.resolve("now")), "now");
+});
+
+Deno.test("reads: a read within a read needs no further slot", async () => {
+  using deadlines = new Deadlines(1_000, TIMERS);
+  const reads = new Reads(deadlines, LIMITS);
+  assertEquals(await reads.run("a", () => reads.run("a", () => Promise.resolve(1))), 1);
+});
+
+async function memory() {
+  const store = await openStore(":memory:");
+  for (let at = 0; at < 1_201; at += 100) {
+    const sets = Array.from({ length: Math.min(100, 1_201 - at) }, (_, i) => ({
+      key: ["x", at + i],
+      value: new Uint8Array(10),
+    }));
+    await store.writer.commit({ sets: sets.filter(({ key }) => key[1] !== 2) });
+  }
+  assert((await listRows(store, { prefix: ["x"] })).length === 1_200);
+  return { ...store, [Symbol.asyncDispose]: () => store.close() };
+}

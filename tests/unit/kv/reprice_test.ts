@@ -1,0 +1,301 @@
+/** Jobs that price calls anew, step by step: stopped, doubled, disturbed, and over damaged runs. */
+import { assert, assertEquals } from "@std/assert";
+import type { RunEvent } from "../../../domain/runs/event.ts";
+import { rawOf } from "../../../domain/core/raw_json.ts";
+import type { RateCards, RunStore } from "../../../domain/ports.ts";
+import { addRepriced, NO_CALLS } from "../../../domain/repricing/reprice.ts";
+import type { RepriceJob, RepriceStore } from "../../../domain/repricing/job.ts";
+import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { TIMERS } from "../../../kv/base/deadline.ts";
+import { readHeads } from "../../../kv/runs/heads.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
+import { createStore, type Store } from "../../../kv/store.ts";
+import { eventId } from "../../support/builders.ts";
+import { cardOf, rateRow } from "../../support/cards.ts";
+import { NOON } from "../../support/harness.ts";
+import { begun } from "../../support/jobs.ts";
+import {
+  aCall,
+  assertRollupsAddUp,
+  assertSumsAddUp,
+  finish,
+  open,
+  projectAll,
+  run,
+  runsOf,
+  TEAM,
+} from "../../support/pipeline.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+/** What calls were stored by, and what they are priced by anew: tokens in, and one token out. */
+const OLD = cardOf(rateRow("known", 3, 5));
+const NEW: RateCards = { card: () => cardOf(rateRow("known", 7, 11)) };
+
+const SPEC = { model: "known", provider: null, from: null, to: null };
+
+/** A call that can be read back: `n` names it and counts its tokens. */
+function aReadableCall(n: number): RunEvent {
+  const data = rawOf({ model: "known", input_tokens: n, output_tokens: 1 });
+  return { ...aCall(n), data };
+}
+
+/** Stores closed runs, each with some batches of one call. */
+async function fill(store: Store, batchesOf: readonly number[]): Promise<RunStore> {
+  const runs = runsOf(store, OLD);
+  await Promise.all(batchesOf.map(async (batches, n) => {
+    await open(runs, n, { startedAt: NOON + n });
+    for (let i = 0; i < batches; i++) await runs.append(TEAM, run(n), [aReadableCall(i)], NOON);
+    await finish(runs, n);
+  }));
+  await projectAll(store);
+  return runs;
+}
+
+function repricesOf(store: Store): RepriceStore {
+  return createRepriceStore(store, NEW, { now: () => NOON });
+}
+
+/** The same file as another process would have it open. */
+async function another(path: string): Promise<Disposable & { readonly store: Store }> {
+  const kv = await Deno.openKv(path);
+  const deadlines = new Deadlines(60_000, TIMERS);
+  return {
+    store: createStore(kv, kv, BACK_ENDS.embedded, deadlines),
+    [Symbol.dispose]() {
+      kv.close();
+      deadlines[Symbol.dispose]();
+    },
+  };
+}
+
+async function start(reprices: RepriceStore, dryRun = false): Promise<string> {
+  return begun(await reprices.create(TEAM, SPEC, dryRun, "key")).job.id;
+}
+
+async function toTheEnd(reprices: RepriceStore): Promise<void> {
+  while (await reprices.work());
+}
+
+/** What a job came to, without what names it. By agent and by day it is the same. */
+function resultOf(job: RepriceJob | null) {
+  const { state, runs, changed, failed, sum, shares } = job ?? {};
+  for (const parts of [shares?.agents, shares?.days]) {
+    assertEquals(parts?.reduce((all, part) => addRepriced(all, part.sum), NO_CALLS), sum);
+  }
+  return { state, runs, changed, failed, sum };
+}
+
+/** What a job over such runs must come to. */
+function expected(batchesOf: readonly number[]) {
+  const sum = { calls: 0, before: 0n, after: 0n };
+  for (const batches of batchesOf) {
+    for (let n = 0; n < batches; n++) {
+      sum.calls++;
+      sum.before += 3n * BigInt(n) + 5n;
+      sum.after += 7n * BigInt(n) + 11n;
+    }
+  }
+  const runs = batchesOf.length;
+  return { state: "done" as const, runs, changed: runs, failed: 0, sum };
+}
+
+/** Many short runs and some long ones. */
+const RUNS = Array.from({ length: 200 }, (_, n) => n % 30 === 7 ? 130 : 1 + n % 3);
+
+Deno.test("a job that is stopped between any two steps goes on and comes to the same", async () => {
+  await using temp = await TempStore.open();
+  await fill(temp.store, RUNS);
+  const id = await start(repricesOf(temp.store));
+  let steps = 0;
+  let progress = 0;
+  for (let more = true; more; steps++) {
+    const reprices = repricesOf(await temp.reopen());
+    more = await reprices.work();
+    const job = await reprices.get(TEAM, id);
+    assert((job?.progress ?? 0) >= progress, "progress went back");
+    progress = job?.progress ?? 0;
+  }
+  assert(steps > 10, `only ${steps} steps`);
+  assertEquals(resultOf(await repricesOf(temp.store).get(TEAM, id)), expected(RUNS));
+  assertEquals(progress, 1);
+  await projectAll(temp.store);
+  assertEquals(await assertSumsAddUp(temp.store), RUNS.length);
+  const heads = await readHeads(temp.store, TEAM.id, RUNS.map((_, n) => run(n)));
+  assertEquals(heads.map(({ summary }) => summary?.revision), RUNS.map(() => 2));
+  assertEquals(await temp.keysBelow(keys.activeReprices()), []);
+});
+
+Deno.test("two processes that work on one job count every call once", async () => {
+  await using temp = await TempStore.open();
+  await fill(temp.store, RUNS);
+  using other = await another(temp.path);
+  const workers = [repricesOf(temp.store), repricesOf(other.store)] as const;
+  const id = await start(workers[0]);
+  await Promise.all(workers.map(toTheEnd));
+  assertEquals(resultOf(await workers[0].get(TEAM, id)), expected(RUNS));
+  await Promise.all([projectAll(temp.store), projectAll(other.store)]);
+  assertEquals(await assertSumsAddUp(temp.store), RUNS.length);
+});
+
+Deno.test("of equal requests to two processes at once one makes the job", async () => {
+  await using temp = await TempStore.open();
+  using other = await another(temp.path);
+  const stores = [repricesOf(temp.store), repricesOf(other.store)];
+  const made = await Promise.all(
+    [...stores, ...stores].map((each) => each.create(TEAM, SPEC, false, "key")),
+  );
+  assertEquals(new Set(made.map((each) => begun(each).job.id)).size, 1);
+  assertEquals(made.filter(({ kind }) => kind === "stored").length, 1);
+});
+
+Deno.test("a dry run and the real one at once: each comes to its own exact sum", async () => {
+  await using temp = await TempStore.open();
+  await fill(temp.store, RUNS);
+  const reprices = repricesOf(temp.store);
+  const dry = await start(reprices, true);
+  await toTheEnd(reprices);
+  assertEquals(resultOf(await reprices.get(TEAM, dry)), expected(RUNS));
+  await projectAll(temp.store);
+  const heads = await readHeads(temp.store, TEAM.id, [run(0)]);
+  assertEquals(heads[0]?.head.totals.cost, 5n);
+  const real = await start(reprices);
+  await toTheEnd(reprices);
+  assertEquals(resultOf(await reprices.get(TEAM, real)), expected(RUNS));
+});
+
+Deno.test("a run that cannot be read is counted and left, and the job goes on", async () => {
+  await using temp = await TempStore.open();
+  const batches = [1, 1, 60, 1];
+  await fill(temp.store, batches);
+  // One is damaged at once, one behind the first step that it takes.
+  const damaged = [keys.batch(TEAM.id, run(1), 0), keys.batch(TEAM.id, run(2), 55)];
+  await temp.store.writer.commit({
+    sets: damaged.map((key) => ({ key, value: Uint8Array.of(1, 0, 9, 9, 9) })),
+  });
+  const reprices = repricesOf(temp.store);
+  const id = await start(reprices);
+  await toTheEnd(reprices);
+  const job = await reprices.get(TEAM, id);
+  assertEquals([job?.state, job?.failed, job?.runs, job?.changed], ["done", 2, 3, 3]);
+  assertEquals(job?.sum.calls, 52);
+  // Also what was changed of the damaged run is summed up.
+  await projectAll(temp.store);
+  await assertRollupsAddUp(temp.store);
+});
+
+Deno.test("a job comes to its end while the runs it visits get events all the time", async () => {
+  await using temp = await TempStore.open();
+  const runs = await fill(temp.store, Array.from({ length: 40 }, () => 1));
+  const reprices = repricesOf(temp.store);
+  const id = await start(reprices);
+  let done = false;
+  let sent = 0;
+  const fresh = runsOf(temp.store, cardOf(rateRow("known", 7, 11)));
+  const load = Array.from({ length: 40 }, async (_, n) => {
+    for (let i = 1; !done; i++, sent++) {
+      await (i === 1 ? runs : fresh).append(TEAM, run(n), [aReadableCall(i)], NOON);
+      // As long as a client takes to send the next one.
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  });
+  // Marks older than the job are gone, so it may begin whatever comes meanwhile.
+  await toTheEnd(reprices);
+  done = true;
+  await Promise.all(load);
+  assert(sent > 40, `only ${sent} events came meanwhile`);
+  const job = await reprices.get(TEAM, id);
+  assertEquals([job?.state, job?.runs, job?.failed], ["done", 40, 0]);
+  await projectAll(temp.store);
+  await assertSumsAddUp(temp.store);
+});
+
+Deno.test("runs that start after it began do not keep a job from its end", async () => {
+  await using temp = await TempStore.open();
+  const runs = await fill(temp.store, [1, 1]);
+  const reprices = repricesOf(temp.store);
+  const id = await start(reprices);
+  await reprices.work();
+  let next = 2;
+  do {
+    for (let i = 0; i < 30; i++, next++) {
+      await open(runs, next, { startedAt: NOON + next });
+      await runs.append(TEAM, run(next), [aReadableCall(1)], NOON);
+    }
+    await projectAll(temp.store);
+    assert(next < 300, "the job runs after new runs");
+  } while (await reprices.work());
+  assertEquals((await reprices.get(TEAM, id))?.runs, 2);
+});
+
+Deno.test("calls of many providers are found, each run once", async () => {
+  await using temp = await TempStore.open();
+  const runs = runsOf(temp.store, OLD);
+  const providers = Array.from({ length: 120 }, (_, n) => `provider-${n}-${"x".repeat(240)}`);
+  for (const [n, provider] of providers.entries()) {
+    await open(runs, n % 40);
+    const data = rawOf({ provider, model: "known", input_tokens: 0, output_tokens: 1 });
+    const call = { ...aCall(0, "known", provider), data, id: eventId(n) as RunEvent["id"] };
+    await runs.append(TEAM, run(n % 40), [call], NOON);
+  }
+  await projectAll(temp.store);
+  const reprices = repricesOf(temp.store);
+  const id = await start(reprices);
+  await toTheEnd(reprices);
+  const sum = { calls: 120, before: 600n, after: 1_320n };
+  const result = { state: "done" as const, runs: 40, changed: 40, failed: 0, sum };
+  assertEquals(resultOf(await reprices.get(TEAM, id)), result);
+  await projectAll(temp.store);
+  await assertSumsAddUp(temp.store);
+});
+
+/** A store whose reads are counted: lists, and how many of them were under way at once. */
+function countingLists(temp: TempStore) {
+  const counts = { lists: 0, atOnceMax: 0 };
+  let atOnce = 0;
+  const reader = new Proxy(temp.store.reader, {
+    get(target, name) {
+      const value = Reflect.get(target, name);
+      if (name !== "list") return typeof value === "function" ? value.bind(target) : value;
+      return async function* (...args: Parameters<Deno.Kv["list"]>) {
+        counts.lists++;
+        counts.atOnceMax = Math.max(counts.atOnceMax, ++atOnce);
+        try {
+          yield* target.list(...args);
+        } finally {
+          atOnce--;
+        }
+      };
+    },
+  });
+  return { counts, store: { ...temp.store, reader } as Store };
+}
+
+Deno.test("a job of a model with 300 names reads few of them a step, one at a time", async () => {
+  await using temp = await TempStore.open();
+  const runs = runsOf(temp.store, OLD);
+  const count = 300;
+  for (let n = 0; n < count; n += 20) {
+    await open(runs, n, { startedAt: NOON + n });
+    const calls = Array.from({ length: 20 }, (_, i) => aCall(i, "known", `provider-${n + i}`));
+    await runs.append(TEAM, run(n), calls, NOON);
+  }
+  await projectAll(temp.store);
+  const { counts, store } = countingLists(temp);
+  const reprices = repricesOf(store);
+  const id = await start(reprices);
+  assert(counts.lists <= count + 20, `${counts.lists} lists to count the names`);
+  let steps = 0;
+  for (let more = true; more; steps++) {
+    counts.lists = 0;
+    more = await reprices.work();
+    assert(counts.lists <= 80, `${counts.lists} lists in a step`);
+  }
+  assert(steps > count / 32, `only ${steps} steps`);
+  assertEquals(counts.atOnceMax, 1);
+  const job = await reprices.get(TEAM, id);
+  assertEquals([job?.state, job?.runs, job?.sum.calls], ["done", count / 20, count]);
+  await projectAll(temp.store);
+  await assertSumsAddUp(temp.store);
+});

@@ -1,0 +1,89 @@
+/** What another process stores between a look at a run and the commit that removes it. */
+import { assert, assertEquals } from "@std/assert";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import type { RunPage, RunStore } from "../../../domain/ports.ts";
+import { Archive, DAY_MS } from "../../support/archive.ts";
+import { NOON } from "../../support/harness.ts";
+import { openArchive } from "../../support/old_ledger.ts";
+import { aCall, finish, open, run } from "../../support/pipeline.ts";
+import { assertClean } from "../../support/stray_rows.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+/** A call of run 1, and how to see that it is stored. */
+interface Late {
+  readonly send: (runs: RunStore, team: Team) => Promise<{ readonly kind: string }>;
+  readonly isIn: (page: RunPage) => boolean;
+}
+
+const EVENTS: Late = {
+  send: (runs, team) => runs.append(team, run(1), [aCall(77)], NOON + 40 * DAY_MS),
+  isIn: ({ events }) => events.some(({ id }) => id === aCall(77).id),
+};
+const FINISH: Late = {
+  send: (runs, team) =>
+    runs.finish(team, run(1), { status: "failed", finishedAt: NOON }, NOON + 40 * DAY_MS),
+  isIn: ({ parts }) => parts.closing?.status === "failed",
+};
+const OPENING: Late = {
+  send: (runs, team) =>
+    runs.open(team, { id: run(1), agent: "late", startedAt: NOON }, NOON + 40 * DAY_MS),
+  isIn: ({ parts }) => parts.opening?.agent === "late",
+};
+
+/** What there is of run 1, and which call comes in between. */
+const CASES: Record<string, readonly [parts: readonly ("open" | "events" | "finish")[], Late]> = {
+  "events of a run with events": [["open", "events"], EVENTS],
+  "events of a run without any": [["open", "finish"], EVENTS],
+  "the close of an open run": [["open", "events"], FINISH],
+  "the opening of what has none": [["events", "finish"], OPENING],
+  "events of what has no opening": [["finish"], EVENTS],
+};
+
+/** What removes it in another process, days after it came. */
+const REMOVALS: Record<string, readonly [days: number, (other: Archive, team: Team) => unknown]> = {
+  "a sweep of its payload": [8, (other) => other.sweep()],
+  "a sweep of its record": [31, (other) => other.sweep()],
+  "its deletion": [1, (other, team) => other.deletions.deleteRun(team, run(1), "key")],
+};
+
+/** Has something happen right before the first commit of an archive. */
+function beforeCommit({ store: { writer } }: Archive, happen: () => Promise<unknown>): void {
+  const commit = writer.commit.bind(writer);
+  let first = true;
+  writer.commit = async (write) => {
+    if (first) {
+      first = false;
+      await happen();
+    }
+    return await commit(write);
+  };
+}
+
+for (const [removal, [days, remove]] of Object.entries(REMOVALS)) {
+  Deno.test(`retention: ${removal} loses no call that another process acknowledged meanwhile`, async () => {
+    for (const [name, [parts, late]] of Object.entries(CASES)) {
+      await using temp = await TempStore.open();
+      const archive = new Archive(temp.store);
+      const team = await archive.addTeam("free");
+      const { runs } = archive;
+      if (parts.includes("open")) await open(runs, 1, { goal: "g" }, team);
+      if (parts.includes("events")) await runs.append(team, run(1), [aCall(1)], NOON);
+      if (parts.includes("finish")) await finish(runs, 1, team);
+      await archive.settle();
+      await using other = await openArchive(temp.path);
+      other.archive.nowMs = archive.nowMs = NOON + days * DAY_MS;
+      let stored = false;
+      beforeCommit(other.archive, async () => {
+        stored = (await late.send(runs, team)).kind === "stored";
+      });
+      await remove(other.archive, team);
+      assert(stored, `${name}: nothing came in between`);
+      const page = await runs.read(team, run(1), null, 9);
+      // What is deleted goes with all that was acknowledged before.
+      const isDeleted = removal === "its deletion";
+      assertEquals(page === null ? null : late.isIn(page), isDeleted ? null : true, name);
+      await archive.settle();
+      await assertClean(temp.store, name);
+    }
+  });
+}

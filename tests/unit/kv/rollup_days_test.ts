@@ -1,0 +1,227 @@
+/** Days of roll-ups in memory: never anything but what the store holds, and read no more than once. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import { EMPTY_MEASURES, groupName, type RollupRow } from "../../../domain/spend/rollup.ts";
+import { openBeside } from "../../../kv/open.ts";
+import { RollupCache } from "../../../kv/spend/rollup_cache.ts";
+import { createSpendStore, encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";
+import type { Store } from "../../../kv/store.ts";
+import { createTeam } from "../../../kv/teams/credentials.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const DAYS = ["2026-11-18", "2026-11-19", "2026-11-20", "2026-11-21"] as const;
+const [FIRST, , , LAST] = DAYS;
+
+/** A difference: so many runs of an agent on a day. */
+function ran(agent: string, day: string, runs = 1): RollupRow {
+  const group = { kind: "agent" as const, value: agent };
+  return { day, group, measures: { ...EMPTY_MEASURES, runs } };
+}
+
+/** Adds differences as a worker does. */
+async function change(store: Store, { id: team }: Team, rows: readonly RollupRow[]): Promise<void> {
+  const cache = new RollupCache(store);
+  const { checks, sets, deletes } = await cache.change(team, await cache.of(team), rows);
+  assert(await store.writer.commit({ team, checks, sets, deletes }) !== null);
+}
+
+/** The same store, of which every range of roll-ups that is read is noted, by first and last day. */
+function watched(store: Store, onRead: () => Promise<void> = () => Promise.resolve()) {
+  const read: string[] = [];
+  const list = (range: { start: Deno.KvKey; end: Deno.KvKey }, options: object) => {
+    const rows = store.reader.list(range, options);
+    if (range.start[0] !== "rollup") return rows;
+    read.push([range.start, range.end].map((key) => String(key[3])).join(" "));
+    return {
+      async *[Symbol.asyncIterator]() {
+        await onRead();
+        yield* rows;
+      },
+      get cursor() {
+        return rows.cursor;
+      },
+    };
+  };
+  const reader = { list } as unknown as Deno.Kv;
+  return { spend: createSpendStore({ ...store, reader }), read };
+}
+
+async function textsOf(
+  spend: ReturnType<typeof createSpendStore>,
+  team: Team,
+  [from, to]: readonly [string, string] = [FIRST, LAST],
+): Promise<string[]> {
+  const rows = await Array.fromAsync(spend.rows(team, "agent", from, to));
+  return rows.flat().map(({ day, group, measures }) =>
+    `${day} ${groupName(group)} ${measures.runs}`
+  );
+}
+
+const text = (agent: string, day: string, runs: number) => `${day} ["agent","${agent}"] ${runs}`;
+
+Deno.test("days of roll-ups: what did not change is read once, and what did alone", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const team = await createTeam(store, "team");
+  await change(store, team, DAYS.map((day) => ran("a", day)));
+  const { spend, read } = watched(store);
+  const all = DAYS.map((day) => text("a", day, 1));
+  for (let time = 0; time < 3; time++) assertEquals(await textsOf(spend, team), all);
+  assertEquals(read.splice(0), [`${FIRST} ${LAST}`]);
+  assertEquals(await textsOf(spend, team, [DAYS[1], DAYS[2]]), all.slice(1, 3));
+  assertEquals(read, []);
+  await change(store, team, [ran("b", DAYS[1]), ran("a", DAYS[2], -1)]);
+  assertEquals(await textsOf(spend, team), [
+    text("a", DAYS[0], 1),
+    text("a", DAYS[1], 1),
+    text("b", DAYS[1], 1),
+    text("a", DAYS[3], 1),
+  ]);
+  assertEquals(read.splice(0), [`${DAYS[1]} ${DAYS[2]}`]);
+  // The day that is empty now is known as such.
+  await textsOf(spend, team);
+  assertEquals(read, []);
+});
+
+Deno.test("days of roll-ups: kinds and teams do not know each other's", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const [ours, theirs] = [await createTeam(store, "team"), await createTeam(store, "team")];
+  await change(store, ours, [ran("a", FIRST)]);
+  await change(store, theirs, [ran("b", FIRST)]);
+  const spend = createSpendStore(store);
+  for (let time = 0; time < 2; time++) {
+    assertEquals(await textsOf(spend, ours), [text("a", FIRST, 1)]);
+    assertEquals(await textsOf(spend, theirs), [text("b", FIRST, 1)]);
+    assertEquals(await Array.fromAsync(spend.rows(ours, "total", FIRST, FIRST)), [[]]);
+  }
+});
+
+Deno.test("days of roll-ups: what another process changes is seen at once", async () => {
+  await using temp = await TempStore.open();
+  const team = await createTeam(temp.store, "team");
+  const elsewhere = await openBeside(temp.path);
+  const spend = createSpendStore(temp.store);
+  for (let runs = 1; runs <= 5; runs++) {
+    await change(runs % 2 === 0 ? temp.store : elsewhere, team, [ran("a", FIRST)]);
+    assertEquals(await textsOf(spend, team), [text("a", FIRST, runs)]);
+  }
+  await elsewhere.close();
+});
+
+Deno.test("days of roll-ups: a change between the version and the rows is not remembered under the old", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const team = await createTeam(store, "team");
+  await change(store, team, [ran("a", FIRST)]);
+  let meanwhile = true;
+  const { spend, read } = watched(store, async () => {
+    if (meanwhile) await change(store, team, [ran("a", FIRST)]);
+    meanwhile = false;
+  });
+  assertEquals(await textsOf(spend, team), [text("a", FIRST, 2)]);
+  assertEquals(await textsOf(spend, team), [text("a", FIRST, 2)]);
+  assertEquals(read.length, 2);
+  await change(store, team, [ran("a", FIRST)]);
+  assertEquals(await textsOf(spend, team), [text("a", FIRST, 3)]);
+});
+
+Deno.test("days of roll-ups: a reading that ends early leaves no half of a day behind", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const team = await createTeam(store, "team");
+  const rows = Array.from({ length: 700 }, (_, n) => ran(`agent-${n}`, FIRST));
+  for (const at of [0, 350]) await change(store, team, rows.slice(at, at + 350));
+  const { spend } = watched(store);
+  for await (const some of spend.rows(team, "agent", FIRST, FIRST)) {
+    assertEquals(some.length, 500);
+    break;
+  }
+  assertEquals((await textsOf(spend, team)).length, 700);
+});
+
+Deno.test("days of roll-ups: a day of before versions were kept is read each time", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const team = await createTeam(store, "team");
+  const put = (row: RollupRow) =>
+    store.writer.commit({
+      team: team.id,
+      sets: [{ key: rollupKey(team.id, row), value: encodeRollup(row) }],
+    });
+  await put(ran("a", DAYS[1], 7));
+  await change(store, team, [ran("a", DAYS[0]), ran("a", DAYS[2])]);
+  const { spend, read } = watched(store);
+  const expected = (runs: number) => [
+    text("a", DAYS[0], 1),
+    text("a", DAYS[1], runs),
+    text("a", DAYS[2], 1),
+  ];
+  for (let time = 0; time < 2; time++) assertEquals(await textsOf(spend, team), expected(7));
+  assertEquals(read, [`${FIRST} ${LAST}`, `${DAYS[1]} ${DAYS[1]}`, `${LAST} ${LAST}`]);
+  await put(ran("a", DAYS[1], 8));
+  assertEquals(await textsOf(spend, team), expected(8));
+  // From its next change on it is like the others.
+  await change(store, team, [ran("a", DAYS[1])]);
+  assertEquals(await textsOf(spend, team), expected(9));
+  read.splice(0);
+  assertEquals(await textsOf(spend, team), expected(9));
+  assertEquals(read, [`${LAST} ${LAST}`]);
+});
+
+Deno.test("days of roll-ups: days of more rows than are remembered are read whole each time", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const team = await createTeam(store, "team");
+  const rows = Array.from({ length: 5_001 }, (_, n) => ran(`agent-${n}`, FIRST));
+  for (let at = 0; at < rows.length; at += 400) {
+    await change(store, team, rows.slice(at, at + 400));
+  }
+  const { spend, read } = watched(store);
+  for (let time = 1; time <= 2; time++) {
+    const first = [FIRST, FIRST] as const;
+    assertEquals((await textsOf(spend, team, first)).length, rows.length);
+    // In batches of 500, of which the last is no whole one.
+    assertEquals(read.length, time * 11);
+  }
+});
+
+Deno.test("days of roll-ups: whatever changes in whatever order, memory answers as the store does", async () => {
+  const step = fc.oneof(
+    fc.record({
+      kind: fc.constant("change" as const),
+      rows: fc.uniqueArray(
+        fc.record({
+          agent: fc.constantFrom("a", "b"),
+          day: fc.constantFrom(...DAYS),
+          runs: fc.integer({ min: -2, max: 2 }).filter((runs) => runs !== 0),
+        }),
+        { selector: ({ agent, day }) => agent + day, minLength: 1, maxLength: 3 },
+      ),
+    }),
+    fc.record({
+      kind: fc.constant("read" as const),
+      range: fc.tuple(fc.nat(3), fc.nat(3)).map(([a, b]) =>
+        [DAYS[Math.min(a, b)] ?? FIRST, DAYS[Math.max(a, b)] ?? LAST] as const
+      ),
+    }),
+  );
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 25 }), async (steps) => {
+      const team = await createTeam(store, "team");
+      const remembering = createSpendStore(store);
+      for (const one of steps) {
+        if (one.kind === "change") {
+          await change(store, team, one.rows.map(({ agent, day, runs }) => ran(agent, day, runs)));
+        } else {
+          const fresh = await textsOf(createSpendStore(store), team, one.range);
+          assertEquals(await textsOf(remembering, team, one.range), fresh);
+        }
+      }
+    }),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,253 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import fc from "fast-check";
+import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import {
+  contributionsOf,
+  EMPTY_MEASURES,
+  groupName,
+  type RollupGroup,
+  type RollupKind,
+  type RollupRow,
+} from "../../../domain/spend/rollup.ts";
+import { createTeam } from "../../../kv/teams/credentials.ts";
+import {
+  createSpendStore,
+  decodeRollup,
+  encodeRollup,
+  rollupKey,
+} from "../../../kv/spend/rollups.ts";
+import type { Store } from "../../../kv/store.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const DAY = "2026-11-21";
+
+/** Bytes that the back end takes for a key and for a value. */
+const KEY_BYTES_MAX = 2_048;
+const VALUE_BYTES_MAX = 65_536;
+
+/** A row of a day's total with so many runs. */
+function total(day: string, runs: number): RollupRow {
+  return { day, group: { kind: "total" }, measures: { ...EMPTY_MEASURES, runs } };
+}
+
+function agent(value: string, day = DAY, runs = 1): RollupRow {
+  return { day, group: { kind: "agent", value }, measures: { ...EMPTY_MEASURES, runs } };
+}
+
+async function put(store: Store, team: Team, rows: readonly RollupRow[]): Promise<void> {
+  for (let at = 0; at < rows.length; at += 100) {
+    const sets = rows.slice(at, at + 100).map((row) => ({
+      key: rollupKey(team.id, row),
+      value: encodeRollup(row),
+    }));
+    await store.writer.commit({ team: team.id, sets });
+  }
+}
+
+async function rowsOf(
+  store: Store,
+  team: Team,
+  kind: RollupKind,
+  from: string = DAY,
+  to: string = DAY,
+): Promise<RollupRow[]> {
+  return (await Array.fromAsync(createSpendStore(store).rows(team, kind, from, to))).flat();
+}
+
+async function runsByDay(store: Store, team: Team, from: string, to: string) {
+  const read = await rowsOf(store, team, "total", from, to);
+  return read.map(({ day, measures }) => [day, measures.runs]);
+}
+
+/** Plain objects, as reading makes them. */
+const PLAIN = { noNullPrototype: true };
+
+const label = fc.option(fc.string({ unit: "binary" }), { nil: null });
+const labels = fc.record({
+  agent: label,
+  customer: label,
+  feature: label,
+  status: fc.constantFrom("running" as const, "success" as const),
+}, PLAIN);
+const model = fc.record({ provider: label, model: fc.string({ unit: "binary" }) }, PLAIN);
+const group: fc.Arbitrary<RollupGroup> = fc.oneof(
+  fc.record({ kind: fc.constant("total" as const) }, PLAIN),
+  fc.record({ kind: fc.constantFrom("agent" as const, "customer" as const), value: label }, PLAIN),
+  fc.record({ kind: fc.constant("model" as const), value: model }, PLAIN),
+  fc.record({ kind: fc.constant("cell" as const), labels }, PLAIN),
+  fc.record({ kind: fc.constant("model_cell" as const), labels, value: model }, PLAIN),
+);
+const count = fc.maxSafeInteger().map((number) => number + 0);
+const amount = fc.bigInt({ min: -(2n ** 100n), max: 2n ** 100n });
+const measures = fc.record({
+  runs: count,
+  succeeded: count,
+  failed: count,
+  timedOut: count,
+  running: count,
+  events: count,
+  calls: count,
+  inputTokens: amount,
+  outputTokens: amount,
+  cachedInputTokens: amount,
+  cost: amount,
+  unpricedCalls: count,
+  unpricedInputTokens: amount,
+  unpricedOutputTokens: amount,
+  unpricedCachedInputTokens: amount,
+}, PLAIN);
+
+Deno.test("roll-ups: any row is read back as it was written", () => {
+  fc.assert(fc.property(group, measures, (group, measures) => {
+    const row = { day: DAY, group, measures };
+    assertEquals(decodeRollup(DAY, encodeRollup(row)), row);
+  }));
+});
+
+Deno.test("roll-ups: rows with the longest labels fit the store and are told apart", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const team = await createTeam(store, "team");
+  // Four bytes a character in a key, and six in JSON text: the worst of both.
+  for (const character of ["\u{1F600}", "\u0001", "字"]) {
+    const long = (chars: number, last: string) => character.repeat(chars - 1) + last;
+    const labels = {
+      agent: long(128, "a"),
+      customer: long(256, "a"),
+      feature: long(256, "a"),
+      status: "cancelled" as const,
+    };
+    const rows = ["a", "b"].map((last): RollupRow => ({
+      day: DAY,
+      group: {
+        kind: "model_cell",
+        labels,
+        value: { provider: long(256, "a"), model: long(256, last) },
+      },
+      measures: { ...EMPTY_MEASURES, runs: 1 },
+    }));
+    for (const row of rows) {
+      const bytes = rollupKey(team.id, row).reduce<number>(
+        (sum, part) => sum + new TextEncoder().encode(String(part)).length + 2,
+        0,
+      );
+      assert(bytes < KEY_BYTES_MAX);
+      assert(encodeRollup(row).length < VALUE_BYTES_MAX);
+    }
+    await put(store, team, rows);
+    const read = await rowsOf(store, team, "model_cell");
+    const written = new Set(rows.map(({ group }) => groupName(group)));
+    const found = read.map(({ group }) => groupName(group));
+    assertEquals(found.filter((name) => written.has(name)).length, 2);
+  }
+});
+
+Deno.test("roll-ups: a name of every length up to the hashed ones has a key the store takes", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const team = await createTeam(store, "team");
+  const rows = Array.from({ length: 256 }, (_, length) => agent("字".repeat(length)));
+  await put(store, team, rows);
+  const read = await rowsOf(store, team, "agent");
+  const lengths = read.map(({ group }) => group.kind === "agent" && group.value?.length);
+  assertEquals(lengths.sort((a, b) => Number(a) - Number(b)), rows.map((_, length) => length));
+});
+
+Deno.test("roll-ups: a range has its first and last day and none beside them, over leap days", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const team = await createTeam(store, "team");
+  const days = ["2023-12-31", "2024-01-01", "2024-02-28", "2024-02-29", "2024-03-01", "9999-12-31"];
+  await put(store, team, days.map((day, i) => total(day, i)));
+  assertEquals(await runsByDay(store, team, "2024-02-28", "2024-02-29"), [
+    ["2024-02-28", 2],
+    ["2024-02-29", 3],
+  ]);
+  assertEquals(await runsByDay(store, team, "2024-02-29", "2024-02-29"), [["2024-02-29", 3]]);
+  assertEquals(await runsByDay(store, team, "2024-02-01", "2024-02-27"), []);
+  for (const [i, day] of days.entries()) {
+    assertEquals(await runsByDay(store, team, day, day), [[day, i]]);
+  }
+});
+
+Deno.test("roll-ups: more rows than one read holds come once each, in order of their days", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const team = await createTeam(store, "team");
+  for (const count of [499, 500, 501, 1_000, 1_203]) {
+    const kind = `${count}`;
+    const rows = Array.from(
+      { length: count },
+      (_, i) => agent(`${kind}-${i}`, `2${kind.padStart(4, "0").slice(1)}-01-${10 + i % 20}`),
+    );
+    await put(store, team, rows);
+    const year = rows[0]?.day.slice(0, 4) ?? "";
+    const range = [`${year}-01-01`, `${year}-12-31`] as const;
+    const read = await rowsOf(store, team, "agent", ...range);
+    assertEquals(read.length, count);
+    assertEquals(new Set(read.map(({ group }) => groupName(group))).size, count);
+    const days = read.map(({ day }) => day);
+    assertEquals(days, days.toSorted());
+  }
+});
+
+Deno.test("roll-ups: a team reads its own rows of the kind asked for, and nothing else", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const [ours, theirs] = [await createTeam(store, "team"), await createTeam(store, "team")];
+  const labels = { agent: "a", customer: null, feature: null, status: "success" } as const;
+  const run = {
+    day: DAY,
+    labels,
+    events: 1,
+    calls: 0,
+    inputTokens: 0n,
+    outputTokens: 0n,
+    cachedInputTokens: 0n,
+    cost: 5n,
+    models: [],
+  };
+  const rows = contributionsOf(run);
+  await put(store, theirs, rows);
+  for (const { group } of rows) {
+    assertEquals(await rowsOf(store, ours, group.kind), []);
+    assertEquals((await rowsOf(store, theirs, group.kind)).map((row) => row.group), [group]);
+  }
+});
+
+Deno.test("roll-ups: a store that fails is told as unavailable", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const reader = {
+    list: () => {
+      throw new TypeError("disk I/O error");
+    },
+  } as unknown as Deno.Kv;
+  const team: Team = { id: "t" as TeamId, name: "t", tier: "team" };
+  const rows = createSpendStore({ ...store, reader }).rows(team, "total", DAY, DAY);
+  await assertRejects(() => Array.fromAsync(rows), StorageUnavailable, "disk I/O error");
+});
+
+Deno.test("roll-ups: rows of some groups on some days are those alone, however many there are beside", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const [ours, theirs] = [await createTeam(store, "team"), await createTeam(store, "team")];
+  const days = Array.from({ length: 30 }, (_, i) => `2026-11-${String(i + 1).padStart(2, "0")}`);
+  const long = "字".repeat(250);
+  const stored = ["a", "b", "c", long].flatMap((name, n) =>
+    days.filter((_, i) => i % (n + 1) === 0).map((day, i) => agent(name, day, 100 * n + i))
+  );
+  await put(store, ours, stored);
+  await put(store, theirs, [agent("a", days[0], 9_999)]);
+  const wanted = ["a", "c", long, "none"];
+  const groups = wanted.map((value) => ({ kind: "agent" as const, value }));
+  const read = await createSpendStore(store).some(ours, groups, days.slice(3, 25));
+  const text = ({ day, group, measures }: RollupRow) =>
+    `${day} ${groupName(group)} ${measures.runs}`;
+  const expected = stored.filter(({ day, group }) =>
+    days.slice(3, 25).includes(day) && group.kind === "agent" && wanted.includes(group.value ?? "")
+  );
+  assertEquals(read.map(text).sort(), expected.map(text).sort());
+  assert(expected.length > 30);
+});

@@ -1,0 +1,82 @@
+/** What lists show of runs, and how much of the index is read to find them. */
+import { assert, assertEquals } from "@std/assert";
+import type { RunsQuery } from "../../../domain/runs/list.ts";
+import { Budget } from "../../../kv/run_list/budget.ts";
+import { createRunListStore, PAGE_ROWS_MAX, readPage } from "../../../kv/run_list/run_list.ts";
+import { NOON } from "../../support/harness.ts";
+import { aCall, finish, open, projectAll, run, runsOf, TEAM } from "../../support/pipeline.ts";
+import { readList } from "../../support/run_lists.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const ALL = { from: null, to: null };
+
+Deno.test("run list: a run shows as it was summed up last, and by its whole id as it is now", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  const { page } = createRunListStore(store);
+  const shown = async (query: Partial<RunsQuery> = {}) =>
+    (await page(TEAM, { ...ALL, ...query }, null, 9)).rows.map(({ status, usage }) => [
+      status,
+      usage.events,
+    ]);
+  await open(runs, 1);
+  assertEquals([await shown(), await shown({ q: run(1) })], [[], [["running", 0]]]);
+  await projectAll(store);
+  assertEquals(await shown(), [["running", 0]]);
+  await runs.append(TEAM, run(1), [aCall(1)], NOON);
+  await finish(runs, 1);
+  assertEquals([await shown(), await shown({ q: run(1) })], [[["running", 0]], [["success", 1]]]);
+  // Of rows and index neither is ahead of the other.
+  assertEquals(await shown({ status: "running" }), [["running", 0]]);
+  assertEquals(await shown({ status: "success" }), []);
+  await projectAll(store);
+  assertEquals([await shown(), await shown({ status: "running" })], [[["success", 1]], []]);
+});
+
+Deno.test("run list: filters are read along the rarest, whichever that is, and find all that they have in common", async () => {
+  await using temp = await TempStore.open();
+  const { store } = temp;
+  const runs = runsOf(store);
+  const count = 1_500;
+  const labels = Array.from({ length: count }, (_, n) => ({
+    startedAt: NOON + n * 1_000,
+    agent: n % 3 === 0 ? "b" : "a",
+    // Every run of one of these is among the oldest, every one of the other among the newest.
+    ...n < 200 ? { customerId: "early" } : n >= 1_300 ? { customerId: "late" } : {},
+    ...n % 50 === 7 ? { feature: "rare" } : n % 5 === 0 ? { feature: "often" } : {},
+  }));
+  // Both agents first: so many first sights at once would be too many.
+  await Promise.all(labels.slice(0, 3).map((fields, n) => open(runs, n, fields)));
+  await Promise.all(labels.slice(3).map((fields, n) => open(runs, n + 3, fields)));
+  await projectAll(store);
+  const { page } = createRunListStore(store);
+  const cases: [query: Partial<RunsQuery>, rowsMax: number][] = [
+    [{ agent: "a", feature: "rare" }, 60],
+    [{ agent: "a", feature: "rare", kind: "run", status: "running" }, 100],
+    [{ agent: "a", feature: "often" }, 180],
+    [{ agent: "b", customer: "early" }, 300],
+    [{ feature: "often", customer: "early", agent: "b" }, 280],
+    [{ customer: "late", feature: "rare" }, 60],
+    [{ customer: "early", feature: "often", agent: "a", from: NOON + 100_000 }, 220],
+    [{ customer: "early", agent: "b", to: NOON + 1_400_000 }, 300],
+  ];
+  for (const [filters, rowsMax] of cases) {
+    const query = { ...ALL, ...filters };
+    const wanted = labels.flatMap(({ agent, customerId, feature, startedAt }, n) => {
+      const is = <T>(wanted: T | undefined, value: T) => wanted === undefined || wanted === value;
+      return is(query.agent, agent) && is(query.customer, customerId) &&
+          is(query.feature, feature) && startedAt >= (query.from ?? 0) &&
+          startedAt < (query.to ?? Infinity)
+        ? [run(n)]
+        : [];
+    }).reverse();
+    assert(wanted.length > 2);
+    const found = await readList(page, TEAM, query, 20);
+    assertEquals(found, wanted, Deno.inspect(query));
+    const budget = new Budget(PAGE_ROWS_MAX);
+    const { rows } = await readPage(store, TEAM.id, query, null, 50, budget);
+    assertEquals(rows.map(({ id }) => id), wanted.slice(0, 50), Deno.inspect(query));
+    assert(budget.rows <= rowsMax, `${budget.rows} rows for ${Deno.inspect(query)}`);
+  }
+});

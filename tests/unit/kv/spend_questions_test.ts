@@ -1,0 +1,107 @@
+/** Questions about spend: few at once, in turns, and ended by their deadline or with their client. */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { TIMERS } from "../../../kv/base/deadline.ts";
+import { Deadlines } from "../../../domain/core/deadlines.ts";
+import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import type { Parsed } from "../../../domain/core/errors.ts";
+import { ReadScope } from "../../../domain/core/read_scope.ts";
+import { EMPTY_MEASURES, type RollupRow } from "../../../domain/spend/rollup.ts";
+import { type Spend, spendOf } from "../../../domain/spend/spend.ts";
+import { createSpendStore, encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";
+import { SpendQuestions } from "../../../kv/spend/questions.ts";
+import { readScopes } from "../../../kv/base/read_scope.ts";
+import type { Store } from "../../../kv/store.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const TEAM: Team = { id: "team" as TeamId, name: "team", tier: "business" };
+const DAY = "2026-11-21";
+const QUERY = { from: DAY, to: DAY, groupBy: "customer", filters: {} } as const;
+
+/** Stores roll-ups of so many customers on one day. */
+async function fill(store: Store, count: number): Promise<void> {
+  const rows = Array.from({ length: count }, (_, n): RollupRow => {
+    const group = { kind: "customer" as const, value: `customer-${n}` };
+    return { day: DAY, group, measures: { ...EMPTY_MEASURES, runs: 1, cost: BigInt(n) } };
+  });
+  for (let at = 0; at < count; at += 500) {
+    const sets = rows.slice(at, at + 500).map((row) => ({
+      key: rollupKey(TEAM.id, row),
+      value: encodeRollup(row),
+    }));
+    await store.writer.commit({ team: TEAM.id, sets });
+  }
+}
+
+/** Asks what customers cost; each batch of rows is noted. */
+function ask(store: Store, onRows: (rows: number) => void): Promise<Parsed<Spend>> {
+  const spend = createSpendStore(store);
+  return spend.ask(TEAM, () =>
+    spendOf(QUERY, async function* (kind) {
+      for await (const rows of spend.rows(TEAM, kind, DAY, DAY)) {
+        onRows(rows.length);
+        yield rows;
+      }
+    }));
+}
+
+Deno.test("a question about spend is counted row by row, and ends with its client", async () => {
+  await using temp = await TempStore.open();
+  await fill(temp.store, 3_000);
+  const whole = new ReadScope(new AbortController().signal);
+  let read = 0;
+  const answer = await readScopes.run(whole, () => ask(temp.store, (rows) => read += rows));
+  assert(answer.ok);
+  assertEquals([answer.value.totals.runs, read, whole.rows], [3_000, 3_000, 3_000]);
+  assert(whole.bytes > 3_000 * 100);
+  const client = new AbortController();
+  const scope = new ReadScope(client.signal);
+  read = 0;
+  const gone = new Error("the client is gone");
+  const asked = readScopes.run(scope, () =>
+    ask(temp.store, (rows) => {
+      read += rows;
+      client.abort(gone);
+    }));
+  assertEquals(await assertRejects(() => asked), gone);
+  assertEquals([read, scope.rows], [500, 500]);
+});
+
+Deno.test("a question about spend that takes too long is refused with what to do, and reads no more", async () => {
+  await using temp = await TempStore.open();
+  await fill(temp.store, 2_000);
+  const questions = new SpendQuestions(temp.store.deadlines, undefined, 0);
+  const spend = createSpendStore(temp.store);
+  let read = 0;
+  const answer = await questions.run(TEAM.id, async () => {
+    for await (const rows of spend.rows(TEAM, "customer", DAY, DAY)) {
+      read += rows.length;
+      // The deadline has passed when the next batch is asked for.
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    return { ok: true, value: read };
+  });
+  assert(!answer.ok && answer.problem.code === "overloaded");
+  assert(/fewer days/.test(answer.problem.message));
+  assert(read <= 500, `${read} rows`);
+});
+
+Deno.test("one question of a team and two in all are answered at once; teams take turns", async () => {
+  using deadlines = new Deadlines(1_000, TIMERS);
+  const questions = new SpendQuestions(deadlines);
+  const running: string[] = [];
+  const order: string[] = [];
+  const asked = ["a", "a", "a", "b", "c"].map((team, n) => {
+    const name = `${team}${n}`;
+    return questions.run(team as TeamId, async () => {
+      running.push(name);
+      order.push(name);
+      const teams = running.map(([first]) => first);
+      assert(running.length <= 2 && new Set(teams).size === teams.length, `${running}`);
+      await new Promise((resolve) => setTimeout(resolve));
+      running.splice(running.indexOf(name), 1);
+      return { ok: true, value: name };
+    });
+  });
+  await Promise.all(asked);
+  assertEquals(order, ["a0", "b3", "a1", "c4", "a2"]);
+});

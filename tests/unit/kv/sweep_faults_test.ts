@@ -1,0 +1,54 @@
+/** A sweep that is broken off anywhere ends as one that nobody disturbed. */
+import { assert, assertEquals } from "@std/assert";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import { nightOf, SWEEP_SILENCE_MS, type SweepCounts } from "../../../domain/retention/sweep.ts";
+import { type Archive, contentsOf } from "../../support/archive.ts";
+import type { Fault } from "../../support/fault_kv.ts";
+import { OLD_SWEPT, OldLedger, openArchive } from "../../support/old_ledger.ts";
+import { assertClean, assertExact } from "../../support/stray_rows.ts";
+
+/** What tonight's sweep came to, if it is done. */
+async function resultOf({ sweeps, nowMs }: Archive): Promise<SweepCounts | null> {
+  const known = await sweeps.report(nightOf(nowMs));
+  return known?.report.finishedAt ? known.report.counts : null;
+}
+
+/** Sweeps a ledger where one commit meets a fault; answers how many there were. */
+async function sweepWith(ledger: OldLedger, fault: Fault, at: number): Promise<number> {
+  let commits = 0;
+  const next = (): Fault => ++commits === at ? fault : "none";
+  await using other = await openArchive(ledger.temp.path, next);
+  try {
+    await other.archive.job().sweepIfDue();
+  } catch (error) {
+    assert(error instanceof StorageUnavailable, String(error));
+  }
+  return commits;
+}
+
+Deno.test("sweep: whatever happens to whichever of its commits, the next one ends it, and all is exact", async () => {
+  await using undisturbed = await OldLedger.open();
+  const commits = await sweepWith(undisturbed, "none", 0);
+  assertEquals(await resultOf(undisturbed.archive), OLD_SWEPT);
+  await assertClean(undisturbed.temp.store);
+  const wanted = await contentsOf(undisturbed.temp.store);
+  assert(commits > 8, `only ${commits} commits`);
+  for (const fault of ["throw", "commit then throw", "lost"] as const) {
+    for (let at = 1; at <= commits; at++) {
+      const what = `commit ${at} of ${commits}: ${fault}`;
+      await using ledger = await OldLedger.open();
+      const { temp, archive } = ledger;
+      await sweepWith(ledger, fault, at);
+      await assertExact(temp.store, what);
+      archive.nowMs += SWEEP_SILENCE_MS + 1;
+      await archive.job().sweepIfDue();
+      assertEquals(await contentsOf(temp.store), wanted, what);
+      const counts = await resultOf(archive);
+      // What was committed but not told is missing, and nothing is told twice.
+      for (const name of Object.keys(OLD_SWEPT) as (keyof SweepCounts)[]) {
+        assert(counts !== null && counts[name] <= OLD_SWEPT[name], `${what}: ${name}`);
+      }
+      if (fault === "lost") assertEquals(counts, OLD_SWEPT, what);
+    }
+  }
+});

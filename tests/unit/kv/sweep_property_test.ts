@@ -1,0 +1,259 @@
+/** Whatever was stored and whenever a sweep comes: nothing younger goes, nothing older stays. */
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import type { EventId } from "../../../domain/core/ids.ts";
+import { rawOf } from "../../../domain/core/raw_json.ts";
+import { TIER_NAMES } from "../../../domain/teams/plans.ts";
+import { hasPayload } from "../../../domain/retention/retention.ts";
+import { addSwept, NOTHING_SWEPT } from "../../../domain/retention/sweep.ts";
+import { eventId } from "../../support/builders.ts";
+import {
+  aLargeCall,
+  Archive,
+  contentsOf,
+  DAY_MS,
+  FIGURES,
+  HOUR_MS,
+} from "../../support/archive.ts";
+import { cardOf, rateRow } from "../../support/cards.ts";
+import { NOON } from "../../support/harness.ts";
+import { aCall, dumpOf, run } from "../../support/pipeline.ts";
+import { RunModel, TeamModel } from "../../support/retention_model.ts";
+import { assertClean } from "../../support/stray_rows.ts";
+import { noise, TempStore } from "../../support/temp_store.ts";
+
+const RUNS = 4;
+
+/** Days that some plan keeps something. */
+const HORIZON_DAYS = [7, 14, 30, 90, 180, 400];
+
+/** One thing that happens to one run of every team, some time after the one before. */
+type Step =
+  & { readonly afterMs: number; readonly n: number }
+  & (
+    | { readonly kind: "open"; readonly payload: boolean; readonly customer: string | undefined }
+    | { readonly kind: "finish"; readonly output: number }
+    | { readonly kind: "beat"; readonly ends: boolean; readonly payload: boolean }
+    | { readonly kind: "batch"; readonly events: readonly number[]; readonly large: boolean }
+    | { readonly kind: "sweep"; readonly part: number; readonly offsetMs: number }
+    | { readonly kind: "reprice"; readonly rate: number }
+  );
+
+const DAYS_BETWEEN = [0, 1 / 24, 1, 6, 8, 20, 31, 100];
+const after = {
+  afterMs: fc.constantFrom(...DAYS_BETWEEN.map((d) => d * DAY_MS)),
+  n: fc.nat(RUNS - 1),
+};
+const kindOf = <Kind extends Step["kind"]>(kind: Kind) => fc.constant(kind);
+const call: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      ...after,
+      kind: kindOf("open"),
+      payload: fc.boolean(),
+      customer: fc.constantFrom("acme", undefined),
+    }),
+  },
+  // Bytes of output; the most take further pieces.
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ...after,
+      kind: kindOf("finish"),
+      output: fc.constantFrom(0, 9, 100_000),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ...after,
+      kind: kindOf("beat"),
+      ends: fc.boolean(),
+      payload: fc.boolean(),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      ...after,
+      kind: kindOf("batch"),
+      // Few numbers: many batches repeat some of an earlier one.
+      events: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 3 }),
+      large: fc.boolean(),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ...after,
+      kind: kindOf("reprice"),
+      rate: fc.integer({ min: 1, max: 9 }),
+    }),
+  },
+);
+const sweep: fc.Arbitrary<Step> = fc.record({
+  ...after,
+  kind: kindOf("sweep"),
+  part: fc.nat(),
+  offsetMs: fc.constantFrom(-1, 0, 1, HOUR_MS),
+});
+const scripts = fc.tuple(
+  fc.array(fc.oneof({ weight: 6, arbitrary: call }, { weight: 1, arbitrary: sweep }), {
+    minLength: 4,
+    maxLength: 24,
+  }),
+  sweep,
+).map(([steps, last]) => [...steps, last]);
+
+/** A team that lives through a script, beside what is to become of it. */
+class Life {
+  readonly model: TeamModel;
+
+  constructor(readonly archive: Archive, readonly team: Team) {
+    this.model = new TeamModel(team.tier, RUNS);
+  }
+
+  /** Makes a call and checks that it is stored exactly if the model has nothing in its place. */
+  async take(step: Step): Promise<void> {
+    const known = this.model.runs[step.n] ?? new RunModel();
+    const at = this.archive.nowMs;
+    const before = known.arrivals.length;
+    const opened = step.kind === "open" ? known.open(at, step.payload) : null;
+    const outcome = await this.#call(step, known, at);
+    if (outcome === null) return;
+    const accepted = "accepted" in outcome ? outcome.accepted : 1;
+    const stored = outcome.kind === "stored" ? accepted : 0;
+    const wanted = step.kind === "batch"
+      ? known.append(step.events.map((n) => eventId(n) as EventId), at)
+      : opened ?? Number(known.arrivals.length > before);
+    assertEquals(stored, wanted, `${step.kind} of run ${step.n}, ${this.team.tier}`);
+    this.model.count(at, wanted);
+  }
+
+  async #call(step: Step, known: RunModel, at: number) {
+    const { archive: { runs }, team } = this;
+    const own = { id: run(step.n), agent: "b", startedAt: NOON + step.n * DAY_MS };
+    switch (step.kind) {
+      case "open": {
+        const { payload, customer } = step;
+        const texts = payload ? { goal: "a goal", metadata: [["env", "prod"] as const] } : {};
+        return await runs.open(team, { ...own, customerId: customer, ...texts }, at);
+      }
+      case "finish": {
+        known.closing ??= { at, payload: step.output > 0 };
+        const output = step.output > 0 ? rawOf(noise(step.output, at)) : undefined;
+        const request = { status: "success", finishedAt: at, output } as const;
+        return await runs.finish(team, own.id, request, at);
+      }
+      case "beat": {
+        const { ends, payload } = step;
+        beat(known, at, ends, payload);
+        const note = payload ? "a note" : undefined;
+        const reported = { model: "known", inputTokens: 3 };
+        const request = { ...own, status: ends ? "ok" : "start", note, reported } as const;
+        return await runs.heartbeat(team, request, at);
+      }
+      case "batch": {
+        const events = step.events.map((n) => step.large ? aLargeCall(n) : aCall(n));
+        return await runs.append(team, own.id, events, at);
+      }
+      default:
+        return null;
+    }
+  }
+
+  /** Fails unless exactly that is left which the model has. */
+  async compare(): Promise<void> {
+    const { archive: { runs, store }, model, team } = this;
+    for (const [n, known] of model.runs.entries()) {
+      const read = await runs.read(team, run(n), null, 1_000);
+      const what = `run ${n}, ${team.tier}`;
+      assertEquals(read !== null, known.isStored, what);
+      if (read === null) continue;
+      const { parts: { opening, closing }, events, payload } = read;
+      // They are listed by their own clock, which tells nothing here.
+      assertEquals(events.map(({ id }) => id).sort(), known.events.sort(), what);
+      assertEquals(
+        [opening && [opening.receivedAt, hasPayload(opening)]],
+        [known.opening && [known.opening.at, known.opening.payload]],
+        what,
+      );
+      assertEquals(
+        [closing && [closing.receivedAt, hasPayload(closing)]],
+        [known.closing && [known.closing.at, known.closing.payload]],
+        what,
+      );
+      const isLeft = known.events.length > 0 || known.opening?.payload || known.closing?.payload;
+      const state = !known.isStripped ? "whole" : isLeft ? "partly_removed" : "removed";
+      assertEquals(payload, state, what);
+    }
+    const usage = new Map<string, number>();
+    for await (
+      const { key, value } of store.reader.list<Deno.KvU64>({ prefix: ["usage", team.id] })
+    ) {
+      usage.set(String(key[2]), Number(value.value));
+    }
+    assertEquals(usage, model.usage, team.tier);
+  }
+}
+
+/** What a heartbeat stores: an opening, a close, both, or nothing. */
+function beat(known: RunModel, at: number, ends: boolean, payload: boolean): void {
+  if (known.opening !== null) {
+    if (ends) known.closing ??= { at, payload };
+  } else if (!ends || known.closing !== null) {
+    known.opening = { at, payload, isAlone: true };
+  } else {
+    known.opening = { at, payload: false, isAlone: false };
+    known.closing = { at, payload };
+  }
+}
+
+/** Sweeps at an instant around which some part of some run gets too old for some plan. */
+async function sweepAround(
+  temp: TempStore,
+  archive: Archive,
+  lives: readonly Life[],
+  { part, offsetMs }: Step & { kind: "sweep" },
+): Promise<void> {
+  await archive.settle();
+  const arrivals = lives[0]?.model.runs.flatMap((known) => known.arrivals) ?? [];
+  const instants = arrivals
+    .flatMap((at) => HORIZON_DAYS.map((days) => at + days * DAY_MS + offsetMs))
+    .filter((at) => at >= archive.nowMs);
+  archive.nowMs = instants[part % instants.length] ?? archive.nowMs;
+  const wanted = lives.flatMap(({ model }) => model.sweep(archive.nowMs))
+    .reduce(addSwept, NOTHING_SWEPT);
+  const [before, figures] = [await dumpOf(temp.store), await contentsOf(temp.store, FIGURES)];
+  assertEquals(await archive.sweep(true), wanted, "what a dry run counts");
+  assertEquals(await dumpOf(temp.store), before, "a dry run changed something");
+  assertEquals(await archive.sweep(), wanted, "what the sweep counts");
+  assertEquals(await contentsOf(temp.store, FIGURES), figures, "a figure changed");
+  assertEquals(await archive.sweep(), NOTHING_SWEPT, "a second sweep found something");
+  for (const life of lives) await life.compare();
+  await assertClean(temp.store);
+}
+
+Deno.test("sweep: nothing younger goes, nothing older stays, figures stay and add up, whatever came before", async () => {
+  await fc.assert(
+    fc.asyncProperty(scripts, async (script) => {
+      await using temp = await TempStore.open();
+      const archive = new Archive(temp.store);
+      const teams = await Promise.all(TIER_NAMES.map((tier) => archive.addTeam(tier)));
+      const lives = teams.map((team) => new Life(archive, team));
+      for (const step of script) {
+        archive.nowMs += step.afterMs;
+        if (step.kind === "sweep") await sweepAround(temp, archive, lives, step);
+        else if (step.kind === "reprice") {
+          await archive.settle();
+          for (const team of teams) {
+            await archive.reprice(team, cardOf(rateRow("known", step.rate, 5)));
+          }
+        } else await Promise.all(lives.map((life) => life.take(step)));
+      }
+    }),
+    { numRuns: 12 },
+  );
+});

@@ -1,0 +1,235 @@
+/** The sweep, case by case. */
+import { assert, assertEquals } from "@std/assert";
+import type { Team } from "../../../domain/teams/credentials.ts";
+import { addSwept, NOTHING_SWEPT } from "../../../domain/retention/sweep.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { Archive, contentsOf, DAY_MS } from "../../support/archive.ts";
+import { cardOf, rateRow } from "../../support/cards.ts";
+import { NOON } from "../../support/harness.ts";
+import { aRunNow, OLD_SWEPT, OldLedger, openArchive } from "../../support/old_ledger.ts";
+import { aCall, finish, open, run } from "../../support/pipeline.ts";
+import { assertClean } from "../../support/stray_rows.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+Deno.test("sweep: something of every kind goes, each counted once, and a dry run says so before", async () => {
+  await using ledger = await OldLedger.open();
+  const { temp, archive } = ledger;
+  assertEquals(await archive.sweep(true), OLD_SWEPT);
+  assertEquals(await archive.sweep(), OLD_SWEPT);
+  await assertClean(temp.store);
+  assertEquals(await archive.sweep(), NOTHING_SWEPT);
+});
+
+Deno.test("sweep: two processes at once, each as fast as it can, do it once", async () => {
+  await using ledger = await OldLedger.open();
+  const { temp, archive: first } = ledger;
+  await using other = await openArchive(temp.path);
+  const all = [first, new Archive(temp.store), other.archive];
+  const counts = await Promise.all(all.map((each) => each.sweep()));
+  assertEquals(counts.reduce(addSwept), OLD_SWEPT);
+  await assertClean(temp.store);
+});
+
+Deno.test("sweep: however many events a run has, few go at once, and other calls get in between", async () => {
+  await using ledger = await OldLedger.open();
+  const { temp, archive, team } = ledger;
+  let deleted = 0;
+  const commit = temp.store.writer.commit;
+  temp.store.writer.commit = async (write) => {
+    const { deletes = [], sets = [], sums = [] } = write;
+    assert(deletes.length + sets.length + sums.length <= 1_000);
+    deleted = Math.max(deleted, deletes.length);
+    return await commit.call(temp.store.writer, write);
+  };
+  let done = false;
+  const sweeping = archive.sweep().finally(() => done = true);
+  let sent = 0;
+  for (; !done; sent++) {
+    const stored = await archive.runs.append(team, run(100 + sent), [aCall(1)], NOON);
+    assertEquals(stored.kind, "stored");
+  }
+  assertEquals(await sweeping, OLD_SWEPT);
+  assert(sent > 3, `only ${sent} calls came in between`);
+  assert(deleted >= 300 && deleted <= 500, `${deleted} rows at once`);
+});
+
+Deno.test("sweep: calls of the very runs that go lose nothing that was acknowledged", async () => {
+  await using ledger = await OldLedger.open();
+  const { temp, archive, team } = ledger;
+  const { runs } = archive;
+  const sweeping = archive.sweep();
+  const stored = new Map<number, number>();
+  // Records, payloads, parts without an opening, and ids that were refused until now.
+  for (const n of [0, 1, 2, 5, 6, 7, 10, 11, 14, 15, 16, 17]) {
+    const outcome = await runs.append(team, run(n), [aCall(5_000 + n)], NOON);
+    if (outcome.kind === "stored") stored.set(n, outcome.accepted);
+  }
+  await sweeping;
+  await archive.settle();
+  assertEquals(new Set(stored.values()), new Set([1]));
+  for (const n of stored.keys()) {
+    const read = await runs.read(team, run(n), null, 1_000);
+    assert(read?.events.some(({ id }) => id === aCall(5_000 + n).id), `run ${n}`);
+  }
+  await archive.sweep();
+  await assertClean(temp.store);
+});
+
+Deno.test("sweep: a run that gets events all the time keeps nobody from coming to an end", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("free");
+  const { runs, deletions } = archive;
+  for (const n of [1, 2, 3]) await aRunNow(archive, team, n, { customerId: n > 1 ? "acme" : "b" });
+  await archive.settle();
+  archive.nowMs += 8 * DAY_MS;
+  let [done, sent] = [false, 0];
+  const send = async (n: number) => {
+    for (; !done; sent++) await runs.append(team, run(n), [aCall(sent * 10)], archive.nowMs);
+  };
+  const sending = [1, 1, 2, 2, 3, 3].map(send);
+  try {
+    assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, payloads: 3, events: 3 });
+    assertEquals((await deletions.deleteRun(team, run(3), "key"))?.kind, "stored");
+    await deletions.deleteCustomer(team, "acme", "key");
+    do {
+      // Only what is there by now: more comes all the time.
+      const rows = await archive.pipeline.takeDirty("open", 80);
+      await archive.pipeline.project(team.id, rows.runs.map((dirty) => dirty.run));
+      await rows.settle();
+      await deletions.work();
+    } while (deletions.underWay);
+    assertEquals(await runs.read(team, run(2), null, 1), null);
+  } finally {
+    done = true;
+    await Promise.all(sending);
+  }
+  assert(sent > 10, `only ${sent} batches`);
+  await archive.settle();
+  await assertClean(temp.store);
+});
+
+Deno.test("sweep: what came too late to be summed up before its run went is counted all the same", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("free");
+  await open(archive.runs, 1, { customerId: "acme" }, team);
+  await archive.settle();
+  // The worker has not seen these.
+  await archive.runs.append(team, run(1), [aCall(7)], NOON);
+  await finish(archive.runs, 1, team);
+  archive.nowMs += 31 * DAY_MS;
+  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, records: 1, events: 1 });
+  await archive.settle();
+  await assertClean(temp.store);
+  const row = await temp.store.reader.get(
+    keys.rollup(team.id, "customer", "2026-11-21", '["customer","acme"]'),
+  );
+  const { measures } = JSON.parse(new TextDecoder().decode(row.value as Uint8Array));
+  // 7 tokens in, one out.
+  assertEquals([measures.runs, measures.succeeded, measures.cost], [1, 1, "26"]);
+});
+
+Deno.test("sweep: events that went keep the price they had, the others are priced anew", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("free");
+  const cost = async () => (await archive.runs.read(team, run(1), null, 1))?.totals.cost;
+  await open(archive.runs, 1, {}, team);
+  await archive.runs.append(team, run(1), [aCall(10)], NOON);
+  archive.nowMs += 5 * DAY_MS;
+  await archive.runs.append(team, run(1), [aCall(100)], archive.nowMs);
+  await archive.settle();
+  assertEquals(await cost(), 35n + 305n);
+  archive.nowMs += 3 * DAY_MS;
+  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, payloads: 1, events: 1 });
+  assertEquals(await cost(), 35n + 305n);
+  await archive.reprice(team, cardOf(rateRow("known", 7, 11)));
+  assertEquals(await cost(), 35n + 711n);
+  await assertClean(temp.store);
+  // The new price goes with the rest.
+  archive.nowMs += 5 * DAY_MS;
+  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, payloads: 1, events: 1 });
+  assertEquals(await cost(), 35n + 711n);
+  await assertClean(temp.store);
+  // Nothing is left that could have another price.
+  await archive.reprice(team, cardOf(rateRow("known", 1, 1)));
+  assertEquals(await cost(), 35n + 711n);
+});
+
+Deno.test("sweep: a smaller plan counts from the next sweep on, a larger one brings nothing back", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("enterprise");
+  const moveTo = (tier: Team["tier"]) =>
+    temp.store.writer.commit({ sets: [{ key: keys.team(team.id), value: { ...team, tier } }] });
+  await aRunNow(archive, team, 1);
+  await archive.settle();
+  archive.nowMs += 1_000 * DAY_MS;
+  assertEquals(await archive.sweep(), NOTHING_SWEPT);
+  archive.nowMs = NOON + 100 * DAY_MS;
+  await moveTo("business");
+  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, payloads: 1, events: 1 });
+  await moveTo("enterprise");
+  assertEquals((await archive.runs.read(team, run(1), null, 1))?.payload, "removed");
+  archive.nowMs += 1_000 * DAY_MS;
+  assertEquals(await archive.sweep(), NOTHING_SWEPT);
+  await moveTo("free");
+  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, records: 1 });
+  await assertClean(temp.store);
+});
+
+Deno.test("sweep: a run that cannot be read is counted and left, and every other one goes", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("free");
+  for (let n = 0; n < 90; n++) await aRunNow(archive, team, n);
+  await archive.settle();
+  const damaged = keys.closing(team.id, run(44));
+  await temp.store.writer.commit({ sets: [{ key: damaged, value: Uint8Array.of(1, 0, 9, 9) }] });
+  archive.nowMs += 31 * DAY_MS;
+  const before = await contentsOf(temp.store);
+  const counts = { ...NOTHING_SWEPT, records: 89, events: 89, failed: 1 };
+  assertEquals(await archive.sweep(true), counts);
+  assertEquals(await contentsOf(temp.store), before);
+  assertEquals(await archive.sweep(), counts);
+  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, failed: 1 });
+  const left = new Set((await temp.keysBelow(["run"])).map((key) => key[1]));
+  assertEquals(left, new Set([run(44)]));
+});
+
+Deno.test("sweep: duplicates of events that went are dropped while the record lives, and count after it", async () => {
+  await using temp = await TempStore.open();
+  const archive = new Archive(temp.store);
+  const team = await archive.addTeam("free");
+  // More ids than one page of the ledger has.
+  const batches = Array.from(
+    { length: 8 },
+    (_, b) => Array.from({ length: 40 }, (_, i) => aCall(b * 40 + i)),
+  );
+  const send = async (from: Archive) => {
+    let accepted = 0;
+    for (const batch of batches) {
+      const outcome = await from.runs.append(team, run(1), batch, from.nowMs);
+      if (outcome.kind === "stored") accepted += outcome.accepted;
+    }
+    return accepted;
+  };
+  const send3 = async () => {
+    // As another process, which has read nothing, and as this one, which remembers all.
+    const cold = new Archive(temp.store);
+    cold.nowMs = archive.nowMs;
+    return [await send(cold), await send(archive), await send(cold)];
+  };
+  await open(archive.runs, 1, {}, team);
+  assertEquals(await send(archive), 320);
+  await archive.settle();
+  archive.nowMs += 8 * DAY_MS;
+  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, payloads: 1, events: 320 });
+  assertEquals(await send3(), [0, 0, 0]);
+  archive.nowMs = NOON + 31 * DAY_MS;
+  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, records: 1 });
+  assertEquals(await send3(), [320, 0, 0]);
+  await archive.settle();
+  await assertClean(temp.store);
+});

@@ -1,0 +1,215 @@
+/** The writer against a model, under a store that fails in every way it can. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
+import { Memory } from "../../../domain/core/memory.ts";
+import { BACK_ENDS, QUEUE } from "../../../kv/base/limits.ts";
+import { createWriter, type Write } from "../../../kv/writer/writer.ts";
+import { type Fault, faultKv } from "../../support/fault_kv.ts";
+
+/** What a caller was told of one write. */
+type Told = "stored" | "stale" | "unknown";
+
+/** One insert of a key that must not exist, counted in the same commit. */
+function insert(key: number, value: number, team: string): Write {
+  const at = ["item", key];
+  return {
+    team,
+    checks: [{ key: at, versionstamp: null }],
+    sums: [{ key: ["count", team], by: 1n }],
+    sets: [{ key: at, value }],
+  };
+}
+
+async function tell(commit: Promise<string | null>): Promise<Told> {
+  try {
+    return await commit === null ? "stale" : "stored";
+  } catch (error) {
+    assert(error instanceof StorageUnavailable, String(error));
+    return "unknown";
+  }
+}
+
+const faults = fc.array(
+  fc.constantFrom<Fault>(
+    "none",
+    "none",
+    "none",
+    "throw",
+    "commit then throw",
+    "locked",
+    "slow",
+    "lost",
+  ),
+  { maxLength: 40 },
+);
+const inserts = fc.array(
+  fc.record({ key: fc.nat(30), team: fc.constantFrom("a", "b", "c") }),
+  { minLength: 1, maxLength: 120 },
+);
+
+for (const limits of [BACK_ENDS.embedded, BACK_ENDS.remote]) {
+  Deno.test(`the writer tells every caller the truth, ${limits.checksMax} checks a commit`, async () => {
+    await fc.assert(
+      fc.asyncProperty(inserts, faults, async (wanted, plan) => {
+        using kv = await Deno.openKv(":memory:");
+        const writer = createWriter(faultKv(kv, () => plan.shift() ?? "none"), kv, limits);
+        const told = await Promise.all(
+          wanted.map(({ key, team }, n) => tell(writer.commit(insert(key, n, team)))),
+        );
+        await writer.idle();
+        const stored = new Map<number, number>();
+        for await (const { key, value } of kv.list<number>({ prefix: ["item"] })) {
+          stored.set(Number(key[1]), value);
+        }
+        wanted.forEach(({ key }, n) => {
+          const winner = stored.get(key);
+          if (told[n] === "stored") assertEquals(winner, n, "acknowledged and not there");
+          if (told[n] === "stale") {
+            assert(winner !== undefined && winner !== n, "stale for nothing");
+          }
+        });
+        const counts = new Map<string, number>();
+        for (const n of stored.values()) {
+          const team = wanted[n]?.team ?? "";
+          counts.set(team, (counts.get(team) ?? 0) + 1);
+        }
+        for (const team of ["a", "b", "c"]) {
+          const entry = await kv.get<Deno.KvU64>(["count", team]);
+          assertEquals(
+            Number(entry.value?.value ?? 0n),
+            counts.get(team) ?? 0,
+            "counted once each",
+          );
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+}
+
+/** Counts commits and what they hold. */
+function counting(kv: Deno.Kv, commits: number[]): Deno.Kv {
+  return new Proxy(kv, {
+    get(target, name) {
+      if (name !== "atomic") return Reflect.get(target, name).bind(target);
+      return () => {
+        const operation = target.atomic();
+        let checks = 0;
+        const check = operation.check.bind(operation);
+        operation.check = (...all) => (checks += all.length, check(...all));
+        const commit = operation.commit.bind(operation);
+        operation.commit = () => (commits.push(checks), commit());
+        return operation;
+      };
+    },
+  });
+}
+
+Deno.test("writes that wait share commits, within the back end's checks", async () => {
+  for (const { checksMax } of [BACK_ENDS.embedded, BACK_ENDS.remote]) {
+    using kv = await Deno.openKv(":memory:");
+    const commits: number[] = [];
+    const limits = { ...BACK_ENDS.embedded, checksMax };
+    const writer = createWriter(counting(kv, commits), kv, limits);
+    await Promise.all(Array.from({ length: 500 }, (_, n) => writer.commit(insert(n, n, "a"))));
+    assertEquals(commits.reduce((a, b) => a + b), 500);
+    assertEquals(Math.max(...commits), checksMax);
+    assertEquals(commits.length, 500 / checksMax);
+  }
+});
+
+Deno.test("a lost check costs the stale write alone: the rest share the next commit", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await kv.set(["item", 7], "somebody else's");
+  const commits: number[] = [];
+  const writer = createWriter(counting(kv, commits), kv);
+  const told = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => tell(writer.commit(insert(n, n, "a")))),
+  );
+  assertEquals(told.map((word, n) => [word, n]).filter(([word]) => word !== "stored"), [[
+    "stale",
+    7,
+  ]]);
+  assertEquals(commits, [50, 49]);
+});
+
+Deno.test("two writes on one key never share a commit, and the second needs none", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const commits: number[] = [];
+  const writer = createWriter(counting(kv, commits), kv);
+  const told = await Promise.all([1, 2, 3].map((n) => tell(writer.commit(insert(1, n, "a")))));
+  assertEquals([told, commits], [["stored", "stale", "stale"], [1]]);
+});
+
+Deno.test("a team's flood does not starve another: its next write is one turn away", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const writer = createWriter(kv, kv, BACK_ENDS.remote);
+  const done: string[] = [];
+  const flood = Array.from(
+    { length: 2_000 },
+    (_, n) => writer.commit(insert(n, n, "flood")).then(() => done.push("flood")),
+  );
+  const quiet = writer.commit(insert(-1, 0, "quiet")).then(() => done.push("quiet"));
+  await quiet;
+  assert(done.length < 40, `${done.length} writes of the flood went first`);
+  await Promise.all(flood);
+});
+
+Deno.test("beyond what may wait a write is refused at once, and nothing of it is stored", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const writer = createWriter(kv);
+  const waiting = Array.from(
+    { length: QUEUE.teamWritesMax },
+    (_, n) => tell(writer.commit(insert(n, n, "a"))),
+  );
+  const refused = writer.commit(insert(-1, 0, "a"));
+  const other = tell(writer.commit(insert(-2, 0, "b")));
+  const error = await refused.catch((error) => error);
+  assert(error instanceof Overloaded, String(error));
+  assertEquals(await other, "stored");
+  assertEquals(new Set(await Promise.all(waiting)), new Set(["stored"]));
+  assertEquals((await kv.get(["item", -1])).value, null);
+});
+
+Deno.test("writes that wait are bounded in bytes, and one team has at most half of them", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const memory = new Memory(256);
+  const writer = createWriter(
+    kv,
+    kv,
+    BACK_ENDS.embedded,
+    undefined,
+    undefined,
+    undefined,
+    memory,
+  );
+  const max = memory.bytesMax("writes");
+  const value = new Uint8Array(60_000);
+  let keys = 0;
+  const flood = async (team: string) => {
+    const stored: Promise<unknown>[] = [];
+    for (;;) {
+      const before = waitingBytes();
+      const write = writer.commit({ team, sets: [{ key: ["item", keys++], value }] });
+      if (waitingBytes() > before) {
+        stored.push(write);
+        continue;
+      }
+      assert(await write.catch((error) => error) instanceof Overloaded);
+      return stored;
+    }
+  };
+  const waitingBytes = () => memory.uses().find(({ share }) => share === "writes")?.bytes ?? 0;
+  // All in one turn of the event loop: nothing is committed meanwhile.
+  const ours = flood("a");
+  assert(waitingBytes() <= max / 2 && waitingBytes() > max / 2 - 2 * value.length);
+  const theirs = flood("b");
+  assert(waitingBytes() <= max && waitingBytes() > max - 4 * value.length);
+  await Promise.all([...await ours, ...await theirs]);
+  assertEquals(waitingBytes(), 0);
+  assertEquals(
+    typeof await writer.commit({ team: "a", sets: [{ key: ["last"], value }] }),
+    "string",
+  );
+});

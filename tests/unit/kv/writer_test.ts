@@ -1,0 +1,148 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import { LOCKED_RETRY } from "../../../kv/base/limits.ts";
+import { createWriter } from "../../../kv/writer/writer.ts";
+import { TempStore } from "../../support/temp_store.ts";
+
+const KEY = ["value"], COUNTER = ["counter"];
+
+Deno.test("the writer stores checks, sums, sets and deletes as one operation", async () => {
+  await using temp = await TempStore.open();
+  const { writer, reader } = temp.store;
+  await writer.commit({ sets: [{ key: ["old"], value: 1 }] });
+  const version = await writer.commit({
+    checks: [{ key: KEY, versionstamp: null }],
+    sums: [{ key: COUNTER, by: 3n }, { key: COUNTER, by: 4n }],
+    sets: [{ key: KEY, value: "v" }],
+    deletes: [["old"]],
+  });
+  const [value, counter, old] = await reader.getMany<[string, Deno.KvU64, number]>([
+    KEY,
+    COUNTER,
+    ["old"],
+  ]);
+  assertEquals([value.value, value.versionstamp], ["v", version]);
+  assertEquals([counter.value?.value, old.value], [7n, null]);
+});
+
+Deno.test("a lost check stores nothing: no value, no sum, no delete", async () => {
+  await using temp = await TempStore.open();
+  const { writer, reader } = temp.store;
+  await writer.commit({ sets: [{ key: KEY, value: 1 }], sums: [{ key: COUNTER, by: 1n }] });
+  const before = await Array.fromAsync(reader.list({ prefix: [] }));
+  for (const versionstamp of [null, "00000000000000000000"]) {
+    const lost = await writer.commit({
+      checks: [{ key: ["free"], versionstamp: null }, { key: KEY, versionstamp }],
+      sums: [{ key: COUNTER, by: 5n }],
+      sets: [{ key: ["other"], value: 2 }],
+      deletes: [KEY],
+    });
+    assertEquals(lost, null);
+  }
+  assertEquals(await Array.fromAsync(reader.list({ prefix: [] })), before);
+});
+
+Deno.test("Deno KV keeps what stands before a failing sum in one operation: why sums go first", async () => {
+  await using temp = await TempStore.open();
+  await using other = await TempStore.open();
+  using kv = await Deno.openKv(other.path.replace("test.kv", "direct.kv"));
+  await kv.set(COUNTER, "no counter");
+  // Not the writer: this pins the back end's behaviour that the writer's order protects from.
+  const direct = kv.atomic().set(["before"], 1).sum(COUNTER, 1n).set(["after"], 1);
+  await assertRejects(() => direct.commit(), TypeError);
+  assertEquals([(await kv.get(["before"])).value, (await kv.get(["after"])).value], [1, null]);
+
+  const { writer, reader } = temp.store;
+  await writer.commit({
+    sets: [{ key: COUNTER, value: "no counter" }, { key: ["old"], value: 1 }],
+  });
+  const before = await Array.fromAsync(reader.list({ prefix: [] }));
+  const failed = {
+    sets: [{ key: ["before"], value: 1 }],
+    deletes: [["old"]],
+    sums: [{ key: COUNTER, by: 1n }],
+  };
+  await assertRejects(() => writer.commit(failed), StorageUnavailable);
+  assertEquals(await Array.fromAsync(reader.list({ prefix: [] })), before);
+});
+
+/** A KV whose commits fail first, as often as there are errors, and then do what the real one does. */
+function failing(kv: Deno.Kv, errors: Error[]): { kv: Deno.Kv; commits: () => number } {
+  let commits = 0;
+  const wrap = (operation: Deno.AtomicOperation): Deno.AtomicOperation =>
+    new Proxy(operation, {
+      get(target, name) {
+        if (name === "commit") {
+          return () => {
+            commits++;
+            const error = errors.shift();
+            return error === undefined ? target.commit() : Promise.reject(error);
+          };
+        }
+        const method = Reflect.get(target, name).bind(target);
+        return (...args: unknown[]) => wrap(method(...args));
+      },
+    });
+  const fake = new Proxy(kv, {
+    get: (target, name) =>
+      name === "atomic" ? () => wrap(target.atomic()) : Reflect.get(target, name).bind(target),
+  });
+  return { kv: fake, commits: () => commits };
+}
+
+function locked(): Error {
+  return new TypeError("database is locked");
+}
+
+Deno.test("a locked file is tried again until the write is there, once", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const fake = failing(kv, [locked(), locked(), locked()]);
+  const version = await createWriter(fake.kv).commit({
+    checks: [{ key: KEY, versionstamp: null }],
+    sums: [{ key: COUNTER, by: 1n }],
+    sets: [{ key: KEY, value: 1 }],
+  });
+  assert(version !== null);
+  assertEquals(fake.commits(), 4);
+  assertEquals((await kv.get<Deno.KvU64>(COUNTER)).value?.value, 1n);
+});
+
+Deno.test("a file that stays locked is reported as unavailable, after its tries", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const fake = failing(kv, Array.from({ length: 99 }, locked));
+  const commit = () => createWriter(fake.kv).commit({ sets: [{ key: KEY, value: 1 }] });
+  await assertRejects(commit, StorageUnavailable, "database is locked");
+  assertEquals([fake.commits(), (await kv.get(KEY)).value], [LOCKED_RETRY.attemptsMax, null]);
+});
+
+Deno.test("any other failure is reported at once, with its cause", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const cause = new TypeError("disk I/O error");
+  const fake = failing(kv, [cause]);
+  const commit = () => createWriter(fake.kv).commit({ sets: [{ key: KEY, value: 1 }] });
+  const error = await assertRejects(commit, StorageUnavailable, "disk I/O error");
+  assertEquals([error.cause, fake.commits()], [cause, 1]);
+});
+
+Deno.test("a value that the back end refuses is reported as unavailable, not thrown as a bug", async () => {
+  await using temp = await TempStore.open();
+  const value = new Uint8Array(70_000);
+  const commit = () => temp.store.writer.commit({ sets: [{ key: KEY, value }] });
+  await assertRejects(commit, StorageUnavailable, "Cannot commit");
+});
+
+Deno.test("the writer is idle only once every commit has settled, also a failed one", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const fake = failing(kv, [locked(), new TypeError("broken")]);
+  const writer = createWriter(fake.kv);
+  const settled: string[] = [];
+  const write = (name: string) =>
+    writer.commit({ sets: [{ key: [name], value: 1 }] })
+      .then(() => settled.push(name), () => settled.push("failed"));
+  const all = [write("a"), write("b"), write("c")];
+  await writer.idle();
+  await Promise.all(all);
+  // They shared one operation, so they share what is not known about it.
+  assertEquals(settled, ["failed", "failed", "failed"]);
+  await writer.idle();
+});

@@ -1,0 +1,179 @@
+/** `deno task backup` and `deno task restore`; the drill with a running process is among the faults. */
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { backUp, CopyFailed } from "../../../kv/backup.ts";
+import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
+import { openStore } from "../../../kv/open.ts";
+import { backup } from "../../../tools/backup.ts";
+import { restore } from "../../../tools/restore.ts";
+import { Harness } from "../../support/harness.ts";
+import { MIDDLE, withFolder } from "../../support/temp_store.ts";
+import { Recorder } from "./support.ts";
+
+const KEY = ["value"];
+
+async function run(tool: typeof backup, ...args: string[]) {
+  const io = new Recorder();
+  const code = await tool(args, io);
+  return { code, text: io.lines.join("\n"), failure: io.failures.join("\n") };
+}
+
+/** Makes a closed ledger that holds a value, and more than a few pages. */
+async function aLedger(
+  path: string,
+  value: string,
+  { format = LEDGER_FORMAT, fillers = 10 } = {},
+): Promise<void> {
+  const store = await openStore(path);
+  await store.writer.commit({ sets: [{ key: keys.format(), value: format }, { key: KEY, value }] });
+  for (let n = 0; n < fillers; n++) {
+    const filler = new Uint8Array(60_000).fill(n);
+    await store.writer.commit({ sets: [{ key: ["filler", n], value: filler }] });
+  }
+  await store.close();
+}
+
+async function valueIn(path: string): Promise<unknown> {
+  const store = await openStore(path);
+  const { value } = await store.reader.get(KEY);
+  await store.close();
+  return value;
+}
+
+function namesIn(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
+
+Deno.test("backup: one sound file that only its owner may read, with what the log of commits holds", async () => {
+  await using h = await Harness.open();
+  await h.store.writer.commit({ sets: [{ key: KEY, value: "only in the log" }] });
+  await withFolder(async (folder) => {
+    const file = `${folder}/backup.kv`;
+    const { code, text } = await run(backup, file, `--kv=${h.path}`);
+    assertEquals(code, 0);
+    assertStringIncludes(text, `${file} is a sound copy of ${h.path}`);
+    const { size, mode } = await Deno.stat(file);
+    assertStringIncludes(text, `${size.toLocaleString("en")} bytes in `);
+    assertEquals([(mode ?? 0) & 0o777, namesIn(folder)], [0o600, ["backup.kv"]]);
+    assertEquals(await valueIn(file), "only in the log");
+  });
+});
+
+Deno.test("backup: a file that is there is never overwritten", async () => {
+  await withFolder(async (folder) => {
+    await aLedger(`${folder}/ledger.kv`, "v");
+    await Deno.writeTextFile(`${folder}/backup.kv`, "an older one");
+    const { code, failure } = await run(backup, `${folder}/backup.kv`, `--kv=${folder}/ledger.kv`);
+    assertEquals(code, 1);
+    assertStringIncludes(failure, "is there already");
+    assertEquals(await Deno.readTextFile(`${folder}/backup.kv`), "an older one");
+  });
+});
+
+Deno.test("backup: of a damaged ledger, and of what is none, nothing is left", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/ledger.kv`;
+    await aLedger(path, "v");
+    const bytes = await Deno.readFile(path);
+    await Deno.writeFile(path, bytes.fill(0xff, MIDDLE.from, MIDDLE.to));
+    const damaged = await run(backup, `${folder}/backup.kv`, `--kv=${path}`);
+    assertEquals(damaged.code, 1);
+    assertStringIncludes(damaged.failure, "damaged");
+    using database = new DatabaseSync(`${folder}/other.db`);
+    database.exec("CREATE TABLE kv (k BLOB, v BLOB)");
+    const other = await run(backup, `${folder}/backup.kv`, `--kv=${folder}/other.db`);
+    assertEquals(other.code, 1);
+    assertStringIncludes(other.failure, "no ledger of this service");
+    const missing = await run(backup, `${folder}/backup.kv`, `--kv=${folder}/missing.kv`);
+    assertEquals(missing.code, 3);
+    const shared = await run(backup, `${folder}/backup.kv`, "--kv=https://kv.example");
+    assertEquals(shared.code, 3);
+    assertEquals(namesIn(folder).filter((name) => name.includes("backup")), []);
+  });
+});
+
+Deno.test("backup: one that is broken off leaves nothing, be it copying or checking", async () => {
+  await withFolder(async (folder) => {
+    await aLedger(`${folder}/ledger.kv`, "v", { fillers: 150 });
+    // More than once: the thread may be anywhere in its check when it is told to stop.
+    const checks = Array.from({ length: 10 }, () => "onCopied" as const);
+    for (const moment of ["onPages", ...checks] as const) {
+      const stopping = new AbortController();
+      const watch = { signal: stopping.signal, [moment]: () => stopping.abort() };
+      await assertRejects(
+        () => backUp(`${folder}/ledger.kv`, `${folder}/backup.kv`, watch),
+        CopyFailed,
+        "broken off",
+      );
+      assertEquals(namesIn(folder).filter((name) => name.includes("backup")), [], moment);
+    }
+  });
+});
+
+Deno.test("restore: the backup takes the ledger's place, and what was there moves aside and stays", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/ledger.kv`;
+    await aLedger(path, "of the backup");
+    assertEquals((await run(backup, `${folder}/backup.kv`, `--kv=${path}`)).code, 0);
+    await Deno.remove(path);
+    await aLedger(path, "of later");
+    const { code, text } = await run(restore, `${folder}/backup.kv`, `--kv=${path}`);
+    assertEquals(code, 0);
+    const [, moved = ""] = /moved what was there to (\S+)/.exec(text) ?? [];
+    assert(moved.startsWith(`${path}.before-restore-`), text);
+    assertEquals([await valueIn(path), await valueIn(moved)], ["of the backup", "of later"]);
+    assertEquals(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
+  });
+});
+
+Deno.test("restore: a folder without a ledger gets one", async () => {
+  await withFolder(async (folder) => {
+    await aLedger(`${folder}/backup.kv`, "v");
+    const path = `${folder}/new/ledger.kv`;
+    assertEquals((await run(restore, `${folder}/backup.kv`, `--kv=${path}`)).code, 0);
+    assertEquals(await valueIn(path), "v");
+  });
+});
+
+Deno.test("restore: refused while a service has the ledger, which is as it was", async () => {
+  await using h = await Harness.open();
+  await withFolder(async (folder) => {
+    await aLedger(`${folder}/backup.kv`, "v");
+    const { code, failure } = await run(restore, `${folder}/backup.kv`, `--kv=${h.path}`);
+    assertEquals(code, 3);
+    assertStringIncludes(failure, `in use by process ${Deno.pid}`);
+    assert(await h.store.writer.commit({ sets: [{ key: KEY, value: 1 }] }) !== null);
+  });
+});
+
+Deno.test("restore: a backup that is damaged, newer or missing changes nothing", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/ledger.kv`;
+    await aLedger(path, "stays");
+    const before = namesIn(folder);
+    await withFolder(async (elsewhere) => {
+      const file = `${elsewhere}/backup.kv`;
+      const missing = await run(restore, file, `--kv=${path}`);
+      await aLedger(file, "v", { format: LEDGER_FORMAT + 1 });
+      const newer = await run(restore, file, `--kv=${path}`);
+      const bytes = await Deno.readFile(file);
+      await Deno.writeFile(file, bytes.fill(0xff, MIDDLE.from, MIDDLE.to));
+      const damaged = await run(restore, file, `--kv=${path}`);
+      assertEquals([missing.code, newer.code, damaged.code], [1, 3, 1]);
+      assertStringIncludes(missing.failure, "There is no backup");
+      assertStringIncludes(newer.failure, `format ${LEDGER_FORMAT + 1}`);
+      assertStringIncludes(damaged.failure, "damaged");
+    });
+    assertEquals(namesIn(folder), before);
+    assertEquals(await valueIn(path), "stays");
+  });
+});
+
+Deno.test("backup and restore: a wrong command line is told with exit code 2", async () => {
+  for (const tool of [backup, restore]) {
+    for (const args of [[], ["a", "b"], ["a", "--vk=x"]]) {
+      assertEquals((await run(tool, ...args)).code, 2, args.join(" "));
+    }
+    assertEquals((await run(tool, "--help")).code, 0);
+  }
+});

@@ -1,0 +1,144 @@
+/** `deno task jobs`: what waits, what was given up, and how it is tried again. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { RunId } from "../../../domain/core/ids.ts";
+import { type Processing, STAGE_ATTEMPTS_MAX } from "../../../domain/runs/stages.ts";
+import { createPipelineStore } from "../../../kv/summaries/processing_store.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { jobs } from "../../../tools/jobs.ts";
+import { aFinish, anEvent, aRun, runId } from "../../support/builders.ts";
+import { Harness, NOON } from "../../support/harness.ts";
+import { Folder, Recorder, runTask } from "./support.ts";
+
+const FAILURE = new TypeError("the odd one");
+
+/** A closed run whose cost failed until it was given up. */
+async function killCost(h: Harness, n: number): Promise<void> {
+  await h.post("/v1/runs", aRun(n));
+  await h.post(`/v1/runs/${runId(n)}/finish`, aFinish());
+  await h.worker.idle();
+  const pipeline = createPipelineStore(h.store, new Set(), () => NOON);
+  const run = { team: h.team.id, run: runId(n) as RunId };
+  for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await pipeline.projectFailed(run, FAILURE);
+}
+
+/** How the cost of a run stands. */
+async function costOf(h: Harness, n: number) {
+  const key = keys.processing(h.team.id, runId(n) as RunId);
+  return (await h.store.reader.get<Processing>(key)).value?.stages[0];
+}
+
+async function run(h: Harness, ...args: string[]) {
+  const io = new Recorder();
+  const code = await jobs([`--kv=${h.path}`, ...args], io, () => h.nowMs);
+  return { code, text: io.lines.join("\n"), failures: io.failures };
+}
+
+Deno.test("jobs: where nothing waits and nothing is dead it says so, with exit code 0", async () => {
+  await using h = await Harness.open();
+  await h.post("/v1/runs", aRun(1));
+  await h.worker.idle();
+  const { code, text } = await run(h);
+  assertEquals(code, 0);
+  assertEquals(text.split("\n"), [
+    "Changes of closed runs to sum up: none",
+    "Changes of open runs to sum up: none",
+    "Stages that wait: none",
+    "No stage is dead.",
+  ]);
+});
+
+Deno.test("jobs: what waits is counted by lane, with the time of the oldest", async () => {
+  await using h = await Harness.open();
+  await h.worker.stop();
+  const beganMs = Date.now();
+  await h.post("/v1/runs", aRun(1));
+  await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  const due = keys.dueStage(NOON + 1, h.team.id, runId(1) as RunId);
+  await h.store.writer.commit({ sets: [{ key: due, value: true }] });
+  const { code, text } = await run(h);
+  assertEquals(code, 0);
+  const [closed = "", open = "", stages] = text.split("\n");
+  assertStringIncludes(closed, "closed runs to sum up: 1, the oldest since ");
+  assertStringIncludes(open, "open runs to sum up: 2, the oldest since ");
+  const sinceMs = Date.parse(open.split("since ")[1] ?? "");
+  assert(sinceMs >= beganMs && sinceMs <= Date.now(), open);
+  assertEquals(stages, "Stages that wait: 1, the oldest due 2026-11-21T12:00:00.001Z");
+});
+
+Deno.test("jobs: a dead stage is listed with its error and what to do, with exit code 1", async () => {
+  await using h = await Harness.open();
+  await killCost(h, 1);
+  const { code, text } = await run(h);
+  assertEquals(code, 1);
+  const since = "8 tries, since 2026-11-21T12:00:00.000Z";
+  assertStringIncludes(text, `${runId(1)} of ${h.team.id}: cost, ${since}`);
+  assertStringIncludes(text, "TypeError: the odd one");
+  assertStringIncludes(text, "1 dead: mend the cause, then deno task jobs --redrive=RUN_ID");
+});
+
+Deno.test("jobs: a run that is driven again is done by the running service, others stay dead", async () => {
+  await using h = await Harness.open();
+  await killCost(h, 1);
+  await killCost(h, 2);
+  const { code, text } = await run(h, `--redrive=${runId(1)}`);
+  assertEquals(code, 0);
+  assertStringIncludes(text, `${runId(1)} of ${h.team.id}: cost is tried again`);
+  assertStringIncludes(text, "within a minute");
+  // As the clock does each minute.
+  h.worker.wake();
+  await h.worker.idle();
+  assertEquals((await costOf(h, 1))?.state, "done");
+  assertEquals((await costOf(h, 2))?.state, "dead");
+  assertStringIncludes((await run(h)).text, "1 dead");
+});
+
+Deno.test("jobs: all dead stages are driven again at once; doing it twice says that none is left", async () => {
+  await using h = await Harness.open();
+  await killCost(h, 1);
+  await killCost(h, 2);
+  assertEquals((await run(h, "--redrive=all")).code, 0);
+  h.worker.wake();
+  await h.worker.idle();
+  assertEquals([(await costOf(h, 1))?.state, (await costOf(h, 2))?.state], ["done", "done"]);
+  const again = await run(h, "--redrive=all");
+  assertEquals([again.code, again.text], [0, "No stage is dead: there is nothing to do."]);
+  assertEquals((await run(h)).code, 0);
+});
+
+Deno.test("jobs: a run without a dead stage cannot be driven again", async () => {
+  await using h = await Harness.open();
+  await killCost(h, 1);
+  const { code, text, failures } = await run(h, `--redrive=${runId(2)}`);
+  assertEquals([code, text], [1, ""]);
+  assertStringIncludes(failures[0] ?? "", `${runId(2)} has no dead stage: deno task jobs lists`);
+  assertEquals((await costOf(h, 1))?.state, "dead");
+});
+
+Deno.test("jobs: without a ledger, with a wrong option or without a run it says what to do", async () => {
+  await using folder = await Folder.create();
+  const path = `${folder.path}/none.kv`;
+  const io = new Recorder();
+  assertEquals(await jobs([`--kv=${path}`], io), 3);
+  assertStringIncludes(io.failures[0] ?? "", path);
+  assertEquals(await jobs(["--nope"], io), 2);
+  assertEquals(await jobs(["--redrive="], io), 2);
+  assertStringIncludes(io.failures.at(-1) ?? "", "--redrive takes");
+  assertEquals(await jobs(["--help"], io), 0);
+  assertStringIncludes(io.lines.join("\n"), "--redrive=RUN_ID|all");
+});
+
+Deno.test("jobs: as a task beside the running service it lists and drives again", async () => {
+  await using h = await Harness.open();
+  await killCost(h, 1);
+  const listed = await runTask("jobs", `--kv=${h.path}`);
+  assertEquals([listed.code, listed.stderr], [1, ""]);
+  assertStringIncludes(listed.stdout, "the odd one");
+  const driven = await runTask("jobs", `--kv=${h.path}`, "--redrive=all");
+  assertEquals([driven.code, driven.stderr], [0, ""]);
+  // Its clock is the machine's: the service's has to be as late.
+  h.nowMs = Math.max(NOON, Date.now());
+  h.worker.wake();
+  await h.worker.idle();
+  assertEquals((await costOf(h, 1))?.state, "done");
+});

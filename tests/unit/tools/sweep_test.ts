@@ -1,0 +1,203 @@
+/** `deno task sweep`: what it says, what it changes, and what it exits with. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { nightOf } from "../../../domain/retention/sweep.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import { auditStore } from "../../../kv/integrity/integrity.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { sweep } from "../../../tools/sweep.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, events, runId } from "../../support/builders.ts";
+import { Harness, NOON } from "../../support/harness.ts";
+import { Folder, Recorder, runTask } from "./support.ts";
+
+const DAY_MS = 86_400_000;
+
+/** A run for each horizon of the plan `business`, and one that stays; the clock is at `nowMs` then. */
+async function fillOld(h: Harness, nowMs = NOON): Promise<void> {
+  const daysAgo = (days: number) => h.nowMs = nowMs - days * DAY_MS;
+  daysAgo(401);
+  await h.post("/v1/heartbeats", aHeartbeat(1));
+  daysAgo(91);
+  await h.post("/v1/runs", aRun(2));
+  await h.post(`/v1/runs/${runId(2)}/events`, { events: events(1, 3) });
+  await h.post(`/v1/runs/${runId(2)}/finish`, aFinish({ output: { answer: 42 } }));
+  daysAgo(31);
+  await h.post("/v1/runs", aRun(3));
+  await h.request("DELETE", `/v1/runs/${runId(3)}`);
+  daysAgo(8);
+  await h.post(`/v1/runs/${runId(4)}/events`, { events: [anEvent(4)] });
+  daysAgo(0);
+  await h.post("/v1/runs", aRun(5));
+  await h.post(`/v1/runs/${runId(5)}/events`, { events: [anEvent(5)] });
+  await h.worker.idle();
+}
+
+/** What the tool says of a team that {@link fillOld} filled. */
+function linesOf(h: Harness): string[] {
+  return [
+    `${h.team.id} (business):`,
+    "  tombstone, kept 30 days: 1 id free again",
+    "  orphan, kept 7 days: 1 event, 1 run without an opening",
+    "  payload, kept 90 days: payload of 1 run, 3 events",
+    "  record, kept 400 days: record of 1 run",
+  ];
+}
+
+const ALL =
+  "payload of 1 run, 4 events, record of 1 run, 1 run without an opening, 1 id free again";
+
+const JUDGED = "Judged at 2026-11-21T12:00:00.000Z, by this machine's clock.";
+
+async function run(h: Harness, ...args: string[]) {
+  const io = new Recorder();
+  const code = await sweep([`--kv=${h.path}`, ...args], io, () => h.nowMs);
+  return { code, lines: io.lines, failures: io.failures };
+}
+
+/** The same while the service is stopped. */
+async function runAlone(h: Harness, ...args: string[]) {
+  let found: Awaited<ReturnType<typeof run>> | undefined;
+  await h.restart(async () => void (found = await run(h, ...args)));
+  assert(found !== undefined);
+  return found;
+}
+
+Deno.test("sweep --dry-run: says by team and horizon what would go, and changes no byte", async () => {
+  await using h = await Harness.open();
+  await fillOld(h);
+  const { team } = await h.addTeam("free");
+  const before = await h.dump();
+  const { code, lines, failures } = await run(h, "--dry-run");
+  assertEquals([code, failures], [0, []]);
+  assertEquals(lines[0], JUDGED);
+  assertEquals(
+    lines.slice(1).toSorted(),
+    [...linesOf(h), `${team.id} (free): nothing is due`, `A sweep would take: ${ALL}.`].toSorted(),
+  );
+  assertEquals(lines.at(-1), `A sweep would take: ${ALL}.`);
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("sweep: with the service stopped it removes just what --dry-run said, and the audit is exact", async () => {
+  await using h = await Harness.open();
+  await fillOld(h);
+  const { code, lines, failures } = await runAlone(h);
+  assertEquals([code, failures], [0, []]);
+  assertEquals(lines, [JUDGED, ...linesOf(h), `Swept: ${ALL}.`]);
+  const payload = await Promise.all([1, 2, 4, 5].map(async (n) => {
+    const { status, json } = await h.get(`/v1/runs/${runId(n)}`);
+    return [status, json.payload, json.events?.length];
+  }));
+  const gone = [404, undefined, undefined];
+  assertEquals(payload, [gone, [200, "removed", 0], gone, [200, undefined, 1]]);
+  assertEquals((await h.post("/v1/runs", aRun(3))).status, 202);
+  await h.worker.idle();
+  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await run(h, "--dry-run")).lines.at(-1), "A sweep would change nothing.");
+});
+
+Deno.test("sweep: beside a running service it refuses in one line, and changes no byte", async () => {
+  await using h = await Harness.open();
+  await fillOld(h);
+  const before = await h.dump();
+  const { code, lines, failures } = await run(h);
+  assertEquals([code, lines, failures.length], [3, [], 1]);
+  const [line = ""] = failures;
+  for (const part of [h.path, `process ${Deno.pid}`, "02:00 UTC", "stop it", "--dry-run"]) {
+    assertStringIncludes(line, part);
+  }
+  assert(!line.includes("\n"));
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("sweep: also in a night that is swept, or that a killed process began a moment ago", async () => {
+  await using h = await Harness.open();
+  const night = nightOf(NOON);
+  const report = () => h.store.reader.get<Record<string, unknown>>(keys.sweep(night));
+  assertEquals((await runAlone(h)).lines.at(-1), "Nothing was due.");
+  const { value } = await report();
+  assertEquals(value?.finishedAt, NOON);
+  const begun = { ...value, finishedAt: null, counts: { ...value?.counts ?? {}, payloads: 7 } };
+  await h.store.writer.commit({ sets: [{ key: keys.sweep(night), value: begun }] });
+  await fillOld(h);
+  assertEquals((await runAlone(h)).lines.at(-1), `Swept: ${ALL}.`);
+  // The report is of the whole night.
+  const after = (await report()).value;
+  assertEquals(after?.finishedAt, NOON);
+  assertEquals((after?.counts as Record<string, number>).payloads, 8);
+});
+
+Deno.test("sweep: a run that cannot be read is counted and left, the others go, exit code 1", async () => {
+  await using h = await Harness.open();
+  await fillOld(h);
+  const key = keys.opening(h.team.id, runId(2) as RunId);
+  const broken = Uint8Array.of(1, 0, 255);
+  await h.store.writer.commit({ sets: [{ key, value: broken }] });
+  const { code, lines } = await runAlone(h);
+  assertEquals(code, 1, lines.join("\n"));
+  assert(lines.includes("  payload, kept 90 days: 1 run not readable"), lines.join("\n"));
+  assert(lines.includes("  record, kept 400 days: record of 1 run"), lines.join("\n"));
+  assertEquals((await h.store.reader.get(key)).value, broken);
+});
+
+Deno.test("sweep --reports: a row for each night, also beside the running service", async () => {
+  await using h = await Harness.open();
+  const none = await run(h, "--reports");
+  assertEquals([none.code, none.lines.length], [0, 1]);
+  assertStringIncludes(none.lines[0] ?? "", "02:00 UTC");
+  await fillOld(h);
+  await h.sweep.sweepNow();
+  const report = (await h.store.reader.get<object>(keys.sweep(nightOf(NOON)))).value;
+  h.nowMs += DAY_MS;
+  const begun = { ...report, night: nightOf(h.nowMs), finishedAt: null, toldAt: h.nowMs };
+  await h.store.writer.commit({ sets: [{ key: keys.sweep(begun.night), value: begun }] });
+  const before = await h.dump();
+  const table = (await run(h, "--reports")).lines.join("\n").split("\n");
+  assertEquals(table.length, 4);
+  assertMatch(table[0] ?? "", /night .*took .*payloads .*events .*records .*orphans .*ids freed/);
+  assertMatch(table[2] ?? "", /2026-11-22 .*under way/);
+  assertMatch(
+    table[3] ?? "",
+    /2026-11-21 \|.*\| 0\.0 s +\| +1 \| +1 \| +4 \| +1 \| +1 \| +1 \| +0 \|$/m,
+  );
+  h.nowMs += 61_000;
+  assertMatch((await run(h, "--reports")).lines.join("\n"), /2026-11-22 .*broken off/);
+  assertEquals(await h.dump(), before);
+});
+
+Deno.test("sweep: without a ledger, or with options that do not fit, it says what to do", async () => {
+  await using folder = await Folder.create();
+  const path = `${folder.path}/none.kv`;
+  for (const args of [[], ["--dry-run"], ["--reports"]]) {
+    const io = new Recorder();
+    assertEquals(await sweep([`--kv=${path}`, ...args], io), 3);
+    assertStringIncludes(io.failures[0] ?? "", path);
+    assertEquals(await Array.fromAsync(Deno.readDir(folder.path)), []);
+  }
+  const io = new Recorder();
+  assertEquals(await sweep(["--dry-run", "--reports"], io), 2);
+  assertStringIncludes(io.failures[0] ?? "", "--reports");
+  assertEquals(await sweep(["--nope"], io), 2);
+  assertEquals(await sweep(["--help"], io), 0);
+  assertMatch(io.lines.join("\n"), /--dry-run[^]*--reports[^]*Exit codes: 0 done, 1/);
+});
+
+Deno.test("sweep: as a task, beside the running service and with it stopped", async () => {
+  await using h = await Harness.open();
+  await fillOld(h, Date.now());
+  const dry = await runTask("sweep", `--kv=${h.path}`, "--dry-run");
+  assertEquals([dry.code, dry.stderr], [0, ""]);
+  const [judged = "", ...rest] = dry.stdout.split("\n");
+  assertMatch(judged, /^Judged at \d{4}-.*Z, by this machine's clock\.$/);
+  assertEquals(rest, [...linesOf(h), `A sweep would take: ${ALL}.`, ""]);
+  const refused = await runTask("sweep", `--kv=${h.path}`);
+  assertEquals([refused.code, refused.stdout], [3, ""]);
+  assertMatch(refused.stderr, /^[^\n]*02:00 UTC[^\n]*\n$/);
+  // The service goes on writing to its file.
+  assertEquals((await h.post("/v1/heartbeats", { agent: "after" })).status, 202);
+  await h.restart(async () => {
+    const swept = await runTask("sweep", `--kv=${h.path}`);
+    assertEquals([swept.code, swept.stderr], [0, ""]);
+    assertStringIncludes(swept.stdout, `Swept: ${ALL}.`);
+  });
+  assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 404);
+});
