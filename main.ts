@@ -3,7 +3,7 @@ import { helpFor, parseConfig } from "./app/config.ts";
 import { isOfStore, StorageUnavailable } from "./domain/core/errors.ts";
 import { Memory } from "./domain/core/memory.ts";
 import { createRequestLimits } from "./domain/teams/rate_limit.ts";
-import type { Environment } from "./domain/ports.ts";
+import type { Environment } from "./domain/core/environment.ts";
 import { TIMERS } from "./kv/base/deadline.ts";
 import { isShared, openStore, StoreRefused } from "./kv/open.ts";
 import { ensureFirstTeam } from "./kv/teams/credentials.ts";

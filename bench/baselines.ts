@@ -3,11 +3,11 @@
  * operation of its own. Keys begin with the run's id, as the ledger's do, so that both insert side by
  * side; values are stored as they are, and large ones are not split.
  */
-import type { Team } from "../domain/teams/credentials.ts";
+import type { Team } from "../domain/teams/team.ts";
 import { decideFinish, type FinishRequest } from "../domain/runs/decide.ts";
 import type { RunEvent } from "../domain/runs/event.ts";
 import type { RunId } from "../domain/core/ids.ts";
-import type { RunStore } from "../domain/ports.ts";
+import type { RunStore } from "../domain/runs/store.ts";
 import type { Closing } from "../domain/runs/run.ts";
 import { monthOf } from "../domain/core/time.ts";
 

@@ -2,12 +2,11 @@
  * Runs of one team over the last month for lists: many of most sorts, few of some. Their parts, summaries
  * and rows of the index are those that calls and the worker leave, without what lists do not read.
  */
-import type { TeamId } from "../domain/teams/credentials.ts";
+import { type RunId, type TeamId, uuid7Hex } from "../domain/core/ids.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import { summarize } from "../domain/runs/summary.ts";
 import { NO_EVENTS } from "../domain/runs/event_totals.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../domain/runs/ledger.ts";
-import { type RunId, uuid7Hex } from "../domain/core/ids.ts";
 import type { Closing, FinishStatus, Opening } from "../domain/runs/run.ts";
 import { keys } from "../kv/base/keys.ts";
 import { indexChange } from "../kv/run_list/run_index.ts";

@@ -1,5 +1,5 @@
 /** Sums by day for runs that `fill_list.ts` stored: what pages about spend and agents read. */
-import type { TeamId } from "../domain/teams/credentials.ts";
+import type { TeamId } from "../domain/core/ids.ts";
 import { EMPTY_MEASURES, type RollupGroup, type RollupRow } from "../domain/spend/rollup.ts";
 import { dayOf } from "../domain/core/time.ts";
 import { keys } from "../kv/base/keys.ts";

@@ -4,10 +4,9 @@
  *
  * Usage: deno task bench-pages [RUNS] [TIMES] [FILE]; a file that `bench-runs` kept is used as it is.
  */
-import type { TeamId } from "../domain/teams/credentials.ts";
+import { type RunId, type TeamId, uuid7Hex } from "../domain/core/ids.ts";
 import { createRequestLimits } from "../domain/teams/rate_limit.ts";
 import { formatInstant } from "../domain/core/time.ts";
-import { type RunId, uuid7Hex } from "../domain/core/ids.ts";
 import { keys } from "../kv/base/keys.ts";
 import { openStore } from "../kv/open.ts";
 import { getMany } from "../kv/store.ts";

@@ -3,7 +3,8 @@
  *
  * Usage: rate_limit.ts [TEAMS]
  */
-import type { Team, TeamId } from "../domain/teams/credentials.ts";
+import type { Team } from "../domain/teams/team.ts";
+import type { TeamId } from "../domain/core/ids.ts";
 import { createRequestLimits, RateLimiter } from "../domain/teams/rate_limit.ts";
 import { type BucketRow, SharedBucket } from "../domain/teams/shared_bucket.ts";
 import { RATE_TEAMS_MAX } from "../domain/core/limits.ts";

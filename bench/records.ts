@@ -1,6 +1,5 @@
 /** What an open stores, for the two programs that write it without a service around them. */
-import type { TeamId } from "../domain/teams/credentials.ts";
-import type { RunId } from "../domain/core/ids.ts";
+import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { keys } from "../kv/base/keys.ts";
 
 /** Bytes of the stored opening. */

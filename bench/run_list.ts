@@ -7,9 +7,8 @@
  * time its runs are used as they are.
  */
 import process from "node:process";
-import type { TeamId } from "../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../domain/core/ids.ts";
 import type { RunsQuery } from "../domain/runs/list.ts";
-import type { RunId } from "../domain/core/ids.ts";
 import { Budget } from "../kv/run_list/budget.ts";
 import { PAGE_ROWS_MAX, readPage } from "../kv/run_list/run_list.ts";
 import { openStore } from "../kv/open.ts";

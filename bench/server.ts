@@ -15,7 +15,7 @@ import { createService } from "../app/compose.ts";
 import { decideFinish, decideHeartbeat, decideOpen } from "../domain/runs/decide.ts";
 import { decideAppend, EMPTY_LEDGER } from "../domain/runs/ledger.ts";
 import { createRequestLimits } from "../domain/teams/rate_limit.ts";
-import type { RunStore } from "../domain/ports.ts";
+import type { RunStore } from "../domain/runs/store.ts";
 import { createRateCard } from "../domain/pricing/rate_card.ts";
 import type { BackEnd } from "../kv/base/limits.ts";
 import { openStore } from "../kv/open.ts";

@@ -5,7 +5,8 @@
  * sweep begins anew. Usage: deno task bench-sweep [RUNS] [ROUNDS] [SECONDS]
  */
 import { cutoffOf, type Horizon } from "../domain/retention/retention.ts";
-import type { Team, TeamId } from "../domain/teams/credentials.ts";
+import type { Team } from "../domain/teams/team.ts";
+import type { TeamId } from "../domain/core/ids.ts";
 import { planOf } from "../domain/teams/plans.ts";
 import { keys } from "../kv/base/keys.ts";
 import { openBeside } from "../kv/open.ts";

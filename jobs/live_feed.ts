@@ -5,7 +5,7 @@
  * that it takes a small part of the time while calls come in; what becomes too much meanwhile is left out,
  * and told as such: the feed of changes has it.
  */
-import type { TeamId } from "../domain/teams/credentials.ts";
+import type { TeamId } from "../domain/core/ids.ts";
 import type { ChangeStore, ChangeWatch } from "../domain/feed/changes.ts";
 import type { LiveBatch, LiveFeed } from "../domain/feed/live.ts";
 import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_BEHIND_MAX } from "../domain/core/limits.ts";

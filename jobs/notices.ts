@@ -4,17 +4,19 @@
  * It looks at teams whose runs were summed up, and at every team when it starts, since an earlier
  * process may have ended in between. It has a loop of its own: no mail server can keep the worker.
  */
-import type { TeamId } from "../domain/teams/credentials.ts";
+import type { TeamId } from "../domain/core/ids.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import {
   newNotice,
   type Notice,
   type NoticeName,
+  type NoticeStore,
+  type ReadNotice,
   taken,
   tried,
 } from "../domain/teams/quota_notice.ts";
 import { noticeText, percentsReached } from "../domain/teams/quota.ts";
-import type { Mailer, NoticeStore, ReadNotice } from "../domain/ports.ts";
+import type { Mailer } from "../domain/core/mail.ts";
 import { planOf } from "../domain/teams/plans.ts";
 import { monthOf } from "../domain/core/time.ts";
 import { Alarm } from "./waker.ts";

@@ -8,7 +8,7 @@
  * in the store, which follows the machine's by one bounded step a sweep, and sweeps are apart by process
  * time, which no clock can change.
  */
-import type { Team } from "../domain/teams/credentials.ts";
+import type { Team } from "../domain/teams/team.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import { type Horizon, HORIZONS } from "../domain/retention/retention.ts";
 import {

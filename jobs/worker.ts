@@ -5,9 +5,8 @@
  * woken: by a commit of this process, by the doorbell, by the clock each minute, or because a stage is
  * due. What fails by itself is put off, so that it holds up nothing else.
  */
-import type { TeamId } from "../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { isOfStore, Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
-import type { RunId } from "../domain/core/ids.ts";
 import {
   DIRTY_LANES,
   type DirtyLane,

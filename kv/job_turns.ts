@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { TeamId } from "../domain/teams/credentials.ts";
+import type { TeamId } from "../domain/core/ids.ts";
 import { isOfStore } from "../domain/core/errors.ts";
 import { ACTIVE_JOBS_MAX } from "../domain/core/jobs.ts";
 import { isAlive } from "./alive.ts";

@@ -6,8 +6,7 @@
 import type { Deadlines } from "../domain/core/deadlines.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import { Memory } from "../domain/core/memory.ts";
-import type { TeamId } from "../domain/teams/credentials.ts";
-import type { RunId } from "../domain/core/ids.ts";
+import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { type Blob, chunksOf, packBlob, unpackBlob } from "./base/blob.ts";
 import { inTime } from "./base/deadline.ts";
 import type { FileBytes } from "./base/files.ts";
@@ -18,7 +17,8 @@ import { newName } from "./base/names.ts";
 import { countBytes, countRead, isEnded, throwIfEnded } from "./base/read_scope.ts";
 import { Reads } from "./base/reads.ts";
 import { KeyedMutex } from "./base/keyed_mutex.ts";
-import { createWriter, type Write, type Writer } from "./writer/writer.ts";
+import { createWriter, type Writer } from "./writer/writer.ts";
+import type { Write } from "./writer/write.ts";
 
 export { newName } from "./base/names.ts";
 

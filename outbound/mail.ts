@@ -10,8 +10,8 @@ import { Readable } from "node:stream";
 import MailComposer from "nodemailer/lib/mail-composer";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { isLoopback } from "../domain/core/loopback.ts";
-import { NOTICE_SEND_MS_MAX, type SendOutcome } from "../domain/teams/quota_notice.ts";
-import type { Mail, Mailer } from "../domain/ports.ts";
+import { NOTICE_SEND_MS_MAX } from "../domain/teams/quota_notice.ts";
+import type { Mail, Mailer, SendOutcome } from "../domain/core/mail.ts";
 
 /** Milliseconds a mail server may be silent. */
 const SILENCE_MS_MAX = 10_000;

@@ -8,7 +8,8 @@ import {
   createClient,
   parseOptions,
 } from "./client.ts";
-import { type DemoCall, type DemoRun, demoRuns, type Story } from "./demo_data.ts";
+import type { DemoCall, DemoRun, Story } from "./demo_run.ts";
+import { demoRuns } from "./demo_data.ts";
 import { createProgress, type Io, processIo, runTool, UsageError } from "./progress.ts";
 
 const HELP = [

@@ -7,42 +7,11 @@
 import { EVENTS_PER_BATCH_MAX } from "../domain/core/limits.ts";
 import { type Region, uuid7Hex } from "../domain/core/ids.ts";
 import { formatInstant } from "../domain/core/time.ts";
-import type { JsonObject } from "./client.ts";
 import { CUSTOMERS, type Ending, research, triage, watch, type Work } from "./demo_agents.ts";
 import { nightly } from "./demo_nightly.ts";
 import { upTo } from "./demo_now.ts";
 import { Random } from "./random.ts";
-
-/** One request. */
-export interface DemoCall {
-  readonly path: string;
-  readonly body: JsonObject;
-}
-
-/** What is special about a run, for those who look at it afterwards. */
-export type Story =
-  | "failed"
-  | "running"
-  | "timeout"
-  | "cancelled"
-  | "out of order"
-  | "delivered twice"
-  | "unknown model"
-  | "with children"
-  | "started, then closed"
-  | "never came back";
-
-/** One run and the requests that send it, in the order they leave. */
-export interface DemoRun {
-  readonly id: string;
-  readonly agent: string;
-  readonly story: Story | null;
-  /** Unix milliseconds. */
-  readonly startMs: number;
-  /** Unix milliseconds; null when the run never ends. */
-  readonly endMs: number | null;
-  readonly calls: readonly DemoCall[];
-}
+import type { DemoCall, DemoRun, Story } from "./demo_run.ts";
 
 /** Milliseconds of a day. */
 export const DAY_MS = 86_400_000;

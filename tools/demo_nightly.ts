@@ -3,7 +3,7 @@ import { type Region, uuid7Hex } from "../domain/core/ids.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import type { JsonObject } from "./client.ts";
 import { CUSTOMERS, UNKNOWN_MODEL } from "./demo_agents.ts";
-import type { DemoRun } from "./demo_data.ts";
+import type { DemoRun } from "./demo_run.ts";
 import type { Random } from "./random.ts";
 
 /** Whose report of which night. */

@@ -1,6 +1,6 @@
 /** The part of a demo run that has happened by an instant. */
 import { parseInstant } from "../domain/core/time.ts";
-import type { DemoCall, DemoRun } from "./demo_data.ts";
+import type { DemoCall, DemoRun } from "./demo_run.ts";
 
 /** Cuts a run at an instant, unix milliseconds; null when it has not begun. */
 export function upTo(run: DemoRun, nowMs: number): DemoRun | null {

@@ -1,6 +1,6 @@
 /** `deno task sweep`: what the nightly sweep would remove, removes, or removed. */
 import { table } from "../bench/table.ts";
-import type { Team } from "../domain/teams/credentials.ts";
+import type { Team } from "../domain/teams/team.ts";
 import { planOf } from "../domain/teams/plans.ts";
 import { daysKept, type Horizon } from "../domain/retention/retention.ts";
 import {

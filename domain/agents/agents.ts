@@ -5,7 +5,7 @@
  * @module
  */
 import { type Parsed, type Problem, refuse } from "../core/errors.ts";
-import { parseQuery } from "../ingest/ping.ts";
+import { parseQuery } from "../core/query.ts";
 import { show } from "../core/text.ts";
 import type { RunSummary } from "../runs/summary.ts";
 import { type Planned, planOf } from "../teams/plans.ts";

@@ -5,12 +5,13 @@
  *
  * @module
  */
-import type { AgentPatchBody } from "../ingest/bodies.ts";
-import { check } from "../core/validate.ts";
-import type { Body } from "../ingest/parse.ts";
-import { agentPatchBody } from "../ingest/schemas.ts";
+import { check, type Schema } from "../core/validate.ts";
+import type { Body } from "../core/body.ts";
 import type { Parsed, Problem } from "../core/errors.ts";
-import { ARCHIVED_AGENTS_MAX } from "../core/limits.ts";
+import { AGENT_CHARS_MAX, AGENT_NOTES_CHARS_MAX, ARCHIVED_AGENTS_MAX } from "../core/limits.ts";
+import { z } from "zod";
+import { name, optional, text } from "../core/fields.ts";
+import { isName } from "../core/rules.ts";
 
 /** A checked `PATCH /v1/agents/{slug}`: what is undefined stays as it is. */
 export type AgentPatch = AgentPatchBody;
@@ -46,3 +47,26 @@ export function archiveRefusal(archived: number): Problem | null {
     field: "archived",
   };
 }
+
+/** `PATCH /v1/agents/{slug}`. */
+export interface AgentPatchBody {
+  /** What people see; the empty text for the slug. */
+  readonly name: string | undefined;
+  /** Anything worth knowing; the empty text for none. */
+  readonly notes: string | undefined;
+  /** Whether it leaves its place to others. */
+  readonly archived: boolean | undefined;
+}
+
+/** Body of `PATCH /v1/agents/{slug}`. */
+export const agentPatchBody: Schema<AgentPatchBody> = z.object({
+  name: optional(
+    z.custom<string>(
+      (value) => value === "" || isName(value, AGENT_CHARS_MAX),
+      `empty or a name of 1 to ${AGENT_CHARS_MAX} characters, ` +
+        "well-formed, without control characters or surrounding white space",
+    ).meta({ type: "string", maxLength: AGENT_CHARS_MAX }),
+  ),
+  notes: optional(text(AGENT_NOTES_CHARS_MAX)),
+  archived: optional(z.boolean("true or false")),
+});

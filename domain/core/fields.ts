@@ -104,3 +104,19 @@ export function name(charsMax: number, what: string): z.ZodType<string, unknown>
   return z.string(expected).refine((value) => isName(value, charsMax), expected)
     .meta({ minLength: 1, maxLength: charsMax, pattern: NAME_PATTERN });
 }
+
+/**
+ * One of some words.
+ *
+ * @internal
+ */
+export function oneOf<const T extends string>(
+  words: readonly [T, ...T[]],
+): z.ZodType<T, unknown> {
+  return z.enum(words, { error: oneOfText(words) });
+}
+
+/** Lists words as messages do. */
+export function oneOfText(words: readonly string[]): string {
+  return `one of ${words.map((word) => `"${word}"`).join(", ")}`;
+}

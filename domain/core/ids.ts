@@ -92,3 +92,6 @@ export function uuid7Hex(nowMs: number, random: Uint8Array): string {
   minted[8] = (minted[8] ?? 0) & 0x3f | 0x80;
   return minted.toHex();
 }
+
+/** A team's identifier inside the store. */
+export type TeamId = string & { readonly __brand: "TeamId" };

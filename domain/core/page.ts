@@ -4,7 +4,7 @@
  * @module
  */
 import { type Parsed, refuse } from "./errors.ts";
-import { parseQuery } from "../ingest/ping.ts";
+import { parseQuery } from "./query.ts";
 import { ADMIN_PER_PAGE } from "./limits.ts";
 
 /** A page that is asked for. */

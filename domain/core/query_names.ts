@@ -5,7 +5,7 @@
  * @module
  */
 import type { Problem } from "./errors.ts";
-import { decodeQueryPart, FIELD_CHARS_MAX } from "../ingest/ping.ts";
+import { decodeQueryPart, FIELD_CHARS_MAX } from "./query.ts";
 import { printable } from "./text.ts";
 
 /**

@@ -4,9 +4,9 @@
  * @module
  */
 import { type Parsed, type Problem, refuse } from "./errors.ts";
-import { judgeId } from "./ids.ts";
-import type { Issue, Schema } from "../ingest/schemas.ts";
+import { type IdPrefix, judgeId } from "./ids.ts";
 import { show } from "./text.ts";
+import { z } from "zod";
 
 /**
  * Checks a value; the first thing wrong with it becomes the refusal.
@@ -65,4 +65,27 @@ export function idProblem(
   const expected = `${prefix}_(eu|us)_ and 32 lowercase hex digits`;
   const what = code === "invalid_id" ? "match" : "name a known region and match";
   return { code, message: `"${path}" must ${what} ${expected}: got ${show(value)}`, field: "id" };
+}
+
+/** What a schema promises; underneath each is a Zod schema. */
+export interface Schema<T> {
+  /** Checks a value, field by field in the order of the tables. */
+  safeParse(value: unknown):
+    | { readonly success: true; readonly data: T }
+    | { readonly success: false; readonly error: { readonly issues: readonly Issue[] } };
+}
+
+/** One thing wrong with a value. */
+export interface Issue {
+  /** Where: the field first. */
+  readonly path: readonly PropertyKey[];
+  /** What it must be. */
+  readonly message: string;
+  /** The prefix an identifier must have, when it is one. */
+  readonly params?: { readonly prefix?: IdPrefix } | undefined;
+}
+
+/** Returns the names of the fields that a body may have. */
+export function fieldsOf(schema: Schema<unknown>): ReadonlySet<string> {
+  return new Set(Object.keys((schema as unknown as z.ZodObject).shape));
 }

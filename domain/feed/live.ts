@@ -6,10 +6,11 @@
  *
  * @module
  */
-import type { TeamId } from "../teams/credentials.ts";
+import type { TeamId } from "../core/ids.ts";
 import type { Parsed } from "../core/errors.ts";
 import { isListed, RUN_KINDS, type RunListRow, type RunsQuery } from "../runs/list.ts";
-import { FILTERS, parseFilters, refuseWord } from "../spend/spend_query.ts";
+import { FILTERS, parseFilters } from "../runs/filters.ts";
+import { refuseWord } from "../core/query.ts";
 import type { RunChange } from "./changes.ts";
 
 /** What is told of a run, in the order it comes about. */

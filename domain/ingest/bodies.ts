@@ -4,13 +4,10 @@
  *
  * @module
  */
-import type { Scope } from "../teams/credentials.ts";
 import type { EventId, RunId, ScoreId } from "../core/ids.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import type { FinishStatus, HeartbeatStatus, Score } from "../runs/run.ts";
-
-/** A JSON object whose inside is the user's own. */
-export type JsonObject = Record<string, unknown>;
+import type { JsonObject } from "../core/body.ts";
 
 /** `POST /v1/runs` (spec, Run; decisions, section 4). */
 export interface OpenBody {
@@ -131,23 +128,3 @@ export interface ScoreBody {
   /** What it comes from. */
   readonly source: string | undefined;
 }
-
-/** `PATCH /v1/agents/{slug}`. */
-export interface AgentPatchBody {
-  /** What people see; the empty text for the slug. */
-  readonly name: string | undefined;
-  /** Anything worth knowing; the empty text for none. */
-  readonly notes: string | undefined;
-  /** Whether it leaves its place to others. */
-  readonly archived: boolean | undefined;
-}
-
-/** `POST /v1/keys`. */
-export type KeyBody =
-  | {
-    readonly kind: "api_key";
-    readonly name: string;
-    /** `ingest` when absent. */
-    readonly scopes: readonly Scope[] | undefined;
-  }
-  | { readonly kind: "ping_token"; readonly name: string; readonly agent: string };

@@ -19,8 +19,10 @@ import {
 import { type RawJson, writeObject } from "../core/raw_json.ts";
 import { BadJson, type Part, spaceEnd, walkParts } from "../core/json_bytes.ts";
 import { isScore, isScoreName } from "../core/rules.ts";
-import { fieldsOf, finishBody, heartbeatBody, openBody, scoreBody } from "./schemas.ts";
-import { type CutEvent, cutEvent, nameOf, textOf, UNKNOWN_NAMES_MAX } from "./truncate.ts";
+import { fieldsOf } from "../core/validate.ts";
+import { finishBody, heartbeatBody, openBody, scoreBody } from "./schemas.ts";
+import type { CutEvent } from "../core/body.ts";
+import { cutEvent, nameOf, textOf, UNKNOWN_NAMES_MAX } from "./truncate.ts";
 import type { Turns } from "../core/turns.ts";
 
 /** What a call's body is: fields, or a batch of events. */

@@ -15,9 +15,7 @@ import { picodollars } from "../pricing/money.ts";
 import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../runs/run.ts";
 import { isAgent, isCost, isCount, isCustomer, isName, isScores, isText } from "../core/rules.ts";
 import { parseInstant } from "../core/time.ts";
-
-/** An object as sent. */
-export type Sent = Readonly<Record<string, unknown>>;
+import type { Sent } from "../core/body.ts";
 
 /** `POST /v1/runs` without the rarer fields. */
 export function quickOpen(sent: Sent): OpenBody | null {

@@ -4,10 +4,9 @@
  * @module
  */
 import type { FinishRequest, HeartbeatRequest, OpenRequest } from "../runs/decide.ts";
-import type { CredentialSpec } from "../ports.ts";
 import type { ScoreRequest } from "../runs/scores.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
-import { check, idProblem } from "../core/validate.ts";
+import { check, fieldsOf, idProblem, type Schema } from "../core/validate.ts";
 import { cutBody, type CutShape } from "./cut_body.ts";
 import { Losses } from "../core/losses.ts";
 import {
@@ -22,37 +21,18 @@ import {
 import { judgeId, type RunId } from "../core/ids.ts";
 import { exceedsBytes, isObject, nestsDeeperThan, type RawJson } from "../core/raw_json.ts";
 import { JSON_DEPTH_MAX, OUTPUT_BYTES_MAX } from "../core/limits.ts";
-import { quickFinish, quickHeartbeat, quickOpen, type Sent } from "./fast_path.ts";
+import { quickFinish, quickHeartbeat, quickOpen } from "./fast_path.ts";
+import { type Body, type Kept, kept, type Sent } from "../core/body.ts";
 import { keepMetadata, type Metadata } from "../runs/metadata.ts";
 import type { Score } from "../runs/run.ts";
 import { ownText, printable } from "../core/text.ts";
-import {
-  fieldsOf,
-  finishBody,
-  heartbeatBody,
-  keyBody,
-  openBody,
-  type Schema,
-  scoreBody,
-} from "./schemas.ts";
+import { finishBody, heartbeatBody, openBody, scoreBody } from "./schemas.ts";
 import { parseTraceparent, type TraceParent } from "../core/traceparent.ts";
-import { type CutEvent, truncated } from "./truncate.ts";
+import { truncated } from "./truncate.ts";
 import { allTurns } from "../core/turns.ts";
 
 /** What a score comes from when nothing says so. */
 const DEFAULT_SCORE_SOURCE = "api";
-
-/** A body that is a JSON object, as its text and as its value. */
-export interface Body {
-  /** The text as sent. */
-  readonly text: string;
-  /** The object it parses to. */
-  readonly value: Readonly<Record<string, unknown>>;
-  /** The events of a batch that was cut, see `cutBody`. */
-  readonly events?: readonly CutEvent[];
-  /** Fields left out of a body that was cut, and how many values of each. */
-  readonly leftOut?: ReadonlyMap<string, number>;
-}
 
 /** What a call's body is: `whole` bodies are never cut, but refused where they are too large or too deep. */
 export type BodyShape = CutShape | "whole";
@@ -65,14 +45,6 @@ export interface ParseContext {
   readonly sdkWords: boolean;
   /** The header `traceparent`, unchecked. */
   readonly traceparent?: string | null;
-}
-
-/** A checked request, and what of it is not stored. */
-export interface Kept<T> {
-  /** The request to decide. */
-  readonly request: T;
-  /** What the answer reports as not stored; null for nothing. */
-  readonly losses: Losses | null;
 }
 
 /** How the body of one call is read. */
@@ -213,22 +185,6 @@ export function parseScore(body: Body): Parsed<Kept<ScoreRequest>> {
   if (!parsed.ok) return parsed;
   const { id, name, value, source } = parsed.value;
   return kept({ id, name, value, source: source ?? DEFAULT_SCORE_SOURCE }, losses);
-}
-
-/** Checks a `POST /v1/keys`. */
-export function parseKey(body: Body): Parsed<CredentialSpec> {
-  const parsed = check(null, keyBody, body.value);
-  if (!parsed.ok) return parsed;
-  const sent = parsed.value;
-  const grant = sent.kind === "api_key"
-    ? { kind: sent.kind, scopes: [...new Set(sent.scopes ?? ["ingest" as const])] }
-    : { kind: sent.kind, agent: sent.agent };
-  return { ok: true, value: { name: sent.name, grant } };
-}
-
-/** Returns a checked request with what is lost of it. */
-export function kept<T>(request: T, losses: Losses): Parsed<Kept<T>> {
-  return { ok: true, value: { request, losses: losses.isEmpty ? null : losses } };
 }
 
 function formOf<T>(quick: Form<T>["quick"], mend: Mend, schema: Schema<T>): Form<T> {

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { check, missing } from "../core/validate.ts";
+import { check, fieldsOf, missing } from "../core/validate.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
-import type { EventFacts, EventFlag, LlmCall, RunEvent } from "../runs/event.ts";
+import { type EventFlag, factsOf, type RunEvent } from "../runs/event.ts";
 import { type ReadCall, readLlmCall } from "../pricing/llm_call.ts";
 import type { Score } from "../runs/run.ts";
 import {
@@ -23,11 +23,11 @@ import {
 import { EVENT_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
 import { isEmptyArray, mendEvent } from "./mend.ts";
-import { type Body, type Kept, kept } from "./parse.ts";
-import { quickEvent, type Sent } from "./fast_path.ts";
+import { type Body, type CutEvent, type Kept, kept, type Sent } from "../core/body.ts";
+import { quickEvent } from "./fast_path.ts";
 import { isScore, isScoreName } from "../core/rules.ts";
-import { eventBody, fieldsOf } from "./schemas.ts";
-import { type CutEvent, cutEvent } from "./truncate.ts";
+import { eventBody } from "./schemas.ts";
+import { cutEvent } from "./truncate.ts";
 import { allTurns, type Turns } from "../core/turns.ts";
 
 const BATCH_FIELDS: ReadonlySet<string> = new Set(["events"]);
@@ -190,22 +190,4 @@ function flagsOf({ call, unreadable, isCut }: ReadCall): readonly EventFlag[] {
 /** Reads the score that an event of type `score` is (R17); undefined where its data is none. */
 function scoreOf({ name, value }: Record<string, unknown>): Score | undefined {
   return isScoreName(name) && isScore(value) ? [name, value] : undefined;
-}
-
-/** Reads again what the totals counted of a stored event's payload. */
-export function storedFacts(type: string, data: RawJson): EventFacts {
-  const parsed: unknown = JSON.parse(data);
-  const sent = isObject(parsed) ? parsed : {};
-  return factsOf(type, sent, type === "llm_call" ? readLlmCall(sent) : null);
-}
-
-/** Reads the call out of a stored event's payload. */
-export function storedCall(type: string, data: RawJson): LlmCall | undefined {
-  return type === "llm_call" ? storedFacts(type, data).call : undefined;
-}
-
-function factsOf(type: string, data: Sent, read: ReadCall | null): EventFacts {
-  const failed = (data.error ?? false) !== false && data.error !== "";
-  const error = type === "error" || data.status === "error" || failed;
-  return read === null ? { error } : { error, call: read.call };
 }

@@ -7,9 +7,10 @@ import { type Parsed, refuse } from "../core/errors.ts";
 import { Losses } from "../core/losses.ts";
 import { cutText } from "./mend.ts";
 import { NOTE_CHARS_MAX } from "../core/limits.ts";
-import type { Body } from "./parse.ts";
+import type { Body } from "../core/body.ts";
 import type { HeartbeatStatus } from "../runs/run.ts";
-import { ownText, printable } from "../core/text.ts";
+import { ownText } from "../core/text.ts";
+import { decodeQueryPart } from "../core/query.ts";
 
 /** Parameters that a heartbeat has under the same name. */
 const TEXTS = ["id", "agent", "status", "model", "provider"];
@@ -39,9 +40,6 @@ const PARAMETERS: ReadonlySet<string> = new Set([
 /** Exit code that `timeout(1)` ends with. */
 const EXIT_CODE_TIMEOUT = "124";
 
-/** Characters of an unknown parameter's name that a message repeats. */
-export const FIELD_CHARS_MAX = 64;
-
 /** A ping as the body of the heartbeat it stands for. */
 export interface Ping {
   /** The heartbeat. */
@@ -50,26 +48,6 @@ export interface Ping {
   readonly note: string | undefined;
   /** What is lost of the note, and parameters that a ping does not have. */
   readonly losses: Losses;
-}
-
-/**
- * Reads a query string, the first of repeated names winning. An empty value means absent.
- *
- * @param query without the question mark
- */
-export function parseQuery(query: string): Parsed<Map<string, string>> {
-  const values = new Map<string, string>();
-  for (const pair of query.split("&")) {
-    const [rawName = "", ...rest] = pair.split("=");
-    const name = decodeQueryPart(rawName);
-    const value = decodeQueryPart(rest.join("="));
-    if (name === null || value === null) {
-      const field = printable((name ?? rawName).slice(0, FIELD_CHARS_MAX));
-      return refuse("invalid_field", `Parameter "${field}" is not percent-encoded UTF-8`, field);
-    }
-    if (value !== "" && !values.has(name)) values.set(name, value);
-  }
-  return { ok: true, value: values };
 }
 
 /**
@@ -136,13 +114,4 @@ function statusOfExit(code: string): HeartbeatStatus {
 /** A text that is no number stays a text, and the heartbeat's own check refuses it. */
 function numberOf(text: string | undefined): number | string | undefined {
   return text !== undefined && NUMBER.test(text) ? Number(text) : text;
-}
-
-/** Decodes a name or a value of a query, or answers null. */
-export function decodeQueryPart(text: string): string | null {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return null;
-  }
 }

@@ -8,27 +8,21 @@
  */
 import { z } from "zod";
 import type {
-  AgentPatchBody,
   EventBody,
   FinishBody,
   HeartbeatFields,
-  JsonObject,
-  KeyBody,
   LlmCallData,
   OpenBody,
   ScoreBody,
 } from "./bodies.ts";
-import { SCOPES } from "../teams/credentials.ts";
+import type { JsonObject } from "../core/body.ts";
 import { type EventId, type IdPrefix, judgeId, type RunId, type ScoreId } from "../core/ids.ts";
 import { isObject } from "../core/raw_json.ts";
 import {
-  AGENT_CHARS_MAX,
-  AGENT_NOTES_CHARS_MAX,
   COST_USD_MAX,
   EVENT_TYPE_CHARS_MAX,
   GOAL_CHARS_MAX,
   IDLE_TIMEOUT_SECONDS,
-  KEY_NAME_CHARS_MAX,
   LABEL_CHARS_MAX,
   SCORE_NAME_CHARS_MAX,
   SCORE_SOURCE_CHARS_MAX,
@@ -36,26 +30,18 @@ import {
 } from "../core/limits.ts";
 import { picodollars } from "../pricing/money.ts";
 import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../runs/run.ts";
-import { agentSlug, anyJson, customer, instant, name, optional, text } from "../core/fields.ts";
-import { isCost, isCount, isName, isScore, isScoreName, isScores } from "../core/rules.ts";
-
-/** What a schema promises; underneath each is a Zod schema. */
-export interface Schema<T> {
-  /** Checks a value, field by field in the order of the tables. */
-  safeParse(value: unknown):
-    | { readonly success: true; readonly data: T }
-    | { readonly success: false; readonly error: { readonly issues: readonly Issue[] } };
-}
-
-/** One thing wrong with a value. */
-export interface Issue {
-  /** Where: the field first. */
-  readonly path: readonly PropertyKey[];
-  /** What it must be. */
-  readonly message: string;
-  /** The prefix an identifier must have, when it is one. */
-  readonly params?: { readonly prefix?: IdPrefix } | undefined;
-}
+import {
+  agentSlug,
+  anyJson,
+  customer,
+  instant,
+  name,
+  oneOf,
+  optional,
+  text,
+} from "../core/fields.ts";
+import { isCost, isCount, isScore, isScoreName, isScores } from "../core/rules.ts";
+import type { Schema } from "../core/validate.ts";
 
 const COUNT = `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`;
 
@@ -145,34 +131,6 @@ export const scoreBody: Schema<ScoreBody> = z.object({
   source: optional(name(SCORE_SOURCE_CHARS_MAX, "a source")),
 });
 
-/** Body of `PATCH /v1/agents/{slug}`. */
-export const agentPatchBody: Schema<AgentPatchBody> = z.object({
-  name: optional(
-    z.custom<string>(
-      (value) => value === "" || isName(value, AGENT_CHARS_MAX),
-      `empty or a name of 1 to ${AGENT_CHARS_MAX} characters, ` +
-        "well-formed, without control characters or surrounding white space",
-    ).meta({ type: "string", maxLength: AGENT_CHARS_MAX }),
-  ),
-  notes: optional(text(AGENT_NOTES_CHARS_MAX)),
-  archived: optional(z.boolean("true or false")),
-});
-
-/** Body of `POST /v1/keys`: `scopes` is for a key, `agent` for a ping token. */
-export const keyBody: Schema<KeyBody> = z.discriminatedUnion("kind", [
-  z.object({
-    kind: z.literal("api_key"),
-    name: name(KEY_NAME_CHARS_MAX, "a name"),
-    scopes: optional(z.array(oneOf(SCOPES), "a list of scopes").min(1, "a list of scopes")),
-  }),
-  z.object({ kind: z.literal("ping_token"), name: name(KEY_NAME_CHARS_MAX, "a name"), agent }),
-], { error: oneOfText(["api_key", "ping_token"]) });
-
-/** Returns the names of the fields that a body may have. */
-export function fieldsOf(schema: Schema<unknown>): ReadonlySet<string> {
-  return new Set(Object.keys((schema as unknown as z.ZodObject).shape));
-}
-
 /** The verdict on the id (see `judgeId`) is looked up again where the issue becomes a problem. */
 function id<Id extends string>(prefix: IdPrefix) {
   const expected = `an id such as ${prefix}_eu_ followed by 32 lowercase hex digits`;
@@ -184,14 +142,6 @@ function id<Id extends string>(prefix: IdPrefix) {
 
 function idMeta(prefix: IdPrefix) {
   return { type: "string", pattern: `^${prefix}_(eu|us)_[0-9a-f]{32}$` };
-}
-
-function oneOf<const T extends readonly [string, ...string[]]>(words: T) {
-  return z.enum(words, { error: oneOfText(words) });
-}
-
-function oneOfText(words: readonly string[]): string {
-  return `one of ${words.map((word) => `"${word}"`).join(", ")}`;
 }
 
 function count() {

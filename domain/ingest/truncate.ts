@@ -13,6 +13,7 @@ import { FIGURE_MEMBERS } from "../pricing/llm_call.ts";
 import { type RawJson, rawOf, utf8Bytes, writeObject } from "../core/raw_json.ts";
 import { type Key, type Part, walkParts } from "../core/json_bytes.ts";
 import type { Turns } from "../core/turns.ts";
+import type { CutEvent } from "../core/body.ts";
 
 /** Members of a payload that are read for totals, prices and scores, and kept when the rest is cut. */
 const KEPT_NAMES: ReadonlySet<string> = new Set([...FIGURE_MEMBERS, "name", "value"]);
@@ -89,14 +90,6 @@ function truncatedForm(
     ["preview", rawOf(preview)],
     ...figures,
   ]);
-}
-
-/** An event as it is read, and whether its payload was cut. */
-export interface CutEvent {
-  /** The event, small enough to be parsed. */
-  readonly text: RawJson;
-  /** Whether its `data` is the truncated form. */
-  readonly isTruncated: boolean;
 }
 
 /**

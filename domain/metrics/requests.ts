@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { TeamId } from "../teams/credentials.ts";
+import type { TeamId } from "../core/ids.ts";
 import { type ErrorCode, ERRORS } from "../core/errors.ts";
 import { Histogram, SECONDS_BOUNDS } from "./histogram.ts";
 import type { Family, Labels } from "./text.ts";

@@ -7,11 +7,11 @@
  *
  * @module
  */
-import type { LlmCall } from "../runs/event.ts";
 import { isObject } from "../core/raw_json.ts";
 import { isCount, isText } from "../core/rules.ts";
 import { ownText } from "../core/text.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
+import type { CallTokens } from "./rates.ts";
 
 /** A payload, parsed. */
 export type CallData = Readonly<Record<string, unknown>>;
@@ -322,4 +322,16 @@ export function readMilliseconds(value: unknown): number | null {
   if (number === null || number < 0) return null;
   const rounded = Math.round(number);
   return isCount(rounded) ? rounded : null;
+}
+
+/** Usage of one model call. */
+export interface LlmCall extends CallTokens {
+  /** Model as named by the client, if it was. */
+  readonly model: string | null;
+  /** Provider as named by the client, if it was. */
+  readonly provider: string | null;
+  /** Whether any token count was sent: without one there is nothing to price. */
+  readonly counted: boolean;
+  /** Whether it was part of a batch, which costs the card's batch rates. */
+  readonly isBatch?: boolean;
 }

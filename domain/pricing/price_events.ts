@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { LlmCall } from "../runs/event.ts";
+import type { LlmCall } from "./llm_call.ts";
 import { batchMatchOf } from "./batch_rates.ts";
 import { priceOf } from "./price.ts";
 import type { RateCard, RateMatch } from "./rates.ts";

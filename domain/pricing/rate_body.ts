@@ -7,7 +7,7 @@
  * @module
  */
 import { z } from "zod";
-import { check } from "../core/validate.ts";
+import { check, type Schema } from "../core/validate.ts";
 import { type Parsed, type Problem, refuse } from "../core/errors.ts";
 import {
   LABEL_CHARS_MAX,
@@ -17,12 +17,11 @@ import {
   RATE_USD_PER_MILLION_MAX,
 } from "../core/limits.ts";
 import { isObject } from "../core/raw_json.ts";
-import type { Body } from "../ingest/parse.ts";
+import type { Body } from "../core/body.ts";
 import { isWhole } from "./batch_rates.ts";
 import type { Rates, RateTier } from "./rates.ts";
 import { instant, name, optional, text } from "../core/fields.ts";
 import { isCount } from "../core/rules.ts";
-import type { Schema } from "../ingest/schemas.ts";
 import { printable, show } from "../core/text.ts";
 
 /** What a team says a model costs. Provider, model and date name it; the rest may be replaced. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TeamId } from "../teams/credentials.ts";
+import type { TeamId } from "../core/ids.ts";
 import { RefusalTally } from "./refusal_tally.ts";
 import type { Refusal } from "./refusals.ts";
 

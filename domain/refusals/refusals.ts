@@ -4,9 +4,9 @@
  *
  * @module
  */
-import type { TeamId } from "../teams/credentials.ts";
+import type { TeamId } from "../core/ids.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
-import { parseQuery } from "../ingest/ping.ts";
+import { parseQuery } from "../core/query.ts";
 import { REFUSAL_HOURS, REFUSALS } from "../core/limits.ts";
 
 /** Stands for the fields of refusals beyond the combinations that are counted apart. */

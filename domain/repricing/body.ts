@@ -4,14 +4,13 @@
  * @module
  */
 import { z } from "zod";
-import { check } from "../core/validate.ts";
+import { check, type Schema } from "../core/validate.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
-import type { Body } from "../ingest/parse.ts";
+import type { Body } from "../core/body.ts";
 import type { RepriceSpec } from "./reprice.ts";
 import { instant, optional } from "../core/fields.ts";
 import { isText } from "../core/rules.ts";
-import type { Schema } from "../ingest/schemas.ts";
 import { printable } from "../core/text.ts";
 
 /** What is asked for. */

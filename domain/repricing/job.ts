@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Team } from "../teams/credentials.ts";
+import type { Team } from "../teams/team.ts";
 import type { Problem } from "../core/errors.ts";
 import type { RunId } from "../core/ids.ts";
 import { NO_CALLS, type RepriceSpec, type RepriceSum } from "./reprice.ts";

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { LlmCall } from "../runs/event.ts";
+import type { LlmCall } from "../pricing/llm_call.ts";
 import type { EventTotals } from "../runs/event_totals.ts";
 import { addModelUsage, type ModelUsage, subtractModelUsage } from "../runs/model_usage.ts";
 import type { Picodollars } from "../pricing/money.ts";
@@ -115,11 +115,6 @@ export function repriceBatch(
     prices: changed ? { ...usedOnly(matches, by), costs } : null,
     totals: { ...totals, cost, models, fullRateBatchCalls },
   };
-}
-
-/** Whether a heartbeat states what its run cost, which nothing prices anew (pricing rule 1). */
-export function isStated(parts: RunParts): boolean {
-  return parts.opening?.kind === "heartbeat" && reportedBy(parts).cost !== undefined;
 }
 
 /** What pricing a heartbeat anew comes to. */

@@ -10,6 +10,7 @@ import type { Metadata } from "../runs/metadata.ts";
 import type { EventLedger } from "../runs/ledger.ts";
 import type { Closing, Opening, RunParts } from "../runs/run.ts";
 import type { TierLimits } from "../teams/plans.ts";
+import type { LedgerAges, PayloadState } from "../runs/payload.ts";
 
 /** Days that parts without an opening are kept (decision 18). */
 export const ORPHAN_DAYS = 7;
@@ -33,9 +34,6 @@ export interface Filing {
   /** Arrival of the part that decides, unix milliseconds. */
   readonly since: number;
 }
-
-/** What of a run's ledger matters here. */
-export type LedgerAges = Pick<EventLedger, "oldestAt" | "latestAt" | "scores">;
 
 const DAY_MS = 86_400_000;
 
@@ -133,9 +131,6 @@ export function withoutPayload<Part extends Opening | Closing>(part: Part): Part
 function keysOnly(metadata: Metadata): Metadata {
   return metadata.map(([key]) => [key, null]);
 }
-
-/** How much of a run's payload is still there. */
-export type PayloadState = "whole" | "partly_removed" | "removed";
 
 /** How much of a run's payload is still there, by its parts and its ledger. */
 export function payloadState(

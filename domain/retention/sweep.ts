@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Team } from "../teams/credentials.ts";
+import type { Team } from "../teams/team.ts";
 import { dayOf } from "../core/time.ts";
 import type { Horizon } from "./retention.ts";
 

@@ -6,7 +6,7 @@
 import type { EventTotals } from "./event_totals.ts";
 import { addModelUsage, isRest, type ModelUsage } from "./model_usage.ts";
 import type { Picodollars } from "../pricing/money.ts";
-import type { LedgerAges } from "../retention/retention.ts";
+import type { LedgerAges } from "./payload.ts";
 import {
   heartbeatPrice,
   reportedBy,

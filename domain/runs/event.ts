@@ -4,8 +4,9 @@
  * @module
  */
 import type { EventId } from "../core/ids.ts";
-import type { RawJson } from "../core/raw_json.ts";
-import type { CallTokens } from "../pricing/rates.ts";
+import { isObject, type RawJson } from "../core/raw_json.ts";
+import { type LlmCall, type ReadCall, readLlmCall } from "../pricing/llm_call.ts";
+import type { Sent } from "../core/body.ts";
 
 /** An event as checked and kept: the payload is the very text that was sent. */
 export interface RunEvent {
@@ -46,14 +47,21 @@ export interface EventFacts {
   readonly call?: LlmCall | undefined;
 }
 
-/** Usage of one model call. */
-export interface LlmCall extends CallTokens {
-  /** Model as named by the client, if it was. */
-  readonly model: string | null;
-  /** Provider as named by the client, if it was. */
-  readonly provider: string | null;
-  /** Whether any token count was sent: without one there is nothing to price. */
-  readonly counted: boolean;
-  /** Whether it was part of a batch, which costs the card's batch rates. */
-  readonly isBatch?: boolean;
+/** Reads again what the totals counted of a stored event's payload. */
+export function storedFacts(type: string, data: RawJson): EventFacts {
+  const parsed: unknown = JSON.parse(data);
+  const sent = isObject(parsed) ? parsed : {};
+  return factsOf(type, sent, type === "llm_call" ? readLlmCall(sent) : null);
+}
+
+/** Reads the call out of a stored event's payload. */
+export function storedCall(type: string, data: RawJson): LlmCall | undefined {
+  return type === "llm_call" ? storedFacts(type, data).call : undefined;
+}
+
+/** Reads what totals need of a payload, given the call read from it. */
+export function factsOf(type: string, data: Sent, read: ReadCall | null): EventFacts {
+  const failed = (data.error ?? false) !== false && data.error !== "";
+  const error = type === "error" || data.status === "error" || failed;
+  return read === null ? { error } : { error, call: read.call };
 }

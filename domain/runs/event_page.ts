@@ -6,8 +6,11 @@
 import { utf8Bytes } from "../core/raw_json.ts";
 import { ownText } from "../core/text.ts";
 import { EVENTS_PAGE_BYTES_MAX } from "../core/limits.ts";
-import type { EventPosition, PlacedEvent, RunPage } from "../ports.ts";
 import type { BatchEntry } from "./ledger.ts";
+import type { RunEvent } from "./event.ts";
+import type { Picodollars } from "../pricing/money.ts";
+import type { RateMatch } from "../pricing/rates.ts";
+import type { StoredRun } from "./record.ts";
 
 /** Where a batch begins: none of its events comes before its earliest instant and its number. */
 export type BatchStart = Pick<EventPosition, "ts" | "batch">;
@@ -108,4 +111,40 @@ function bytesOf({ data, type, pricedBy }: PlacedEvent): number {
 /** Copies a payload out of its batch: a page of small events must not keep a thousand large batches. */
 function ownEvent(event: PlacedEvent): PlacedEvent {
   return { ...event, data: ownText(event.data) };
+}
+
+/** Where a page of events ends: by `ts`, then arrival (decisions, section 6). */
+export interface EventPosition {
+  /** Instant of the last event, unix milliseconds. */
+  readonly ts: number;
+  /** Number of its batch. */
+  readonly batch: number;
+  /** Its place in the batch. */
+  readonly index: number;
+}
+
+/** An event as a page of a run shows it. */
+export interface PagedEvent extends Omit<RunEvent, "facts" | "score"> {
+  /** Arrival of its batch, unix milliseconds. */
+  readonly receivedAt: number;
+  /** What it cost. */
+  readonly cost: Picodollars;
+  /** The row that priced it, with its rates at the time; null for what has no price. */
+  readonly pricedBy: RateMatch | null;
+}
+
+/** An event in its place among the run's. */
+export interface PlacedEvent extends PagedEvent {
+  /** Where it stands: the events behind it come on the page after this position. */
+  readonly position: EventPosition;
+}
+
+/** A run read back, with one page of its events. */
+export interface RunPage extends StoredRun {
+  /** Events by `ts`, then arrival. */
+  readonly events: readonly PlacedEvent[];
+  /** Where the next page starts after, or null at the end. */
+  readonly next: EventPosition | null;
+  /** A place near the end of its events, if one was asked for; null where all are behind it. */
+  readonly nearEnd: EventPosition | null;
 }

@@ -3,16 +3,15 @@
  *
  * @module
  */
-import type { LlmCall } from "./event.ts";
+import type { LlmCall } from "../pricing/llm_call.ts";
 import type { EventId } from "../core/ids.ts";
 import type { Picodollars } from "../pricing/money.ts";
-import { storedCall } from "../ingest/parse_events.ts";
-import type { PagedEvent, RunPage } from "../ports.ts";
-import { isStated } from "../repricing/reprice.ts";
+import { storedCall } from "./event.ts";
+import type { PagedEvent, RunPage } from "./event_page.ts";
+import { heartbeatPrice, isStated, reportedBy, reportedCall, reportedCost } from "./run.ts";
 import { isPriceable } from "../pricing/price_events.ts";
 import { type CostLine, costLines } from "../pricing/price.ts";
 import type { RateMatch } from "../pricing/rates.ts";
-import { heartbeatPrice, reportedBy, reportedCall, reportedCost } from "./run.ts";
 import { type CostFlag, costOfRun, type RunHead, usageOfRun } from "./cost.ts";
 
 /**

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Team } from "../teams/credentials.ts";
+import type { Team } from "../teams/team.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import type { RunId } from "../core/ids.ts";
 import type { RunListRow } from "./list.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Team } from "../teams/credentials.ts";
+import type { Team } from "../teams/team.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import { judgeId, type RunId } from "../core/ids.ts";
 import { type RunSummary, summarize } from "./summary.ts";

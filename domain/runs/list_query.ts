@@ -4,10 +4,10 @@
  * @module
  */
 import { type Parsed, refuse } from "../core/errors.ts";
-import { parseQuery } from "../ingest/ping.ts";
+import { parseQuery, refuseWord } from "../core/query.ts";
 import { show } from "../core/text.ts";
 import { picodollars } from "../pricing/money.ts";
-import { FILTERS, parseFilters, refuseWord } from "../spend/spend_query.ts";
+import { FILTERS, parseFilters } from "./filters.ts";
 import { parseInstant } from "../core/time.ts";
 import {
   needsWindow,

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Team, TeamId } from "../teams/credentials.ts";
-import type { RunId } from "../core/ids.ts";
+import type { Team } from "../teams/team.ts";
+import type { RunId, TeamId } from "../core/ids.ts";
 import type { StageProgress } from "./stages.ts";
 
 /**

@@ -19,7 +19,7 @@ import { costOfRun, type CostSum, type RunHead, type RunUsage, usageOfRun } from
 import type { AddedScore } from "./added_scores.ts";
 import { flagsOf, type RunFlag } from "./flags.ts";
 import type { TraceParent } from "../core/traceparent.ts";
-import type { PayloadState } from "../retention/retention.ts";
+import type { PayloadState } from "./payload.ts";
 import { type Processing, type StageProgress, STAGES, type StageState } from "./stages.ts";
 import { isCostCurrent, type RunSummary } from "./summary.ts";
 

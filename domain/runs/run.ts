@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { LlmCall } from "./event.ts";
+import type { LlmCall } from "../pricing/llm_call.ts";
 import type { RawJson } from "../core/raw_json.ts";
 import type { PartFlag } from "../core/losses.ts";
 import type { Metadata } from "./metadata.ts";
@@ -269,4 +269,9 @@ export function heartbeatPrice(
   repriced: ReportedPrice | null | undefined,
 ): ReportedPrice | null {
   return repriced === undefined ? reportedBy(parts).price ?? null : repriced;
+}
+
+/** Whether a heartbeat states what its run cost, which nothing prices anew (pricing rule 1). */
+export function isStated(parts: RunParts): boolean {
+  return parts.opening?.kind === "heartbeat" && reportedBy(parts).cost !== undefined;
 }

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { Team } from "../teams/credentials.ts";
+import type { Team } from "../teams/team.ts";
 import type { Problem } from "../core/errors.ts";
 import { ADDED_SCORES_MAX } from "../core/limits.ts";
 import { type AddedScore, addToSum } from "./added_scores.ts";

@@ -6,8 +6,7 @@
  *
  * @module
  */
-import type { ChangeNumbers } from "../feed/changes.ts";
-import type { Contribution, RunSums } from "../spend/rollup.ts";
+import type { Contribution, RunSums } from "./contribution.ts";
 import type { RunId } from "../core/ids.ts";
 import { durationOf, labelsOf, statusOf } from "./run.ts";
 import {
@@ -192,5 +191,38 @@ function shownOf(head: RunHead, { flags: costFlags }: CostSum): Shown {
     errors,
     flags: flagsOf(head),
     costFlags,
+  };
+}
+
+/** The changes of a run that followers are told of; 0 is none that is known. */
+export interface ChangeNumbers {
+  /** The latest. */
+  readonly latest: number;
+  /** The one that first had its opening. */
+  readonly opened: number;
+  /** The one that first had its close. */
+  readonly finished: number;
+  /** The one that last made its cost final. */
+  readonly costFinal: number;
+}
+
+/**
+ * The numbers of a run once a change has made one summary of another.
+ *
+ * @param number of the change
+ */
+export function numbersAfter(
+  before: RunSummary | null,
+  after: RunSummary,
+  number: number,
+): ChangeNumbers {
+  const known = before?.changes ?? { opened: 0, finished: 0, costFinal: 0 };
+  const since = (was: boolean, is: boolean, then: number) => is && !was ? number : then;
+  const { opening = false, closing = false } = before?.seen ?? {};
+  return {
+    latest: number,
+    opened: since(opening, after.seen.opening, known.opened),
+    finished: since(closing, after.seen.closing, known.finished),
+    costFinal: after.revision > (before?.revision ?? 0) ? number : known.costFinal,
   };
 }

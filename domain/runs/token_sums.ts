@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { LlmCall } from "./event.ts";
+import type { LlmCall } from "../pricing/llm_call.ts";
 import type { ModelUsage } from "./model_usage.ts";
 
 /** A sum of whole numbers, exact beyond 2^53. */

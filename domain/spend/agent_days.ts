@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { addMeasures, EMPTY_MEASURES, type Measures, type RollupRow } from "./rollup.ts";
+import { addMeasures, EMPTY_MEASURES, type RollupRow } from "./rollup.ts";
+import type { Measures } from "../runs/contribution.ts";
 
 /** Days that are shown of an agent, today among them. */
 export const AGENT_DAYS = 30;

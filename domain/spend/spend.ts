@@ -12,14 +12,13 @@ import {
   countsOf,
   EMPTY_MEASURES,
   isEmpty,
-  type Measures,
-  type ModelName,
   NO_RUNS,
   type RollupKind,
   type RollupRow,
   subtractMeasures,
   type Sums,
 } from "./rollup.ts";
+import type { Measures, ModelName } from "../runs/contribution.ts";
 import {
   daysOf,
   type Grouping,
@@ -27,10 +26,9 @@ import {
   matches,
   modelOf,
   planOf,
-  type SpendFilters,
   type SpendQuery,
-  UNATTRIBUTED,
 } from "./spend_query.ts";
+import { type SpendFilters, UNATTRIBUTED } from "../runs/filters.ts";
 
 /** Groups of one answer; the smallest ones beyond are one last group. */
 export const SPEND_GROUPS_MAX = 1_000;

@@ -4,13 +4,18 @@
  * @module
  */
 import { type Parsed, refuse } from "../core/errors.ts";
-import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../core/limits.ts";
-import { parseQuery } from "../ingest/ping.ts";
-import type { ModelName, RollupGroup, RollupKind, RollupRow, RunLabels } from "./rollup.ts";
-import { FINISH_STATUSES, type RunStatus } from "../runs/run.ts";
-import { isText } from "../core/rules.ts";
+import { parseQuery, refuseWord } from "../core/query.ts";
+import type { ModelName } from "../runs/contribution.ts";
+import type { RollupGroup, RollupKind, RollupRow } from "./rollup.ts";
 import { show } from "../core/text.ts";
 import { formatInstant, parseInstant } from "../core/time.ts";
+import {
+  FILTERS,
+  type Label,
+  labelOrNull,
+  parseFilters,
+  type SpendFilters,
+} from "../runs/filters.ts";
 
 /** Days one question may span: as long as any plan keeps runs. */
 export const SPEND_DAYS_MAX = 400;
@@ -18,33 +23,11 @@ export const SPEND_DAYS_MAX = 400;
 /** Days of a question that does not say from when, today among them. */
 export const SPEND_DAYS_DEFAULT = 30;
 
-/** What stands for a label that a run does not have, in filters and in answers. */
-export const UNATTRIBUTED = "(unattributed)";
-
 /** What spend can be grouped by. */
 export const GROUPINGS = ["day", "agent", "customer", "feature", "model", "status"] as const;
 
 /** One of {@link GROUPINGS}. */
 export type Grouping = typeof GROUPINGS[number];
-
-/** A label of a run. */
-export type Label = keyof RunLabels;
-
-/** What to look at alone; null is what has no such label, absent is everything. */
-export interface SpendFilters {
-  /** Agent's slug. */
-  readonly agent?: string | null;
-  /** Customer. */
-  readonly customer?: string | null;
-  /** Feature. */
-  readonly feature?: string | null;
-  /** Status. */
-  readonly status?: RunStatus;
-  /** Provider of the model. */
-  readonly provider?: string | null;
-  /** Model. */
-  readonly model?: string;
-}
 
 /** A question about spend. */
 export interface SpendQuery {
@@ -60,7 +43,6 @@ export interface SpendQuery {
 
 const DAY_MS = 86_400_000;
 const LABELS: readonly Label[] = ["agent", "customer", "feature", "status"];
-const STATUSES: readonly RunStatus[] = ["running", ...FINISH_STATUSES];
 
 /**
  * Reads the query of a question about spend.
@@ -93,49 +75,6 @@ export function parseUnpricedQuery(text: string, nowMs: number): Parsed<SpendQue
   return filters.ok
     ? { ok: true, value: { ...range.value, groupBy: "model", filters: filters.value } }
     : filters;
-}
-
-/** The filters by the names of their parameters, in the order they are checked. */
-export const FILTERS = [
-  { parameter: "agent", filter: "agent" },
-  { parameter: "customer_id", filter: "customer" },
-  { parameter: "feature", filter: "feature" },
-  { parameter: "model", filter: "model" },
-  { parameter: "provider", filter: "provider" },
-  { parameter: "status", filter: "status" },
-] as const satisfies readonly { parameter: string; filter: keyof SpendFilters }[];
-
-/** Reads those filters that are asked for and known. */
-export function parseFilters(
-  parameters: ReadonlyMap<string, string>,
-  known: readonly (typeof FILTERS[number])[],
-): Parsed<SpendFilters> {
-  const filters: Partial<Record<keyof SpendFilters, string | null>> = {};
-  for (const { parameter, filter } of known) {
-    const sent = parameters.get(parameter);
-    if (sent === undefined) continue;
-    if (filter === "status" && !STATUSES.some((status) => status === sent)) {
-      return refuseWord(parameter, STATUSES, sent);
-    }
-    const charsMax = filter === "agent" ? AGENT_CHARS_MAX : LABEL_CHARS_MAX;
-    if (!isText(sent, charsMax)) {
-      const message = `Parameter "${parameter}" must have at most ${charsMax} characters`;
-      return refuse("invalid_field", message, parameter);
-    }
-    if (filter === "model" && sent === UNATTRIBUTED) {
-      const message = `Parameter "model" must be a model's name: what belongs to no model is ` +
-        `the group "${UNATTRIBUTED}" of group_by=model`;
-      return refuse("invalid_field", message, parameter);
-    }
-    filters[filter] = labelOrNull(sent);
-  }
-  // The status was looked up above; the record cannot say so.
-  return { ok: true, value: filters as SpendFilters };
-}
-
-/** A label sent as the very text that stands for none is none: readers could not tell them apart. */
-function labelOrNull(label: string | null): string | null {
-  return label === UNATTRIBUTED ? null : label;
 }
 
 function parseRange(
@@ -186,13 +125,6 @@ export function daysOf({ from, to }: Pick<SpendQuery, "from" | "to">): string[] 
   const last = Date.parse(to);
   for (let ms = Date.parse(from); ms <= last; ms += DAY_MS) days.push(dayText(ms));
   return days;
-}
-
-/** Refuses a word that is none of those there are. */
-export function refuseWord<T>(name: string, words: readonly string[], sent: string): Parsed<T> {
-  const known = words.map((word) => `"${word}"`).join(", ");
-  const message = `Parameter "${name}" must be one of ${known}: got ${show(sent)}`;
-  return refuse("invalid_field", message, name);
 }
 
 /** The roll-ups that answer a question with the fewest rows. */

@@ -7,7 +7,8 @@ import type { Parsed } from "../core/errors.ts";
 import { OTHER_MODELS } from "../runs/model_usage.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import type { RateRow } from "../pricing/rates.ts";
-import type { ModelName, RollupRow } from "./rollup.ts";
+import type { ModelName } from "../runs/contribution.ts";
+import type { RollupRow } from "./rollup.ts";
 import { firstOf } from "./first_of.ts";
 import {
   groupBytes,

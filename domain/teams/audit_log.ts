@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { OPERATOR, type TeamId } from "./credentials.ts";
+import { OPERATOR } from "./credentials.ts";
+import type { TeamId } from "../core/ids.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { parseInstant } from "../core/time.ts";
 import { type PageQuery, parsePage } from "../core/page.ts";

@@ -4,35 +4,15 @@
  * @module
  */
 import { type Parsed, type Problem, refuse } from "../core/errors.ts";
-import { isRegion, type Region } from "../core/ids.ts";
+import { isRegion, type Region, type TeamId } from "../core/ids.ts";
 import { show } from "../core/text.ts";
-import type { Rate } from "../core/token_bucket.ts";
-import type { Planned } from "./plans.ts";
+import type { Team } from "./team.ts";
 
 /** What a team key may be allowed to do. */
 export const SCOPES = ["ingest", "read", "admin"] as const;
 
 /** One of {@link SCOPES}. */
 export type Scope = typeof SCOPES[number];
-
-/** A team's identifier inside the store. */
-export type TeamId = string & { readonly __brand: "TeamId" };
-
-/** Who is billed and whose data it is. */
-export interface Team extends Planned {
-  /** Identifier, part of every key of the team's data. It says nothing about any other team's. */
-  readonly id: TeamId;
-  /** Name for people. */
-  readonly name: string;
-  /** Where notices are sent; absent when nobody is to get them. */
-  readonly ownerEmail?: string;
-  /** Request rate in place of the plan's (decision 36). */
-  readonly rate?: Rate;
-  /** Unix milliseconds; absent on teams of before this was kept. */
-  readonly createdAt?: number;
-  /** Since when every call of it is refused, unix milliseconds; absent while it is served. */
-  readonly suspendedAt?: number;
-}
 
 /** Who makes a request: a team by one of its credentials. */
 export interface Principal {
@@ -194,4 +174,12 @@ export function agentRefusalOf({ grant }: Principal, agent: unknown): Problem | 
     message: `This ping token belongs to agent ${show(grant.agent)} and cannot speak ` +
       `for ${show(agent)}: use that agent's token or a team key`,
   };
+}
+
+/** What a new credential is. */
+export interface CredentialSpec {
+  /** Name for people. */
+  readonly name: string;
+  /** What it may do. */
+  readonly grant: Grant;
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import { type Parsed, refuse } from "../core/errors.ts";
-import { parseQuery } from "../ingest/ping.ts";
+import { parseQuery } from "../core/query.ts";
 import { printable, show } from "../core/text.ts";
 import { formatInstant, monthOf, parseInstant } from "../core/time.ts";
 
@@ -118,4 +118,12 @@ export function noticeText(
 /** A whole number with commas between its thousands. */
 function grouped(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** Events of one month. */
+export interface MonthUse {
+  /** The month, `YYYY-MM` in UTC. */
+  readonly month: string;
+  /** Events counted. */
+  readonly used: number;
 }

@@ -7,8 +7,10 @@
  *
  * @module
  */
-import type { TeamId } from "./credentials.ts";
-import type { NoticeFacts, NoticePercent } from "./quota.ts";
+import type { TeamId } from "../core/ids.ts";
+import type { MonthUse, NoticeFacts, NoticePercent } from "./quota.ts";
+import type { Team } from "./team.ts";
+import type { SendOutcome } from "../core/mail.ts";
 
 /** Tries of an e-mail before it is given up. */
 export const NOTICE_ATTEMPTS_MAX = 8;
@@ -81,14 +83,6 @@ export function taken(notice: Notice, nowMs: number): Notice {
   return { ...notice, attempts: notice.attempts + 1, dueMs: nowMs + NOTICE_LEASE_MS };
 }
 
-/** What came of a try. */
-export type SendOutcome =
-  | { readonly kind: "sent" }
-  /** The mail server has not got it, or has refused it. */
-  | { readonly kind: "failed"; readonly error: string }
-  /** The mail server was given it and has not answered. */
-  | { readonly kind: "unknown"; readonly error: string };
-
 /** A notice after a try. */
 export function tried(notice: Notice, outcome: SendOutcome, nowMs: number): Notice {
   if (outcome.kind === "sent") return { ...notice, state: "sent", sentAt: nowMs, error: null };
@@ -97,4 +91,40 @@ export function tried(notice: Notice, outcome: SendOutcome, nowMs: number): Noti
   if (notice.attempts >= NOTICE_ATTEMPTS_MAX) return { ...notice, state: "dead", error };
   const waitMs = NOTICE_BACKOFF_MS * 2 ** (notice.attempts - 1);
   return { ...notice, state: "pending", dueMs: nowMs + waitMs, error };
+}
+
+/** What teams use. Methods reject with `StorageUnavailable` when the store fails. */
+export interface UsageStore {
+  /** Events counted in a month, `YYYY-MM`. */
+  used(team: TeamId, month: string): Promise<number>;
+  /** The last months with usage, latest first. */
+  months(team: TeamId, max: number): Promise<readonly MonthUse[]>;
+  /** The notices of a month, by percent. */
+  notices(team: TeamId, month: string): Promise<readonly Notice[]>;
+}
+
+/** A notice with the version it was read in. */
+export interface ReadNotice {
+  /** The notice. */
+  readonly notice: Notice;
+  /** Changes with it. */
+  readonly version: string;
+}
+
+/** The notices about quotas as the job sees them. Methods reject with `StorageUnavailable`. */
+export interface NoticeStore {
+  /** All teams. */
+  teams(): AsyncIterable<TeamId>;
+  /** A team as it is now; null when there is none. */
+  team(id: TeamId): Promise<Team | null>;
+  /** Events counted in a month, `YYYY-MM`. */
+  used(team: TeamId, month: string): Promise<number>;
+  /** Whether there is such a notice. */
+  has(name: NoticeName): Promise<boolean>;
+  /** Stores a new notice; answers false when there is one of that name. */
+  add(notice: Notice): Promise<boolean>;
+  /** The notices about which something is still to be done. */
+  open(): Promise<readonly ReadNotice[]>;
+  /** Changes a notice; answers null when somebody else did since it was read. */
+  change(known: ReadNotice, to: Notice): Promise<ReadNotice | null>;
 }

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import type { Team, TeamId } from "./credentials.ts";
+import type { Team } from "./team.ts";
+import type { TeamId } from "../core/ids.ts";
 import {
   BYTES_BURST_SECONDS,
   CONTROL_RATE_FACTOR,

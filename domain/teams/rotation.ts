@@ -6,10 +6,9 @@
 import { z } from "zod";
 import { type CredentialRecord, isLive } from "./credentials.ts";
 import { type Parsed, type Problem, refuse } from "../core/errors.ts";
-import { check } from "../core/validate.ts";
+import { check, type Schema } from "../core/validate.ts";
 import { optional } from "../core/fields.ts";
-import type { Body } from "../ingest/parse.ts";
-import type { Schema } from "../ingest/schemas.ts";
+import type { Body } from "../core/body.ts";
 import { OVERLAP_HOURS } from "../core/limits.ts";
 
 /** A new credential with its secret, why there is none, or null where there is nothing to replace. */

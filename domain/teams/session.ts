@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { Principal, TeamId } from "./credentials.ts";
+import type { Principal } from "./credentials.ts";
+import type { TeamId } from "../core/ids.ts";
 import { SESSION } from "../core/limits.ts";
 
 /** When a session began, and when it was last seen in use. */

@@ -4,8 +4,9 @@
  *
  * @module
  */
-import type { Team, TeamId } from "../../domain/teams/credentials.ts";
-import type { AgentStore } from "../../domain/ports.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
+import type { AgentStore } from "../../domain/agents/store.ts";
 import {
   addAgentRun,
   type AgentActivity,
@@ -26,7 +27,7 @@ import { lastRunOf } from "./last_run.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { SizedMap } from "../base/sized_map.ts";
 import { getMany, type Store } from "../store.ts";
-import type { Write } from "../writer/writer.ts";
+import type { Write } from "../writer/write.ts";
 
 /** Part of the share of agents; the rest is for which of them are in use. */
 const ACTIVITIES_PART = 0.5;

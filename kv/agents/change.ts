@@ -3,16 +3,16 @@
  *
  * @module
  */
-import type { Team } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { type Parsed, StorageUnavailable } from "../../domain/core/errors.ts";
 import { type AgentPatch, patchWords } from "../../domain/agents/change.ts";
-import type { AgentStore } from "../../domain/ports.ts";
+import type { AgentStore } from "../../domain/agents/store.ts";
 import { differenceOf } from "../../domain/teams/audit_log.ts";
 import type { AgentActivity, AgentRecord } from "../../domain/agents/agents.ts";
 import { keys } from "../base/keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
 import { getMany, type Store } from "../store.ts";
-import type { Write } from "../writer/writer.ts";
+import type { Write } from "../writer/write.ts";
 import {
   agentKeys,
   type AgentRows,

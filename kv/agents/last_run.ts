@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import {
   type AgentActivity,
   agentRunOf,
@@ -11,9 +11,8 @@ import {
   laterRun,
 } from "../../domain/agents/agents.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
-import { agentPart } from "../run_list/run_index.ts";
+import { agentPart } from "../base/index_parts.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 

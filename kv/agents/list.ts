@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Team } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import type { Parsed } from "../../domain/core/errors.ts";
 import {
   type AgentActivity,

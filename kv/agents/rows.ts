@@ -5,12 +5,13 @@
  *
  * @module
  */
-import type { Team, TeamId } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import type { Problem } from "../../domain/core/errors.ts";
 import { type AgentWords, archiveRefusal } from "../../domain/agents/change.ts";
 import { agentCapRefusal } from "../../domain/agents/agents.ts";
 import { keys } from "../base/keys.ts";
-import type { Write } from "../writer/writer.ts";
+import type { Write } from "../writer/write.ts";
 
 /** An agent as stored. */
 export interface StoredAgent extends AgentWords {

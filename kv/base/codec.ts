@@ -5,7 +5,7 @@
  */
 import type { EventId } from "../../domain/core/ids.ts";
 import { rawElements, type RawJson, rawMembers, rawOf } from "../../domain/core/raw_json.ts";
-import type { PagedEvent } from "../../domain/ports.ts";
+import type { PagedEvent } from "../../domain/runs/event_page.ts";
 import type { EventFlag, RunEvent } from "../../domain/runs/event.ts";
 import { type BatchPrices, NO_PRICES } from "../../domain/pricing/price_events.ts";
 import type { Closing, Opening, Reported } from "../../domain/runs/run.ts";

@@ -7,9 +7,8 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { EventId, RunId, ScoreId, TeamId } from "../../domain/core/ids.ts";
 import type { Api } from "../../domain/teams/rate_limit.ts";
-import type { EventId, RunId, ScoreId } from "../../domain/core/ids.ts";
 import type { DirtyLane } from "../../domain/runs/processing.ts";
 import type { RollupKind } from "../../domain/spend/rollup.ts";
 import type { Filing, Horizon } from "../../domain/retention/retention.ts";

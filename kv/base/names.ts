@@ -4,7 +4,7 @@
  * @module
  */
 import { monotonicFactory } from "@std/ulid";
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 
 /** A new name, sortable by the time it was made. */
 export const newName: () => string = monotonicFactory();

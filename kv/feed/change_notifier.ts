@@ -6,9 +6,8 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { ChangeWatch } from "../../domain/feed/changes.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { outsideScope } from "../base/read_scope.ts";

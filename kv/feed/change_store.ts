@@ -3,9 +3,8 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { CHANGES_PAGE_CHARS_MAX } from "../../domain/core/limits.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { summedRowOf } from "../../domain/runs/list.ts";

@@ -7,14 +7,13 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
-import type { RunId } from "../../domain/core/ids.ts";
-import { numbersAfter } from "../../domain/feed/changes.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import { numbersAfter } from "../../domain/runs/summary.ts";
 import { keys } from "../base/keys.ts";
-import type { Change } from "../summaries/run_updater.ts";
-import { tombstoneRow } from "../retention/removal.ts";
+import type { Change } from "../runs/run_update.ts";
+import { tombstoneRow } from "../runs/tombstone.ts";
 import { encodeSums } from "../base/codec_sums.ts";
-import type { Write } from "../writer/writer.ts";
+import type { Write } from "../writer/write.ts";
 
 /** Rows of the feed, and what else depends on their numbers. */
 export interface FeedRows extends Required<Pick<Write, "sets" | "deletes">> {

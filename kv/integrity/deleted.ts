@@ -3,12 +3,10 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
-import { tombstoneRow } from "../retention/removal.ts";
-import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
+import { insertedKeys, tombstoneOf, tombstoneRow } from "../runs/tombstone.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { type Mismatch, NONE } from "./mismatch.ts";
 

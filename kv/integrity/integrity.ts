@@ -6,8 +6,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
-import type { RunId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { auditRun } from "./run.ts";
 import { MISMATCHES_MAX, TeamSums } from "./team.ts";
 import type { Mismatch } from "./mismatch.ts";

@@ -6,13 +6,12 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { addEvents, type EventTotals } from "../../domain/runs/event_totals.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../../domain/runs/ledger.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { isRest, type ModelUsage } from "../../domain/runs/model_usage.ts";
-import type { Contribution } from "../../domain/spend/rollup.ts";
+import type { Contribution } from "../../domain/runs/contribution.ts";
 import { type AgentRun, agentRunOf } from "../../domain/agents/agents.ts";
 import { callsOf, type RunParts } from "../../domain/runs/run.ts";
 import type { Processing, StageProgress } from "../../domain/runs/stages.ts";

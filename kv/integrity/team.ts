@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { addAgentRun, type AgentActivity, joinActivities } from "../../domain/agents/agents.ts";
 import { addMeasures, contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import type { AuditedRun } from "./run.ts";

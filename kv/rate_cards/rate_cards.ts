@@ -7,9 +7,11 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createHash } from "node:crypto";
-import type { Team, TeamId } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { Environment, OwnRate, PutRateOutcome, RateCardStore } from "../../domain/ports.ts";
+import type { Environment } from "../../domain/core/environment.ts";
+import type { OwnRate, PutRateOutcome, RateCardStore } from "../../domain/pricing/rate_store.ts";
 import { isSameRate, rateCapRefusal, type RateSpec } from "../../domain/pricing/rate_body.ts";
 import { rowFields } from "../../domain/pricing/rate_fields.ts";
 import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { REFUSALS } from "../../domain/core/limits.ts";
 import type { RefusalTally } from "../../domain/refusals/refusal_tally.ts";

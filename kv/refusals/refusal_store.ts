@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { PendingRefusals } from "../../domain/refusals/pending_refusals.ts";
 import type { RefusalTally } from "../../domain/refusals/refusal_tally.ts";
 import {

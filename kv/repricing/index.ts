@@ -7,14 +7,13 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
-import type { RunId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { OTHER_MODELS } from "../../domain/runs/model_usage.ts";
 import { RUN_KINDS } from "../../domain/runs/traits.ts";
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
 import type { RepriceJob, RunPlace, RunsAhead } from "../../domain/repricing/job.ts";
 import { keys } from "../base/keys.ts";
-import { modelPart, modelPrefix } from "../run_list/run_index.ts";
+import { modelPart, modelPrefix } from "../base/index_parts.ts";
 import { listRows, type Store } from "../store.ts";
 
 /** Names read in a step, one after the other: all reads share a thread. */

@@ -6,7 +6,8 @@
  *
  * @module
  */
-import type { Team, TeamId } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import {
   ACTIVE_JOBS_MAX,
@@ -20,7 +21,8 @@ import {
   type RepriceJob,
   type RepriceStore,
 } from "../../domain/repricing/job.ts";
-import type { Environment, RateCards } from "../../domain/ports.ts";
+import type { Environment } from "../../domain/core/environment.ts";
+import type { RateCards } from "../../domain/pricing/rate_store.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { JobWaiters } from "../base/job_waiters.ts";

@@ -6,20 +6,19 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
-import type { RunId } from "../../domain/core/ids.ts";
-import { storedCall } from "../../domain/ingest/parse_events.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import { storedCall } from "../../domain/runs/event.ts";
 import type { Priceable } from "../../domain/pricing/price_events.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import {
   addRepriced,
-  isStated,
   NO_CALLS,
   repriceBatch,
   repriceHeartbeat,
   type RepriceSpec,
   type RepriceSum,
 } from "../../domain/repricing/reprice.ts";
+import { isStated } from "../../domain/runs/run.ts";
 import type { RunHead } from "../../domain/runs/cost.ts";
 import { numbersFrom, readBatches } from "../runs/batches.ts";
 import { encodePrices, type StoredBatch } from "../base/codec.ts";

@@ -6,9 +6,9 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { RateCards } from "../../domain/ports.ts";
+import type { RateCards } from "../../domain/pricing/rate_store.ts";
 import { addRepriced } from "../../domain/repricing/reprice.ts";
 import { addShare } from "../../domain/repricing/breakdown.ts";
 import { formatInstant } from "../../domain/core/time.ts";

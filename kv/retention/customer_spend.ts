@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import {
   addMeasures,
   EMPTY_MEASURES,
@@ -19,7 +19,7 @@ import {
 import { keys } from "../base/keys.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { decodeRollup } from "../spend/rollups.ts";
-import { customerPart } from "../run_list/run_index.ts";
+import { customerPart } from "../base/index_parts.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 
 /** Rows of one step; each is taken from six sums at most, whose keys must fit into one commit. */

@@ -7,14 +7,14 @@
  * @module
  */
 import { LRUCache } from "lru-cache";
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { JobTurns } from "../job_turns.ts";
 import { MarkWaits } from "../runs/pending_queue.ts";
-import { customerPart } from "../run_list/run_index.ts";
-import type { Change, TeamCommits } from "../summaries/run_updater.ts";
+import { customerPart } from "../base/index_parts.ts";
+import type { Change } from "../runs/run_update.ts";
+import type { TeamCommits } from "../summaries/run_updater.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { FIRST_DAY, shareOf, type SpendPlace } from "./customer_spend.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { ACTIVE_JOBS_MAX, tooManyJobs } from "../../domain/core/jobs.ts";
 import type {
@@ -11,7 +11,6 @@ import type {
   DeletionStore,
   RunDeletion,
 } from "../../domain/retention/deletion.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import { inTime } from "../base/deadline.ts";
 import { JobWaiters } from "../base/job_waiters.ts";

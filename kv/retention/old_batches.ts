@@ -15,7 +15,7 @@ import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import { decodeSums, encodeSums } from "../base/codec_sums.ts";
 import type { RunAt } from "../runs/directory.ts";
 import { getMany, listRows, pieceKeys } from "../store.ts";
-import type { Write } from "../writer/writer.ts";
+import type { Write } from "../writer/write.ts";
 
 /** What removing batches comes to. */
 export interface OldBatches {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import {
   filingOf,
   hasPayload,
@@ -15,7 +15,7 @@ import { keys } from "../base/keys.ts";
 import { encodePart } from "../base/codec.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import { blobWrite, type Store } from "../store.ts";
-import type { Write } from "../writer/writer.ts";
+import type { Write } from "../writer/write.ts";
 import { chunkKeys, takeOldBatches } from "./old_batches.ts";
 import type { Removal } from "./removal.ts";
 

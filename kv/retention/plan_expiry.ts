@@ -6,13 +6,13 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { cutoffOf, dueOf, filingOf } from "../../domain/retention/retention.ts";
 import { NOTHING_SWEPT, type SweepCounts } from "../../domain/retention/sweep.ts";
 import { type Planned, planOf } from "../../domain/teams/plans.ts";
 import { keyText } from "../writer/group.ts";
 import { keys } from "../base/keys.ts";
-import type { Change } from "../summaries/run_updater.ts";
+import type { Change } from "../runs/run_update.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
 import { removePayload } from "./payload.ts";

@@ -3,9 +3,8 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import { getMany, listRows, type Store } from "../store.ts";

@@ -6,18 +6,18 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { filingOf } from "../../domain/retention/retention.ts";
 import { callsOf } from "../../domain/runs/run.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { keys } from "../base/keys.ts";
-import type { Change } from "../summaries/run_updater.ts";
+import type { Change } from "../runs/run_update.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import { insertedKeys } from "../runs/tombstone.ts";
 import { listRows, type Store } from "../store.ts";
-import type { Write } from "../writer/writer.ts";
+import type { Write } from "../writer/write.ts";
 
 /** Rows of a run's events that go in one commit with it; of more all are purged behind it. */
 const ROWS_MAX = 300;
@@ -104,11 +104,6 @@ async function removeRun(
 }
 
 type Key = Deno.KvKey;
-
-/** Where a deleted run is filed. */
-export function tombstoneRow(team: TeamId, { run, deletedAt }: RunDeletion): Deno.KvKey {
-  return keys.expiry(team, { horizon: "tombstone", since: deletedAt }, run);
-}
 
 /** Events and further pieces of a run, one more than go in one commit at most. */
 async function rowsOfEvents(store: Store, team: TeamId, run: SummarizedHead): Promise<Key[]> {

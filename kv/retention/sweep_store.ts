@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Team } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { planOf } from "../../domain/teams/plans.ts";
 import { cutoffOf, filingOf, type Horizon } from "../../domain/retention/retention.ts";
 import {

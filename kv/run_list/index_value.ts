@@ -8,7 +8,7 @@
 import type { Picodollars } from "../../domain/pricing/money.ts";
 import type { RunsQuery } from "../../domain/runs/list.ts";
 import type { RunKind } from "../../domain/runs/traits.ts";
-import type { RunLabels } from "../../domain/spend/rollup.ts";
+import type { RunLabels } from "../../domain/runs/contribution.ts";
 
 /** The form of a value; rows of any other form tell nothing. */
 const FORM = 1;

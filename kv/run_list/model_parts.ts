@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
-import { modelPart, modelPrefix } from "./run_index.ts";
+import { modelPart, modelPrefix } from "../base/index_parts.ts";
 import { listRows, type Store } from "../store.ts";
 
 /** Names that are looked into; of a model that more provide a query should name one. */

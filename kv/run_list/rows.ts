@@ -3,9 +3,8 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { listRowOf, type RunListRow, summedRowOf } from "../../domain/runs/list.ts";
 import { keys } from "../base/keys.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";

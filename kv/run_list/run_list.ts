@@ -3,8 +3,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
-import { judgeId, type RunId } from "../../domain/core/ids.ts";
+import { judgeId, type RunId, type TeamId } from "../../domain/core/ids.ts";
 import {
   isListed,
   RUN_KINDS,
@@ -16,7 +15,7 @@ import {
 } from "../../domain/runs/list.ts";
 import { keys, type RunIndexKind } from "../base/keys.ts";
 import { maybeListed } from "./index_value.ts";
-import { agentPart, costPartsFrom, customerPart, featurePart } from "./run_index.ts";
+import { agentPart, costPartsFrom, customerPart, featurePart } from "../base/index_parts.ts";
 import type { Store } from "../store.ts";
 import { Budget } from "./budget.ts";
 import { modelParts } from "./model_parts.ts";

@@ -4,8 +4,7 @@
  *
  * @module
  */
-import type { EventPosition } from "../../domain/ports.ts";
-import { type BatchStart, type NumberedBatch } from "../../domain/runs/event_page.ts";
+import type { BatchStart, EventPosition, NumberedBatch } from "../../domain/runs/event_page.ts";
 import type { BatchEntry, EventLedger, PageEntry } from "../../domain/runs/ledger.ts";
 import { readDirectory, readPage, type RunAt } from "./directory.ts";
 

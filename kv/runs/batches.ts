@@ -3,12 +3,10 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
-import { storedFacts } from "../../domain/ingest/parse_events.ts";
-import type { PagedEvent } from "../../domain/ports.ts";
-import type { RunEvent } from "../../domain/runs/event.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
+import { type RunEvent, storedFacts } from "../../domain/runs/event.ts";
+import type { PagedEvent } from "../../domain/runs/event_page.ts";
 import type { EventLedger } from "../../domain/runs/ledger.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { decodeBatch, decodePrices, type StoredBatch } from "../base/codec.ts";
 import { keys } from "../base/keys.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";

@@ -3,14 +3,13 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import {
   DEAD_STAGES_TOLD,
   type DeadStageStore,
   type TeamDeadStages,
 } from "../../domain/runs/processing.ts";
 import type { Processing } from "../../domain/runs/stages.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { deadOf } from "./stages.ts";

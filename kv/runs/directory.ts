@@ -3,12 +3,11 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { EventLedger, LedgerPage, PageEntry } from "../../domain/runs/ledger.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { getMany, listRows, type Store } from "../store.ts";
-import type { KvSet } from "../writer/writer.ts";
+import type { KvSet } from "../writer/write.ts";
 
 /** Where a run is. */
 export interface RunAt {

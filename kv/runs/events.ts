@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Team } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { HASH_NUMBERS, packEventIds } from "../../domain/runs/event_ids.ts";
 import {
@@ -21,7 +21,8 @@ import {
 import { DELETED } from "../../domain/runs/decide.ts";
 import type { RunEvent } from "../../domain/runs/event.ts";
 import type { EventId, RunId } from "../../domain/core/ids.ts";
-import type { AppendOutcome, RateCards, RunStore } from "../../domain/ports.ts";
+import type { AppendOutcome, RunStore } from "../../domain/runs/store.ts";
+import type { RateCards } from "../../domain/pricing/rate_store.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { encodeBatch } from "../base/codec.ts";
@@ -31,7 +32,7 @@ import { keys } from "../base/keys.ts";
 import { COMMIT_ATTEMPTS_MAX, GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { blobWrite, getMany, listRows, stage, type Store, unstage } from "../store.ts";
 import { tombstoneOf } from "./tombstone.ts";
-import type { KvSet } from "../writer/writer.ts";
+import type { KvSet } from "../writer/write.ts";
 
 /** A ledger as last read or written. A stale one is harmless: its version loses the check. */
 interface LiveLedger {

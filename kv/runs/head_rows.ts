@@ -7,8 +7,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
-import type { RunId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { listRows, type Store } from "../store.ts";
 

@@ -3,9 +3,8 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { EventLedger } from "../../domain/runs/ledger.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import type { ReportedPrice, RunParts } from "../../domain/runs/run.ts";
 import type { RunHead } from "../../domain/runs/cost.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";

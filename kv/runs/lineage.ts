@@ -3,11 +3,10 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { FamilyStore, RunFamily } from "../../domain/runs/lineage.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
 import { keys } from "../base/keys.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";

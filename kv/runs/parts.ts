@@ -3,8 +3,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
-import type { RunId } from "../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
 import { readBlob, type Store } from "../store.ts";
 import { decodePart } from "../base/codec.ts";

@@ -11,10 +11,9 @@
  * @module
  */
 import { LRUCache } from "lru-cache";
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { DirtyLane, DirtyRows, DirtyRun } from "../../domain/runs/processing.ts";
 import { isCurrent } from "../../domain/runs/summary.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { decodeDirty, dirtyName, parseDirtyName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import type { PutOff } from "../base/retry_later.ts";

@@ -4,8 +4,13 @@
  * @module
  */
 import type { EventLedger } from "../../domain/runs/ledger.ts";
-import { EventPage, type NumberedBatch } from "../../domain/runs/event_page.ts";
-import type { EventPosition, RunPage, RunStore } from "../../domain/ports.ts";
+import {
+  EventPage,
+  type EventPosition,
+  type NumberedBatch,
+  type RunPage,
+} from "../../domain/runs/event_page.ts";
+import type { RunStore } from "../../domain/runs/store.ts";
 import { payloadState } from "../../domain/retention/retention.ts";
 import type { Processing } from "../../domain/runs/stages.ts";
 import { readBatches } from "./batches.ts";

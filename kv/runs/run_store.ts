@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { RateCards, RunStore } from "../../domain/ports.ts";
+import type { RateCards } from "../../domain/pricing/rate_store.ts";
+import type { RunStore } from "../../domain/runs/store.ts";
 import { inTime } from "../base/deadline.ts";
 import { createEvents } from "./events.ts";
 import { KnownAgents } from "../agents/known_agents.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Team } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import {
   decideFinish,
   decideHeartbeat,
@@ -14,7 +14,8 @@ import {
 } from "../../domain/runs/decide.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunId } from "../../domain/core/ids.ts";
-import type { CappedOutcome, RateCards, RunStore } from "../../domain/ports.ts";
+import type { CappedOutcome, RunStore } from "../../domain/runs/store.ts";
+import type { RateCards } from "../../domain/pricing/rate_store.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
 import { monthOf } from "../../domain/core/time.ts";
@@ -39,7 +40,7 @@ import { agentKeys, type AgentRows, agentRows, useAgent } from "../agents/rows.t
 import type { KnownAgents, KnownTeam } from "../agents/known_agents.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { tombstoneOf } from "./tombstone.ts";
-import type { Write } from "../writer/writer.ts";
+import type { Write } from "../writer/write.ts";
 
 /**
  * Calls that may wait for the first sight of an agent: after a start all calls of a team do, for as long

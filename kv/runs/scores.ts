@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { Team, TeamId } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { DELETED } from "../../domain/runs/decide.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import type { EventLedger } from "../../domain/runs/ledger.ts";
 import type { AddedScore } from "../../domain/runs/added_scores.ts";
 import {

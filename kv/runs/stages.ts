@@ -6,9 +6,8 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import type { DeadStage, DirtyRun, StageTask } from "../../domain/runs/processing.ts";
 import {
   nextStage,

@@ -6,10 +6,9 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../../domain/runs/ledger.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 
 /** The keys that calls of a run insert. */
@@ -27,4 +26,9 @@ export function tombstoneOf(values: readonly unknown[]): RunDeletion | null {
 export function ledgerOf(value: unknown): EventLedger {
   const none = value === null || value === undefined || tombstoneOf([value]) !== null;
   return none ? EMPTY_LEDGER : value as EventLedger;
+}
+
+/** Where a deleted run is filed. */
+export function tombstoneRow(team: TeamId, { run, deletedAt }: RunDeletion): Deno.KvKey {
+  return keys.expiry(team, { horizon: "tombstone", since: deletedAt }, run);
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import type { Deadlines } from "../../domain/core/deadlines.ts";
 import type { Parsed, Problem } from "../../domain/core/errors.ts";
 import { FairSlots, type SlotLimits } from "../../domain/core/fair_slots.ts";

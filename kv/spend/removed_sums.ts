@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import {
   addAgentRun,
   type AgentActivity,
@@ -22,10 +22,11 @@ import {
 import { keyText } from "../writer/group.ts";
 import { keys } from "../base/keys.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
-import { decodeRollup, encodeRollup, keyPart } from "./rollups.ts";
-import type { Change } from "../summaries/run_updater.ts";
+import { decodeRollup, encodeRollup } from "./rollups.ts";
+import { keyPart } from "../base/index_parts.ts";
+import type { Change } from "../runs/run_update.ts";
 import { getMany, type Store } from "../store.ts";
-import type { Write } from "../writer/writer.ts";
+import type { Write } from "../writer/write.ts";
 
 /** Keeps what gone runs came to; its rows change under the version of the team's roll-ups. */
 export class RemovedSums {

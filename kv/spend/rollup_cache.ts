@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { addMeasures, isEmpty, type RollupRow } from "../../domain/spend/rollup.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { keys } from "../base/keys.ts";
@@ -16,7 +16,7 @@ import { keyText } from "../writer/group.ts";
 import { bytesOfRow } from "./rollup_bytes.ts";
 import { decodeRollup, encodeRollup, rollupKey } from "./rollups.ts";
 import { getMany, type Store } from "../store.ts";
-import type { Write } from "../writer/writer.ts";
+import type { Write } from "../writer/write.ts";
 
 /** Part of the share that roll-ups may take; the rest is for the versions of runs. */
 const TEAMS_PART = 0.75;

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import type { Memory } from "../../domain/core/memory.ts";
 import type { RollupKind, RollupRow } from "../../domain/spend/rollup.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";

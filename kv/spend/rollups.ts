@@ -3,16 +3,11 @@
  *
  * @module
  */
-import { createHash } from "node:crypto";
-import type { Team, TeamId } from "../../domain/teams/credentials.ts";
-import type { SpendStore } from "../../domain/ports.ts";
-import {
-  groupName,
-  type Measures,
-  type RollupGroup,
-  type RollupKind,
-  type RollupRow,
-} from "../../domain/spend/rollup.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
+import type { SpendStore } from "../../domain/spend/store.ts";
+import type { RollupGroup, RollupKind, RollupRow } from "../../domain/spend/rollup.ts";
+import type { Measures } from "../../domain/runs/contribution.ts";
 import { daysOf } from "../../domain/spend/spend_query.ts";
 import { keys } from "../base/keys.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
@@ -20,15 +15,13 @@ import { countRead, throwIfEnded } from "../base/read_scope.ts";
 import { getMany, type Store, unavailable } from "../store.ts";
 import { readDayVersions, RollupDays } from "./rollup_days.ts";
 import { SpendQuestions } from "./questions.ts";
+import { keyPart } from "../base/index_parts.ts";
 
 /** Rows read at once: the most one batch of the runtime holds. */
 const ROWS_PER_READ = 500;
 
 /** Rows from memory after which others have their turn. */
 const ROWS_PER_PAUSE = 5_000;
-
-/** Characters of a group's name that stands in its key; with 3 bytes each they are far from 2,048. */
-const NAME_CHARS_MAX = 200;
 
 /** Where the day stands in a key. */
 const DAY_AT = 3;
@@ -41,15 +34,6 @@ type StoredRollup = Pick<RollupRow, "group"> & {
 /** The key of a row. */
 export function rollupKey(team: TeamId, { day, group }: RollupRow): Deno.KvKey {
   return keys.rollup(team, group.kind, day, keyPart(group));
-}
-
-/** A group as the part of a key; a name too long for one stands there as its SHA-256. */
-export function keyPart(group: RollupGroup): string {
-  const name = groupName(group);
-  // A name is a JSON array, so no name begins as a hash does.
-  return name.length <= NAME_CHARS_MAX
-    ? name
-    : `#${createHash("sha256").update(name).digest("base64url")}`;
 }
 
 /** Writes a row's group and sums; its day is in the key. */

@@ -3,9 +3,8 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { Memory } from "../../domain/core/memory.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { nextStage, type Stage, stageDueAt, stagesAfterCost } from "../../domain/runs/stages.ts";
 import { isCurrent, summarize } from "../../domain/runs/summary.ts";
 import { filingOf } from "../../domain/retention/retention.ts";
@@ -13,7 +12,8 @@ import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { dirtyName } from "../writer/pending_mark.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { keys } from "../base/keys.ts";
-import type { Change, TeamCommits } from "./run_updater.ts";
+import type { Change } from "../runs/run_update.ts";
+import type { TeamCommits } from "./run_updater.ts";
 
 /** Part of the share of teams' roll-ups that the versions of runs may take. */
 const SEEN_PART = 0.25;

@@ -8,13 +8,10 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { agentRunOf } from "../../domain/agents/agents.ts";
 import { differencesOf, mergeRows, type RollupRow } from "../../domain/spend/rollup.ts";
-import type { RunSummary } from "../../domain/runs/summary.ts";
-import type { RunDeletion } from "../../domain/retention/deletion.ts";
 import { costOf } from "../writer/group.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";
 import { BACK_ENDS, COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
@@ -27,52 +24,14 @@ import type { Store } from "../store.ts";
 import { ActivityCache } from "../agents/agents.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { dirtyName } from "../writer/pending_mark.ts";
-import type { Write } from "../writer/writer.ts";
+import type { Write } from "../writer/write.ts";
+import type { Adjustment, Change, RunRows } from "../runs/run_update.ts";
 
 /** Rows of one commit: fewer than the store takes, so that calls behind it need not wait long. */
 const ROWS_PER_COMMIT_MAX = 500;
 
 /** Runs of one commit. */
 const RUNS_PER_COMMIT_MAX = 40;
-
-/** What a commit does to a run. */
-export interface Change {
-  /** The run as it was read. */
-  readonly run: SummarizedHead;
-  /** What it counts for so far; null for nothing. */
-  readonly before: RunSummary | null;
-  /** What it counts for from now on; null for nothing. */
-  readonly after: RunSummary | null;
-  /**
-   * What stays counted though the run goes, so that its figures can still be recomputed: by age the
-   * record goes and the roll-ups stay, while a deleted run takes its share with it.
-   */
-  readonly remains?: RunSummary | null;
-  /** The receipt of a run that is deleted, which its followers are told of. */
-  readonly deletion?: RunDeletion | null;
-  /** Its own rows, but for its summary. */
-  readonly rows: RunRows;
-}
-
-/** Rows that change with a run. */
-export interface RunRows {
-  /** Versions it was read in, of what calls may write meanwhile. */
-  readonly checks?: Write["checks"];
-  /** Added to counters. */
-  readonly sums?: Write["sums"];
-  /** Set. */
-  readonly sets: NonNullable<Write["sets"]>;
-  /** Deleted. */
-  readonly deletes: readonly Deno.KvKey[];
-}
-
-/** What is taken from sums that outlive their runs. */
-export interface Adjustment {
-  /** The differences, one row for each group. */
-  readonly rows: readonly RollupRow[];
-  /** Added to counters in the same commit. */
-  readonly sums: NonNullable<Write["sums"]>;
-}
 
 /** Says what is to become of a run; null when nothing. It commits nothing itself. */
 export type Plan = (run: SummarizedHead) => Change | null | Promise<Change | null>;

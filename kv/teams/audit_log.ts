@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import {
   type AuditEntry,
   type AuditLogStore,
@@ -13,7 +13,7 @@ import {
 } from "../../domain/teams/audit_log.ts";
 import { keys } from "../base/keys.ts";
 import { listRows, newName, type Store } from "../store.ts";
-import type { Write } from "../writer/writer.ts";
+import type { Write } from "../writer/write.ts";
 import { readCredentials } from "./credential_rows.ts";
 
 /** The rows of an entry, to be set in the commit of what it tells. */

@@ -6,18 +6,18 @@
 import { createHash } from "node:crypto";
 import {
   type CredentialRecord,
+  type CredentialSpec,
   SECRET_PREFIX,
-  type Team,
-  type TeamId,
 } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import { type Region, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { CredentialSpec, Environment } from "../../domain/ports.ts";
-import { type Region, uuid7Hex } from "../../domain/core/ids.ts";
+import type { Environment } from "../../domain/core/environment.ts";
 import type { AuditAction, AuditEntry } from "../../domain/teams/audit_log.ts";
 import { keys } from "../base/keys.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { getMany, type Store } from "../store.ts";
-import type { Write } from "../writer/writer.ts";
+import type { Write } from "../writer/write.ts";
 
 /** A credential as stored at the hash of its secret. */
 export interface StoredCredential extends CredentialRecord {

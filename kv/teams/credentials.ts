@@ -4,9 +4,16 @@
  * @module
  */
 import { timingSafeEqual } from "node:crypto";
-import { isLive, OPERATOR, type Principal, type Team } from "../../domain/teams/credentials.ts";
+import {
+  type CredentialSpec,
+  isLive,
+  OPERATOR,
+  type Principal,
+} from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { CredentialSpec, CredentialStore, Environment } from "../../domain/ports.ts";
+import type { CredentialStore } from "../../domain/teams/credential_store.ts";
+import type { Environment } from "../../domain/core/environment.ts";
 import type { Region } from "../../domain/core/ids.ts";
 import type { KeyPage, KeysQuery, ListedCredential } from "../../domain/teams/key_list.ts";
 import { replaced, type RotateOutcome } from "../../domain/teams/rotation.ts";

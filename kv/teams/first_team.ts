@@ -3,14 +3,16 @@
  *
  * @module
  */
-import type { CredentialRecord, Team, TeamId } from "../../domain/teams/credentials.ts";
+import type { CredentialRecord } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { Region, TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Rate } from "../../domain/core/token_bucket.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
-import type { CredentialStore, Environment } from "../../domain/ports.ts";
-import type { Region } from "../../domain/core/ids.ts";
+import type { CredentialStore } from "../../domain/teams/credential_store.ts";
+import type { Environment } from "../../domain/core/environment.ts";
 import { SETTINGS_ACTOR } from "../../domain/teams/audit_log.ts";
-import type { TeamChange } from "../../domain/teams/team.ts";
+import type { TeamChange } from "../../domain/teams/team_change.ts";
 import { keys, LEDGER_FORMAT } from "../base/keys.ts";
 import { newTeamId } from "../base/names.ts";
 import { getMany, listRows, type Store } from "../store.ts";

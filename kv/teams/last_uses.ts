@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { keys } from "../base/keys.ts";
 import type { Store } from "../store.ts";

@@ -3,9 +3,15 @@
  *
  * @module
  */
-import type { Team, TeamId } from "../../domain/teams/credentials.ts";
-import { isOpen, type Notice, type NoticeName } from "../../domain/teams/quota_notice.ts";
-import type { NoticeStore, ReadNotice } from "../../domain/ports.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
+import {
+  isOpen,
+  type Notice,
+  type NoticeName,
+  type NoticeStore,
+  type ReadNotice,
+} from "../../domain/teams/quota_notice.ts";
 import { keys } from "../base/keys.ts";
 import { eachRow, getMany, listRows, type Store } from "../store.ts";
 import { readUse } from "./usage.ts";

@@ -5,10 +5,11 @@
  *
  * @module
  */
-import { isLive, OPERATOR, type Principal, type TeamId } from "../../domain/teams/credentials.ts";
+import { isLive, OPERATOR, type Principal } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import type { SlotLimits } from "../../domain/core/fair_slots.ts";
 import { SESSION, SESSIONS_PER_KEY_MAX } from "../../domain/core/limits.ts";
-import type { Environment } from "../../domain/ports.ts";
+import type { Environment } from "../../domain/core/environment.ts";
 import {
   isSessionLive,
   isUseDue,

@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { OPERATOR, SCOPES, type Team } from "../../domain/teams/credentials.ts";
+import { type CredentialSpec, OPERATOR, SCOPES } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { type Parsed, StorageUnavailable } from "../../domain/core/errors.ts";
-import type { CredentialSpec, Environment } from "../../domain/ports.ts";
+import type { Environment } from "../../domain/core/environment.ts";
 import type { Region } from "../../domain/core/ids.ts";
 import { type AuditEntry, differenceOf } from "../../domain/teams/audit_log.ts";
 import type { PageQuery } from "../../domain/core/page.ts";
@@ -17,13 +18,13 @@ import {
   type TeamPage,
   type TeamSpec,
   type TeamStore,
-} from "../../domain/teams/team.ts";
+} from "../../domain/teams/team_change.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
 import { newTeamId } from "../base/names.ts";
 import { getMany, listRows, type Store } from "../store.ts";
-import type { Write } from "../writer/writer.ts";
+import type { Write } from "../writer/write.ts";
 import { auditRows } from "./audit_log.ts";
 import { credentialEntry, insertion, newCredential } from "./credential_rows.ts";
 

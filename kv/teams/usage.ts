@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
-import type { Notice } from "../../domain/teams/quota_notice.ts";
-import type { MonthUse, UsageStore } from "../../domain/ports.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
+import type { Notice, UsageStore } from "../../domain/teams/quota_notice.ts";
+import type { MonthUse } from "../../domain/teams/quota.ts";
 import { keys } from "../base/keys.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 

@@ -8,7 +8,7 @@ import { encodeDirty } from "./pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import type { BackEnd } from "../base/limits.ts";
 import { newName } from "../base/names.ts";
-import type { Write } from "./writer.ts";
+import type { Write } from "./write.ts";
 
 /** What a write takes of a back end's limits. */
 export interface Cost {

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
-import { judgeId, type RunId } from "../../domain/core/ids.ts";
+import { judgeId, type RunId, type TeamId } from "../../domain/core/ids.ts";
 import type { DirtyLane, DirtyRun } from "../../domain/runs/processing.ts";
 
 /** Characters of a team's id, with room to spare. */

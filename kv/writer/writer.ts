@@ -14,7 +14,6 @@ import type { Deadlines, Wait } from "../../domain/core/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
 import { Memory } from "../../domain/core/memory.ts";
 import { commitInPlace } from "./commit.ts";
-import type { DirtyMark } from "./pending_mark.ts";
 import { Doorbell } from "./signal.ts";
 import { type Cost, costOf, Group, keyText } from "./group.ts";
 import {
@@ -28,30 +27,7 @@ import {
 } from "../base/limits.ts";
 import { Lanes } from "./fair_queue.ts";
 import { WriterCounts, type WriterFigures } from "./metrics.ts";
-
-/** What one caller wants written: all of it is stored, or none. */
-export interface Write {
-  /** Whose turn it uses; writes of no team share one. */
-  readonly team?: string;
-  /** Keys that must still have these versions; `null` means must not exist. Never a counter. */
-  readonly checks?: readonly Deno.AtomicCheck[];
-  /** Amounts to add to counters, which only ever hold sums. */
-  readonly sums?: readonly { readonly key: Deno.KvKey; readonly by: bigint }[];
-  /** Values to set. A key that is checked is also set: that is what its check protects. */
-  readonly sets?: readonly KvSet[];
-  /** Keys to remove. */
-  readonly deletes?: readonly Deno.KvKey[];
-  /** The runs it changes. */
-  readonly dirty?: readonly DirtyMark[];
-}
-
-/** A value to set. */
-export interface KvSet {
-  /** Where. */
-  readonly key: Deno.KvKey;
-  /** What. */
-  readonly value: unknown;
-}
+import type { Write } from "./write.ts";
 
 /** Commits writes. */
 export interface Writer {

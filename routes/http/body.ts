@@ -10,7 +10,8 @@ import {
   WHOLE_BODY_BYTES_MAX,
 } from "../../domain/core/limits.ts";
 import { cutBody } from "../../domain/ingest/cut_body.ts";
-import { type Body, type BodyShape, parseBody } from "../../domain/ingest/parse.ts";
+import type { Body } from "../../domain/core/body.ts";
+import { type BodyShape, parseBody } from "../../domain/ingest/parse.ts";
 import { fail } from "./answer.ts";
 import type { Guard, RequestContext } from "./context.ts";
 import { inTurns, TurnClock } from "./in_turns.ts";

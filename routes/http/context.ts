@@ -1,21 +1,19 @@
 /** What a request carries from its guards to its handler. */
 import type { Context } from "hono";
-import type {
-  AgentStore,
-  CredentialStore,
-  Environment,
-  RateCardStore,
-  RunStore,
-  SpendStore,
-  UsageStore,
-} from "../../domain/ports.ts";
+import type { AgentStore } from "../../domain/agents/store.ts";
+import type { CredentialStore } from "../../domain/teams/credential_store.ts";
+import type { Environment } from "../../domain/core/environment.ts";
+import type { RateCardStore } from "../../domain/pricing/rate_store.ts";
+import type { RunStore } from "../../domain/runs/store.ts";
+import type { SpendStore } from "../../domain/spend/store.ts";
+import type { UsageStore } from "../../domain/teams/quota_notice.ts";
 import type { RunListStore } from "../../domain/runs/list.ts";
 import type { RepriceStore } from "../../domain/repricing/job.ts";
 import type { RefusalStore } from "../../domain/refusals/refusals.ts";
 import type { DeletionStore } from "../../domain/retention/deletion.ts";
 import type { SessionStore } from "../../domain/teams/session.ts";
 import type { AuditLogStore } from "../../domain/teams/audit_log.ts";
-import type { TeamStore } from "../../domain/teams/team.ts";
+import type { TeamStore } from "../../domain/teams/team_change.ts";
 import type { ChangeStore } from "../../domain/feed/changes.ts";
 import type { LiveFeed } from "../../domain/feed/live.ts";
 import type { DeadStageStore } from "../../domain/runs/processing.ts";
@@ -29,7 +27,8 @@ import type { Region } from "../../domain/core/ids.ts";
 import type { RequestFigures } from "../../domain/metrics/requests.ts";
 import type { Family } from "../../domain/metrics/text.ts";
 import type { ScoreStore } from "../../domain/runs/scores.ts";
-import type { Body, ParseContext } from "../../domain/ingest/parse.ts";
+import type { Body } from "../../domain/core/body.ts";
+import type { ParseContext } from "../../domain/ingest/parse.ts";
 import type { RequestLimits } from "../../domain/teams/rate_limit.ts";
 import type { TokenBucket } from "../../domain/core/token_bucket.ts";
 import { planOf } from "../../domain/teams/plans.ts";

@@ -4,7 +4,8 @@
  * One function rather than a chain of middleware: a chain takes longer than checking the request does
  * (`docs/PERFORMANCE.md`).
  */
-import type { Principal, TeamId } from "../../domain/teams/credentials.ts";
+import type { Principal } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { Overloaded, type Problem, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { CountRequest } from "../../domain/metrics/requests.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";

@@ -2,7 +2,7 @@
  * Calls that wait for something, and live streams: they are not at work meanwhile, so that they are counted
  * apart from those that are.
  */
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import type { Problem } from "../../domain/core/errors.ts";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 import { Memory } from "../../domain/core/memory.ts";

@@ -1,7 +1,7 @@
 /** Counts refused calls, so that their team finds them (R13). */
 import { OPERATOR, type Principal } from "../../domain/teams/credentials.ts";
 import type { Problem } from "../../domain/core/errors.ts";
-import { parseQuery } from "../../domain/ingest/ping.ts";
+import { parseQuery } from "../../domain/core/query.ts";
 import { isAgent } from "../../domain/core/rules.ts";
 import { printable } from "../../domain/core/text.ts";
 import { REFUSAL_CHARS_MAX } from "../../domain/core/limits.ts";

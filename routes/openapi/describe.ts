@@ -26,7 +26,7 @@
  */
 import type { z } from "zod";
 import type { ErrorCode } from "../../domain/core/errors.ts";
-import type { Schema } from "../../domain/ingest/schemas.ts";
+import type { Schema } from "../../domain/core/validate.ts";
 import type { Route } from "../http/context.ts";
 import type { HeaderName } from "./headers.ts";
 import { NOTES, PARTS } from "./json_schema.ts";

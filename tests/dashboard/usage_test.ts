@@ -1,6 +1,6 @@
 /** The page about usage: a month against the plan. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { Team } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { newNotice, type NoticeState } from "../../domain/teams/quota_notice.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { signedIn, textOf } from "../support/dashboard.ts";

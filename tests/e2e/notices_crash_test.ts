@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { newNotice, type Notice, NOTICE_LEASE_MS } from "../../domain/teams/quota_notice.ts";
 import { monthOf } from "../../domain/core/time.ts";
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../../kv/base/keys.ts";
 import type { OpenStore } from "../../kv/open.ts";
 import { createNoticeStore } from "../../kv/teams/notices.ts";

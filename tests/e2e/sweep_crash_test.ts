@@ -1,7 +1,7 @@
 /** A sweep and a customer's deletion outlive kill -9: all is done in the end, and all figures are exact. */
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import type { Team } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import { nightOf } from "../../domain/retention/sweep.ts";
 import { keys } from "../../kv/base/keys.ts";

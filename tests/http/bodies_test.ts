@@ -1,5 +1,5 @@
 /** Bodies are counted as they arrive: what is announced and never sent takes nothing from anybody. */
-import type { RunStore } from "../../domain/ports.ts";
+import type { RunStore } from "../../domain/runs/store.ts";
 import { Memory } from "../../domain/core/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, ERRORS, StorageUnavailable } from "../../domain/core/errors.ts";
 import { BODY_BYTES_MAX } from "../../domain/core/limits.ts";
-import type { RunStore } from "../../domain/ports.ts";
+import type { RunStore } from "../../domain/runs/store.ts";
 import { aFinish, aHeartbeat, aRun, aScore, events, runId } from "../support/builders.ts";
 import { type Answer, Harness, type HarnessOptions } from "../support/harness.ts";
 

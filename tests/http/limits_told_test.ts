@@ -1,7 +1,7 @@
 /** Limits that trim, page, flag or give up: what is told at the limit and one beyond it. */
 import { assert, assertEquals } from "@std/assert";
 import * as limits from "../../domain/core/limits.ts";
-import type { RunStore } from "../../domain/ports.ts";
+import type { RunStore } from "../../domain/runs/store.ts";
 import { BACK_ENDS } from "../../kv/base/limits.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import { createWriter } from "../../kv/writer/writer.ts";

@@ -1,6 +1,6 @@
 /** One live stream, and the reader behind those of a team, where no socket helps to see it. */
 import { assert, assertEquals } from "@std/assert";
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/changes.ts";
 import type { LiveBatch } from "../../domain/feed/live.ts";
 import {

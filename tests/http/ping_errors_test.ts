@@ -1,7 +1,7 @@
 /** Refusals of `/v1/ping`: one line of text, its first word the code (section 3). */
 import { assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { RunStore } from "../../domain/ports.ts";
+import type { RunStore } from "../../domain/runs/store.ts";
 import { at, runId } from "../support/builders.ts";
 import { type Answer, Harness, type HarnessOptions, KEY } from "../support/harness.ts";
 

@@ -1,7 +1,7 @@
 /** Methods on every route, and what a caller is told when the service cannot (42, 43). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { RunStore } from "../../domain/ports.ts";
+import type { RunStore } from "../../domain/runs/store.ts";
 import { routeTable } from "../../routes/app.ts";
 import type { AppDeps } from "../../routes/http/context.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";

@@ -1,7 +1,7 @@
 /** The request rate over sockets, on a clock that the test moves (decisions 36 and 37). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { parseList } from "structured-headers";
-import type { Team } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import type { TokenBucket } from "../../domain/core/token_bucket.ts";
 import type { Tier } from "../../domain/teams/plans.ts";

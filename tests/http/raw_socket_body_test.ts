@@ -1,7 +1,8 @@
 /** Bodies that lie about their length, break off, are too large or never end. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Hono } from "hono";
-import type { Team, TeamId } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { BODY_BYTES_MAX } from "../../domain/core/limits.ts";
 import { Deadlines } from "../../domain/core/deadlines.ts";
 import { Memory } from "../../domain/core/memory.ts";

@@ -7,7 +7,7 @@ import { runId } from "../support/builders.ts";
 import { Harness, NOON } from "../support/harness.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { newName } from "../../kv/base/names.ts";
-import { modelPart } from "../../kv/run_list/run_index.ts";
+import { modelPart } from "../../kv/base/index_parts.ts";
 import { refusalOf } from "../support/rate_cards.ts";
 import { aClosedRun, ATLAS, daysAgo, putPrice, REPRICE, reprice } from "../support/reprice.ts";
 

@@ -1,9 +1,8 @@
 /** The request log: one line a request that says how it went and nothing of what was sent. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { ErrorCode } from "../../domain/core/errors.ts";
-import { StorageUnavailable } from "../../domain/core/errors.ts";
+import { type ErrorCode, StorageUnavailable } from "../../domain/core/errors.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
-import type { RunStore } from "../../domain/ports.ts";
+import type { RunStore } from "../../domain/runs/store.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, eventId, runId } from "../support/builders.ts";
 import { Harness, KEY, type RequestOptions } from "../support/harness.ts";
 import { ask, get } from "../support/raw_socket.ts";

@@ -1,6 +1,6 @@
 /** Too many requests at once: refused before anything of them is read (decision 2, decision 42). */
 import { assert, assertEquals } from "@std/assert";
-import type { RunStore } from "../../domain/ports.ts";
+import type { RunStore } from "../../domain/runs/store.ts";
 import { aRun } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 

@@ -1,7 +1,7 @@
 /** `GET /v1/usage`, and that a quota never stands in the way. */
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { Team } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { newNotice, type NoticeState } from "../../domain/teams/quota_notice.ts";
 import { createNoticeStore } from "../../kv/teams/notices.ts";
 import { keys } from "../../kv/base/keys.ts";

@@ -1,6 +1,6 @@
 /** A ledger that gets old: a clock that the test moves, and all that works on its runs, step by step. */
 import { createHash } from "node:crypto";
-import type { Team } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
 import type { DeletionStore } from "../../domain/retention/deletion.ts";
 import { HORIZONS } from "../../domain/retention/retention.ts";
@@ -14,7 +14,7 @@ import type { RunEvent } from "../../domain/runs/event.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";
 import type { PipelineStore } from "../../domain/runs/processing.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
-import type { RunStore } from "../../domain/ports.ts";
+import type { RunStore } from "../../domain/runs/store.ts";
 import { SweepJob } from "../../jobs/sweep.ts";
 import { createPipelineStore } from "../../kv/summaries/processing_store.ts";
 import { TeamCommits } from "../../kv/summaries/run_updater.ts";

@@ -1,8 +1,7 @@
 /** Following the feed of a store, and proof that who did so holds what the store holds. */
 import { assert, assertEquals } from "@std/assert";
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunChange } from "../../domain/feed/changes.ts";
-import type { RunId } from "../../domain/core/ids.ts";
 import { listRowOf } from "../../domain/runs/list.ts";
 import { ChangeBell } from "../../kv/feed/change_notifier.ts";
 import { createChangeStore } from "../../kv/feed/change_store.ts";

@@ -2,12 +2,14 @@
  * The service as it really runs - a KV file on disk, a socket, the whole HTTP stack - with a clock
  * that the test moves.
  */
-import type { Grant, Team } from "../../domain/teams/credentials.ts";
+import type { Grant } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import type { Memory } from "../../domain/core/memory.ts";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import type { Region } from "../../domain/core/ids.ts";
 import type { RefusalStore } from "../../domain/refusals/refusals.ts";
-import type { CredentialStore, Mailer } from "../../domain/ports.ts";
+import type { CredentialStore } from "../../domain/teams/credential_store.ts";
+import type { Mailer } from "../../domain/core/mail.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { createCredentialStore, createTeam, ensureFirstTeam } from "../../kv/teams/credentials.ts";

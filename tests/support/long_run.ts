@@ -1,5 +1,5 @@
 /** Runs of very many events, stored in few commits: each is what appending its batches would leave. */
-import type { Team } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { createRateCard } from "../../domain/pricing/rate_card.ts";
 import type { RunEvent } from "../../domain/runs/event.ts";
 import type { EventId, RunId } from "../../domain/core/ids.ts";
@@ -19,7 +19,7 @@ import { keys } from "../../kv/base/keys.ts";
 import { encodeBatch } from "../../kv/base/codec.ts";
 import { blobWrite, type Store } from "../../kv/store.ts";
 import { dirtyName } from "../../kv/writer/pending_mark.ts";
-import type { KvSet } from "../../kv/writer/writer.ts";
+import type { KvSet } from "../../kv/writer/write.ts";
 
 /** Batches of a run, each with its arrival, unix milliseconds. */
 export type Batches = readonly { readonly events: readonly RunEvent[]; readonly at: number }[];

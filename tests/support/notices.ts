@@ -1,7 +1,7 @@
 /** Notices about the quota of one team, with a real mail server and a clock that the test moves. */
-import type { Team } from "../../domain/teams/credentials.ts";
-import type { NoticeState } from "../../domain/teams/quota_notice.ts";
-import type { Mailer, NoticeStore } from "../../domain/ports.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { NoticeState, NoticeStore } from "../../domain/teams/quota_notice.ts";
+import type { Mailer } from "../../domain/core/mail.ts";
 import { NoticeJob } from "../../jobs/notices.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { createTeam } from "../../kv/teams/credentials.ts";

@@ -1,5 +1,5 @@
 /** A ledger in which something of every kind is due, and something is not. */
-import type { Team } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";
 import type { SweepCounts } from "../../domain/retention/sweep.ts";
 import { Deadlines } from "../../domain/core/deadlines.ts";

@@ -1,18 +1,19 @@
 /** Runs written straight to a store, and the proof that the roll-ups are their sum. */
 import { assert, assertEquals } from "@std/assert";
-import type { Team, TeamId } from "../../domain/teams/credentials.ts";
-import type { LlmCall, RunEvent } from "../../domain/runs/event.ts";
-import type { EventId, RunId } from "../../domain/core/ids.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { EventId, RunId, TeamId } from "../../domain/core/ids.ts";
+import type { LlmCall } from "../../domain/pricing/llm_call.ts";
+import type { RunEvent } from "../../domain/runs/event.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";
-import type { RunStore } from "../../domain/ports.ts";
+import type { RunStore } from "../../domain/runs/store.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import {
   addMeasures,
   contributionsOf,
   groupName,
-  type Measures,
   type RollupRow,
 } from "../../domain/spend/rollup.ts";
+import type { Measures } from "../../domain/runs/contribution.ts";
 import { isCurrent, summarize } from "../../domain/runs/summary.ts";
 import { readHeads } from "../../kv/runs/heads.ts";
 import { auditStore } from "../../kv/integrity/integrity.ts";

@@ -1,7 +1,8 @@
 /** What tests of rate cards begin with: a team, its model, and prices for it. */
 import { assert } from "@std/assert";
-import type { Team, TeamId } from "../../domain/teams/credentials.ts";
-import type { OwnRate, PutRateOutcome, RateCardStore } from "../../domain/ports.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
+import type { OwnRate, PutRateOutcome, RateCardStore } from "../../domain/pricing/rate_store.ts";
 import type { RateSpec } from "../../domain/pricing/rate_body.ts";
 import { createRateCardStore } from "../../kv/rate_cards/rate_cards.ts";
 import type { Store } from "../../kv/store.ts";

@@ -1,7 +1,7 @@
 /** Runs of every sort as data: stored by calls, and listed in memory by the words of the contract. */
 import fc from "fast-check";
-import type { Team } from "../../domain/teams/credentials.ts";
-import type { RunStore } from "../../domain/ports.ts";
+import type { Team } from "../../domain/teams/team.ts";
+import type { RunStore } from "../../domain/runs/store.ts";
 import type { RunListStore, RunPosition, RunsQuery } from "../../domain/runs/list.ts";
 import { STATUS_OF_HEARTBEAT } from "../../domain/runs/run.ts";
 import { cardOf, rateRow } from "./cards.ts";

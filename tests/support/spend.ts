@@ -1,14 +1,13 @@
 /** Runs as roll-ups count them, and a store that holds the roll-ups of some. */
-import type { Team } from "../../domain/teams/credentials.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import type { ModelUsage } from "../../domain/runs/model_usage.ts";
 import {
   addMeasures,
-  type Contribution,
   contributionsOf,
   groupName,
   type RollupRow,
-  type RunLabels,
 } from "../../domain/spend/rollup.ts";
+import type { Contribution, RunLabels } from "../../domain/runs/contribution.ts";
 import { encodeRollup, rollupKey } from "../../kv/spend/rollups.ts";
 import type { Harness } from "./harness.ts";
 

@@ -1,6 +1,6 @@
 /** Stores for tests below the HTTP stack: in a folder of their own, or left by a process. */
 import { assert } from "@std/assert";
-import type { TeamId } from "../../domain/teams/credentials.ts";
+import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { type OpenStore, openStore } from "../../kv/open.ts";
 

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { RunId } from "../../domain/core/ids.ts";
 import type { PipelineStore } from "../../domain/runs/processing.ts";
-import type { RunStore } from "../../domain/ports.ts";
+import type { RunStore } from "../../domain/runs/store.ts";
 import type { Stage } from "../../domain/runs/stages.ts";
 import { type StageHandlers, Worker, type WorkerDeps } from "../../jobs/worker.ts";
 import { createPipelineStore } from "../../kv/summaries/processing_store.ts";

@@ -1,6 +1,6 @@
 /** `/v1/agents`, described. */
 import { z } from "zod";
-import { agentPatchBody } from "../../../domain/ingest/schemas.ts";
+import { agentPatchBody } from "../../../domain/agents/change.ts";
 import { AGENT_SORTS, AGENTS_PER_PAGE } from "../../../domain/agents/agents.ts";
 import { bodyOf, type Operation, tagged } from "../../openapi/describe.ts";
 import {

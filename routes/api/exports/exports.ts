@@ -2,7 +2,7 @@
  * `GET /v1/runs.ndjson` and `GET /v1/runs.csv`: all runs that a query asks for. A page of them is read
  * when the client has taken the one before, so an export of any length holds one page.
  */
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import type { RunListPage, RunPosition } from "../../../domain/runs/list.ts";
 import { parseRunsQuery } from "../../../domain/runs/list_query.ts";
 import { formatInstant } from "../../../domain/core/time.ts";

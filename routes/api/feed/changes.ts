@@ -1,9 +1,8 @@
 /** `GET /v1/changes`: every run at its latest change, in the order of the changes. */
-import type { Parsed } from "../../../domain/core/errors.ts";
-import { refuse } from "../../../domain/core/errors.ts";
+import { type Parsed, refuse } from "../../../domain/core/errors.ts";
 import type { ChangePage, RunChange } from "../../../domain/feed/changes.ts";
 import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
-import { parseQuery } from "../../../domain/ingest/ping.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
 import { CHANGES_PER_PAGE, CHANGES_WAIT_SECONDS_MAX } from "../../../domain/core/limits.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";

@@ -1,9 +1,9 @@
 /** `GET /v1/live`: the runs of a team as they open, end and cost, as server-sent events. */
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import type { ChangePage } from "../../../domain/feed/changes.ts";
 import { type LiveFilters, parseLiveFilters } from "../../../domain/feed/live.ts";
-import { parseQuery } from "../../../domain/ingest/ping.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
 import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_BEHIND_MAX } from "../../../domain/core/limits.ts";
 import { answerText, fail } from "../../http/answer.ts";
 import { parseChangeCursor, UNKNOWN_CURSOR } from "./changes.ts";

@@ -1,5 +1,5 @@
 /** One live stream: what it has told, what it is still to tell, and how it ends. */
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import type { ChangePage, RunChange } from "../../../domain/feed/changes.ts";
 import {
   eventsOf,

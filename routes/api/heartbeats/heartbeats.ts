@@ -7,7 +7,7 @@ import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import type { ExactNumber } from "../../../domain/core/exact_number.ts";
 import { dollars } from "../../../domain/pricing/money.ts";
 import { type HeartbeatBody, parseHeartbeat } from "../../../domain/ingest/parse.ts";
-import type { Environment } from "../../../domain/ports.ts";
+import type { Environment } from "../../../domain/core/environment.ts";
 import {
   durationOf,
   heartbeatWord,

@@ -2,7 +2,8 @@
 import { agentRefusalOf } from "../../../domain/teams/credentials.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { parseHeartbeat } from "../../../domain/ingest/parse.ts";
-import { parseQuery, readPing } from "../../../domain/ingest/ping.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
+import { readPing } from "../../../domain/ingest/ping.ts";
 import { heartbeatWord, reportedBy, type RunParts, statusOf } from "../../../domain/runs/run.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { prefersJson } from "../../http/accept.ts";

@@ -1,7 +1,7 @@
 /** `/v1/keys`, described. */
 import { z } from "zod";
 import { SCOPES } from "../../../domain/teams/credentials.ts";
-import { keyBody } from "../../../domain/ingest/schemas.ts";
+import { keyBody } from "../../../domain/teams/new_key.ts";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { rotateBody } from "../../../domain/teams/rotation.ts";
 import { bodyOf, type Operation } from "../../openapi/describe.ts";

@@ -3,7 +3,7 @@ import type { CredentialRecord, Principal } from "../../../domain/teams/credenti
 import type { Problem } from "../../../domain/core/errors.ts";
 import { judgeId } from "../../../domain/core/ids.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
-import { parseKey } from "../../../domain/ingest/parse.ts";
+import { parseKey } from "../../../domain/teams/new_key.ts";
 import { parseKeysQuery } from "../../../domain/teams/key_list.ts";
 import { parseRotation } from "../../../domain/teams/rotation.ts";
 import { formatInstant } from "../../../domain/core/time.ts";

@@ -1,5 +1,5 @@
 /** `/v1/rate-card`: what calls of models cost a team, and the rows it puts over the default ones. */
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { missing } from "../../../domain/core/validate.ts";
 import {
   DEFAULT_RATES,
@@ -9,8 +9,8 @@ import {
 import { type Parsed, type Problem, refuse } from "../../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { LABEL_CHARS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
-import { parseQuery } from "../../../domain/ingest/ping.ts";
-import type { OwnRate } from "../../../domain/ports.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
+import type { OwnRate } from "../../../domain/pricing/rate_store.ts";
 import { parseRate } from "../../../domain/pricing/rate_body.ts";
 import { rowFields } from "../../../domain/pricing/rate_fields.ts";
 import type { RateRow } from "../../../domain/pricing/rates.ts";

@@ -9,7 +9,7 @@ import type { RunId } from "../../../domain/core/ids.ts";
 import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
 import { exactCount } from "../../../domain/core/exact_number.ts";
 import { dollars } from "../../../domain/pricing/money.ts";
-import type { RunPage } from "../../../domain/ports.ts";
+import type { RunPage } from "../../../domain/runs/event_page.ts";
 import type { CostLine } from "../../../domain/pricing/price.ts";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { RateMatch } from "../../../domain/pricing/rates.ts";

@@ -3,7 +3,7 @@ import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.
 import { writeMetadata } from "../../../domain/runs/metadata.ts";
 import { exactCount } from "../../../domain/core/exact_number.ts";
 import { dollars } from "../../../domain/pricing/money.ts";
-import type { EventPosition, PagedEvent, RunPage } from "../../../domain/ports.ts";
+import type { EventPosition, PagedEvent, RunPage } from "../../../domain/runs/event_page.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import type { RunFamily } from "../../../domain/runs/lineage.ts";
 import type { RunId } from "../../../domain/core/ids.ts";

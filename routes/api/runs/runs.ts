@@ -1,13 +1,12 @@
 /** `POST /v1/runs` and `GET /v1/runs/{id}`. */
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import type { Conflict } from "../../../domain/runs/decide.ts";
-import type { Parsed, Problem } from "../../../domain/core/errors.ts";
-import { refuse } from "../../../domain/core/errors.ts";
+import { type Parsed, type Problem, refuse } from "../../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
 import { parseOpen, parseRunId } from "../../../domain/ingest/parse.ts";
-import { parseQuery } from "../../../domain/ingest/ping.ts";
-import type { EventPosition, RunPage } from "../../../domain/ports.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
+import type { EventPosition, RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
 import { statusOf } from "../../../domain/runs/run.ts";

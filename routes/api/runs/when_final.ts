@@ -1,11 +1,9 @@
 /** `GET /v1/runs/{id}?wait=final`: the answer comes once everything behind the run's close is done. */
-import type { TeamId } from "../../../domain/teams/credentials.ts";
-import type { Parsed } from "../../../domain/core/errors.ts";
-import { refuse } from "../../../domain/core/errors.ts";
+import type { RunId, TeamId } from "../../../domain/core/ids.ts";
+import { type Parsed, refuse } from "../../../domain/core/errors.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
-import { parseQuery } from "../../../domain/ingest/ping.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
 import { FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
-import type { RunId } from "../../../domain/core/ids.ts";
 import { isSettled } from "../../../domain/runs/record.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";

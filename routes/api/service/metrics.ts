@@ -1,8 +1,7 @@
 /** `GET /metrics`: figures for Prometheus. A team sees its own, the operator those of the process. */
-import type { Family } from "../../../domain/metrics/text.ts";
-import { gauge, METRICS_TYPE, metricsText } from "../../../domain/metrics/text.ts";
+import { type Family, gauge, METRICS_TYPE, metricsText } from "../../../domain/metrics/text.ts";
 import { planOf } from "../../../domain/teams/plans.ts";
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import { answerText } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";

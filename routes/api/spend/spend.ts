@@ -1,5 +1,5 @@
 /** `GET /v1/spend` and `GET /v1/spend/unpriced`. */
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import { type ReadRows, spendOf } from "../../../domain/spend/spend.ts";
 import {

@@ -2,9 +2,10 @@
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { exactCount, type ExactNumber } from "../../../domain/core/exact_number.ts";
 import { dollars, type Picodollars } from "../../../domain/pricing/money.ts";
-import type { Measures } from "../../../domain/spend/rollup.ts";
+import type { Measures } from "../../../domain/runs/contribution.ts";
 import { costPerSuccess, type Spend, type SpendGroup } from "../../../domain/spend/spend.ts";
-import { FILTERS, type SpendQuery, UNATTRIBUTED } from "../../../domain/spend/spend_query.ts";
+import { FILTERS, UNATTRIBUTED } from "../../../domain/runs/filters.ts";
+import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import type { EstimatedModel, Unpriced } from "../../../domain/spend/unpriced.ts";
 
 /** Writes spend, with the question it answers. */

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { TIER_NAMES } from "../../../domain/teams/plans.ts";
-import { newTeamBody, teamChangeBody } from "../../../domain/teams/team.ts";
+import { newTeamBody, teamChangeBody } from "../../../domain/teams/team_change.ts";
 import { bodyOf, type Operation } from "../../openapi/describe.ts";
 import { cursorOf, instant, jobId, limitOf, nextCursor } from "../../openapi/fields.ts";
 import { newCredentialBody, newKey } from "../keys/describe.ts";

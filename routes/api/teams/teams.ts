@@ -1,9 +1,14 @@
 /** `/v1/teams`: what the operator of the service does with teams. */
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { parsePage } from "../../../domain/core/page.ts";
-import { isTeamId, parseNewTeam, parseTeamChange, teamFields } from "../../../domain/teams/team.ts";
+import {
+  isTeamId,
+  parseNewTeam,
+  parseTeamChange,
+  teamFields,
+} from "../../../domain/teams/team_change.ts";
 import { answer, fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";

@@ -1,14 +1,14 @@
 /** `GET /v1/usage`: how much of the plan's events a team has used. It stands in the way of nothing. */
-import type { Team } from "../../../domain/teams/credentials.ts";
-import type { Notice } from "../../../domain/teams/quota_notice.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { Notice, UsageStore } from "../../../domain/teams/quota_notice.ts";
 import {
+  type MonthUse,
   parseUsageQuery,
   projectedUse,
   type QuotaState,
   quotaState,
   spanOf,
 } from "../../../domain/teams/quota.ts";
-import type { MonthUse, UsageStore } from "../../../domain/ports.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { planOf } from "../../../domain/teams/plans.ts";
 import { formatInstant } from "../../../domain/core/time.ts";

@@ -1,7 +1,7 @@
 /** `/dashboard/agents/{slug}`: one agent, its last runs, what people say of it, and its ping tokens. */
 import type { AgentRecord } from "../../../domain/agents/agents.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { AGENT_DAYS, type AgentDays } from "../../../domain/spend/agent_days.ts";
 import type { KeyPage } from "../../../domain/teams/key_list.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";

@@ -1,6 +1,6 @@
 /** Figures of an agent, in tables and large. */
 import type { AgentActivity } from "../../../domain/agents/agents.ts";
-import type { Measures } from "../../../domain/spend/rollup.ts";
+import type { Measures } from "../../../domain/runs/contribution.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
 import { runPath } from "../layout/paths.ts";
 import { Ago, Money, Status } from "../components/basics.tsx";

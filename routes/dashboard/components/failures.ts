@@ -1,5 +1,5 @@
 /** The latest runs that failed or timed out. */
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import type { RunListRow, RunsQuery } from "../../../domain/runs/list.ts";
 import type { AppDeps } from "../../http/context.ts";
 

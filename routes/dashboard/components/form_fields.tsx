@@ -1,7 +1,7 @@
 /** Fields of forms, with what is wrong with them beside them, and forms as the bodies that the API takes. */
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
-import type { Body } from "../../../domain/ingest/parse.ts";
+import type { Body } from "../../../domain/core/body.ts";
 
 /** Fields of a form as the body of the call that does the same, for the parser of that call. */
 export function bodyOf(value: Body["value"]): Body {

@@ -1,6 +1,6 @@
 /** Runs of the last days as small bars: succeeded and running ones upwards, all others downwards. */
 import type { DayOfRuns } from "../../../domain/spend/agent_days.ts";
-import type { Measures } from "../../../domain/spend/rollup.ts";
+import type { Measures } from "../../../domain/runs/contribution.ts";
 import { countedText, countText } from "./format.ts";
 import { byStatus } from "./statuses.ts";
 

@@ -1,6 +1,6 @@
 /** Runs by status, as charts show them. The name of a status is the class of its colour. */
 import type { RunStatus } from "../../../domain/runs/run.ts";
-import type { Measures } from "../../../domain/spend/rollup.ts";
+import type { Measures } from "../../../domain/runs/contribution.ts";
 import { countText } from "./format.ts";
 
 /** Words for runs of a status. */

@@ -1,5 +1,6 @@
 /** Who did something: a key by its name, the operator, or the settings of a start. */
-import { OPERATOR, type Team } from "../../../domain/teams/credentials.ts";
+import { OPERATOR } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { SETTINGS_ACTOR } from "../../../domain/teams/audit_log.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { keyPath } from "./paths.ts";

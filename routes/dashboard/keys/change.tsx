@@ -1,5 +1,5 @@
 /** What forms do to keys: make, rotate, revoke. */
-import { parseKey } from "../../../domain/ingest/parse.ts";
+import { parseKey } from "../../../domain/teams/new_key.ts";
 import { parseRotation } from "../../../domain/teams/rotation.ts";
 import { isLive } from "../../../domain/teams/credentials.ts";
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";

@@ -15,7 +15,7 @@ import {
   TEAMS,
   USAGE,
 } from "./paths.ts";
-import type { View } from "./reply.tsx";
+import type { View } from "./view.ts";
 
 /** What the menu leads to, and for whom. */
 const MENU: readonly (readonly [string, string, Requirement])[] = [

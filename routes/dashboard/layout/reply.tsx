@@ -1,22 +1,9 @@
 /** Answers of the dashboard: a page in its frame, or the way to another page. */
-import type { Child } from "hono/jsx";
 import type { Principal } from "../../../domain/teams/credentials.ts";
 import { answerText } from "../../http/answer.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { Layout } from "./layout.tsx";
-
-/** What a page says. */
-export interface View {
-  /** What it is of: its heading and the title of its tab. */
-  readonly title: string;
-  readonly body: Child;
-  /** Shown beside the heading: what can be done here, or what it is limited to. */
-  readonly aside?: Child;
-  /** 200 when absent. */
-  readonly status?: number;
-  /** Seconds after which a browser without scripts loads it anew; never when absent. */
-  readonly reloadSeconds?: number;
-}
+import type { View } from "./view.ts";
 
 /** What a browser may do with a page: load what is from here, and send forms to here. */
 const POLICY = [

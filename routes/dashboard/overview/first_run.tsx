@@ -1,5 +1,5 @@
 /** What is shown while there is nothing to look at: what would fill the page. */
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { DASHBOARD, KEYS, RUNS } from "../layout/paths.ts";
 import { Ago, Copyable, Empty } from "../components/basics.tsx";

@@ -1,5 +1,5 @@
 /** Reads what the overview shows: each by range, each bounded, side by side. */
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamDeadStages } from "../../../domain/runs/processing.ts";
 import { type QuotaState, quotaState } from "../../../domain/teams/quota.ts";
 import { planOf } from "../../../domain/teams/plans.ts";

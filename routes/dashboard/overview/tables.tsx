@@ -3,7 +3,7 @@ import { agentPath, queryText, runPath, RUNS, SPEND } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
-import { UNATTRIBUTED } from "../../../domain/spend/spend_query.ts";
+import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import { Ago, Money, Status, Wide } from "../components/basics.tsx";
 import { countedText, countText, durationText, pluralOf } from "../components/format.ts";
 import type { AgentSpend } from "./agents.ts";

@@ -1,6 +1,6 @@
 /** `/dashboard/rate-card/new`: the form of a price, and storing it. */
 import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
-import { parseQuery } from "../../../domain/ingest/ping.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
 import { RATE_TIERS_MAX } from "../../../domain/core/limits.ts";
 import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
 import { parseRate } from "../../../domain/pricing/rate_body.ts";

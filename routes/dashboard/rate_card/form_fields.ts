@@ -4,7 +4,7 @@ import {
   RATE_NOTE_CHARS_MAX,
   RATE_TIERS_MAX,
 } from "../../../domain/core/limits.ts";
-import type { Body } from "../../../domain/ingest/parse.ts";
+import type { Body } from "../../../domain/core/body.ts";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { RateRow, Rates } from "../../../domain/pricing/rates.ts";
 import type { Problem } from "../../../domain/core/errors.ts";

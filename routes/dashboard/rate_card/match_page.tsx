@@ -1,6 +1,6 @@
 /** `/dashboard/rate-card/match`: which row prices a model. */
 import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
-import { parseQuery } from "../../../domain/ingest/ping.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
 import type { MatchStep, RateMatch } from "../../../domain/pricing/rates.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { fail } from "../../http/answer.ts";

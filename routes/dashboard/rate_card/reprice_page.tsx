@@ -1,6 +1,6 @@
 /** `/dashboard/rate-card/reprice`: pricing stored calls anew, and the jobs that did. */
 import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
-import { parseQuery } from "../../../domain/ingest/ping.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
 import { parseReprice } from "../../../domain/repricing/body.ts";
 import type { RepriceJob } from "../../../domain/repricing/job.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";

@@ -1,5 +1,5 @@
 /** Says that calls were rejected, and leads to them. */
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import { countSince } from "../../../domain/refusals/refusals.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { REFUSALS } from "../layout/paths.ts";

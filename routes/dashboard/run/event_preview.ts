@@ -1,10 +1,10 @@
 /** What a row of the timeline shows of an event: the few words and figures that tell it from others. */
 import { type RawJson, rawMembers } from "../../../domain/core/raw_json.ts";
 import { readMilliseconds } from "../../../domain/pricing/llm_call.ts";
-import { storedFacts } from "../../../domain/ingest/parse_events.ts";
+import { storedFacts } from "../../../domain/runs/event.ts";
 import { beginning, beginningOfString } from "../../../domain/core/pretty_json.ts";
 import { printable } from "../../../domain/core/text.ts";
-import type { PlacedEvent } from "../../../domain/ports.ts";
+import type { PlacedEvent } from "../../../domain/runs/event_page.ts";
 import type { CallTokens } from "../../../domain/pricing/rates.ts";
 
 /** An event at a glance. */

@@ -1,5 +1,5 @@
 /** What went wrong with a run, in front of all else. */
-import type { EventPosition } from "../../../domain/ports.ts";
+import type { EventPosition } from "../../../domain/runs/event_page.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { Notice } from "../components/basics.tsx";
 import { durationText } from "../components/format.ts";

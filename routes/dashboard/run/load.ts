@@ -1,9 +1,9 @@
 /** Everything that the page of a run shows, read in two rounds whatever the run is. */
 import type { Principal } from "../../../domain/teams/credentials.ts";
 import { explainCalls, type ExplainedCall } from "../../../domain/runs/explain_cost.ts";
-import { storedFacts } from "../../../domain/ingest/parse_events.ts";
+import { storedFacts } from "../../../domain/runs/event.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
-import type { EventPosition, PlacedEvent, RunPage } from "../../../domain/ports.ts";
+import type { EventPosition, PlacedEvent, RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunFamily } from "../../../domain/runs/lineage.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";

@@ -1,5 +1,5 @@
 /** Where the pages of a run are, and those it leads to. */
-import type { EventPosition } from "../../../domain/ports.ts";
+import type { EventPosition } from "../../../domain/runs/event_page.ts";
 import { cursorText } from "../../api/runs/run_json.ts";
 import { queryText, RATE_CARD, runPath, RUNS } from "../layout/paths.ts";
 

@@ -1,10 +1,10 @@
 /** The filters of the list of runs: the API's parameters as a form, and as links that take one away. */
 import type { Problem } from "../../../domain/core/errors.ts";
-import { parseQuery } from "../../../domain/ingest/ping.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { RUN_KINDS, RUN_TRAITS, type RunTrait } from "../../../domain/runs/list.ts";
 import { RUNS_PER_PAGE } from "../../../domain/runs/list_query.ts";
-import { UNATTRIBUTED } from "../../../domain/spend/spend_query.ts";
+import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import { queryText, RUNS } from "../layout/paths.ts";
 import { Choice, Field, FormProblem } from "../components/form_fields.tsx";
 

@@ -2,9 +2,8 @@
  * Following the list of runs: a page that is asked for again says what of it was seen, waits until
  * something changed, and then tells which of its runs are new to who looks.
  */
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { ChangeStore } from "../../../domain/feed/changes.ts";
-import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { changeCursor, parseChangeCursor } from "../../api/feed/changes.ts";
 import type { Asked } from "./filters.tsx";

@@ -1,7 +1,7 @@
 /** What chooses the question: periods, groupings, filters. */
 import type { Problem } from "../../../domain/core/errors.ts";
+import { FILTERS } from "../../../domain/runs/filters.ts";
 import {
-  FILTERS,
   type Grouping,
   SPEND_DAYS_DEFAULT,
   type SpendQuery,

@@ -1,11 +1,7 @@
 /** Where pages of spend lead: to other questions about it, and to the runs behind a figure. */
 import type { SpendGroup } from "../../../domain/spend/spend.ts";
-import {
-  FILTERS,
-  type Grouping,
-  type SpendQuery,
-  UNATTRIBUTED,
-} from "../../../domain/spend/spend_query.ts";
+import { FILTERS, UNATTRIBUTED } from "../../../domain/runs/filters.ts";
+import type { Grouping, SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { queryText, RUNS, SPEND } from "../layout/paths.ts";
 
 /** The parameters of a question, as they were sent. */

@@ -1,9 +1,8 @@
 /** `/dashboard/spend`: what runs cost, and why. */
 import { SPEND } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import type { Problem } from "../../../domain/core/errors.ts";
-import { ERRORS } from "../../../domain/core/errors.ts";
-import { parseQuery } from "../../../domain/ingest/ping.ts";
+import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
 import { type DailySpend, dailySpendOf } from "../../../domain/spend/daily.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
 import {

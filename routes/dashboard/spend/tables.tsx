@@ -1,6 +1,6 @@
 /** The figures of spend: by group, and by day. */
 import type { DailySpend } from "../../../domain/spend/daily.ts";
-import type { Measures } from "../../../domain/spend/rollup.ts";
+import type { Measures } from "../../../domain/runs/contribution.ts";
 import { costPerSuccess, type SpendGroup } from "../../../domain/spend/spend.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { Money, Wide } from "../components/basics.tsx";

@@ -1,7 +1,7 @@
 /** What the operator's forms do to a team. */
-import type { Team } from "../../../domain/teams/credentials.ts";
-import { parseKey } from "../../../domain/ingest/parse.ts";
-import { parseTeamChange } from "../../../domain/teams/team.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { parseKey } from "../../../domain/teams/new_key.ts";
+import { parseTeamChange } from "../../../domain/teams/team_change.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { NO_SUCH_TEAM } from "../../api/teams/teams.ts";

@@ -1,9 +1,9 @@
 /** The form that changes a team, and its fields as the body of the call that does the same. */
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { TEAM_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { TIER_OF_OWN_LIMITS } from "../../../domain/teams/plans.ts";
-import { teamFields } from "../../../domain/teams/team.ts";
+import { teamFields } from "../../../domain/teams/team_change.ts";
 import { Choice, Field, FormProblem } from "../components/form_fields.tsx";
 import { numberOf } from "../components/numbers.ts";
 import { TIER_WORDS } from "./create.tsx";

@@ -2,7 +2,7 @@
 import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
 import { TEAM_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { TIER_NAMES } from "../../../domain/teams/plans.ts";
-import { parseNewTeam } from "../../../domain/teams/team.ts";
+import { parseNewTeam } from "../../../domain/teams/team_change.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { TEAMS } from "../layout/paths.ts";

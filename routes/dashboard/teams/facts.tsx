@@ -1,6 +1,6 @@
 /** What a team is and what its plan includes. */
 import type { Child } from "hono/jsx";
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { CONTROL_RATE_FACTOR } from "../../../domain/core/limits.ts";
 import type { Rate } from "../../../domain/core/token_bucket.ts";
 import { planOf } from "../../../domain/teams/plans.ts";

@@ -1,5 +1,5 @@
 /** The form by which the operator makes a key for a team. */
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { KEY_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { Scopes } from "../keys/form.tsx";

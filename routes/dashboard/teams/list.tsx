@@ -1,6 +1,6 @@
 /** `/dashboard/teams`: all teams, for the operator. */
 import { parsePage } from "../../../domain/core/page.ts";
-import type { TeamPage } from "../../../domain/teams/team.ts";
+import type { TeamPage } from "../../../domain/teams/team_change.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { encodeCursor } from "../../http/cursor.ts";

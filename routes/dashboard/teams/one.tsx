@@ -1,5 +1,5 @@
 /** `/dashboard/teams/{id}`: one team, for the operator. */
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";

@@ -1,5 +1,5 @@
 /** What the plan includes. */
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { planOf } from "../../../domain/teams/plans.ts";
 import { countText } from "../components/format.ts";
 

@@ -1,5 +1,5 @@
 /** An attack as it is written down: what one team on the plan free does to the service. */
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Store } from "../../../kv/store.ts";
 import type { Attacker } from "./attacker.ts";
 

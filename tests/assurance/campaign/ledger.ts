@@ -1,5 +1,5 @@
 /** The service under attack: a process of its own with little memory, an operator and two teams. */
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import { openStore } from "../../../kv/open.ts";
 import type { Store } from "../../../kv/store.ts";

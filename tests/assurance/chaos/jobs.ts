@@ -1,8 +1,7 @@
 /** Work for the worker is cut off, is rubbish, or cannot be done. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { Processing } from "../../../domain/runs/stages.ts";
-import type { RunId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { OpenStore } from "../../../kv/open.ts";
 import { runId } from "../../support/builders.ts";

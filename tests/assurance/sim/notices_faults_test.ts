@@ -1,7 +1,7 @@
 /** A store that fails at any one commit of a notice: no owner gets an e-mail twice, or none in silence. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import type { Mail, Mailer } from "../../../domain/ports.ts";
+import type { Mail, Mailer } from "../../../domain/core/mail.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { createNoticeStore } from "../../../kv/teams/notices.ts";
 import { createUsageStore } from "../../../kv/teams/usage.ts";

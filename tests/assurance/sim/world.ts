@@ -3,12 +3,14 @@
  * and the KV handle it writes through. Requests go straight to its fetch function, and the worker does
  * nothing until it is told to, so one sequence of calls is one sequence of commits.
  */
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { Deadlines, type Timers } from "../../../domain/core/deadlines.ts";
 import { BODY_DEADLINE_MS, STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
 import { RequestFigures } from "../../../domain/metrics/requests.ts";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
-import type { CredentialStore, Environment, Mailer } from "../../../domain/ports.ts";
+import type { CredentialStore } from "../../../domain/teams/credential_store.ts";
+import type { Environment } from "../../../domain/core/environment.ts";
+import type { Mailer } from "../../../domain/core/mail.ts";
 import { LiveJob } from "../../../jobs/live_feed.ts";
 import { NoticeJob } from "../../../jobs/notices.ts";
 import { STAGE_HANDLERS } from "../../../jobs/stages.ts";

@@ -1,5 +1,5 @@
 /** A service with three teams, what each of them is told, and what is stored of each. */
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import { type Answer, Harness, NOON } from "../../support/harness.ts";

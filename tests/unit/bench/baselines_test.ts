@@ -1,9 +1,9 @@
 /** A baseline must keep what it is given, or beating it would mean nothing. */
 import { assertEquals } from "@std/assert";
 import { createBaseline } from "../../../bench/baselines.ts";
-import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { EventId, RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
-import type { EventId, RunId } from "../../../domain/core/ids.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { eventId, runId } from "../../support/builders.ts";
 

@@ -4,8 +4,8 @@ import {
   newNotice,
   NOTICE_BACKOFF_MS,
   NOTICE_LEASE_MS,
+  type NoticeStore,
 } from "../../../domain/teams/quota_notice.ts";
-import type { NoticeStore } from "../../../domain/ports.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { createNoticeStore } from "../../../kv/teams/notices.ts";
 import { createMailer } from "../../../outbound/mail.ts";

@@ -1,6 +1,7 @@
 /** The nightly job: when it sweeps, that it is done once, and that calls go first. */
 import { assert, assertEquals } from "@std/assert";
-import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import {
   addSwept,

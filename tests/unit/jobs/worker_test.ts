@@ -1,6 +1,6 @@
 /** The worker over real files: what it does first, what it never loses, how it ends. */
 import { assert, assertEquals } from "@std/assert";
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { DirtyRun, PipelineStore } from "../../../domain/runs/processing.ts";
 import { keys } from "../../../kv/base/keys.ts";

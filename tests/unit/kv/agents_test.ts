@@ -1,7 +1,7 @@
 /** Rows of agents: any order, two projectors at once, lost answers, damage, and before they are there. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";

@@ -5,7 +5,7 @@ import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { createCredentialStore, createTeam } from "../../../kv/teams/credentials.ts";
 import { createTeamStore } from "../../../kv/teams/teams.ts";
-import type { Write } from "../../../kv/writer/writer.ts";
+import type { Write } from "../../../kv/writer/write.ts";
 import { Archive, DAY_MS } from "../../support/archive.ts";
 import { finish, open, run } from "../../support/pipeline.ts";
 import { NOON } from "../../support/harness.ts";

@@ -1,7 +1,6 @@
 /** The audit: exact where all is well, and what it says where it is not. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { TeamId } from "../../../domain/teams/credentials.ts";
-import type { RunId } from "../../../domain/core/ids.ts";
+import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { auditStore } from "../../../kv/integrity/integrity.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { openBeside } from "../../../kv/open.ts";

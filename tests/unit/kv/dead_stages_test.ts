@@ -1,6 +1,7 @@
 /** Dead stages of one team, as people are told of them. */
 import { assertEquals } from "@std/assert";
-import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import { DEAD_STAGES_TOLD } from "../../../domain/runs/processing.ts";
 import { createDeadStageStore } from "../../../kv/runs/dead_stages.ts";
 import { finish, open, pipelineOf, projectAll, run, runsOf, TEAM } from "../../support/pipeline.ts";

@@ -1,7 +1,7 @@
 /** Deleting a customer: everything of it is gone, and nothing of anybody else. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import type { CustomerDeletion } from "../../../domain/retention/deletion.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { Archive, DAY_MS } from "../../support/archive.ts";

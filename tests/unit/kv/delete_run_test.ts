@@ -1,6 +1,6 @@
 /** Deleting one run: it counts for nothing any more, but for the quota and for when its agent was seen. */
 import { assert, assertEquals } from "@std/assert";
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { NOTHING_SWEPT } from "../../../domain/retention/sweep.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";

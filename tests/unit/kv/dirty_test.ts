@@ -1,7 +1,7 @@
 /** Marks of changed runs: none is lost, none is deleted before it was looked at. */
 import { assert, assertEquals } from "@std/assert";
 import { ulid } from "@std/ulid";
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import { DIRTY_LANES, type DirtyLane } from "../../../domain/runs/processing.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { DirtyQueue, MarkWaits } from "../../../kv/runs/pending_queue.ts";

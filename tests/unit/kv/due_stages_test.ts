@@ -1,6 +1,6 @@
 /** Stages that are due: teams take turns, and a backlog of one hides nothing of the others. */
 import { assert, assertEquals } from "@std/assert";
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { DueStages } from "../../../kv/runs/stages.ts";
 import { PutOff } from "../../../kv/base/retry_later.ts";

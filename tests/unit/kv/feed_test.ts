@@ -1,7 +1,8 @@
 /** The feed of changes: nothing is missing from it and nothing is told twice, whoever writes meanwhile. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as fc from "fast-check";
-import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";

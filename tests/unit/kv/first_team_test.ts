@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { Team } from "../../../domain/teams/credentials.ts";
-import { type CredentialStore } from "../../../domain/ports.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { CredentialStore } from "../../../domain/teams/credential_store.ts";
 import {
   createCredentialStore,
   createTeam,

@@ -1,11 +1,11 @@
 /** What the calls of an ordinary run cost the store: commits alone, and a read only where one repeats. */
 import { assertEquals } from "@std/assert";
-import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { EventId, RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { FinishRequest, HeartbeatRequest, OpenRequest } from "../../../domain/runs/decide.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
-import type { EventId, RunId } from "../../../domain/core/ids.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
-import type { RunStore } from "../../../domain/ports.ts";
+import type { RunStore } from "../../../domain/runs/store.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { RecentIds } from "../../../kv/runs/recent_ids.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";

@@ -1,6 +1,6 @@
 /** Turns of jobs: no team keeps another's from going on, whatever it asks for and whatever fails. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { JobTurns } from "../../../kv/job_turns.ts";

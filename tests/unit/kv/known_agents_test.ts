@@ -1,6 +1,6 @@
 /** What is remembered of agents in use, and that every process notices when one is archived. */
 import { assertEquals } from "@std/assert";
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
 import type { Store } from "../../../kv/store.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";

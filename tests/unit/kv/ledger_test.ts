@@ -1,13 +1,13 @@
 /** The event ledger in the store: pages, restarts, cold caches, and more than one writer. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { EventId, RunId, TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { PAGE_IDS_MAX } from "../../../domain/runs/ledger.ts";
-import type { EventId, RunId } from "../../../domain/core/ids.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { RUN_MODELS_MAX } from "../../../domain/core/limits.ts";
-import type { AppendOutcome, RunStore } from "../../../domain/ports.ts";
+import type { AppendOutcome, RunStore } from "../../../domain/runs/store.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
 import { eventId, runId } from "../../support/builders.ts";

@@ -1,11 +1,11 @@
 /** Runs of very many events: appending, reading, removing and auditing them costs what it costs a small one. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { Memory } from "../../../domain/core/memory.ts";
-import type { EventPosition, RunStore } from "../../../domain/ports.ts";
+import { comparePositions, type EventPosition } from "../../../domain/runs/event_page.ts";
+import type { RunStore } from "../../../domain/runs/store.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
-import { comparePositions } from "../../../domain/runs/event_page.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import {
   type EventLedger,

@@ -2,10 +2,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { Memory, MEMORY_SHARES, type MemoryShare } from "../../../domain/core/memory.ts";
 import { RequestFigures } from "../../../domain/metrics/requests.ts";
-import type { RunId } from "../../../domain/core/ids.ts";
 import { EMPTY_MEASURES, type RollupGroup, type RollupRow } from "../../../domain/spend/rollup.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { openStore } from "../../../kv/open.ts";

@@ -1,8 +1,8 @@
 /** Openings and closes in the store: large ones, races, and reading one's own writes. */
 import { assert, assertEquals } from "@std/assert";
-import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { FinishRequest, HeartbeatRequest, OpenRequest } from "../../../domain/runs/decide.ts";
-import type { RunId } from "../../../domain/core/ids.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import type { Metadata } from "../../../domain/runs/metadata.ts";
 import { keys } from "../../../kv/base/keys.ts";

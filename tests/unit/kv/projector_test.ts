@@ -1,11 +1,12 @@
 /** Summaries and roll-ups under any interleaving, two workers, lost checks and lost answers. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
 import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import type { RunStore } from "../../../domain/ports.ts";
+import type { RunStore } from "../../../domain/runs/store.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";

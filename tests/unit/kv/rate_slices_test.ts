@@ -1,6 +1,7 @@
 /** Request-rate buckets shared through a real KV, on a clock that the test moves. */
 import { assert, assertEquals } from "@std/assert";
-import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { type Api, createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import { LATE_MS } from "../../../domain/teams/shared_bucket.ts";

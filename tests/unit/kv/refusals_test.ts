@@ -1,6 +1,6 @@
 /** Refused calls in the store (R13): written once a minute, exact with several processes, bounded. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { REFUSALS } from "../../../domain/core/limits.ts";

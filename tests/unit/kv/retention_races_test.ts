@@ -1,7 +1,8 @@
 /** What another process stores between a look at a run and the commit that removes it. */
 import { assert, assertEquals } from "@std/assert";
-import type { Team } from "../../../domain/teams/credentials.ts";
-import type { RunPage, RunStore } from "../../../domain/ports.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { RunPage } from "../../../domain/runs/event_page.ts";
+import type { RunStore } from "../../../domain/runs/store.ts";
 import { Archive, DAY_MS } from "../../support/archive.ts";
 import { NOON } from "../../support/harness.ts";
 import { openArchive } from "../../support/old_ledger.ts";

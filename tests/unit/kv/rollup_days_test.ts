@@ -1,7 +1,7 @@
 /** Days of roll-ups in memory: never anything but what the store holds, and read no more than once. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { EMPTY_MEASURES, groupName, type RollupRow } from "../../../domain/spend/rollup.ts";
 import { openBeside } from "../../../kv/open.ts";
 import { RollupCache } from "../../../kv/spend/rollup_cache.ts";

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import {
   contributionsOf,

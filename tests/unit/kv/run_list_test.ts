@@ -1,11 +1,12 @@
 /** Lists of runs: every filter and every page against all runs in memory. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import type { RunListStore } from "../../../domain/runs/list.ts";
 import { Budget } from "../../../kv/run_list/budget.ts";
 import { createRunListStore, readPage } from "../../../kv/run_list/run_list.ts";
-import { costPart, costPartsFrom, modelPart, modelPrefix } from "../../../kv/run_list/run_index.ts";
+import { costPart, costPartsFrom, modelPart, modelPrefix } from "../../../kv/base/index_parts.ts";
 import type { Store } from "../../../kv/store.ts";
 import { Archive } from "../../support/archive.ts";
 import { NOON } from "../../support/harness.ts";

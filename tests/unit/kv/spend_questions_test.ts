@@ -2,7 +2,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
-import type { Team, TeamId } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
 import { EMPTY_MEASURES, type RollupRow } from "../../../domain/spend/rollup.ts";

@@ -1,11 +1,10 @@
 /** What the figures tell of a store: exactly what it holds, however long its backlog and whatever fails. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { TeamId } from "../../../domain/teams/credentials.ts";
+import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { metricsText } from "../../../domain/metrics/text.ts";
-import type { RunId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { storeFamilies } from "../../../kv/store_metrics.ts";
+import { storeFamilies } from "../../../kv/metrics/store.ts";
 import { createStore, type Store } from "../../../kv/store.ts";
 import { dirtyName } from "../../../kv/writer/pending_mark.ts";
 import { runId } from "../../support/builders.ts";

@@ -1,7 +1,7 @@
 /** Whatever was stored and whenever a sweep comes: nothing younger goes, nothing older stays. */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import type { EventId } from "../../../domain/core/ids.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { TIER_NAMES } from "../../../domain/teams/plans.ts";

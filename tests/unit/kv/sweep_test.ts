@@ -1,6 +1,6 @@
 /** The sweep, case by case. */
 import { assert, assertEquals } from "@std/assert";
-import type { Team } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import { addSwept, NOTHING_SWEPT } from "../../../domain/retention/sweep.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { Archive, contentsOf, DAY_MS } from "../../support/archive.ts";

@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
 import { Memory } from "../../../domain/core/memory.ts";
 import { BACK_ENDS, QUEUE } from "../../../kv/base/limits.ts";
-import { createWriter, type Write } from "../../../kv/writer/writer.ts";
+import { createWriter } from "../../../kv/writer/writer.ts";
+import type { Write } from "../../../kv/writer/write.ts";
 import { type Fault, faultKv } from "../../support/fault_kv.ts";
 
 /** What a caller was told of one write. */

@@ -3,7 +3,8 @@ import { judgeId } from "../../../domain/core/ids.ts";
 import { EVENTS_PER_BATCH_MAX, WHOLE_BODY_BYTES_MAX } from "../../../domain/core/limits.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { parseInstant } from "../../../domain/core/time.ts";
-import { DAY_MS, type DemoRun, demoRuns } from "../../../tools/demo_data.ts";
+import { DAY_MS, demoRuns } from "../../../tools/demo_data.ts";
+import type { DemoRun } from "../../../tools/demo_run.ts";
 import { jsonBytes } from "../../../tools/wire.ts";
 import { NOON } from "../../support/harness.ts";
 

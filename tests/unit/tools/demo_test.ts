@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { DAY_MS, type DemoRun, demoRuns } from "../../../tools/demo_data.ts";
+import { DAY_MS, demoRuns } from "../../../tools/demo_data.ts";
+import type { DemoRun } from "../../../tools/demo_run.ts";
 import { demo } from "../../../tools/demo.ts";
 import { Harness, KEY, NOON } from "../../support/harness.ts";
 import { Recorder, runTask, runTaskWith } from "./support.ts";

@@ -1,5 +1,5 @@
 /** Questions about spend: the most rows, the longest ranges, the most models without a price. */
-import type { TeamId } from "../../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../../domain/core/ids.ts";
 import { RATE_ROWS_MAX } from "../../../../domain/core/limits.ts";
 import { EMPTY_MEASURES, type RollupRow } from "../../../../domain/spend/rollup.ts";
 import { GROUPINGS, SPEND_DAYS_MAX } from "../../../../domain/spend/spend_query.ts";

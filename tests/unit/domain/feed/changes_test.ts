@@ -1,8 +1,8 @@
 /** Which changes of a run are numbered, and which of them somebody is told of. */
 import { assertEquals } from "@std/assert";
-import { numbersAfter, type RunChange } from "../../../../domain/feed/changes.ts";
+import { numbersAfter, type RunSummary } from "../../../../domain/runs/summary.ts";
+import type { RunChange } from "../../../../domain/feed/changes.ts";
 import { eventsOf, isFollowed, parseLiveFilters } from "../../../../domain/feed/live.ts";
-import type { RunSummary } from "../../../../domain/runs/summary.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../../domain/runs/list.ts";
 

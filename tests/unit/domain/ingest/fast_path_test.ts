@@ -5,7 +5,7 @@ import { Losses } from "../../../../domain/core/losses.ts";
 import { mendEvent, mendFinish, mendHeartbeat, mendOpen } from "../../../../domain/ingest/mend.ts";
 import * as quick from "../../../../domain/ingest/fast_path.ts";
 import * as schemas from "../../../../domain/ingest/schemas.ts";
-import type { Schema } from "../../../../domain/ingest/schemas.ts";
+import type { Schema } from "../../../../domain/core/validate.ts";
 
 type Quick = (sent: Record<string, unknown>) => object | null;
 

@@ -2,7 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import { parseHeartbeat } from "../../../../domain/ingest/parse.ts";
-import { parseQuery, readPing } from "../../../../domain/ingest/ping.ts";
+import { parseQuery } from "../../../../domain/core/query.ts";
+import { readPing } from "../../../../domain/ingest/ping.ts";
 import { runId } from "../../../support/builders.ts";
 
 function query(text: string): Map<string, string> {

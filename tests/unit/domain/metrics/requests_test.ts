@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { TeamId } from "../../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../../domain/core/ids.ts";
 import { RequestFigures } from "../../../../domain/metrics/requests.ts";
 import { metricsText } from "../../../../domain/metrics/text.ts";
 import { Scrape } from "../../../support/prometheus.ts";

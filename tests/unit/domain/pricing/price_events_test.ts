@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { LlmCall } from "../../../../domain/runs/event.ts";
+import type { LlmCall } from "../../../../domain/pricing/llm_call.ts";
 import { isPriceable, NO_PRICES, priceEvents } from "../../../../domain/pricing/price_events.ts";
 import { costLines } from "../../../../domain/pricing/price.ts";
 import type { RateCard, RateMatch } from "../../../../domain/pricing/rates.ts";

@@ -1,6 +1,6 @@
 /** Counting refused calls in memory (R13). */
 import { assert, assertEquals } from "@std/assert";
-import type { TeamId } from "../../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../../domain/core/ids.ts";
 import { REFUSALS } from "../../../../domain/core/limits.ts";
 import { PendingRefusals } from "../../../../domain/refusals/pending_refusals.ts";
 import { RefusalTally } from "../../../../domain/refusals/refusal_tally.ts";

@@ -10,13 +10,17 @@ import { type BatchPrices, priceEvents } from "../../../../domain/pricing/price_
 import type { RateCard } from "../../../../domain/pricing/rates.ts";
 import {
   addRepriced,
-  isStated,
   NO_CALLS,
   repriceBatch,
   repriceHeartbeat,
   type RepriceSpec,
 } from "../../../../domain/repricing/reprice.ts";
-import { type Opening, priceReported, type Reported } from "../../../../domain/runs/run.ts";
+import {
+  isStated,
+  type Opening,
+  priceReported,
+  type Reported,
+} from "../../../../domain/runs/run.ts";
 import { NOON } from "../../../support/harness.ts";
 import { eventId } from "../../../support/builders.ts";
 import { cardOf, NO_CARD, rateRow } from "../../../support/cards.ts";

@@ -10,12 +10,12 @@ import {
   type Horizon,
   HORIZONS,
   isSameFiling,
-  type LedgerAges,
   ORPHAN_DAYS,
   payloadState,
   TOMBSTONE_DAYS,
   withoutPayload,
 } from "../../../../domain/retention/retention.ts";
+import type { LedgerAges } from "../../../../domain/runs/payload.ts";
 import { rawOf } from "../../../../domain/core/raw_json.ts";
 import type { Closing, Opening, RunParts } from "../../../../domain/runs/run.ts";
 

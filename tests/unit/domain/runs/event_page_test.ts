@@ -2,8 +2,12 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { type RawJson, utf8Bytes } from "../../../../domain/core/raw_json.ts";
 import { EVENT_BYTES_MAX, EVENTS_PAGE_BYTES_MAX } from "../../../../domain/core/limits.ts";
-import type { EventPosition, PlacedEvent } from "../../../../domain/ports.ts";
-import { comparePositions, EventPage } from "../../../../domain/runs/event_page.ts";
+import {
+  comparePositions,
+  EventPage,
+  type EventPosition,
+  type PlacedEvent,
+} from "../../../../domain/runs/event_page.ts";
 import type { EventId } from "../../../../domain/core/ids.ts";
 import { eventId } from "../../../support/builders.ts";
 

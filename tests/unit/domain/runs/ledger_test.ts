@@ -13,7 +13,8 @@ import {
   pageEntryOf,
   unpackEventIds,
 } from "../../../../domain/runs/ledger.ts";
-import type { LlmCall, RunEvent } from "../../../../domain/runs/event.ts";
+import type { LlmCall } from "../../../../domain/pricing/llm_call.ts";
+import type { RunEvent } from "../../../../domain/runs/event.ts";
 import type { EventId } from "../../../../domain/core/ids.ts";
 import type { RawJson } from "../../../../domain/core/raw_json.ts";
 import { RUN_MODELS_MAX } from "../../../../domain/core/limits.ts";

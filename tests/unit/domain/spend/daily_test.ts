@@ -3,12 +3,12 @@ import fc from "fast-check";
 import { DAILY_GROUPS_MAX, type DailySpend, dailySpendOf } from "../../../../domain/spend/daily.ts";
 import {
   addMeasures,
-  type Contribution,
   contributionsOf,
   EMPTY_MEASURES,
   groupName,
   type RollupRow,
 } from "../../../../domain/spend/rollup.ts";
+import type { Contribution } from "../../../../domain/runs/contribution.ts";
 import { type ReadRows, spendOf } from "../../../../domain/spend/spend.ts";
 import { GROUPINGS, type SpendQuery } from "../../../../domain/spend/spend_query.ts";
 import { aContribution, LINE } from "../../../support/spend.ts";

@@ -3,16 +3,15 @@ import fc from "fast-check";
 import type { ModelUsage } from "../../../../domain/runs/model_usage.ts";
 import {
   addMeasures,
-  type Contribution,
   contributionsOf,
   differencesOf,
   EMPTY_MEASURES,
   groupName,
   isEmpty,
-  type Measures,
   type RollupGroup,
   type RollupRow,
 } from "../../../../domain/spend/rollup.ts";
+import type { Contribution, Measures } from "../../../../domain/runs/contribution.ts";
 import type { RunStatus } from "../../../../domain/runs/run.ts";
 
 const LINE: ModelUsage = {

@@ -7,8 +7,8 @@ import {
   parseSpendQuery,
   planOf,
   SPEND_DAYS_MAX,
-  type SpendFilters,
 } from "../../../../domain/spend/spend_query.ts";
+import type { SpendFilters } from "../../../../domain/runs/filters.ts";
 
 const RANGE = { from: "2026-02-27", to: "2026-03-01" } as const;
 const DAY_MS = 86_400_000;

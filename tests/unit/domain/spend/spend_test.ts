@@ -3,17 +3,15 @@ import fc from "fast-check";
 import type { ModelUsage } from "../../../../domain/runs/model_usage.ts";
 import {
   addMeasures,
-  type Contribution,
   contributionsOf,
   countsOf,
   EMPTY_MEASURES,
   groupName,
   isEmpty,
-  type Measures,
-  type ModelName,
   type RollupKind,
   type RollupRow,
 } from "../../../../domain/spend/rollup.ts";
+import type { Contribution, Measures, ModelName } from "../../../../domain/runs/contribution.ts";
 import { firstOf } from "../../../../domain/spend/first_of.ts";
 import type { RunStatus } from "../../../../domain/runs/run.ts";
 import {
@@ -24,13 +22,8 @@ import {
   SPEND_ROWS_MAX,
   spendOf,
 } from "../../../../domain/spend/spend.ts";
-import {
-  GROUPINGS,
-  planOf,
-  type SpendFilters,
-  type SpendQuery,
-  UNATTRIBUTED,
-} from "../../../../domain/spend/spend_query.ts";
+import { GROUPINGS, planOf, type SpendQuery } from "../../../../domain/spend/spend_query.ts";
+import { type SpendFilters, UNATTRIBUTED } from "../../../../domain/runs/filters.ts";
 
 const DAYS = ["2026-02-27", "2026-02-28", "2026-03-01"];
 const RANGE = { from: "2026-02-27", to: "2026-03-01" } as const;

@@ -10,8 +10,8 @@ import {
   type Principal,
   refusalOf,
   SCOPES,
-  type TeamId,
 } from "../../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../../domain/core/ids.ts";
 
 const HEX = "0123456789abcdef".repeat(2);
 

@@ -16,7 +16,7 @@ import {
   quotaState,
   spanOf,
 } from "../../../../domain/teams/quota.ts";
-import type { TeamId } from "../../../../domain/teams/credentials.ts";
+import type { TeamId } from "../../../../domain/core/ids.ts";
 
 const NOVEMBER = Date.UTC(2026, 10, 21, 12);
 

@@ -1,7 +1,8 @@
 /** The bucket against a model that knows only what was promised, on a clock that the test moves. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { Team, TeamId } from "../../../../domain/teams/credentials.ts";
+import type { Team } from "../../../../domain/teams/team.ts";
+import type { TeamId } from "../../../../domain/core/ids.ts";
 import { CONTROL, createRequestLimits, RateLimiter } from "../../../../domain/teams/rate_limit.ts";
 import { MEAN_SECONDS, type Rate, TokenBucket } from "../../../../domain/core/token_bucket.ts";
 import { type Tier, TIER_NAMES, TIERS } from "../../../../domain/teams/plans.ts";

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { Team, TeamId } from "../../../../domain/teams/credentials.ts";
+import type { Team } from "../../../../domain/teams/team.ts";
+import type { TeamId } from "../../../../domain/core/ids.ts";
 import { planOf, TIER_NAMES, TIERS } from "../../../../domain/teams/plans.ts";
 import { differenceOf } from "../../../../domain/teams/audit_log.ts";
 import {
@@ -8,7 +9,7 @@ import {
   isTeamId,
   type TeamChange,
   teamFields,
-} from "../../../../domain/teams/team.ts";
+} from "../../../../domain/teams/team_change.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const TEAM: Team = { id: "0".repeat(26) as TeamId, name: "Acme", tier: "team" };

@@ -3,15 +3,15 @@
  *
  * @module
  */
-import { StorageUnavailable } from "../domain/core/errors.ts";
-import { counter, type Family, gauge, histogram } from "../domain/metrics/text.ts";
-import type { Memory, MemoryUse } from "../domain/core/memory.ts";
-import { DIRTY_LANES } from "../domain/runs/processing.ts";
-import { inTime } from "./base/deadline.ts";
-import { keys } from "./base/keys.ts";
-import { type Backlog, readBacklog } from "./runs/backlog.ts";
-import { eachRow, type Store } from "./store.ts";
-import type { WriterFigures } from "./writer/metrics.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import { counter, type Family, gauge, histogram } from "../../domain/metrics/text.ts";
+import type { Memory, MemoryUse } from "../../domain/core/memory.ts";
+import { DIRTY_LANES } from "../../domain/runs/processing.ts";
+import { inTime } from "../base/deadline.ts";
+import { keys } from "../base/keys.ts";
+import { type Backlog, readBacklog } from "../runs/backlog.ts";
+import { eachRow, type Store } from "../store.ts";
+import type { WriterFigures } from "../writer/metrics.ts";
 
 /**
  * Rows of each kind that are counted at most, so that a look at a long backlog takes no longer than at

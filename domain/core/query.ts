@@ -1,0 +1,46 @@
+/**
+ * Reads query strings.
+ *
+ * @module
+ */
+import { type Parsed, refuse } from "./errors.ts";
+import { printable, show } from "./text.ts";
+
+/** Characters of an unknown parameter's name that a message repeats. */
+export const FIELD_CHARS_MAX = 64;
+
+/**
+ * Reads a query string, the first of repeated names winning. An empty value means absent.
+ *
+ * @param query without the question mark
+ */
+export function parseQuery(query: string): Parsed<Map<string, string>> {
+  const values = new Map<string, string>();
+  for (const pair of query.split("&")) {
+    const [rawName = "", ...rest] = pair.split("=");
+    const name = decodeQueryPart(rawName);
+    const value = decodeQueryPart(rest.join("="));
+    if (name === null || value === null) {
+      const field = printable((name ?? rawName).slice(0, FIELD_CHARS_MAX));
+      return refuse("invalid_field", `Parameter "${field}" is not percent-encoded UTF-8`, field);
+    }
+    if (value !== "" && !values.has(name)) values.set(name, value);
+  }
+  return { ok: true, value: values };
+}
+
+/** Decodes a name or a value of a query, or answers null. */
+export function decodeQueryPart(text: string): string | null {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return null;
+  }
+}
+
+/** Refuses a word that is none of those there are. */
+export function refuseWord<T>(name: string, words: readonly string[], sent: string): Parsed<T> {
+  const known = words.map((word) => `"${word}"`).join(", ");
+  const message = `Parameter "${name}" must be one of ${known}: got ${show(sent)}`;
+  return refuse("invalid_field", message, name);
+}

@@ -1,0 +1,58 @@
+/**
+ * The contract of the store of runs.
+ *
+ * @module
+ */
+import type { Conflict, FinishRequest, HeartbeatRequest, OpenRequest, Outcome } from "./decide.ts";
+import type { Problem } from "../core/errors.ts";
+import type { Team } from "../teams/team.ts";
+import type { RunId } from "../core/ids.ts";
+import type { RunEvent } from "./event.ts";
+import type { EventPosition, RunPage } from "./event_page.ts";
+
+/** The outcome of a call that may create an agent. */
+export type CappedOutcome = Outcome | { readonly kind: "refused"; readonly problem: Problem };
+
+/** The outcome of a batch of events (decision 20). */
+export type AppendOutcome =
+  | {
+    readonly kind: "stored";
+    readonly accepted: number;
+    readonly duplicates: number;
+    /** Events that were scores too many for their run (R17); absent for none. */
+    readonly scoresDropped?: number;
+  }
+  | Conflict;
+
+/**
+ * The ledger of runs. Every method answers only after the data is on disk, and rejects with
+ * `StorageUnavailable` when that is not known.
+ */
+export interface RunStore {
+  /** Opens a run. */
+  open(team: Team, request: OpenRequest, receivedAt: number): Promise<CappedOutcome>;
+  /** Stores a batch of events; the run need not be open yet. */
+  append(
+    team: Team,
+    id: RunId,
+    events: readonly RunEvent[],
+    receivedAt: number,
+  ): Promise<AppendOutcome>;
+  /** Closes a run; it need not be open yet. */
+  finish(team: Team, id: RunId, request: FinishRequest, receivedAt: number): Promise<Outcome>;
+  /** Opens and closes a run in one call. */
+  heartbeat(team: Team, request: HeartbeatRequest, receivedAt: number): Promise<CappedOutcome>;
+  /**
+   * Reads a run of the team with `limit` events behind a position, or null.
+   *
+   * @param limit 0 for a run without its events
+   * @param fromEnd how many events `nearEnd` is to have behind it, more or less; absent for none
+   */
+  read(
+    team: Team,
+    id: RunId,
+    after: EventPosition | null,
+    limit: number,
+    fromEnd?: number,
+  ): Promise<RunPage | null>;
+}

@@ -1,0 +1,37 @@
+/**
+ * A run of the demo, and what becomes of it.
+ *
+ * @module
+ */
+import type { JsonObject } from "./client.ts";
+
+/** One request. */
+export interface DemoCall {
+  readonly path: string;
+  readonly body: JsonObject;
+}
+
+/** What is special about a run, for those who look at it afterwards. */
+export type Story =
+  | "failed"
+  | "running"
+  | "timeout"
+  | "cancelled"
+  | "out of order"
+  | "delivered twice"
+  | "unknown model"
+  | "with children"
+  | "started, then closed"
+  | "never came back";
+
+/** One run and the requests that send it, in the order they leave. */
+export interface DemoRun {
+  readonly id: string;
+  readonly agent: string;
+  readonly story: Story | null;
+  /** Unix milliseconds. */
+  readonly startMs: number;
+  /** Unix milliseconds; null when the run never ends. */
+  readonly endMs: number | null;
+  readonly calls: readonly DemoCall[];
+}
