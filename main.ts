@@ -10,7 +10,7 @@ import { ensureFirstTeam } from "./kv/teams/credentials.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
 import { LAST_WORDS_MS_MAX, LineLog } from "./app/log.ts";
 import { createMailer } from "./outbound/mail.ts";
-import { ProcessFigures } from "./app/process_metrics.ts";
+import { ProcessMetrics } from "./app/process_metrics.ts";
 import { type RunningServer, serve } from "./app/server.ts";
 import { createService } from "./app/compose.ts";
 import { stopOnSignals } from "./app/shutdown.ts";
@@ -36,7 +36,7 @@ const store = await openStore(config.kv, undefined, memory).catch(refuseStore);
 const slices = isShared(config.kv) ? new RateSlices(store) : null;
 const log = new LineLog(Deno.stdout, memory.bytesMax("log"));
 memory.register("log", () => log.bytes);
-const figures = new ProcessFigures(config.region);
+const figures = new ProcessMetrics(config.region);
 const signInLink = config.dev && config.key !== null
   ? { code: environment.random(16).toHex(), secret: config.key }
   : null;

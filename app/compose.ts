@@ -2,8 +2,8 @@
 import type { Hono } from "hono";
 import { Deadlines } from "../domain/core/deadlines.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
-import { RequestFigures } from "../domain/metrics/requests.ts";
-import { type Family, gauge } from "../domain/metrics/text.ts";
+import { RequestMetrics } from "../domain/metrics/requests.ts";
+import { gauge, type MetricFamily } from "../domain/metrics/text.ts";
 import type { RequestLimits } from "../domain/teams/rate_limit.ts";
 import type { CredentialStore } from "../domain/teams/credential_store.ts";
 import type { Environment } from "../domain/core/environment.ts";
@@ -18,16 +18,16 @@ import { Worker } from "../jobs/worker.ts";
 import { TIMERS } from "../kv/base/deadline.ts";
 import { createRunListStore } from "../kv/run_list/run_list.ts";
 import { createChangeStore } from "../kv/feed/change_store.ts";
-import { storeFamilies } from "../kv/metrics/store.ts";
+import { storeMetrics } from "../kv/metrics/store.ts";
 import { createDeadStageStore } from "../kv/runs/dead_stages.ts";
-import { createPipelineStore } from "../kv/summaries/processing_store.ts";
+import { createProcessingStore } from "../kv/summaries/processing_store.ts";
 import { createSpendStore } from "../kv/spend/rollups.ts";
-import { TeamCommits } from "../kv/summaries/run_updater.ts";
+import { RunUpdater } from "../kv/summaries/run_updater.ts";
 import { createRefusalStore } from "../kv/refusals/refusal_store.ts";
 import { createRepriceStore } from "../kv/repricing/jobs.ts";
 import { createDeletionStore } from "../kv/retention/deletions.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
-import { createFamilyStore } from "../kv/runs/lineage.ts";
+import { createLineageStore } from "../kv/runs/lineage.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import { createScoreStore } from "../kv/runs/scores.ts";
 import { readScopes } from "../kv/base/read_scope.ts";
@@ -42,7 +42,7 @@ import { createSessionStore } from "../kv/teams/sessions.ts";
 import { createTeamStore } from "../kv/teams/teams.ts";
 import { createUsageStore } from "../kv/teams/usage.ts";
 import { createApp } from "../routes/app.ts";
-import type { AppDeps, Facts, Figures, SignInLink } from "../routes/http/context.ts";
+import type { AppDeps, Env, Metrics, SignInLink } from "../routes/http/context.ts";
 
 /** What a service is made from. */
 export interface ServiceOptions {
@@ -62,7 +62,7 @@ export interface ServiceOptions {
   /** Sends notices about quotas; null where no mail server is set. */
   readonly mailer: Mailer | null;
   /** Figures of the process that are no business of the service; none when absent. */
-  readonly processFamilies?: () => readonly Family[];
+  readonly processFamilies?: () => readonly MetricFamily[];
   /** Takes one line of the log. */
   readonly log: (line: string) => void;
   /** Whether the process is shutting down. */
@@ -73,7 +73,7 @@ export interface ServiceOptions {
 
 /** A service that nobody listens for yet. */
 export interface Service {
-  readonly app: Hono<Facts>;
+  readonly app: Hono<Env>;
   readonly credentials: CredentialStore;
   readonly refusals: RefusalStore;
   readonly worker: Worker;
@@ -95,12 +95,12 @@ export function createService(options: ServiceOptions): Service {
   const credentials = createCredentialStore(store, environment, secrets);
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
-  const commits = new TeamCommits(store);
+  const commits = new RunUpdater(store);
   const knownAgents = new KnownAgents(store.memory);
   const refusals = createRefusalStore(store, now);
   const deletions = createDeletionStore(store, commits, now);
   const worker = new Worker({
-    store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), now, commits),
+    store: createProcessingStore(store, new Set(STAGE_HANDLERS.keys()), now, commits),
     handlers: STAGE_HANDLERS,
     jobs: [reprices, deletions],
     companion: new NoticeJob({ store: createNoticeStore(store), mailer, now, log }),
@@ -115,7 +115,7 @@ export function createService(options: ServiceOptions): Service {
     log,
     quiet: options.dev ?? false,
   });
-  const changes = createChangeStore(store, commits.bell);
+  const changes = createChangeStore(store, commits.notifier);
   const live = new LiveJob({ changes, calls: () => store.doorbell.rings, log });
   const leaving = new AbortController();
   const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS);
@@ -124,7 +124,7 @@ export function createService(options: ServiceOptions): Service {
     dev: options.dev ?? false,
     runs: createRunStore(store, rateCards, knownAgents),
     scores: createScoreStore(store),
-    families: createFamilyStore(store),
+    lineage: createLineageStore(store),
     runList: createRunListStore(store),
     credentials,
     sessions: createSessionStore(store, environment, operatorKey),
@@ -144,10 +144,10 @@ export function createService(options: ServiceOptions): Service {
     environment,
     limits: options.limits,
     bodyDeadlines,
-    figures: figuresOf(options),
+    metrics: figuresOf(options),
     ready: () => isReady(store),
     draining: options.draining,
-    leaving: leaving.signal,
+    shuttingDown: leaving.signal,
     reading: readScopes,
     memory: store.memory,
     log,
@@ -174,8 +174,8 @@ export function createService(options: ServiceOptions): Service {
 }
 
 /** Counts requests, and gathers what else is counted. */
-function figuresOf({ store, environment, processFamilies = () => [] }: ServiceOptions): Figures {
-  const requests = new RequestFigures(store.memory.bytesMax("metrics"));
+function figuresOf({ store, environment, processFamilies = () => [] }: ServiceOptions): Metrics {
+  const requests = new RequestMetrics(store.memory.bytesMax("metrics"));
   store.memory.register("metrics", () => requests.bytes);
   return {
     requests,
@@ -185,7 +185,7 @@ function figuresOf({ store, environment, processFamilies = () => [] }: ServiceOp
         "Requests that are not answered yet.",
         requests.inFlight,
       ),
-      ...await storeFamilies(store, environment.now()),
+      ...await storeMetrics(store, environment.now()),
       ...processFamilies(),
     ],
   };

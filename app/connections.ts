@@ -32,10 +32,10 @@ const CLOSE_MS = 500;
 const RETRY_MS = 50;
 
 /** Answers a request, and tells its connection when it begins and ends. */
-export type Answer = (
+export type ServeRequest = (
   request: Request,
   info: Deno.ServeHandlerInfo,
-  connection: Connection | null,
+  connection: ServedConnection | null,
 ) => Promise<Response>;
 
 /** Serves the requests of one connection. */
@@ -68,7 +68,7 @@ interface Clock {
 }
 
 /** One connection. */
-export class Connection {
+export class ServedConnection {
   server: Deno.HttpServer | null = null;
   /** Closes it at once; fails when it is closed. */
   cancel: () => void = () => {};
@@ -112,13 +112,13 @@ export class Connection {
 
 /** All connections of one listener. */
 export class Connections {
-  readonly #answer: Answer;
+  readonly #answer: ServeRequest;
   readonly #onError: (error: unknown) => Response;
   readonly #listener: Deno.TcpListener;
   readonly #limits: ConnectionLimits;
   readonly #memoryBytesMax: number;
   readonly #clock: Clock = { nowMs: performance.now() };
-  readonly #open = new Set<Connection>();
+  readonly #open = new Set<ServedConnection>();
   readonly #timer: ReturnType<typeof setInterval>;
   #isClosing = false;
   /** Fewest bytes of the process since long answers were ended last; 0 while it has enough. */
@@ -127,7 +127,7 @@ export class Connections {
   /** Serves a listener, which is closed with it. */
   constructor(
     listener: Deno.TcpListener,
-    answer: Answer,
+    answer: ServeRequest,
     onError: (error: unknown) => Response,
     memory: Memory | null = null,
     limits = LIMITS,
@@ -168,7 +168,7 @@ export class Connections {
   }
 
   #serve(socket: Deno.Conn): void {
-    const connection = new Connection(this.#limits, this.#clock);
+    const connection = new ServedConnection(this.#limits, this.#clock);
     // A signal of the runtime would report the failure of its listener to the process.
     const signal = {
       addEventListener: (_: "abort", cancel: () => void) => void (connection.cancel = cancel),
@@ -229,7 +229,7 @@ function isUnread(request: Request, status: number): boolean {
 }
 
 /** Closes a connection at once, unless its client has just done so. */
-function cancel(connection: Connection): void {
+function cancel(connection: ServedConnection): void {
   try {
     connection.cancel();
   } catch {
@@ -238,7 +238,7 @@ function cancel(connection: Connection): void {
 }
 
 /** Closes a connection once its answers are sent. One without requests may be in the middle of a body. */
-async function closed({ server, requests }: Connection): Promise<void> {
+async function closed({ server, requests }: ServedConnection): Promise<void> {
   const end = server!.shutdown().catch(() => {});
   if (requests > 0) return await end;
   const { promise: late, resolve } = Promise.withResolvers<void>();

@@ -43,7 +43,7 @@ export async function fatal(
 }
 
 /** What was made for whoever started the process. */
-export interface Made {
+export interface StartedWith {
   /** The first team's key, when this start created it. */
   readonly createdKey: string | null;
   /** What signs in to the dashboard without a key. */
@@ -54,7 +54,11 @@ export interface Made {
  * Says where the service is and how to try it. A key is shown only where it is new to everybody, or
  * known to everybody.
  */
-export function announce(url: string, config: Config, { createdKey, signInLink }: Made): void {
+export function announce(
+  url: string,
+  config: Config,
+  { createdKey, signInLink }: StartedWith,
+): void {
   const { host, region, kv, key, dev } = config;
   stderr.write(`Runledger listens on ${url}, region ${region}, ledger ${kv}`);
   const path = signInLink === null ? "" : `/sign-in?code=${signInLink.code}`;

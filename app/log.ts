@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { counter, type Family } from "../domain/metrics/text.ts";
+import { counter, type MetricFamily } from "../domain/metrics/text.ts";
 
 /** Milliseconds that a process which ends gives its readers. */
 export const LAST_WORDS_MS_MAX = 500;
@@ -84,7 +84,7 @@ export class LineLog {
   }
 
   /** The metrics of the request log. */
-  families(): Family[] {
+  families(): MetricFamily[] {
     return [
       counter(
         "runledger_log_lines_dropped_total",

@@ -5,7 +5,7 @@
  */
 import process from "node:process";
 import { Histogram } from "../domain/metrics/histogram.ts";
-import { counter, type Family, gauge, histogram } from "../domain/metrics/text.ts";
+import { counter, gauge, histogram, type MetricFamily } from "../domain/metrics/text.ts";
 
 /** Milliseconds between two looks at the event loop. */
 const LOOK_MS = 500;
@@ -14,7 +14,7 @@ const LOOK_MS = 500;
 const LAG_BOUNDS: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
 /** Looks at the process, from when it is made until it is stopped. */
-export class ProcessFigures {
+export class ProcessMetrics {
   readonly #lag = new Histogram(LAG_BOUNDS);
   readonly #startedMs: number;
   readonly #region: string;
@@ -44,7 +44,7 @@ export class ProcessFigures {
   }
 
   /** The figures of this moment. */
-  families(): Family[] {
+  families(): MetricFamily[] {
     const { rss, heapTotal, heapUsed, external } = Deno.memoryUsage();
     const { user, system } = process.cpuUsage();
     const build = { deno: Deno.version.deno, v8: Deno.version.v8, region: this.#region };

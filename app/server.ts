@@ -1,7 +1,7 @@
 /** The HTTP server, from listening to the last answer. */
 import { DRAIN_MS_MAX } from "../domain/core/limits.ts";
 import type { Memory } from "../domain/core/memory.ts";
-import { type Answer, type ConnectionLimits, Connections } from "./connections.ts";
+import { type ConnectionLimits, Connections, type ServeRequest } from "./connections.ts";
 import { BrokenOff } from "../routes/http/paced_streams.ts";
 
 /** What is left of the drain time for the commits under way. */
@@ -88,7 +88,7 @@ function listen(
   hostname: string,
   port: number,
   { memory, limits }: ServeOptions,
-  answer: Answer,
+  answer: ServeRequest,
 ): Listening {
   const address = { hostname, port, tcpBacklog: CONNECTIONS_WAITING_MAX };
   if (!Connections.isPossible) {

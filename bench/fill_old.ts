@@ -10,7 +10,7 @@ import { TIERS } from "../domain/teams/plans.ts";
 import type { RunEvent } from "../domain/runs/event.ts";
 import { type EventId, type RunId, uuid7Hex } from "../domain/core/ids.ts";
 import { openStore } from "../kv/open.ts";
-import { TeamCommits } from "../kv/summaries/run_updater.ts";
+import { RunUpdater } from "../kv/summaries/run_updater.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import { createCredentialStore, setTeamRate } from "../kv/teams/credentials.ts";
@@ -34,7 +34,7 @@ const isRecord = horizon === "record";
 const store = await openStore(file);
 await createTeams(store, 1);
 // As if the night before had been swept: without a clock of sweeps, none is swept at the start.
-await createSweepStore(store, new TeamCommits(store)).startClock(Date.now() - DAY_MS);
+await createSweepStore(store, new RunUpdater(store)).startClock(Date.now() - DAY_MS);
 const environment = {
   now: () => Date.now(),
   random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),

@@ -7,7 +7,7 @@ import type { EventId, RunId } from "../domain/core/ids.ts";
 import { uuid7Hex } from "../domain/core/ids.ts";
 import type { RunEvent } from "../domain/runs/event.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
-import { createTeam } from "../kv/teams/credentials.ts";
+import { insertTeam } from "../kv/teams/credentials.ts";
 import { openStore } from "../kv/open.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import { print } from "./say.ts";
@@ -30,7 +30,7 @@ function batch(n: number): RunEvent[] {
 
 const [file = ":memory:", batches = "5000"] = Deno.args;
 const store = await openStore(file);
-const team = await createTeam(store, "business");
+const team = await insertTeam(store, "business");
 const runs = createRunStore(store);
 
 /** Appends batches to a new run; answers the milliseconds of each thousand. */

@@ -10,7 +10,7 @@ import process from "node:process";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import type { RunsQuery } from "../domain/runs/list.ts";
 import { Budget } from "../kv/run_list/budget.ts";
-import { PAGE_ROWS_MAX, readPage } from "../kv/run_list/run_list.ts";
+import { PAGE_ROWS_MAX, readRunListPage } from "../kv/run_list/run_list.ts";
 import { openStore } from "../kv/open.ts";
 import { keys } from "../kv/base/keys.ts";
 import { getMany } from "../kv/store.ts";
@@ -104,7 +104,7 @@ try {
   const [first] = await getMany(store, [keys.firstTeam()]);
   const team = first?.value as TeamId;
   const startMs = performance.now();
-  const isEmpty = (await readPage(store, team, ALL, null, 1)).rows.length === 0;
+  const isEmpty = (await readRunListPage(store, team, ALL, null, 1)).rows.length === 0;
   if (!isEmpty && await filledWith() !== count) {
     throw new Error(`${kept} was filled with another number of runs, or not to the end: remove it`);
   }
@@ -123,7 +123,7 @@ try {
       const after = page <= 0 ? null : { at, run: "" as RunId };
       const budget = new Budget(PAGE_ROWS_MAX + 4 * LIMIT);
       const [sinceMs, sinceCpu] = [performance.now(), process.cpuUsage()];
-      const { rows } = await readPage(store, team, query, after, LIMIT, budget);
+      const { rows } = await readRunListPage(store, team, query, after, LIMIT, budget);
       const ms = performance.now() - sinceMs;
       const { user, system } = process.cpuUsage(sinceCpu);
       if (page < 0) continue;

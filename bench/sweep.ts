@@ -4,10 +4,10 @@
  * Each measurement has a server of its own on a copy of a filled file, so that both find the same and the
  * sweep begins anew. Usage: deno task bench-sweep [RUNS] [ROUNDS] [SECONDS]
  */
-import { cutoffOf, type Horizon } from "../domain/retention/retention.ts";
+import { cutoffOf, type RetentionClass } from "../domain/retention/retention.ts";
 import type { Team } from "../domain/teams/team.ts";
 import type { TeamId } from "../domain/core/ids.ts";
-import { planOf } from "../domain/teams/plans.ts";
+import { planOfTeam } from "../domain/teams/plans.ts";
 import { keys } from "../kv/base/keys.ts";
 import { openBeside } from "../kv/open.ts";
 import { getMany, listRows, type Store } from "../kv/store.ts";
@@ -35,12 +35,12 @@ interface Found extends WrkResult {
 
 /** All rounds of what is swept, with the sweep and without. */
 interface Compared {
-  readonly horizon: Horizon;
+  readonly horizon: RetentionClass;
   readonly swept: readonly Found[];
   readonly plain: readonly Found[];
 }
 
-async function compare(folder: string, horizon: Horizon): Promise<Compared> {
+async function compare(folder: string, horizon: RetentionClass): Promise<Compared> {
   const filled = `${folder}/${horizon}.kv`;
   say(`${horizon}: storing ${number(runs)} runs …`);
   const took = await runScript<number>("./fill_old.ts", filled, String(runs), horizon);
@@ -55,7 +55,11 @@ async function compare(folder: string, horizon: Horizon): Promise<Compared> {
   return { horizon, swept: found.sweeping, plain: found.ours };
 }
 
-async function measureCopy(filled: string, kind: SideKind, horizon: Horizon): Promise<Found> {
+async function measureCopy(
+  filled: string,
+  kind: SideKind,
+  horizon: RetentionClass,
+): Promise<Found> {
   const file = `${filled}.${kind}`;
   await Deno.copyFile(filled, file);
   try {
@@ -76,11 +80,11 @@ async function measureCopy(filled: string, kind: SideKind, horizon: Horizon): Pr
 }
 
 /** Runs that are due, by the rows they are filed under. */
-async function countDue(store: Store, horizon: Horizon): Promise<number> {
+async function countDue(store: Store, horizon: RetentionClass): Promise<number> {
   const [first] = await getMany(store, [keys.firstTeam()]);
   const id = first?.value as TeamId;
   const [entry] = await getMany(store, [keys.team(id)]);
-  const before = cutoffOf(planOf(entry?.value as Team), horizon, Date.now());
+  const before = cutoffOf(planOfTeam(entry?.value as Team), horizon, Date.now());
   return (await listRows(store, keys.expiries(id, horizon, before, null))).length;
 }
 

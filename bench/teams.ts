@@ -1,5 +1,5 @@
 /** Teams with keys that the load generator can work out: team number `n` has the key `n` in hex. */
-import { createCredentialStore, createTeam, ensureFirstTeam } from "../kv/teams/credentials.ts";
+import { createCredentialStore, ensureFirstTeam, insertTeam } from "../kv/teams/credentials.ts";
 import { keys } from "../kv/base/keys.ts";
 import { getMany, type Store } from "../kv/store.ts";
 
@@ -34,7 +34,7 @@ export async function createTeams(store: Store, count: number): Promise<void> {
   const first = { region: REGION, key: keyOf(1), tier } as const;
   await ensureFirstTeam(store, credentials, environment, first);
   for (let n = 2; n <= count; n++) {
-    const team = await createTeam(store, "enterprise");
+    const team = await insertTeam(store, "enterprise");
     secret = Uint8Array.fromHex(hexOf(n));
     const created = await credentials.create(team, SPEC, "bench");
     if (created.secret !== keyOf(n)) throw new Error(`Team ${n} got another key than is sent`);

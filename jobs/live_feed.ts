@@ -8,9 +8,9 @@
 import type { TeamId } from "../domain/core/ids.ts";
 import type { ChangeStore, ChangeWatch } from "../domain/feed/changes.ts";
 import type { LiveBatch, LiveFeed } from "../domain/feed/live.ts";
-import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_BEHIND_MAX } from "../domain/core/limits.ts";
+import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_LAG_MAX } from "../domain/core/limits.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { Alarm } from "./waker.ts";
+import { Waker } from "./waker.ts";
 
 /** Changes read at once. */
 const CHANGES_PER_LOOK = 50;
@@ -92,7 +92,7 @@ class Reader {
   readonly #team: TeamId;
   readonly #listenersOfAll: () => number;
   readonly #ended = new AbortController();
-  readonly #rest = new Alarm();
+  readonly #rest = new Waker();
   readonly #begun = Promise.withResolvers<void>();
   #at = 0;
 
@@ -105,7 +105,7 @@ class Reader {
 
   end(): void {
     this.#ended.abort();
-    this.#rest.ring();
+    this.#rest.wake();
   }
 
   async run(): Promise<void> {
@@ -156,7 +156,7 @@ class Reader {
     if (page !== null && page.next > this.#at) {
       this.#hand({ ...page, after: this.#at, upTo: page.next });
     }
-    const isTooMuch = last - this.#at > LIVE_CHANGES_BEHIND_MAX;
+    const isTooMuch = last - this.#at > LIVE_CHANGES_LAG_MAX;
     if (isTooMuch) this.#hand({ after: last, changes: [], upTo: last });
     if (page === null) this.#at = last;
     return page !== null && page.hasMore && !isTooMuch;

@@ -7,19 +7,19 @@
 import type { TeamId } from "../domain/core/ids.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import {
+  attempted,
+  claimed,
   newNotice,
   type Notice,
   type NoticeName,
   type NoticeStore,
   type ReadNotice,
-  taken,
-  tried,
 } from "../domain/teams/quota_notice.ts";
 import { noticeText, percentsReached } from "../domain/teams/quota.ts";
 import type { Mailer } from "../domain/core/mail.ts";
-import { planOf } from "../domain/teams/plans.ts";
+import { planOfTeam } from "../domain/teams/plans.ts";
 import { monthOf } from "../domain/core/time.ts";
-import { Alarm } from "./waker.ts";
+import { Waker } from "./waker.ts";
 
 /** What the job is built from. */
 export interface NoticeDeps {
@@ -51,9 +51,9 @@ const STOP_MS = 2_000;
 export class NoticeJob {
   readonly #deps: NoticeDeps;
   readonly #active = new Set<TeamId>();
-  readonly #alarm = new Alarm();
+  readonly #alarm = new Waker();
   /** Ends a pause early; only stopping does. */
-  readonly #endOfPause = new Alarm();
+  readonly #endOfPause = new Waker();
   readonly #stopping = new AbortController();
   #seenAll = false;
   #stopped = false;
@@ -72,14 +72,14 @@ export class NoticeJob {
   /** Says that a team may have used more. */
   projected(team: TeamId): void {
     this.#active.add(team);
-    this.#alarm.ring();
+    this.#alarm.wake();
   }
 
   /** Finishes what is under way, for a moment, and stops. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#alarm.ring();
-    this.#endOfPause.ring();
+    this.#alarm.wake();
+    this.#endOfPause.wake();
     const timer = setTimeout(() => this.#stopping.abort(), STOP_MS);
     await this.#running;
     clearTimeout(timer);
@@ -125,7 +125,7 @@ export class NoticeJob {
     const { store, mailer, now } = this.#deps;
     const team = await store.team(id);
     if (team === null) return;
-    const included = planOf(team).eventsPerMonth;
+    const included = planOfTeam(team).eventsPerMonth;
     const nowMs = now();
     for (const month of new Set([monthOf(nowMs - LATE_MS), monthOf(nowMs)])) {
       const used = await store.used(id, month);
@@ -159,7 +159,7 @@ export class NoticeJob {
     if (known.notice.state === "pending" && (mailer === null || to === undefined)) {
       return await this.#settle(known, { ...known.notice, state: "logged" });
     }
-    let held = await store.change(known, taken(known.notice, now()));
+    let held = await store.change(known, claimed(known.notice, now()));
     // Another process was faster.
     if (held === null) return;
     if (held.notice.state === "unknown" || mailer === null || to === undefined) {
@@ -174,7 +174,7 @@ export class NoticeJob {
       if (given === null) throw new Error("Another process has taken it");
       held = given;
     }, this.#stopping.signal);
-    await this.#settle(held, tried(held.notice, outcome, now()));
+    await this.#settle(held, attempted(held.notice, outcome, now()));
   }
 
   async #settle(known: ReadNotice, to: Notice): Promise<void> {

@@ -10,14 +10,14 @@
  */
 import type { Team } from "../domain/teams/team.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
-import { type Horizon, HORIZONS } from "../domain/retention/retention.ts";
+import { RETENTION_CLASSES, type RetentionClass } from "../domain/retention/retention.ts";
 import {
   addSwept,
-  hasSweptNothing,
+  EMPTY_SWEEP,
+  isEmptySweep,
   isSweepDue,
   nextSweepClock,
   nightOf,
-  NOTHING_SWEPT,
   type ReadReport,
   SWEEP_GAP_MS,
   type SweepClock,
@@ -27,7 +27,7 @@ import {
   type SweepStore,
   untilNextNight,
 } from "../domain/retention/sweep.ts";
-import { Alarm } from "./waker.ts";
+import { Waker } from "./waker.ts";
 
 /** What the job is built from. */
 export interface SweepDeps {
@@ -49,7 +49,7 @@ export interface SweepDeps {
 /** What one step of a sweep removed, or would. */
 export interface SweptStep {
   readonly team: Team;
-  readonly horizon: Horizon;
+  readonly horizon: RetentionClass;
   readonly counts: SweepCounts;
 }
 
@@ -60,7 +60,7 @@ export async function* sweepTeam(
   nowMs: number,
   dryRun: boolean,
 ): AsyncGenerator<SweptStep> {
-  for (const horizon of HORIZONS) {
+  for (const horizon of RETENTION_CLASSES) {
     let from: object | null = null;
     do {
       const { counts, next } = await store.step(team, horizon, nowMs, from, dryRun);
@@ -107,7 +107,7 @@ interface SeenClock {
 /** The job. Always stop it before the store closes. */
 export class SweepJob {
   readonly #deps: SweepDeps;
-  readonly #alarm = new Alarm();
+  readonly #alarm = new Waker();
   #stopped = false;
   #running: Promise<void> | null = null;
   #seen: SeenClock | null = null;
@@ -125,7 +125,7 @@ export class SweepJob {
   /** Finishes the step under way and stops. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#alarm.ring();
+    this.#alarm.wake();
     await this.#running;
   }
 
@@ -186,7 +186,7 @@ export class SweepJob {
     known: ReadReport | null,
     move?: SweepClockMove,
   ): Promise<SweepReport | null> {
-    const counts = known?.report.counts ?? NOTHING_SWEPT;
+    const counts = known?.report.counts ?? EMPTY_SWEEP;
     const report: SweepReport = {
       night: nightOf(startedAt),
       clockAt,
@@ -223,7 +223,7 @@ export class SweepJob {
     let told: ReadReport | null = begun;
     const tell = async (report: SweepReport) => {
       told = told && await store.tell(told, report);
-      const isQuiet = this.#deps.quiet && hasSweptNothing(report.counts);
+      const isQuiet = this.#deps.quiet && isEmptySweep(report.counts);
       if (told !== null && !isQuiet) this.#tell({ ...report });
       return told !== null;
     };

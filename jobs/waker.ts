@@ -4,23 +4,23 @@
 const TIMER_MS_MAX = 2_147_483_647;
 
 /** An alarm for one sleeper. */
-export class Alarm {
+export class Waker {
   #rung = false;
   #wakeUp: (() => void) | null = null;
 
   /** Wakes the sleeper, now or when it goes to sleep next. */
-  ring(): void {
+  wake(): void {
     this.#rung = true;
     this.#wakeUp?.();
   }
 
   /** Whether it rang since the last sleep. */
-  get isRinging(): boolean {
+  get isAwake(): boolean {
     return this.#rung;
   }
 
   /** Takes note of the ring. */
-  silence(): void {
+  reset(): void {
     this.#rung = false;
   }
 

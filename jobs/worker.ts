@@ -8,18 +8,18 @@
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { isOfStore, Overloaded, StorageUnavailable } from "../domain/core/errors.ts";
 import {
-  DIRTY_LANES,
-  type DirtyLane,
-  type DirtyRows,
-  type DirtyRun,
-  type PipelineStore,
+  PENDING_LANES,
+  type PendingBatch,
+  type PendingLane,
+  type PendingRun,
+  type ProcessingStore,
   type StageTask,
 } from "../domain/runs/processing.ts";
 import type { Stage } from "../domain/runs/stages.ts";
-import { Alarm } from "./waker.ts";
+import { Waker } from "./waker.ts";
 
 /** Does the work of a stage for one run. It may be called again for the same run. */
-export type StageHandler = (run: DirtyRun) => Promise<void>;
+export type StageHandler = (run: PendingRun) => Promise<void>;
 
 /** The stages behind the cost that have work to do. */
 export type StageHandlers = ReadonlyMap<Stage, StageHandler>;
@@ -42,7 +42,7 @@ export interface Companion {
 
 /** What the worker is built from. */
 export interface WorkerDeps {
-  readonly store: PipelineStore;
+  readonly store: ProcessingStore;
   readonly handlers: StageHandlers;
   /** Jobs that somebody asked for: they go on a step each turn. */
   readonly jobs: readonly Job[];
@@ -83,14 +83,14 @@ const FAILURE_PAUSE_MS = 1_000;
 /** The worker. Always stop it before the store closes. */
 export class Worker {
   readonly #deps: WorkerDeps;
-  readonly #alarm = new Alarm();
+  readonly #alarm = new Waker();
   /** Ends a rest early; only stopping does. */
-  readonly #endOfRest = new Alarm();
+  readonly #endOfRest = new Waker();
   /** Rings so far: whether there were any tells whether calls came in. */
   #rings = 0;
   #restMs = 0;
   /** Runs of the next turn. */
-  readonly #runsMax: Record<DirtyLane, number> = {
+  readonly #runsMax: Record<PendingLane, number> = {
     closed: RUNS_PER_TURN.closed,
     open: RUNS_PER_TURN.open,
   };
@@ -114,21 +114,21 @@ export class Worker {
   /** Says that there may be something to do. */
   wake(): void {
     this.#rings++;
-    this.#alarm.ring();
+    this.#alarm.wake();
   }
 
   /** Resolves once the worker has looked at everything there was when this was called. */
   async idle(): Promise<void> {
     this.#asleep ??= Promise.withResolvers<void>();
-    this.#alarm.ring();
+    this.#alarm.wake();
     await this.#asleep.promise;
   }
 
   /** Finishes what is under way and stops. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#alarm.ring();
-    this.#endOfRest.ring();
+    this.#alarm.wake();
+    this.#endOfRest.wake();
     await Promise.all([this.#running, this.#deps.companion?.stop()]);
   }
 
@@ -149,7 +149,7 @@ export class Worker {
   async #sleep(): Promise<void> {
     const idleMs = await this.#idleMs();
     // Whoever rang after the last turn wants another look before it counts as idle.
-    if (this.#alarm.isRinging) return this.#alarm.silence();
+    if (this.#alarm.isAwake) return this.#alarm.reset();
     this.#asleep?.resolve();
     this.#asleep = null;
     await this.#alarm.wait(idleMs);
@@ -171,7 +171,7 @@ export class Worker {
 
   async #sumUp(): Promise<boolean> {
     const isTurnOfOpen = this.#closedTurns >= CLOSED_TURNS_MAX;
-    for (const lane of isTurnOfOpen ? DIRTY_LANES.toReversed() : DIRTY_LANES) {
+    for (const lane of isTurnOfOpen ? PENDING_LANES.toReversed() : PENDING_LANES) {
       const rows = await this.#deps.store.takeDirty(lane, this.#runsMax[lane]);
       this.#closedTurns = lane === "open" ? 0 : this.#closedTurns + 1;
       if (rows.isEmpty) continue;
@@ -185,7 +185,7 @@ export class Worker {
     return false;
   }
 
-  #fitRunsMax(lane: DirtyLane, tookMs: number): void {
+  #fitRunsMax(lane: PendingLane, tookMs: number): void {
     const runsMax = this.#runsMax[lane];
     if (tookMs > TURN_MS) this.#runsMax[lane] = Math.max(RUNS_PER_TURN.min, runsMax >> 1);
     else if (tookMs < TURN_MS / 2) this.#runsMax[lane] = Math.min(RUNS_PER_TURN[lane], runsMax * 2);
@@ -209,15 +209,15 @@ export class Worker {
     return tasks.length > 0;
   }
 
-  async #bringUpToDate({ runs, settle }: DirtyRows): Promise<void> {
+  async #bringUpToDate({ runs, ack }: PendingBatch): Promise<void> {
     const byTeam = Map.groupBy(runs, ({ team }) => team);
-    const again: DirtyRun[] = [];
+    const again: PendingRun[] = [];
     await allDone(
       Array.from(byTeam, async ([team, some]) => {
         again.push(...await this.#project(team, some.map(({ run }) => run)));
       }),
     );
-    await settle(again);
+    await ack(again);
   }
 
   /**
@@ -225,7 +225,7 @@ export class Worker {
    *
    * @returns runs whose marks stay, because they can be neither read nor noted as failed
    */
-  async #project(team: TeamId, runs: readonly RunId[]): Promise<DirtyRun[]> {
+  async #project(team: TeamId, runs: readonly RunId[]): Promise<PendingRun[]> {
     try {
       await this.#deps.store.project(team, runs);
       this.#deps.companion?.projected(team);
@@ -247,7 +247,7 @@ export class Worker {
   }
 
   /** Notes that a run cannot be summed up; returns the run when it cannot be written either. */
-  async #noteFailed(run: DirtyRun, error: unknown): Promise<DirtyRun[]> {
+  async #noteFailed(run: PendingRun, error: unknown): Promise<PendingRun[]> {
     this.#tell(`Cannot sum up a run of team ${run.team}`, error);
     if (error instanceof StorageUnavailable) return [run];
     try {
@@ -270,7 +270,7 @@ export class Worker {
         this.#tell(`Stage ${task.stage?.stage} of a run of team ${task.team} failed`, error);
         failure = error ?? new Error("Failed without a reason");
       }
-      await store.settleStage(task, failure);
+      await store.completeStage(task, failure);
     } catch (error) {
       await this.#throwIfOfStore(error);
       this.#tell(`Stage ${task.stage?.stage} of a run of team ${task.team} is put off`, error);

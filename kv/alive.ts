@@ -7,7 +7,7 @@ import { keys } from "./base/keys.ts";
 import { getMany, type Store } from "./store.ts";
 
 /** A key that never holds anything: deleting it writes, and changes nothing. */
-const NOTHING = keys.dirty("open", "");
+const NOTHING = keys.pending("open", "");
 
 /** Returns whether the store reads and writes; then it is the work itself that failed. */
 export async function isAlive(store: Store): Promise<boolean> {

@@ -20,7 +20,7 @@ import {
   watchFiles,
 } from "./base/files.ts";
 import { keys, LEDGER_FORMAT } from "./base/keys.ts";
-import { Doorbell } from "./writer/signal.ts";
+import { WorkerSignal } from "./writer/signal.ts";
 import { BACK_ENDS, type BackEnd } from "./base/limits.ts";
 import { createStore, type Store } from "./store.ts";
 
@@ -182,7 +182,7 @@ function openHandles(
   memory: Memory,
 ): OpenStore {
   const deadlines = new Deadlines(STORAGE_DEADLINE_MS, TIMERS);
-  const doorbell = new Doorbell();
+  const doorbell = new WorkerSignal();
   const back = reader ?? kv;
   const store = createStore(kv, back, limits, deadlines, doorbell, inPlace, fileBytes, memory);
   return {

@@ -10,17 +10,17 @@ import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { type Blob, chunksOf, packBlob, unpackBlob } from "./base/blob.ts";
 import { inTime } from "./base/deadline.ts";
 import type { FileBytes } from "./base/files.ts";
-import { Doorbell } from "./writer/signal.ts";
+import { WorkerSignal } from "./writer/signal.ts";
 import { keys } from "./base/keys.ts";
 import { type BackEnd, COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./base/limits.ts";
-import { newName } from "./base/names.ts";
+import { newRowName } from "./base/names.ts";
 import { countBytes, countRead, isEnded, throwIfEnded } from "./base/read_scope.ts";
 import { Reads } from "./base/reads.ts";
 import { KeyedMutex } from "./base/keyed_mutex.ts";
 import { createWriter, type Writer } from "./writer/writer.ts";
 import type { Write } from "./writer/write.ts";
 
-export { newName } from "./base/names.ts";
+export { newRowName } from "./base/names.ts";
 
 /** What the stores of runs and credentials are built on. */
 export interface Store {
@@ -33,7 +33,7 @@ export interface Store {
   /** How long callers wait. */
   readonly deadlines: Deadlines;
   /** Rings when runs became dirty. */
-  readonly doorbell: Doorbell;
+  readonly doorbell: WorkerSignal;
   /** Whether what is written is still found where the ledger is. */
   readonly inPlace: () => boolean;
   /** Sizes of the ledger's files; null where it has none. */
@@ -52,7 +52,7 @@ export function createStore(
   reader: Deno.Kv,
   limits: BackEnd,
   deadlines: Deadlines,
-  doorbell: Doorbell = new Doorbell(),
+  doorbell: WorkerSignal = new WorkerSignal(),
   inPlace: () => boolean = () => true,
   fileBytes: () => FileBytes | null = () => null,
   memory: Memory = new Memory(),
@@ -149,7 +149,7 @@ export interface BlobWrite {
 
 /** Prepares a text for a key of a run. */
 export function blobWrite(team: TeamId, run: RunId, key: Deno.KvKey, text: string): BlobWrite {
-  const blob: Blob = packBlob(text, newName);
+  const blob: Blob = packBlob(text, newRowName);
   const head = { key, value: blob.head };
   if (blob.chunks.length === 0) return { sets: [head], staged: [] };
   const pieces = blob.chunks.map((value, i) => ({

@@ -7,12 +7,12 @@ import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import type { Requirement } from "../domain/teams/credentials.ts";
 import { answerText, fail } from "./http/answer.ts";
-import type { AppDeps, Facts, Guard, Handle, RequestContext, Route } from "./http/context.ts";
-import { getAgent, listAgents, patchAgent } from "./api/agents/agents.ts";
+import type { AppDeps, Env, Guard, Handle, RequestContext, Route } from "./http/context.ts";
+import { getAgent, handleListAgents, patchAgent } from "./api/agents/agents.ts";
 import { compressed, isCompressed } from "./http/compress.ts";
 import { listAudit } from "./api/audit_log/audit_log.ts";
 import { listChanges } from "./api/feed/changes.ts";
-import { deleteCustomer, deleteRun, getDeletion } from "./api/deletions/deletions.ts";
+import { deleteCustomer, getDeletion, handleDeleteRun } from "./api/deletions/deletions.ts";
 import { appendEvents } from "./api/runs/events.ts";
 import { createExports } from "./api/exports/exports.ts";
 import { finishRun } from "./api/runs/finish.ts";
@@ -21,7 +21,7 @@ import { healthz, readyz, SHUTTING_DOWN } from "./api/service/health.ts";
 import { sendHeartbeat } from "./api/heartbeats/heartbeats.ts";
 import { createDashboard } from "./dashboard/dashboard.ts";
 import { describeApi, showDocs } from "./api/service/openapi.ts";
-import { createKey, listKeys, revokeKey, rotateKey } from "./api/keys/keys.ts";
+import { createKey, handleRevokeKey, handleRotateKey, listKeys } from "./api/keys/keys.ts";
 import { readJsonBody } from "./http/body.ts";
 import { requireCredential, requireScope } from "./http/credential.ts";
 import { requireHost } from "./http/host.ts";
@@ -30,75 +30,84 @@ import { debitBytes, limitBytes, limitRate, metered } from "./http/rate.ts";
 import type { BodyShape } from "../domain/ingest/parse.ts";
 import { Memory } from "../domain/core/memory.ts";
 import type { Api } from "../domain/teams/rate_limit.ts";
-import { Room } from "./http/admission.ts";
-import { Waiting } from "./http/long_polls.ts";
+import { ConcurrencyLimit } from "./http/admission.ts";
+import { LongPolls } from "./http/long_polls.ts";
 import { followLive } from "./api/feed/live.ts";
 import { getMetrics } from "./api/service/metrics.ts";
 import { pathOf, requirePath } from "./http/path.ts";
 import { ping } from "./api/heartbeats/ping.ts";
-import { createPipeline } from "./http/dispatch.ts";
+import { createDispatch } from "./http/dispatch.ts";
 import { deleteRate, listRates, matchRate, putRate } from "./api/rate_card/rate_card.ts";
 import { getRunCost } from "./api/runs/run_cost.ts";
-import { key, KEY_OR_TOKEN, keyOrOperator, OPERATOR_ONLY } from "./http/access.ts";
+import { KEY_OR_TOKEN, OPERATOR_ONLY, teamKey, teamKeyOrOperator } from "./http/access.ts";
 import { listRefusals } from "./api/refusals/refusals.ts";
 import { getReprice, listReprices, startReprice } from "./api/repricing/reprice.ts";
 import { listRuns } from "./api/runs/run_list.ts";
 import { getRun, openRun } from "./api/runs/runs.ts";
 import { addScore } from "./api/runs/scores.ts";
 import { getSpend, getUnpriced } from "./api/spend/spend.ts";
-import { changeTeam, createTeam, createTeamKey, getTeam, listTeams } from "./api/teams/teams.ts";
+import {
+  createTeamKey,
+  getTeam,
+  handleChangeTeam,
+  handleCreateTeam,
+  listTeams,
+} from "./api/teams/teams.ts";
 import { getUsage } from "./api/teams/usage.ts";
 import { whenFinal } from "./api/runs/when_final.ts";
 
 /** Every route, with what it asks of a credential. */
 export function routeTable(
   deps: AppDeps,
-  room = new Room(deps.memory ?? new Memory()),
-  waiting = new Waiting(room, deps.leaving),
+  room = new ConcurrencyLimit(deps.memory ?? new Memory()),
+  waiting = new LongPolls(room, deps.shuttingDown),
   exported = createExports(deps, room),
 ): Route[] {
   const table: Route[] = [
-    route("POST", "/v1/runs", key("ingest"), openRun(deps)),
-    route("GET", "/v1/runs", key("read"), listRuns(deps)),
-    route("GET", "/v1/runs/:id", key("read"), whenFinal(deps, waiting, getRun(deps))),
-    route("DELETE", "/v1/runs/:id", key("admin"), deleteRun(deps)),
-    route("GET", "/v1/runs/:id/cost", key("read"), getRunCost(deps)),
-    route("GET", "/v1/runs.ndjson", key("read"), exported("ndjson")),
-    route("GET", "/v1/runs.csv", key("read"), exported("csv")),
-    route("POST", EVENTS_PATH, key("ingest"), appendEvents(deps)),
-    route("POST", "/v1/runs/:id/finish", key("ingest"), finishRun(deps)),
-    route("POST", "/v1/runs/:id/scores", key("ingest"), addScore(deps)),
+    route("POST", "/v1/runs", teamKey("ingest"), openRun(deps)),
+    route("GET", "/v1/runs", teamKey("read"), listRuns(deps)),
+    route("GET", "/v1/runs/:id", teamKey("read"), whenFinal(deps, waiting, getRun(deps))),
+    route("DELETE", "/v1/runs/:id", teamKey("admin"), handleDeleteRun(deps)),
+    route("GET", "/v1/runs/:id/cost", teamKey("read"), getRunCost(deps)),
+    route("GET", "/v1/runs.ndjson", teamKey("read"), exported("ndjson")),
+    route("GET", "/v1/runs.csv", teamKey("read"), exported("csv")),
+    route("POST", EVENTS_PATH, teamKey("ingest"), appendEvents(deps)),
+    route("POST", "/v1/runs/:id/finish", teamKey("ingest"), finishRun(deps)),
+    route("POST", "/v1/runs/:id/scores", teamKey("ingest"), addScore(deps)),
     route("POST", "/v1/heartbeats", KEY_OR_TOKEN, sendHeartbeat(deps)),
     route("GET", "/v1/ping", KEY_OR_TOKEN, ping(deps)),
-    route("POST", "/v1/keys", key("admin"), createKey(deps)),
-    route("GET", "/v1/keys", key("admin"), listKeys(deps)),
-    route("DELETE", "/v1/keys/:id", key("admin"), revokeKey(deps)),
-    { ...route("POST", "/v1/keys/:id/rotate", key("admin"), rotateKey(deps)), mayLackBody: true },
-    route("GET", "/v1/audit", keyOrOperator("admin"), listAudit(deps)),
-    route("POST", "/v1/teams", OPERATOR_ONLY, createTeam(deps)),
+    route("POST", "/v1/keys", teamKey("admin"), createKey(deps)),
+    route("GET", "/v1/keys", teamKey("admin"), listKeys(deps)),
+    route("DELETE", "/v1/keys/:id", teamKey("admin"), handleRevokeKey(deps)),
+    {
+      ...route("POST", "/v1/keys/:id/rotate", teamKey("admin"), handleRotateKey(deps)),
+      mayLackBody: true,
+    },
+    route("GET", "/v1/audit", teamKeyOrOperator("admin"), listAudit(deps)),
+    route("POST", "/v1/teams", OPERATOR_ONLY, handleCreateTeam(deps)),
     route("GET", "/v1/teams", OPERATOR_ONLY, listTeams(deps)),
     route("GET", "/v1/teams/:id", OPERATOR_ONLY, getTeam(deps)),
-    route("PATCH", "/v1/teams/:id", OPERATOR_ONLY, changeTeam(deps)),
+    route("PATCH", "/v1/teams/:id", OPERATOR_ONLY, handleChangeTeam(deps)),
     route("POST", "/v1/teams/:id/keys", OPERATOR_ONLY, createTeamKey(deps)),
-    route("GET", "/v1/rate-card", key("admin"), listRates(deps)),
-    route("PUT", "/v1/rate-card", key("admin"), putRate(deps)),
-    route("GET", "/v1/rate-card/match", key("admin"), matchRate(deps)),
-    route("POST", "/v1/rate-card/reprice", key("admin"), startReprice(deps)),
-    route("GET", "/v1/rate-card/reprice", key("admin"), listReprices(deps)),
-    route("GET", "/v1/rate-card/reprice/:id", key("admin"), getReprice(deps)),
-    route("DELETE", "/v1/rate-card/:id", key("admin"), deleteRate(deps)),
-    route("DELETE", "/v1/customers/:customer_id", key("admin"), deleteCustomer(deps)),
-    route("GET", "/v1/deletions/:id", key("admin"), getDeletion(deps)),
-    route("GET", "/v1/agents", key("read"), listAgents(deps)),
-    route("GET", "/v1/agents/:slug", key("read"), getAgent(deps)),
-    route("PATCH", "/v1/agents/:slug", key("admin"), patchAgent(deps)),
-    route("GET", "/v1/spend", key("read"), getSpend(deps)),
-    route("GET", "/v1/spend/unpriced", key("read"), getUnpriced(deps)),
-    route("GET", "/v1/usage", key("read"), getUsage(deps)),
-    route("GET", "/v1/refusals", key("read"), listRefusals(deps)),
-    route("GET", "/v1/changes", key("read"), listChanges(deps, waiting)),
-    route("GET", "/v1/live", key("read"), followLive(deps, waiting)),
-    route("GET", METRICS_PATH, keyOrOperator("read"), getMetrics(deps)),
+    route("GET", "/v1/rate-card", teamKey("admin"), listRates(deps)),
+    route("PUT", "/v1/rate-card", teamKey("admin"), putRate(deps)),
+    route("GET", "/v1/rate-card/match", teamKey("admin"), matchRate(deps)),
+    route("POST", "/v1/rate-card/reprice", teamKey("admin"), startReprice(deps)),
+    route("GET", "/v1/rate-card/reprice", teamKey("admin"), listReprices(deps)),
+    route("GET", "/v1/rate-card/reprice/:id", teamKey("admin"), getReprice(deps)),
+    route("DELETE", "/v1/rate-card/:id", teamKey("admin"), deleteRate(deps)),
+    route("DELETE", "/v1/customers/:customer_id", teamKey("admin"), deleteCustomer(deps)),
+    route("GET", "/v1/deletions/:id", teamKey("admin"), getDeletion(deps)),
+    route("GET", "/v1/agents", teamKey("read"), handleListAgents(deps)),
+    route("GET", "/v1/agents/:slug", teamKey("read"), getAgent(deps)),
+    route("PATCH", "/v1/agents/:slug", teamKey("admin"), patchAgent(deps)),
+    route("GET", "/v1/spend", teamKey("read"), getSpend(deps)),
+    route("GET", "/v1/spend/unpriced", teamKey("read"), getUnpriced(deps)),
+    route("GET", "/v1/usage", teamKey("read"), getUsage(deps)),
+    route("GET", "/v1/refusals", teamKey("read"), listRefusals(deps)),
+    route("GET", "/v1/changes", teamKey("read"), listChanges(deps, waiting)),
+    route("GET", "/v1/live", teamKey("read"), followLive(deps, waiting)),
+    route("GET", METRICS_PATH, teamKeyOrOperator("read"), getMetrics(deps)),
     route("GET", "/healthz", null, healthz()),
     route("GET", "/readyz", null, readyz(deps)),
     route("GET", "/openapi.json", null, describeApi(() => table)),
@@ -108,12 +117,12 @@ export function routeTable(
 }
 
 /** Builds the application. It opens nothing and keeps no state of its own. */
-export function createApp(deps: AppDeps): Hono<Facts> {
-  const app = new Hono<Facts>({ getPath: pathOf });
-  const room = new Room(deps.memory);
+export function createApp(deps: AppDeps): Hono<Env> {
+  const app = new Hono<Env>({ getPath: pathOf });
+  const room = new ConcurrencyLimit(deps.memory);
   const heads = new HeadAnswers();
-  const pipeline = createPipeline(deps, room, heads);
-  const waiting = new Waiting(room, deps.leaving, deps.memory);
+  const pipeline = createDispatch(deps, room, heads);
+  const waiting = new LongPolls(room, deps.shuttingDown, deps.memory);
   const exported = createExports(deps, room);
   const table = routeTable(deps, room, waiting, exported);
   const dashboard = createDashboard(deps, room, { waiting, exported });
@@ -140,14 +149,14 @@ export function createApp(deps: AppDeps): Hono<Facts> {
 
 /** A route's handler with what all routes of its kind have in common. */
 function handlerOf(deps: AppDeps, route: Route): Handle {
-  const { requires, handler } = route;
-  const counted = isMetered(requires) ? metered(deps, handler) : handler;
+  const { access, handler } = route;
+  const counted = isMetered(access) ? metered(deps, handler) : handler;
   return isCompressed(route) ? compressed(counted) : counted;
 }
 
 /** Returns whether a route's reads are debited: agents' calls read next to nothing. */
-function isMetered(requires: Requirement | null): boolean {
-  return requires !== null && requires.scope !== "ingest";
+function isMetered(access: Requirement | null): boolean {
+  return access !== null && access.scope !== "ingest";
 }
 
 /** What supervisors ask, some of them by HTTP/1.0, which has no Host. */
@@ -162,20 +171,20 @@ const EVENTS_PATH = "/v1/runs/:id/events";
 function route(
   method: Route["method"],
   path: string,
-  requires: Requirement | null,
+  access: Requirement | null,
   handler: Handle,
 ): Route {
-  return { method, path, requires, handler };
+  return { method, path, access, handler };
 }
 
 const WITH_BODY: ReadonlySet<Route["method"]> = new Set(["POST", "PUT", "PATCH"]);
 
 /** What a route's requests must pass, in the order of decision 2. */
-function guards(deps: AppDeps, room: Room, route: Route): Guard[] {
-  const { method, path, requires, mayLackBody } = route;
+function guards(deps: AppDeps, room: ConcurrencyLimit, route: Route): Guard[] {
+  const { method, path, access, mayLackBody } = route;
   const queryNames = queryNamesOf(route);
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
-  const api = isMetered(requires) ? "control" : "ingest";
+  const api = isMetered(access) ? "control" : "ingest";
   const hasBody = WITH_BODY.has(method);
   const shape = shapeOf(path, api);
   const onRead = api === "control"
@@ -183,14 +192,14 @@ function guards(deps: AppDeps, room: Room, route: Route): Guard[] {
     : (c: RequestContext, bytes: number) => debitBytes(deps, c, bytes);
   return [
     requireHost(deps, HEALTH_PATHS.has(path)),
-    ...(requires === null ? [] : [
+    ...(access === null ? [] : [
       whileServing,
       // What is too much is to be seen while it is.
       ...(path === METRICS_PATH ? [] : [room.require]),
-      requireCredential(deps, requires),
+      requireCredential(deps, access),
       limitRate(deps, api),
       ...(hasBody && api === "ingest" ? [limitBytes(deps)] : []),
-      requireScope(requires),
+      requireScope(access),
     ]),
     ...(queryNames === null ? [] : [requireQuery(queryNames)]),
     ...(hasBody

@@ -1,5 +1,9 @@
 /** `deno task audit`: recomputes every figure of a ledger from the parts of its runs. */
-import { type AuditResult, auditStore, type TeamAudit } from "../kv/integrity/integrity.ts";
+import {
+  type IntegrityReport,
+  type TeamIntegrity,
+  verifyStore,
+} from "../kv/integrity/integrity.ts";
 import { parseOptions } from "./client.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
 import { countText, createCounter, type Io, processIo, runTool } from "./progress.ts";
@@ -25,7 +29,7 @@ export function audit(args: readonly string[], io: Io): Promise<number> {
     }
     const { result, location } = await withLedger(values.kv, async (store, location) => {
       using runs = createCounter(io.screen, "runs");
-      return { result: await auditStore(store, { onRun: () => runs.add(1) }), location };
+      return { result: await verifyStore(store, { onRun: () => runs.add(1) }), location };
     });
     result.teams.map(teamLine).forEach((line) => io.out(line));
     tellDifferences(result, io);
@@ -35,12 +39,12 @@ export function audit(args: readonly string[], io: Io): Promise<number> {
   });
 }
 
-function teamLine({ team, state, runs, events, differences }: TeamAudit): string {
+function teamLine({ team, state, runs, events, differences }: TeamIntegrity): string {
   const told = state === "different" ? countText(differences, "difference") : state;
   return `${team}: ${told}, ${countText(runs, "run")}, ${countText(events, "event")}`;
 }
 
-function tellDifferences({ differences, differenceCount }: AuditResult, io: Io): void {
+function tellDifferences({ differences, differenceCount }: IntegrityReport, io: Io): void {
   for (const { team, what, expected, found } of differences) {
     io.out(`  ${team}: ${what}`);
     io.out(`    the parts give: ${expected}`);
@@ -50,7 +54,7 @@ function tellDifferences({ differences, differenceCount }: AuditResult, io: Io):
   if (more > 0) io.out(`  and ${countText(more, "difference")} more`);
 }
 
-function verdict({ teams, differenceCount }: AuditResult, location: string): string {
+function verdict({ teams, differenceCount }: IntegrityReport, location: string): string {
   if (differenceCount > 0) {
     return `${countText(differenceCount, "difference")} in ${location}: keep a copy of the file, ` +
       "see docs/OPERATIONS.md";

@@ -6,20 +6,20 @@ import { isObject } from "../domain/core/raw_json.ts";
 import { ToolFailure, UsageError } from "./progress.ts";
 
 /** A JSON object on the wire. */
-export type JsonObject = Readonly<Record<string, unknown>>;
+export type ClientJson = Readonly<Record<string, unknown>>;
 
 /** Where a server is and who calls it. */
-export interface Connection {
+export interface ClientConnection {
   readonly url: string;
   readonly key: string;
 }
 
 /** An accepted request's answer. */
-export interface Answer {
+export interface ClientAnswer {
   readonly status: number;
   /** Whether the server had stored the same before. */
   readonly replayed: boolean;
-  readonly body: JsonObject;
+  readonly body: ClientJson;
 }
 
 /** Calls one server with one key. */
@@ -29,8 +29,8 @@ export interface Client extends Disposable {
   /** Region of the key; ids are made in it. */
   readonly region: Region;
   /** Sends a write until it is answered for good: the ids in it make that safe. */
-  post(path: string, body: JsonObject): Promise<Answer>;
-  get(path: string): Promise<Answer>;
+  post(path: string, body: ClientJson): Promise<ClientAnswer>;
+  get(path: string): Promise<ClientAnswer>;
   /** A command that reads a path; it shows no key but the one everybody knows. */
   curl(path: string): string;
 }
@@ -73,7 +73,7 @@ const ALL_ADDRESSES: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1"
 export function connectionOf(
   values: { readonly url?: string | undefined; readonly key?: string | undefined },
   setting: ReadSetting = (name) => Deno.env.get(name),
-): Connection {
+): ClientConnection {
   const region = REGIONS.find((region) => region === setting("RUNLEDGER_REGION")) ?? "eu";
   return {
     url: values.url ?? localUrl(setting("HOST") || "127.0.0.1", setting("PORT") || "8000"),
@@ -113,13 +113,13 @@ const ANSWER_MS_MAX = 30_000;
  *
  * @param pause waits so many milliseconds
  */
-export function createClient(connection: Connection, pause = sleep): Client {
+export function createClient(connection: ClientConnection, pause = sleep): Client {
   const url = baseUrl(connection.url);
   const region = regionOf(connection.key);
   const http = Deno.createHttpClient({});
   let answered = false;
 
-  async function send(method: string, path: string, body?: JsonObject): Promise<Answer> {
+  async function send(method: string, path: string, body?: ClientJson): Promise<ClientAnswer> {
     const payload = body === undefined ? {} : { body: JSON.stringify(body) };
     for (let attempt = 1;; attempt++) {
       const last = attempt === ATTEMPTS_MAX;
@@ -182,7 +182,7 @@ function shownKey(key: string): string {
   return REGIONS.some((region) => key === developmentKey(region)) ? `${key}:` : '"$KEY:"';
 }
 
-function answerOf(response: Response, text: string): Answer {
+function answerOf(response: Response, text: string): ClientAnswer {
   const body = jsonObject(text);
   if (body === null) throw notRunledger(response.url, response.status);
   const replayed = response.headers.get("idempotent-replayed") === "true";
@@ -220,7 +220,7 @@ function notRunledger(url: string, status: number): ToolFailure {
   );
 }
 
-function jsonObject(text: string): JsonObject | null {
+function jsonObject(text: string): ClientJson | null {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : null;

@@ -8,7 +8,7 @@ import {
   createClient,
   parseOptions,
 } from "./client.ts";
-import type { DemoCall, DemoRun, Story } from "./demo_run.ts";
+import type { DemoCall, DemoRun, DemoScenario } from "./demo_run.ts";
 import { demoRuns } from "./demo_data.ts";
 import { createProgress, type Io, processIo, runTool, UsageError } from "./progress.ts";
 
@@ -115,7 +115,7 @@ function summary(
 }
 
 /** Runs worth a look; the numbers above cannot show what each of them is about. */
-const SHOWN: readonly (readonly [Story, string])[] = [
+const SHOWN: readonly (readonly [DemoScenario, string])[] = [
   ["with children", "a long one, with two child runs"],
   ["running", "under way"],
   ["failed", "failed today"],

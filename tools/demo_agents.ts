@@ -1,6 +1,6 @@
 /** The work of the demo's three agents: what each does in a run, before it becomes requests. */
-import type { JsonObject } from "./client.ts";
-import { type DemoEvent, type Model, Timeline } from "./demo_timeline.ts";
+import type { ClientJson } from "./client.ts";
+import { type DemoEvent, DemoTimeline, type Model } from "./demo_timeline.ts";
 import type { Random } from "./random.ts";
 
 /** How a demo run ends. */
@@ -15,10 +15,10 @@ export interface Work {
   readonly endMs: number;
   readonly ending: Ending;
   /** Fields of the opening besides id, agent and start. */
-  readonly opening: JsonObject;
+  readonly opening: ClientJson;
   readonly events: readonly DemoEvent[];
   /** Fields of the finish besides status and end. */
-  readonly closing: JsonObject;
+  readonly closing: ClientJson;
 }
 
 const GPT_4O: Model = { provider: "openai", model: "gpt-4o" };
@@ -32,7 +32,7 @@ const PRO: Model = { provider: "google", model: "gemini-2.5-pro" };
 const MISTRAL: Model = { provider: "mistral", model: "mistral-large-2411" };
 
 /** Served in house: no public rate card prices it. */
-export const UNKNOWN_MODEL: Model = { provider: "in-house", model: "atlas-70b-preview" };
+export const UNPRICED_MODEL: Model = { provider: "in-house", model: "atlas-70b-preview" };
 
 /** Time between two looks of a watch. */
 const WATCH_PAUSE_MS = { min: 300_000, max: 720_000 } as const;
@@ -56,7 +56,7 @@ export function triage(random: Random, startMs: number, ending: Ending): Work {
   const repository = random.pick(REPOSITORIES);
   const issue = random.int(1_000, 9_999);
   const title = `${random.pick(COMPONENTS)} ${random.pick(SYMPTOMS)} ${random.pick(CAUSES)}`;
-  const time = new Timeline(startMs, random);
+  const time = new DemoTimeline(startMs, random);
   const prompt = random.int(900, 3_200);
   time.log(`Issue ${repository}#${issue} opened: ${title}`);
   time.llm(random.pick([GPT_4O_MINI, FLASH, HAIKU]), prompt, random.int(40, 160));
@@ -82,7 +82,7 @@ export function triage(random: Random, startMs: number, ending: Ending): Work {
   };
 }
 
-function answerIssue(time: Timeline, prompt: number, where: JsonObject): JsonObject {
+function answerIssue(time: DemoTimeline, prompt: number, where: ClientJson): ClientJson {
   const { random } = time;
   // The second call repeats the first one's prompt, which the provider then reads from its cache.
   const cached = Math.floor(prompt / 128) * 128;
@@ -101,7 +101,7 @@ function answerIssue(time: Timeline, prompt: number, where: JsonObject): JsonObj
 }
 
 /** The last events of a run that does not succeed. */
-function breakOff(time: Timeline, ending: Ending, tool: string, error: string): JsonObject {
+function breakOff(time: DemoTimeline, ending: Ending, tool: string, error: string): ClientJson {
   switch (ending) {
     case "failed":
       time.tool(tool, {}, { status: "error", error });
@@ -136,12 +136,12 @@ export interface ResearchTask {
 /** Searches, reads and thinks in rounds for minutes to hours, then writes a report. */
 export function research(random: Random, startMs: number, task: ResearchTask): Work {
   const question = random.pick(QUESTIONS);
-  const time = new Timeline(startMs, random);
+  const time = new DemoTimeline(startMs, random);
   time.log(task.parentId ? "Sub-question received" : "Question received");
   time.llm(O3, random.int(1_200, 2_400), random.int(500, 1_500), { reasoning_tokens: 384 });
   let context = random.int(3_000, 6_000);
   for (let round = 1; round <= task.rounds; round++) {
-    context = researchRound(time, round, context, task.unknownModel ? UNKNOWN_MODEL : null);
+    context = researchRound(time, round, context, task.unknownModel ? UNPRICED_MODEL : null);
   }
   const words = random.int(400, 2_000);
   const result = task.ending === "success"
@@ -168,7 +168,7 @@ export function research(random: Random, startMs: number, task: ResearchTask): W
 
 /** Looks at a page now and then until an instant, and has a small model say what is new on it. */
 export function watch(random: Random, startMs: number, untilMs: number): Work {
-  const time = new Timeline(startMs, random);
+  const time = new DemoTimeline(startMs, random);
   time.log("Watching prices of competitors");
   while (time.nowMs < untilMs - WATCH_PAUSE_MS.max) {
     const url = `https://example.com/prices/${random.int(1, 9)}`;
@@ -190,7 +190,7 @@ export function watch(random: Random, startMs: number, untilMs: number): Work {
 
 /** One round; answers how large the context has grown. */
 function researchRound(
-  time: Timeline,
+  time: DemoTimeline,
   round: number,
   context: number,
   notesModel: Model | null,
@@ -221,7 +221,7 @@ function researchRound(
   return grown;
 }
 
-function report(time: Timeline, context: number, words: number): JsonObject {
+function report(time: DemoTimeline, context: number, words: number): ClientJson {
   const { random } = time;
   time.llm(OPUS, context + 600, Math.floor(words * 1.4), { cached_input_tokens: context });
   time.log(`Report of ${words} words written`);

@@ -11,7 +11,7 @@ import { CUSTOMERS, type Ending, research, triage, watch, type Work } from "./de
 import { nightly } from "./demo_nightly.ts";
 import { upTo } from "./demo_now.ts";
 import { Random } from "./random.ts";
-import type { DemoCall, DemoRun, Story } from "./demo_run.ts";
+import type { DemoCall, DemoRun, DemoScenario } from "./demo_run.ts";
 
 /** Milliseconds of a day. */
 export const DAY_MS = 86_400_000;
@@ -26,7 +26,7 @@ const WATCH_EVERY_MS = 3 * 3_600_000, WATCH_OVERLAP_MS = 300_000;
 const LOAD = { triage: [11, 21, 21, 21, 21, 21, 11], research: [4, 6, 6, 6, 6, 6, 4] } as const;
 
 /** Which week day's first triage tells what; the rest of the day ends as it may. */
-const TRIAGE_STORIES: Readonly<Record<number, Story>> = {
+const TRIAGE_STORIES: Readonly<Record<number, DemoScenario>> = {
   2: "timeout",
   3: "out of order",
   4: "delivered twice",
@@ -82,7 +82,7 @@ function researches(random: Random, dayMs: number, region: Region): DemoRun[] {
   const weekday = new Date(dayMs).getUTCDay();
   const start = () => officeHour(random, dayMs);
   const runs: DemoRun[] = [];
-  const add = (work: Work, story: Story | null = null) => {
+  const add = (work: Work, story: DemoScenario | null = null) => {
     const run = toRun(newId(random, "run", region, work.startMs), work, story, random);
     runs.push(run);
     return run;
@@ -114,7 +114,7 @@ function officeHour(random: Random, dayMs: number): number {
   return dayMs + random.int(7 * 3_600_000, 18 * 3_600_000);
 }
 
-function endingOf(story: Story | null): Ending | null {
+function endingOf(story: DemoScenario | null): Ending | null {
   switch (story) {
     case "failed":
     case "timeout":
@@ -139,7 +139,7 @@ export function newId(random: Random, prefix: "run" | "evt", region: Region, ms:
   return `${prefix}_${region}_${uuid7Hex(ms, random.bytes(10))}`;
 }
 
-function toRun(id: string, work: Work, story: Story | null, random: Random): DemoRun {
+function toRun(id: string, work: Work, story: DemoScenario | null, random: Random): DemoRun {
   const { agent, startMs, endMs } = work;
   const region: Region = id.startsWith("run_us_") ? "us" : "eu";
   const open = { id, agent, started_at: formatInstant(startMs), ...work.opening };
@@ -166,7 +166,7 @@ interface Parts {
 }
 
 /** The order requests leave in: networks and retrying clients do not keep the order of events. */
-function delivery({ open, batches, finish }: Parts, story: Story | null): DemoCall[] {
+function delivery({ open, batches, finish }: Parts, story: DemoScenario | null): DemoCall[] {
   const [first, ...later] = batches;
   const early = first === undefined ? [] : [first];
   switch (story) {

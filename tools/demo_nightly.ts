@@ -1,8 +1,8 @@
 /** The demo's third agent: a nightly report a customer, told by heartbeats alone. */
 import { type Region, uuid7Hex } from "../domain/core/ids.ts";
 import { formatInstant } from "../domain/core/time.ts";
-import type { JsonObject } from "./client.ts";
-import { CUSTOMERS, UNKNOWN_MODEL } from "./demo_agents.ts";
+import type { ClientJson } from "./client.ts";
+import { CUSTOMERS, UNPRICED_MODEL } from "./demo_agents.ts";
 import type { DemoRun } from "./demo_run.ts";
 import type { Random } from "./random.ts";
 
@@ -51,7 +51,7 @@ export function nightly(night: Night): DemoRun {
   return { ...run, story: null, calls: heartbeats({ ...opened, ...closed, status, ...output }) };
 }
 
-function heartbeats(...bodies: JsonObject[]): DemoRun["calls"] {
+function heartbeats(...bodies: ClientJson[]): DemoRun["calls"] {
   return bodies.map((body) => ({ path: "/v1/heartbeats", body }));
 }
 
@@ -61,7 +61,7 @@ function statusOf(customer: Night["customer"], weekday: number): "ok" | "fail" |
 }
 
 /** What the job reports of its use: tokens, cached tokens, a cost of its own, or a duration. */
-function usageOf({ random, dayMs, customer }: Night, durationMs: number): JsonObject {
+function usageOf({ random, dayMs, customer }: Night, durationMs: number): ClientJson {
   const input = random.int(4_000, 20_000);
   const tokens = { input_tokens: input, output_tokens: random.int(300, 1_200) };
   switch (customer) {
@@ -78,7 +78,7 @@ function usageOf({ random, dayMs, customer }: Night, durationMs: number): JsonOb
       return { duration_ms: durationMs };
     case "umbrella":
       return new Date(dayMs).getUTCDay() === FRIDAY
-        ? { ...UNKNOWN_MODEL, ...tokens }
+        ? { ...UNPRICED_MODEL, ...tokens }
         : { provider: "google", model: "gemini-2.5-flash", ...tokens };
     default:
       return customer satisfies never;

@@ -3,16 +3,16 @@
  *
  * @module
  */
-import type { JsonObject } from "./client.ts";
+import type { ClientJson } from "./client.ts";
 
 /** One request. */
 export interface DemoCall {
   readonly path: string;
-  readonly body: JsonObject;
+  readonly body: ClientJson;
 }
 
 /** What is special about a run, for those who look at it afterwards. */
-export type Story =
+export type DemoScenario =
   | "failed"
   | "running"
   | "timeout"
@@ -28,7 +28,7 @@ export type Story =
 export interface DemoRun {
   readonly id: string;
   readonly agent: string;
-  readonly story: Story | null;
+  readonly story: DemoScenario | null;
   /** Unix milliseconds. */
   readonly startMs: number;
   /** Unix milliseconds; null when the run never ends. */

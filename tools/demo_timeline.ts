@@ -1,5 +1,5 @@
 /** What happens inside a demo run, one event after the other. */
-import type { JsonObject } from "./client.ts";
+import type { ClientJson } from "./client.ts";
 import type { Random } from "./random.ts";
 
 /** A model as clients name it. */
@@ -14,11 +14,11 @@ export interface DemoEvent {
   /** Unix milliseconds. */
   readonly ts: number;
   readonly turn?: number;
-  readonly data: JsonObject;
+  readonly data: ClientJson;
 }
 
 /** Collects events; each one happens after the one before. */
-export class Timeline {
+export class DemoTimeline {
   readonly events: DemoEvent[] = [];
   /** When the latest event was over, unix milliseconds. */
   nowMs: number;
@@ -37,7 +37,7 @@ export class Timeline {
   }
 
   /** A model call whose duration follows from its output. */
-  llm(model: Model, inputTokens: number, outputTokens: number, more: JsonObject = {}): void {
+  llm(model: Model, inputTokens: number, outputTokens: number, more: ClientJson = {}): void {
     const latency = 300 + outputTokens * this.random.int(8, 22);
     this.#add("llm_call", latency, {
       ...model,
@@ -48,17 +48,17 @@ export class Timeline {
     });
   }
 
-  tool(name: string, args: JsonObject, result: JsonObject): void {
+  tool(name: string, args: ClientJson, result: ClientJson): void {
     const latency = this.random.int(40, 1_800);
     this.#add("tool_call", latency, { name, arguments: args, latency_ms: latency, ...result });
   }
 
   /** An event of the agent's own kind. */
-  custom(type: string, data: JsonObject, turn?: number): void {
+  custom(type: string, data: ClientJson, turn?: number): void {
     this.#add(type, 5, data, turn);
   }
 
-  #add(type: string, tookMs: number, data: JsonObject, turn?: number): void {
+  #add(type: string, tookMs: number, data: ClientJson, turn?: number): void {
     this.events.push({ type, ts: this.nowMs, ...(turn === undefined ? {} : { turn }), data });
     this.nowMs += tookMs;
   }

@@ -5,19 +5,19 @@ import { isObject } from "../domain/core/raw_json.ts";
 import { LABEL_CHARS_MAX } from "../domain/core/limits.ts";
 import { parseInstant } from "../domain/core/time.ts";
 import {
-  type Answer,
   type Client,
+  type ClientAnswer,
+  type ClientJson,
   CONNECTION_HELP,
   CONNECTION_OPTIONS,
   connectionOf,
   createClient,
-  type JsonObject,
   parseOptions,
   Refused,
 } from "./client.ts";
 import { createProgress, type Io, processIo, type Progress } from "./progress.ts";
 import { runTool, ToolFailure, UsageError } from "./progress.ts";
-import { durationOf, type Identity, planImport, type RunPlan } from "./trajectory.ts";
+import { type Identity, planImport, type RunPlan, trajectoryDuration } from "./trajectory.ts";
 import { parseTrajectory, splitModel, type Trajectory, UNKNOWN_MODEL } from "./trajectory_file.ts";
 
 const HELP = [
@@ -151,7 +151,7 @@ async function sendAll(
 
 /** The file's date is when SWE-agent wrote it last: the end. */
 function startOf({ dateMs, trajectory }: Source): number {
-  return Math.max(0, Math.trunc(dateMs) - durationOf(trajectory));
+  return Math.max(0, Math.trunc(dateMs) - trajectoryDuration(trajectory));
 }
 
 function planAt(source: Source, identity: Identity, startMs: number): RunPlan {
@@ -190,7 +190,7 @@ async function open(
   client: Client,
   source: Source,
   { identity, plan }: { readonly identity: Identity; readonly plan: RunPlan },
-): Promise<{ opened: Answer; plan: RunPlan }> {
+): Promise<{ opened: ClientAnswer; plan: RunPlan }> {
   try {
     return { opened: await client.post("/v1/runs", plan.open), plan };
   } catch (error) {
@@ -237,7 +237,7 @@ async function report(
   return { lines, agrees };
 }
 
-function unpriced(run: JsonObject): string {
+function unpriced(run: ClientJson): string {
   const models = isObject(run.cost) ? run.cost.unpriced_models : null;
   const named = Array.isArray(models) && models.length > 0 ? models.join(", ") : null;
   if (named === UNKNOWN_MODEL) return " (the file names no model: add --model)";

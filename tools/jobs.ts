@@ -1,9 +1,9 @@
 /** `deno task jobs`: what waits for the worker, and the stages that were given up. */
-import { type DeadStage, DIRTY_LANES, type PipelineStore } from "../domain/runs/processing.ts";
+import { type DeadStage, PENDING_LANES, type ProcessingStore } from "../domain/runs/processing.ts";
 import { formatInstant } from "../domain/core/time.ts";
-import { type Backlog, readBacklog, type Waiting } from "../kv/runs/backlog.ts";
+import { type Backlog, type PendingWork, readBacklog } from "../kv/runs/backlog.ts";
 import type { OpenStore } from "../kv/open.ts";
-import { createPipelineStore } from "../kv/summaries/processing_store.ts";
+import { createProcessingStore } from "../kv/summaries/processing_store.ts";
 import { parseOptions } from "./client.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
 import { type Io, processIo, runTool, ToolFailure, UsageError } from "./progress.ts";
@@ -27,14 +27,14 @@ export function jobs(args: readonly string[], io: Io, now = () => Date.now()): P
     }
     if (values.redrive === "") throw new UsageError("--redrive takes the id of a run, or all");
     return await withLedger(values.kv, async (store) => {
-      const pipeline = createPipelineStore(store, new Set(), now);
+      const pipeline = createProcessingStore(store, new Set(), now);
       if (values.redrive !== undefined) return await redrive(pipeline, values.redrive, io);
       return await list(store, pipeline, io);
     });
   });
 }
 
-async function list(store: OpenStore, pipeline: PipelineStore, io: Io): Promise<number> {
+async function list(store: OpenStore, pipeline: ProcessingStore, io: Io): Promise<number> {
   backlogLines(await readBacklog(store)).forEach((line) => io.out(line));
   let dead = 0;
   for await (const one of pipeline.deadStages()) {
@@ -51,14 +51,14 @@ async function list(store: OpenStore, pipeline: PipelineStore, io: Io): Promise<
 
 function backlogLines({ dirty, stages }: Backlog): string[] {
   return [
-    ...DIRTY_LANES.map((lane) =>
+    ...PENDING_LANES.map((lane) =>
       `Changes of ${lane} runs to sum up: ${waitingText(dirty[lane], "since")}`
     ),
     `Stages that wait: ${waitingText(stages, "due")}`,
   ];
 }
 
-function waitingText({ count, oldestMs }: Waiting, word: string): string {
+function waitingText({ count, oldestMs }: PendingWork, word: string): string {
   return oldestMs === null ? "none" : `${count}, the oldest ${word} ${formatInstant(oldestMs)}`;
 }
 
@@ -70,7 +70,7 @@ function deadLines({ team, run, stage }: DeadStage): string[] {
   ];
 }
 
-async function redrive(pipeline: PipelineStore, wanted: string, io: Io): Promise<number> {
+async function redrive(pipeline: ProcessingStore, wanted: string, io: Io): Promise<number> {
   let revived = 0;
   for await (const one of pipeline.deadStages()) {
     if (wanted !== "all" && one.run !== wanted) continue;

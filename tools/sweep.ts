@@ -1,12 +1,12 @@
 /** `deno task sweep`: what the nightly sweep would remove, removes, or removed. */
 import { table } from "../bench/table.ts";
 import type { Team } from "../domain/teams/team.ts";
-import { planOf } from "../domain/teams/plans.ts";
-import { daysKept, type Horizon } from "../domain/retention/retention.ts";
+import { planOfTeam } from "../domain/teams/plans.ts";
+import { daysKept, type RetentionClass } from "../domain/retention/retention.ts";
 import {
   addSwept,
+  EMPTY_SWEEP,
   isSweepDue,
-  NOTHING_SWEPT,
   SWEEP_HOUR,
   type SweepClock,
   type SweepCounts,
@@ -15,7 +15,7 @@ import {
 import { formatInstant } from "../domain/core/time.ts";
 import { SweepJob, sweepTeam, type SweptStep } from "../jobs/sweep.ts";
 import type { OpenStore } from "../kv/open.ts";
-import { TeamCommits } from "../kv/summaries/run_updater.ts";
+import { RunUpdater } from "../kv/summaries/run_updater.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
 import { parseOptions } from "./client.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger, withOwnLedger } from "./ledger_file.ts";
@@ -80,7 +80,7 @@ const OPTIONS = {
 
 /** Counts what would go. */
 async function look(store: OpenStore, io: Io, nowMs: number): Promise<Tally> {
-  const swept = createSweepStore(store, new TeamCommits(store));
+  const swept = createSweepStore(store, new RunUpdater(store));
   using tally = new Tally(io, nowMs, await swept.clock());
   for await (const team of swept.teams()) {
     tally.begin(team);
@@ -91,7 +91,7 @@ async function look(store: OpenStore, io: Io, nowMs: number): Promise<Tally> {
 
 /** Sweeps as the service does in its night, but without rests: nobody else has the file. */
 async function sweepNow(store: OpenStore, io: Io, now: () => number): Promise<Tally> {
-  const swept = createSweepStore(store, new TeamCommits(store));
+  const swept = createSweepStore(store, new RunUpdater(store));
   using tally = new Tally(io, now(), await swept.clock());
   const job = new SweepJob({
     store: swept,
@@ -108,8 +108,8 @@ async function sweepNow(store: OpenStore, io: Io, now: () => number): Promise<Ta
 /** What went by team and horizon, and in all. Dispose it before anything is written. */
 class Tally implements Disposable {
   readonly #counter;
-  readonly #teams = new Map<string, { team: Team; counts: Map<Horizon, SweepCounts> }>();
-  total = NOTHING_SWEPT;
+  readonly #teams = new Map<string, { team: Team; counts: Map<RetentionClass, SweepCounts> }>();
+  total = EMPTY_SWEEP;
 
   /**
    * Counts nothing yet.
@@ -123,14 +123,15 @@ class Tally implements Disposable {
 
   /** Lists a team, also when nothing of it goes. */
   begin(team: Team) {
-    const known = this.#teams.get(team.id) ?? { team, counts: new Map<Horizon, SweepCounts>() };
+    const known = this.#teams.get(team.id) ??
+      { team, counts: new Map<RetentionClass, SweepCounts>() };
     this.#teams.set(team.id, known);
     return known;
   }
 
   add({ team, horizon, counts }: SweptStep): void {
     const known = this.begin(team).counts;
-    known.set(horizon, addSwept(known.get(horizon) ?? NOTHING_SWEPT, counts));
+    known.set(horizon, addSwept(known.get(horizon) ?? EMPTY_SWEEP, counts));
     this.total = addSwept(this.total, counts);
     const { events: _, ...runs } = counts;
     this.#counter.add(Object.values(runs).reduce((sum, count) => sum + count, 0));
@@ -140,7 +141,7 @@ class Tally implements Disposable {
     return [...this.#teams.values()].flatMap(({ team, counts }) => {
       const told = [...counts].flatMap(([horizon, of]) => {
         const text = countsText(of);
-        const days = daysKept(planOf(team), horizon);
+        const days = daysKept(planOfTeam(team), horizon);
         return text === "" ? [] : [`  ${horizon}, kept ${days} days: ${text}`];
       });
       return [
@@ -181,7 +182,7 @@ function verdict(total: SweepCounts, dryRun: boolean): string {
 }
 
 async function listReports(store: OpenStore, io: Io, nowMs: number): Promise<number> {
-  const swept = createSweepStore(store, new TeamCommits(store));
+  const swept = createSweepStore(store, new RunUpdater(store));
   const reports = await swept.reports(REPORTS);
   if (reports.length === 0) io.out(`There was no sweep yet: the service sweeps at ${HOUR}.`);
   else io.out(table(HEAD, reports.map((report) => rowOf(report, nowMs))));

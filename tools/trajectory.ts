@@ -20,9 +20,9 @@ import {
 } from "../domain/core/limits.ts";
 import type { FinishStatus } from "../domain/runs/run.ts";
 import { formatInstant } from "../domain/core/time.ts";
-import type { JsonObject } from "./client.ts";
+import type { ClientJson } from "./client.ts";
 import type { Step, Trajectory } from "./trajectory_file.ts";
-import { cutText, fitText, inBatches, jsonBytes, shortened, type WireEvent } from "./wire.ts";
+import { cutToBytes, fitText, inBatches, jsonBytes, shortened, type WireEvent } from "./wire.ts";
 
 /** What identifies an import: the same three give the same ids. */
 export interface Identity {
@@ -35,13 +35,13 @@ export interface Identity {
 /** The requests of one run. */
 export interface RunPlan {
   readonly id: string;
-  readonly open: JsonObject;
+  readonly open: ClientJson;
   readonly batches: readonly (readonly WireEvent[])[];
-  readonly finish: JsonObject;
+  readonly finish: ClientJson;
 }
 
 /** How a run ended, by `exit_status` (SWE-agent's own words). */
-export function statusOf(exitStatus: string | null): FinishStatus {
+export function trajectoryStatus(exitStatus: string | null): FinishStatus {
   // Stopped from outside, the agent had no time to write a status.
   if (exitStatus === null || exitStatus === "skipped") return "cancelled";
   if (exitStatus === "submitted") return "success";
@@ -57,7 +57,7 @@ export function runIdOf({ agent, region, digest }: Identity): string {
 }
 
 /** Milliseconds the run takes by {@link stepTimes}. */
-export function durationOf(trajectory: Trajectory): number {
+export function trajectoryDuration(trajectory: Trajectory): number {
   return trajectory.steps.reduce((sum, step) => sum + stepTimes(step).endMs, 0);
 }
 
@@ -89,8 +89,8 @@ export function planImport(
     },
     batches: inBatches(events),
     finish: {
-      status: statusOf(trajectory.exitStatus),
-      finished_at: formatInstant(startMs + durationOf(trajectory)),
+      status: trajectoryStatus(trajectory.exitStatus),
+      finished_at: formatInstant(startMs + trajectoryDuration(trajectory)),
       output: outputOf(trajectory),
     },
   };
@@ -141,11 +141,11 @@ function eventsOf(trajectory: Trajectory, startMs: number): UnnamedEvent[] {
 
 function stepEvents(
   step: Step,
-  call: JsonObject,
+  call: ClientJson,
   { atMs, turn }: { readonly atMs: number; readonly turn: number },
 ): UnnamedEvent[] {
   const times = stepTimes(step);
-  const event = (type: string, afterMs: number, data: JsonObject): UnnamedEvent => ({
+  const event = (type: string, afterMs: number, data: ClientJson): UnnamedEvent => ({
     type,
     ts: formatInstant(atMs + afterMs),
     turn,
@@ -167,10 +167,10 @@ function stepEvents(
 
 /** A command's first word. */
 function toolName(action: string): string {
-  return cutText(/\S+/.exec(action)?.[0] ?? "", TOOL_NAME_CHARS_MAX);
+  return cutToBytes(/\S+/.exec(action)?.[0] ?? "", TOOL_NAME_CHARS_MAX);
 }
 
-function outputOf({ submission, exitStatus, modelStats }: Trajectory): JsonObject {
+function outputOf({ submission, exitStatus, modelStats }: Trajectory): ClientJson {
   const whole = { submission, exit_status: exitStatus, model_stats: modelStats };
   if (jsonBytes(whole) <= OUTPUT_BYTES_MAX) return whole;
   const text = submission ?? "";
@@ -181,10 +181,10 @@ function outputOf({ submission, exitStatus, modelStats }: Trajectory): JsonObjec
 }
 
 /** Labels to recognise the import by; those the file does not know are left out. */
-function metadataOf(trajectory: Trajectory, fileName: string): JsonObject {
+function metadataOf(trajectory: Trajectory, fileName: string): ClientJson {
   const labels = {
     source: "swe-agent",
-    file: cutText(fileName, METADATA_VALUE_CHARS_MAX),
+    file: cutToBytes(fileName, METADATA_VALUE_CHARS_MAX),
     environment: trajectory.environment,
     exit_status: trajectory.exitStatus,
     instance_cost: trajectory.instanceCost,
@@ -195,7 +195,7 @@ function metadataOf(trajectory: Trajectory, fileName: string): JsonObject {
 
 function cutChars(text: string): string {
   const whole = text.toWellFormed();
-  return charCount(whole) <= GOAL_CHARS_MAX ? whole : cutText(whole, GOAL_CHARS_MAX);
+  return charCount(whole) <= GOAL_CHARS_MAX ? whole : cutToBytes(whole, GOAL_CHARS_MAX);
 }
 
 /** 32 hex digits made from a name: a UUIDv8, whose bits are the maker's own. */

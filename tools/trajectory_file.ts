@@ -1,7 +1,7 @@
 /** Reading a SWE-agent trajectory file: what is in it, whichever version wrote it. */
 import { isObject } from "../domain/core/raw_json.ts";
 import { LABEL_CHARS_MAX } from "../domain/core/limits.ts";
-import type { JsonObject } from "./client.ts";
+import type { ClientJson } from "./client.ts";
 
 /** Name of the model where the file has none. */
 export const UNKNOWN_MODEL = "unknown";
@@ -28,7 +28,7 @@ export interface Trajectory {
   readonly exitStatus: string | null;
   readonly submission: string | null;
   /** `info.model_stats` as it stands. */
-  readonly modelStats: JsonObject | null;
+  readonly modelStats: ClientJson | null;
   /** Tokens of the whole run. */
   readonly tokens: { readonly sent: number; readonly received: number } | null;
   readonly apiCalls: number | null;
@@ -65,7 +65,7 @@ export function parseTrajectory(text: string): Trajectory | null {
   };
 }
 
-function stepOf(step: JsonObject): Step {
+function stepOf(step: ClientJson): Step {
   const seconds = amountOf(step.execution_time);
   return {
     response: textOf(step.response) ?? textOf(step.thought) ?? "",
@@ -76,7 +76,7 @@ function stepOf(step: JsonObject): Step {
 }
 
 /** The model's name where versions of the format put it, split where it names its provider. */
-function modelOf(file: JsonObject, config: unknown): Trajectory["model"] {
+function modelOf(file: ClientJson, config: unknown): Trajectory["model"] {
   const info = objectAt(file, "info");
   const history = Array.isArray(file.history) ? file.history : [];
   const named = [
@@ -105,7 +105,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-function objectAt(parent: unknown, key: string): JsonObject {
+function objectAt(parent: unknown, key: string): ClientJson {
   const value = isObject(parent) ? parent[key] : null;
   return isObject(value) ? value : {};
 }

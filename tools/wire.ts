@@ -4,7 +4,7 @@ import {
   EVENTS_PER_BATCH_MAX,
   WHOLE_BODY_BYTES_MAX,
 } from "../domain/core/limits.ts";
-import type { JsonObject } from "./client.ts";
+import type { ClientJson } from "./client.ts";
 
 /** An event as it is sent. */
 export interface WireEvent {
@@ -12,7 +12,7 @@ export interface WireEvent {
   readonly type: string;
   readonly ts: string;
   readonly turn?: number;
-  readonly data: JsonObject;
+  readonly data: ClientJson;
 }
 
 /** How many bytes a value takes on the wire. */
@@ -21,7 +21,7 @@ export function jsonBytes(value: unknown): number {
 }
 
 /** The beginning of a text, at most so many UTF-16 units long, never half a character. */
-export function cutText(text: string, unitsMax: number): string {
+export function cutToBytes(text: string, unitsMax: number): string {
   const cut = text.slice(0, unitsMax);
   const splits = cut.length < text.length && /[\uD800-\uDBFF]$/.test(cut);
   return splits ? cut.slice(0, -1) : cut;
@@ -34,7 +34,7 @@ export function cutText(text: string, unitsMax: number): string {
 export function fitText<T>(whole: string, bytesMax: number, build: (kept: string) => T): T {
   let keep = whole.length;
   for (;;) {
-    const value = build(cutText(whole, keep));
+    const value = build(cutToBytes(whole, keep));
     const bytes = jsonBytes(value);
     if (bytes <= bytesMax || keep === 0) return value;
     // Characters differ in bytes, so a cut in proportion may need another one.

@@ -8,7 +8,7 @@ import { type Parsed, type Problem, refuse } from "../core/errors.ts";
 import { parseQuery } from "../core/query.ts";
 import { show } from "../core/text.ts";
 import type { RunSummary } from "../runs/summary.ts";
-import { type Planned, planOf } from "../teams/plans.ts";
+import { type Planned, planOfTeam } from "../teams/plans.ts";
 import type { RunId } from "../core/ids.ts";
 import type { RunStatus } from "../runs/run.ts";
 
@@ -18,7 +18,7 @@ import type { RunStatus } from "../runs/run.ts";
  * @param isArchived whether it is one that was archived and would come back
  */
 export function agentCapRefusal(team: Planned, agents: number, isArchived = false): Problem | null {
-  const { agentsMax } = planOf(team);
+  const { agentsMax } = planOfTeam(team);
   const [cannot, instead] = isArchived
     ? ["The agent is archived and cannot come back", "archive another one"]
     : ["Cannot create another agent", "use an existing agent, archive one"];
@@ -265,11 +265,11 @@ export function pageByLastSeen(
   all: readonly AgentRecord[],
   { limit, after }: Pick<AgentsQuery, "limit" | "after">,
 ): AgentPage {
-  return pageOf(behindByLastSeen(all, agentPosition, after).slice(0, limit + 1), limit);
+  return agentPageOf(afterLastSeen(all, agentPosition, after).slice(0, limit + 1), limit);
 }
 
 /** Those behind a place, the last seen first. */
-export function behindByLastSeen<T>(
+export function afterLastSeen<T>(
   all: readonly T[],
   positionOf: (each: T) => AgentPosition,
   after: AgentPosition | null,
@@ -282,7 +282,7 @@ export function behindByLastSeen<T>(
 }
 
 /** A page of agents that are in order, of which one more than fits was looked for. */
-export function pageOf(ahead: readonly AgentRecord[], limit: number): AgentPage {
+export function agentPageOf(ahead: readonly AgentRecord[], limit: number): AgentPage {
   const agents = ahead.slice(0, limit);
   const last = ahead.length > limit ? agents.at(-1) : undefined;
   return { agents, next: last === undefined ? null : agentPosition(last) };

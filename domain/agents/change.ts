@@ -17,7 +17,7 @@ import { isName } from "../core/rules.ts";
 export type AgentPatch = AgentPatchBody;
 
 /** What people say of an agent. */
-export interface AgentWords {
+export interface AgentTexts {
   /** What they see; absent for the slug. */
   readonly name?: string;
   /** Anything worth knowing; absent for nothing. */
@@ -30,7 +30,7 @@ export function parseAgentPatch(body: Body): Parsed<AgentPatch> {
 }
 
 /** What is said of an agent after a change; the empty text takes a word back. */
-export function patchWords(known: AgentWords, { name, notes }: AgentPatch): AgentWords {
+export function patchedTexts(known: AgentTexts, { name, notes }: AgentPatch): AgentTexts {
   const now = { name: name ?? known.name ?? "", notes: notes ?? known.notes ?? "" };
   return {
     ...now.name === "" ? {} : { name: now.name },

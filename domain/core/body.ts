@@ -20,7 +20,7 @@ export interface Body {
 }
 
 /** A checked request, and what of it is not stored. */
-export interface Kept<T> {
+export interface CheckedRequest<T> {
   /** The request to decide. */
   readonly request: T;
   /** What the answer reports as not stored; null for nothing. */
@@ -28,7 +28,7 @@ export interface Kept<T> {
 }
 
 /** Returns a checked request with what is lost of it. */
-export function kept<T>(request: T, losses: Losses): Parsed<Kept<T>> {
+export function checkedRequest<T>(request: T, losses: Losses): Parsed<CheckedRequest<T>> {
   return { ok: true, value: { request, losses: losses.isEmpty ? null : losses } };
 }
 
@@ -44,4 +44,4 @@ export interface CutEvent {
 export type JsonObject = Record<string, unknown>;
 
 /** An object as sent. */
-export type Sent = Readonly<Record<string, unknown>>;
+export type JsonFields = Readonly<Record<string, unknown>>;

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { Turns } from "./turns.ts";
+import type { TimeSliced } from "./turns.ts";
 
 const TAB = 9, LINE_FEED = 10, RETURN = 13, SPACE = 32;
 const QUOTE = 34, PLUS = 43, COMMA = 44, MINUS = 45, POINT = 46, ZERO = 48, NINE = 57, COLON = 58;
@@ -172,7 +172,7 @@ export interface Key {
 }
 
 /** A member of an object or an element of a list: where its key and its value are. */
-export interface Part extends Key {
+export interface JsonSlice extends Key {
   /** Where the value begins. */
   readonly start: number;
   /** Behind the value. */
@@ -182,7 +182,7 @@ export interface Part extends Key {
 }
 
 /** Reads a value by itself and returns the index behind it; null for one that is a part like others. */
-export type ReadInside = (key: Key, start: number) => Turns<number> | null;
+export type ReadInside = (key: Key, start: number) => TimeSliced<number> | null;
 
 /**
  * Walks the parts of the object or the list at `at`, and checks them. `null` is the end of a turn.
@@ -193,9 +193,9 @@ export type ReadInside = (key: Key, start: number) => Turns<number> | null;
 export function* walkParts(
   bytes: Uint8Array,
   at: number,
-  visit: (part: Part) => void,
+  visit: (part: JsonSlice) => void,
   readInside: ReadInside = () => null,
-): Turns<number> {
+): TimeSliced<number> {
   const isMap = bytes[at] === OPEN_MAP;
   const close = isMap ? CLOSE_MAP : CLOSE_LIST;
   const scan = new ValueScan(bytes);

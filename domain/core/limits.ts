@@ -38,7 +38,7 @@ export const JSON_DEPTH_MAX = 64;
 export const PREVIEW_CHARS_MAX = 2_000;
 
 /** Bytes of a figure, such as `usage`, that is kept of a truncated payload (R7). */
-export const FIGURE_BYTES_MAX = 16_384;
+export const USAGE_FIELD_BYTES_MAX = 16_384;
 
 /** Milliseconds a client may take to send its body; the runtime has no such deadline itself. */
 export const BODY_DEADLINE_MS = 15_000;
@@ -194,7 +194,7 @@ export const FINAL_WAIT_SECONDS = { default: 30, max: 60 } as const;
 export const LISTENERS_MAX = { process: 500, team: 50 } as const;
 
 /** Changes a live stream may be behind; of more the rest is left to the feed. */
-export const LIVE_CHANGES_BEHIND_MAX = 1_000;
+export const LIVE_CHANGES_LAG_MAX = 1_000;
 
 /** Milliseconds after which a live stream says that it is still there. */
 export const LIVE_KEEP_ALIVE_MS = 15_000;
@@ -215,10 +215,10 @@ export const SESSIONS_PER_KEY_MAX = 100;
  * Refusals kept of a team: combinations of code, field, agent and client that each hour counts apart, the
  * latest ones with their message, and days.
  */
-export const REFUSALS = { kindsPerHour: 100, latest: 100, days: 7 } as const;
+export const REFUSAL_LIMITS = { kindsPerHour: 100, latest: 100, days: 7 } as const;
 
 /** Characters of the texts of a refusal: beyond that they are cut. */
 export const REFUSAL_CHARS_MAX = { message: 300, userAgent: 128, field: 64 } as const;
 
 /** Hours that `GET /v1/refusals` looks back. */
-export const REFUSAL_HOURS = { default: 24, max: REFUSALS.days * 24 } as const;
+export const REFUSAL_HOURS = { default: 24, max: REFUSAL_LIMITS.days * 24 } as const;

@@ -8,7 +8,7 @@
 import { afterSpace, endOfValue, type RawJson } from "./raw_json.ts";
 
 /** A text for people, perhaps only its beginning. */
-export interface Shown {
+export interface PrettyJson {
   /** The text. */
   readonly text: string;
   /** Whether there is more of it. */
@@ -22,7 +22,7 @@ const INDENT = "  ";
  *
  * @param charsMax how much of it is written; work stops there
  */
-export function prettyJson(json: RawJson, charsMax: number): Shown {
+export function prettyJson(json: RawJson, charsMax: number): PrettyJson {
   let text = "";
   let depth = 0;
   let at = afterSpace(json, 0);
@@ -54,7 +54,7 @@ export function prettyJson(json: RawJson, charsMax: number): Shown {
     }
     at = afterSpace(json, at);
   }
-  return beginning(text, charsMax);
+  return excerpt(text, charsMax);
 }
 
 /**
@@ -62,19 +62,19 @@ export function prettyJson(json: RawJson, charsMax: number): Shown {
  *
  * @param json a valid string, its quotes included
  */
-export function beginningOfString(json: RawJson, charsMax: number): Shown {
+export function excerptOfString(json: RawJson, charsMax: number): PrettyJson {
   // No character takes more than six.
   const unitsMax = 1 + 6 * charsMax;
-  if (json.length <= unitsMax + 1) return beginning(JSON.parse(json) as string, charsMax);
+  if (json.length <= unitsMax + 1) return excerpt(JSON.parse(json) as string, charsMax);
   const whole = json.slice(0, unitsMax).replace(HALF_ESCAPE, "");
-  return { ...beginning(JSON.parse(`${whole}"`) as string, charsMax), isCut: true };
+  return { ...excerpt(JSON.parse(`${whole}"`) as string, charsMax), isCut: true };
 }
 
 /** What a cut may leave of an escape, and escaped backslashes in front of it. */
 const HALF_ESCAPE = /(?<!\\)(?:\\\\)*\\(?:u[0-9a-fA-F]{0,3})?$/;
 
 /** The first characters of a text; none of them is half a pair. */
-export function beginning(text: string, charsMax: number): Shown {
+export function excerpt(text: string, charsMax: number): PrettyJson {
   if (text.length <= charsMax) return { text, isCut: false };
   return { text: text.slice(0, charsMax).toWellFormed().replace(/\uFFFD$/, ""), isCut: true };
 }

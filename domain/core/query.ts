@@ -39,7 +39,7 @@ export function decodeQueryPart(text: string): string | null {
 }
 
 /** Refuses a word that is none of those there are. */
-export function refuseWord<T>(name: string, words: readonly string[], sent: string): Parsed<T> {
+export function refuseChoice<T>(name: string, words: readonly string[], sent: string): Parsed<T> {
   const known = words.map((word) => `"${word}"`).join(", ");
   const message = `Parameter "${name}" must be one of ${known}: got ${show(sent)}`;
   return refuse("invalid_field", message, name);

@@ -5,10 +5,10 @@
  */
 
 /** Work in turns, and what it comes to. */
-export type Turns<T> = Generator<null, T>;
+export type TimeSliced<T> = Generator<null, T>;
 
 /** Does all turns at once, for work that is short. */
-export function allTurns<T>(work: Turns<T>): T {
+export function runAllSlices<T>(work: TimeSliced<T>): T {
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;

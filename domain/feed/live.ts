@@ -10,7 +10,7 @@ import type { TeamId } from "../core/ids.ts";
 import type { Parsed } from "../core/errors.ts";
 import { isListed, RUN_KINDS, type RunListRow, type RunsQuery } from "../runs/list.ts";
 import { FILTERS, parseFilters } from "../runs/filters.ts";
-import { refuseWord } from "../core/query.ts";
+import { refuseChoice } from "../core/query.ts";
 import type { RunChange } from "./changes.ts";
 
 /** What is told of a run, in the order it comes about. */
@@ -66,7 +66,7 @@ export function parseLiveFilters(parameters: ReadonlyMap<string, string>): Parse
   if (!labels.ok) return labels;
   const sent = parameters.get("kind");
   const kind = RUN_KINDS.find((known) => known === sent);
-  if (sent !== undefined && kind === undefined) return refuseWord("kind", RUN_KINDS, sent);
+  if (sent !== undefined && kind === undefined) return refuseChoice("kind", RUN_KINDS, sent);
   const { model: _, provider: __, ...value } = labels.value;
   return { ok: true, value: kind === undefined ? value : { ...value, kind } };
 }

@@ -10,20 +10,20 @@ import { type Parsed, refuse } from "../core/errors.ts";
 import {
   EVENT_BYTES_MAX,
   EVENTS_PER_BATCH_MAX,
-  FIGURE_BYTES_MAX,
   JSON_DEPTH_MAX,
   SCORE_NAME_CHARS_MAX,
   SCORES_MAX,
+  USAGE_FIELD_BYTES_MAX,
   WHOLE_BODY_BYTES_MAX,
 } from "../core/limits.ts";
 import { type RawJson, writeObject } from "../core/raw_json.ts";
-import { BadJson, type Part, spaceEnd, walkParts } from "../core/json_bytes.ts";
+import { BadJson, type JsonSlice, spaceEnd, walkParts } from "../core/json_bytes.ts";
 import { isScore, isScoreName } from "../core/rules.ts";
 import { fieldsOf } from "../core/validate.ts";
 import { finishBody, heartbeatBody, openBody, scoreBody } from "./schemas.ts";
 import type { CutEvent } from "../core/body.ts";
-import { cutEvent, nameOf, textOf, UNKNOWN_NAMES_MAX } from "./truncate.ts";
-import type { Turns } from "../core/turns.ts";
+import { cutEvent, memberName, textOf, UNKNOWN_NAMES_MAX } from "./truncate.ts";
+import type { TimeSliced } from "../core/turns.ts";
 
 /** What a call's body is: fields, or a batch of events. */
 export type CutShape = "fields" | "events";
@@ -73,7 +73,7 @@ const DECODED_BYTES = 262_144;
 class TooManyEvents extends Error {}
 
 /** Cuts a body. `null` is the end of a turn. */
-export function* cutBody(bytes: Uint8Array, shape: CutShape): Turns<Parsed<CutBody>> {
+export function* cutBody(bytes: Uint8Array, shape: CutShape): TimeSliced<Parsed<CutBody>> {
   if (!(yield* isUtf8(bytes))) {
     return refuse("invalid_json", "The body is not UTF-8: encode it as UTF-8");
   }
@@ -94,7 +94,7 @@ export function* cutBody(bytes: Uint8Array, shape: CutShape): Turns<Parsed<CutBo
   }
 }
 
-function* isUtf8(bytes: Uint8Array): Turns<boolean> {
+function* isUtf8(bytes: Uint8Array): TimeSliced<boolean> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   try {
     for (let at = 0; at < bytes.length; at += DECODED_BYTES) {
@@ -108,13 +108,13 @@ function* isUtf8(bytes: Uint8Array): Turns<boolean> {
   }
 }
 
-function* cutFields(bytes: Uint8Array, start: number): Turns<CutBody> {
+function* cutFields(bytes: Uint8Array, start: number): TimeSliced<CutBody> {
   const texts = new Map<string, RawJson>();
   const values = new Map<string, unknown>();
   const leftOut = new Map<string, number>();
-  let scores = null as Part | null;
+  let scores = null as JsonSlice | null;
   const end = yield* walkParts(bytes, start, (part) => {
-    const name = nameOf(bytes, part);
+    const name = memberName(bytes, part);
     if (!INGEST_FIELDS.has(name)) return noteUnknown(values, name);
     const standIn = standInOf(bytes, part.start);
     const isOut = standIn !== null && (standIn === EMPTY_LIST || isLeftOut(name, part));
@@ -139,7 +139,7 @@ function* cutFields(bytes: Uint8Array, start: number): Turns<CutBody> {
 }
 
 /** Keeps the first scores that fit, so that the others cost nobody theirs (R6). */
-function* cutScores(bytes: Uint8Array, start: number): Turns<{ text: RawJson; lost: number }> {
+function* cutScores(bytes: Uint8Array, start: number): TimeSliced<{ text: RawJson; lost: number }> {
   const kept = new Map<string, RawJson>();
   let lost = 0;
   yield* walkParts(bytes, start, (part) => {
@@ -158,24 +158,24 @@ function* cutScores(bytes: Uint8Array, start: number): Turns<{ text: RawJson; lo
 }
 
 /** The name of a score; null for one that no score can have. */
-function scoreNameOf(bytes: Uint8Array, key: Part): string | null {
+function scoreNameOf(bytes: Uint8Array, key: JsonSlice): string | null {
   if (key.keyEnd - key.keyStart > SCORE_NAME_BYTES_MAX) return null;
   const name: unknown = JSON.parse(textOf(bytes, key.keyStart, key.keyEnd));
   return isScoreName(name) ? name : null;
 }
 
 /** What a score says, as sent; null for anything else. */
-function scoreOf(bytes: Uint8Array, { start, end, levels }: Part): RawJson | null {
-  if (levels > 0 || end - start > FIGURE_BYTES_MAX) return null;
+function scoreOf(bytes: Uint8Array, { start, end, levels }: JsonSlice): RawJson | null {
+  if (levels > 0 || end - start > USAGE_FIELD_BYTES_MAX) return null;
   const text = textOf(bytes, start, end);
   return isScore(JSON.parse(text)) ? text : null;
 }
 
-function* cutBatch(bytes: Uint8Array, start: number): Turns<CutBody> {
+function* cutBatch(bytes: Uint8Array, start: number): TimeSliced<CutBody> {
   const values = new Map<string, unknown>();
-  let places = null as readonly Part[] | null;
-  function* readList(at: number): Turns<number> {
-    const found: Part[] = [];
+  let places = null as readonly JsonSlice[] | null;
+  function* readList(at: number): TimeSliced<number> {
+    const found: JsonSlice[] = [];
     const end = yield* walkParts(bytes, at, (event) => {
       if (found.push(event) > EVENTS_PER_BATCH_MAX) throw new TooManyEvents();
     });
@@ -183,14 +183,14 @@ function* cutBatch(bytes: Uint8Array, start: number): Turns<CutBody> {
     return end;
   }
   const end = yield* walkParts(bytes, start, (part) => {
-    const name = nameOf(bytes, part);
+    const name = memberName(bytes, part);
     if (name !== EVENTS) return noteUnknown(values, name);
     places = null;
     // No list: the kind of value is enough to refuse it.
     const kind = bytes[part.start] === LETTER_N ? null : {};
     values.set(EVENTS, kind);
   }, (key, at) => {
-    const isList = bytes[at] === OPEN_LIST && nameOf(bytes, key) === EVENTS;
+    const isList = bytes[at] === OPEN_LIST && memberName(bytes, key) === EVENTS;
     return isList ? readList(at) : null;
   });
   checkEnd(bytes, end);
@@ -226,7 +226,7 @@ function standInOf(bytes: Uint8Array, start: number): RawJson | null {
 }
 
 /** Whether an object or a list is neither parsed nor read. What becomes of an output is decided later. */
-function isLeftOut(name: string, { start, end, levels }: Part): boolean {
+function isLeftOut(name: string, { start, end, levels }: JsonSlice): boolean {
   if (name === "output") return false;
   if (PAYLOADS.has(name)) return end - start > READ_BYTES_MAX;
   return end - start > PARSED_BYTES_MAX || levels > JSON_DEPTH_MAX;

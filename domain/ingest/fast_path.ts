@@ -15,10 +15,10 @@ import { picodollars } from "../pricing/money.ts";
 import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../runs/run.ts";
 import { isAgent, isCost, isCount, isCustomer, isName, isScores, isText } from "../core/rules.ts";
 import { parseInstant } from "../core/time.ts";
-import type { Sent } from "../core/body.ts";
+import type { JsonFields } from "../core/body.ts";
 
 /** `POST /v1/runs` without the rarer fields. */
-export function quickOpen(sent: Sent): OpenBody | null {
+export function fastOpen(sent: JsonFields): OpenBody | null {
   const { id, agent, started_at, customer_id, feature, metadata } = sent;
   const rare = sent.parent_run_id ?? sent.goal ?? sent.idle_timeout_seconds ??
     sent.idle_timeout_status;
@@ -41,7 +41,7 @@ export function quickOpen(sent: Sent): OpenBody | null {
 }
 
 /** One event. */
-export function quickEvent(sent: Sent): EventBody | null {
+export function fastEvent(sent: JsonFields): EventBody | null {
   // SDKs send external_id in the place of id (decision 19).
   const id = sent.id ?? sent.external_id;
   const { type, data } = sent;
@@ -52,7 +52,7 @@ export function quickEvent(sent: Sent): EventBody | null {
 }
 
 /** `POST /v1/runs/{id}/finish`. */
-export function quickFinish(sent: Sent): FinishBody | null {
+export function fastFinish(sent: JsonFields): FinishBody | null {
   const { output, scores, metadata } = sent;
   const status = wordOf(FINISH_STATUSES, sent.status);
   const finished_at = instant(sent.finished_at);
@@ -64,7 +64,7 @@ export function quickFinish(sent: Sent): FinishBody | null {
 }
 
 /** `POST /v1/heartbeats`. */
-export function quickHeartbeat(sent: Sent): HeartbeatFields | null {
+export function fastHeartbeat(sent: JsonFields): HeartbeatFields | null {
   const { id, agent, cost_usd, model, provider, input_tokens, output_tokens } = sent;
   const { cached_input_tokens, duration_ms, metadata, customer_id, feature, output } = sent;
   const status = sent.status === undefined ? "ok" : wordOf(HEARTBEAT_STATUSES, sent.status);

@@ -28,17 +28,17 @@ import { isPathPart, isScore, isScoreName } from "../core/rules.ts";
 import { ownText } from "../core/text.ts";
 
 /** The fields of a body that its call knows. */
-export type Fields = Record<string, unknown>;
+export type MutableFields = Record<string, unknown>;
 
 /**
  * Mends the fields of a body in place and reports what is lost by it.
  *
  * @param text the body as sent; numbers are kept by it to the last digit
  */
-export type Mend = (fields: Fields, text: string, losses: Losses) => void;
+export type Mend = (fields: MutableFields, text: string, losses: Losses) => void;
 
 /** Mends a `POST /v1/runs`. */
-export function mendOpen(fields: Fields, text: string, losses: Losses): void {
+export function mendOpen(fields: MutableFields, text: string, losses: Losses): void {
   mendLabels(fields, text, losses, ["feature"]);
   mendText(fields, text, losses, "goal", GOAL_CHARS_MAX);
   fields.metadata = orEmptyObject(fields.metadata);
@@ -48,22 +48,22 @@ export function mendOpen(fields: Fields, text: string, losses: Losses): void {
 }
 
 /** Mends a `POST /v1/runs/{id}/finish`. */
-export function mendFinish(fields: Fields, text: string, losses: Losses): void {
+export function mendFinish(fields: MutableFields, text: string, losses: Losses): void {
   fields.scores = mendScores(fields.scores, text, losses);
   fields.metadata = orEmptyObject(fields.metadata);
 }
 
 /** Mends a `POST /v1/heartbeats`. */
-export function mendHeartbeat(fields: Fields, text: string, losses: Losses): void {
+export function mendHeartbeat(fields: MutableFields, text: string, losses: Losses): void {
   mendLabels(fields, text, losses, ["feature", "model", "provider"]);
   fields.metadata = orEmptyObject(fields.metadata);
 }
 
 /** Mends an event. */
-export function mendEvent(sent: Readonly<Fields>, losses: Losses): Fields {
+export function mendEvent(sent: Readonly<MutableFields>, losses: Losses): MutableFields {
   const { type, ts, turn, data } = sent;
   // SDKs send external_id in the place of id (decision 19).
-  const fields: Fields = {
+  const fields: MutableFields = {
     id: sent.id ?? sent.external_id,
     type,
     ts,
@@ -101,7 +101,7 @@ export function cutText(text: string, charsMax: number): string {
 }
 
 function mendLabels(
-  fields: Fields,
+  fields: MutableFields,
   text: string,
   losses: Losses,
   names: readonly string[],
@@ -114,7 +114,7 @@ function mendLabels(
 
 /** Makes a field a well-formed text of so many characters; numbers and booleans are as written (R8). */
 function mendText(
-  fields: Fields,
+  fields: MutableFields,
   text: string,
   losses: Losses,
   field: string,
@@ -149,7 +149,7 @@ export function rawMember(text: string, name: string): string {
 
 /** Removes a field that is there and not as it must be. */
 function keepIf(
-  fields: Fields,
+  fields: MutableFields,
   losses: Losses,
   field: string,
   fits: (value: unknown) => boolean,

@@ -21,15 +21,15 @@ import {
 import { judgeId, type RunId } from "../core/ids.ts";
 import { exceedsBytes, isObject, nestsDeeperThan, type RawJson } from "../core/raw_json.ts";
 import { JSON_DEPTH_MAX, OUTPUT_BYTES_MAX } from "../core/limits.ts";
-import { quickFinish, quickHeartbeat, quickOpen } from "./fast_path.ts";
-import { type Body, type Kept, kept, type Sent } from "../core/body.ts";
+import { fastFinish, fastHeartbeat, fastOpen } from "./fast_path.ts";
+import { type Body, type CheckedRequest, checkedRequest, type JsonFields } from "../core/body.ts";
 import { keepMetadata, type Metadata } from "../runs/metadata.ts";
 import type { Score } from "../runs/run.ts";
 import { ownText, printable } from "../core/text.ts";
 import { finishBody, heartbeatBody, openBody, scoreBody } from "./schemas.ts";
 import { parseTraceparent, type TraceParent } from "../core/traceparent.ts";
 import { truncated } from "./truncate.ts";
-import { allTurns } from "../core/turns.ts";
+import { runAllSlices } from "../core/turns.ts";
 
 /** What a score comes from when nothing says so. */
 const DEFAULT_SCORE_SOURCE = "api";
@@ -50,7 +50,7 @@ export interface ParseContext {
 /** How the body of one call is read. */
 interface Form<T> {
   /** Says yes to what is plainly right. */
-  readonly quick: (sent: Sent) => T | null;
+  readonly quick: (sent: JsonFields) => T | null;
   /** Mends what is not structure, before the schema judges. */
   readonly mend: Mend;
   readonly schema: Schema<T>;
@@ -58,15 +58,15 @@ interface Form<T> {
   readonly fields: ReadonlySet<string>;
 }
 
-const OPEN = formOf(quickOpen, mendOpen, openBody);
-const FINISH = formOf(quickFinish, mendFinish, finishBody);
-const HEARTBEAT = formOf(quickHeartbeat, mendHeartbeat, heartbeatBody);
+const OPEN = formOf(fastOpen, mendOpen, openBody);
+const FINISH = formOf(fastFinish, mendFinish, finishBody);
+const HEARTBEAT = formOf(fastHeartbeat, mendHeartbeat, heartbeatBody);
 const SCORE_FIELDS = fieldsOf(scoreBody);
 
 /** Reads a body's text: an object (decision 7). One that nests too deep is cut. */
 export function parseBody(text: string, shape: BodyShape = "whole"): Parsed<Body> {
   if (nestsDeeperThan(text, JSON_DEPTH_MAX)) {
-    if (shape !== "whole") return allTurns(cutBody(new TextEncoder().encode(text), shape));
+    if (shape !== "whole") return runAllSlices(cutBody(new TextEncoder().encode(text), shape));
     return refuse(
       "payload_too_large",
       `The body nests deeper than ${JSON_DEPTH_MAX} levels: send a flatter one`,
@@ -92,7 +92,7 @@ export function parseRunId(text: string): Parsed<RunId> {
 }
 
 /** Checks a `POST /v1/runs`. */
-export function parseOpen(body: Body, context: ParseContext): Parsed<Kept<OpenRequest>> {
+export function parseOpen(body: Body, context: ParseContext): Parsed<CheckedRequest<OpenRequest>> {
   const losses = new Losses();
   const parsed = read(OPEN, body, losses);
   if (!parsed.ok) return parsed;
@@ -113,11 +113,14 @@ export function parseOpen(body: Body, context: ParseContext): Parsed<Kept<OpenRe
     flags: losses.flags,
     lost: losses.lost,
   };
-  return kept(request, losses);
+  return checkedRequest(request, losses);
 }
 
 /** Checks a `POST /v1/runs/{id}/finish`. */
-export function parseFinish(body: Body, context: ParseContext): Parsed<Kept<FinishRequest>> {
+export function parseFinish(
+  body: Body,
+  context: ParseContext,
+): Parsed<CheckedRequest<FinishRequest>> {
   const losses = new Losses();
   const parsed = read(FINISH, withWord(body, context, "error", "failed"), losses);
   if (!parsed.ok) return parsed;
@@ -131,7 +134,7 @@ export function parseFinish(body: Body, context: ParseContext): Parsed<Kept<Fini
     flags: losses.flags,
     lost: losses.lost,
   };
-  return kept(request, losses);
+  return checkedRequest(request, losses);
 }
 
 /** A heartbeat whose id may still have to be minted. */
@@ -146,7 +149,7 @@ export function parseHeartbeat(
   body: Body,
   context: ParseContext,
   losses: Losses = new Losses(),
-): Parsed<Kept<HeartbeatBody>> {
+): Parsed<CheckedRequest<HeartbeatBody>> {
   const parsed = read(HEARTBEAT, withWord(body, context, "failed", "fail"), losses);
   if (!parsed.ok) return parsed;
   const sent = parsed.value;
@@ -174,17 +177,17 @@ export function parseHeartbeat(
     flags: losses.flags,
     lost: losses.lost,
   };
-  return kept(request, losses);
+  return checkedRequest(request, losses);
 }
 
 /** Checks a `POST /v1/runs/{id}/scores`. */
-export function parseScore(body: Body): Parsed<Kept<ScoreRequest>> {
+export function parseScore(body: Body): Parsed<CheckedRequest<ScoreRequest>> {
   const losses = new Losses();
   losses.ignoreUnknown(body.value, SCORE_FIELDS);
   const parsed = check(null, scoreBody, body.value);
   if (!parsed.ok) return parsed;
   const { id, name, value, source } = parsed.value;
-  return kept({ id, name, value, source: source ?? DEFAULT_SCORE_SOURCE }, losses);
+  return checkedRequest({ id, name, value, source: source ?? DEFAULT_SCORE_SOURCE }, losses);
 }
 
 function formOf<T>(quick: Form<T>["quick"], mend: Mend, schema: Schema<T>): Form<T> {

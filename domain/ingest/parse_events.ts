@@ -23,18 +23,24 @@ import {
 import { EVENT_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
 import { isEmptyArray, mendEvent } from "./mend.ts";
-import { type Body, type CutEvent, type Kept, kept, type Sent } from "../core/body.ts";
-import { quickEvent } from "./fast_path.ts";
+import {
+  type Body,
+  type CheckedRequest,
+  checkedRequest,
+  type CutEvent,
+  type JsonFields,
+} from "../core/body.ts";
+import { fastEvent } from "./fast_path.ts";
 import { isScore, isScoreName } from "../core/rules.ts";
 import { eventBody } from "./schemas.ts";
 import { cutEvent } from "./truncate.ts";
-import { allTurns, type Turns } from "../core/turns.ts";
+import { runAllSlices, type TimeSliced } from "../core/turns.ts";
 
 const BATCH_FIELDS: ReadonlySet<string> = new Set(["events"]);
 const EVENT_FIELDS: ReadonlySet<string> = new Set([...fieldsOf(eventBody), "external_id"]);
 
 /** Checks a `POST /v1/runs/{id}/events`: one bad event refuses the batch (decision 20). */
-export function parseEvents(body: Body): Parsed<Kept<RunEvent[]>> {
+export function parseEvents(body: Body): Parsed<CheckedRequest<RunEvent[]>> {
   const { events } = body.value;
   if (events === undefined || events === null) {
     return { ok: false, problem: missing("events", "events", "an array of events") };
@@ -56,18 +62,18 @@ export function parseEvents(body: Body): Parsed<Kept<RunEvent[]>> {
     const large = oversized?.get(index);
     const event = large === undefined
       ? parseEvent(events[index], payloads[index] ?? null, index, losses)
-      : parseCutEvent(allTurns(cutEvent(new TextEncoder().encode(large), 0)), index, losses);
+      : parseCutEvent(runAllSlices(cutEvent(new TextEncoder().encode(large), 0)), index, losses);
     if (!event.ok) return event;
     checked.push(event.value);
   }
-  return kept(checked, losses);
+  return checkedRequest(checked, losses);
 }
 
 /** Checks a batch that was cut into its events, each in a turn of its own. */
 export function* parseCutEvents(
   body: Body,
   events: readonly CutEvent[],
-): Turns<Parsed<Kept<RunEvent[]>>> {
+): TimeSliced<Parsed<CheckedRequest<RunEvent[]>>> {
   const checked: RunEvent[] = [];
   const losses = new Losses();
   losses.ignoreUnknown(body.value, BATCH_FIELDS);
@@ -77,7 +83,7 @@ export function* parseCutEvents(
     checked.push(event.value);
     yield null;
   }
-  return kept(checked, losses);
+  return checkedRequest(checked, losses);
 }
 
 function parseCutEvent(
@@ -150,7 +156,7 @@ function parseEvent(
     return refuse("invalid_field", `events[${index}] must be an object`, "events");
   }
   losses.ignoreUnknown(sent, EVENT_FIELDS);
-  const plain = quickEvent(sent);
+  const plain = fastEvent(sent);
   const parsed = plain !== null
     ? { ok: true as const, value: plain }
     : check(null, eventBody, mendEvent(sent, losses), `events[${index}].`);
@@ -162,7 +168,7 @@ function parseEvent(
 }
 
 /** Adds what totals count of an event, and what of its payload could not be read. */
-function withFacts(event: Omit<RunEvent, "facts">, data: Sent): RunEvent {
+function withFacts(event: Omit<RunEvent, "facts">, data: JsonFields): RunEvent {
   const read = event.type === "llm_call" ? readLlmCall(data) : null;
   const facts = factsOf(event.type, data, read);
   if (read === null || isAllRead(read)) return { ...event, facts };

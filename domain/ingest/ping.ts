@@ -96,7 +96,7 @@ function noteOf(sent: string | undefined, keepsNotes: boolean, losses: Losses): 
  *
  * @param query without the question mark
  */
-export function keyOf(query: string): string | null {
+export function keyInQuery(query: string): string | null {
   for (const pair of query.split("&")) {
     const [name = "", ...rest] = pair.split("=");
     const value = decodeQueryPart(name) === "key" ? decodeQueryPart(rest.join("=")) : null;

@@ -5,18 +5,18 @@
  */
 import {
   EVENT_BYTES_MAX,
-  FIGURE_BYTES_MAX,
   JSON_DEPTH_MAX,
   PREVIEW_CHARS_MAX,
+  USAGE_FIELD_BYTES_MAX,
 } from "../core/limits.ts";
-import { FIGURE_MEMBERS } from "../pricing/llm_call.ts";
+import { USAGE_FIELDS } from "../pricing/llm_call.ts";
 import { type RawJson, rawOf, utf8Bytes, writeObject } from "../core/raw_json.ts";
-import { type Key, type Part, walkParts } from "../core/json_bytes.ts";
-import type { Turns } from "../core/turns.ts";
+import { type JsonSlice, type Key, walkParts } from "../core/json_bytes.ts";
+import type { TimeSliced } from "../core/turns.ts";
 import type { CutEvent } from "../core/body.ts";
 
 /** Members of a payload that are read for totals, prices and scores, and kept when the rest is cut. */
-const KEPT_NAMES: ReadonlySet<string> = new Set([...FIGURE_MEMBERS, "name", "value"]);
+const KEPT_NAMES: ReadonlySet<string> = new Set([...USAGE_FIELDS, "name", "value"]);
 
 /** Members that are no counts and hold none. */
 const LABEL_NAMES: readonly string[] = [
@@ -30,7 +30,7 @@ const LABEL_NAMES: readonly string[] = [
 
 /** Counts, what holds them in a provider's answer, and what there is read beside them. */
 const COUNT_NAMES: ReadonlySet<string> = new Set([
-  ...FIGURE_MEMBERS.filter((name) => !LABEL_NAMES.includes(name)),
+  ...USAGE_FIELDS.filter((name) => !LABEL_NAMES.includes(name)),
   ...["service_tier", "cached_tokens", "cache_write_tokens"],
   ...["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"],
 ]);
@@ -45,7 +45,7 @@ const COUNT_BYTES_MAX = 256;
 const FIGURE_DEPTH_MAX = 16;
 
 /** Bytes of all figures of one payload. */
-const FIGURES_BYTES_MAX = 4 * FIGURE_BYTES_MAX;
+const FIGURES_BYTES_MAX = 4 * USAGE_FIELD_BYTES_MAX;
 
 /** Unknown fields of one object whose names are kept to be told. */
 export const UNKNOWN_NAMES_MAX = 32;
@@ -98,12 +98,12 @@ function truncatedForm(
  *
  * @param start where its valid text begins
  */
-export function* cutEvent(bytes: Uint8Array, start: number): Turns<CutEvent> {
+export function* cutEvent(bytes: Uint8Array, start: number): TimeSliced<CutEvent> {
   const fields = new Map<string, RawJson>();
-  let data = null as Part | null;
+  let data = null as JsonSlice | null;
   if (bytes[start] !== OPEN_MAP) return { text: "[0]" as RawJson, isTruncated: false };
   yield* walkParts(bytes, start, (part) => {
-    const name = nameOf(bytes, part);
+    const name = memberName(bytes, part);
     if (name === DATA) data = part;
     else if (EVENT_FIELDS.has(name)) {
       fields.set(name, isFigure(part) ? textOf(bytes, part.start, part.end) : "[0]" as RawJson);
@@ -118,12 +118,12 @@ export function* cutEvent(bytes: Uint8Array, start: number): Turns<CutEvent> {
   return { text: writeObject([...fields, [DATA, payload]]), isTruncated };
 }
 
-function isFigure({ start, end, levels }: Part): boolean {
-  return end - start <= FIGURE_BYTES_MAX && levels <= FIGURE_DEPTH_MAX;
+function isFigure({ start, end, levels }: JsonSlice): boolean {
+  return end - start <= USAGE_FIELD_BYTES_MAX && levels <= FIGURE_DEPTH_MAX;
 }
 
 /** Truncates a payload, its figures kept beside: they are read from there, also when priced again. */
-function* cutData(bytes: Uint8Array, { start, end }: Part): Turns<RawJson> {
+function* cutData(bytes: Uint8Array, { start, end }: JsonSlice): TimeSliced<RawJson> {
   const figures = new Map<string, RawJson>();
   let room = FIGURES_BYTES_MAX;
   for (const [name, part] of yield* membersOf(bytes, start, KEPT_NAMES)) {
@@ -141,11 +141,11 @@ function* membersOf(
   bytes: Uint8Array,
   start: number,
   names: ReadonlySet<string>,
-): Turns<ReadonlyMap<string, Part>> {
-  const found = new Map<string, Part>();
+): TimeSliced<ReadonlyMap<string, JsonSlice>> {
+  const found = new Map<string, JsonSlice>();
   if (bytes[start] !== OPEN_MAP) return found;
   yield* walkParts(bytes, start, (part) => {
-    const name = nameOf(bytes, part);
+    const name = memberName(bytes, part);
     if (names.has(name)) found.set(name, part);
   });
   return found;
@@ -154,10 +154,10 @@ function* membersOf(
 /** What is kept of a figure; null for nothing. */
 function* figureOf(
   bytes: Uint8Array,
-  part: Part,
+  part: JsonSlice,
   name: string,
   room: number,
-): Turns<RawJson | null> {
+): TimeSliced<RawJson | null> {
   if (isFigure(part) && part.end - part.start <= room) return textOf(bytes, part.start, part.end);
   // That the call failed counts, however long the reason is.
   if (name === "error") return "true" as RawJson;
@@ -167,7 +167,7 @@ function* figureOf(
 }
 
 /** Keeps the counts of an object that is too large or too deep for a figure. */
-function* cutCounts(bytes: Uint8Array, start: number, levelsMax: number): Turns<RawJson> {
+function* cutCounts(bytes: Uint8Array, start: number, levelsMax: number): TimeSliced<RawJson> {
   const counts = new Map<string, RawJson>();
   for (const [name, part] of yield* membersOf(bytes, start, COUNT_NAMES)) {
     if (part.levels === 0 && part.end - part.start <= COUNT_BYTES_MAX) {
@@ -181,7 +181,7 @@ function* cutCounts(bytes: Uint8Array, start: number, levelsMax: number): Turns<
 }
 
 /** Returns the name of a member; the beginning of one that is longer than any of ours. */
-export function nameOf(bytes: Uint8Array, { keyStart, keyEnd, hasEscape }: Key): string {
+export function memberName(bytes: Uint8Array, { keyStart, keyEnd, hasEscape }: Key): string {
   if (keyEnd - keyStart > NAME_BYTES_MAX) {
     return textOf(bytes, keyStart + 1, keyStart + NAME_BYTES_MAX).toWellFormed();
   }

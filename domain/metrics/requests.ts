@@ -9,7 +9,7 @@
 import type { TeamId } from "../core/ids.ts";
 import { type ErrorCode, ERRORS } from "../core/errors.ts";
 import { Histogram, SECONDS_BOUNDS } from "./histogram.ts";
-import type { Family, Labels } from "./text.ts";
+import type { MetricFamily, MetricLabels } from "./text.ts";
 
 /** Bytes of a team, of each route it asked for, and of each status and error it got. */
 const TEAM_BYTES = 400, ROUTE_BYTES = 600, COUNT_BYTES = 50;
@@ -57,10 +57,10 @@ class Tally {
  * keeps two generations of some bytes each. A team that is forgotten begins at 0 again, which readers of
  * counters take for a restart.
  */
-export class RequestFigures {
+export class RequestMetrics {
   /** Requests that are not answered yet. */
   inFlight = 0;
-  readonly #routes: Labels[] = [];
+  readonly #routes: MetricLabels[] = [];
   readonly #all = new Tally();
   readonly #bytesMax: number;
   #young = new Map<TeamId, Tally>();
@@ -124,7 +124,7 @@ export class RequestFigures {
   }
 
   /** The figures of a team, or of all requests for `null`. */
-  families(team: TeamId | null): Family[] {
+  families(team: TeamId | null): MetricFamily[] {
     const tally = team === null
       ? this.#all
       : this.#young.get(team) ?? this.#old.get(team) ?? new Tally();

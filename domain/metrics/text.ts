@@ -9,18 +9,18 @@ import type { HistogramValue } from "./histogram.ts";
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Labels by name. Values come from closed sets: routes, statuses, codes; never from a request. */
-export type Labels = Readonly<Record<string, string>>;
+export type MetricLabels = Readonly<Record<string, string>>;
 
 /** One figure of a family. */
 export interface Sample<Value> {
   /** What tells it from the family's others. */
-  readonly labels?: Labels;
+  readonly labels?: MetricLabels;
   /** The figure. */
   readonly value: Value;
 }
 
 /** Figures of one name. */
-export type Family =
+export type MetricFamily =
   | {
     /** Whether it only ever grows, up to a restart, or goes up and down. */
     readonly type: "counter" | "gauge";
@@ -43,26 +43,26 @@ export type Family =
   };
 
 /** Makes a family of one gauge without labels. */
-export function gauge(name: string, help: string, value: number): Family {
+export function gauge(name: string, help: string, value: number): MetricFamily {
   return { type: "gauge", name, help, samples: [{ value }] };
 }
 
 /** Makes a family of one counter without labels. */
-export function counter(name: string, help: string, value: number): Family {
+export function counter(name: string, help: string, value: number): MetricFamily {
   return { type: "counter", name, help, samples: [{ value }] };
 }
 
 /** Makes a family of one histogram without labels. */
-export function histogram(name: string, help: string, value: HistogramValue): Family {
+export function histogram(name: string, help: string, value: HistogramValue): MetricFamily {
   return { type: "histogram", name, help, samples: [{ value }] };
 }
 
 /** Writes families as text, in their order. */
-export function metricsText(families: readonly Family[]): string {
+export function metricsText(families: readonly MetricFamily[]): string {
   return families.map(familyText).join("");
 }
 
-function familyText(family: Family): string {
+function familyText(family: MetricFamily): string {
   const { name, type } = family;
   const help = family.help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
   const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`];
@@ -77,7 +77,7 @@ function familyText(family: Family): string {
 /** The text counts in each bucket all values up to its bound. */
 function bucketLines(
   name: string,
-  labels: Labels | undefined,
+  labels: MetricLabels | undefined,
   { bounds, counts, sum }: HistogramValue,
 ): string[] {
   let count = 0;
@@ -89,7 +89,7 @@ function bucketLines(
   return [...lines, line(`${name}_sum`, labels, sum), line(`${name}_count`, labels, count)];
 }
 
-function line(name: string, labels: Labels = {}, value: number): string {
+function line(name: string, labels: MetricLabels = {}, value: number): string {
   const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
   return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${numberText(value)}`;
 }

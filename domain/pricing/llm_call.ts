@@ -112,7 +112,7 @@ const CONTAINERS = ["usage", "usageMetadata", "meta", null] as const;
 const OTHER_FIGURES = ["latency_ms", "reasoning_tokens"] as const;
 
 /** Members of a payload that anything is read from: what a cut payload must keep. */
-export const FIGURE_MEMBERS: readonly string[] = [
+export const USAGE_FIELDS: readonly string[] = [
   ...new Set([
     ...["error", "status", "mode", "model", "modelVersion", "provider"],
     ...OTHER_FIGURES,

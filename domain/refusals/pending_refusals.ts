@@ -18,7 +18,7 @@ export class PendingRefusals {
    * Creates tallies of nothing.
    *
    * @param bytesMax what they may take together
-   * @param newName makes the name of a tally
+   * @param newRowName makes the name of a tally
    */
   constructor(bytesMax: number, newName: () => string) {
     this.#bytesMax = bytesMax;

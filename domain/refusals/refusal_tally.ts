@@ -4,7 +4,7 @@
  * @module
  */
 import { ownText } from "../core/text.ts";
-import { REFUSALS } from "../core/limits.ts";
+import { REFUSAL_LIMITS } from "../core/limits.ts";
 import {
   addRefusals,
   hourOf,
@@ -44,7 +44,7 @@ export class RefusalTally {
     const own = ownRefusal(refusal);
     this.#bytes += refusalBytes(own);
     this.latest.push(own);
-    if (this.latest.length > REFUSALS.latest) this.#dropOldest(1);
+    if (this.latest.length > REFUSAL_LIMITS.latest) this.#dropOldest(1);
   }
 
   /**

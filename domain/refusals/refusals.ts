@@ -7,7 +7,7 @@
 import type { TeamId } from "../core/ids.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { parseQuery } from "../core/query.ts";
-import { REFUSAL_HOURS, REFUSALS } from "../core/limits.ts";
+import { REFUSAL_HOURS, REFUSAL_LIMITS } from "../core/limits.ts";
 
 /** Stands for the fields of refusals beyond the combinations that are counted apart. */
 export const OTHER = "(other)";
@@ -98,7 +98,7 @@ export function firstHour(nowMs: number, hours: number): number {
 
 /** Returns the start of the first hour that is still kept. */
 export function firstKeptHour(nowMs: number): number {
-  return firstHour(nowMs, REFUSALS.days * 24);
+  return firstHour(nowMs, REFUSAL_LIMITS.days * 24);
 }
 
 /** Counts the refusals of the last hours, the present one among them. */
@@ -137,7 +137,7 @@ export function addRefusals(
     known.count += count;
     return null;
   }
-  if (groups.size >= REFUSALS.kindsPerHour && kind.field !== OTHER) {
+  if (groups.size >= REFUSAL_LIMITS.kindsPerHour && kind.field !== OTHER) {
     return addRefusals(groups, otherOf(kind), count, keep);
   }
   const kept = keep(kind);

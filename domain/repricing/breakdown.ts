@@ -9,13 +9,13 @@
 import { addRepriced, type RepriceSum } from "./reprice.ts";
 
 /** Agents that are told apart: those that a job meets first. */
-export const SHARE_AGENTS_MAX = 20;
+export const BREAKDOWN_AGENTS_MAX = 20;
 
 /** Days that are told apart: the latest. */
-export const SHARE_DAYS_MAX = 62;
+export const BREAKDOWN_DAYS_MAX = 62;
 
 /** What an agent's calls come to; null stands for all that are not told apart. */
-export interface AgentShare {
+export interface AgentBreakdown {
   /** The agent. */
   readonly agent: string | null;
   /** Its calls. */
@@ -23,7 +23,7 @@ export interface AgentShare {
 }
 
 /** What the calls of some days come to. */
-export interface DayShare {
+export interface DayBreakdown {
   /** First UTC day, `YYYY-MM-DD`. */
   readonly from: string;
   /** Last such day: another one only where days are not told apart any more. */
@@ -33,15 +33,15 @@ export interface DayShare {
 }
 
 /** A job's sum in parts. */
-export interface RepriceShares {
+export interface RepriceBreakdown {
   /** By agent, in the order the job met them. */
-  readonly agents: readonly AgentShare[];
+  readonly agents: readonly AgentBreakdown[];
   /** By the day that runs started, in order. */
-  readonly days: readonly DayShare[];
+  readonly days: readonly DayBreakdown[];
 }
 
 /** The parts of nothing. */
-export const NO_SHARES: RepriceShares = { agents: [], days: [] };
+export const EMPTY_BREAKDOWN: RepriceBreakdown = { agents: [], days: [] };
 
 /**
  * Adds what some calls of a run come to.
@@ -49,23 +49,24 @@ export const NO_SHARES: RepriceShares = { agents: [], days: [] };
  * @param agent null for a run that names none
  * @param day of the run's start; no earlier one comes after it
  */
-export function addShare(
-  { agents, days }: RepriceShares,
+export function addToBreakdown(
+  { agents, days }: RepriceBreakdown,
   agent: string | null,
   day: string,
   sum: RepriceSum,
-): RepriceShares {
+): RepriceBreakdown {
   if (sum.calls === 0) return { agents, days };
   return { agents: withAgent(agents, agent, sum), days: withDay(days, day, sum) };
 }
 
 function withAgent(
-  agents: readonly AgentShare[],
+  agents: readonly AgentBreakdown[],
   agent: string | null,
   sum: RepriceSum,
-): readonly AgentShare[] {
+): readonly AgentBreakdown[] {
   const named = agents.filter((share) => share.agent !== null);
-  const isApart = named.some((share) => share.agent === agent) || named.length < SHARE_AGENTS_MAX;
+  const isApart = named.some((share) => share.agent === agent) ||
+    named.length < BREAKDOWN_AGENTS_MAX;
   const name = isApart ? agent : null;
   return agents.some((share) => share.agent === name)
     ? agents.map((share) =>
@@ -74,13 +75,19 @@ function withAgent(
     : [...agents, { agent: name, sum }];
 }
 
-function withDay(days: readonly DayShare[], day: string, sum: RepriceSum): readonly DayShare[] {
+function withDay(
+  days: readonly DayBreakdown[],
+  day: string,
+  sum: RepriceSum,
+): readonly DayBreakdown[] {
   const last = days.at(-1);
   if (last !== undefined && last.to >= day) {
     return days.with(-1, { ...last, sum: addRepriced(last.sum, sum) });
   }
   const longer = [...days, { from: day, to: day, sum }];
   const [first, second, ...rest] = longer;
-  if (longer.length <= SHARE_DAYS_MAX || first === undefined || second === undefined) return longer;
+  if (longer.length <= BREAKDOWN_DAYS_MAX || first === undefined || second === undefined) {
+    return longer;
+  }
   return [{ from: first.from, to: second.to, sum: addRepriced(first.sum, second.sum) }, ...rest];
 }

@@ -7,13 +7,13 @@ import type { Team } from "../teams/team.ts";
 import type { Problem } from "../core/errors.ts";
 import type { RunId } from "../core/ids.ts";
 import { NO_CALLS, type RepriceSpec, type RepriceSum } from "./reprice.ts";
-import { NO_SHARES, type RepriceShares } from "./breakdown.ts";
+import { EMPTY_BREAKDOWN, type RepriceBreakdown } from "./breakdown.ts";
 
 /** `waiting` until every call stored before it is summed up, then `running`, then `done`. */
 export type RepriceState = "waiting" | "running" | "done";
 
 /** A run's place among those of a team: they are visited by their start. */
-export interface RunPlace {
+export interface RunPosition {
   /** Start of the run, unix milliseconds. */
   readonly startedAt: number;
   /** The run. */
@@ -21,11 +21,11 @@ export interface RunPlace {
 }
 
 /** Runs that a job visits next, gathered over the names of its model. */
-export interface RunsAhead {
+export interface RunsRemaining {
   /** The name read last; null when all are. */
   readonly name: string | null;
   /** The first of the runs found so far. */
-  readonly runs: readonly RunPlace[];
+  readonly runs: readonly RunPosition[];
   /** Whether all names are read, so that no other run comes before these. */
   readonly isComplete: boolean;
   /** Whether these are the job's last. */
@@ -35,7 +35,7 @@ export interface RunsAhead {
 /** How far a job has come. */
 export interface RepriceCursor {
   /** The last run that it finished; null before the first. */
-  readonly after: RunPlace | null;
+  readonly after: RunPosition | null;
   /** Batches already looked at of the run after that one. */
   readonly batch: number;
   /** Whether any call of that run was meant so far. */
@@ -43,7 +43,7 @@ export interface RepriceCursor {
   /** Whether any price of that run changed so far, or would. */
   readonly changed: boolean;
   /** Runs gathered in several steps, for a model of many names; null where one step gathers them. */
-  readonly ahead: RunsAhead | null;
+  readonly ahead: RunsRemaining | null;
 }
 
 /** A job. */
@@ -75,13 +75,13 @@ export interface RepriceJob {
   /** Its calls and their cost before and after. */
   readonly sum: RepriceSum;
   /** The same by agent and by day. */
-  readonly shares: RepriceShares;
+  readonly shares: RepriceBreakdown;
   /** Share of the way behind it, 0 to 1. */
   readonly progress: number;
 }
 
 /** Where every job begins. */
-export const BEGINNING: RepriceCursor = {
+export const FIRST_RUN: RepriceCursor = {
   after: null,
   batch: 0,
   met: false,
@@ -114,12 +114,12 @@ export function newJob(
     createdBy,
     finishedAt: null,
     span: { from: nowMs, to: nowMs },
-    cursor: BEGINNING,
+    cursor: FIRST_RUN,
     runs: 0,
     changed: 0,
     failed: 0,
     sum: NO_CALLS,
-    shares: NO_SHARES,
+    shares: EMPTY_BREAKDOWN,
     progress: 0,
   };
 }
@@ -145,7 +145,7 @@ export interface RepriceStore {
   /** The team's jobs, newest first. */
   list(team: Team): Promise<RepriceJob[]>;
   /** The job once it is done, or as it is after so many milliseconds. */
-  settled(team: Team, job: RepriceJob, ms: number): Promise<RepriceJob>;
+  waitUntilDone(team: Team, job: RepriceJob, ms: number): Promise<RepriceJob>;
   /** Takes a job of the team whose turn it is a step further; answers false when none can go on. */
   work(): Promise<boolean>;
   /** Whether the last {@link work} found a job, also one that still waits. */

@@ -72,7 +72,7 @@ export interface DeletionStore {
   /** A job of the team; null when it has none of that id. */
   get(team: Team, id: string): Promise<CustomerDeletion | null>;
   /** The job once it is done, or as it is after so many milliseconds. */
-  settled(team: Team, job: CustomerDeletion, ms: number): Promise<CustomerDeletion>;
+  waitUntilDone(team: Team, job: CustomerDeletion, ms: number): Promise<CustomerDeletion>;
   /** Takes a job of the team whose turn it is a step further; answers false when none can go on. */
   work(): Promise<boolean>;
   /** Whether the last {@link work} found a job, also one that still waits. */

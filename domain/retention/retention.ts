@@ -22,15 +22,15 @@ export const TOMBSTONE_DAYS = 30;
  * What a run is next looked at for: to lift the tombstone of a deleted one, to remove parts that have
  * no opening, payloads, or the record.
  */
-export const HORIZONS = ["tombstone", "orphan", "payload", "record"] as const;
+export const RETENTION_CLASSES = ["tombstone", "orphan", "payload", "record"] as const;
 
-/** One of {@link HORIZONS}. */
-export type Horizon = typeof HORIZONS[number];
+/** One of {@link RETENTION_CLASSES}. */
+export type RetentionClass = typeof RETENTION_CLASSES[number];
 
 /** Where a run is filed: it is due so many days after `since`. */
-export interface Filing {
+export interface ExpiryEntry {
   /** What it will be looked at for. */
-  readonly horizon: Horizon;
+  readonly horizon: RetentionClass;
   /** Arrival of the part that decides, unix milliseconds. */
   readonly since: number;
 }
@@ -41,7 +41,7 @@ const DAY_MS = 86_400_000;
 export type DaysOfPlan = Pick<TierLimits, "payloadDays" | "recordDays">;
 
 /** Days that a plan keeps something; `Infinity` for ever. */
-export function daysKept({ payloadDays, recordDays }: DaysOfPlan, horizon: Horizon): number {
+export function daysKept({ payloadDays, recordDays }: DaysOfPlan, horizon: RetentionClass): number {
   switch (horizon) {
     case "tombstone":
       return TOMBSTONE_DAYS;
@@ -57,7 +57,7 @@ export function daysKept({ payloadDays, recordDays }: DaysOfPlan, horizon: Horiz
 }
 
 /** The instant before which something is due, unix milliseconds; `-Infinity` when nothing ever is. */
-export function cutoffOf(plan: DaysOfPlan, horizon: Horizon, nowMs: number): number {
+export function cutoffOf(plan: DaysOfPlan, horizon: RetentionClass, nowMs: number): number {
   return nowMs - daysKept(plan, horizon) * DAY_MS;
 }
 
@@ -65,7 +65,7 @@ export function cutoffOf(plan: DaysOfPlan, horizon: Horizon, nowMs: number): num
  * Where a run belongs now. Its oldest payload comes first; without any, what is left goes once its
  * latest part is too old.
  */
-export function filingOf({ opening, closing }: RunParts, ledger: LedgerAges): Filing {
+export function expiryEntryOf({ opening, closing }: RunParts, ledger: LedgerAges): ExpiryEntry {
   const payloads = [
     ...[opening, closing].flatMap((part) => hasPayload(part) ? [part?.receivedAt ?? 0] : []),
     ...ledger.oldestAt === null ? [] : [ledger.oldestAt],
@@ -93,14 +93,14 @@ export function dueOf(
   plan: DaysOfPlan,
   nowMs: number,
 ): "payload" | "record" | null {
-  const { horizon, since } = filingOf(parts, ledger);
+  const { horizon, since } = expiryEntryOf(parts, ledger);
   if (since >= cutoffOf(plan, horizon, nowMs)) return null;
   const last = parts.opening === null ? "orphan" : "record";
   return latestOf(parts, ledger) < cutoffOf(plan, last, nowMs) ? "record" : "payload";
 }
 
 /** Whether two runs, or two states of one, are filed alike. */
-export function isSameFiling(a: Filing | null, b: Filing | null): boolean {
+export function isSameExpiryEntry(a: ExpiryEntry | null, b: ExpiryEntry | null): boolean {
   return a?.horizon === b?.horizon && a?.since === b?.since;
 }
 

@@ -5,7 +5,7 @@
  */
 import type { Team } from "../teams/team.ts";
 import { dayOf } from "../core/time.ts";
-import type { Horizon } from "./retention.ts";
+import type { RetentionClass } from "./retention.ts";
 
 /** Hour of the day, in UTC, from which a night is swept (decision 40). */
 export const SWEEP_HOUR = 2;
@@ -45,7 +45,7 @@ export interface SweepCounts {
 }
 
 /** Nothing. */
-export const NOTHING_SWEPT: SweepCounts = {
+export const EMPTY_SWEEP: SweepCounts = {
   payloads: 0,
   events: 0,
   records: 0,
@@ -67,7 +67,7 @@ export function addSwept(a: SweepCounts, b: SweepCounts): SweepCounts {
 }
 
 /** Tells whether a sweep removed nothing, and met no run that it could not read. */
-export function hasSweptNothing(counts: SweepCounts): boolean {
+export function isEmptySweep(counts: SweepCounts): boolean {
   return Object.values(counts).every((count) => count === 0);
 }
 
@@ -160,7 +160,7 @@ export interface SweepStore {
    */
   step(
     team: Team,
-    horizon: Horizon,
+    horizon: RetentionClass,
     nowMs: number,
     from: object | null,
     dryRun: boolean,

@@ -74,13 +74,13 @@ export function costOfRun(head: RunHead): CostSum {
     amount: reportedCost(parts, repriced) + (stated ? 0n : totals.cost),
     models,
     calls: totals.llmCalls + (own === null ? 0 : 1),
-    unpricedModels: unpricedOf(models),
+    unpricedModels: unpricedUsageOf(models),
     flags: exceedsInput(head) ? ["cached_exceeds_input"] : [],
   };
 }
 
 /** Names of the models without a price among the lines of a run. */
-export function unpricedOf(models: readonly ModelUsage[]): string[] {
+export function unpricedUsageOf(models: readonly ModelUsage[]): string[] {
   const unpriced = new Set(models.flatMap(({ priced, model }) => priced ? [] : [model]));
   return [...unpriced].sort();
 }

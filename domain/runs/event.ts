@@ -6,7 +6,7 @@
 import type { EventId } from "../core/ids.ts";
 import { isObject, type RawJson } from "../core/raw_json.ts";
 import { type LlmCall, type ReadCall, readLlmCall } from "../pricing/llm_call.ts";
-import type { Sent } from "../core/body.ts";
+import type { JsonFields } from "../core/body.ts";
 
 /** An event as checked and kept: the payload is the very text that was sent. */
 export interface RunEvent {
@@ -60,7 +60,7 @@ export function storedCall(type: string, data: RawJson): LlmCall | undefined {
 }
 
 /** Reads what totals need of a payload, given the call read from it. */
-export function factsOf(type: string, data: Sent, read: ReadCall | null): EventFacts {
+export function factsOf(type: string, data: JsonFields, read: ReadCall | null): EventFacts {
   const failed = (data.error ?? false) !== false && data.error !== "";
   const error = type === "error" || data.status === "error" || failed;
   return read === null ? { error } : { error, call: read.call };

@@ -25,7 +25,7 @@ export interface NumberedBatch extends BatchEntry {
 const ENVELOPE_BYTES = 300;
 
 interface Kept {
-  event: PlacedEvent;
+  event: PositionedEvent;
   readonly bytes: number;
 }
 
@@ -47,7 +47,7 @@ export class EventPage {
   }
 
   /** Takes over the events of a batch that belong to the page so far. */
-  add(events: readonly PlacedEvent[]): void {
+  add(events: readonly PositionedEvent[]): void {
     const added: Kept[] = [];
     const end = this.#isFull ? this.#kept.at(-1)?.event.position : undefined;
     for (const event of events) {
@@ -103,13 +103,13 @@ export function comparePositions(a: EventPosition, b: EventPosition): number {
 }
 
 /** Bytes of an event on a page as clients get it, from above. */
-function bytesOf({ data, type, pricedBy }: PlacedEvent): number {
+function bytesOf({ data, type, pricedBy }: PositionedEvent): number {
   const id = pricedBy === null ? 0 : utf8Bytes(JSON.stringify(pricedBy.row.id));
   return ENVELOPE_BYTES + utf8Bytes(data) + utf8Bytes(JSON.stringify(type)) + id;
 }
 
 /** Copies a payload out of its batch: a page of small events must not keep a thousand large batches. */
-function ownEvent(event: PlacedEvent): PlacedEvent {
+function ownEvent(event: PositionedEvent): PositionedEvent {
   return { ...event, data: ownText(event.data) };
 }
 
@@ -134,7 +134,7 @@ export interface PagedEvent extends Omit<RunEvent, "facts" | "score"> {
 }
 
 /** An event in its place among the run's. */
-export interface PlacedEvent extends PagedEvent {
+export interface PositionedEvent extends PagedEvent {
   /** Where it stands: the events behind it come on the page after this position. */
   readonly position: EventPosition;
 }
@@ -142,7 +142,7 @@ export interface PlacedEvent extends PagedEvent {
 /** A run read back, with one page of its events. */
 export interface RunPage extends StoredRun {
   /** Events by `ts`, then arrival. */
-  readonly events: readonly PlacedEvent[];
+  readonly events: readonly PositionedEvent[];
   /** Where the next page starts after, or null at the end. */
   readonly next: EventPosition | null;
   /** A place near the end of its events, if one was asked for; null where all are behind it. */

@@ -6,7 +6,7 @@
 import type { RunLabels } from "./contribution.ts";
 import { FINISH_STATUSES, type RunStatus } from "./run.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
-import { refuseWord } from "../core/query.ts";
+import { refuseChoice } from "../core/query.ts";
 import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../core/limits.ts";
 import { isText } from "../core/rules.ts";
 
@@ -54,7 +54,7 @@ export function parseFilters(
     const sent = parameters.get(parameter);
     if (sent === undefined) continue;
     if (filter === "status" && !STATUSES.some((status) => status === sent)) {
-      return refuseWord(parameter, STATUSES, sent);
+      return refuseChoice(parameter, STATUSES, sent);
     }
     const charsMax = filter === "agent" ? AGENT_CHARS_MAX : LABEL_CHARS_MAX;
     if (!isText(sent, charsMax)) {

@@ -9,7 +9,7 @@ import type { RunId } from "../core/ids.ts";
 import type { RunListRow } from "./list.ts";
 
 /** What is known of a run's children and of all its descendants. */
-export interface RunFamily {
+export interface RunLineage {
   /** Its children, the latest start first; not more than `CHILDREN_MAX` of them. */
   readonly children: readonly RunId[];
   /** Whether there are more children. */
@@ -21,9 +21,9 @@ export interface RunFamily {
 }
 
 /** Reads families. Its methods reject with `StorageUnavailable` when the store fails. */
-export interface FamilyStore {
+export interface LineageStore {
   /** Which runs of the team a run started, as far as they are summed up. */
-  of(team: Team, id: RunId): Promise<RunFamily>;
+  of(team: Team, id: RunId): Promise<RunLineage>;
   /**
    * Runs of the team as lists show them, in this order; those that it does not have are left out.
    *

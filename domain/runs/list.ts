@@ -10,7 +10,7 @@ import { type RunSummary, summarize } from "./summary.ts";
 import type { RunFlag } from "./flags.ts";
 import { type RunCost, runCostOf } from "./record.ts";
 import type { RunStatus } from "./run.ts";
-import { type RunHead, type RunUsage, unpricedOf } from "./cost.ts";
+import { type RunHead, type RunUsage, unpricedUsageOf } from "./cost.ts";
 import type { RunKind, RunTrait } from "./traits.ts";
 
 export { RUN_KINDS, RUN_TRAITS, type RunKind, type RunTrait } from "./traits.ts";
@@ -135,7 +135,7 @@ export function summedRowOf(id: RunId, summary: RunSummary): RunListRow | null {
       amount: sums.cost,
       models,
       calls,
-      unpricedModels: unpricedOf(models),
+      unpricedModels: unpricedUsageOf(models),
       flags: shown.costFlags,
       state: seen.closing ? "final" : "pending",
       revision,

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Parsed, refuse } from "../core/errors.ts";
-import { parseQuery, refuseWord } from "../core/query.ts";
+import { parseQuery, refuseChoice } from "../core/query.ts";
 import { show } from "../core/text.ts";
 import { picodollars } from "../pricing/money.ts";
 import { FILTERS, parseFilters } from "./filters.ts";
@@ -133,7 +133,7 @@ function parseWord<Word extends string>(
   const sent = parameters.get(name);
   const word = words.find((each) => each === sent);
   return sent !== undefined && word === undefined
-    ? refuseWord(name, words, sent)
+    ? refuseChoice(name, words, sent)
     : { ok: true, value: word };
 }
 

@@ -11,13 +11,13 @@ import type { StageProgress } from "./stages.ts";
  * The queues of dirty runs: closed runs go first, because somebody waits for their cost; what merely
  * goes on is looked at when there is time.
  */
-export const DIRTY_LANES = ["closed", "open"] as const;
+export const PENDING_LANES = ["closed", "open"] as const;
 
-/** One of {@link DIRTY_LANES}. */
-export type DirtyLane = typeof DIRTY_LANES[number];
+/** One of {@link PENDING_LANES}. */
+export type PendingLane = typeof PENDING_LANES[number];
 
 /** A run of a team. */
-export interface DirtyRun {
+export interface PendingRun {
   /** The team. */
   readonly team: TeamId;
   /** The run. */
@@ -25,9 +25,9 @@ export interface DirtyRun {
 }
 
 /** Runs of a lane that are dirty, of teams in turn. */
-export interface DirtyRows {
+export interface PendingBatch {
   /** The runs, each once. */
-  readonly runs: readonly DirtyRun[];
+  readonly runs: readonly PendingRun[];
   /** Whether nothing is left to do in the lane: no run, and no mark to forget. */
   readonly isEmpty: boolean;
   /**
@@ -35,11 +35,11 @@ export interface DirtyRows {
    *
    * @param again runs that failed by themselves: their marks stay, and they are tried again later
    */
-  settle(again?: readonly DirtyRun[]): Promise<void>;
+  ack(again?: readonly PendingRun[]): Promise<void>;
 }
 
 /** A stage that is to run. */
-export interface StageTask extends DirtyRun {
+export interface StageTask extends PendingRun {
   /** When it was due, unix milliseconds. */
   readonly dueMs: number;
   /** Revision of the cost that the stage is about. */
@@ -49,17 +49,17 @@ export interface StageTask extends DirtyRun {
 }
 
 /** A stage that was given up. */
-export interface DeadStage extends DirtyRun {
+export interface DeadStage extends PendingRun {
   /** The stage, with the error of its last try. */
   readonly stage: StageProgress;
 }
 
 /** Dead stages of a team that are told at once. */
-export const DEAD_STAGES_TOLD = 10;
+export const DEAD_STAGES_LISTED_MAX = 10;
 
 /** Which stages of a team's runs were given up. */
 export interface TeamDeadStages {
-  /** By run, {@link DEAD_STAGES_TOLD} at most. */
+  /** By run, {@link DEAD_STAGES_LISTED_MAX} at most. */
   readonly stages: readonly DeadStage[];
   /** Whether there are more. */
   readonly hasMore: boolean;
@@ -72,16 +72,16 @@ export interface DeadStageStore {
 }
 
 /** The store as the worker sees it. Methods reject with `StorageUnavailable` when it fails. */
-export interface PipelineStore {
+export interface ProcessingStore {
   /** Takes so many dirty runs of a lane at most, of teams in turn. */
-  takeDirty(lane: DirtyLane, runsMax: number): Promise<DirtyRows>;
+  takeDirty(lane: PendingLane, runsMax: number): Promise<PendingBatch>;
   /**
    * Brings the summaries of a team's runs up to date, and the team's roll-ups by the difference.
    * Repeating it changes nothing.
    */
   project(team: TeamId, runs: readonly RunId[]): Promise<void>;
   /** Notes that the cost of a run could not be summed up; it is tried again later, or given up. */
-  projectFailed(run: DirtyRun, error: unknown): Promise<void>;
+  projectFailed(run: PendingRun, error: unknown): Promise<void>;
   /** Stages that are due, of teams in turn. */
   dueStages(nowMs: number, max: number): Promise<readonly StageTask[]>;
   /** When the next stage or what was put off is due, unix milliseconds; null when nothing waits. */
@@ -91,9 +91,9 @@ export interface PipelineStore {
   /** Whether the store reads and writes; then it is a run that failed, and not the store. */
   isAlive(): Promise<boolean>;
   /** Notes what came of a task; `error` is null when it is done. */
-  settleStage(task: StageTask, error: unknown): Promise<void>;
+  completeStage(task: StageTask, error: unknown): Promise<void>;
   /** The stages that were given up, by team and run. */
   deadStages(): AsyncIterable<DeadStage>;
   /** Gives a dead stage its tries back. Answers false when it is not dead. */
-  revive(run: DirtyRun): Promise<boolean>;
+  revive(run: PendingRun): Promise<boolean>;
 }

@@ -164,7 +164,7 @@ function processingOf({ parts, processing }: StoredRun): readonly StageProgress[
 }
 
 /** Whether everything behind the close of a run is done or given up, so that nothing of it will change. */
-export function isSettled(stored: StoredRun): boolean {
+export function isProcessed(stored: StoredRun): boolean {
   return runCostOf(stored, stored.summary).state === "final" &&
     processingOf(stored).every(({ state }) => SETTLED.has(state));
 }

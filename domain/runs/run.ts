@@ -37,7 +37,7 @@ export const STATUS_OF_HEARTBEAT = {
 } as const satisfies Record<HeartbeatStatus, RunStatus>;
 
 /** A run's status in heartbeat words; `cancelled` has none and stays itself. */
-export function heartbeatWord(status: RunStatus): HeartbeatStatus | "cancelled" {
+export function heartbeatStatusOf(status: RunStatus): HeartbeatStatus | "cancelled" {
   switch (status) {
     case "success":
       return "ok";
@@ -173,7 +173,7 @@ export function statusOf(parts: RunParts): RunStatus {
  * When the calls that stored a run's parts arrived, unix milliseconds: one for each part, or one for both
  * (decision 35 counts calls).
  */
-export function callsOf(parts: RunParts): readonly number[] {
+export function arrivalsOf(parts: RunParts): readonly number[] {
   const { opening, closing } = parts;
   return [
     ...opening !== null && !isOneCall(parts) ? [opening.receivedAt] : [],

@@ -22,7 +22,7 @@ import { firstArrivalOf, type RunKind, type RunTrait, traitsOf } from "./traits.
 import { dayOf } from "../core/time.ts";
 
 /** Which state of a run a summary was made of; a later state differs in one of these. */
-export interface Seen {
+export interface SummarizedState {
   /** Whether it had its opening. */
   readonly opening: boolean;
   /** Whether it had its close. */
@@ -44,7 +44,7 @@ export interface RunTimes {
 }
 
 /** Where a run stands in lists, besides its labels. */
-export interface Listed {
+export interface ListPosition {
   /** Which call opened it; `run` until the opening arrives. */
   readonly kind: RunKind;
   /**
@@ -57,7 +57,8 @@ export interface Listed {
 }
 
 /** What lists show of a run that its summary says nowhere else. */
-export interface Shown extends Pick<RunUsage, "llmCalls" | "toolCalls" | "logs" | "errors"> {
+export interface SummaryFields
+  extends Pick<RunUsage, "llmCalls" | "toolCalls" | "logs" | "errors"> {
   /** Arrival of the opening, unix milliseconds; null until then. */
   readonly openedAt: number | null;
   /** End by the client's clock, unix milliseconds; null while it is open. */
@@ -75,7 +76,7 @@ export interface Shown extends Pick<RunUsage, "llmCalls" | "toolCalls" | "logs" 
 /** A run's summary. */
 export interface RunSummary {
   /** The state it was made of. */
-  readonly seen: Seen;
+  readonly seen: SummarizedState;
   /** How often the cost was made final: 0 while the run is open, one more for each change after. */
   readonly revision: number;
   /** What the run adds to the roll-ups; null until its opening says for whom and when. */
@@ -83,9 +84,9 @@ export interface RunSummary {
   /** When it was; null until its opening has arrived. */
   readonly times: RunTimes | null;
   /** Where it stands in lists; absent from summaries that were made before there were lists. */
-  readonly listed?: Listed;
+  readonly listed?: ListPosition;
   /** What else lists show of it; absent from summaries that were made before lists were read from them. */
-  readonly shown?: Shown;
+  readonly shown?: SummaryFields;
   /** Where the run stands in the feed of changes; set by the commit that stores the summary. */
   readonly changes?: ChangeNumbers;
   /** The run that started it; absent where its opening names none. */
@@ -93,7 +94,9 @@ export interface RunSummary {
 }
 
 /** The state of a run that a summary of it would see. */
-export function seenOf({ parts, batchCount, repricings, ages }: RunHead): Seen {
+export function summarizedStateOf(
+  { parts, batchCount, repricings, ages }: RunHead,
+): SummarizedState {
   return {
     opening: parts.opening !== null,
     closing: parts.closing !== null,
@@ -111,7 +114,7 @@ export function isCurrent(summary: RunSummary | null, head: RunHead): boolean {
 /** Whether a summary has the cost of the state that a run is in; scores change none. */
 export function isCostCurrent(summary: RunSummary | null, head: RunHead): boolean {
   if (summary === null) return false;
-  const now = seenOf(head);
+  const now = summarizedStateOf(head);
   const { opening, closing, batches, repricings } = summary.seen;
   return isSameKind(summary, head) && opening === now.opening && closing === now.closing &&
     batches === now.batches &&
@@ -129,7 +132,7 @@ function kindOf({ opening }: RunHead["parts"]): RunKind {
 
 /** Makes the summary of a run, after the one made of an earlier state. */
 export function summarize(head: RunHead, previous: RunSummary | null): RunSummary {
-  const seen = seenOf(head);
+  const seen = summarizedStateOf(head);
   // An opening after the close changes no cost unless it changes the kind: a heartbeat reports one.
   const same = previous !== null && previous.seen.closing && isSameKind(previous, head) &&
     previous.seen.batches === seen.batches && previous.seen.repricings === seen.repricings;
@@ -178,7 +181,7 @@ function sumsOf(head: RunHead, { amount, models, calls }: CostSum): RunSums {
   };
 }
 
-function shownOf(head: RunHead, { flags: costFlags }: CostSum): Shown {
+function shownOf(head: RunHead, { flags: costFlags }: CostSum): SummaryFields {
   const { opening, closing } = head.parts;
   const { llmCalls, toolCalls, logs, errors } = head.totals;
   return {

@@ -15,7 +15,13 @@ import {
   type SpendGroup,
   spendOf,
 } from "./spend.ts";
-import { daysOf, type Grouping, planOf, type SpendPlan, type SpendQuery } from "./spend_query.ts";
+import {
+  daysOf,
+  type Grouping,
+  type SpendPlan,
+  spendPlanOf,
+  type SpendQuery,
+} from "./spend_query.ts";
 
 /** Groups that are shown day by day; more cannot be told apart by eye. */
 export const DAILY_GROUPS_MAX = 8;
@@ -72,7 +78,7 @@ class DaySums implements RowWatcher {
 
   constructor(query: SpendQuery) {
     this.#query = query;
-    this.#plan = planOf(query);
+    this.#plan = spendPlanOf(query);
   }
 
   readonly begins = (kind: RollupKind): void => {

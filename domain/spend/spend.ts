@@ -25,7 +25,7 @@ import {
   labelOf,
   matches,
   modelOf,
-  planOf,
+  spendPlanOf,
   type SpendQuery,
 } from "./spend_query.ts";
 import { type SpendFilters, UNATTRIBUTED } from "../runs/filters.ts";
@@ -103,7 +103,7 @@ export async function spendOf(
 ): Promise<Parsed<Spend>> {
   const { groupBy, filters } = query;
   const reader = new RowReader(read, filters, watcher);
-  const plan = planOf(query);
+  const plan = spendPlanOf(query);
   if (plan.whole !== null) return await spendByModel(reader, plan.groups, plan.whole);
   const groups = await reader.groups(plan.groups, groupBy);
   if (groups === null) return TOO_MANY_ROWS;

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Parsed, refuse } from "../core/errors.ts";
-import { parseQuery, refuseWord } from "../core/query.ts";
+import { parseQuery, refuseChoice } from "../core/query.ts";
 import type { ModelName } from "../runs/contribution.ts";
 import type { RollupGroup, RollupKind, RollupRow } from "./rollup.ts";
 import { show } from "../core/text.ts";
@@ -57,7 +57,7 @@ export function parseSpendQuery(text: string, nowMs: number): Parsed<SpendQuery>
   if (!range.ok) return range;
   const sent = parameters.value.get("group_by") ?? "day";
   const groupBy = GROUPINGS.find((grouping) => grouping === sent);
-  if (groupBy === undefined) return refuseWord("group_by", GROUPINGS, sent);
+  if (groupBy === undefined) return refuseChoice("group_by", GROUPINGS, sent);
   const filters = parseFilters(parameters.value, FILTERS);
   return filters.ok
     ? { ok: true, value: { ...range.value, groupBy, filters: filters.value } }
@@ -136,7 +136,7 @@ export interface SpendPlan {
 }
 
 /** Chooses roll-ups. */
-export function planOf({ groupBy, filters }: SpendQuery): SpendPlan {
+export function spendPlanOf({ groupBy, filters }: SpendQuery): SpendPlan {
   const filtered = LABELS.filter((label) => filters[label] !== undefined);
   const ofModels = filters.model !== undefined || filters.provider !== undefined;
   const grouped = LABELS.find((label) => label === groupBy);

@@ -24,7 +24,7 @@ export interface TierLimits {
   readonly recordDays: number;
 }
 
-/** The plans. This table is where their numbers are written; {@link planOf} says what a team has. */
+/** The plans. This table is where their numbers are written; {@link planOfTeam} says what a team has. */
 export const TIERS = {
   free: {
     requestsPerSecond: 100,
@@ -104,6 +104,6 @@ export interface Planned {
 }
 
 /** What somebody's plan includes. A rate of its own is not in it: that is `Team.rate`. */
-export function planOf({ tier, limits }: Planned): TierLimits {
+export function planOfTeam({ tier, limits }: Planned): TierLimits {
   return limits === undefined ? TIERS[tier] : { ...TIERS[tier], ...limits };
 }

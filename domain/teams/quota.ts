@@ -41,7 +41,7 @@ export function quotaState(used: number, included: number): QuotaState {
 }
 
 /** The span of a month `YYYY-MM`. */
-export function spanOf(month: string): Month {
+export function monthSpanOf(month: string): Month {
   const [year = 0, number = 1] = month.split("-").map(Number);
   return { startMs: Date.UTC(year, number - 1), endMs: Date.UTC(year, number) };
 }
@@ -51,7 +51,7 @@ export function spanOf(month: string): Month {
  * passed, rounded. A month that is over, or has only just begun, comes to what was used.
  */
 export function projectedUse(used: number, month: string, nowMs: number): number {
-  const { startMs, endMs } = spanOf(month);
+  const { startMs, endMs } = monthSpanOf(month);
   if (nowMs >= endMs || nowMs <= startMs) return used;
   return Math.round(used * (endMs - startMs) / (nowMs - startMs));
 }
@@ -77,7 +77,7 @@ export function parseUsageQuery(text: string, nowMs: number): Parsed<string> {
 }
 
 /** What a notice tells. */
-export interface NoticeFacts {
+export interface NoticeDetails {
   /** Name of the team. */
   readonly teamName: string;
   /** The month, `YYYY-MM`. */
@@ -92,12 +92,12 @@ export interface NoticeFacts {
 
 /** Writes the e-mail of a notice. */
 export function noticeText(
-  facts: NoticeFacts,
+  facts: NoticeDetails,
 ): { readonly subject: string; readonly text: string } {
   const { month, percent, used, included } = facts;
   // It stands in a header too.
   const team = printable(facts.teamName);
-  const resets = formatInstant(spanOf(month).endMs).slice(0, 16).replace("T", " ");
+  const resets = formatInstant(monthSpanOf(month).endMs).slice(0, 16).replace("T", " ");
   return {
     subject: `Runledger: team ${team} has reached ${percent} % of its events for ${month}`,
     text: [

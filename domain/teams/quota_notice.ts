@@ -8,7 +8,7 @@
  * @module
  */
 import type { TeamId } from "../core/ids.ts";
-import type { MonthUse, NoticeFacts, NoticePercent } from "./quota.ts";
+import type { MonthUse, NoticeDetails, NoticePercent } from "./quota.ts";
 import type { Team } from "./team.ts";
 import type { SendOutcome } from "../core/mail.ts";
 
@@ -45,7 +45,7 @@ export interface NoticeName {
 }
 
 /** A notice. */
-export interface Notice extends NoticeName, NoticeFacts {
+export interface Notice extends NoticeName, NoticeDetails {
   /** How it stands. */
   readonly state: NoticeState;
   /** Tries so far. */
@@ -61,7 +61,7 @@ export interface Notice extends NoticeName, NoticeFacts {
 /** A notice that was just decided; without anywhere to send it, it is told by the log. */
 export function newNotice(
   name: NoticeName,
-  facts: NoticeFacts,
+  facts: NoticeDetails,
   canSend: boolean,
   nowMs: number,
 ): Notice {
@@ -78,13 +78,13 @@ export function isOpen({ state }: Notice): boolean {
  * Takes a notice that is due: a try begins, or, when an earlier process gave it away and ended before
  * the answer, it becomes unknown.
  */
-export function taken(notice: Notice, nowMs: number): Notice {
+export function claimed(notice: Notice, nowMs: number): Notice {
   if (notice.state === "sending") return { ...notice, state: "unknown" };
   return { ...notice, attempts: notice.attempts + 1, dueMs: nowMs + NOTICE_LEASE_MS };
 }
 
 /** A notice after a try. */
-export function tried(notice: Notice, outcome: SendOutcome, nowMs: number): Notice {
+export function attempted(notice: Notice, outcome: SendOutcome, nowMs: number): Notice {
   if (outcome.kind === "sent") return { ...notice, state: "sent", sentAt: nowMs, error: null };
   const { kind, error } = outcome;
   if (kind === "unknown") return { ...notice, state: "unknown", error };

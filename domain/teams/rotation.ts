@@ -43,7 +43,7 @@ export function parseRotation(body: Body): Parsed<number> {
  *
  * @param caller identifier of the credential that asks
  */
-export function replaced(
+export function rotatedCredentials(
   record: CredentialRecord,
   by: string,
   overlapMs: number,

@@ -5,7 +5,7 @@
  */
 import type { Team } from "../../domain/teams/team.ts";
 import { type Parsed, StorageUnavailable } from "../../domain/core/errors.ts";
-import { type AgentPatch, patchWords } from "../../domain/agents/change.ts";
+import { type AgentPatch, patchedTexts } from "../../domain/agents/change.ts";
 import type { AgentStore } from "../../domain/agents/store.ts";
 import { differenceOf } from "../../domain/teams/audit_log.ts";
 import type { AgentActivity, AgentRecord } from "../../domain/agents/agents.ts";
@@ -14,10 +14,10 @@ import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
 import { getMany, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 import {
-  agentKeys,
   type AgentRows,
   agentRows,
   archiveAgent,
+  keysOfAgent,
   type StoredAgent,
   useAgent,
   versionsOf,
@@ -26,7 +26,7 @@ import { auditRows } from "../teams/audit_log.ts";
 import type { KnownAgents } from "./known_agents.ts";
 
 /** Who changes an agent, and when. */
-export type Made = Parameters<AgentStore["change"]>[3];
+export type MadeBy = Parameters<AgentStore["change"]>[3];
 
 /** Changes an agent until nobody else is faster; null when the team has none of that slug. */
 export async function changeAgent(
@@ -35,15 +35,15 @@ export async function changeAgent(
   team: Team,
   slug: string,
   patch: AgentPatch,
-  made: Made,
+  made: MadeBy,
 ): Promise<Parsed<AgentRecord> | null> {
-  const wanted = [...agentKeys(team.id, slug), keys.agentActivity(team.id, slug)];
+  const wanted = [...keysOfAgent(team.id, slug), keys.agentActivity(team.id, slug)];
   for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
     const [activity, ...entries] = (await getMany(store, wanted)).reverse();
     const rows = agentRows(entries.reverse());
     const before = rows.used ?? rows.archived;
     if (before === null) return null;
-    const after = { created_at: before.created_at, ...patchWords(before, patch) };
+    const after = { created_at: before.created_at, ...patchedTexts(before, patch) };
     const isArchived = rows.used === null;
     const archived = patch.archived ?? isArchived;
     const record = recordOf(slug, after, activity?.value, archived);

@@ -6,14 +6,14 @@
 import type { Team } from "../../domain/teams/team.ts";
 import type { Parsed } from "../../domain/core/errors.ts";
 import {
+  afterLastSeen,
   type AgentActivity,
   type AgentPage,
+  agentPageOf,
   type AgentPosition,
   type AgentRecord,
   type AgentsQuery,
-  behindByLastSeen,
   pageByLastSeen,
-  pageOf,
   sortRefusal,
 } from "../../domain/agents/agents.ts";
 import { keys } from "../base/keys.ts";
@@ -67,9 +67,9 @@ async function listBySlug(
   const rows = found.length === 1 ? found.flat() : found.flat().sort(byBytes).slice(0, limit + 1);
   const slugs = rows.map(({ key }) => String(key[SLUG]));
   const [first, last] = [slugs[0], slugs.at(-1)];
-  if (first === undefined || last === undefined) return pageOf([], limit);
+  if (first === undefined || last === undefined) return agentPageOf([], limit);
   const range = keys.agentActivityRange(team.id, first, last);
-  return pageOf(join(rows, await listRows(store, range)), limit);
+  return agentPageOf(join(rows, await listRows(store, range)), limit);
 }
 
 async function readAgents(
@@ -103,7 +103,7 @@ async function listLatest(
   { limit, after, archived }: AgentsQuery,
 ): Promise<AgentPage | null> {
   const activities = await listRows(store, { prefix: keys.agentActivities(team.id) });
-  const shown = behindByLastSeen(activities, positionOf, after).slice(0, limit + 1);
+  const shown = afterLastSeen(activities, positionOf, after).slice(0, limit + 1);
   if (shown.length <= limit) return null;
   const slugs = shown.map(positionOf).map(({ agent }) => agent);
   const used = await readAll(store, slugs.map((slug) => keys.agent(team.id, slug)));
@@ -114,7 +114,7 @@ async function listLatest(
     const stored = (used[i] ?? gone[i] ?? null) as StoredAgent | null;
     return stored === null ? [] : [recordOf(slug, stored, shown[i]?.value, !used[i])];
   });
-  return records.length === slugs.length ? pageOf(records, limit) : null;
+  return records.length === slugs.length ? agentPageOf(records, limit) : null;
 }
 
 function positionOf({ key, value }: Rows[number]): AgentPosition {

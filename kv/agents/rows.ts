@@ -8,13 +8,13 @@
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Problem } from "../../domain/core/errors.ts";
-import { type AgentWords, archiveRefusal } from "../../domain/agents/change.ts";
+import { type AgentTexts, archiveRefusal } from "../../domain/agents/change.ts";
 import { agentCapRefusal } from "../../domain/agents/agents.ts";
 import { keys } from "../base/keys.ts";
 import type { Write } from "../writer/write.ts";
 
 /** An agent as stored. */
-export interface StoredAgent extends AgentWords {
+export interface StoredAgent extends AgentTexts {
   /** Arrival of its first run, unix milliseconds. */
   readonly created_at: number;
 }
@@ -34,7 +34,7 @@ export interface AgentRows {
 }
 
 /** Keys that {@link agentRows} reads. */
-export function agentKeys(team: TeamId, slug: string): Deno.KvKey[] {
+export function keysOfAgent(team: TeamId, slug: string): Deno.KvKey[] {
   return [
     keys.agent(team, slug),
     keys.archivedAgent(team, slug),
@@ -43,7 +43,7 @@ export function agentKeys(team: TeamId, slug: string): Deno.KvKey[] {
   ];
 }
 
-/** Reads what is at {@link agentKeys}. */
+/** Reads what is at {@link keysOfAgent}. */
 export function agentRows(entries: readonly Deno.KvEntryMaybe<unknown>[]): AgentRows {
   const [used, archived, count, archive] = entries;
   return {
@@ -66,7 +66,7 @@ export function useAgent(
   const { used, archived } = rows.counts;
   const refusal = agentCapRefusal(team, used, isArchived);
   if (refusal !== null) return refusal;
-  const [key, archivedKey, count, archive] = agentKeys(team.id, slug) as [Key, Key, Key, Key];
+  const [key, archivedKey, count, archive] = keysOfAgent(team.id, slug) as [Key, Key, Key, Key];
   return {
     checks: versionsOf(rows, isArchived ? [0, 1, 2, 3] : [0, 2]),
     sets: [
@@ -88,7 +88,7 @@ export function archiveAgent(
   const { used, archived } = rows.counts;
   const refusal = archiveRefusal(archived);
   if (refusal !== null) return refusal;
-  const [key, archivedKey, count, archive] = agentKeys(team.id, slug) as [Key, Key, Key, Key];
+  const [key, archivedKey, count, archive] = keysOfAgent(team.id, slug) as [Key, Key, Key, Key];
   return {
     checks: versionsOf(rows, [0, 2, 3]),
     sets: [

@@ -41,7 +41,7 @@ const HEADER_BYTES = 2;
 let slab = new Uint8Array(SLAB_BYTES);
 let slabUsed = 0;
 
-/** Packs a text; `newName` is called only when it needs further pieces. */
+/** Packs a text; `newRowName` is called only when it needs further pieces. */
 export function packBlob(text: string, newName: () => string): Blob {
   if (text.length * UTF8_BYTES_MAX < COMPRESS_BYTES_MIN) {
     return { head: packSmall(text), chunks: [], name: "" };

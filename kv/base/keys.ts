@@ -9,9 +9,9 @@
  */
 import type { EventId, RunId, ScoreId, TeamId } from "../../domain/core/ids.ts";
 import type { Api } from "../../domain/teams/rate_limit.ts";
-import type { DirtyLane } from "../../domain/runs/processing.ts";
+import type { PendingLane } from "../../domain/runs/processing.ts";
 import type { RollupKind } from "../../domain/spend/rollup.ts";
-import type { Filing, Horizon } from "../../domain/retention/retention.ts";
+import type { ExpiryEntry, RetentionClass } from "../../domain/retention/retention.ts";
 import { agentKeys } from "./agent_keys.ts";
 import { teamKeys } from "./team_keys.ts";
 
@@ -111,9 +111,9 @@ export const keys = {
     chunk,
   ],
   /** All rows of dirty runs in a lane. */
-  dirtyLane: (lane: DirtyLane): Deno.KvKey => ["dirty", lane],
+  dirtyLane: (lane: PendingLane): Deno.KvKey => ["dirty", lane],
   /** Runs that one commit changed. */
-  dirty: (lane: DirtyLane, name: string): Deno.KvKey => ["dirty", lane, name],
+  pending: (lane: PendingLane, name: string): Deno.KvKey => ["dirty", lane, name],
   /**
    * Changes with every change of a team's roll-ups: one check on it guards them all. It holds the number
    * of the team's latest change in the feed.
@@ -188,7 +188,7 @@ export const keys = {
   /** Runs that are due for a look before an instant, oldest first; behind `after` if it is given. */
   expiries: (
     team: TeamId,
-    horizon: Horizon,
+    horizon: RetentionClass,
     beforeMs: number,
     after: Deno.KvKey | null,
   ): Deno.KvListSelector => ({
@@ -197,7 +197,7 @@ export const keys = {
     end: ["expiry", team, horizon, beforeMs],
   }),
   /** Where a run is filed, by the arrival of the part that decides. */
-  expiry: (team: TeamId, { horizon, since }: Filing, run: RunId): Deno.KvKey => [
+  expiry: (team: TeamId, { horizon, since }: ExpiryEntry, run: RunId): Deno.KvKey => [
     "expiry",
     team,
     horizon,

@@ -7,7 +7,7 @@ import { monotonicFactory } from "@std/ulid";
 import type { TeamId } from "../../domain/core/ids.ts";
 
 /** A new name, sortable by the time it was made. */
-export const newName: () => string = monotonicFactory();
+export const newRowName: () => string = monotonicFactory();
 
 /** Crockford's base 32: no letter that is taken for a digit. */
 const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";

@@ -42,7 +42,7 @@ interface WatchedTeam {
 }
 
 /** Tells watchers of changes. */
-export class ChangeBell {
+export class ChangeNotifier {
   readonly #store: Store;
   readonly #teams = new Map<TeamId, WatchedTeam>();
   #timer: ReturnType<typeof setInterval> | null = null;

@@ -12,7 +12,7 @@ import { keys } from "../base/keys.ts";
 import { readSummaries } from "../run_list/rows.ts";
 import { lastChangeOf } from "../spend/rollup_cache.ts";
 import { getMany, listRows, type Store } from "../store.ts";
-import type { ChangeBell } from "./change_notifier.ts";
+import type { ChangeNotifier } from "./change_notifier.ts";
 
 /** Where the number and the run stand in a key. */
 const NUMBER = 2, RUN = 3;
@@ -24,7 +24,7 @@ const CHANGES_AT_ONCE = 50;
 const DELETED_CHARS = 150, ROW_CHARS = 700, MODEL_CHARS = 160;
 
 /** Creates the store; the bell is that of whoever changes runs in this process. */
-export function createChangeStore(store: Store, bell: ChangeBell): ChangeStore {
+export function createChangeStore(store: Store, bell: ChangeNotifier): ChangeStore {
   return {
     page: (team, after, limit, charsMax = CHANGES_PAGE_CHARS_MAX) =>
       store.reads.run(team, () => readPage(store, team, after, limit, charsMax)),

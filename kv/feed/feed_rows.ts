@@ -10,7 +10,7 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { numbersAfter } from "../../domain/runs/summary.ts";
 import { keys } from "../base/keys.ts";
-import type { Change } from "../runs/run_update.ts";
+import type { RunUpdate } from "../runs/run_update.ts";
 import { tombstoneRow } from "../runs/tombstone.ts";
 import { encodeSums } from "../base/codec_sums.ts";
 import type { Write } from "../writer/write.ts";
@@ -27,7 +27,7 @@ export interface FeedRows extends Required<Pick<Write, "sets" | "deletes">> {
  *
  * @param last number of the latest change so far
  */
-export function feedRows(team: TeamId, changes: readonly Change[], last: number): FeedRows {
+export function feedRows(team: TeamId, changes: readonly RunUpdate[], last: number): FeedRows {
   const sets: { key: Deno.KvKey; value: unknown }[] = [];
   const deletes: Deno.KvKey[] = [];
   let number = last;

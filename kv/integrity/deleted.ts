@@ -15,7 +15,7 @@ import { type Mismatch, NONE } from "./mismatch.ts";
  * free again one day, and nothing else of it is left. Of one with many events a mark says that they are
  * on their way out; one that goes by age has that alone.
  */
-export async function auditDeleted(
+export async function verifyDeleted(
   store: Store,
   team: TeamId,
   id: RunId,

@@ -7,10 +7,10 @@
  * @module
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import { auditRun } from "./run.ts";
+import { verifyRun } from "./run.ts";
 import { MISMATCHES_MAX, TeamSums } from "./team.ts";
 import type { Mismatch } from "./mismatch.ts";
-import { decodeDirty, parseDirtyName } from "../writer/pending_mark.ts";
+import { decodePending, parsePendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import { eachRow, listRows, type Store } from "../store.ts";
 
@@ -21,13 +21,13 @@ const RUNS_AT_ONCE = 16;
 const BUSY = { attemptsMax: 3, pauseMs: 1_000 } as const;
 
 /** Something of a team that is not as its parts say. */
-export interface Difference extends Mismatch {
+export interface IntegrityDifference extends Mismatch {
   /** The team. */
   readonly team: TeamId;
 }
 
 /** What the audit of a team came to. */
-export interface TeamAudit {
+export interface TeamIntegrity {
   /** The team. */
   readonly team: TeamId;
   /** Whether it was compared; `busy` when its runs changed each time. */
@@ -41,21 +41,21 @@ export interface TeamAudit {
 }
 
 /** What an audit came to. */
-export interface AuditResult {
+export interface IntegrityReport {
   /** How many runs of all teams. */
   readonly runs: number;
   /** How many events of all teams. */
   readonly events: number;
   /** Each team. */
-  readonly teams: readonly TeamAudit[];
+  readonly teams: readonly TeamIntegrity[];
   /** The first 100 differences. */
-  readonly differences: readonly Difference[];
+  readonly differences: readonly IntegrityDifference[];
   /** How many there are. */
   readonly differenceCount: number;
 }
 
 /** How to audit. */
-export interface AuditOptions {
+export interface IntegrityOptions {
   /** The one team to audit; all by default. */
   readonly team?: TeamId;
   /** Milliseconds before a busy team is looked at again. */
@@ -69,7 +69,10 @@ export interface AuditOptions {
  *
  * @throws {StorageUnavailable} when the store cannot be read
  */
-export async function auditStore(store: Store, options: AuditOptions = {}): Promise<AuditResult> {
+export async function verifyStore(
+  store: Store,
+  options: IntegrityOptions = {},
+): Promise<IntegrityReport> {
   const { team, pauseMs = BUSY.pauseMs, onRun = () => {} } = options;
   let wanted: ReadonlySet<TeamId> | null = team === undefined ? null : new Set([team]);
   const settled = new Map<TeamId, TeamSums>();
@@ -94,9 +97,9 @@ export async function auditStore(store: Store, options: AuditOptions = {}): Prom
 function resultOf(
   settled: ReadonlyMap<TeamId, TeamSums>,
   busy: ReadonlyMap<TeamId, TeamSums>,
-): AuditResult {
+): IntegrityReport {
   const all = [...settled, ...busy].sort(([a], [b]) => a < b ? -1 : 1);
-  const teams = all.map(([team, { runs, events, count }]): TeamAudit => {
+  const teams = all.map(([team, { runs, events, count }]): TeamIntegrity => {
     if (busy.has(team)) return { team, state: "busy", runs, events, differences: 0 };
     return { team, state: count === 0 ? "exact" : "different", runs, events, differences: count };
   });
@@ -122,7 +125,7 @@ async function readState(store: Store): Promise<State> {
   // Marks before versions: a run between the two has its mark or a newer version than before.
   const dirty = new Set<TeamId>();
   for await (const { value } of eachRow(store, { prefix: keys.dirtyMarks() })) {
-    for (const name of decodeDirty(String(value))) dirty.add(parseDirtyName(name).team);
+    for (const name of decodePending(String(value))) dirty.add(parsePendingName(name).team);
   }
   const versions = new Map<TeamId, string>();
   for await (const { key, versionstamp } of eachRow(store, { prefix: keys.rollupVersions() })) {
@@ -152,7 +155,7 @@ async function sumTeams(
   }
   let some: { readonly team: TeamId; readonly id: RunId }[] = [];
   const settle = async () => {
-    const audited = await Promise.all(some.map(({ team, id }) => auditRun(store, team, id)));
+    const audited = await Promise.all(some.map(({ team, id }) => verifyRun(store, team, id)));
     for (const [i, run] of audited.entries()) {
       const { team } = some[i] ?? {};
       if (team !== undefined) sumsOf(team).add(run);

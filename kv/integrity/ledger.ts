@@ -21,7 +21,7 @@ import { type Mismatch, mismatch } from "./mismatch.ts";
  *
  * @param months events that are not removed, by month of arrival
  */
-export async function auditLedger(
+export async function verifyLedger(
   run: RunAt,
   ledger: EventLedger,
   months: ReadonlyMap<string, number>,

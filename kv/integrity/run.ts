@@ -13,13 +13,13 @@ import { EMPTY_LEDGER, type EventLedger } from "../../domain/runs/ledger.ts";
 import { isRest, type ModelUsage } from "../../domain/runs/model_usage.ts";
 import type { Contribution } from "../../domain/runs/contribution.ts";
 import { type AgentRun, agentRunOf } from "../../domain/agents/agents.ts";
-import { callsOf, type RunParts } from "../../domain/runs/run.ts";
+import { arrivalsOf, type RunParts } from "../../domain/runs/run.ts";
 import type { Processing, StageProgress } from "../../domain/runs/stages.ts";
 import { type RunSummary, summarize } from "../../domain/runs/summary.ts";
-import { filingOf } from "../../domain/retention/retention.ts";
+import { expiryEntryOf } from "../../domain/retention/retention.ts";
 import { monthOf } from "../../domain/core/time.ts";
-import { auditDeleted } from "./deleted.ts";
-import { auditLedger } from "./ledger.ts";
+import { verifyDeleted } from "./deleted.ts";
+import { verifyLedger } from "./ledger.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import { headKeys, headOf, isStored, type SummarizedHead } from "../runs/heads.ts";
@@ -31,7 +31,7 @@ import { type IndexRow, indexRows } from "../run_list/run_index.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 
 /** What an audited run comes to. */
-export interface AuditedRun {
+export interface VerifiedRun {
   /** What roll-ups must hold of it; null for nothing. */
   readonly contribution: Contribution | null;
   /** What its agent's row must hold of it; null for nothing. */
@@ -49,7 +49,7 @@ export interface AuditedRun {
 }
 
 /** What nothing comes to. */
-const NOTHING: AuditedRun = {
+const NOTHING: VerifiedRun = {
   contribution: null,
   agentRun: null,
   usage: new Map(),
@@ -63,7 +63,7 @@ const NOTHING: AuditedRun = {
 const PROCESSING = 5;
 
 /** Audits a run. A part that cannot be read is a mismatch, not an error. */
-export async function auditRun(store: Store, team: TeamId, id: RunId): Promise<AuditedRun> {
+export async function verifyRun(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
   try {
     return await auditReadable(store, team, id);
   } catch (error) {
@@ -74,12 +74,12 @@ export async function auditRun(store: Store, team: TeamId, id: RunId): Promise<A
   }
 }
 
-async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<AuditedRun> {
+async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
   const wanted = [...headKeys(team, id), keys.processing(team, id)];
   const entries = await getMany(store, wanted);
   const deleted = tombstoneOf(entries.map(({ value }) => value));
   if (deleted !== null) {
-    const mismatches = await auditDeleted(store, team, id, deleted);
+    const mismatches = await verifyDeleted(store, team, id, deleted);
     return { ...NOTHING, mismatches };
   }
   const read = await headOf(store, team, id, entries);
@@ -91,7 +91,7 @@ async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<Aud
   const mismatches = [
     ...events.mismatches,
     ...mismatch(`event totals of ${id}`, { ...totals }, { ...ledger.totals }),
-    ...await auditLedger({ store, team, id }, ledger, events.usage),
+    ...await verifyLedger({ store, team, id }, ledger, events.usage),
     ...await compareScores(store, team, id, ledger),
   ];
   const isInFeed = summary?.changes !== undefined;
@@ -167,7 +167,7 @@ async function sumEvents(store: Store, team: TeamId, id: RunId, ledger: EventLed
 /** Adds the calls that stored the opening and the close. */
 function countCalls(parts: RunParts, events: ReadonlyMap<string, number>) {
   const usage = new Map(events);
-  for (const at of callsOf(parts)) usage.set(monthOf(at), (usage.get(monthOf(at)) ?? 0) + 1);
+  for (const at of arrivalsOf(parts)) usage.set(monthOf(at), (usage.get(monthOf(at)) ?? 0) + 1);
   return usage;
 }
 
@@ -235,7 +235,7 @@ async function unfound(
   { id, head, ledger, summary }: SummarizedHead,
   indexed: readonly IndexRow[],
 ): Promise<Mismatch[]> {
-  const filed = isStored(head) ? [keys.expiry(team, filingOf(head.parts, ledger), id)] : [];
+  const filed = isStored(head) ? [keys.expiry(team, expiryEntryOf(head.parts, ledger), id)] : [];
   const { changes } = summary ?? {};
   const fed = changes === undefined ? [] : [keys.change(team, changes.latest, id)];
   const others = [...filed, ...fed].map((key) => ({ key, value: null }));

@@ -6,7 +6,7 @@
 import type { TeamId } from "../../domain/core/ids.ts";
 import { addAgentRun, type AgentActivity, joinActivities } from "../../domain/agents/agents.ts";
 import { addMeasures, contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
-import type { AuditedRun } from "./run.ts";
+import type { VerifiedRun } from "./run.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";
 import { keyText } from "../writer/group.ts";
 import { keys } from "../base/keys.ts";
@@ -45,7 +45,7 @@ export class TeamSums {
   }
 
   /** Counts a run in. */
-  add(run: AuditedRun): void {
+  add(run: VerifiedRun): void {
     this.runs++;
     this.events += run.events;
     this.#note(run.mismatches);

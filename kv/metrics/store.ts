@@ -4,14 +4,14 @@
  * @module
  */
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import { counter, type Family, gauge, histogram } from "../../domain/metrics/text.ts";
+import { counter, gauge, histogram, type MetricFamily } from "../../domain/metrics/text.ts";
 import type { Memory, MemoryUse } from "../../domain/core/memory.ts";
-import { DIRTY_LANES } from "../../domain/runs/processing.ts";
+import { PENDING_LANES } from "../../domain/runs/processing.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { type Backlog, readBacklog } from "../runs/backlog.ts";
 import { eachRow, type Store } from "../store.ts";
-import type { WriterFigures } from "../writer/metrics.ts";
+import type { WriterMetrics } from "../writer/metrics.ts";
 
 /**
  * Rows of each kind that are counted at most, so that a look at a long backlog takes no longer than at
@@ -25,7 +25,7 @@ const ROWS_MAX = 1_000;
  *
  * @param nowMs unix milliseconds, for ages
  */
-export async function storeFamilies(store: Store, nowMs: number): Promise<Family[]> {
+export async function storeMetrics(store: Store, nowMs: number): Promise<MetricFamily[]> {
   const rows = await inTime(readRows(store), store.deadlines).catch((error: unknown) => {
     if (error instanceof StorageUnavailable) return null;
     throw error;
@@ -44,7 +44,7 @@ export async function storeFamilies(store: Store, nowMs: number): Promise<Family
   ];
 }
 
-function writerFamilies({ commits, writes, seconds }: WriterFigures): Family[] {
+function writerFamilies({ commits, writes, seconds }: WriterMetrics): MetricFamily[] {
   return [
     {
       type: "counter",
@@ -80,12 +80,12 @@ async function countRows(store: Store, prefix: Deno.KvKey): Promise<number> {
   return rows;
 }
 
-function rowFamilies({ backlog, deadStages, openNotices }: Rows, nowMs: number): Family[] {
+function rowFamilies({ backlog, deadStages, openNotices }: Rows, nowMs: number): MetricFamily[] {
   const { dirty, stages } = backlog;
   // Clocks may be set back: an age is never negative.
   const ageOf = (ms: number | null) => ms === null ? 0 : Math.max(0, nowMs - ms) / 1_000;
-  const byLane = (value: (lane: typeof DIRTY_LANES[number]) => number) =>
-    DIRTY_LANES.map((lane) => ({ labels: { lane }, value: value(lane) }));
+  const byLane = (value: (lane: typeof PENDING_LANES[number]) => number) =>
+    PENDING_LANES.map((lane) => ({ labels: { lane }, value: value(lane) }));
   return [
     {
       type: "gauge",
@@ -114,7 +114,7 @@ function rowFamilies({ backlog, deadStages, openNotices }: Rows, nowMs: number):
   ];
 }
 
-function memoryFamilies(memory: Memory): Family[] {
+function memoryFamilies(memory: Memory): MetricFamily[] {
   const uses = memory.uses();
   const byShare = (value: (use: MemoryUse) => number) =>
     uses.map((use) => ({ labels: { share: use.share }, value: value(use) }));
@@ -134,7 +134,7 @@ function memoryFamilies(memory: Memory): Family[] {
   ];
 }
 
-function fileFamilies(store: Store): Family[] {
+function fileFamilies(store: Store): MetricFamily[] {
   const bytes = store.fileBytes();
   if (bytes === null) return [];
   return [

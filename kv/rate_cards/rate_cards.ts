@@ -24,7 +24,7 @@ import { inTime } from "../base/deadline.ts";
 import { outsideScope } from "../base/read_scope.ts";
 import { keys } from "../base/keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
-import { getMany, listRows, newName, type Store } from "../store.ts";
+import { getMany, listRows, newRowName, type Store } from "../store.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { auditRows } from "../teams/audit_log.ts";
 
@@ -244,7 +244,7 @@ function replayed(rate: OwnRate): PutRateOutcome {
 
 function newRate({ note, ...spec }: RateSpec, by: string, nowMs: number): OwnRate {
   const { provider, model, from, rates, tiers, batchPercent } = spec;
-  const id = `rate_${newName()}`;
+  const id = `rate_${newRowName()}`;
   const row: RateRow = {
     ...{ id, source: "own", provider, model, from, rates, tiers },
     ...batchPercent === undefined ? {} : { batchPercent },

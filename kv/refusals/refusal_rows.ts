@@ -7,7 +7,7 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import { REFUSALS } from "../../domain/core/limits.ts";
+import { REFUSAL_LIMITS } from "../../domain/core/limits.ts";
 import type { RefusalTally } from "../../domain/refusals/refusal_tally.ts";
 import {
   addRefusals,
@@ -21,7 +21,7 @@ import { packBlob, unpackBlob } from "../base/blob.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
-import { getMany, newName, type Store } from "../store.ts";
+import { getMany, newRowName, type Store } from "../store.ts";
 import { readAll } from "../teams/credential_rows.ts";
 
 /** Names of writes that are remembered: as many processes may read and write at once. */
@@ -95,7 +95,7 @@ async function rewrite(
     const { hours, latest, writes } = changed.sums;
     const kept: RefusalSums = {
       hours: hours.filter(([hour]) => hour >= first).sort(([a], [b]) => a - b),
-      latest: latest.filter(({ at }) => at >= first).slice(-REFUSALS.latest),
+      latest: latest.filter(({ at }) => at >= first).slice(-REFUSAL_LIMITS.latest),
       writes,
     };
     const old = hours.filter(([hour]) => hour < first).map(([hour]) => hour);
@@ -128,7 +128,7 @@ export function groupsOf(value: unknown): RefusalGroups {
 
 /** Packs sums into one value: the oldest refusals go where it would be too large. */
 function packSums(sums: RefusalSums): Uint8Array {
-  const { head, chunks } = packBlob(JSON.stringify(sums), newName);
+  const { head, chunks } = packBlob(JSON.stringify(sums), newRowName);
   if (chunks.length === 0) return head;
   const from = Math.ceil(sums.latest.length / 4);
   return packSums({ ...sums, latest: sums.latest.slice(from) });
@@ -137,7 +137,7 @@ function packSums(sums: RefusalSums): Uint8Array {
 /** Packs kinds into one value: the last of them become one where it would be too large. */
 function packGroups(groups: RefusalGroups): Uint8Array {
   const rows = Array.from(groups.values(), ({ kind, count }): RefusalGroup => ({ ...kind, count }));
-  const { head, chunks } = packBlob(JSON.stringify(rows), newName);
+  const { head, chunks } = packBlob(JSON.stringify(rows), newRowName);
   if (chunks.length === 0) return head;
   const fewer: RefusalGroups = new Map();
   const kept = Math.floor(rows.length / 2);

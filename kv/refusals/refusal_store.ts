@@ -16,9 +16,9 @@ import {
   type RefusalReport,
   type RefusalStore,
 } from "../../domain/refusals/refusals.ts";
-import { REFUSALS } from "../../domain/core/limits.ts";
+import { REFUSAL_LIMITS } from "../../domain/core/limits.ts";
 import { keys } from "../base/keys.ts";
-import { getMany, listRows, newName, type Store } from "../store.ts";
+import { getMany, listRows, newRowName, type Store } from "../store.ts";
 import { groupsOf, type RefusalSums, sumsOf, writeTally } from "./refusal_rows.ts";
 
 /** Teams that are written at once. */
@@ -42,7 +42,7 @@ class Refusals implements RefusalStore {
     this.#now = now;
     // What is being written has the other half.
     const bytesMax = store.memory.bytesMax("refusals") / 2;
-    this.#pending = new PendingRefusals(bytesMax, newName);
+    this.#pending = new PendingRefusals(bytesMax, newRowName);
     store.memory.register("refusals", () => {
       const writing = [...this.#writing.values()].reduce((sum, { bytes }) => sum + bytes, 0);
       return this.#pending.bytes + writing;
@@ -150,7 +150,7 @@ class Report {
       latest: this.#latest.filter(({ at }) => at >= first)
         .reverse()
         .sort((a, b) => b.at - a.at)
-        .slice(0, REFUSALS.latest),
+        .slice(0, REFUSAL_LIMITS.latest),
       groups: Array.from(this.#groups).sort(([a], [b]) => b - a).flatMap(([hour, groups]) =>
         Array.from(groups.values(), ({ kind, count }) => ({ hour, ...kind, count }))
           .sort((a, b) => b.count - a.count)

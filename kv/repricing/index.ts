@@ -11,7 +11,7 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { OTHER_MODELS } from "../../domain/runs/model_usage.ts";
 import { RUN_KINDS } from "../../domain/runs/traits.ts";
 import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
-import type { RepriceJob, RunPlace, RunsAhead } from "../../domain/repricing/job.ts";
+import type { RepriceJob, RunPosition, RunsRemaining } from "../../domain/repricing/job.ts";
 import { keys } from "../base/keys.ts";
 import { modelPart, modelPrefix } from "../base/index_parts.ts";
 import { listRows, type Store } from "../store.ts";
@@ -56,7 +56,7 @@ export async function countNames(
 }
 
 /** Reads starts of the first and the last run of a job's time; null when there is none. */
-export async function spanOf(
+export async function indexSpanOf(
   store: Store,
   team: TeamId,
   { from, to }: RepriceSpec,
@@ -78,8 +78,8 @@ export async function gatherRuns(
   store: Store,
   team: TeamId,
   { spec, span, cursor: { after } }: RepriceJob,
-  before: RunsAhead | null,
-): Promise<RunsAhead> {
+  before: RunsRemaining | null,
+): Promise<RunsRemaining> {
   let { name, runs } = before ?? { name: null, runs: [] };
   for (let names = 0; names < NAMES_PER_STEP; names++) {
     name = await nextName(store, team, spec, name);
@@ -116,19 +116,22 @@ async function readPlaces(
   store: Store,
   range: { readonly start: Deno.KvKey; readonly end: Deno.KvKey },
   options: Pick<Deno.KvListOptions, "limit" | "reverse">,
-): Promise<RunPlace[]> {
+): Promise<RunPosition[]> {
   const rows = await listRows(store, range, options);
   return rows.map(({ key }) => ({ startedAt: Number(key.at(-2)), run: key.at(-1) as RunId }));
 }
 
 /** The first of all these runs, each once. */
-function merge(some: readonly RunPlace[], others: readonly RunPlace[]): readonly RunPlace[] {
+function merge(
+  some: readonly RunPosition[],
+  others: readonly RunPosition[],
+): readonly RunPosition[] {
   if (others.length === 0) return some;
   const all = new Map([...some, ...others].sort(byPlace).map((place) => [place.run, place]));
   return [...all.values()].slice(0, RUNS_AHEAD_MAX);
 }
 
 /** The order of the index. */
-function byPlace(a: RunPlace, b: RunPlace): number {
+function byPlace(a: RunPosition, b: RunPosition): number {
   return a.startedAt - b.startedAt || (a.run < b.run ? -1 : 1);
 }

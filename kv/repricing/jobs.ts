@@ -27,7 +27,7 @@ import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { JobWaiters } from "../base/job_waiters.ts";
 import { keys } from "../base/keys.ts";
-import { newName } from "../base/names.ts";
+import { newRowName } from "../base/names.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
 import { countNames } from "./index.ts";
 import { RepriceWork } from "./work.ts";
@@ -48,7 +48,7 @@ export function createRepriceStore(
   const work = new RepriceWork(store, cards, environment.now, (job) => waiters.tell(job));
   const turns = new KeyedMutex();
 
-  async function settled(team: Team, job: RepriceJob, ms: number): Promise<RepriceJob> {
+  async function waitUntilDone(team: Team, job: RepriceJob, ms: number): Promise<RepriceJob> {
     using waiter = waiters.waitFor(job.id, ms);
     // It may have been done before anybody waited.
     const now = await readJob(store, team.id, job.id);
@@ -57,7 +57,7 @@ export function createRepriceStore(
   }
 
   return {
-    settled,
+    waitUntilDone,
     list: (team) => store.reads.run(team.id, () => readJobs(store, team.id)),
     get: (team, id) => readJob(store, team.id, id),
     work: () => work.turns.work(),
@@ -68,7 +68,7 @@ export function createRepriceStore(
       const max = JOB_NAMES_MAX;
       const names = await store.reads.run(team.id, () => countNames(store, team.id, spec, max));
       if (names > max) return { kind: "refused", problem: tooManyNames(spec.model) };
-      const newOne = () => newJob(newName(), spec, dryRun, by, environment.now());
+      const newOne = () => newJob(newRowName(), spec, dryRun, by, environment.now());
       const made = await turns.take(team.id, () => findOrMake(store, team.id, newOne));
       if (made.kind !== "refused") store.doorbell.ring();
       return made;

@@ -10,21 +10,21 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RateCards } from "../../domain/pricing/rate_store.ts";
 import { addRepriced } from "../../domain/repricing/reprice.ts";
-import { addShare } from "../../domain/repricing/breakdown.ts";
+import { addToBreakdown } from "../../domain/repricing/breakdown.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import {
-  BEGINNING,
+  FIRST_RUN,
   type RepriceJob,
-  type RunPlace,
-  type RunsAhead,
+  type RunPosition,
+  type RunsRemaining,
 } from "../../domain/repricing/job.ts";
-import { type DirtyMark, dirtyName } from "../writer/pending_mark.ts";
+import { type PendingMark, pendingName } from "../writer/pending_mark.ts";
 import { costOf } from "../writer/group.ts";
 import { keys } from "../base/keys.ts";
 import type { BackEnd } from "../base/limits.ts";
 import { JobTurns } from "../job_turns.ts";
-import { MarkWaits } from "../runs/pending_queue.ts";
-import { gatherRuns, spanOf } from "./index.ts";
+import { PendingWaits } from "../runs/pending_queue.ts";
+import { gatherRuns, indexSpanOf } from "./index.ts";
 import { type RepriceStep, repriceStep, type RepriceTarget, type Sets } from "./run.ts";
 import { getMany, type Store } from "../store.ts";
 
@@ -44,7 +44,7 @@ interface Draft {
   job: RepriceJob;
   readonly checks: Deno.AtomicCheck[];
   readonly sets: Sets;
-  readonly dirty: DirtyMark[];
+  readonly dirty: PendingMark[];
 }
 
 /** Works on jobs. */
@@ -53,7 +53,7 @@ export class RepriceWork {
   readonly #cards: RateCards;
   readonly #now: () => number;
   readonly #onDone: (job: RepriceJob) => void;
-  readonly #marks: MarkWaits;
+  readonly #marks: PendingWaits;
   /** Gives each team its turn. */
   readonly turns: JobTurns;
   /** Runs of the next step: fewer after one was lost, as it is where runs change all the time. */
@@ -74,7 +74,7 @@ export class RepriceWork {
     this.#cards = cards;
     this.#now = now;
     this.#onDone = onDone;
-    this.#marks = new MarkWaits(store);
+    this.#marks = new PendingWaits(store);
     this.turns = new JobTurns(
       store,
       keys.activeReprices(),
@@ -118,7 +118,7 @@ export class RepriceWork {
   }
 
   async #begin(team: TeamId, draft: Draft): Promise<void> {
-    const span = await spanOf(this.#store, team, draft.job.spec);
+    const span = await indexSpanOf(this.#store, team, draft.job.spec);
     draft.job = span === null ? this.#done(draft.job) : { ...draft.job, state: "running", span };
   }
 
@@ -174,7 +174,7 @@ async function stepOrFailure(target: RepriceTarget, batch: number): Promise<Repr
 function addStep(
   draft: Draft,
   { checks, sets, agent, sum, nextBatch }: RepriceStep,
-  { startedAt }: RunPlace,
+  { startedAt }: RunPosition,
 ): void {
   const { job } = draft;
   const changes = sets.length > 0;
@@ -193,20 +193,20 @@ function addStep(
     ...job,
     cursor,
     sum: addRepriced(job.sum, sum),
-    shares: addShare(job.shares, agent, day, sum),
+    shares: addToBreakdown(job.shares, agent, day, sum),
   };
 }
 
 /** Counts a run and goes on behind it. It is summed up once, however many steps it took. */
-function leave(team: TeamId, draft: Draft, place: RunPlace, ahead: RunsAhead | null): void {
+function leave(team: TeamId, draft: Draft, place: RunPosition, ahead: RunsRemaining | null): void {
   const { job } = draft;
   const { met, changed } = job.cursor;
   if (changed && !job.dryRun) {
-    draft.dirty.push({ lane: "closed", name: dirtyName(team, place.run) });
+    draft.dirty.push({ lane: "closed", name: pendingName(team, place.run) });
   }
   draft.job = {
     ...job,
-    cursor: { ...BEGINNING, after: place, ahead },
+    cursor: { ...FIRST_RUN, after: place, ahead },
     runs: job.runs + (met ? 1 : 0),
     changed: job.changed + (changed ? 1 : 0),
     progress: progressAt(job, place),
@@ -214,7 +214,7 @@ function leave(team: TeamId, draft: Draft, place: RunPlace, ahead: RunsAhead | n
 }
 
 /** How much of the way is behind a job at a run, by the time it covers. */
-function progressAt({ span: { from, to } }: RepriceJob, { startedAt }: RunPlace): number {
+function progressAt({ span: { from, to } }: RepriceJob, { startedAt }: RunPosition): number {
   return to === from ? 0 : (startedAt - from) / (to - from);
 }
 

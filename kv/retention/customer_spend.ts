@@ -61,7 +61,7 @@ export interface CustomerShare {
 }
 
 /** Reads on in what is left of a customer, each row once. It may find nothing and still have to go on. */
-export async function shareOf(
+export async function customerShareOf(
   store: Store,
   team: TeamId,
   customer: string,

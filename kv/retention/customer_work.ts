@@ -11,13 +11,13 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import { keys } from "../base/keys.ts";
 import { JobTurns } from "../job_turns.ts";
-import { MarkWaits } from "../runs/pending_queue.ts";
+import { PendingWaits } from "../runs/pending_queue.ts";
 import { customerPart } from "../base/index_parts.ts";
-import type { Change } from "../runs/run_update.ts";
-import type { TeamCommits } from "../summaries/run_updater.ts";
+import type { RunUpdate } from "../runs/run_update.ts";
+import type { RunUpdater } from "../summaries/run_updater.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import { getMany, listRows, type Store } from "../store.ts";
-import { FIRST_DAY, shareOf, type SpendPlace } from "./customer_spend.ts";
+import { customerShareOf, FIRST_DAY, type SpendPlace } from "./customer_spend.ts";
 import { leaveFaulty } from "./faulty_runs.ts";
 import { purge } from "./purge.ts";
 import { deleteRun } from "./removal.ts";
@@ -50,12 +50,12 @@ const JOBS_MAX = 1_000;
 /** Works on jobs. */
 export class CustomerWork {
   readonly #store: Store;
-  readonly #commits: TeamCommits;
+  readonly #commits: RunUpdater;
   readonly #now: () => number;
   readonly #onDone: (job: CustomerDeletion) => void;
   /** By job. After a restart it begins anew, which finds what is left. */
   readonly #passed = new LRUCache<string, Passed>({ max: JOBS_MAX });
-  readonly #marks: MarkWaits;
+  readonly #marks: PendingWaits;
   /** Gives each team its turn. */
   readonly turns: JobTurns;
 
@@ -66,7 +66,7 @@ export class CustomerWork {
    */
   constructor(
     store: Store,
-    commits: TeamCommits,
+    commits: RunUpdater,
     now: () => number,
     onDone: (job: CustomerDeletion) => void,
   ) {
@@ -74,7 +74,7 @@ export class CustomerWork {
     this.#commits = commits;
     this.#now = now;
     this.#onDone = onDone;
-    this.#marks = new MarkWaits(store);
+    this.#marks = new PendingWaits(store);
     this.turns = new JobTurns(
       store,
       keys.activeDeletions(),
@@ -152,7 +152,7 @@ export class CustomerWork {
     job: CustomerDeletion,
     run: SummarizedHead,
     row: Deno.KvKey,
-  ): Promise<Change | null> {
+  ): Promise<RunUpdate | null> {
     const { head: { parts: { opening } }, summary } = run;
     if (!isStored(run.head)) {
       return { run, before: summary, after: summary, rows: { sets: [], deletes: [row] } };
@@ -179,7 +179,7 @@ export class CustomerWork {
     if (passed === undefined || place === null) return false;
     let next: SpendPlace | null = null;
     await this.#commits.adjust(team, async () => {
-      const share = await shareOf(this.#store, team, customer, place);
+      const share = await customerShareOf(this.#store, team, customer, place);
       next = share.next;
       if (share.rows.length === 0) return null;
       const day = { key: keys.deletionCount(team, id, "days"), by: 1n };

@@ -16,8 +16,8 @@ import { inTime } from "../base/deadline.ts";
 import { JobWaiters } from "../base/job_waiters.ts";
 import { keys } from "../base/keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
-import { newName } from "../base/names.ts";
-import type { TeamCommits } from "../summaries/run_updater.ts";
+import { newRowName } from "../base/names.ts";
+import type { RunUpdater } from "../summaries/run_updater.ts";
 import { isStored } from "../runs/heads.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
 import { getMany, listRows, type Store } from "../store.ts";
@@ -33,7 +33,7 @@ const COMMITS_BEFORE_ANSWER = 20;
 /** Creates the store; `commits` is shared with whoever else changes runs in this process. */
 export function createDeletionStore(
   store: Store,
-  commits: TeamCommits,
+  commits: RunUpdater,
   now: () => number,
 ): DeletionStore {
   const waiters = new JobWaiters<CustomerDeletion>();
@@ -49,7 +49,7 @@ export function createDeletionStore(
       return made;
     },
     get: (team, id) => readJob(store, team.id, id),
-    async settled(team, job, ms) {
+    async waitUntilDone(team, job, ms) {
       using waiter = waiters.waitFor(job.id, ms);
       // It may have been done before anybody waited.
       const known = await readJob(store, team.id, job.id);
@@ -65,7 +65,7 @@ export function createDeletionStore(
 
 async function deleteOne(
   store: Store,
-  commits: TeamCommits,
+  commits: RunUpdater,
   team: TeamId,
   id: RunId,
   by: string,
@@ -110,7 +110,7 @@ function jobEntry(team: TeamId, { id, createdAt, createdBy }: CustomerDeletion):
 
 function newJob(customer: string, createdBy: string, nowMs: number): CustomerDeletion {
   return {
-    id: newName(),
+    id: newRowName(),
     customer,
     state: "waiting",
     createdAt: nowMs,

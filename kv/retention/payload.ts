@@ -5,9 +5,9 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import {
-  filingOf,
+  expiryEntryOf,
   hasPayload,
-  isSameFiling,
+  isSameExpiryEntry,
   withoutPayload,
 } from "../../domain/retention/retention.ts";
 import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
@@ -49,7 +49,7 @@ export async function removePayload(
   };
   const pieces = await chunkKeys(at, stripped.map(({ key }) => key));
   const ledger = old?.ledger ?? run.ledger;
-  const [was, is] = [filingOf(head.parts, run.ledger), filingOf(parts, ledger)];
+  const [was, is] = [expiryEntryOf(head.parts, run.ledger), expiryEntryOf(parts, ledger)];
   return {
     change: {
       run,
@@ -72,7 +72,7 @@ export async function removePayload(
         deletes: [
           ...old?.deletes ?? [],
           ...pieces,
-          ...isSameFiling(was, is) ? [] : [keys.expiry(team, was, id)],
+          ...isSameExpiryEntry(was, is) ? [] : [keys.expiry(team, was, id)],
         ],
       },
     },

@@ -7,21 +7,21 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import { cutoffOf, dueOf, filingOf } from "../../domain/retention/retention.ts";
-import { NOTHING_SWEPT, type SweepCounts } from "../../domain/retention/sweep.ts";
-import { type Planned, planOf } from "../../domain/teams/plans.ts";
+import { cutoffOf, dueOf, expiryEntryOf } from "../../domain/retention/retention.ts";
+import { EMPTY_SWEEP, type SweepCounts } from "../../domain/retention/sweep.ts";
+import { type Planned, planOfTeam } from "../../domain/teams/plans.ts";
 import { keyText } from "../writer/group.ts";
 import { keys } from "../base/keys.ts";
-import type { Change } from "../runs/run_update.ts";
+import type { RunUpdate } from "../runs/run_update.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
 import { removePayload } from "./payload.ts";
 import { expireRun, type Removal } from "./removal.ts";
 
 /** What a look comes to. */
-export interface Look {
+export interface ExpiryPlan {
   /** To be committed. */
-  readonly change: Change;
+  readonly change: RunUpdate;
   /** What it removes. */
   readonly counts: SweepCounts;
   /** Whether rows are still to be purged. */
@@ -29,7 +29,7 @@ export interface Look {
 }
 
 /** Whose runs are looked at, when, and how much of one run goes at once. */
-export interface Looking {
+export interface ExpiryContext {
   /** Whose runs. */
   readonly team: Planned & { readonly id: TeamId };
   /** The time, unix milliseconds. */
@@ -43,12 +43,12 @@ export interface Looking {
  *
  * @param rows that the run was found under
  */
-export async function lookAt(
+export async function planExpiry(
   store: Store,
-  looking: Looking,
+  looking: ExpiryContext,
   run: SummarizedHead,
   rows: readonly Deno.KvKey[],
-): Promise<Look> {
+): Promise<ExpiryPlan> {
   const { counts, removal } = await removalOf(store, looking, run);
   const { change } = removal;
   const written = new Set(change.rows.sets.map(({ key }) => keyText(key)));
@@ -62,29 +62,29 @@ export async function lookAt(
 
 async function removalOf(
   store: Store,
-  { team: { id: team, ...planned }, nowMs, rowsMax }: Looking,
+  { team: { id: team, ...planned }, nowMs, rowsMax }: ExpiryContext,
   run: SummarizedHead,
 ): Promise<{ readonly counts: SweepCounts; readonly removal: Removal }> {
   const { head, ledger } = run;
-  if (!isStored(head)) return { counts: NOTHING_SWEPT, removal: nothing(run, []) };
-  const plan = planOf(planned);
-  const filing = filingOf(head.parts, ledger);
+  if (!isStored(head)) return { counts: EMPTY_SWEEP, removal: nothing(run, []) };
+  const plan = planOfTeam(planned);
+  const filing = expiryEntryOf(head.parts, ledger);
   switch (dueOf(head.parts, ledger, plan, nowMs)) {
     case null: {
       const removal = nothing(run, [keys.expiry(team, filing, run.id)]);
-      return { counts: NOTHING_SWEPT, removal };
+      return { counts: EMPTY_SWEEP, removal };
     }
     case "record": {
       const removal = await expireRun(store, team, run);
       const whole = filing.horizon === "orphan" ? "orphans" : "records";
-      return { counts: { ...NOTHING_SWEPT, events: removal.events, [whole]: 1 }, removal };
+      return { counts: { ...EMPTY_SWEEP, events: removal.events, [whole]: 1 }, removal };
     }
     case "payload": {
       const beforeMs = cutoffOf(plan, filing.horizon, nowMs);
       const { isAll, ...removal } = await removePayload(store, team, run, beforeMs, rowsMax);
       // Of a run with very many events some go at a time: it is counted with the last.
       const payloads = isAll ? 1 : 0;
-      return { counts: { ...NOTHING_SWEPT, payloads, events: removal.events }, removal };
+      return { counts: { ...EMPTY_SWEEP, payloads, events: removal.events }, removal };
     }
   }
 }

@@ -9,11 +9,11 @@
 import type { TeamId } from "../../domain/core/ids.ts";
 import { isCurrent, type RunSummary, summarize } from "../../domain/runs/summary.ts";
 import type { RunDeletion } from "../../domain/retention/deletion.ts";
-import { filingOf } from "../../domain/retention/retention.ts";
-import { callsOf } from "../../domain/runs/run.ts";
+import { expiryEntryOf } from "../../domain/retention/retention.ts";
+import { arrivalsOf } from "../../domain/runs/run.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { keys } from "../base/keys.ts";
-import type { Change } from "../runs/run_update.ts";
+import type { RunUpdate } from "../runs/run_update.ts";
 import type { SummarizedHead } from "../runs/heads.ts";
 import { insertedKeys } from "../runs/tombstone.ts";
 import { listRows, type Store } from "../store.ts";
@@ -25,7 +25,7 @@ const ROWS_MAX = 300;
 /** What of a run goes. */
 export interface Removal {
   /** To be committed. */
-  readonly change: Change;
+  readonly change: RunUpdate;
   /** Events that go with it; those that went before are not among them. */
   readonly events: number;
   /** The receipt that stands in the run's place; null when it is not deleted. */
@@ -72,7 +72,7 @@ async function removeRun(
   const tombstone = receipt ?? (isPurged ? { run: id, ...GONE_BY_AGE, events } : null);
   const [opening, closing, ledgerKey] = insertedKeys(team, id) as [Key, Key, Key];
   const inserted = [opening, closing, ledgerKey];
-  const change: Change = {
+  const change: RunUpdate = {
     run,
     before: summary,
     after: null,
@@ -95,7 +95,7 @@ async function removeRun(
         keys.price(team, id),
         keys.processing(team, id),
         keys.deadStage(team, id),
-        keys.expiry(team, filingOf(head.parts, ledger), id),
+        keys.expiry(team, expiryEntryOf(head.parts, ledger), id),
         ...isPurged ? [] : rows,
       ],
     },
@@ -124,7 +124,7 @@ function callsToKeep(
 ): { readonly sums: NonNullable<Write["sums"]>; readonly events: number } {
   const months = new Map(Object.entries(ledger.months));
   const events = months.values().reduce((sum, count) => sum + count, 0);
-  for (const call of callsOf(head.parts)) {
+  for (const call of arrivalsOf(head.parts)) {
     months.set(monthOf(call), (months.get(monthOf(call)) ?? 0) + 1);
   }
   const sums = Array.from(months, ([month, by]) => ({

@@ -4,11 +4,11 @@
  * @module
  */
 import type { Team } from "../../domain/teams/team.ts";
-import { planOf } from "../../domain/teams/plans.ts";
-import { cutoffOf, filingOf, type Horizon } from "../../domain/retention/retention.ts";
+import { planOfTeam } from "../../domain/teams/plans.ts";
+import { cutoffOf, expiryEntryOf, type RetentionClass } from "../../domain/retention/retention.ts";
 import {
   addSwept,
-  NOTHING_SWEPT,
+  EMPTY_SWEEP,
   type ReadReport,
   type SweepClock,
   type SweepClockMove,
@@ -20,14 +20,14 @@ import {
 import type { RunId } from "../../domain/core/ids.ts";
 import { deletionRows } from "../feed/feed_rows.ts";
 import { keys } from "../base/keys.ts";
-import type { TeamCommits } from "../summaries/run_updater.ts";
+import type { RunUpdater } from "../summaries/run_updater.ts";
 import { forgetRefusals } from "../refusals/refusal_rows.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";
 import { eachRow, getMany, listRows, type Store } from "../store.ts";
 import { forgetSessions } from "../teams/sessions.ts";
 import { keyText } from "../writer/group.ts";
 import { leaveFaulty } from "./faulty_runs.ts";
-import { type Look, lookAt } from "./plan_expiry.ts";
+import { type ExpiryPlan, planExpiry } from "./plan_expiry.ts";
 import { purge, purgeAll } from "./purge.ts";
 import { forgetReceipts, releaseIds } from "./release.ts";
 
@@ -41,7 +41,7 @@ const ROWS_PER_LOOK = 300;
 const REPORTS_MAX = 60;
 
 /** Creates the sweep's store; `commits` is shared with whoever else changes runs in this process. */
-export function createSweepStore(store: Store, commits: TeamCommits): SweepStore {
+export function createSweepStore(store: Store, commits: RunUpdater): SweepStore {
   return {
     async *teams() {
       for await (const { value } of eachRow<Team>(store, { prefix: keys.teams() })) yield value;
@@ -71,9 +71,9 @@ export function createSweepStore(store: Store, commits: TeamCommits): SweepStore
 /** What one step works on. */
 interface Step {
   readonly store: Store;
-  readonly commits: TeamCommits;
+  readonly commits: RunUpdater;
   readonly team: Team;
-  readonly horizon: Horizon;
+  readonly horizon: RetentionClass;
   readonly nowMs: number;
   readonly dryRun: boolean;
 }
@@ -88,8 +88,8 @@ interface Cursor {
 
 async function step(on: Step, from: Cursor | null): Promise<SweepStep> {
   const { store, team, horizon, nowMs, dryRun } = on;
-  const before = cutoffOf(planOf(team), horizon, nowMs);
-  if (before === -Infinity) return { counts: NOTHING_SWEPT, next: null };
+  const before = cutoffOf(planOfTeam(team), horizon, nowMs);
+  if (before === -Infinity) return { counts: EMPTY_SWEEP, next: null };
   const after = from?.after ?? null;
   const range = keys.expiries(team.id, horizon, before, after);
   const rows = await listRows(store, range, { limit: RUNS_PER_STEP });
@@ -99,7 +99,7 @@ async function step(on: Step, from: Cursor | null): Promise<SweepStep> {
       await forgetReceipts(store, team.id, before);
       await forgetRefusals(store, team.id, nowMs);
     }
-    return { counts: NOTHING_SWEPT, next: null };
+    return { counts: EMPTY_SWEEP, next: null };
   }
   const due = Map.groupBy(rows.map(({ key }) => key), (key) => key.at(-1) as RunId);
   if (horizon === "tombstone") {
@@ -108,9 +108,9 @@ async function step(on: Step, from: Cursor | null): Promise<SweepStep> {
       due.get(run)?.push(...deletionRows(team.id, run, value));
     }
     const released = dryRun ? due.size : await releaseIds(store, team.id, due);
-    return { counts: { ...NOTHING_SWEPT, released }, next: { after: last } };
+    return { counts: { ...EMPTY_SWEEP, released }, next: { after: last } };
   }
-  let counts = NOTHING_SWEPT;
+  let counts = EMPTY_SWEEP;
   const tell = (some: SweepCounts) => void (counts = addSwept(counts, some));
   const work = dryRun ? wouldSweep : sweep;
   const failed = await leaveFaulty(due, (some) => work(on, some, tell));
@@ -127,10 +127,10 @@ async function sweep(
   tell: (counts: SweepCounts) => void,
 ): Promise<void> {
   const looking = { team, nowMs, rowsMax: ROWS_PER_LOOK };
-  const looks = new Map<RunId, Look>();
+  const looks = new Map<RunId, ExpiryPlan>();
   const purged: RunId[] = [];
   const plan = async (run: SummarizedHead) => {
-    const look = await lookAt(store, looking, run, due.get(run.id) ?? []);
+    const look = await planExpiry(store, looking, run, due.get(run.id) ?? []);
     looks.set(run.id, look);
     return look.change;
   };
@@ -155,10 +155,10 @@ async function wouldSweep(
   const runs = await readHeads(store, team.id, [...due.keys()]);
   // A row of how a run was filed before stays until it is due: the run counts where it is filed now.
   const here = runs.filter(({ id, head, ledger }) => {
-    const filed = keyText(keys.expiry(team.id, filingOf(head.parts, ledger), id));
+    const filed = keyText(keys.expiry(team.id, expiryEntryOf(head.parts, ledger), id));
     return due.get(id)?.some((row) => keyText(row) === filed);
   });
-  const looks = await Promise.all(here.map((run) => lookAt(store, looking, run, [])));
+  const looks = await Promise.all(here.map((run) => planExpiry(store, looking, run, [])));
   for (const { counts } of looks) tell(counts);
 }
 

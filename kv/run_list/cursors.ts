@@ -9,7 +9,7 @@ import { listRows, type Store } from "../store.ts";
 import type { Budget } from "./budget.ts";
 
 /** A place in the order of lists, also between two runs. */
-export interface Place {
+export interface IndexPosition {
   /** Unix milliseconds. */
   readonly at: number;
   /** The id of a run, or a text between two ids. */
@@ -23,9 +23,9 @@ export interface Found extends RunPosition {
 }
 
 /** Places of runs that are visited from the newest on; each question lies behind the one before. */
-export interface Places {
+export interface IndexCursor {
   /** The first place behind another one, at once where it is known; null behind the last. */
-  behind(place: Place): Found | null | Promise<Found | null>;
+  behind(place: IndexPosition): Found | null | Promise<Found | null>;
   /**
    * Runs in a millisecond, going by what was read last; 0 where that was the last there is.
    *
@@ -44,19 +44,19 @@ const ROWS_PER_READ = { min: 16, max: 500 } as const;
 const ROWS_PER_LEAP = 16;
 
 /** The order of lists: what comes first is greater. */
-export function comparePlaces(a: Place, b: Place): number {
+export function comparePositionsInIndex(a: IndexPosition, b: IndexPosition): number {
   return a.at - b.at || (a.run < b.run ? -1 : a.run > b.run ? 1 : 0);
 }
 
 /** The place in front of a run that only the run itself lies behind directly. */
-export function inFrontOf({ at, run }: Place): Place {
+export function isBefore({ at, run }: IndexPosition): IndexPosition {
   return { at, run: `${run}\0` };
 }
 
 /** One range of the index. */
-export class IndexPlaces implements Places {
+export class SingleIndexCursor implements IndexCursor {
   readonly #store: Store;
-  readonly #rangeBehind: (place: Place) => Deno.KvListSelector;
+  readonly #rangeBehind: (place: IndexPosition) => Deno.KvListSelector;
   readonly #budget: Budget;
   #rows: readonly Found[] = [];
   #at = 0;
@@ -73,7 +73,7 @@ export class IndexPlaces implements Places {
    */
   constructor(
     store: Store,
-    rangeBehind: (place: Place) => Deno.KvListSelector,
+    rangeBehind: (place: IndexPosition) => Deno.KvListSelector,
     budget: Budget,
     limit: number,
   ) {
@@ -84,7 +84,7 @@ export class IndexPlaces implements Places {
   }
 
   /** The first place behind another one, at once where it was read; null behind the last. */
-  behind(place: Place): Found | null | Promise<Found | null> {
+  behind(place: IndexPosition): Found | null | Promise<Found | null> {
     const next = this.#skipTo(place);
     if (next !== undefined || this.#isEnd) return this.#visit(next);
     return this.#read(place).then(() => this.#visit(this.#rows[0]));
@@ -103,16 +103,16 @@ export class IndexPlaces implements Places {
     return this.#rows.length / Math.max(1, newest - oldest);
   }
 
-  #skipTo(place: Place): Found | undefined {
+  #skipTo(place: IndexPosition): Found | undefined {
     for (; this.#at < this.#rows.length; this.#at++) {
       const row = this.#rows[this.#at] as Found;
-      if (comparePlaces(row, place) < 0) return row;
+      if (comparePositionsInIndex(row, place) < 0) return row;
     }
     return undefined;
   }
 
   /** Reads on, more at once where leaps are short. */
-  async #read(place: Place): Promise<void> {
+  async #read(place: IndexPosition): Promise<void> {
     if (this.#rows.length > 0) {
       const isDense = this.#used * ROWS_PER_LEAP > this.#rows.length;
       this.#limit = withinBounds(isDense ? this.#limit * 2 : this.#limit / 4);
@@ -133,22 +133,24 @@ export class IndexPlaces implements Places {
 }
 
 /** All places of several, each once. */
-export class JoinedPlaces implements Places {
-  readonly #members: readonly Places[];
+export class MergedIndexCursor implements IndexCursor {
+  readonly #members: readonly IndexCursor[];
   readonly #next: (Found | null | undefined)[];
 
   /** Joins places. */
-  constructor(members: readonly Places[]) {
+  constructor(members: readonly IndexCursor[]) {
     this.#members = members;
     this.#next = members.map(() => undefined);
   }
 
   /** The first place behind another one; null behind the last. */
-  behind(place: Place): Found | null | Promise<Found | null> {
+  behind(place: IndexPosition): Found | null | Promise<Found | null> {
     const waits: Promise<void>[] = [];
     for (const [i, member] of this.#members.entries()) {
       const known = this.#next[i];
-      if (known === null || (known !== undefined && comparePlaces(known, place) < 0)) continue;
+      if (known === null || (known !== undefined && comparePositionsInIndex(known, place) < 0)) {
+        continue;
+      }
       const next = member.behind(place);
       if (next instanceof Promise) waits.push(next.then((read) => void (this.#next[i] = read)));
       else this.#next[i] = next;
@@ -159,7 +161,7 @@ export class JoinedPlaces implements Places {
   #first(): Found | null {
     return this.#next.reduce<Found | null>((first, next) => {
       if (next === null || next === undefined) return first;
-      return first === null || comparePlaces(next, first) > 0 ? next : first;
+      return first === null || comparePositionsInIndex(next, first) > 0 ? next : first;
     }, null);
   }
 

@@ -9,15 +9,21 @@
  */
 import type { RunPosition } from "../../domain/runs/list.ts";
 import type { Budget } from "./budget.ts";
-import { comparePlaces, type Found, inFrontOf, type Place, type Places } from "./cursors.ts";
+import {
+  comparePositionsInIndex,
+  type Found,
+  type IndexCursor,
+  type IndexPosition,
+  isBefore,
+} from "./cursors.ts";
 
 /** A walk; it ends where any part does, or once its budget is spent. */
-export class Walk {
-  readonly #all: readonly Places[];
+export class IndexIntersection {
+  readonly #all: readonly IndexCursor[];
   readonly #budget: Budget;
-  #parts: readonly Places[];
+  #parts: readonly IndexCursor[];
   #isChosen = false;
-  #from: Place;
+  #from: IndexPosition;
   /** What is not behind this run has been looked at; null until anything has. */
   passed: RunPosition | null = null;
   /** Whether there is nothing more to find. */
@@ -29,7 +35,7 @@ export class Walk {
    * @param parts at least one
    * @param from where to begin behind
    */
-  constructor(parts: readonly Places[], from: Place, budget: Budget) {
+  constructor(parts: readonly IndexCursor[], from: IndexPosition, budget: Budget) {
     this.#all = parts;
     this.#parts = parts;
     this.#from = from;
@@ -61,12 +67,12 @@ export class Walk {
         this.#parts = rarest(this.#parts, first.at);
         this.#isChosen = true;
       }
-      if (comparePlaces(first, last) === 0) {
+      if (comparePositionsInIndex(first, last) === 0) {
         this.#from = first;
         return first;
       }
       // Whatever all parts have is the last of these places or lies behind it.
-      this.#from = inFrontOf(last);
+      this.#from = isBefore(last);
     }
     return null;
   }
@@ -76,12 +82,12 @@ export class Walk {
 const ROWS_BETWEEN_MAX = 3.5;
 
 /** The parts that are worth reading: the rarest, and those of which few rows lie between two runs of it. */
-function rarest(parts: readonly Places[], newest: number): readonly Places[] {
+function rarest(parts: readonly IndexCursor[], newest: number): readonly IndexCursor[] {
   const rated = parts.map((part) => ({ part, rate: part.rate(newest) }))
     .sort((a, b) => a.rate - b.rate);
   // No part has more runs than there are, so there are as many at least.
   const most = Math.max(...rated.map(({ rate }) => rate));
-  const chosen: Places[] = [];
+  const chosen: IndexCursor[] = [];
   let left = Infinity;
   for (const { part, rate } of rated) {
     if (rate > left * ROWS_BETWEEN_MAX) break;
@@ -92,14 +98,14 @@ function rarest(parts: readonly Places[], newest: number): readonly Places[] {
 }
 
 /** Whether nothing has to be waited for, which takes longer than most steps. */
-function isAllThere(next: readonly ReturnType<Places["behind"]>[]): next is (Found | null)[] {
+function isAllThere(next: readonly ReturnType<IndexCursor["behind"]>[]): next is (Found | null)[] {
   return !next.some((found) => found instanceof Promise);
 }
 
 function newer(a: Found, b: Found): Found {
-  return comparePlaces(a, b) >= 0 ? a : b;
+  return comparePositionsInIndex(a, b) >= 0 ? a : b;
 }
 
 function older(a: Found, b: Found): Found {
-  return comparePlaces(a, b) <= 0 ? a : b;
+  return comparePositionsInIndex(a, b) <= 0 ? a : b;
 }

@@ -19,9 +19,15 @@ import { agentPart, costPartsFrom, customerPart, featurePart } from "../base/ind
 import type { Store } from "../store.ts";
 import { Budget } from "./budget.ts";
 import { modelParts } from "./model_parts.ts";
-import { comparePlaces, IndexPlaces, JoinedPlaces, type Place, type Places } from "./cursors.ts";
+import {
+  comparePositionsInIndex,
+  type IndexCursor,
+  type IndexPosition,
+  MergedIndexCursor,
+  SingleIndexCursor,
+} from "./cursors.ts";
 import { readPresentRows, readSummedRows } from "./rows.ts";
-import { Walk } from "./index_intersection.ts";
+import { IndexIntersection } from "./index_intersection.ts";
 
 /**
  * Rows that one page may read of runs it does not show, more or less: each read counts as some more, and
@@ -39,18 +45,18 @@ const IN_VAIN_MAX = 250;
 const ROWS_PER_RUN = 4;
 
 /** In front of all runs. */
-const TOP: Place = { at: Number.MAX_SAFE_INTEGER, run: "" };
+const TOP: IndexPosition = { at: Number.MAX_SAFE_INTEGER, run: "" };
 
 /** Creates the store that lists of runs are read from. */
 export function createRunListStore(store: Store): RunListStore {
   return {
     page: (team, query, after, limit) =>
-      store.reads.run(team.id, () => readPage(store, team.id, query, after, limit)),
+      store.reads.run(team.id, () => readRunListPage(store, team.id, query, after, limit)),
   };
 }
 
 /** Reads a page; `budget` counts what that takes. */
-export async function readPage(
+export async function readRunListPage(
   store: Store,
   team: TeamId,
   query: RunsQuery,
@@ -60,7 +66,7 @@ export async function readPage(
 ): Promise<RunListPage> {
   if (judgeId("run", query.q) === "valid") return await readOne(store, team, query, after);
   const parts = await partsOf(store, team, query, budget, limit);
-  const walk = new Walk(parts, startOf(query, after), budget);
+  const walk = new IndexIntersection(parts, startOf(query, after), budget);
   const maybe = maybeListed(query);
   const rows: RunListRow[] = [];
   while (true) {
@@ -96,7 +102,7 @@ async function readOne(
 
 /** The next runs of a walk that may be among what is asked for, by their ids and what their rows tell. */
 async function nextRuns(
-  walk: Walk,
+  walk: IndexIntersection,
   text: string = "",
   maybe: (value: unknown) => boolean,
   max: number,
@@ -130,9 +136,9 @@ async function readRows(
   });
 }
 
-function startOf({ to }: RunsQuery, after: RunPosition | null): Place {
+function startOf({ to }: RunsQuery, after: RunPosition | null): IndexPosition {
   const newest = to === null ? TOP : { at: to, run: "" };
-  return after !== null && comparePlaces(after, newest) < 0 ? after : newest;
+  return after !== null && comparePositionsInIndex(after, newest) < 0 ? after : newest;
 }
 
 /** The parts of the index that hold what a query asks for; at least one. */
@@ -142,7 +148,7 @@ async function partsOf(
   query: RunsQuery,
   budget: Budget,
   limit: number,
-): Promise<Places[]> {
+): Promise<IndexCursor[]> {
   const { agent, customer, feature, status, kind, model, minCost, has } = query;
   const wanted: [RunIndexKind, readonly string[]][] = [];
   if (has !== undefined) wanted.push(["has", [has]]);
@@ -166,11 +172,12 @@ async function partsOf(
     const expected = wanted.length === 1 ? 2 * (limit + 1) / names.length : 0;
     const rowsFirst = Math.min(expected, limit + 1);
     const members = names.map((name) => {
-      const range = (place: Place) => keys.runsFrom(team, kind, name, query.from ?? 0, place);
-      return new IndexPlaces(store, range, budget, rowsFirst);
+      const range = (place: IndexPosition) =>
+        keys.runsFrom(team, kind, name, query.from ?? 0, place);
+      return new SingleIndexCursor(store, range, budget, rowsFirst);
     });
     return members.length === 1 && members[0] !== undefined
       ? members[0]
-      : new JoinedPlaces(members);
+      : new MergedIndexCursor(members);
   });
 }

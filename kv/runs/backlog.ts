@@ -4,13 +4,13 @@
  * @module
  */
 import { decodeTime } from "@std/ulid";
-import { DIRTY_LANES, type DirtyLane } from "../../domain/runs/processing.ts";
-import { decodeDirty } from "../writer/pending_mark.ts";
+import { PENDING_LANES, type PendingLane } from "../../domain/runs/processing.ts";
+import { decodePending } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import { eachRow, type Store } from "../store.ts";
 
 /** Something that waits. */
-export interface Waiting {
+export interface PendingWork {
   /** How much of it. */
   readonly count: number;
   /** Since when the oldest waits, or until when it will; unix milliseconds, null for none. */
@@ -20,9 +20,9 @@ export interface Waiting {
 /** What waits for the worker. */
 export interface Backlog {
   /** Runs to sum up, by lane; a run that changed several times counts as often. */
-  readonly dirty: Readonly<Record<DirtyLane, Waiting>>;
+  readonly dirty: Readonly<Record<PendingLane, PendingWork>>;
   /** Stages that wait; the oldest by when it is due. */
-  readonly stages: Waiting;
+  readonly stages: PendingWork;
 }
 
 /** Where the name of a mark and the time of a due stage stand in their keys. */
@@ -34,8 +34,8 @@ const NAME = 2, DUE = 1;
  * @param rowsMax rows of each kind after which no more are counted; the oldest is always known
  */
 export async function readBacklog(store: Store, rowsMax = Infinity): Promise<Backlog> {
-  const dirty: Partial<Record<DirtyLane, Waiting>> = {};
-  for (const lane of DIRTY_LANES) dirty[lane] = await readLane(store, lane, rowsMax);
+  const dirty: Partial<Record<PendingLane, PendingWork>> = {};
+  for (const lane of PENDING_LANES) dirty[lane] = await readLane(store, lane, rowsMax);
   const { closed = NOTHING, open = NOTHING } = dirty;
   let stages = NOTHING;
   for await (const { key } of eachRow(store, { prefix: keys.dueStages() })) {
@@ -45,13 +45,13 @@ export async function readBacklog(store: Store, rowsMax = Infinity): Promise<Bac
   return { dirty: { closed, open }, stages };
 }
 
-const NOTHING: Waiting = { count: 0, oldestMs: null };
+const NOTHING: PendingWork = { count: 0, oldestMs: null };
 
-async function readLane(store: Store, lane: DirtyLane, rowsMax: number): Promise<Waiting> {
+async function readLane(store: Store, lane: PendingLane, rowsMax: number): Promise<PendingWork> {
   let waiting = NOTHING;
   let rows = 0;
   for await (const { key, value } of eachRow(store, { prefix: keys.dirtyLane(lane) })) {
-    const count = waiting.count + decodeDirty(String(value)).length;
+    const count = waiting.count + decodePending(String(value)).length;
     // The names of marks begin with the time they were made.
     waiting = { count, oldestMs: waiting.oldestMs ?? decodeTime(String(key[NAME])) };
     if (++rows >= rowsMax) break;

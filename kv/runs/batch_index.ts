@@ -6,7 +6,7 @@
  */
 import type { BatchStart, EventPosition, NumberedBatch } from "../../domain/runs/event_page.ts";
 import type { BatchEntry, EventLedger, PageEntry } from "../../domain/runs/ledger.ts";
-import { readDirectory, readPage, type RunAt } from "./directory.ts";
+import { readDirectory, readDirectoryPage, type RunAt } from "./directory.ts";
 
 /** A page that is not read yet, and the batches it may hold. */
 interface ClosedPage extends PageEntry {
@@ -100,7 +100,7 @@ export class BatchIndex {
   }
 
   async #open({ page, firstBatch }: ClosedPage): Promise<NumberedBatch[]> {
-    const { batches } = await readPage(this.#run, page);
+    const { batches } = await readDirectoryPage(this.#run, page);
     return this.#numbered(batches, firstBatch);
   }
 

@@ -5,7 +5,7 @@
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import {
-  DEAD_STAGES_TOLD,
+  DEAD_STAGES_LISTED_MAX,
   type DeadStageStore,
   type TeamDeadStages,
 } from "../../domain/runs/processing.ts";
@@ -21,9 +21,9 @@ export function createDeadStageStore(store: Store): DeadStageStore {
 
 async function readDead(store: Store, team: TeamId): Promise<TeamDeadStages> {
   // One more than is told, to know whether there are more.
-  const options = { limit: DEAD_STAGES_TOLD + 1 };
+  const options = { limit: DEAD_STAGES_LISTED_MAX + 1 };
   const rows = await listRows(store, { prefix: keys.deadStagesOf(team) }, options);
-  const runs = rows.slice(0, DEAD_STAGES_TOLD).map(({ key }) => key[2] as RunId);
+  const runs = rows.slice(0, DEAD_STAGES_LISTED_MAX).map(({ key }) => key[2] as RunId);
   if (runs.length === 0) return { stages: [], hasMore: false };
   const entries = await getMany(store, runs.map((run) => keys.processing(team, run)));
   const stages = runs.flatMap((run, i) => {
@@ -32,5 +32,5 @@ async function readDead(store: Store, team: TeamId): Promise<TeamDeadStages> {
     // Given its tries back since the rows were read.
     return stage === null ? [] : [{ team, run, stage }];
   });
-  return { stages, hasMore: rows.length > DEAD_STAGES_TOLD };
+  return { stages, hasMore: rows.length > DEAD_STAGES_LISTED_MAX };
 }

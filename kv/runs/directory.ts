@@ -71,7 +71,10 @@ export async function readDirectory(
 }
 
 /** Reads a sealed page; one that is gone has nothing. */
-export async function readPage({ store, team, id }: RunAt, page: number): Promise<LedgerPage> {
+export async function readDirectoryPage(
+  { store, team, id }: RunAt,
+  page: number,
+): Promise<LedgerPage> {
   const [row] = await getMany(store, [keys.page(team, id, page)]);
   return (row?.value ?? { ids: new Uint8Array(), batches: [] }) as LedgerPage;
 }

@@ -27,7 +27,7 @@ import { monthOf } from "../../domain/core/time.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { encodeBatch } from "../base/codec.ts";
 import { addToRow, type DirectoryRow, readOpenRow, type RunAt } from "./directory.ts";
-import { dirtyName } from "../writer/pending_mark.ts";
+import { pendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import { COMMIT_ATTEMPTS_MAX, GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { blobWrite, getMany, listRows, stage, type Store, unstage } from "../store.ts";
@@ -109,7 +109,7 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
 
   return {
     async append(team, id, batch, receivedAt) {
-      const name = dirtyName(team.id, id);
+      const name = pendingName(team.id, id);
       const inTurn = (part: readonly RunEvent[]) =>
         store.runTurns.take(name, () => append(name, team, id, part, receivedAt));
       // Nearly every batch is one commit.
@@ -245,7 +245,7 @@ async function commitBatch(
     checks: [{ key: ledgerKey, versionstamp: current.version }],
     sums: [{ key: keys.usage(team, monthOf(receivedAt)), by: BigInt(fresh.length) }],
     sets: [...blob.sets, ...rows, { key: ledgerKey, value: ledger }],
-    dirty: [{ lane: "open", name: dirtyName(team, id) }],
+    dirty: [{ lane: "open", name: pendingName(team, id) }],
   });
   if (committed === null) await unstage(store, team, blob.staged);
   return committed;

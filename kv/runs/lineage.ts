@@ -6,7 +6,7 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
-import type { FamilyStore, RunFamily } from "../../domain/runs/lineage.ts";
+import type { LineageStore, RunLineage } from "../../domain/runs/lineage.ts";
 import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
 import { keys } from "../base/keys.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
@@ -15,7 +15,7 @@ import { decodeSums } from "../base/codec_sums.ts";
 import { isStored, readHeads } from "./heads.ts";
 
 /** Creates the store that families are read from. */
-export function createFamilyStore(store: Store): FamilyStore {
+export function createLineageStore(store: Store): LineageStore {
   return {
     of: (team, id) => store.reads.run(team.id, () => readFamily(store, team.id, id)),
     rows: (team, ids) => store.reads.run(team.id, () => readRows(store, team.id, ids)),
@@ -34,7 +34,7 @@ async function readRows(
 }
 
 /** Reads a run's family, generation by generation. */
-async function readFamily(store: Store, team: TeamId, id: RunId): Promise<RunFamily> {
+async function readFamily(store: Store, team: TeamId, id: RunId): Promise<RunLineage> {
   const listed = await childrenOf(store, team, id, Math.max(CHILDREN_MAX, DESCENDANTS.max) + 1);
   const children = listed.slice(0, CHILDREN_MAX);
   // A run that names one of its descendants as its parent is met again, and counts once.

@@ -14,7 +14,7 @@ const BEGUN_MS_MAX = 86_400_000;
 const OPENING_BYTES = 1_000, LABEL_BYTES = 400;
 
 /** Openings of such runs, so that the heartbeat that ends one need not read. */
-export class BegunRuns {
+export class OpenHeartbeats {
   readonly #openings: ByteCache<string, Opening>;
 
   /** Creates a memory of no runs. */

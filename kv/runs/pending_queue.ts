@@ -12,14 +12,14 @@
  */
 import { LRUCache } from "lru-cache";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { DirtyLane, DirtyRows, DirtyRun } from "../../domain/runs/processing.ts";
+import type { PendingBatch, PendingLane, PendingRun } from "../../domain/runs/processing.ts";
 import { isCurrent } from "../../domain/runs/summary.ts";
-import { decodeDirty, dirtyName, parseDirtyName } from "../writer/pending_mark.ts";
+import { decodePending, parsePendingName, pendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import type { PutOff } from "../base/retry_later.ts";
 import { isStored, readHeads } from "./heads.ts";
 import { listRows, type Store } from "../store.ts";
-import { Lanes } from "../writer/fair_queue.ts";
+import { FairQueue } from "../writer/fair_queue.ts";
 
 /** Rows read at once: each has one to some hundred names. */
 const ROWS_PER_READ = 50;
@@ -53,20 +53,20 @@ interface Row {
 }
 
 /** A run in the queue. */
-interface Waiting extends DirtyRun {
+interface Waiting extends PendingRun {
   readonly name: string;
   /** The rows that are done with once it is. */
   readonly rows: Row[];
 }
 
 /** The runs of a lane, of which teams take turns. */
-export class DirtyQueue {
+export class PendingQueue {
   readonly #store: Store;
-  readonly #lane: DirtyLane;
+  readonly #lane: PendingLane;
   readonly #isKnown: (name: string, version: string) => boolean;
   readonly #putOff: PutOff;
   readonly #placesMax: number;
-  readonly #waiting = new Lanes<Waiting>();
+  readonly #waiting = new FairQueue<Waiting>();
   /** The same by name, with those that were taken. */
   readonly #runs = new Map<string, Waiting>();
   /** Names of rows whose runs are all in the queue. */
@@ -89,7 +89,7 @@ export class DirtyQueue {
    */
   constructor(
     store: Store,
-    lane: DirtyLane,
+    lane: PendingLane,
     putOff: PutOff,
     isKnown: (name: string, version: string) => boolean = () => false,
   ) {
@@ -102,7 +102,7 @@ export class DirtyQueue {
   }
 
   /** Takes runs of teams in turn. What was taken before and not settled is taken again. */
-  async take(runsMax: number): Promise<DirtyRows> {
+  async take(runsMax: number): Promise<PendingBatch> {
     for (const waiting of this.#taken.reverse()) {
       this.#waiting.push(waiting.team, waiting, "front");
     }
@@ -114,12 +114,12 @@ export class DirtyQueue {
     return {
       runs: taken.map(({ team, run }) => ({ team, run })),
       isEmpty: isRead && taken.length === 0 && this.#finished.length === 0,
-      settle: (again = []) => this.#settle(again),
+      ack: (again = []) => this.#settle(again),
     };
   }
 
-  async #settle(again: readonly DirtyRun[]): Promise<void> {
-    const failed = new Set(again.map(({ team, run }) => dirtyName(team, run)));
+  async #settle(again: readonly PendingRun[]): Promise<void> {
+    const failed = new Set(again.map(({ team, run }) => pendingName(team, run)));
     for (const waiting of this.#taken) this.#leave(waiting, failed.has(waiting.name));
     this.#taken = [];
     while (this.#finished.length > 0) {
@@ -193,11 +193,13 @@ export class DirtyQueue {
   #add({ key, value, versionstamp }: Deno.KvEntry<unknown>): void {
     if (this.#held.has(nameOf(key))) return;
     // The row is of the very commit that changed the run.
-    const names = new Set(decodeDirty(value).filter((name) => !this.#isKnown(name, versionstamp)));
-    const queued: { readonly name: string; readonly run: DirtyRun }[] = [];
+    const names = new Set(
+      decodePending(value).filter((name) => !this.#isKnown(name, versionstamp)),
+    );
+    const queued: { readonly name: string; readonly run: PendingRun }[] = [];
     let isWhole = true;
     for (const name of names) {
-      const run = parseDirtyName(name);
+      const run = parsePendingName(name);
       const isPaused = this.#putOff.has(name);
       if (!isPaused) this.#hasMet = true;
       if (isPaused || !this.#hasPlaces(run.team)) isWhole = false;
@@ -215,7 +217,7 @@ export class DirtyQueue {
     if (row.left === 0) this.#finished.push(row);
   }
 
-  #push(name: string, { team, run }: DirtyRun, row: Row | null): void {
+  #push(name: string, { team, run }: PendingRun, row: Row | null): void {
     let waiting = this.#runs.get(name);
     if (waiting === undefined) {
       waiting = { team, run, name, rows: [] };
@@ -243,9 +245,9 @@ export class DirtyQueue {
 }
 
 /** Copies a name: as a slice of its row it would keep all of that in memory. */
-function copyOf(name: string): [string, DirtyRun] {
+function copyOf(name: string): [string, PendingRun] {
   const copy = name.split("").join("");
-  return [copy, parseDirtyName(copy)];
+  return [copy, parsePendingName(copy)];
 }
 
 /** The name of a row. */
@@ -263,7 +265,7 @@ const JOBS_MAX = 1_000;
 const HEADS_PER_READ = 40;
 
 /** Jobs that wait until the runs of a team that were stored before them are in its indexes. */
-export class MarkWaits {
+export class PendingWaits {
   readonly #store: Store;
   /** By job, the first mark that may still be waited for: those before it are not. */
   readonly #places = new LRUCache<string, Deno.KvKey>({ max: JOBS_MAX });
@@ -297,7 +299,7 @@ export class MarkWaits {
   }
 
   async #isAwaited(team: TeamId, mark: unknown): Promise<boolean> {
-    const runs = decodeDirty(mark).map(parseDirtyName).filter((run) => run.team === team);
+    const runs = decodePending(mark).map(parsePendingName).filter((run) => run.team === team);
     const ids: RunId[] = [...new Set(runs.map(({ run }) => run))];
     for (let at = 0; at < ids.length; at += HEADS_PER_READ) {
       const some = await readHeads(this.#store, team, ids.slice(at, at + HEADS_PER_READ));

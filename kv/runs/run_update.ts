@@ -10,7 +10,7 @@ import type { Write } from "../writer/write.ts";
 import type { RollupRow } from "../../domain/spend/rollup.ts";
 
 /** What a commit does to a run. */
-export interface Change {
+export interface RunUpdate {
   /** The run as it was read. */
   readonly run: SummarizedHead;
   /** What it counts for so far; null for nothing. */
@@ -41,7 +41,7 @@ export interface RunRows {
 }
 
 /** What is taken from sums that outlive their runs. */
-export interface Adjustment {
+export interface SumsAdjustment {
   /** The differences, one row for each group. */
   readonly rows: readonly RollupRow[];
   /** Added to counters in the same commit. */

@@ -22,10 +22,10 @@ import { monthOf } from "../../domain/core/time.ts";
 import { encodePart } from "../base/codec.ts";
 import { readParts } from "./parts.ts";
 import { inTime } from "../base/deadline.ts";
-import { dirtyName } from "../writer/pending_mark.ts";
+import { pendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
-import { BegunRuns } from "./open_heartbeats.ts";
+import { OpenHeartbeats } from "./open_heartbeats.ts";
 import { RecentIds } from "./recent_ids.ts";
 import {
   type BlobWrite,
@@ -36,7 +36,7 @@ import {
   type Store,
   unstage,
 } from "../store.ts";
-import { agentKeys, type AgentRows, agentRows, useAgent } from "../agents/rows.ts";
+import { type AgentRows, agentRows, keysOfAgent, useAgent } from "../agents/rows.ts";
 import type { KnownAgents, KnownTeam } from "../agents/known_agents.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { tombstoneOf } from "./tombstone.ts";
@@ -112,14 +112,14 @@ class Settler {
   /** Ids whose opening, or whose close, was written lately: a repeated call reads before it writes. */
   readonly #opened: RecentIds;
   readonly #closed: RecentIds;
-  readonly #begun: BegunRuns;
+  readonly #begun: OpenHeartbeats;
   readonly #teams: KeyedMutex;
 
   constructor(store: Store, known: KnownAgents) {
     this.#store = store;
     this.#known = known;
     this.#teams = new KeyedMutex(store.deadlines, FIRST_SIGHTS);
-    this.#begun = new BegunRuns(store.memory);
+    this.#begun = new OpenHeartbeats(store.memory);
     const idsMax = RecentIds.within(store.memory.bytesMax("recent_ids") / 2);
     [this.#opened, this.#closed] = [new RecentIds(idsMax), new RecentIds(idsMax)];
     store.memory.register("recent_ids", () => this.#opened.bytes + this.#closed.bytes);
@@ -206,7 +206,7 @@ class Settler {
   async #read(team: Team, id: RunId, agent: string | null): Promise<Snapshot | null> {
     const asked = this.#known.now();
     const parts = [keys.opening(team.id, id), keys.closing(team.id, id)];
-    const wanted = agent === null ? parts : [...parts, ...agentKeys(team.id, agent)];
+    const wanted = agent === null ? parts : [...parts, ...keysOfAgent(team.id, agent)];
     const [opening, closing, ...entries] = await getMany(this.#store, wanted);
     if (tombstoneOf([opening?.value, closing?.value]) !== null) return null;
     const read = await readParts(this.#store, team.id, id, opening?.value, closing?.value);
@@ -229,7 +229,7 @@ class Settler {
 
 /** Names a run among those of all teams. */
 function nameOf({ team, id }: Call): string {
-  return dirtyName(team.id, id);
+  return pendingName(team.id, id);
 }
 
 /**
@@ -260,7 +260,7 @@ function partsWrite(
   const isCounted = replaces?.isCounted === true;
   const sums = isCounted ? [] : [{ key: keys.usage(team.id, monthOf(receivedAt)), by: 1n }];
   const lane = closing === undefined ? "open" : "closed";
-  const dirty = [{ lane, name: dirtyName(team.id, id) }] as const;
+  const dirty = [{ lane, name: pendingName(team.id, id) }] as const;
   return { write: { team: team.id, checks, sums, sets, deletes, dirty }, staged };
 }
 

@@ -20,14 +20,14 @@ import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
 import { getMany, listRows, type Store } from "../store.ts";
-import { dirtyName } from "../writer/pending_mark.ts";
+import { pendingName } from "../writer/pending_mark.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
 
 /** Creates the store of scores. */
 export function createScoreStore(store: Store): ScoreStore {
   return {
     add(team, id, request, receivedAt) {
-      const name = dirtyName(team.id, id);
+      const name = pendingName(team.id, id);
       const add = () => addScore(store, team, id, request, receivedAt);
       return inTime(store.runTurns.take(name, add), store.deadlines);
     },
@@ -67,7 +67,7 @@ async function addScore(
       // Every score changes the ledger, so its version says that this one is still new.
       checks: [{ key: ledgerKey, versionstamp: entry?.versionstamp ?? null }],
       sets: [{ key, value: outcome.score }, { key: ledgerKey, value: ledger }],
-      dirty: [{ lane: "open", name: dirtyName(team.id, id) }],
+      dirty: [{ lane: "open", name: pendingName(team.id, id) }],
     });
     if (committed !== null) return outcome;
   }

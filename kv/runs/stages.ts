@@ -8,7 +8,7 @@
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { DeadStage, DirtyRun, StageTask } from "../../domain/runs/processing.ts";
+import type { DeadStage, PendingRun, StageTask } from "../../domain/runs/processing.ts";
 import {
   nextStage,
   type Processing,
@@ -22,9 +22,9 @@ import {
 } from "../../domain/runs/stages.ts";
 import { isAlive } from "../alive.ts";
 import type { PutOff } from "../base/retry_later.ts";
-import { dirtyName } from "../writer/pending_mark.ts";
+import { pendingName } from "../writer/pending_mark.ts";
 import { keyText } from "../writer/group.ts";
-import { Lanes } from "../writer/fair_queue.ts";
+import { FairQueue } from "../writer/fair_queue.ts";
 import { keys } from "../base/keys.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
 import { eachRow, getMany, listRows, type Store } from "../store.ts";
@@ -73,12 +73,12 @@ export class DueStages {
   }
 
   /** Tries a stage again later. */
-  putOff(task: DirtyRun): void {
+  putOff(task: PendingRun): void {
     this.#putOff.add(nameOf(task));
   }
 
   /** Forgets that a stage was put off. */
-  done(task: DirtyRun): void {
+  done(task: PendingRun): void {
     this.#putOff.done(nameOf(task));
   }
 
@@ -104,14 +104,14 @@ export class DueStages {
 /** Takes rows of teams in turn. */
 function inTurns(rows: readonly DueRow[], max: number): DueRow[] {
   const taken: DueRow[] = [];
-  const lanes = new Lanes<DueRow>();
+  const lanes = new FairQueue<DueRow>();
   for (const row of rows) lanes.push(row.team, row);
   lanes.take((row) => taken.length < max && taken.push(row) > 0);
   return taken;
 }
 
 /** Notes what came of a task, and when the run is to be looked at next. */
-export async function settleStage(
+export async function completeStage(
   store: Store,
   task: StageTask,
   error: unknown,
@@ -134,7 +134,7 @@ export async function settleStage(
 /** Notes that the cost of a run could not be summed up. */
 export async function costFailed(
   store: Store,
-  run: DirtyRun,
+  run: PendingRun,
   error: unknown,
   nowMs: number,
 ): Promise<void> {
@@ -147,7 +147,7 @@ export async function costFailed(
 }
 
 /** Gives a dead stage its tries back. */
-export async function revive(store: Store, run: DirtyRun, nowMs: number): Promise<boolean> {
+export async function revive(store: Store, run: PendingRun, nowMs: number): Promise<boolean> {
   const { processing } = await readProcessing(store, run);
   if (processing === null || deadOf(processing) === null) return false;
   await change(store, run, [keys.deadStage(run.team, run.run)], (known) => {
@@ -183,10 +183,10 @@ export function deadOf({ stages }: Processing): StageProgress | null {
 }
 
 /** When to look at a run. */
-type DueRow = DirtyRun & { readonly dueMs: number };
+type DueRow = PendingRun & { readonly dueMs: number };
 
-function nameOf({ team, run }: DirtyRun): string {
-  return dirtyName(team, run);
+function nameOf({ team, run }: PendingRun): string {
+  return pendingName(team, run);
 }
 
 function keyOf({ dueMs, team, run }: DueRow): Deno.KvKey {
@@ -207,7 +207,7 @@ async function dueRows(store: Store, max: number, after: Deno.KvKey | null): Pro
 
 async function readProcessing(
   store: Store,
-  { team, run }: DirtyRun,
+  { team, run }: PendingRun,
 ): Promise<{ readonly processing: Processing | null; readonly version: string | null }> {
   const [entry] = await getMany(store, [keys.processing(team, run)]);
   return {
@@ -222,7 +222,7 @@ async function readProcessing(
  */
 async function change(
   store: Store,
-  { team, run }: DirtyRun,
+  { team, run }: PendingRun,
   deletes: readonly Deno.KvKey[],
   to: (processing: Processing) => Processing | null,
 ): Promise<void> {

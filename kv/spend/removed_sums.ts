@@ -24,7 +24,7 @@ import { keys } from "../base/keys.ts";
 import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { decodeRollup, encodeRollup } from "./rollups.ts";
 import { keyPart } from "../base/index_parts.ts";
-import type { Change } from "../runs/run_update.ts";
+import type { RunUpdate } from "../runs/run_update.ts";
 import { getMany, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
@@ -40,7 +40,7 @@ export class RemovedSums {
   /** What to set when these runs change; nothing for those that stay. */
   async change(
     team: TeamId,
-    changes: readonly Change[],
+    changes: readonly RunUpdate[],
   ): Promise<{ readonly sets: NonNullable<Write["sets"]> }> {
     const gone = changes.filter(({ after }) => after === null);
     if (gone.length === 0) return { sets: [] };
@@ -64,7 +64,7 @@ export class RemovedSums {
     };
   }
 
-  async #rollups(team: TeamId, gone: readonly Change[]): Promise<NonNullable<Write["sets"]>> {
+  async #rollups(team: TeamId, gone: readonly RunUpdate[]): Promise<NonNullable<Write["sets"]>> {
     const sums = new Map<string, Sum>();
     for (const { remains } of gone) {
       const rows = remains?.contribution ? contributionsOf(remains.contribution) : [];
@@ -74,7 +74,7 @@ export class RemovedSums {
     return [...sums.values()].map(({ key, row }) => ({ key, value: encodeRollup(row) }));
   }
 
-  async #agents(team: TeamId, gone: readonly Change[]): Promise<NonNullable<Write["sets"]>> {
+  async #agents(team: TeamId, gone: readonly RunUpdate[]): Promise<NonNullable<Write["sets"]>> {
     const runs = gone.flatMap(({ run: { id }, before, remains }) => {
       const kept = agentRunOf(id, remains ?? null);
       const run = kept ?? agentRunOf(id, before);

@@ -3,15 +3,15 @@
  *
  * @module
  */
-import type { PipelineStore } from "../../domain/runs/processing.ts";
+import type { ProcessingStore } from "../../domain/runs/processing.ts";
 import type { Stage } from "../../domain/runs/stages.ts";
 import { isAlive } from "../alive.ts";
 import { PutOff } from "../base/retry_later.ts";
-import { DirtyQueue } from "../runs/pending_queue.ts";
+import { PendingQueue } from "../runs/pending_queue.ts";
 import { Projector } from "./projector.ts";
-import { costFailed, deadStages, DueStages, revive, settleStage } from "../runs/stages.ts";
+import { completeStage, costFailed, deadStages, DueStages, revive } from "../runs/stages.ts";
 import type { Store } from "../store.ts";
-import { TeamCommits } from "./run_updater.ts";
+import { RunUpdater } from "./run_updater.ts";
 
 /**
  * Creates the worker's store.
@@ -20,17 +20,17 @@ import { TeamCommits } from "./run_updater.ts";
  * @param now unix milliseconds
  * @param commits shared with whoever else changes runs in this process
  */
-export function createPipelineStore(
+export function createProcessingStore(
   store: Store,
   handled: ReadonlySet<Stage>,
   now: () => number,
-  commits: TeamCommits = new TeamCommits(store),
-): PipelineStore {
+  commits: RunUpdater = new RunUpdater(store),
+): ProcessingStore {
   const projector = new Projector(commits, handled, now, store.memory);
   const putOff = new PutOff(now);
   const queues = {
-    closed: new DirtyQueue(store, "closed", putOff, projector.isKnown),
-    open: new DirtyQueue(store, "open", putOff, projector.isKnown),
+    closed: new PendingQueue(store, "closed", putOff, projector.isKnown),
+    open: new PendingQueue(store, "open", putOff, projector.isKnown),
   };
   const stages = new DueStages(store, putOff);
   return {
@@ -42,10 +42,10 @@ export function createPipelineStore(
       const next = [await stages.nextDueMs(), putOff.nextMs()].filter((ms) => ms !== null);
       return next.length === 0 ? null : Math.min(...next);
     },
-    async settleStage(task, error) {
-      await settleStage(store, task, error, now());
+    async completeStage(task, error) {
+      await completeStage(store, task, error, now());
       stages.done(task);
-      commits.bell.ring(task.team, [task.run]);
+      commits.notifier.ring(task.team, [task.run]);
     },
     putOffStage: (task) => stages.putOff(task),
     isAlive: () => isAlive(store),

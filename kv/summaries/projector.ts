@@ -7,20 +7,20 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { Memory } from "../../domain/core/memory.ts";
 import { nextStage, type Stage, stageDueAt, stagesAfterCost } from "../../domain/runs/stages.ts";
 import { isCurrent, summarize } from "../../domain/runs/summary.ts";
-import { filingOf } from "../../domain/retention/retention.ts";
+import { expiryEntryOf } from "../../domain/retention/retention.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
-import { dirtyName } from "../writer/pending_mark.ts";
+import { pendingName } from "../writer/pending_mark.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { keys } from "../base/keys.ts";
-import type { Change } from "../runs/run_update.ts";
-import type { TeamCommits } from "./run_updater.ts";
+import type { RunUpdate } from "../runs/run_update.ts";
+import type { RunUpdater } from "./run_updater.ts";
 
 /** Part of the share of teams' roll-ups that the versions of runs may take. */
 const SEEN_PART = 0.25;
 
 /** Projects runs: each commit holds summaries, what they change, and what the stages behind need. */
 export class Projector {
-  readonly #commits: TeamCommits;
+  readonly #commits: RunUpdater;
   readonly #handled: ReadonlySet<Stage>;
   readonly #now: () => number;
   /** Up to which version runs were last looked at: most marks of a run are seen together. */
@@ -37,7 +37,7 @@ export class Projector {
    * @param memory what it may remember is a part of
    */
   constructor(
-    commits: TeamCommits,
+    commits: RunUpdater,
     handled: ReadonlySet<Stage>,
     now: () => number,
     memory: Memory,
@@ -56,17 +56,17 @@ export class Projector {
   /** Projects runs of one team. */
   project(team: TeamId, ids: readonly RunId[]): Promise<void> {
     return this.#commits.change(team, ids, (run) => this.#plan(team, run), (runs) => {
-      for (const { id, version } of runs) this.#seen.set(dirtyName(team, id), version);
+      for (const { id, version } of runs) this.#seen.set(pendingName(team, id), version);
     });
   }
 
   /** What brings a run up to date; null when it is, or when there is none. */
-  #plan(team: TeamId, run: SummarizedHead): Change | null {
+  #plan(team: TeamId, run: SummarizedHead): RunUpdate | null {
     const { id, head, ledger, summary: before } = run;
     if (!isStored(head) || isCurrent(before, head)) return null;
     const after = summarize(head, before);
     const sets: { key: Deno.KvKey; value: unknown }[] = [
-      { key: keys.expiry(team, filingOf(head.parts, ledger), id), value: true },
+      { key: keys.expiry(team, expiryEntryOf(head.parts, ledger), id), value: true },
     ];
     const was = before?.revision ?? 0;
     if (after.revision > was) {

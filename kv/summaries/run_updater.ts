@@ -15,7 +15,7 @@ import { differencesOf, mergeRows, type RollupRow } from "../../domain/spend/rol
 import { costOf } from "../writer/group.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";
 import { BACK_ENDS, COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
-import { ChangeBell } from "../feed/change_notifier.ts";
+import { ChangeNotifier } from "../feed/change_notifier.ts";
 import { feedRows } from "../feed/feed_rows.ts";
 import { RemovedSums } from "../spend/removed_sums.ts";
 import { RollupCache, type TeamRollups } from "../spend/rollup_cache.ts";
@@ -23,9 +23,9 @@ import { indexChange } from "../run_list/run_index.ts";
 import type { Store } from "../store.ts";
 import { ActivityCache } from "../agents/agents.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
-import { dirtyName } from "../writer/pending_mark.ts";
+import { pendingName } from "../writer/pending_mark.ts";
 import type { Write } from "../writer/write.ts";
-import type { Adjustment, Change, RunRows } from "../runs/run_update.ts";
+import type { RunRows, RunUpdate, SumsAdjustment } from "../runs/run_update.ts";
 
 /** Rows of one commit: fewer than the store takes, so that calls behind it need not wait long. */
 const ROWS_PER_COMMIT_MAX = 500;
@@ -34,15 +34,15 @@ const ROWS_PER_COMMIT_MAX = 500;
 const RUNS_PER_COMMIT_MAX = 40;
 
 /** Says what is to become of a run; null when nothing. It commits nothing itself. */
-export type Plan = (run: SummarizedHead) => Change | null | Promise<Change | null>;
+export type PlanUpdate = (run: SummarizedHead) => RunUpdate | null | Promise<RunUpdate | null>;
 
 /** Is told which runs a commit was about. */
-export type Committed = (runs: readonly SummarizedHead[]) => void;
+export type OnCommitted = (runs: readonly SummarizedHead[]) => void;
 
 /** Changes runs of teams. All who do so in one process share it. */
-export class TeamCommits {
+export class RunUpdater {
   /** Rings for those who follow a team's changes. */
-  readonly bell: ChangeBell;
+  readonly notifier: ChangeNotifier;
   readonly #store: Store;
   readonly #rollups: RollupCache;
   readonly #agents: ActivityCache;
@@ -52,7 +52,7 @@ export class TeamCommits {
   /** Remembers nothing of any team yet. */
   constructor(store: Store) {
     this.#store = store;
-    this.bell = new ChangeBell(store);
+    this.notifier = new ChangeNotifier(store);
     this.#rollups = new RollupCache(store);
     this.#agents = new ActivityCache(store);
     this.#removed = new RemovedSums(store);
@@ -67,8 +67,8 @@ export class TeamCommits {
   change(
     team: TeamId,
     ids: readonly RunId[],
-    plan: Plan,
-    done: Committed = () => {},
+    plan: PlanUpdate,
+    done: OnCommitted = () => {},
   ): Promise<void> {
     return this.#turns.take(team, () => this.#changeAll(team, ids, plan, done));
   }
@@ -80,10 +80,10 @@ export class TeamCommits {
   remove(
     team: TeamId,
     ids: readonly RunId[],
-    plan: Plan,
-    done: Committed = () => {},
+    plan: PlanUpdate,
+    done: OnCommitted = () => {},
   ): Promise<void> {
-    const names = ids.map((id) => dirtyName(team, id));
+    const names = ids.map((id) => pendingName(team, id));
     return this.#store.runTurns.takeAll(names, () => this.change(team, ids, plan, done));
   }
 
@@ -93,7 +93,7 @@ export class TeamCommits {
    * @param plan reads what to take, and what else to commit; null when nothing. It may be asked again
    * @returns whether there was anything
    */
-  adjust(team: TeamId, plan: () => Promise<Adjustment | null>): Promise<boolean> {
+  adjust(team: TeamId, plan: () => Promise<SumsAdjustment | null>): Promise<boolean> {
     return this.#turns.take(team, async () => {
       for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
         const known = await this.#rollups.of(team);
@@ -122,8 +122,8 @@ export class TeamCommits {
   async #changeAll(
     team: TeamId,
     ids: readonly RunId[],
-    plan: Plan,
-    done: Committed,
+    plan: PlanUpdate,
+    done: OnCommitted,
   ): Promise<void> {
     // The version first: what is read after it is at least as new, and as long as only our own commits
     // change the version, nobody else has changed a summary since.
@@ -146,8 +146,8 @@ export class TeamCommits {
   async #changeAgain(
     team: TeamId,
     ids: readonly RunId[],
-    plan: Plan,
-    done: Committed,
+    plan: PlanUpdate,
+    done: OnCommitted,
   ): Promise<TeamRollups> {
     for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
       this.#rollups.forget(team);
@@ -168,10 +168,10 @@ export class TeamCommits {
     team: TeamId,
     known: TeamRollups,
     runs: readonly SummarizedHead[],
-    plan: Plan,
-    done: Committed,
+    plan: PlanUpdate,
+    done: OnCommitted,
   ): Promise<TeamRollups | null> {
-    const changes: Change[] = [];
+    const changes: RunUpdate[] = [];
     // One after the other: a plan may read many events.
     for (const run of runs) {
       const change = await plan(run);
@@ -188,7 +188,7 @@ export class TeamCommits {
       const version = await this.#store.writer.commit(write);
       if (version === null) return null;
       after = remember(version);
-      this.bell.ring(team, changes.map(({ run }) => run.id));
+      this.notifier.ring(team, changes.map(({ run }) => run.id));
     }
     done(runs);
     return after;
@@ -198,7 +198,7 @@ export class TeamCommits {
   async #writeOf(
     team: TeamId,
     known: TeamRollups,
-    changes: readonly Change[],
+    changes: readonly RunUpdate[],
   ): Promise<{ readonly write: Write; readonly remember: (version: string) => TeamRollups }> {
     const feed = feedRows(team, changes, known.lastChange);
     const rollups = await this.#rollups.change(team, known, sumUp(changes), feed.lastChange);
@@ -231,13 +231,13 @@ export class TeamCommits {
   }
 }
 
-function agentChangeOf({ run: { id }, before, after, remains = null }: Change) {
+function agentChangeOf({ run: { id }, before, after, remains = null }: RunUpdate) {
   const [old, now] = [agentRunOf(id, before), agentRunOf(id, after ?? remains)];
   return old === null && now === null ? [] : [{ before: old, after: now }];
 }
 
 /** The differences of all changes, one row for each group. */
-function sumUp(changes: readonly Change[]): RollupRow[] {
+function sumUp(changes: readonly RunUpdate[]): RollupRow[] {
   return mergeRows(changes.flatMap(({ before, after, remains }) => {
     const now = after ?? remains ?? null;
     return differencesOf(before?.contribution ?? null, now?.contribution ?? null);

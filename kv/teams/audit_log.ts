@@ -12,13 +12,13 @@ import {
   logsOf,
 } from "../../domain/teams/audit_log.ts";
 import { keys } from "../base/keys.ts";
-import { listRows, newName, type Store } from "../store.ts";
+import { listRows, newRowName, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 import { readCredentials } from "./credential_rows.ts";
 
 /** The rows of an entry, to be set in the commit of what it tells. */
 export function auditRows(entry: AuditEntry): NonNullable<Write["sets"]> {
-  const name = newName();
+  const name = newRowName();
   return logsOf(entry).map((log) => ({ key: keys.auditEntry(log, entry.at, name), value: entry }));
 }
 

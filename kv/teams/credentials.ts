@@ -16,7 +16,7 @@ import type { CredentialStore } from "../../domain/teams/credential_store.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Region } from "../../domain/core/ids.ts";
 import type { KeyPage, KeysQuery, ListedCredential } from "../../domain/teams/key_list.ts";
-import { replaced, type RotateOutcome } from "../../domain/teams/rotation.ts";
+import { rotatedCredentials, type RotateOutcome } from "../../domain/teams/rotation.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
@@ -39,7 +39,7 @@ import { markEnded } from "./ended_credentials.ts";
 import { LastUses, type Use } from "./last_uses.ts";
 import { SecretLookups } from "./secret_lookups.ts";
 
-export { createTeam, ensureFirstTeam, setTeamRate } from "./first_team.ts";
+export { ensureFirstTeam, insertTeam, setTeamRate } from "./first_team.ts";
 
 /**
  * How long a credential is remembered: half of what another process may take to notice. After that it is
@@ -221,7 +221,7 @@ class Credentials implements CredentialStore {
       const { key, stored, version } = read;
       const { record, secret } = newCredential(stored, this.#options.region, this.#environment);
       const nowMs = record.createdAt;
-      const old = replaced(stored, record.id, overlapMs, nowMs, by);
+      const old = rotatedCredentials(stored, record.id, overlapMs, nowMs, by);
       if (!old.ok) return old;
       const endsAt = nowMs + overlapMs;
       const successor = { record: { ...record, replaces: id }, secret };

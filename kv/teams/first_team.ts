@@ -59,7 +59,7 @@ export async function ensureFirstTeam(
   const [pointer] = await getMany(store, [keys.firstTeam()]);
   const team = pointer?.versionstamp
     ? await withOptions(store, pointer.value as TeamId, environment, options)
-    : await createFirstTeam(store, environment, options);
+    : await createDefaultTeam(store, environment, options);
   if (key === null) {
     const refused = options.refusedKey ? hashOf(options.refusedKey).toHex() : null;
     const range = keys.teamCredentialsAfter(team.id, null);
@@ -93,7 +93,7 @@ async function addKey(
 }
 
 /** Creates a team. */
-export async function createTeam(store: Store, tier: Tier, name = "team"): Promise<Team> {
+export async function insertTeam(store: Store, tier: Tier, name = "team"): Promise<Team> {
   const team: Team = { id: newTeamId(), name, tier };
   await store.writer.commit({ team: team.id, sets: [{ key: keys.team(team.id), value: team }] });
   return team;
@@ -125,7 +125,7 @@ async function withOptions(
 }
 
 /** Creates the team `default` and remembers it, unless another process was faster. */
-async function createFirstTeam(
+async function createDefaultTeam(
   store: Store,
   environment: Environment,
   options: FirstTeamOptions,

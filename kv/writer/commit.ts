@@ -6,7 +6,7 @@
 import { LOCKED_RETRY } from "../base/limits.ts";
 
 /** What is committed: built anew for each try. */
-export interface Operation {
+export interface CommitOperation {
   /** Builds it. */
   build(kv: Deno.Kv): Deno.AtomicOperation;
 }
@@ -19,7 +19,7 @@ export interface Operation {
  */
 export async function commitInPlace(
   kv: Deno.Kv,
-  operation: Operation,
+  operation: CommitOperation,
   inPlace: () => boolean,
 ): Promise<Deno.KvCommitResult | Deno.KvCommitError> {
   const result = await commitUnlocked(kv, operation);
@@ -30,7 +30,7 @@ export async function commitInPlace(
 /** Another process's lock on the file passes; nothing was written and the commit can be repeated. */
 async function commitUnlocked(
   kv: Deno.Kv,
-  operation: Operation,
+  operation: CommitOperation,
 ): Promise<Deno.KvCommitResult | Deno.KvCommitError> {
   for (let attempt = 1;; attempt++) {
     try {

@@ -6,7 +6,7 @@
  */
 
 /** Waiting members, each in its team's lane. */
-export class Lanes<Member> {
+export class FairQueue<Member> {
   readonly #lanes = new Map<string, Member[]>();
   #size = 0;
 

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { DIRTY_LANES } from "../../domain/runs/processing.ts";
-import { encodeDirty } from "./pending_mark.ts";
+import { PENDING_LANES } from "../../domain/runs/processing.ts";
+import { encodePending } from "./pending_mark.ts";
 import { keys } from "../base/keys.ts";
 import type { BackEnd } from "../base/limits.ts";
-import { newName } from "../base/names.ts";
+import { newRowName } from "../base/names.ts";
 import type { Write } from "./write.ts";
 
 /** What a write takes of a back end's limits. */
@@ -55,7 +55,7 @@ export class Group<Member extends { readonly write: Write; readonly cost: Cost }
   hasMarks = false;
   #checks = 0;
   // Kept free for the rows of marks, one a lane.
-  #mutations: number = DIRTY_LANES.length;
+  #mutations: number = PENDING_LANES.length;
   #bytes = 0;
   #keyBytes = 0;
 
@@ -108,12 +108,12 @@ export class Group<Member extends { readonly write: Write; readonly cost: Cost }
 
   /** Names the changed runs last, in one row a lane. */
   #mark(operation: Deno.AtomicOperation): void {
-    for (const lane of DIRTY_LANES) {
+    for (const lane of PENDING_LANES) {
       const names: string[] = [];
       for (const { write } of this.members) {
         for (const mark of write.dirty ?? []) if (mark.lane === lane) names.push(mark.name);
       }
-      if (names.length > 0) operation.set(keys.dirty(lane, newName()), encodeDirty(names));
+      if (names.length > 0) operation.set(keys.pending(lane, newRowName()), encodePending(names));
     }
   }
 }

@@ -12,7 +12,7 @@ const WRITES_BOUNDS: readonly number[] = [1, 2, 5, 10, 20, 50, 100, 200];
 export type CommitEnd = "stored" | "lost" | "failed";
 
 /** Figures of one writer. */
-export interface WriterFigures {
+export interface WriterMetrics {
   /** Commits by how they ended. */
   readonly commits: Readonly<Record<CommitEnd, number>>;
   /** Writes in each commit. */
@@ -22,7 +22,7 @@ export interface WriterFigures {
 }
 
 /** Counts commits. */
-export class WriterCounts implements WriterFigures {
+export class WriterCounts implements WriterMetrics {
   /** Commits by how they ended. */
   readonly commits: Record<CommitEnd, number> = { stored: 0, lost: 0, failed: 0 };
   /** Writes in each commit. */

@@ -10,7 +10,7 @@
  */
 
 /** Rings for the worker. */
-export class Doorbell {
+export class WorkerSignal {
   #wake: () => void = () => {};
   #rings = 0;
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { DirtyMark } from "./pending_mark.ts";
+import type { PendingMark } from "./pending_mark.ts";
 
 /** What one caller wants written: all of it is stored, or none. */
 export interface Write {
@@ -18,7 +18,7 @@ export interface Write {
   /** Keys to remove. */
   readonly deletes?: readonly Deno.KvKey[];
   /** The runs it changes. */
-  readonly dirty?: readonly DirtyMark[];
+  readonly dirty?: readonly PendingMark[];
 }
 
 /** A value to set. */

@@ -14,7 +14,7 @@ import type { Deadlines, Wait } from "../../domain/core/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
 import { Memory } from "../../domain/core/memory.ts";
 import { commitInPlace } from "./commit.ts";
-import { Doorbell } from "./signal.ts";
+import { WorkerSignal } from "./signal.ts";
 import { type Cost, costOf, Group, keyText } from "./group.ts";
 import {
   BACK_ENDS,
@@ -25,8 +25,8 @@ import {
   QUEUE,
   QUEUE_TEAM_PART,
 } from "../base/limits.ts";
-import { Lanes } from "./fair_queue.ts";
-import { WriterCounts, type WriterFigures } from "./metrics.ts";
+import { FairQueue } from "./fair_queue.ts";
+import { WriterCounts, type WriterMetrics } from "./metrics.ts";
 import type { Write } from "./write.ts";
 
 /** Commits writes. */
@@ -44,7 +44,7 @@ export interface Writer {
   /** Writes that wait or are being committed. */
   readonly underWay: number;
   /** What it did so far. */
-  readonly figures: WriterFigures;
+  readonly figures: WriterMetrics;
 }
 
 /** A write on its way. */
@@ -75,7 +75,7 @@ export function createWriter(
   reader: Deno.Kv = kv,
   limits: BackEnd = BACK_ENDS.embedded,
   deadlines?: Deadlines,
-  doorbell: Doorbell = new Doorbell(),
+  doorbell: WorkerSignal = new WorkerSignal(),
   inPlace: () => boolean = () => true,
   memory: Memory = new Memory(),
 ): Writer {
@@ -87,9 +87,9 @@ class GroupWriter implements Writer {
   readonly #reader: Deno.Kv;
   readonly #limits: BackEnd;
   readonly #deadlines: Deadlines | undefined;
-  readonly #doorbell: Doorbell;
+  readonly #doorbell: WorkerSignal;
   readonly #inPlace: () => boolean;
-  readonly #queue = new Lanes<Pending>();
+  readonly #queue = new FairQueue<Pending>();
   /** Who holds a checked key: two writes on one key never share a commit, or fly side by side. */
   readonly #holders = new Map<string, Pending>();
   readonly #bytesMax: number;
@@ -107,7 +107,7 @@ class GroupWriter implements Writer {
     reader: Deno.Kv,
     limits: BackEnd,
     deadlines: Deadlines | undefined,
-    doorbell: Doorbell,
+    doorbell: WorkerSignal,
     inPlace: () => boolean,
     memory: Memory,
   ) {

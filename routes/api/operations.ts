@@ -2,7 +2,7 @@
 import { AGENT_OPERATIONS } from "./agents/describe.ts";
 import { AUDIT_OPERATIONS } from "./audit_log/describe.ts";
 import { DELETION_OPERATIONS } from "./deletions/describe.ts";
-import type { Operation } from "../openapi/describe.ts";
+import type { OperationDescription } from "../openapi/describe.ts";
 import { FEED_OPERATIONS } from "./feed/describe.ts";
 import { EXPORT_OPERATIONS } from "./exports/describe.ts";
 import { HEARTBEAT_OPERATIONS } from "./heartbeats/describe.ts";
@@ -18,7 +18,7 @@ import { SPEND_OPERATIONS } from "./spend/describe.ts";
 import { TEAM_OPERATIONS } from "./teams/describe.ts";
 
 /** All of them; within a resource by their place here. */
-export const OPERATIONS: readonly Operation[] = [
+export const OPERATIONS: readonly OperationDescription[] = [
   ...RUN_OPERATIONS,
   ...RUN_LISTS,
   ...EXPORT_OPERATIONS,

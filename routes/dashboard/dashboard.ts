@@ -6,13 +6,13 @@ import { readForm } from "../http/body.ts";
 import { requireScope } from "../http/credential.ts";
 import { requireHost } from "../http/host.ts";
 import { limitRate, metered } from "../http/rate.ts";
-import type { Room } from "../http/admission.ts";
+import type { ConcurrencyLimit } from "../http/admission.ts";
 import { requireSameOrigin } from "../http/same_origin.ts";
 import { requireSession } from "../http/session.ts";
-import { Waiting } from "../http/long_polls.ts";
+import { LongPolls } from "../http/long_polls.ts";
 import { SHUTTING_DOWN } from "../api/service/health.ts";
-import { DASHBOARD, SIGN_IN } from "./layout/paths.ts";
-import { tellAsPage } from "./layout/problem.tsx";
+import { DASHBOARD_PATH, SIGN_IN } from "./layout/paths.ts";
+import { renderProblemPage } from "./layout/problem.tsx";
 import { seeOther } from "./layout/reply.tsx";
 import { pageTable, type Shared } from "./pages.ts";
 
@@ -28,20 +28,20 @@ export interface Dashboard {
 /** Builds the dashboard. */
 export function createDashboard(
   deps: AppDeps,
-  room: Room,
+  room: ConcurrencyLimit,
   shared: Shared = {
-    waiting: new Waiting(room, deps.leaving),
+    waiting: new LongPolls(room, deps.shuttingDown),
     exported: createExports(deps, room),
   },
 ): Dashboard {
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const withSession = requireSession(deps, askToSignIn);
   const asPage: Guard = (c) => {
-    if (c.req.path.startsWith(DASHBOARD)) c.set("tell", tellAsPage);
+    if (c.req.path.startsWith(DASHBOARD_PATH)) c.set("renderProblem", renderProblemPage);
     return null;
   };
 
-  function guards({ method, requires }: Route): Guard[] {
+  function guards({ method, access }: Route): Guard[] {
     const changes = method !== "GET";
     return [
       asPage,
@@ -49,16 +49,16 @@ export function createDashboard(
       whileServing,
       room.require,
       ...(changes ? [requireSameOrigin] : []),
-      ...(requires === null ? [] : [
+      ...(access === null ? [] : [
         withSession,
         limitRate(deps, "control", { reserve: true }),
-        requireScope(requires),
+        requireScope(access),
       ]),
       ...(changes ? [readForm(deps.bodyDeadlines, room), room.require] : []),
     ];
   }
   const routes = pageTable(deps, shared).map((route) =>
-    route.requires === null ? route : { ...route, handler: metered(deps, route.handler) }
+    route.access === null ? route : { ...route, handler: metered(deps, route.handler) }
   );
   return { routes, guards, asPage };
 }
@@ -72,6 +72,6 @@ function askToSignIn(c: RequestContext): Response {
     return answerText(c, 401, null, null, { "HX-Refresh": "true", "Cache-Control": "no-store" });
   }
   const { pathname, search } = new URL(c.req.url);
-  const next = c.req.method === "GET" ? pathname + search : DASHBOARD;
+  const next = c.req.method === "GET" ? pathname + search : DASHBOARD_PATH;
   return seeOther(`${SIGN_IN}?${new URLSearchParams({ next })}`);
 }

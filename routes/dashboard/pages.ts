@@ -5,33 +5,33 @@
 import type { Requirement } from "../../domain/teams/credentials.ts";
 import type { AppDeps, Handle, Route } from "../http/context.ts";
 import type { Exports } from "../api/exports/exports.ts";
-import { sessionStillWorks } from "../http/session.ts";
-import type { Waiting } from "../http/long_polls.ts";
+import { isSessionStillLive } from "../http/session.ts";
+import type { LongPolls } from "../http/long_polls.ts";
 import { showAudit } from "./audit/list.tsx";
 import { sendAsset } from "./layout/assets.ts";
 import {
-  AGENTS,
-  AUDIT,
-  DASHBOARD,
-  KEYS,
-  RATE_CARD,
-  REFUSALS,
-  RUNS,
+  AGENTS_PATH,
+  AUDIT_LOG_PATH,
+  DASHBOARD_PATH,
+  KEYS_PATH,
+  RATE_CARD_PATH,
+  REFUSALS_PATH,
+  RUNS_PATH,
   SIGN_IN,
-  SPEND,
-  TEAM,
-  TEAMS,
-  USAGE,
+  SPEND_PATH,
+  TEAM_PATH,
+  TEAMS_PATH,
+  USAGE_PATH,
 } from "./layout/paths.ts";
 import { seeOther } from "./layout/reply.tsx";
 import { showOverview } from "./overview/overview.tsx";
 import { showAgent } from "./agents/agent.tsx";
-import { changeAgent } from "./agents/form.tsx";
+import { submitAgentChange } from "./agents/form.tsx";
 import { showAgents } from "./agents/list.tsx";
-import { backToKey, makeKey, revokeKey, rotateKey } from "./keys/change.tsx";
+import { backToKey, makeKey, submitRevokeKey, submitRotateKey } from "./keys/change.tsx";
 import { showNewKey } from "./keys/form.tsx";
 import { showKeys } from "./keys/list.tsx";
-import { backToTeam, changeTeam, makeTeamKey, serveTeam } from "./teams/change.tsx";
+import { backToTeam, makeTeamKey, serveTeam, submitTeamChange } from "./teams/change.tsx";
 import { makeTeam, showNewTeam } from "./teams/create.tsx";
 import { showTeams } from "./teams/list.tsx";
 import { showTeam } from "./teams/one.tsx";
@@ -51,12 +51,12 @@ import { sendSpendCsv } from "./spend/csv.ts";
 import { showSpend } from "./spend/page.tsx";
 import { showSignIn, signIn, signOut } from "./sign_in.tsx";
 import { showUsage } from "./usage/usage.tsx";
-import { key, keyOrOperator, OPERATOR_ONLY } from "../http/access.ts";
+import { OPERATOR_ONLY, teamKey, teamKeyOrOperator } from "../http/access.ts";
 
 /** What pages and the API have in common, so that its bounds hold for both together. */
 export interface Shared {
   /** Those who wait. */
-  readonly waiting: Waiting;
+  readonly waiting: LongPolls;
   /** Makes the handler of an export. */
   readonly exported: Exports;
 }
@@ -64,62 +64,62 @@ export interface Shared {
 /** Every page, with what it asks of whoever signed in. */
 export function pageTable(deps: AppDeps, { waiting, exported }: Shared): Route[] {
   return [
-    page("GET", "/", null, () => seeOther(DASHBOARD)),
-    page("GET", `${DASHBOARD}/assets/:name`, null, sendAsset),
+    page("GET", "/", null, () => seeOther(DASHBOARD_PATH)),
+    page("GET", `${DASHBOARD_PATH}/assets/:name`, null, sendAsset),
     page("GET", SIGN_IN, null, showSignIn(deps)),
     page("POST", SIGN_IN, null, signIn(deps)),
-    page("POST", `${DASHBOARD}/sign-out`, ANYBODY, signOut(deps)),
-    page("GET", DASHBOARD, ANYBODY, showOverview(deps)),
-    page("GET", USAGE, key("read"), showUsage(deps)),
-    page("GET", AGENTS, key("read"), showAgents(deps)),
-    page("GET", `${AGENTS}/:slug`, key("read"), showAgent(deps)),
-    page("POST", `${AGENTS}/:slug`, key("admin"), changeAgent(deps)),
-    page("GET", KEYS, key("admin"), showKeys(deps)),
-    page("POST", KEYS, key("admin"), makeKey(deps)),
-    page("GET", `${KEYS}/new`, key("admin"), showNewKey),
-    page("POST", `${KEYS}/:id/rotate`, key("admin"), rotateKey(deps)),
-    page("GET", `${KEYS}/:id/rotate`, key("admin"), backToKey),
-    page("POST", `${KEYS}/:id/revoke`, key("admin"), revokeKey(deps)),
-    page("GET", TEAM, key("read"), showOwnTeam(deps)),
-    page("GET", AUDIT, keyOrOperator("admin"), showAudit(deps)),
-    page("GET", TEAMS, OPERATOR_ONLY, showTeams(deps)),
-    page("POST", TEAMS, OPERATOR_ONLY, makeTeam(deps)),
-    page("GET", `${TEAMS}/new`, OPERATOR_ONLY, showNewTeam),
-    page("GET", `${TEAMS}/:id`, OPERATOR_ONLY, showTeam(deps)),
-    page("POST", `${TEAMS}/:id`, OPERATOR_ONLY, changeTeam(deps)),
-    page("POST", `${TEAMS}/:id/suspend`, OPERATOR_ONLY, serveTeam(deps, true)),
-    page("POST", `${TEAMS}/:id/resume`, OPERATOR_ONLY, serveTeam(deps, false)),
-    page("POST", `${TEAMS}/:id/keys`, OPERATOR_ONLY, makeTeamKey(deps)),
-    page("GET", `${TEAMS}/:id/keys`, OPERATOR_ONLY, backToTeam),
-    page("GET", `${RUNS}`, key("read"), showRuns(deps, waiting)),
-    page("GET", `${RUNS}.csv`, key("read"), exported("csv", sessionStillWorks)),
-    page("GET", `${RUNS}.ndjson`, key("read"), exported("ndjson", sessionStillWorks)),
-    page("GET", `${RUNS}/:id`, key("read"), showRun(deps)),
-    page("GET", `${RUNS}/:id/raw`, key("read"), showRawRun(deps)),
-    page("POST", `${RUNS}/:id/delete`, key("admin"), sendDeletion(deps)),
-    page("GET", REFUSALS, key("read"), showRefusals(deps)),
-    page("GET", SPEND, key("read"), showSpend(deps)),
-    page("GET", `${SPEND}.csv`, key("read"), sendSpendCsv(deps)),
-    page("GET", RATE_CARD, key("admin"), showRateCard(deps)),
-    page("POST", RATE_CARD, key("admin"), storeRate(deps)),
-    page("GET", MATCH, key("admin"), showMatch(deps)),
-    page("GET", NEW_RATE, key("admin"), showRateForm(deps)),
-    page("GET", `${RATE_CARD}/rows/:id/delete`, key("admin"), askDeleteRate(deps)),
-    page("POST", `${RATE_CARD}/rows/:id/delete`, key("admin"), deleteRatePage(deps)),
-    page("GET", REPRICE, key("admin"), showReprices(deps)),
-    page("POST", REPRICE, key("admin"), beginRepricePage(deps)),
-    page("GET", `${REPRICE}/:id`, key("admin"), showJob(deps)),
+    page("POST", `${DASHBOARD_PATH}/sign-out`, ANYBODY, signOut(deps)),
+    page("GET", DASHBOARD_PATH, ANYBODY, showOverview(deps)),
+    page("GET", USAGE_PATH, teamKey("read"), showUsage(deps)),
+    page("GET", AGENTS_PATH, teamKey("read"), showAgents(deps)),
+    page("GET", `${AGENTS_PATH}/:slug`, teamKey("read"), showAgent(deps)),
+    page("POST", `${AGENTS_PATH}/:slug`, teamKey("admin"), submitAgentChange(deps)),
+    page("GET", KEYS_PATH, teamKey("admin"), showKeys(deps)),
+    page("POST", KEYS_PATH, teamKey("admin"), makeKey(deps)),
+    page("GET", `${KEYS_PATH}/new`, teamKey("admin"), showNewKey),
+    page("POST", `${KEYS_PATH}/:id/rotate`, teamKey("admin"), submitRotateKey(deps)),
+    page("GET", `${KEYS_PATH}/:id/rotate`, teamKey("admin"), backToKey),
+    page("POST", `${KEYS_PATH}/:id/revoke`, teamKey("admin"), submitRevokeKey(deps)),
+    page("GET", TEAM_PATH, teamKey("read"), showOwnTeam(deps)),
+    page("GET", AUDIT_LOG_PATH, teamKeyOrOperator("admin"), showAudit(deps)),
+    page("GET", TEAMS_PATH, OPERATOR_ONLY, showTeams(deps)),
+    page("POST", TEAMS_PATH, OPERATOR_ONLY, makeTeam(deps)),
+    page("GET", `${TEAMS_PATH}/new`, OPERATOR_ONLY, showNewTeam),
+    page("GET", `${TEAMS_PATH}/:id`, OPERATOR_ONLY, showTeam(deps)),
+    page("POST", `${TEAMS_PATH}/:id`, OPERATOR_ONLY, submitTeamChange(deps)),
+    page("POST", `${TEAMS_PATH}/:id/suspend`, OPERATOR_ONLY, serveTeam(deps, true)),
+    page("POST", `${TEAMS_PATH}/:id/resume`, OPERATOR_ONLY, serveTeam(deps, false)),
+    page("POST", `${TEAMS_PATH}/:id/keys`, OPERATOR_ONLY, makeTeamKey(deps)),
+    page("GET", `${TEAMS_PATH}/:id/keys`, OPERATOR_ONLY, backToTeam),
+    page("GET", `${RUNS_PATH}`, teamKey("read"), showRuns(deps, waiting)),
+    page("GET", `${RUNS_PATH}.csv`, teamKey("read"), exported("csv", isSessionStillLive)),
+    page("GET", `${RUNS_PATH}.ndjson`, teamKey("read"), exported("ndjson", isSessionStillLive)),
+    page("GET", `${RUNS_PATH}/:id`, teamKey("read"), showRun(deps)),
+    page("GET", `${RUNS_PATH}/:id/raw`, teamKey("read"), showRawRun(deps)),
+    page("POST", `${RUNS_PATH}/:id/delete`, teamKey("admin"), sendDeletion(deps)),
+    page("GET", REFUSALS_PATH, teamKey("read"), showRefusals(deps)),
+    page("GET", SPEND_PATH, teamKey("read"), showSpend(deps)),
+    page("GET", `${SPEND_PATH}.csv`, teamKey("read"), sendSpendCsv(deps)),
+    page("GET", RATE_CARD_PATH, teamKey("admin"), showRateCard(deps)),
+    page("POST", RATE_CARD_PATH, teamKey("admin"), storeRate(deps)),
+    page("GET", MATCH, teamKey("admin"), showMatch(deps)),
+    page("GET", NEW_RATE, teamKey("admin"), showRateForm(deps)),
+    page("GET", `${RATE_CARD_PATH}/rows/:id/delete`, teamKey("admin"), askDeleteRate(deps)),
+    page("POST", `${RATE_CARD_PATH}/rows/:id/delete`, teamKey("admin"), deleteRatePage(deps)),
+    page("GET", REPRICE, teamKey("admin"), showReprices(deps)),
+    page("POST", REPRICE, teamKey("admin"), beginRepricePage(deps)),
+    page("GET", `${REPRICE}/:id`, teamKey("admin"), showJob(deps)),
   ];
 }
 
 /** Whoever may sign in. */
-const ANYBODY = keyOrOperator("read");
+const ANYBODY = teamKeyOrOperator("read");
 
 function page(
   method: Route["method"],
   path: string,
-  requires: Requirement | null,
+  access: Requirement | null,
   handler: Handle,
 ): Route {
-  return { method, path, requires, handler };
+  return { method, path, access, handler };
 }

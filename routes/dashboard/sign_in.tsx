@@ -12,8 +12,8 @@ import { atFixedTime } from "../http/credential.ts";
 import { networkOfRequest } from "../http/address.ts";
 import { limitRate } from "../http/rate.ts";
 import { cookieOf, tokenOf } from "../http/session.ts";
-import { keyOrOperator } from "../http/access.ts";
-import { DASHBOARD, SIGN_IN } from "./layout/paths.ts";
+import { teamKeyOrOperator } from "../http/access.ts";
+import { DASHBOARD_PATH, SIGN_IN } from "./layout/paths.ts";
 import { seeOther, showPage } from "./layout/reply.tsx";
 
 /** Where it may lead back to: one of our pages, by its path alone, in what a header may hold. */
@@ -61,7 +61,7 @@ function beginner(deps: AppDeps) {
   const { credentials, sessions } = deps;
   const takeToken = limitRate(deps, "control", { reserve: true });
   return async (c: RequestContext, secret: Parsed<string>, next: string): Promise<Response> => {
-    c.set("tell", (c, problem, headers) => showForm(c, next, problem, headers));
+    c.set("renderProblem", (c, problem, headers) => showForm(c, next, problem, headers));
     if (!secret.ok) return fail(c, secret.problem);
     const found = credentials.find(secret.value, () => networkOfRequest(c));
     const principal = await atFixedTime(Promise.resolve(found));
@@ -69,7 +69,7 @@ function beginner(deps: AppDeps) {
     c.set("principal", principal);
     const limited = await takeToken(c);
     if (limited !== null) return limited;
-    const refused = suspensionOf(principal) ?? refusalOf(principal, keyOrOperator("read"));
+    const refused = suspensionOf(principal) ?? refusalOf(principal, teamKeyOrOperator("read"));
     if (refused !== null) return fail(c, refused);
     const kept = new URLSearchParams({ kept: "", next });
     const cookie = cookieOf(await sessions.start(secret.value, principal.team.id));
@@ -86,7 +86,7 @@ function secretOfLink({ signInLink }: AppDeps, c: RequestContext, code: string):
 }
 
 function ownPage(path: string | null | undefined): string {
-  return path !== null && path !== undefined && OWN_PAGE.test(path) ? path : DASHBOARD;
+  return path !== null && path !== undefined && OWN_PAGE.test(path) ? path : DASHBOARD_PATH;
 }
 
 const OLD_LINK: Problem = {

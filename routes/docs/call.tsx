@@ -1,21 +1,21 @@
 /** One call on the page. */
 import { curlOf } from "./curl.ts";
 import {
-  type Call,
+  type CallOfGroup,
   type Content,
   type Document,
-  nameOf,
-  type PlacedCall,
+  type DocumentedCall,
   resolved,
   type Response,
+  schemaName,
 } from "./document.ts";
-import { fieldsOf, FieldTable, Prose, sentField } from "./fields.tsx";
+import { documentedFields, FieldTable, Prose, sentField } from "./fields.tsx";
 
 /** Everything about a call: what it takes, an example, what it answers. */
 export function CallSection(
   { document, placed, again }: {
     readonly document: Document;
-    readonly placed: PlacedCall;
+    readonly placed: CallOfGroup;
     readonly again: string;
   },
 ) {
@@ -39,7 +39,7 @@ export function CallSection(
   );
 }
 
-function access(call: Call): string {
+function access(call: DocumentedCall): string {
   const scope = call["x-scope"];
   const operator = call["x-operator"];
   if (scope === null) return operator ? "The operator's key." : "No credential.";
@@ -47,7 +47,7 @@ function access(call: Call): string {
   return `Scope ${scope}${call["x-ping-tokens"] ? ", or a ping token" : ""}.`;
 }
 
-function Parameters({ call }: { readonly call: Call }) {
+function Parameters({ call }: { readonly call: DocumentedCall }) {
   return (["path", "query", "header"] as const).map((where) => {
     const fields = call.parameters.filter((parameter) => parameter.in === where)
       .map(({ name, required, description = "", schema }) => ({
@@ -65,7 +65,7 @@ function Parameters({ call }: { readonly call: Call }) {
   });
 }
 
-function Body({ document, call }: { readonly document: Document; readonly call: Call }) {
+function Body({ document, call }: { readonly document: Document; readonly call: DocumentedCall }) {
   const { required = true, content = {} } = call.requestBody ?? {};
   const sent = content["application/json"]?.schema;
   if (sent === undefined) return null;
@@ -74,12 +74,12 @@ function Body({ document, call }: { readonly document: Document; readonly call: 
   return (
     <>
       <h4>body{required ? "" : ", may be left out"}</h4>
-      {ways.map((way) => <FieldTable fields={fieldsOf(way).map(sentField)} />)}
+      {ways.map((way) => <FieldTable fields={documentedFields(way).map(sentField)} />)}
     </>
   );
 }
 
-function Answers({ call }: { readonly call: Call }) {
+function Answers({ call }: { readonly call: DocumentedCall }) {
   const answers = Object.entries(call.responses);
   return (
     <>
@@ -96,7 +96,7 @@ function Answers({ call }: { readonly call: Call }) {
               <td>
                 {response.$ref === undefined
                   ? <Told response={response} />
-                  : <Codes name={nameOf(response.$ref)} />}
+                  : <Codes name={schemaName(response.$ref)} />}
               </td>
             </tr>
           ))}
@@ -136,7 +136,7 @@ function Told({ response }: { readonly response: Response }) {
         ref === undefined ? null : (
           <>
             {" "}
-            <a href={`#schema-${nameOf(ref)}`}>{nameOf(ref)}</a>
+            <a href={`#schema-${schemaName(ref)}`}>{schemaName(ref)}</a>
           </>
         )
       )}

@@ -1,8 +1,8 @@
 /** The example of a call as a line for a shell, with the endpoint in `$U` and the credential in `$K`. */
-import type { PlacedCall } from "./document.ts";
+import type { CallOfGroup } from "./document.ts";
 
 /** Writes the line. */
-export function curlOf({ method, path, call }: PlacedCall): string {
+export function curlOf({ method, path, call }: CallOfGroup): string {
   const shown = (where: string) =>
     call.parameters.filter(({ in: at, example }) => at === where && example !== undefined);
   let url = path;

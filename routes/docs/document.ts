@@ -1,7 +1,7 @@
 /** The parts of the OpenAPI document that the page reads. */
 
 /** A JSON Schema. */
-export interface Schema {
+export interface DocumentedSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly description?: string;
@@ -15,12 +15,12 @@ export interface Schema {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly maxItems?: number;
-  readonly items?: Schema;
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: DocumentedSchema;
+  readonly anyOf?: readonly DocumentedSchema[];
+  readonly oneOf?: readonly DocumentedSchema[];
+  readonly properties?: Readonly<Record<string, DocumentedSchema>>;
   readonly required?: readonly string[];
-  readonly additionalProperties?: Schema | boolean;
+  readonly additionalProperties?: DocumentedSchema | boolean;
 }
 
 /** A parameter of a call. */
@@ -29,13 +29,13 @@ export interface Parameter {
   readonly in: "path" | "query" | "header";
   readonly required: boolean;
   readonly description?: string;
-  readonly schema: Schema;
+  readonly schema: DocumentedSchema;
   readonly example?: unknown;
 }
 
 /** What a body or an answer holds, by media type. */
 export type Content = Readonly<
-  Record<string, { readonly schema: Schema; readonly example?: unknown }>
+  Record<string, { readonly schema: DocumentedSchema; readonly example?: unknown }>
 >;
 
 /** An answer, or where a refusal's is. */
@@ -47,7 +47,7 @@ export interface Response {
 }
 
 /** One call. */
-export interface Call {
+export interface DocumentedCall {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
@@ -65,9 +65,9 @@ export interface Call {
 export interface Document {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Call>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedCall>>>>;
   readonly components: {
-    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly schemas: Readonly<Record<string, DocumentedSchema>>;
     readonly headers: Readonly<Record<string, { readonly description: string }>>;
   };
   readonly "x-errors": readonly {
@@ -80,25 +80,25 @@ export interface Document {
 }
 
 /** A call with its place. */
-export interface PlacedCall {
+export interface CallOfGroup {
   readonly method: string;
   readonly path: string;
-  readonly call: Call;
+  readonly call: DocumentedCall;
 }
 
 /** All calls, in the order of the document. */
-export function callsOf({ paths }: Document): PlacedCall[] {
+export function documentedCalls({ paths }: Document): CallOfGroup[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, call]) => ({ method: method.toUpperCase(), path, call }))
   );
 }
 
 /** What a schema is: of a reference, what it leads to. */
-export function resolved({ components }: Document, schema: Schema): Schema {
-  return schema.$ref === undefined ? schema : components.schemas[nameOf(schema.$ref)] ?? {};
+export function resolved({ components }: Document, schema: DocumentedSchema): DocumentedSchema {
+  return schema.$ref === undefined ? schema : components.schemas[schemaName(schema.$ref)] ?? {};
 }
 
 /** The last part of a reference: the name of what it leads to. */
-export function nameOf(ref: string): string {
+export function schemaName(ref: string): string {
   return ref.slice(ref.lastIndexOf("/") + 1);
 }

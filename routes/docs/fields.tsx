@@ -1,5 +1,5 @@
 /** Fields and parameters as tables. */
-import { nameOf, type Schema } from "./document.ts";
+import { type DocumentedSchema, schemaName } from "./document.ts";
 
 /** Plain text in which backquotes mark names. */
 export function Prose({ text }: { readonly text: string }) {
@@ -10,7 +10,7 @@ export function Prose({ text }: { readonly text: string }) {
 interface Field {
   readonly name: string;
   readonly required: boolean;
-  readonly schema: Schema;
+  readonly schema: DocumentedSchema;
 }
 
 /** A table of fields; nothing for none. */
@@ -45,14 +45,14 @@ export function FieldTable({ fields }: { readonly fields: readonly Field[] }) {
 }
 
 /** The fields of an object, those of objects inside it behind them with a dotted name. */
-export function fieldsOf(schema: Schema, within = ""): Field[] {
+export function documentedFields(schema: DocumentedSchema, within = ""): Field[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, field]) => {
     const name = `${within}${key}`;
     const required = schema.required?.includes(key) ?? false;
     const inner = partOf(field);
     const inside = inner.type === "array" ? partOf(inner.items ?? {}) : inner;
     const mark = inner.type === "array" ? "[]" : "";
-    return [{ name, required, schema: field }, ...fieldsOf(inside, `${name}${mark}.`)];
+    return [{ name, required, schema: field }, ...documentedFields(inside, `${name}${mark}.`)];
   });
 }
 
@@ -63,14 +63,14 @@ export function sentField({ name, required, schema }: Field): Field {
 }
 
 /** A schema without the null that stands for an absent field. */
-function partOf(schema: Schema): Schema {
+function partOf(schema: DocumentedSchema): DocumentedSchema {
   return schema.anyOf?.find(({ type }) => type !== "null") ?? schema;
 }
 
 /** What a value must be, in a few words. */
-export function Type({ schema }: { readonly schema: Schema }) {
+export function Type({ schema }: { readonly schema: DocumentedSchema }) {
   if (schema.$ref !== undefined) {
-    const name = nameOf(schema.$ref);
+    const name = schemaName(schema.$ref);
     return <a href={`#schema-${name}`}>{name}</a>;
   }
   const ways = schema.anyOf ?? schema.oneOf;
@@ -102,7 +102,7 @@ export function Type({ schema }: { readonly schema: Schema }) {
   return `${typeName(schema)}${bounds(schema)}`;
 }
 
-function typeName({ type, format, pattern }: Schema): string {
+function typeName({ type, format, pattern }: DocumentedSchema): string {
   const id = /^\^([a-z]+)_\(eu\|us\)/.exec(pattern ?? "")?.[1];
   if (id !== undefined) return `id ${id}_…`;
   if (format === "date-time") return "instant";
@@ -111,7 +111,7 @@ function typeName({ type, format, pattern }: Schema): string {
 }
 
 /** Bounds that say more than how far integers go. */
-function bounds({ minimum, maximum, minLength, maxLength }: Schema): string {
+function bounds({ minimum, maximum, minLength, maxLength }: DocumentedSchema): string {
   const top = Math.abs(maximum ?? 0) >= Number.MAX_SAFE_INTEGER ? undefined : maximum;
   const low = Math.abs(minimum ?? 0) >= Number.MAX_SAFE_INTEGER ? undefined : minimum;
   if (maxLength !== undefined) return `, ${minLength ?? 0} to ${maxLength} characters`;

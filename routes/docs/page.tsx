@@ -1,8 +1,8 @@
 /** The API's description as a page for people: one file, no script, nothing from elsewhere. */
 import { createHash } from "node:crypto";
 import { CallSection } from "./call.tsx";
-import { callsOf, type Document, type Schema } from "./document.ts";
-import { fieldsOf, FieldTable, Prose, Type } from "./fields.tsx";
+import { type Document, documentedCalls, type DocumentedSchema } from "./document.ts";
+import { documentedFields, FieldTable, Prose, Type } from "./fields.tsx";
 import { STYLE } from "./style.ts";
 
 /** What a browser may load for the page: its own style, and nothing else. */
@@ -11,7 +11,7 @@ export const POLICY = "default-src 'none'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Writes the page of a document. */
-export function pageOf(document: Document): string {
+export function renderDocsPage(document: Document): string {
   return `<!DOCTYPE html>${(<Page document={document} />).toString()}\n`;
 }
 
@@ -60,7 +60,9 @@ function Contents({ document }: Whole) {
         <>
           <b>{name}</b>
           <ul>
-            {callsOf(document).filter(({ call }) => call.tags.includes(name)).map((placed) => (
+            {documentedCalls(document).filter(({ call }) => call.tags.includes(name)).map((
+              placed,
+            ) => (
               <li>
                 <a href={`#${placed.call.operationId}`}>{placed.call.summary}</a>
               </li>
@@ -77,7 +79,7 @@ function Contents({ document }: Whole) {
 }
 
 function Calls({ document }: Whole) {
-  const calls = callsOf(document);
+  const calls = documentedCalls(document);
   return document.tags.map(({ name, description }) => (
     <>
       <h2>{name}</h2>
@@ -160,7 +162,7 @@ function Schemas({ document }: Whole) {
                 <Type schema={schema} />
               </p>
             )
-            : <FieldTable fields={fieldsOf(schema)} />}
+            : <FieldTable fields={documentedFields(schema)} />}
         </section>
       ))}
     </>
@@ -168,6 +170,6 @@ function Schemas({ document }: Whole) {
 }
 
 /** Whether a schema is said in a few words: it has no fields. */
-function isWord({ enum: words, anyOf, oneOf }: Schema): boolean {
+function isWord({ enum: words, anyOf, oneOf }: DocumentedSchema): boolean {
   return (words ?? anyOf ?? oneOf) !== undefined;
 }

@@ -13,16 +13,16 @@ export const KEY_OR_TOKEN: Requirement = { scope: "ingest", pingTokens: true, op
 export const OPERATOR_ONLY: Requirement = { scope: null, pingTokens: false, operator: true };
 
 /** A team key with a scope. */
-export function key(scope: Scope): Requirement {
+export function teamKey(scope: Scope): Requirement {
   return { scope, pingTokens: false, operator: false };
 }
 
 /** A team key with a scope, or the operator's. */
-export function keyOrOperator(scope: Scope): Requirement {
+export function teamKeyOrOperator(scope: Scope): Requirement {
   return { scope, pingTokens: false, operator: true };
 }
 
 /** Whether somebody may change what is a team's, for pages that offer it. */
 export function mayAdmin(principal: Principal): boolean {
-  return refusalOf(principal, key("admin")) === null;
+  return refusalOf(principal, teamKey("admin")) === null;
 }

@@ -29,7 +29,7 @@ const REFUSAL_MS = 250;
 const CHUNKED_BODIES: SlotLimits = { all: 256, team: 4, waiting: 1_024, teamWaiting: 256 };
 
 /** How much is worked on: requests, and the bytes of bodies and answers on their way. */
-export class Room {
+export class ConcurrencyLimit {
   /** Bodies that arrive, or whose requests are worked on. */
   readonly bodies: BytesInFlight;
   /** Answers that clients have not taken yet. */
@@ -52,7 +52,7 @@ export class Room {
   }
 
   /** Returns whether a team may have one more request inside. */
-  hasPlace(team: string): boolean {
+  hasCapacity(team: string): boolean {
     return (this.#insideOfTeam.get(team) ?? 0) < TEAM_REQUESTS_MAX;
   }
 

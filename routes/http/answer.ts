@@ -114,7 +114,7 @@ export function fail(c: RequestContext, problem: Problem, headers: Headers = {})
   const { status } = ERRORS[code];
   c.set("problem", problem);
   const all = { ...refusalHeaders(problem), ...headers };
-  const tell = c.get("tell");
+  const tell = c.get("renderProblem");
   if (tell !== undefined) return tell(c, problem, all);
   if (c.req.path === PING_PATH) {
     const told = { ...all, "X-Error-Code": code, "Cache-Control": "no-store" };

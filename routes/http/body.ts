@@ -17,7 +17,7 @@ import type { Guard, RequestContext } from "./context.ts";
 import { inTurns, TurnClock } from "./in_turns.ts";
 import type { Flight } from "./bytes_in_flight.ts";
 import { LARGE_BYTES_MIN } from "./large_bodies.ts";
-import { OVERLOADED, type Room } from "./admission.ts";
+import { type ConcurrencyLimit, OVERLOADED } from "./admission.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -66,7 +66,7 @@ interface JsonBody {
  */
 export function readJsonBody(
   deadlines: Deadlines,
-  room: Room,
+  room: ConcurrencyLimit,
   { shape, mayLackBody = false }: JsonBody,
   onRead: OnRead = () => {},
 ): Guard {
@@ -86,7 +86,7 @@ export function readJsonBody(
 }
 
 /** Reads the body as the fields of a form; what is no form has none of the fields asked for. */
-export function readForm(deadlines: Deadlines, room: Room): Guard {
+export function readForm(deadlines: Deadlines, room: ConcurrencyLimit): Guard {
   return readBody(deadlines, room, { bytesMax: FORM_BYTES_MAX, onRead: () => {} }, (c, bytes) => {
     const text = decoded(bytes);
     if (!text.ok) return fail(c, text.problem);
@@ -100,7 +100,7 @@ type OnRead = (c: RequestContext, bytes: number) => void;
 
 function readBody(
   deadlines: Deadlines,
-  room: Room,
+  room: ConcurrencyLimit,
   { bytesMax, onRead }: { readonly bytesMax: number; readonly onRead: OnRead },
   take: (c: RequestContext, bytes: Uint8Array) => Response | null | Promise<Response | null>,
 ): Guard {
@@ -123,7 +123,7 @@ function readBody(
     flight.keep();
     const held = new DisposableStack();
     held.use(flight);
-    c.set("held", held);
+    c.set("bodyLease", held);
     if (sent.value.length <= LARGE_BYTES_MIN) return take(c, sent.value);
     const slot = await inTime((late) => room.largeBodies.take(arrival.team, late));
     if (slot === null) return fail(c, OVERLOADED);
@@ -163,11 +163,11 @@ class Arrival {
   #release: (() => void) | null = null;
   #hasLeft = false;
   readonly #request: Request;
-  readonly #room: Room;
+  readonly #room: ConcurrencyLimit;
   readonly team: string;
   readonly #bytesMax: number;
 
-  constructor(request: Request, room: Room, team: string, bytesMax: number) {
+  constructor(request: Request, room: ConcurrencyLimit, team: string, bytesMax: number) {
     this.#request = request;
     this.#room = room;
     this.team = team;

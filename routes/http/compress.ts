@@ -18,8 +18,8 @@ const WHOLE = /^(application\/json|text\/html|text\/plain)\b/;
  * bytes, and compressing them takes as long as all the rest of the call (`docs/PERFORMANCE.md`), which
  * is why the runtime does not compress by itself.
  */
-export function isCompressed({ method, requires }: Pick<Route, "method" | "requires">): boolean {
-  return method === "GET" && requires !== null && requires.scope !== "ingest";
+export function isCompressed({ method, access }: Pick<Route, "method" | "access">): boolean {
+  return method === "GET" && access !== null && access.scope !== "ingest";
 }
 
 /** Compresses what a handler answers, off the thread that serves. */

@@ -22,19 +22,19 @@ import type { Principal, Requirement } from "../../domain/teams/credentials.ts";
 import type { Problem } from "../../domain/core/errors.ts";
 import type { Memory } from "../../domain/core/memory.ts";
 import type { ReadScopes } from "../../domain/core/read_scope.ts";
-import type { FamilyStore } from "../../domain/runs/lineage.ts";
+import type { LineageStore } from "../../domain/runs/lineage.ts";
 import type { Region } from "../../domain/core/ids.ts";
-import type { RequestFigures } from "../../domain/metrics/requests.ts";
-import type { Family } from "../../domain/metrics/text.ts";
+import type { RequestMetrics } from "../../domain/metrics/requests.ts";
+import type { MetricFamily } from "../../domain/metrics/text.ts";
 import type { ScoreStore } from "../../domain/runs/scores.ts";
 import type { Body } from "../../domain/core/body.ts";
 import type { ParseContext } from "../../domain/ingest/parse.ts";
 import type { RequestLimits } from "../../domain/teams/rate_limit.ts";
 import type { TokenBucket } from "../../domain/core/token_bucket.ts";
-import { planOf } from "../../domain/teams/plans.ts";
+import { planOfTeam } from "../../domain/teams/plans.ts";
 
 /** Facts of one request. Each is set by the guard of its name before the handler runs. */
-export interface Facts {
+export interface Env {
   /** What the server knows of the connection. */
   Bindings: { readonly remoteAddr: Deno.Addr };
   Variables: {
@@ -51,17 +51,17 @@ export interface Facts {
     /** Fields of a form, of pages' own requests. */
     form: URLSearchParams;
     /** What the body takes until the request is answered. */
-    held: Disposable;
+    bodyLease: Disposable;
     /** Set where the text of the answer is long, so that it leaves in parts. */
     isLong: boolean;
     /** How refusals are told, where not as JSON. */
-    tell: Refuse | undefined;
+    renderProblem: Refuse | undefined;
     /** Why the request was refused: for the log and for what is counted. */
     problem: Problem;
   };
 }
 
-export type RequestContext = Context<Facts>;
+export type RequestContext = Context<Env>;
 
 /** Answers with a refusal and its headers. */
 export type Refuse = (
@@ -84,7 +84,7 @@ export interface AppDeps {
   readonly runs: RunStore;
   readonly runList: RunListStore;
   readonly scores: ScoreStore;
-  readonly families: FamilyStore;
+  readonly lineage: LineageStore;
   readonly credentials: CredentialStore;
   readonly sessions: SessionStore;
   /** Signs in by a link from this very machine; null where there is none. */
@@ -107,13 +107,13 @@ export interface AppDeps {
   /** How long clients may take to send a body. */
   readonly bodyDeadlines: Deadlines;
   /** What is counted. */
-  readonly figures: Figures;
+  readonly metrics: Metrics;
   /** Whether the store answers. */
   readonly ready: () => Promise<boolean>;
   /** Whether the process is shutting down. */
   readonly draining: () => boolean;
   /** Aborted when the process shuts down: whoever waits for something is answered then. */
-  readonly leaving: AbortSignal;
+  readonly shuttingDown: AbortSignal;
   /** Counts what requests read, and ends it with them. */
   readonly reading: ReadScopes;
   /** How many bytes bodies and answers may take. */
@@ -131,11 +131,11 @@ export interface SignInLink {
 }
 
 /** What is counted, for who may see it. */
-export interface Figures {
+export interface Metrics {
   /** Requests, in all and by team. */
-  readonly requests: RequestFigures;
+  readonly requests: RequestMetrics;
   /** What is of no one team: the process, the store, the worker. */
-  readonly ofProcess: () => Promise<Family[]>;
+  readonly ofProcess: () => Promise<MetricFamily[]>;
 }
 
 /** One row of the route table. */
@@ -143,7 +143,7 @@ export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   /** What a credential needs; `null` for routes open to everybody. */
-  readonly requires: Requirement | null;
+  readonly access: Requirement | null;
   /** Whether a request without a body is one with an empty object. */
   readonly mayLackBody?: boolean;
   readonly handler: Handle;
@@ -152,7 +152,7 @@ export interface Route {
 /** What parsing depends on besides the body. */
 export function parseContext(c: RequestContext): ParseContext {
   return {
-    metadataKeysMax: planOf(c.get("principal").team).metadataKeysMax,
+    metadataKeysMax: planOfTeam(c.get("principal").team).metadataKeysMax,
     traceparent: c.req.raw.headers.get("traceparent"),
     sdkWords: c.req.raw.headers.get("user-agent")?.startsWith("agentping-") ?? false,
   };

@@ -7,7 +7,7 @@ import {
   type Requirement,
   suspensionOf,
 } from "../../domain/teams/credentials.ts";
-import { keyOf } from "../../domain/ingest/ping.ts";
+import { keyInQuery } from "../../domain/ingest/ping.ts";
 import { ERRORS } from "../../domain/core/errors.ts";
 import { fail, PING_PATH } from "./answer.ts";
 import type { AppDeps, Guard, RequestContext } from "./context.ts";
@@ -37,7 +37,7 @@ export function requireCredential(
 }
 
 /** Whether the credential of a request that was let in still works, for answers that go on for long. */
-export function stillWorks(
+export function isStillLive(
   { region, credentials }: Pick<AppDeps, "region" | "credentials">,
   c: RequestContext,
 ): () => Promise<boolean> {
@@ -88,7 +88,7 @@ function secretOf(c: RequestContext): string | null {
   if (authorization !== null) return secretOfAuthorization(authorization);
   const alias = c.req.raw.headers.get("x-agentping-key");
   if (alias !== null) return alias.trim();
-  return c.req.path === PING_PATH && !isFromForeignPage(c) ? keyOf(queryOf(c)) : null;
+  return c.req.path === PING_PATH && !isFromForeignPage(c) ? keyInQuery(queryOf(c)) : null;
 }
 
 /** Tells whether a page of another site asks: a link or an image of any page can carry a known key. */

@@ -13,23 +13,27 @@ import { formatInstant } from "../../domain/core/time.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Guard, Handle, RequestContext, Route } from "./context.ts";
 import type { HeadAnswers } from "./head.ts";
-import { OVERLOADED, type Room } from "./admission.ts";
+import { type ConcurrencyLimit, OVERLOADED } from "./admission.ts";
 import { LongAnswers } from "./long_answers.ts";
-import { noteRefusal } from "./refusal_notes.ts";
+import { recordRefusal } from "./refusal_notes.ts";
 
 /** Makes the handler of a route, which it is named by; `null` for paths and methods that no route takes. */
-export type Pipeline = (
+export type Dispatch = (
   route: Pick<Route, "method" | "path"> | null,
   guards: readonly Guard[],
   handle: Handle,
 ) => (c: RequestContext) => Promise<Response>;
 
 /** Creates the pipeline that all routes of an application share. */
-export function createPipeline(deps: AppDeps, room: Room, heads: HeadAnswers): Pipeline {
+export function createDispatch(
+  deps: AppDeps,
+  room: ConcurrencyLimit,
+  heads: HeadAnswers,
+): Dispatch {
   // Unique across restarts by the prefix, within the process by the number.
   const prefix = deps.environment.random(6).toHex();
   let requests = 0;
-  const figures = deps.figures.requests;
+  const figures = deps.metrics.requests;
   const longAnswers = new LongAnswers(room.answers);
 
   return (route, guards, handle) => {
@@ -37,10 +41,10 @@ export function createPipeline(deps: AppDeps, room: Room, heads: HeadAnswers): P
     const { method, path } = route ?? { method: "other", path: "other" };
     const name = route === null ? null : `${method} ${path}`;
     const count = figures.route(method, path);
-    return (c) => carryOut(c, name, guards, handle, count);
+    return (c) => handleRequest(c, name, guards, handle, count);
   };
 
-  async function carryOut(
+  async function handleRequest(
     c: RequestContext,
     name: string | null,
     guards: readonly Guard[],
@@ -55,10 +59,10 @@ export function createPipeline(deps: AppDeps, room: Room, heads: HeadAnswers): P
     let entered = false;
     let team = "";
     try {
-      response = await pass(c, guards);
+      response = await runGuards(c, guards);
       // Those without a team share one count.
       team = teamOf(c) ?? "";
-      if (response === null && !room.hasPlace(team)) response = fail(c, OVERLOADED);
+      if (response === null && !room.hasCapacity(team)) response = fail(c, OVERLOADED);
       if (response === null) {
         entered = true;
         room.enter(team);
@@ -69,12 +73,12 @@ export function createPipeline(deps: AppDeps, room: Room, heads: HeadAnswers): P
       response = failure(deps, c, error);
     }
     if (entered) room.leave(team);
-    c.get("held")?.[Symbol.dispose]();
+    c.get("bodyLease")?.[Symbol.dispose]();
     const tookMs = performance.now() - startedMs;
     figures.inFlight--;
     const problem: Problem | undefined = c.get("problem");
     count(teamOf(c), response.status, tookMs / 1_000, problem?.code);
-    if (problem !== undefined) noteRefusal(deps, c, response.status, problem);
+    if (problem !== undefined) recordRefusal(deps, c, response.status, problem);
     deps.log(logLine(c, response.status, deps.environment.now(), tookMs));
     heads.keep(c, response);
     return response;
@@ -88,7 +92,7 @@ function teamOf(c: RequestContext): TeamId | undefined {
 }
 
 /** Asks the guards in order, the first `asked` being asked already; the first refusal is the answer. */
-function pass(
+function runGuards(
   c: RequestContext,
   guards: readonly Guard[],
   asked = 0,
@@ -97,7 +101,7 @@ function pass(
     const verdict = guards[next]?.(c) ?? null;
     if (verdict === null) continue;
     if (!(verdict instanceof Promise)) return verdict;
-    return verdict.then((refusal) => refusal ?? pass(c, guards, next + 1));
+    return verdict.then((refusal) => refusal ?? runGuards(c, guards, next + 1));
   }
   return null;
 }

@@ -1,6 +1,6 @@
 /** Work that would hold the event loop for too long, done in turns with whatever else waits. */
 import { setTimeout } from "node:timers";
-import type { Turns } from "../../domain/core/turns.ts";
+import type { TimeSliced } from "../../domain/core/turns.ts";
 
 /** Milliseconds of work before the first pause, and of each turn after it. */
 const TURN_MS = { first: 1, next: 5 } as const;
@@ -40,7 +40,7 @@ export class TurnClock {
 }
 
 /** Does work, and lets everything else go first after each turn. */
-export async function inTurns<T>(work: Turns<T>): Promise<T> {
+export async function inTurns<T>(work: TimeSliced<T>): Promise<T> {
   const clock = new TurnClock();
   for (;;) {
     const { done, value } = work.next();

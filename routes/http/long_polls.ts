@@ -9,42 +9,42 @@ import { Memory } from "../../domain/core/memory.ts";
 import { fail } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 import { BytesInFlight } from "./bytes_in_flight.ts";
-import type { Room } from "./admission.ts";
+import type { ConcurrencyLimit } from "./admission.ts";
 
 /** Seconds after which a team that has too many open may try again. */
 const RETRY_SECONDS = "1";
 
 /** A place among those who wait, until it is disposed. */
-export interface Seat extends Disposable {
+export interface Slot extends Disposable {
   /** Tells it from a refusal. */
   readonly kind: "seat";
 }
 
 /** Everybody who waits. */
-export class Waiting {
+export class LongPolls {
   /** Aborted when the process shuts down. */
-  readonly leaving: AbortSignal;
+  readonly shuttingDown: AbortSignal;
   /** Text that clients of live streams have not taken yet. */
   readonly texts: BytesInFlight;
-  readonly #room: Room;
+  readonly #room: ConcurrencyLimit;
   readonly #ofTeam = new Map<TeamId, number>();
   #all = 0;
 
   /** Nobody waits yet. */
-  constructor(room: Room, leaving: AbortSignal, memory = new Memory()) {
+  constructor(room: ConcurrencyLimit, leaving: AbortSignal, memory = new Memory()) {
     this.#room = room;
-    this.leaving = leaving;
+    this.shuttingDown = leaving;
     this.texts = new BytesInFlight(memory.bytesMax("live"));
     memory.register("live", () => this.texts.bytes);
   }
 
   /** Whether somebody of a team would find a seat. */
-  hasSeat(team: TeamId): boolean {
+  hasSlot(team: TeamId): boolean {
     return this.#of(team) < LISTENERS_MAX.team && this.#all < LISTENERS_MAX.process;
   }
 
   /** Takes a seat, or says why there is none. */
-  take(c: RequestContext): Seat | Response {
+  acquire(c: RequestContext): Slot | Response {
     const { id } = c.get("principal").team;
     const own = this.#of(id);
     if (own >= LISTENERS_MAX.team) return fail(c, TEAM_FULL, { "Retry-After": RETRY_SECONDS });
@@ -75,19 +75,19 @@ export class Waiting {
    * @param work is given a signal that ends its wait: after so many milliseconds, when the client is gone,
    * or when the process shuts down
    */
-  async aside(
+  async park(
     c: RequestContext,
     ms: number,
     work: (signal: AbortSignal) => Promise<Response>,
   ): Promise<Response> {
-    const taken = this.take(c);
+    const taken = this.acquire(c);
     if (taken instanceof Response) return taken;
     using _seat = taken;
     const team = c.get("principal").team.id;
     const over = new AbortController();
     const end = () => over.abort();
     const timer = setTimeout(end, ms);
-    const others = [this.leaving, c.req.raw.signal];
+    const others = [this.shuttingDown, c.req.raw.signal];
     for (const other of others) other.addEventListener("abort", end);
     if (others.some(({ aborted }) => aborted)) end();
     this.#room.leave(team);

@@ -13,7 +13,7 @@ import { queryOf } from "./query.ts";
 const NOT_FOUND = 404;
 
 /** Counts a call of the API that was refused, where its team is known. */
-export function noteRefusal(
+export function recordRefusal(
   { refusals, environment }: Pick<AppDeps, "refusals" | "environment">,
   c: RequestContext,
   status: number,

@@ -29,7 +29,7 @@ export function cookieOf(token: string | null): string {
 }
 
 /** Whether the session of a request still works, for answers that go on for long. */
-export function sessionStillWorks(
+export function isSessionStillLive(
   { sessions }: Pick<AppDeps, "sessions">,
   c: RequestContext,
 ): () => Promise<boolean> {

@@ -8,7 +8,7 @@ import { isKnown, tagOf } from "./etag.ts";
 const deflated = promisify(gzip);
 
 /** What is answered again and again. */
-export interface Frozen {
+export interface StaticContent {
   readonly type: string;
   readonly text: string;
   /** Headers besides type, `ETag` and those that every such answer has. */
@@ -16,7 +16,7 @@ export interface Frozen {
 }
 
 /** The bytes of an answer, as they are and compressed. All requests share them, so they are not counted. */
-export class FrozenBytes {
+export class StaticBytes {
   readonly #text: string;
   #plain: Uint8Array<ArrayBuffer> | undefined;
   #gzipped: Promise<Uint8Array<ArrayBuffer>> | undefined;
@@ -46,7 +46,7 @@ function headersOf(c: RequestContext, headers: Record<string, string>): Record<s
 }
 
 /** Answers with a text that is made at the first request, since most processes never need it. */
-export function frozen(make: () => Promise<Frozen>): Handle {
+export function staticResponse(make: () => Promise<StaticContent>): Handle {
   let made: Promise<ReturnType<typeof withBytes>> | undefined;
   return async (c) => {
     const { bytes, tag, headers } = await (made ??= make().then(withBytes));
@@ -58,7 +58,7 @@ export function frozen(make: () => Promise<Frozen>): Handle {
   };
 }
 
-function withBytes({ type, text, headers }: Frozen) {
+function withBytes({ type, text, headers }: StaticContent) {
   const own = { "Content-Type": type, "Cache-Control": "public, max-age=300" };
-  return { bytes: new FrozenBytes(text), tag: tagOf(text), headers: { ...own, ...headers } };
+  return { bytes: new StaticBytes(text), tag: tagOf(text), headers: { ...own, ...headers } };
 }

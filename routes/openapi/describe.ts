@@ -4,7 +4,7 @@
  * To describe a new route:
  *
  * 1. In the file of its resource beside this one (`runs.ts`, `keys.ts` …; a new one is added to the
- *    list in `operations.ts`), write an {@link Operation} with the method and the path of its line in
+ *    list in `operations.ts`), write an {@link OperationDescription} with the method and the path of its line in
  *    `routes/app.ts`. Scope, credentials, the rate headers and every error that the guards give follow
  *    from that line.
  * 2. `body` is the schema that the route checks its body with; what a check of its own cannot tell
@@ -32,7 +32,7 @@ import type { HeaderName } from "./headers.ts";
 import { NOTES, PARTS } from "./json_schema.ts";
 
 /** Parameters or fields by name. */
-export type Fields = Readonly<Record<string, z.ZodType>>;
+export type FieldDescriptions = Readonly<Record<string, z.ZodType>>;
 
 /** What becomes of a call that is sent again. */
 export const IDEMPOTENCY = {
@@ -48,7 +48,7 @@ export const IDEMPOTENCY = {
 export type Idempotency = keyof typeof IDEMPOTENCY;
 
 /** An answer that is no refusal. */
-export interface Answer {
+export interface AnswerDescription {
   readonly status: number;
   readonly description: string;
   /** What it holds; nothing where absent. */
@@ -58,7 +58,7 @@ export interface Answer {
   /** The same in other media types. */
   readonly also?: Readonly<Record<string, z.ZodType>>;
   /** What a text that is no JSON is made of, by name. */
-  readonly parts?: Fields;
+  readonly parts?: FieldDescriptions;
   /** Headers besides those that every answer of such a route has. */
   readonly headers?: readonly HeaderName[];
 }
@@ -79,7 +79,7 @@ export interface Example {
 }
 
 /** One call. */
-export interface Operation {
+export interface OperationDescription {
   readonly method: Route["method"];
   /** As in the table of routes, such as `/v1/runs/:id`. */
   readonly path: string;
@@ -91,15 +91,15 @@ export interface Operation {
   readonly summary: string;
   /** Paragraphs of plain text; names in backquotes. */
   readonly description: string;
-  readonly pathFields?: Fields;
-  readonly query?: Fields;
-  readonly headers?: Fields;
+  readonly pathFields?: FieldDescriptions;
+  readonly query?: FieldDescriptions;
+  readonly headers?: FieldDescriptions;
   readonly body?: z.ZodType;
   /** Whether `HEAD` does more than `GET` without its body, so that clients may need it. */
   readonly hasHead?: boolean;
   /** Ids of operations that take the `id` of the answer in their path. */
   readonly links?: readonly string[];
-  readonly answers: readonly Answer[];
+  readonly answers: readonly AnswerDescription[];
   /** Codes of the handler's own refusals. */
   readonly errors: readonly ErrorCode[];
   /** Whether refusals are a line of text instead of the envelope. */
@@ -131,7 +131,7 @@ export type Tag = keyof typeof TAGS;
  *
  * @param parts names of the objects that it has in its fields
  */
-export function bodyOf<T>(
+export function bodyDescription<T>(
   schema: Schema<T>,
   id: string,
   notes: { readonly [name in keyof T]?: string },
@@ -141,7 +141,7 @@ export function bodyOf<T>(
 }
 
 /** The answers of a read whose client may have it already; `ifNoneMatch` is its header. */
-export function tagged(description: string, schema: z.ZodType): readonly Answer[] {
+export function tagged(description: string, schema: z.ZodType): readonly AnswerDescription[] {
   return [
     { status: 200, description, schema, headers: ["ETag"] },
     {
@@ -159,7 +159,7 @@ export const LOSS_HEADERS: readonly HeaderName[] = ["Runledger-Dropped", "Runled
 export function written(
   schema: z.ZodType,
   headers: readonly HeaderName[] = [],
-): readonly Answer[] {
+): readonly AnswerDescription[] {
   return [
     { status: 202, description: "Stored.", schema, headers },
     {

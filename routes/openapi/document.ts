@@ -1,7 +1,13 @@
 /** The OpenAPI 3.1 document: what `describe.ts` says of each call, and what the route table adds. */
 import { type ErrorCode, ERRORS } from "../../domain/core/errors.ts";
 import type { Route } from "../http/context.ts";
-import { type Answer, type Fields, IDEMPOTENCY, type Operation, TAGS } from "./describe.ts";
+import {
+  type AnswerDescription,
+  type FieldDescriptions,
+  IDEMPOTENCY,
+  type OperationDescription,
+  TAGS,
+} from "./describe.ts";
 import { MEANINGS, refusalsOf } from "./errors.ts";
 import { answerHeaders, HEADERS } from "./headers.ts";
 import { SchemaBook } from "./json_schema.ts";
@@ -19,7 +25,10 @@ type Part = Record<string, unknown>;
  * @param routes the routes served
  * @param operations what is said of them
  */
-export function openapiDocument(routes: readonly Route[], operations: readonly Operation[]): Part {
+export function openapiDocument(
+  routes: readonly Route[],
+  operations: readonly OperationDescription[],
+): Part {
   const parts = { book: new SchemaBook(), refusals: new Map<string, Part>(), operations };
   const paths: Record<string, Part> = {};
   for (const operation of operations) {
@@ -107,11 +116,11 @@ interface Parts {
   readonly book: SchemaBook;
   /** Answers of refusals by their codes: routes that refuse alike share them. */
   readonly refusals: Map<string, Part>;
-  readonly operations: readonly Operation[];
+  readonly operations: readonly OperationDescription[];
 }
 
 /** The same call without the body of its answer. */
-function headPart(operation: Operation, route: Route, parts: Parts): Part {
+function headPart(operation: OperationDescription, route: Route, parts: Parts): Part {
   const answers = operation.answers.map(({ status, description, headers = [] }) => ({
     status,
     description,
@@ -122,18 +131,18 @@ function headPart(operation: Operation, route: Route, parts: Parts): Part {
   return operationPart({ ...head, answers }, route, parts);
 }
 
-function operationPart(operation: Operation, route: Route, parts: Parts): Part {
+function operationPart(operation: OperationDescription, route: Route, parts: Parts): Part {
   const { id, tag, summary, description, body, example, idempotency } = operation;
-  const { requires } = route;
+  const { access } = route;
   return {
     operationId: id,
     tags: [tag],
     summary,
     description,
-    ...(requires === null ? { security: [] } : { security: security(operation, route) }),
-    "x-scope": requires?.scope ?? null,
-    "x-ping-tokens": requires?.pingTokens ?? false,
-    "x-operator": requires?.operator ?? false,
+    ...(access === null ? { security: [] } : { security: security(operation, route) }),
+    "x-scope": access?.scope ?? null,
+    "x-ping-tokens": access?.pingTokens ?? false,
+    "x-operator": access?.operator ?? false,
     "x-idempotency": idempotency,
     parameters: [
       ...parametersOf("path", operation.pathFields, example.path, parts.book),
@@ -153,8 +162,8 @@ function operationPart(operation: Operation, route: Route, parts: Parts): Part {
   };
 }
 
-function security({ path }: Operation, { requires }: Route): Part[] {
-  const scope = requires?.scope ?? null;
+function security({ path }: OperationDescription, { access }: Route): Part[] {
+  const scope = access?.scope ?? null;
   const roles = scope === null ? [] : [scope];
   const schemes = ["bearer", "header", "basic", ...(path === "/v1/ping" ? ["query"] : [])];
   return schemes.map((scheme) => ({ [scheme]: roles }));
@@ -162,7 +171,7 @@ function security({ path }: Operation, { requires }: Route): Part[] {
 
 function parametersOf(
   where: "path" | "query" | "header",
-  fields: Fields = {},
+  fields: FieldDescriptions = {},
   shown: Readonly<Record<string, string>> = {},
   book: SchemaBook,
 ): Part[] {
@@ -184,7 +193,11 @@ function exampleOf({ type }: JsonSchema, text: string): unknown {
   return type === "integer" || type === "number" ? Number(text) : text;
 }
 
-function answersPart({ answers, example, links }: Operation, route: Route, parts: Parts): Part {
+function answersPart(
+  { answers, example, links }: OperationDescription,
+  route: Route,
+  parts: Parts,
+): Part {
   const { book } = parts;
   return Object.fromEntries(answers.map((answer) => {
     const { status, description, schema, type = "application/json", also = {} } = answer;
@@ -205,14 +218,14 @@ function answersPart({ answers, example, links }: Operation, route: Route, parts
 }
 
 /** What a text that is no JSON is made of. */
-function partsOf({ parts }: Answer, book: SchemaBook): Part {
+function partsOf({ parts }: AnswerDescription, book: SchemaBook): Part {
   if (parts === undefined) return {};
   const written = Object.entries(parts).map(([name, part]) => [name, book.write(part)]);
   return { "x-parts": Object.fromEntries(written) };
 }
 
 /** Calls that take the answer's id in their path. */
-function linksPart(ids: readonly string[], operations: readonly Operation[]): Part {
+function linksPart(ids: readonly string[], operations: readonly OperationDescription[]): Part {
   return Object.fromEntries(ids.map((operationId) => {
     const { pathFields = {} } = operations.find(({ id }) => id === operationId) ?? {};
     const [name = "id"] = Object.keys(pathFields);

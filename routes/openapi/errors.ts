@@ -1,7 +1,7 @@
 /** What each refusal means, and which ones a route's guards give. */
 import { type ErrorCode, ERRORS } from "../../domain/core/errors.ts";
 import type { Route } from "../http/context.ts";
-import type { Operation } from "./describe.ts";
+import type { OperationDescription } from "./describe.ts";
 import { type HeaderName, headerRefs } from "./headers.ts";
 import type { JsonSchema } from "./shared.ts";
 
@@ -59,13 +59,13 @@ const WITH_BODY: readonly ErrorCode[] = [
 
 /** Every code that a route can answer, by status, in the order of the table of codes. */
 function errorsByStatus(
-  { requires }: Pick<Route, "requires">,
+  { access }: Pick<Route, "access">,
   takesBody: boolean,
   own: readonly ErrorCode[],
 ): Map<number, ErrorCode[]> {
   const given = new Set([
     ...ALWAYS,
-    ...(requires === null ? [] : WITH_CREDENTIAL),
+    ...(access === null ? [] : WITH_CREDENTIAL),
     ...(takesBody ? WITH_BODY : []),
     ...own,
   ]);
@@ -91,13 +91,13 @@ function errorHeaders(status: number): HeaderName[] {
  * @param refusals where the answers are put that they lead to
  */
 export function refusalsOf(
-  { body, errors, errorsAsText: asText = false }: Operation,
+  { body, errors, errorsAsText: asText = false }: OperationDescription,
   route: Route,
   refusals: Map<string, JsonSchema>,
 ): JsonSchema {
   const refs: Record<string, unknown> = {};
   for (const [status, codes] of errorsByStatus(route, body !== undefined, errors)) {
-    const kind = asText ? "text." : route.requires === null ? "open." : "";
+    const kind = asText ? "text." : route.access === null ? "open." : "";
     const name = `${kind}${codes.join(".")}`;
     refusals.set(name, refusalPart(status, codes, route, asText));
     refs[status] = { $ref: `#/components/responses/${name}` };
@@ -109,10 +109,10 @@ export function refusalsOf(
 function refusalPart(
   status: number,
   codes: readonly ErrorCode[],
-  { requires }: Route,
+  { access }: Route,
   asText: boolean,
 ): JsonSchema {
-  const told = requires === null || status === 401 || status === 503
+  const told = access === null || status === 401 || status === 503
     ? []
     : ["RateLimit-Policy", "RateLimit"] as const;
   const names: HeaderName[] = ["X-Request-Id", "Cache-Control", ...told, ...errorHeaders(status)];

@@ -15,19 +15,19 @@ export function idOf(prefix: string) {
 export const jobId = z.string().meta({ pattern: "^[0-9A-HJKMNP-TV-Z]{26}$" });
 
 /** An instant as answers write it. */
-export const instant = z.string().meta({
+export const instantField = z.string().meta({
   format: "date-time",
   pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$",
 });
 
 /** An instant as clients write it: any offset of RFC 3339. */
-export const sentInstant = z.string().meta({ format: "date-time" });
+export const sentInstantField = z.string().meta({ format: "date-time" });
 
 /** A UTC day. */
 export const day = z.string().meta({ format: "date" });
 
 /** A UTC day or an instant, where lists begin or end. */
-export const dayOrInstant = z.union([sentInstant, day])
+export const dayOrInstant = z.union([sentInstantField, day])
   .meta({ id: "DayOrInstant", description: "A UTC day such as 2026-01-31, or an instant." });
 
 /** A month in UTC. */
@@ -37,10 +37,10 @@ export const month = z.string().meta({ pattern: "^(19[7-9][0-9]|20[0-9]{2})-(0[1
 export const count = z.number().meta({ type: "integer", minimum: 0 });
 
 /** A whole number from 0, as clients send it. */
-export const sentCount = z.int().min(0);
+export const sentCountField = z.int().min(0);
 
 /** Dollars. */
-export const dollars = z.number().meta({ minimum: 0 });
+export const dollarsField = z.number().meta({ minimum: 0 });
 
 /** How far a job is. */
 export const jobState = z.enum(["waiting", "running", "done"]);
@@ -58,7 +58,7 @@ export const anyObject = z.custom<object>().meta({ type: "object" });
 export const anyValue = z.unknown().meta({ id: "JsonValue", ...sharedSchema("JsonValue") });
 
 /** A text that clients send for others to see: no control characters, no space around it. */
-export function name(charsMax: number) {
+export function nameField(charsMax: number) {
   return z.string().min(1).max(charsMax).meta({ pattern: NAME_PATTERN });
 }
 

@@ -93,9 +93,9 @@ export function headerRefs(names: readonly HeaderName[]): Record<string, unknown
 
 /** References to the headers of an answer that is no refusal. */
 export function answerHeaders(
-  { requires }: Pick<Route, "requires">,
+  { access }: Pick<Route, "access">,
   own: readonly HeaderName[] = [],
 ): Record<string, unknown> {
-  const rate: HeaderName[] = requires === null ? [] : ["RateLimit-Policy", "RateLimit"];
+  const rate: HeaderName[] = access === null ? [] : ["RateLimit-Policy", "RateLimit"];
   return headerRefs(["X-Request-Id", "Cache-Control", ...rate, ...own]);
 }

@@ -8,12 +8,12 @@ import { Harness } from "../support/harness.ts";
 import { aTeam, openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
 import { PRICE } from "../support/rate_cards.ts";
 
-type Guarded = Route & { readonly requires: NonNullable<Route["requires"]> };
+type Guarded = Route & { readonly access: NonNullable<Route["access"]> };
 
 /** Pages that ask who one is. */
 function guarded(): Guarded[] {
   return dashboardRoutes().flatMap((route) =>
-    route.requires === null ? [] : [{ ...route, requires: route.requires }]
+    route.access === null ? [] : [{ ...route, access: route.access }]
   );
 }
 
@@ -68,7 +68,7 @@ Deno.test("each page asks for its scope, and the operator's key opens just what 
   const all = await signedIn(h, await h.addKey({ kind: "api_key", scopes: SCOPES }));
   const operator = await signedIn(h, OPERATOR_KEY);
   for (const route of guarded().filter(isLasting)) {
-    const { scope, operator: isOperators } = route.requires;
+    const { scope, operator: isOperators } = route.access;
     const name = `${route.method} ${route.path}`;
     const status = async (reader: Reader) => (await ask(reader, route)).status;
     assertEquals(await status(read) === 403, scope !== "read", `${name} with read`);
@@ -104,7 +104,7 @@ Deno.test("what is another team's is not found, told as what never was", async (
     "/dashboard/keys/": made.id,
   };
   for (const route of guarded().filter(isLasting)) {
-    if (!route.path.includes(":") || route.requires.scope === null) continue;
+    if (!route.path.includes(":") || route.access.scope === null) continue;
     const name = `${route.method} ${route.path}`;
     const [never, other] = [await ask(reader, route), await ask(reader, route, theirs)];
     assertEquals(other.status, never.status, name);

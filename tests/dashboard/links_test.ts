@@ -77,9 +77,9 @@ function formOf({ pathname }: URL, page: string): string {
 
 /** What of the table is for whoever has these scopes; null for the operator. */
 function tableOf(scopes: readonly Scope[] | null): string[] {
-  return routes.filter(({ requires }) =>
-    requires !== null &&
-    (scopes === null ? requires.operator : requires.scope && scopes.includes(requires.scope))
+  return routes.filter(({ access }) =>
+    access !== null &&
+    (scopes === null ? access.operator : access.scope && scopes.includes(access.scope))
   ).map(({ method, path }) => `${method} ${path}`).sort();
 }
 

@@ -4,14 +4,14 @@ import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import {
   compareFailures,
   compareSum,
-  type DayFigures,
-  figuresOf,
+  type DayMetrics,
+  metricsOf,
   spanAt,
   usualDayOf,
 } from "../../routes/dashboard/overview/figures.ts";
 import { aContribution, DOLLAR, UNPRICED } from "../support/spend.ts";
 
-const DAY: DayFigures = {
+const DAY: DayMetrics = {
   day: "2026-11-21",
   runs: 0,
   failed: 0,
@@ -43,7 +43,7 @@ Deno.test("the figures of a day are the sums over its statuses, and timeouts cou
     aContribution({ day: "2026-11-18" }),
   ];
   const rows: RollupRow[] = runs.flatMap(contributionsOf);
-  assertEquals(figuresOf(["2026-11-19", "2026-11-20", "2026-11-21"], rows), [
+  assertEquals(metricsOf(["2026-11-19", "2026-11-20", "2026-11-21"], rows), [
     { ...DAY, day: "2026-11-19" },
     { ...DAY, day: "2026-11-20", runs: 1, unpricedCalls: 1 },
     { ...DAY, runs: 5, failed: 2, timedOut: 1, running: 1, cost: 5n * DOLLAR },

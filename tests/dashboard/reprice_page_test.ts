@@ -88,7 +88,7 @@ Deno.test("a job under way is looked at again by itself, with scripts and withou
   await putPrice(h);
   await h.worker.stop();
   // A mark that nobody settles: the job waits.
-  const key = keys.dirty("open", "0".repeat(26));
+  const key = keys.pending("open", "0".repeat(26));
   await h.store.writer.commit({ sets: [{ key, value: `${h.team.id} run_eu_${"0".repeat(32)}` }] });
   const reader = await signedIn(h);
   const job = await begun(reader, { model: ATLAS.model, dry_run: "false" });

@@ -1,8 +1,8 @@
 /** Following the page of runs: what it asks of a browser, and what it answers who waits. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
-import { newOf, seenOf, seenText } from "../../routes/dashboard/runs/tail.ts";
-import { askedOf } from "../../routes/dashboard/runs/filters.tsx";
+import { newOf, tailCursorOf, tailCursorText } from "../../routes/dashboard/runs/tail.ts";
+import { readRunListQuery } from "../../routes/dashboard/runs/filters.tsx";
 import { aHeartbeat, aRun, at, runId } from "../support/builders.ts";
 import { hrefsOf, type Reader, signedIn, textOf } from "../support/dashboard.ts";
 import { RUNS } from "../support/dashboard_runs.ts";
@@ -140,8 +140,8 @@ Deno.test("live runs: what says nothing of what was seen is answered at once, wi
 Deno.test("live runs: new is what stands above something that was seen, or what comes after nothing", () => {
   const rows = [5, 4, 3, 2, 1].map((n) => aRow(n));
   const seenBy = (...shown: number[]) => {
-    const text = new URLSearchParams(seenText(7, shown.map((n) => aRow(n))));
-    const seen = seenOf(askedOf(String(text)));
+    const text = new URLSearchParams(tailCursorText(7, shown.map((n) => aRow(n))));
+    const seen = tailCursorOf(readRunListQuery(String(text)));
     assertEquals(seen?.change, 7);
     return [...newOf(rows, seen)].map((id) => Number(`0x${id.slice(-8)}`));
   };

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { openStore } from "../../kv/open.ts";
 import type { Store } from "../../kv/store.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
-import { Archive, DAY_MS } from "../support/archive.ts";
+import { DAY_MS, RetentionHarness } from "../support/retention_harness.ts";
 import { aRunNow } from "../support/old_ledger.ts";
 import { run } from "../support/pipeline.ts";
 import { Process } from "../support/process.ts";
@@ -38,7 +38,7 @@ Deno.test("a start with a clock that is 45 days ahead removes no run", async () 
       });
       const settings = { region: "eu", key: KEY, tier: "free" } as const;
       const { team } = await ensureFirstTeam(store, credentials, environment, settings);
-      const archive = new Archive(store);
+      const archive = new RetentionHarness(store);
       archive.nowMs = thenMs;
       await archive.sweeps.startClock(thenMs);
       for (let n = 0; n < RUNS; n++) await aRunNow(archive, team, n);
@@ -52,7 +52,7 @@ Deno.test("a start with a clock that is 45 days ahead removes no run", async () 
       assertEquals((await process.stop("SIGTERM")).code, 0);
     }
     await withStore(path, async (store) => {
-      const archive = new Archive(store);
+      const archive = new RetentionHarness(store);
       for (let n = 0; n < RUNS; n++) {
         const page = await archive.runs.read(team, run(n), null, 9);
         assertEquals([page?.parts.opening?.goal, page?.events.length], ["g", 1], `run ${n}`);

@@ -8,7 +8,7 @@ import { keys } from "../../kv/base/keys.ts";
 import { openStore } from "../../kv/open.ts";
 import type { Store } from "../../kv/store.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
-import { Archive, contentsOf, DAY_MS, FIGURES } from "../support/archive.ts";
+import { contentsOf, DAY_MS, FIGURES, RetentionHarness } from "../support/retention_harness.ts";
 import { aRunNow } from "../support/old_ledger.ts";
 import { Process } from "../support/process.ts";
 import { assertClean, assertExact } from "../support/stray_rows.ts";
@@ -43,7 +43,7 @@ async function fill(store: Store): Promise<Team> {
     key: KEY,
     tier: "free",
   });
-  const archive = new Archive(store);
+  const archive = new RetentionHarness(store);
   await archive.sweeps.startClock(Date.now() - DAY_MS);
   for (const [first, count, days] of [[0, OLD, 40], [OLD, YOUNG, 1]] as const) {
     archive.nowMs = Date.now() - days * DAY_MS;
@@ -84,7 +84,7 @@ Deno.test("after kill -9 a sweep and a customer's deletion are ended by the next
       assert(left.length > YOUNG, "the kill came too late");
       await assertClean(store);
       // As if it had been silent for long: nobody waits a minute here.
-      const { sweeps } = new Archive(store);
+      const { sweeps } = new RetentionHarness(store);
       const known = await sweeps.report(nightOf(Date.now()));
       assert(known !== null && known.report.finishedAt === null);
       await sweeps.tell(known, { ...known.report, toldAt: 0 });
@@ -104,7 +104,7 @@ Deno.test("after kill -9 a sweep and a customer's deletion are ended by the next
     await asked;
     const id = await withStore(path, async (store) => {
       await assertExact(store);
-      assertEquals((await new Archive(store).sweeps.reports(9)).length, 1, `${sweptMs}`);
+      assertEquals((await new RetentionHarness(store).sweeps.reports(9)).length, 1, `${sweptMs}`);
       const [job] = await Array.fromAsync(
         store.reader.list<CustomerDeletion>({ prefix: keys.deletions(team.id) }),
       );

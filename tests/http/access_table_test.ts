@@ -33,9 +33,9 @@ function named({ method, path }: Route): string {
 }
 
 /** Routes that ask for a credential. Building the table calls nothing of what the handlers need. */
-function guarded(): (Route & { readonly requires: NonNullable<Route["requires"]> })[] {
+function guarded(): (Route & { readonly access: NonNullable<Route["access"]> })[] {
   return routeTable({} as AppDeps).flatMap((route) =>
-    route.requires === null ? [] : [{ ...route, requires: route.requires }]
+    route.access === null ? [] : [{ ...route, access: route.access }]
   );
 }
 
@@ -115,7 +115,7 @@ Deno.test("every route refuses who is nobody with the same bytes, and lets in wh
   const others = await h.addKey({ kind: "ping_token", agent: "other" });
   for (const route of guarded()) {
     const what = named(route);
-    const { scope, pingTokens, operator } = route.requires;
+    const { scope, pingTokens, operator } = route.access;
     const asked = (key: string | null) => ask(h, route, key, names);
     const nobody = await asked(null);
     assertEquals([nobody.status, codeOf(nobody)], [401, "invalid_credential"], what);
@@ -144,8 +144,8 @@ Deno.test("every route with a name in its path answers for another team's as for
   await using h = await openWithOperator();
   const names = await nameThings(h);
   const before = (await h.dump()).filter((line) => line.includes("theirs")).length;
-  const withNames = guarded().filter(({ path, requires }) =>
-    path.includes(":") && requires.scope !== null
+  const withNames = guarded().filter(({ path, access }) =>
+    path.includes(":") && access.scope !== null
   );
   assert(withNames.length > 8);
   for (const route of withNames) {
@@ -163,7 +163,7 @@ Deno.test("every route with a name in its path answers for another team's as for
 Deno.test("without an operator's key its routes are refused as for anybody, whatever is sent", async () => {
   await using h = await Harness.open();
   const names = { "/v1/teams/": ["0".repeat(26), h.team.id] } as const;
-  for (const route of guarded().filter(({ requires }) => requires.scope === null)) {
+  for (const route of guarded().filter(({ access }) => access.scope === null)) {
     const nobody = await ask(h, route, null, names);
     assertEquals(await ask(h, route, OPERATOR_KEY, names), nobody, named(route));
     const byKey = await ask(h, route, h.key, names);

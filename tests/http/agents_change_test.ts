@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { AGENT_NOTES_CHARS_MAX, ARCHIVED_AGENTS_MAX } from "../../domain/core/limits.ts";
 import { archiveRefusal } from "../../domain/agents/change.ts";
-import { auditStore } from "../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 
@@ -28,7 +28,7 @@ async function slugsOf(h: Harness, query: string): Promise<string[]> {
 
 async function isExact(h: Harness): Promise<void> {
   await h.worker.idle();
-  assertEquals((await auditStore(h.store, { pauseMs: 0 })).differences, []);
+  assertEquals((await verifyStore(h.store, { pauseMs: 0 })).differences, []);
 }
 
 Deno.test("agents: a new name keeps the slug and all history, and can be taken back", async () => {

@@ -4,7 +4,7 @@ import { parse } from "csv-parse";
 import { GROUPINGS } from "../../domain/spend/spend_query.ts";
 import { EXPORT_COLUMNS } from "../../routes/api/exports/formats.ts";
 import { LIVE_EVENTS } from "../../domain/feed/live.ts";
-import { nameOf } from "../../routes/docs/document.ts";
+import { schemaName } from "../../routes/docs/document.ts";
 import { aFinish, anEvent, runId } from "../support/builders.ts";
 import type { Harness } from "../support/harness.ts";
 import { Listener } from "../support/live.ts";
@@ -32,7 +32,7 @@ async function read(h: Harness, template: string, path: string, key = h.key) {
   const type = headers.get("content-type")?.split(";")[0] ?? "";
   const place = told.$ref === undefined
     ? at(template, status, type)
-    : ["components", "responses", nameOf(told.$ref), "content", type];
+    : ["components", "responses", schemaName(told.$ref), "content", type];
   const value = type === "application/json" ? answer.json : answer.text;
   assertEquals(judge([...place, "schema"], value), null, `${path} ${answer.text.slice(0, 2_000)}`);
   return answer;

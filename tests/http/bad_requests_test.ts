@@ -131,7 +131,7 @@ async function deviations(h: Harness, secrets: Secrets, rows: readonly Row[]): P
 function neglected({ log }: Harness): string[] {
   const refused = Map.groupBy(log.map((line) => JSON.parse(line)), ({ route }) => route);
   return routeTable({} as AppDeps)
-    .filter(({ requires }) => requires !== null)
+    .filter(({ access }) => access !== null)
     .map(({ method, path }) => `${method} ${path}`)
     .filter((route) => (refused.get(route)?.length ?? 0) < ROWS_OF_ROUTE_MIN);
 }

@@ -1,6 +1,6 @@
 /** Calls in batches pay the card's batch rates, and the full ones where the card has none. */
 import { assertEquals } from "@std/assert";
-import { auditStore } from "../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { anEvent, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 
@@ -20,7 +20,7 @@ async function read(h: Harness) {
   const { cost_usd, flags, events: [event] } = (await h.get(RUN)).json;
   const { calls: [call] } = (await h.get(`${RUN}/cost`)).json;
   assertEquals(event.cost_usd, cost_usd);
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
   return { cost: cost_usd, flags, isBatch: call.batch_rates, lines: call.lines };
 }
 

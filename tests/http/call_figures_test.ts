@@ -1,6 +1,6 @@
 /** Figures of model calls that cannot be read refuse nothing: the event, the run and the pages say so. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { auditStore } from "../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { anEvent, aRun, runId } from "../support/builders.ts";
 import { signedIn } from "../support/dashboard.ts";
 import { Harness } from "../support/harness.ts";
@@ -27,7 +27,7 @@ Deno.test("R3: an unreadable figure is ignored, and named on the event and the r
   assertEquals([event.cost_usd, run.usage.input_tokens], [0.0025, 1_001]);
   assertEquals(run.flags, ["unreadable_figures"]);
   assertEquals((await h.get("/v1/runs")).json.runs[0].flags, ["unreadable_figures"]);
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
 });
 
 Deno.test("R3: data of any other type of event may hold anything", async () => {
@@ -50,7 +50,7 @@ Deno.test("R5: a call without token counts is flagged and explained, and not unp
     (await reader.get(`/dashboard/runs/${runId(1)}`)).text,
     "No cost: this call has no token counts",
   );
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
 });
 
 Deno.test("R8: a long name of a model is cut, and the run says so", async () => {
@@ -60,7 +60,7 @@ Deno.test("R8: a long name of a model is cut, and the run says so", async () => 
   assertEquals([run.events[0].data, run.flags], [data, ["truncated"]]);
   assertEquals(run.cost.unpriced_models, ["m".repeat(256)]);
   assertEquals((await h.get(`${RUN}/cost`)).json.by_model[0].provider, "7");
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
 });
 
 Deno.test("R4: what the contract's fields leave out is read from the provider's answer", async () => {
@@ -75,5 +75,5 @@ Deno.test("R4: what the contract's fields leave out is read from the provider's 
   // $2.50 and $10 a million.
   const costs = run.events.map(({ cost_usd }: { cost_usd: number }) => cost_usd);
   assertEquals(costs, [0.0035, 0.0025, 0.0035]);
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
 });

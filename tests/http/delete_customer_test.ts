@@ -3,8 +3,8 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ACTIVE_JOBS_MAX } from "../../domain/core/jobs.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import { keys } from "../../kv/base/keys.ts";
-import { newName } from "../../kv/base/names.ts";
-import { DAY_MS } from "../support/archive.ts";
+import { newRowName } from "../../kv/base/names.ts";
+import { DAY_MS } from "../support/retention_harness.ts";
 import { aFinish, aRun, at, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 import { aCall } from "../support/ledger_of_everything.ts";
@@ -170,7 +170,7 @@ Deno.test("DELETE a customer: the same request twice at once is one job, which a
   await h.worker.idle();
   // A mark that nobody settles: the job waits for it, as it would for runs that are not summed up.
   await h.worker.stop();
-  const mark = keys.dirty("open", UNKNOWN);
+  const mark = keys.pending("open", UNKNOWN);
   await h.store.writer.commit({ sets: [{ key: mark, value: `${h.team.id} ${runId(999)}` }] });
   const answers = await Promise.all([remove(h, "acme"), remove(h, "acme"), remove(h, "globex")]);
   assertEquals(answers.map(({ status }) => status), [202, 202, 202]);
@@ -205,7 +205,7 @@ Deno.test("DELETE a customer: a team has 10 such jobs under way at most", async 
   const other = await h.addTeam("team");
   await h.worker.stop();
   for (let n = 0; n < ACTIVE_JOBS_MAX; n++) {
-    const id = newName();
+    const id = newRowName();
     const job: CustomerDeletion = {
       id,
       customer: `c${n}`,

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { curlOf } from "../../routes/docs/curl.ts";
-import { callsOf } from "../../routes/docs/document.ts";
+import { documentedCalls } from "../../routes/docs/document.ts";
 import { ERRORS } from "../../domain/core/errors.ts";
 import { Harness } from "../support/harness.ts";
 import { describedApi } from "../support/openapi.ts";
@@ -41,7 +41,7 @@ Deno.test("the page has each call with its line for the shell, each error, heade
   const { text } = await page();
   const document = describedApi();
   const plain = text.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
-  for (const placed of callsOf(document)) {
+  for (const placed of documentedCalls(document)) {
     assert(text.includes(`<section id="${placed.call.operationId}">`), placed.call.operationId);
     assert(plain.includes(`<pre>${curlOf(placed)}</pre>`), curlOf(placed));
   }
@@ -57,7 +57,7 @@ Deno.test("the page has each call with its line for the shell, each error, heade
 });
 
 Deno.test("a shell reads each line as the call that it shows", async () => {
-  for (const placed of callsOf(describedApi())) {
+  for (const placed of documentedCalls(describedApi())) {
     const script = `curl() { printf '%s\\0' "$@"; }; U=http://host K=key; ${curlOf(placed)}`;
     const { code, stdout } = await new Deno.Command("bash", { args: ["-c", script] }).output();
     assertEquals(code, 0, script);

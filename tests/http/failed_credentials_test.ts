@@ -4,7 +4,7 @@ import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import { aHeartbeat, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 import { ReadsOf } from "../support/reads.ts";
-import { Gate } from "../support/workshop.ts";
+import { Gate } from "../support/worker_harness.ts";
 
 const WRONG = `apk_eu_${"0".repeat(32)}`;
 

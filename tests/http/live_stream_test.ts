@@ -5,7 +5,7 @@ import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/chang
 import type { LiveBatch } from "../../domain/feed/live.ts";
 import {
   LIVE_BUFFER_BYTES_MAX,
-  LIVE_CHANGES_BEHIND_MAX,
+  LIVE_CHANGES_LAG_MAX,
   LIVE_KEEP_ALIVE_MS,
 } from "../../domain/core/limits.ts";
 import { listRowOf } from "../../domain/runs/list.ts";
@@ -220,5 +220,5 @@ Deno.test("reader: it hands on every change in order, and leaves out what is too
     batches[0]?.changes.map((change) => change.number),
     all.slice(0, 50).map((c) => c.number),
   );
-  assert(3_000 - 50 > LIVE_CHANGES_BEHIND_MAX);
+  assert(3_000 - 50 > LIVE_CHANGES_LAG_MAX);
 });

@@ -2,8 +2,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { routeTable } from "../../routes/app.ts";
 import type { AppDeps } from "../../routes/http/context.ts";
-import { callsOf, nameOf, type PlacedCall, resolved } from "../../routes/docs/document.ts";
-import type { Example, Operation } from "../../routes/openapi/describe.ts";
+import {
+  type CallOfGroup,
+  documentedCalls,
+  resolved,
+  schemaName,
+} from "../../routes/docs/document.ts";
+import type { Example, OperationDescription } from "../../routes/openapi/describe.ts";
 import { pathTemplate } from "../../routes/openapi/document.ts";
 import { OPERATIONS } from "../../routes/api/operations.ts";
 import { type Answer, Harness, type RequestOptions } from "../support/harness.ts";
@@ -14,25 +19,25 @@ const document = describedApi();
 const judge = judgeBy(document);
 /** Refuses fields that are not told, too. */
 const judgeClosed = judgeBy(closed(document));
-const calls = callsOf(document);
+const calls = documentedCalls(document);
 const table = routeTable({} as AppDeps);
 
-function callOf({ id }: Operation): PlacedCall {
+function callOf({ id }: OperationDescription): CallOfGroup {
   const placed = calls.find(({ call }) => call.operationId === id);
   assert(placed !== undefined, id);
   return placed;
 }
 
-function operationOf(id: string): Operation {
+function operationOf(id: string): OperationDescription {
   const found = OPERATIONS.find((operation) => operation.id === id);
   assert(found !== undefined, `nothing is called ${id}`);
   return found;
 }
 
 /** The key that a call is sent with: the operator's where no team's will do. */
-function keyFor({ method, path }: Operation, key: string): string {
-  const { requires } = table.find((each) => each.method === method && each.path === path) ?? {};
-  return requires?.scope === null ? OPERATOR_KEY : key;
+function keyFor({ method, path }: OperationDescription, key: string): string {
+  const { access } = table.find((each) => each.method === method && each.path === path) ?? {};
+  return access?.scope === null ? OPERATOR_KEY : key;
 }
 
 /** What a team has sent. */
@@ -48,7 +53,12 @@ class Story {
 }
 
 /** Sends an example, the ones that it needs before it. */
-async function send(h: Harness, key: string, operation: Operation, story: Story): Promise<Answer> {
+async function send(
+  h: Harness,
+  key: string,
+  operation: OperationDescription,
+  story: Story,
+): Promise<Answer> {
   const { example, method } = operation;
   for (const id of example.needs ?? []) {
     if (!story.sent.has(id)) await send(h, key, operationOf(id), story);
@@ -68,7 +78,7 @@ async function send(h: Harness, key: string, operation: Operation, story: Story)
   return answer;
 }
 
-function urlOf({ path, example }: Operation): string {
+function urlOf({ path, example }: OperationDescription): string {
   const filled = Object.entries(example.path ?? {}).reduce(
     (url, [name, value]) => url.replace(`:${name}`, encodeURIComponent(value)),
     path,
@@ -78,7 +88,7 @@ function urlOf({ path, example }: Operation): string {
 }
 
 /** Where in the document an answer's schema is. */
-function schemaOf({ method, path }: Operation, status: number, type: string): string[] {
+function schemaOf({ method, path }: OperationDescription, status: number, type: string): string[] {
   const responses = ["paths", pathTemplate(path), method.toLowerCase(), "responses"];
   return [...responses, String(status), "content", type, "schema"];
 }
@@ -104,7 +114,11 @@ Deno.test("every example is answered as it is shown, and every field of the answ
 });
 
 /** Fails unless a stream begins as it is described; it is left at once. */
-async function assertBegins(h: Harness, key: string, operation: Operation): Promise<void> {
+async function assertBegins(
+  h: Harness,
+  key: string,
+  operation: OperationDescription,
+): Promise<void> {
   const { headers: sent = {}, status } = operation.example;
   const { body, headers, status: real } = await fetch(h.url + urlOf(operation), {
     headers: { ...sent, Authorization: `Bearer ${key}` },
@@ -153,7 +167,7 @@ const NOT_OURS = new Set([
   ...["content-security-policy", "x-content-type-options", "referrer-policy"],
 ]);
 
-function assertHeaders(operation: Operation, { headers, status }: Answer): void {
+function assertHeaders(operation: OperationDescription, { headers, status }: Answer): void {
   const told = new Set(
     Object.keys(callOf(operation).call.responses[status]?.headers ?? {}).map((name) =>
       name.toLowerCase()
@@ -210,17 +224,17 @@ function withId(example: Example, { json }: Answer): Example {
 }
 
 /** Fails unless a refusal's status, code, body and headers are among those that are told. */
-function assertRefusal(operation: Operation, answer: Answer): void {
+function assertRefusal(operation: OperationDescription, answer: Answer): void {
   const { call } = callOf(operation);
   const where = `${operation.id} ${answer.status} ${answer.text}`;
   const ref = call.responses[answer.status]?.$ref;
   assert(ref !== undefined, where);
   const isText = operation.errorsAsText ?? false;
   const type = isText ? "text/plain" : "application/json";
-  const at = ["components", "responses", nameOf(ref), "content", type, "schema"];
+  const at = ["components", "responses", schemaName(ref), "content", type, "schema"];
   assertEquals(judge(at, isText ? answer.text : answer.json), null, where);
   const code = isText ? answer.text.split(" ")[0] ?? "" : answer.json.error;
-  assert(nameOf(ref).split(".").includes(code), where);
+  assert(schemaName(ref).split(".").includes(code), where);
 }
 
 /** Codes that the tries below lead to. */

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { NAME_PATTERN, SLUG_PATTERN } from "../../domain/core/fields.ts";
 import { isAgent, isName } from "../../domain/core/rules.ts";
-import { callsOf, type Schema } from "../../routes/docs/document.ts";
+import { documentedCalls, type DocumentedSchema } from "../../routes/docs/document.ts";
 import { describedApi } from "../support/openapi.ts";
 
 /** Named schemas at most: each is a class in the clients of some languages. */
@@ -14,9 +14,12 @@ const document = describedApi();
 const LITERAL = new Set(["example", "x-errors"]);
 
 /** Each part of the document that is an object with the path to it. */
-function* partsOf(value: unknown, at: readonly string[] = []): Generator<[string[], Schema]> {
+function* partsOf(
+  value: unknown,
+  at: readonly string[] = [],
+): Generator<[string[], DocumentedSchema]> {
   if (typeof value !== "object" || value === null) return;
-  yield [[...at], value as Schema];
+  yield [[...at], value as DocumentedSchema];
   for (const [key, part] of Object.entries(value)) {
     if (!LITERAL.has(key)) yield* partsOf(part, [...at, key]);
   }
@@ -54,7 +57,7 @@ Deno.test("there are few enough named schemas, and each is used", () => {
 
 Deno.test("each refusal in JSON is the one schema of errors", () => {
   const { responses } = document.components as unknown as {
-    responses: Record<string, { content: Record<string, { schema: Schema }> }>;
+    responses: Record<string, { content: Record<string, { schema: DocumentedSchema }> }>;
   };
   for (const [name, { content }] of Object.entries(responses)) {
     const json = content["application/json"];
@@ -78,7 +81,7 @@ Deno.test("instants, days and cursors say how they are written", () => {
     to: /Instant|"format"/,
     events_cursor: /"pattern"/,
   };
-  for (const { path, call } of callsOf(document)) {
+  for (const { path, call } of documentedCalls(document)) {
     for (const { name, schema } of call.parameters) {
       assert(byName[name]?.test(JSON.stringify(schema)) ?? true, `${path} ${name}`);
     }
@@ -86,7 +89,7 @@ Deno.test("instants, days and cursors say how they are written", () => {
 });
 
 Deno.test("links lead to calls, by a parameter of their path", () => {
-  const calls = callsOf(document);
+  const calls = documentedCalls(document);
   let links = 0;
   for (const { call: { responses, operationId } } of calls) {
     for (const response of Object.values(responses)) {

@@ -4,7 +4,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { ERRORS } from "../../domain/core/errors.ts";
 import { routeTable } from "../../routes/app.ts";
 import type { AppDeps } from "../../routes/http/context.ts";
-import { callsOf, nameOf } from "../../routes/docs/document.ts";
+import { documentedCalls, schemaName } from "../../routes/docs/document.ts";
 import { IDEMPOTENCY } from "../../routes/openapi/describe.ts";
 import { pathTemplate } from "../../routes/openapi/document.ts";
 import { HEADERS } from "../../routes/openapi/headers.ts";
@@ -21,7 +21,7 @@ Deno.test("the document is valid OpenAPI 3.1, and each schema in it valid JSON S
   for (const [name, schema] of Object.entries(document.components.schemas)) {
     assert(isJsonSchema(schema), name);
   }
-  for (const { call } of callsOf(document)) {
+  for (const { call } of documentedCalls(document)) {
     const contents = [
       call.requestBody?.content,
       ...Object.values(call.responses).map((answer) => answer.content),
@@ -38,25 +38,25 @@ Deno.test("the document is valid OpenAPI 3.1, and each schema in it valid JSON S
 Deno.test("every route is described, and nothing else is", () => {
   const table = routeTable({} as AppDeps).map(({ method, path }) => `${method} ${path}`);
   assertEquals(OPERATIONS.map(({ method, path }) => `${method} ${path}`).sort(), table.sort());
-  const calls = callsOf(describedApi()).map(({ method, path }) => `${method} ${path}`);
+  const calls = documentedCalls(describedApi()).map(({ method, path }) => `${method} ${path}`);
   // A ping is stored by HEAD as well.
   assertEquals(calls.sort(), [...table.map(pathTemplate), "HEAD /v1/ping"].sort());
 });
 
 Deno.test("what a call needs is what the table of routes asks of a credential", () => {
-  const calls = callsOf(describedApi());
-  for (const { method, path, requires } of routeTable({} as AppDeps)) {
+  const calls = documentedCalls(describedApi());
+  for (const { method, path, access } of routeTable({} as AppDeps)) {
     const call = calls.find((each) => each.method === method && each.path === pathTemplate(path))
       ?.call;
-    assertEquals(call?.["x-scope"], requires?.scope ?? null, path);
-    assertEquals(call?.["x-ping-tokens"], requires?.pingTokens ?? false, path);
-    assertEquals(call?.["x-operator"], requires?.operator ?? false, path);
+    assertEquals(call?.["x-scope"], access?.scope ?? null, path);
+    assertEquals(call?.["x-ping-tokens"], access?.pingTokens ?? false, path);
+    assertEquals(call?.["x-operator"], access?.operator ?? false, path);
   }
 });
 
 Deno.test("calls have names of their own, a resource, and a class of what repeating them does", () => {
   const document = describedApi();
-  const calls = callsOf(document).map(({ call }) => call);
+  const calls = documentedCalls(document).map(({ call }) => call);
   assertEquals(new Set(calls.map(({ operationId }) => operationId)).size, calls.length);
   const tags = document.tags.map(({ name }) => name);
   for (const call of calls) {
@@ -68,7 +68,7 @@ Deno.test("calls have names of their own, a resource, and a class of what repeat
 });
 
 Deno.test("every parameter of a path is described, and none besides", () => {
-  for (const { path, call } of callsOf(describedApi())) {
+  for (const { path, call } of documentedCalls(describedApi())) {
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
     const told = call.parameters.filter((each) => each.in === "path").map(({ name }) => name);
     assertEquals(told, inPath, path);
@@ -81,9 +81,9 @@ Deno.test("every error code is in the document, with its status, and some call g
   assertEquals(Object.fromEntries(table), ERRORS);
   assertEquals(document.components.schemas.ErrorCode?.enum, Object.keys(ERRORS));
   const given = new Set<string>();
-  for (const { call } of callsOf(document)) {
+  for (const { call } of documentedCalls(document)) {
     for (const [status, { $ref }] of Object.entries(call.responses)) {
-      for (const code of $ref === undefined ? [] : nameOf($ref).split(".")) {
+      for (const code of $ref === undefined ? [] : schemaName($ref).split(".")) {
         if (code === "text" || code === "open") continue;
         assertEquals(ERRORS[code as keyof typeof ERRORS]?.status, Number(status), code);
         given.add(code);

@@ -1,7 +1,7 @@
 /** Whether a heartbeat's cost counts follows from whether `POST /v1/runs` opened its run, in any order. */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { auditStore } from "../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 
@@ -74,7 +74,7 @@ Deno.test("R18: any order of opening, heartbeats and finish, with duplicates, en
   );
   const cost = Number((0.0035 * run).toFixed(4));
   assertEquals(await spent(h), [run, cost, 1_000 * run]);
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
 });
 
 Deno.test("R18: calls at once end in the same record", async () => {
@@ -88,7 +88,7 @@ Deno.test("R18: calls at once end in the same record", async () => {
     assertEquals(await finalRecord(h, run), record);
   }
   assertEquals(await h.usage(), 21 * 3);
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
 });
 
 Deno.test("R18: an opening after a heartbeat is stored once, takes its start and the cost away", async () => {
@@ -110,7 +110,7 @@ Deno.test("R18: an opening after a heartbeat is stored once, takes its start and
   const [listed] = (await h.get("/v1/runs?kind=run")).json.runs;
   assertEquals([listed.id, listed.cost_usd], [runId(1), 0]);
   assertEquals((await h.get("/v1/runs?kind=heartbeat")).json.runs, []);
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
 });
 
 Deno.test("R18: a heartbeat that says when the run started is contradicted by another start", async () => {

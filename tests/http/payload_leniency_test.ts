@@ -1,6 +1,6 @@
 /** Payload is lenient: official SDKs' and careless clients' calls are stored, and every loss is shown. */
 import { assert, assertEquals } from "@std/assert";
-import { auditStore } from "../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
 import {
   aFinish,
   aHeartbeat,
@@ -155,7 +155,7 @@ Deno.test("R14: a run that starts far in the future is flagged and has its place
     ({ agent }: { agent: string }) => agent === aRun(1).agent,
   );
   assertEquals(agent.last_run_id, runId(3));
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
 });
 
 Deno.test("R17: score events are scores of the run, stored and counted once", async () => {
@@ -186,7 +186,7 @@ Deno.test("R17: score events are scores of the run, stored and counted once", as
     })),
   );
   assertEquals(scores.length, 3);
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
 });
 
 Deno.test("R17: scores beyond the most of a run stay events, and are told and flagged", async () => {
@@ -204,7 +204,7 @@ Deno.test("R17: scores beyond the most of a run stay events, and are told and fl
   const run = (await h.getSettled(RUN)).json;
   assertEquals([run.scores.length, run.usage.events], [200, 203]);
   assertEquals(run.flags, ["dropped_fields", "no_opening"]);
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
 });
 
 Deno.test("R17: a batch is stored with its scores or not at all, whatever repeats at once", async () => {

@@ -1,6 +1,6 @@
 /** Answers of providers, sent unchanged as the data of a model call, are priced to the picodollar. */
 import { assertEquals } from "@std/assert";
-import { auditStore } from "../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { anEvent, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 import {
@@ -109,7 +109,7 @@ for (const [name, { body, row, tokens, picodollars }] of Object.entries(BODIES))
     const { model } = json.by_model[0];
     const anew = await h.post("/v1/rate-card/reprice", { model, dry_run: true });
     assertEquals([anew.json.llm_calls, anew.json.runs_changed], [1, 0]);
-    assertEquals((await auditStore(h.store)).differences, []);
+    assertEquals((await verifyStore(h.store)).differences, []);
   });
 }
 

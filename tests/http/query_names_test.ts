@@ -15,9 +15,9 @@ const table = routeTable({} as AppDeps);
 const READS = table.filter((route) => queryNamesOf(route) !== null);
 
 /** A path that leads to a route, and who may ask. */
-function addressOf({ path, requires }: (typeof READS)[number]) {
+function addressOf({ path, access }: (typeof READS)[number]) {
   const asked = path.replace(":id", runId(1)).replace(":slug", "researcher");
-  return { asked, options: requires?.scope === null ? { key: OPERATOR_KEY } : {} };
+  return { asked, options: access?.scope === null ? { key: OPERATOR_KEY } : {} };
 }
 
 Deno.test("R11: each read takes the parameters that the document tells, and no others", () => {

@@ -7,9 +7,9 @@ import { BODY_BYTES_MAX } from "../../domain/core/limits.ts";
 import { Deadlines } from "../../domain/core/deadlines.ts";
 import { Memory } from "../../domain/core/memory.ts";
 import { TIMERS } from "../../kv/base/deadline.ts";
-import type { Facts } from "../../routes/http/context.ts";
+import type { Env } from "../../routes/http/context.ts";
 import { readJsonBody } from "../../routes/http/body.ts";
-import { Room } from "../../routes/http/admission.ts";
+import { ConcurrencyLimit } from "../../routes/http/admission.ts";
 import { serve } from "../../app/server.ts";
 import { ALL_SCOPES, Harness } from "../support/harness.ts";
 import {
@@ -118,9 +118,9 @@ Deno.test("decision 11: a chunked body is 413 once it is over the limit, whateve
 
 /** The service's own body guard with a deadline that a test can wait for. */
 async function withDeadline(ms: number, run: (url: string) => Promise<void>): Promise<void> {
-  const app = new Hono<Facts>();
+  const app = new Hono<Env>();
   using deadlines = new Deadlines(ms, TIMERS);
-  const guard = readJsonBody(deadlines, new Room(new Memory()), { shape: "fields" });
+  const guard = readJsonBody(deadlines, new ConcurrencyLimit(new Memory()), { shape: "fields" });
   const team: Team = { id: "team" as TeamId, name: "team", tier: "team" };
   app.post("/", async (c) => {
     c.set("principal", { team, credentialId: "key", grant: ALL_SCOPES });

@@ -6,7 +6,7 @@ import type { RunId } from "../../domain/core/ids.ts";
 import { runId } from "../support/builders.ts";
 import { Harness, NOON } from "../support/harness.ts";
 import { keys } from "../../kv/base/keys.ts";
-import { newName } from "../../kv/base/names.ts";
+import { newRowName } from "../../kv/base/names.ts";
 import { modelPart } from "../../kv/base/index_parts.ts";
 import { refusalOf } from "../support/rate_cards.ts";
 import { aClosedRun, ATLAS, daysAgo, putPrice, REPRICE, reprice } from "../support/reprice.ts";
@@ -16,7 +16,7 @@ const UNKNOWN = "0".repeat(26);
 /** Makes a mark that nobody settles, so that jobs wait; the answer takes it away. */
 async function blocked(h: Harness): Promise<() => Promise<void>> {
   await h.worker.stop();
-  const key = keys.dirty("open", UNKNOWN);
+  const key = keys.pending("open", UNKNOWN);
   await h.store.writer.commit({ sets: [{ key, value: `${h.team.id} run_eu_${"0".repeat(32)}` }] });
   return async () => void await h.store.writer.commit({ deletes: [key] });
 }
@@ -227,7 +227,7 @@ Deno.test("a team has 10 jobs under way at most, and others have their own", asy
 /** A job that waits, as the call stores it. */
 function activeJob(h: Harness, n: number) {
   const spec = { model: `m${n}`, provider: null, from: null, to: null };
-  const job = newJob(newName(), spec, false, "key", NOON);
+  const job = newJob(newRowName(), spec, false, "key", NOON);
   return {
     sets: [
       { key: keys.repriceJob(h.team.id, job.id), value: job },

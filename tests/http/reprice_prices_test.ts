@@ -1,7 +1,7 @@
 /** `/v1/rate-card/reprice`: which calls get which price, and what follows from it everywhere. */
 import { assert, assertEquals } from "@std/assert";
 import { EVENTS_PER_BATCH_MAX, RUN_MODELS_MAX } from "../../domain/core/limits.ts";
-import { auditStore } from "../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders.ts";
 import { Harness } from "../support/harness.ts";
 import {
@@ -31,7 +31,7 @@ function isNoJob(line: string): boolean {
 /** Fails unless everything that was made of the runs is what their parts say. */
 async function assertExact(h: Harness): Promise<void> {
   await h.worker.idle();
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
 }
 
 Deno.test("a dry run changes no key but those of its jobs", async () => {

@@ -1,7 +1,7 @@
 /** `POST /v1/runs/{id}/scores`: any order, retries, races, and runs that are gone. */
 import { assert, assertEquals } from "@std/assert";
 import { ADDED_SCORES_MAX, SCORE_SOURCE_CHARS_MAX } from "../../domain/core/limits.ts";
-import { auditStore } from "../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { aFinish, anEvent, aRun, aScore, at, events, runId, scoreId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
 import { assertClean } from "../support/stray_rows.ts";
@@ -168,7 +168,7 @@ Deno.test("scores: of many at once, beside events of the run, none is lost and n
   // What is stored is known for ever, also when there is room for nothing else.
   const known = aScore(Number.parseInt(scores[0].id.slice(-4), 16));
   assertEquals((await h.post(PATH, known)).status, 200);
-  assertEquals((await auditStore(h.store, { pauseMs: 0 })).differences, []);
+  assertEquals((await verifyStore(h.store, { pauseMs: 0 })).differences, []);
   await assertClean(h.store);
 });
 
@@ -181,7 +181,7 @@ Deno.test("scores: the audit finds one that is lost, and one that nobody counted
   const key = ["events", runId(1), h.team.id, "score", scoreId(1)];
   const { value } = await h.store.reader.get(key);
   const differences = async () => {
-    const found = (await auditStore(h.store, { pauseMs: 0 })).differences;
+    const found = (await verifyStore(h.store, { pauseMs: 0 })).differences;
     return found.map(({ what, expected }) => `${what} ${expected}`);
   };
   await h.store.writer.commit({ deletes: [key] });

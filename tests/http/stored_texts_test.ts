@@ -1,16 +1,16 @@
 /** Every text that a call may store has a bound in the API's description. */
 import { assertEquals } from "@std/assert";
-import type { Document, Schema } from "../../routes/docs/document.ts";
-import { callsOf, nameOf } from "../../routes/docs/document.ts";
+import type { Document, DocumentedSchema } from "../../routes/docs/document.ts";
+import { documentedCalls, schemaName } from "../../routes/docs/document.ts";
 import { describedApi } from "../support/openapi.ts";
 
 /** A pattern that ends where it says, without anything that repeats without an end. */
 const BOUNDED_PATTERN = /^\^(?:[^*+]|\\[*+])*\$$/;
 
 /** Names of texts in a schema that may be of any length. */
-function unbounded(document: Document, schema: Schema, at: string): string[] {
+function unbounded(document: Document, schema: DocumentedSchema, at: string): string[] {
   if (schema.$ref !== undefined) {
-    return unbounded(document, document.components.schemas[nameOf(schema.$ref)] ?? {}, at);
+    return unbounded(document, document.components.schemas[schemaName(schema.$ref)] ?? {}, at);
   }
   const { properties = {}, items, anyOf = [], oneOf = [] } = schema;
   const parts = [...anyOf, ...oneOf];
@@ -24,7 +24,7 @@ function unbounded(document: Document, schema: Schema, at: string): string[] {
   ];
 }
 
-function isUnboundedText(schema: Schema): boolean {
+function isUnboundedText(schema: DocumentedSchema): boolean {
   if (![schema.type].flat().includes("string")) return false;
   return schema.enum === undefined && schema.const === undefined &&
     schema.maxLength === undefined && schema.format !== "date-time" &&
@@ -36,7 +36,7 @@ const PAYLOADS = ["POST /v1/runs/{id}/finish.output", "POST /v1/heartbeats.outpu
 
 Deno.test("every text of a body has a bound", () => {
   const document = describedApi();
-  const found = callsOf(document).flatMap(({ method, path, call }) =>
+  const found = documentedCalls(document).flatMap(({ method, path, call }) =>
     Object.values(call.requestBody?.content ?? {}).flatMap(({ schema }) =>
       unbounded(document, schema, `${method} ${path}`)
     )
@@ -55,7 +55,7 @@ const NAMES = ["/v1/rate-card/{id} path id"];
 
 Deno.test("every text of a path, and of a query that is stored, has a bound", () => {
   const document = describedApi();
-  const found = callsOf(document).flatMap(({ path, call }) =>
+  const found = documentedCalls(document).flatMap(({ path, call }) =>
     call.parameters
       .filter((each) => each.in === "path" || (each.in === "query" && isStored(path)))
       .flatMap(({ name, in: where, schema }) =>

@@ -1,7 +1,7 @@
 /** `GET /v1/runs/{id}?wait=final`: an answer once everything behind the close is done. */
 import { assert, assertEquals } from "@std/assert";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
-import { isSettled } from "../../domain/runs/record.ts";
+import { isProcessed } from "../../domain/runs/record.ts";
 import type { StoredRun } from "../../domain/runs/record.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
 import { type Answer, Harness } from "../support/harness.ts";
@@ -89,7 +89,7 @@ Deno.test("settled: a run is done when its cost is final and each stage is done,
     },
   } as unknown as StoredRun;
   const withStages = (...states: string[]) =>
-    isSettled(
+    isProcessed(
       {
         ...head,
         processing: { revision: 1, stages: states.map((state) => ({ state })) },
@@ -99,8 +99,8 @@ Deno.test("settled: a run is done when its cost is final and each stage is done,
   assertEquals(withStages("done", "dead", "pending"), false);
   assertEquals(withStages("done", "dead"), true);
   assertEquals(withStages("done", "retrying"), false);
-  assertEquals(isSettled({ ...head, summary: null, processing: null }), false);
-  assertEquals(isSettled({ ...head, parts: { opening: null, closing: null } }), false);
+  assertEquals(isProcessed({ ...head, summary: null, processing: null }), false);
+  assertEquals(isProcessed({ ...head, parts: { opening: null, closing: null } }), false);
 });
 
 Deno.test("wait=final: what is wrong with a request is told before anything is waited for", async () => {

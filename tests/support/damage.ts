@@ -1,7 +1,7 @@
 /** Damage to a ledger behind the service's back, and what the audit says of it. */
 import { assert, assertEquals } from "@std/assert";
 import type { RunId } from "../../domain/core/ids.ts";
-import { auditStore } from "../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { runId } from "./builders.ts";
 import type { Harness } from "./harness.ts";
 
@@ -36,7 +36,7 @@ export async function assertAllFound(
       assertEquals(new Set(states.map(json)), new Set(['[true,"different"]', '[false,"exact"]']));
     });
   }
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
 }
 
 /** Does damage, audits, and mends it again. */
@@ -44,7 +44,7 @@ export async function auditDamaged(h: Harness, { sets = [], deletes = [] }: Dama
   const touched = [...sets.map(({ key }) => key), ...deletes];
   const before = await Promise.all(touched.map((key) => h.store.reader.get(key)));
   await h.store.writer.commit({ sets, deletes });
-  const result = await auditStore(h.store);
+  const result = await verifyStore(h.store);
   await h.store.writer.commit({
     sets: before.filter(({ versionstamp }) => versionstamp !== null),
     deletes: before.filter(({ versionstamp }) => versionstamp === null).map(({ key }) => key),

@@ -3,12 +3,12 @@ import { assertEquals } from "@std/assert";
 import type { AppDeps, Route } from "../../routes/http/context.ts";
 import { createDashboard } from "../../routes/dashboard/dashboard.ts";
 import { Memory } from "../../domain/core/memory.ts";
-import { Room } from "../../routes/http/admission.ts";
+import { ConcurrencyLimit } from "../../routes/http/admission.ts";
 import type { Answer, Harness } from "./harness.ts";
 
 /** The dashboard's own table. Building it calls nothing of what the handlers need. */
 export function dashboardRoutes(): readonly Route[] {
-  return createDashboard({} as AppDeps, new Room(new Memory())).routes;
+  return createDashboard({} as AppDeps, new ConcurrencyLimit(new Memory())).routes;
 }
 
 /** A session of the dashboard. */

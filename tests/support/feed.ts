@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunChange } from "../../domain/feed/changes.ts";
 import { listRowOf } from "../../domain/runs/list.ts";
-import { ChangeBell } from "../../kv/feed/change_notifier.ts";
+import { ChangeNotifier } from "../../kv/feed/change_notifier.ts";
 import { createChangeStore } from "../../kv/feed/change_store.ts";
 import { readHeads } from "../../kv/runs/heads.ts";
 import type { Store } from "../../kv/store.ts";
@@ -19,7 +19,7 @@ export class Follower {
 
   /** Reads on from where it is, up to the end of the feed as it is by then. */
   async readOn(store: Store, limit = 3): Promise<void> {
-    const changes = createChangeStore(store, new ChangeBell(store));
+    const changes = createChangeStore(store, new ChangeNotifier(store));
     for (;;) {
       const page = await changes.page(this.team, this.at, limit);
       assert(page !== null, `the feed has not come to ${this.at}`);

@@ -12,7 +12,7 @@ import type { CredentialStore } from "../../domain/teams/credential_store.ts";
 import type { Mailer } from "../../domain/core/mail.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
 import { monthOf } from "../../domain/core/time.ts";
-import { createCredentialStore, createTeam, ensureFirstTeam } from "../../kv/teams/credentials.ts";
+import { createCredentialStore, ensureFirstTeam, insertTeam } from "../../kv/teams/credentials.ts";
 import { type OpenStore, openStore } from "../../kv/open.ts";
 import { createService, type Service } from "../../app/compose.ts";
 import type { SweepJob } from "../../jobs/sweep.ts";
@@ -227,7 +227,7 @@ export class Harness implements AsyncDisposable {
 
   /** Creates another team and a key for it. */
   async addTeam(tier: Tier, grant: Grant = ALL_SCOPES): Promise<{ team: Team; key: string }> {
-    const team = await createTeam(this.store, tier);
+    const team = await insertTeam(this.store, tier);
     return { team, key: await this.addKey(grant, team) };
   }
 

@@ -18,7 +18,7 @@ import { monthOf } from "../../domain/core/time.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { encodeBatch } from "../../kv/base/codec.ts";
 import { blobWrite, type Store } from "../../kv/store.ts";
-import { dirtyName } from "../../kv/writer/pending_mark.ts";
+import { pendingName } from "../../kv/writer/pending_mark.ts";
 import type { KvSet } from "../../kv/writer/write.ts";
 
 /** Batches of a run, each with its arrival, unix milliseconds. */
@@ -70,7 +70,7 @@ export async function fillRun(
     team: team.id,
     sums: Array.from(months, ([month, by]) => ({ key: keys.usage(team.id, month), by })),
     sets: [{ key: keys.ledger(team.id, id), value: ledger }],
-    dirty: [{ lane: "open", name: dirtyName(team.id, id) }],
+    dirty: [{ lane: "open", name: pendingName(team.id, id) }],
   });
   return ledger;
 }

@@ -4,7 +4,7 @@ import type { NoticeState, NoticeStore } from "../../domain/teams/quota_notice.t
 import type { Mailer } from "../../domain/core/mail.ts";
 import { NoticeJob } from "../../jobs/notices.ts";
 import { keys } from "../../kv/base/keys.ts";
-import { createTeam } from "../../kv/teams/credentials.ts";
+import { insertTeam } from "../../kv/teams/credentials.ts";
 import { createNoticeStore } from "../../kv/teams/notices.ts";
 import { createUsageStore } from "../../kv/teams/usage.ts";
 import { createMailer } from "../../outbound/mail.ts";
@@ -27,7 +27,7 @@ export class Bench implements AsyncDisposable {
     const bench = new Bench();
     bench.#temp = await TempStore.open();
     bench.sink = await SmtpSink.start(login === undefined ? {} : { login });
-    const team = await createTeam(bench.#temp.store, "free", "Ships");
+    const team = await insertTeam(bench.#temp.store, "free", "Ships");
     bench.team = { ...team, ownerEmail: "owner@example.org" };
     await bench.#temp.store.writer.commit({
       sets: [{ key: keys.team(team.id), value: bench.team }],

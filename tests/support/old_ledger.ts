@@ -6,7 +6,7 @@ import { Deadlines } from "../../domain/core/deadlines.ts";
 import { TIMERS } from "../../kv/base/deadline.ts";
 import { BACK_ENDS } from "../../kv/base/limits.ts";
 import { createStore } from "../../kv/store.ts";
-import { aLargeCall, Archive, DAY_MS } from "./archive.ts";
+import { aLargeCall, DAY_MS, RetentionHarness } from "./retention_harness.ts";
 import { cardOf, rateRow } from "./cards.ts";
 import { type Fault, faultKv } from "./fault_kv.ts";
 import { NOON } from "./harness.ts";
@@ -18,7 +18,7 @@ export const MANY = 160;
 
 /** Opens, fills and closes a run at the present time of an archive. */
 export async function aRunNow(
-  { runs, nowMs }: Archive,
+  { runs, nowMs }: RetentionHarness,
   team: Team,
   n: number,
   fields: { readonly customerId?: string; readonly agent?: string; readonly batches?: number } = {},
@@ -43,10 +43,10 @@ export const OLD_SWEPT: SweepCounts = {
 /** An old ledger, open. */
 export class OldLedger implements AsyncDisposable {
   static #made: Promise<{ readonly file: Uint8Array; readonly team: Team }> | null = null;
-  readonly archive: Archive;
+  readonly archive: RetentionHarness;
 
   private constructor(readonly temp: TempStore, readonly team: Team) {
-    this.archive = new Archive(temp.store);
+    this.archive = new RetentionHarness(temp.store);
   }
 
   /** Opens a copy of one that is made once for all tests of a file. */
@@ -75,14 +75,14 @@ export class OldLedger implements AsyncDisposable {
 
 async function make() {
   const temp = await TempStore.open();
-  const team = await fillOld(new Archive(temp.store));
+  const team = await fillOld(new RetentionHarness(temp.store));
   const file = await temp.close();
   await Deno.remove(temp.folder, { recursive: true });
   return { file, team };
 }
 
 /** Fills a ledger of a free team so that at noon of the tests' day something of every kind is due. */
-async function fillOld(archive: Archive): Promise<Team> {
+async function fillOld(archive: RetentionHarness): Promise<Team> {
   const team = await archive.addTeam("free");
   const { runs } = archive;
   // The night before was swept.
@@ -123,12 +123,12 @@ async function fillOld(archive: Archive): Promise<Team> {
 export async function openArchive(
   path: string,
   next: () => Fault = () => "none",
-): Promise<AsyncDisposable & { readonly archive: Archive }> {
+): Promise<AsyncDisposable & { readonly archive: RetentionHarness }> {
   const kv = await Deno.openKv(path);
   const deadlines = new Deadlines(60_000, TIMERS);
   const store = createStore(faultKv(kv, next), kv, BACK_ENDS.embedded, deadlines);
   return {
-    archive: new Archive(store),
+    archive: new RetentionHarness(store),
     async [Symbol.asyncDispose]() {
       await store.writer.idle();
       deadlines[Symbol.dispose]();

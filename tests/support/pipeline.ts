@@ -16,8 +16,8 @@ import {
 import type { Measures } from "../../domain/runs/contribution.ts";
 import { isCurrent, summarize } from "../../domain/runs/summary.ts";
 import { readHeads } from "../../kv/runs/heads.ts";
-import { auditStore } from "../../kv/integrity/integrity.ts";
-import { createPipelineStore } from "../../kv/summaries/processing_store.ts";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
+import { createProcessingStore } from "../../kv/summaries/processing_store.ts";
 import { decodeRollup } from "../../kv/spend/rollups.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import type { Store } from "../../kv/store.ts";
@@ -37,7 +37,7 @@ export function runsOf(store: Store, card: RateCard = CARD): RunStore {
 
 /** The pipeline's store without any stage behind the cost. */
 export function pipelineOf(store: Store) {
-  return createPipelineStore(store, new Set(), () => NOON);
+  return createProcessingStore(store, new Set(), () => NOON);
 }
 
 /** Run id number `n`. */
@@ -84,7 +84,7 @@ export async function projectAll(store: Store, pipeline = pipelineOf(store)): Pr
       if (rows.isEmpty) break;
       const byTeam = Map.groupBy(rows.runs, ({ team }) => team);
       for (const [team, some] of byTeam) await pipeline.project(team, some.map(({ run }) => run));
-      await rows.settle();
+      await rows.ack();
     }
   }
 }
@@ -103,7 +103,7 @@ export async function assertSumsAddUp(store: Store): Promise<number> {
     assert((summary?.revision ?? 0) > 0, `${id} is closed and was never final`);
   }
   await assertRollupsAddUp(store);
-  assertEquals((await auditStore(store, { pauseMs: 0 })).differences, []);
+  assertEquals((await verifyStore(store, { pauseMs: 0 })).differences, []);
   return closed;
 }
 

@@ -2,9 +2,9 @@
 import type { EventId } from "../../domain/core/ids.ts";
 import { TIERS } from "../../domain/teams/plans.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
-import { NOTHING_SWEPT, type SweepCounts } from "../../domain/retention/sweep.ts";
+import { EMPTY_SWEEP, type SweepCounts } from "../../domain/retention/sweep.ts";
 import { monthOf } from "../../domain/core/time.ts";
-import { DAY_MS } from "./archive.ts";
+import { DAY_MS } from "./retention_harness.ts";
 
 const ORPHAN_DAYS = 7;
 
@@ -75,11 +75,11 @@ export class RunModel {
     const { payloadDays, recordDays } = TIERS[tier];
     const isOrphan = this.opening === null;
     const isOld = (at: number, days: number) => at < nowMs - days * DAY_MS;
-    if (!this.isStored) return NOTHING_SWEPT;
+    if (!this.isStored) return EMPTY_SWEEP;
     if (isOld(Math.max(...this.arrivals), isOrphan ? ORPHAN_DAYS : recordDays)) {
       const events = this.events.length;
       this.#forget();
-      return { ...NOTHING_SWEPT, events, [isOrphan ? "orphans" : "records"]: 1 };
+      return { ...EMPTY_SWEEP, events, [isOrphan ? "orphans" : "records"]: 1 };
     }
     const days = isOrphan ? ORPHAN_DAYS : payloadDays;
     let [payloads, events] = [0, 0];
@@ -94,7 +94,7 @@ export class RunModel {
       part.isStripped = true;
       payloads = 1;
     }
-    return { ...NOTHING_SWEPT, payloads, events };
+    return { ...EMPTY_SWEEP, payloads, events };
   }
 
   #forget(): void {

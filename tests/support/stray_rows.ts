@@ -1,7 +1,7 @@
 /** Rows that belong to nothing: what a removal forgot. */
 import { assertEquals } from "@std/assert";
 import { type EventLedger, ID_PAGES_MAX } from "../../domain/runs/ledger.ts";
-import { auditStore } from "../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { chunksOf } from "../../kv/base/blob.ts";
 import { tombstoneOf } from "../../kv/runs/tombstone.ts";
 import type { Store } from "../../kv/store.ts";
@@ -65,7 +65,7 @@ export async function strayRows(store: Store): Promise<string[]> {
 
 /** Fails unless every figure of every team is what its runs' parts come to. */
 export async function assertExact(store: Store, message?: string): Promise<void> {
-  const { differences, teams } = await auditStore(store, { pauseMs: 0 });
+  const { differences, teams } = await verifyStore(store, { pauseMs: 0 });
   assertEquals(differences, [], message);
   // One whose runs wait to be summed up is not compared.
   assertEquals(teams.filter(({ state }) => state !== "exact"), [], message);

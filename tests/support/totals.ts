@@ -1,6 +1,6 @@
 /** What the service says that everything comes to, held against what its clients know they sent. */
 import { assert, assertEquals } from "@std/assert";
-import { auditStore } from "../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { openBeside } from "../../kv/open.ts";
 
 /** Sums over all runs, none of them in doubt. */
@@ -97,7 +97,7 @@ export async function assertAudit(
 ): Promise<void> {
   const store = await openBeside(path);
   try {
-    const { differences, teams, runs, events } = await auditStore(store);
+    const { differences, teams, runs, events } = await verifyStore(store);
     assertEquals(differences, []);
     assert(teams.every(({ state }) => state === "exact"), JSON.stringify(teams));
     assertEquals({ runs, events }, { runs: expected.runs, events: expected.events });

@@ -16,7 +16,7 @@ import type { AppDeps, Handle } from "../../http/context.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { lastPartOf, queryOf } from "../../http/query.ts";
 
-export function listAgents({ agents }: AppDeps): Handle {
+export function handleListAgents({ agents }: AppDeps): Handle {
   return async (c) => {
     const query = parseAgentsQuery(queryOf(c), parseAgentCursor);
     if (!query.ok) return fail(c, query.problem);

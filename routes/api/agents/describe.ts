@@ -2,13 +2,13 @@
 import { z } from "zod";
 import { agentPatchBody } from "../../../domain/agents/change.ts";
 import { AGENT_SORTS, AGENTS_PER_PAGE } from "../../../domain/agents/agents.ts";
-import { bodyOf, type Operation, tagged } from "../../openapi/describe.ts";
+import { bodyDescription, type OperationDescription, tagged } from "../../openapi/describe.ts";
 import {
   count,
   cursorOf,
   idOf,
   ifNoneMatch,
-  instant,
+  instantField,
   limitOf,
   nextCursor,
   runStatus,
@@ -18,15 +18,17 @@ import {
 const agent = z.object({
   agent: z.string().describe("The slug."),
   name: z.string().describe("What people see: the slug until it gets another."),
-  first_seen: instant.describe("Arrival of the call that created it."),
-  last_seen: instant.nullable().describe("Latest arrival of an opening or a close of its runs."),
+  first_seen: instantField.describe("Arrival of the call that created it."),
+  last_seen: instantField.nullable().describe(
+    "Latest arrival of an opening or a close of its runs.",
+  ),
   runs: count.describe("All its runs, also those gone by age."),
   succeeded: count,
   failed: count,
   running: count,
   last_run_id: idOf("run").nullable().describe("The run with the latest `started_at`."),
   last_status: runStatus.nullable(),
-  last_started_at: instant.nullable(),
+  last_started_at: instantField.nullable(),
   notes: z.string().nullable(),
   archived: z.boolean(),
 }).meta({ id: "Agent" });
@@ -53,7 +55,7 @@ const pathFields = {
 };
 
 /** Who runs. */
-export const AGENT_OPERATIONS: readonly Operation[] = [
+export const AGENT_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/agents",
@@ -112,7 +114,7 @@ export const AGENT_OPERATIONS: readonly Operation[] = [
       "loses no history. An archived agent leaves its place under the plan's cap to another, and " +
       "comes back when it opens a run again, if there is a place.",
     pathFields,
-    body: bodyOf(agentPatchBody, "AgentChange", {
+    body: bodyDescription(agentPatchBody, "AgentChange", {
       name: "What people see; empty for the slug.",
       notes: "Anything worth knowing; empty for nothing.",
       archived: "Whether it is out of use.",

@@ -2,15 +2,15 @@
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { AUDIT_ACTIONS } from "../../../domain/teams/audit_log.ts";
-import type { Operation } from "../../openapi/describe.ts";
+import type { OperationDescription } from "../../openapi/describe.ts";
 import {
   anyObject,
   cursorOf,
-  instant,
+  instantField,
   jobId,
   limitOf,
   nextCursor,
-  sentInstant,
+  sentInstantField,
 } from "../../openapi/fields.ts";
 
 const actor = z.object({
@@ -19,7 +19,7 @@ const actor = z.object({
 }).meta({ id: "AuditActor" });
 
 const entry = z.object({
-  at: instant,
+  at: instantField,
   team: jobId,
   actor,
   action: z.enum(AUDIT_ACTIONS),
@@ -28,7 +28,7 @@ const entry = z.object({
 }).meta({ id: "AuditEntry" });
 
 /** The audit log of a team, and of the operator. */
-export const AUDIT_OPERATIONS: readonly Operation[] = [
+export const AUDIT_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/audit",
@@ -40,8 +40,8 @@ export const AUDIT_OPERATIONS: readonly Operation[] = [
       "deletion, newest first. The operator reads what it did itself. Entries are kept as long as " +
       "the team.",
     query: {
-      from: sentInstant.optional().describe("First instant, inclusive."),
-      to: sentInstant.optional().describe("Last instant, exclusive; not before `from`."),
+      from: sentInstantField.optional().describe("First instant, inclusive."),
+      to: sentInstantField.optional().describe("Last instant, exclusive; not before `from`."),
       limit: limitOf(ADMIN_PER_PAGE, "Entries"),
       cursor: cursorOf("cursor"),
     },

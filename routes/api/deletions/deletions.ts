@@ -22,7 +22,7 @@ const WAIT_MS = 5_000;
 
 const DAY_MS = 86_400_000;
 
-export function deleteRun(deps: AppDeps): Handle {
+export function handleDeleteRun(deps: AppDeps): Handle {
   return async (c) => {
     const deleted = await deleteNamedRun(deps, c);
     if (!deleted.ok) return fail(c, deleted.problem);
@@ -50,7 +50,7 @@ export function deleteCustomer({ deletions }: AppDeps): Handle {
     const { team, credentialId } = c.get("principal");
     const begun = await deletions.deleteCustomer(team, customer, credentialId);
     if (begun.kind === "refused") return fail(c, begun.problem);
-    const now = await deletions.settled(team, begun.job, WAIT_MS);
+    const now = await deletions.waitUntilDone(team, begun.job, WAIT_MS);
     const status = now.state === "done" ? 200 : 202;
     return answer(c, status, rawOf(jobFields(now)), writeHeaders(begun.kind, null));
   };

@@ -3,17 +3,17 @@ import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
-import type { Operation } from "../../openapi/describe.ts";
-import { count, idOf, instant, jobId, jobState } from "../../openapi/fields.ts";
+import type { OperationDescription } from "../../openapi/describe.ts";
+import { count, idOf, instantField, jobId, jobState } from "../../openapi/fields.ts";
 import { RUN } from "../runs/describe.ts";
 
 const receipt = z.object({
   id: idOf("run"),
-  deleted_at: instant,
+  deleted_at: instantField,
   deleted_by: z.string().describe("Id of the credential that asked."),
   runs: count,
   events: count,
-  id_refused_until: instant.describe("Until then calls under its id are 409."),
+  id_refused_until: instantField.describe("Until then calls under its id are 409."),
 }).meta({ id: "DeletedRun" });
 
 const job = z.object({
@@ -25,9 +25,9 @@ const job = z.object({
   runs_failed: count.describe("Runs that could not be read; they are as they were."),
   events: count.describe("Deleted; 0 until it is `done`."),
   spend_days: count.describe("Days of spend that were left of older runs."),
-  created_at: instant,
+  created_at: instantField,
   created_by: z.string(),
-  finished_at: instant.nullable(),
+  finished_at: instantField.nullable(),
 }).meta({ id: "CustomerDeletion" });
 
 const JOB = {
@@ -44,7 +44,7 @@ const JOB = {
 };
 
 /** What goes on request. */
-export const DELETION_OPERATIONS: readonly Operation[] = [
+export const DELETION_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "DELETE",
     path: "/v1/runs/:id",

@@ -1,6 +1,6 @@
 /** `GET /v1/runs.ndjson` and `GET /v1/runs.csv`, described. */
 import { z } from "zod";
-import type { Operation } from "../../openapi/describe.ts";
+import type { OperationDescription } from "../../openapi/describe.ts";
 import { EXPORT_COLUMNS } from "./formats.ts";
 import { count } from "../../openapi/fields.ts";
 import { RUN_FILTERS, runRow } from "../runs/describe_list.ts";
@@ -32,7 +32,7 @@ const SHARED =
   "may take 4 at once. ";
 
 /** Lists of runs in one answer. */
-export const EXPORT_OPERATIONS: readonly Operation[] = [
+export const EXPORT_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/runs.ndjson",

@@ -9,10 +9,10 @@ import { formatInstant } from "../../../domain/core/time.ts";
 import { answerStream, fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { EXPORT_FORMS, type ExportForm, type ExportFormat } from "./formats.ts";
-import { stillWorks } from "../../http/credential.ts";
+import { isStillLive } from "../../http/credential.ts";
 import { emptyStream } from "../../http/head.ts";
 import { paced } from "../../http/rate.ts";
-import { OVERLOADED, type Room } from "../../http/admission.ts";
+import { type ConcurrencyLimit, OVERLOADED } from "../../http/admission.ts";
 import { BrokenOff, PacedStreams } from "../../http/paced_streams.ts";
 import { logFailure } from "../../http/dispatch.ts";
 import { queryOf } from "../../http/query.ts";
@@ -34,7 +34,7 @@ type MayGoOn = (deps: AppDeps, c: RequestContext) => () => Promise<boolean>;
 export type Exports = (format: ExportFormat, mayGoOn?: MayGoOn) => Handle;
 
 /** Makes the handlers of all forms; together they are bounded. */
-export function createExports(deps: AppDeps, room: Room): Exports {
+export function createExports(deps: AppDeps, room: ConcurrencyLimit): Exports {
   const places = new Places();
   const streams = new PacedStreams(() => deps.draining());
 
@@ -61,7 +61,7 @@ export function createExports(deps: AppDeps, room: Room): Exports {
     return stream.body;
   }
 
-  return (format, mayGoOn = stillWorks) => {
+  return (format, mayGoOn = isStillLive) => {
     const form = EXPORT_FORMS[format];
     return (c) => {
       const nowMs = deps.environment.now();

@@ -8,7 +8,7 @@ import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
-import type { Waiting } from "../../http/long_polls.ts";
+import type { LongPolls } from "../../http/long_polls.ts";
 import { queryOf } from "../../http/query.ts";
 import { runRowJson } from "../runs/run_list.ts";
 
@@ -19,7 +19,7 @@ interface ChangesQuery {
   readonly waitSeconds: number;
 }
 
-export function listChanges({ changes }: AppDeps, waiting: Waiting): Handle {
+export function listChanges({ changes }: AppDeps, waiting: LongPolls): Handle {
   /** Shows what there is, if that is anything. */
   async function show(
     c: RequestContext,
@@ -52,7 +52,7 @@ export function listChanges({ changes }: AppDeps, waiting: Waiting): Handle {
     const { waitSeconds } = query.value;
     const shown = await show(c, query.value, waitSeconds === 0);
     return shown ??
-      await waiting.aside(
+      await waiting.park(
         c,
         waitSeconds * 1_000,
         (signal) => whenChanged(c, query.value, signal),

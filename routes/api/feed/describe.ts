@@ -5,16 +5,16 @@ import {
   CHANGES_PER_PAGE,
   CHANGES_WAIT_SECONDS_MAX,
   LISTENERS_MAX,
-  LIVE_CHANGES_BEHIND_MAX,
+  LIVE_CHANGES_LAG_MAX,
   LIVE_KEEP_ALIVE_MS,
 } from "../../../domain/core/limits.ts";
-import type { Operation } from "../../openapi/describe.ts";
-import { cursor, idOf, instant, limitOf } from "../../openapi/fields.ts";
+import type { OperationDescription } from "../../openapi/describe.ts";
+import { cursor, idOf, instantField, limitOf } from "../../openapi/fields.ts";
 import { ROW, RUN_FILTERS, runRow } from "../runs/describe_list.ts";
 
 const at = cursor.describe("The place of the change in the feed.");
 
-const deleted = z.object({ id: idOf("run"), deleted_at: instant }).meta({ id: "RunDeletion" });
+const deleted = z.object({ id: idOf("run"), deleted_at: instantField }).meta({ id: "RunDeletion" });
 
 const change = z.union([
   z.object({ cursor: at, run: runRow }).meta({ id: "ChangedRun" }),
@@ -37,7 +37,7 @@ const { agent, customer_id, feature, status, kind } = RUN_FILTERS;
 const EVENTS = LIVE_EVENTS.map((event) => `\`${event}\``).join(", ");
 
 /** Runs as they change. */
-export const FEED_OPERATIONS: readonly Operation[] = [
+export const FEED_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/changes",
@@ -79,7 +79,7 @@ export const FEED_OPERATIONS: readonly Operation[] = [
     description: `Server-sent events: ${EVENTS}, each with the run as lists show it in \`data\` ` +
       "and a cursor of the feed in `id`. Of a change that is told by several events the last " +
       "has the `id`. A `changes.skipped` says between which cursors the feed has more than " +
-      `${LIVE_CHANGES_BEHIND_MAX} changes that are left out. A silent stream says every ` +
+      `${LIVE_CHANGES_LAG_MAX} changes that are left out. A silent stream says every ` +
       `${LIVE_KEEP_ALIVE_MS / 1_000} seconds that it is there. A team may have ` +
       `${LISTENERS_MAX.team} streams and waiting calls open.`,
     query: {

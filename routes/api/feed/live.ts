@@ -4,13 +4,13 @@ import type { Parsed } from "../../../domain/core/errors.ts";
 import type { ChangePage } from "../../../domain/feed/changes.ts";
 import { type LiveFilters, parseLiveFilters } from "../../../domain/feed/live.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
-import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_BEHIND_MAX } from "../../../domain/core/limits.ts";
+import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_LAG_MAX } from "../../../domain/core/limits.ts";
 import { answerText, fail } from "../../http/answer.ts";
 import { parseChangeCursor, UNKNOWN_CURSOR } from "./changes.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { paced } from "../../http/rate.ts";
-import { stillWorks } from "../../http/credential.ts";
-import type { Waiting } from "../../http/long_polls.ts";
+import { isStillLive } from "../../http/credential.ts";
+import type { LongPolls } from "../../http/long_polls.ts";
 import { emptyStream } from "../../http/head.ts";
 import { LiveStream } from "./live_stream.ts";
 import { queryOf } from "../../http/query.ts";
@@ -28,21 +28,21 @@ const HEADERS = { "Cache-Control": "no-store, no-transform", "X-Accel-Buffering"
 /** Changes read at once for a stream that begins behind. */
 const CHANGES_PER_READ = 100;
 
-export function followLive(deps: AppDeps, waiting: Waiting): Handle {
+export function followLive(deps: AppDeps, waiting: LongPolls): Handle {
   return async (c) => {
     const query = parseLiveQuery(c);
     if (!query.ok) return fail(c, query.problem);
     if (c.req.method === "HEAD") {
       return answerText(c, 200, emptyStream(), "text/event-stream", HEADERS);
     }
-    const seat = waiting.take(c);
+    const seat = waiting.acquire(c);
     if (seat instanceof Response) return seat;
     const { filters, after } = query.value;
     const team = c.get("principal").team.id;
-    const mayGoOn = stillWorks(deps, c);
+    const mayGoOn = isStillLive(deps, c);
     const stream = new LiveStream({ team, filters, waiting: waiting.texts, mayGoOn });
     stream.holds(seat);
-    stream.endsWith(waiting.leaving);
+    stream.endsWith(waiting.shuttingDown);
     try {
       const read = paced(deps, c);
       if (!await begin(deps, team, stream, after, (page) => read(c.req.raw.signal, page))) {
@@ -72,7 +72,7 @@ async function begin(
   if (from > last) return false;
   stream.begin(from);
   // What is more than that is left to the feed.
-  if (last - from > LIVE_CHANGES_BEHIND_MAX) stream.skipTo(last);
+  if (last - from > LIVE_CHANGES_LAG_MAX) stream.skipTo(last);
   // The answer begins now: its client takes each page while the next one is read.
   const page = (behind: number) =>
     read(() => changes.page(team, behind, CHANGES_PER_READ, LIVE_BATCH_CHARS_MAX));

@@ -2,14 +2,19 @@
 import { z } from "zod";
 import { heartbeatBody } from "../../../domain/ingest/schemas.ts";
 import { COST_USD_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX } from "../../../domain/core/limits.ts";
-import { bodyOf, LOSS_HEADERS, type Operation, written } from "../../openapi/describe.ts";
 import {
-  dollars,
+  bodyDescription,
+  LOSS_HEADERS,
+  type OperationDescription,
+  written,
+} from "../../openapi/describe.ts";
+import {
+  dollarsField,
   heartbeatStatus,
   idOf,
-  instant,
-  sentCount,
-  sentInstant,
+  instantField,
+  sentCountField,
+  sentInstantField,
   slug,
   traceparent,
 } from "../../openapi/fields.ts";
@@ -20,10 +25,10 @@ const heartbeat = z.object({
   id: idOf("run"),
   agent: z.string(),
   status: heartbeatStatus,
-  started_at: instant,
-  finished_at: instant.nullable().describe("Null after a `start`."),
-  received_at: instant,
-  cost_usd: dollars.describe("What was sent, else the price of the tokens, else 0."),
+  started_at: instantField,
+  finished_at: instantField.nullable().describe("Null after a `start`."),
+  received_at: instantField,
+  cost_usd: dollarsField.describe("What was sent, else the price of the tokens, else 0."),
   duration_ms: z.number().meta({ type: "integer" }).nullable().describe("Null after a `start`."),
 }).meta({ id: "Heartbeat" });
 
@@ -31,12 +36,12 @@ const pinged = z.object({
   id: idOf("run"),
   agent: z.string(),
   status: heartbeatStatus,
-  received_at: instant,
-  cost_usd: dollars.optional().describe("Only when the ping has `cost_usd` or `model`."),
+  received_at: instantField,
+  cost_usd: dollarsField.optional().describe("Only when the ping has `cost_usd` or `model`."),
 }).meta({ id: "Ping" });
 
 const label = z.string().max(LABEL_CHARS_MAX).optional();
-const tokens = sentCount.optional();
+const tokens = sentCountField.optional();
 
 /** Largest exit code that a ping may tell: ten digits. */
 const EXIT_CODE_MAX = 9_999_999_999;
@@ -49,8 +54,8 @@ const pingQuery = {
   exit_code: z.int().min(-EXIT_CODE_MAX).max(EXIT_CODE_MAX).optional()
     .describe("0 is `ok`, 124 is `timeout`, else `fail`; used when there is no `status`."),
   id: idOf("run").optional().describe("A new one when absent; a retry needs one."),
-  started_at: sentInstant.optional().describe("Time of arrival by default."),
-  finished_at: sentInstant.optional().describe("Time of arrival by default."),
+  started_at: sentInstantField.optional().describe("Time of arrival by default."),
+  finished_at: sentInstantField.optional().describe("Time of arrival by default."),
   duration_ms: tokens.describe("Wins over the two instants."),
   cost_usd: z.number().min(0).max(COST_USD_MAX).optional().describe("Wins over tokens, also 0."),
   model: label.describe("Prices the tokens."),
@@ -65,7 +70,7 @@ const pingQuery = {
 };
 
 /** A whole run in one call, as JSON and from a shell. */
-export const HEARTBEAT_OPERATIONS: readonly Operation[] = [
+export const HEARTBEAT_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "POST",
     path: "/v1/heartbeats",
@@ -76,7 +81,7 @@ export const HEARTBEAT_OPERATIONS: readonly Operation[] = [
       "closes it. The first close wins and nothing reopens a run. 409 when the `id` is stored " +
       "with another `agent`, or another `started_at` and one was sent. Counts one event.",
     headers: traceparent,
-    body: bodyOf(heartbeatBody, "HeartbeatRequest", {
+    body: bodyDescription(heartbeatBody, "HeartbeatRequest", {
       id: "A new one when absent; a retry needs one.",
       agent: "The agent's slug; a new one is created.",
       status: "`ok` by default.",

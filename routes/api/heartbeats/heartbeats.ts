@@ -10,7 +10,7 @@ import { type HeartbeatBody, parseHeartbeat } from "../../../domain/ingest/parse
 import type { Environment } from "../../../domain/core/environment.ts";
 import {
   durationOf,
-  heartbeatWord,
+  heartbeatStatusOf,
   type Opening,
   reportedCost,
   type RunParts,
@@ -34,7 +34,7 @@ export function sendHeartbeat(deps: AppDeps): Handle {
     if (refused !== null) return fail(c, refused);
     const parsed = parseHeartbeat(body, parseContext(c));
     if (!parsed.ok) return fail(c, parsed.problem);
-    const settled = await settleHeartbeat(deps, c, parsed.value.request);
+    const settled = await writeHeartbeat(deps, c, parsed.value.request);
     if (!settled.ok) return fail(c, settled.problem);
     const json = heartbeatJson(settled.value);
     return answerWrite(c, settled.value.kind, json, parsed.value.losses);
@@ -42,18 +42,18 @@ export function sendHeartbeat(deps: AppDeps): Handle {
 }
 
 /** A heartbeat that is on disk. */
-export interface Settled {
+export interface HeartbeatResult {
   readonly kind: "stored" | "replayed";
   readonly id: RunId;
   readonly parts: RunParts;
 }
 
 /** Stores a heartbeat under its id, or a minted one (decision 33). */
-export async function settleHeartbeat(
+export async function writeHeartbeat(
   { runs, region, environment }: AppDeps,
   c: RequestContext,
   sent: HeartbeatBody,
-): Promise<Parsed<Settled>> {
+): Promise<Parsed<HeartbeatResult>> {
   const receivedAt = environment.now();
   const id = sent.id ?? mintRunId(region, environment, receivedAt);
   const request: HeartbeatRequest = { ...sent, id };
@@ -91,13 +91,13 @@ export function heartbeatCost(parts: RunParts): ExactNumber | number {
   return dollars(parts.closing === null ? 0n : reportedCost(parts));
 }
 
-function heartbeatJson({ id, parts }: Settled): RawJson {
+function heartbeatJson({ id, parts }: HeartbeatResult): RawJson {
   const opening = openingOf(parts);
   const { closing } = parts;
   return rawOf({
     id,
     agent: opening.agent,
-    status: heartbeatWord(statusOf(parts)),
+    status: heartbeatStatusOf(statusOf(parts)),
     started_at: formatInstant(opening.startedAt),
     finished_at: closing === null ? null : formatInstant(closing.finishedAt),
     received_at: formatInstant(heartbeatReceivedAt(parts)),

@@ -4,12 +4,17 @@ import { rawOf } from "../../../domain/core/raw_json.ts";
 import { parseHeartbeat } from "../../../domain/ingest/parse.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
 import { readPing } from "../../../domain/ingest/ping.ts";
-import { heartbeatWord, reportedBy, type RunParts, statusOf } from "../../../domain/runs/run.ts";
+import {
+  heartbeatStatusOf,
+  reportedBy,
+  type RunParts,
+  statusOf,
+} from "../../../domain/runs/run.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { prefersJson } from "../../http/accept.ts";
 import { answer, answerText, fail, writeHeaders } from "../../http/answer.ts";
 import { type AppDeps, type Handle, parseContext } from "../../http/context.ts";
-import { heartbeatCost, heartbeatReceivedAt, openingOf, settleHeartbeat } from "./heartbeats.ts";
+import { heartbeatCost, heartbeatReceivedAt, openingOf, writeHeartbeat } from "./heartbeats.ts";
 import { queryOf } from "../../http/query.ts";
 
 export function ping(deps: AppDeps): Handle {
@@ -27,7 +32,7 @@ export function ping(deps: AppDeps): Handle {
     const { body, note, losses } = read.value;
     const parsed = parseHeartbeat(body, context, losses);
     if (!parsed.ok) return fail(c, parsed.problem);
-    const settled = await settleHeartbeat(deps, c, { ...parsed.value.request, note });
+    const settled = await writeHeartbeat(deps, c, { ...parsed.value.request, note });
     if (!settled.ok) return fail(c, settled.problem);
 
     const { id, kind, parts } = settled.value;
@@ -42,7 +47,7 @@ export function ping(deps: AppDeps): Handle {
     const json = {
       id,
       agent: openingOf(parts).agent,
-      status: heartbeatWord(statusOf(parts)),
+      status: heartbeatStatusOf(statusOf(parts)),
       received_at: formatInstant(heartbeatReceivedAt(parts)),
       // Only where the ping said anything about it; a plain one stays as short as it is.
       cost_usd: tellsCost(parts) ? heartbeatCost(parts) : undefined,

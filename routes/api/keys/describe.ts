@@ -4,8 +4,8 @@ import { SCOPES } from "../../../domain/teams/credentials.ts";
 import { keyBody } from "../../../domain/teams/new_key.ts";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { rotateBody } from "../../../domain/teams/rotation.ts";
-import { bodyOf, type Operation } from "../../openapi/describe.ts";
-import { cursorOf, idOf, instant, limitOf, nextCursor, slug } from "../../openapi/fields.ts";
+import { bodyDescription, type OperationDescription } from "../../openapi/describe.ts";
+import { cursorOf, idOf, instantField, limitOf, nextCursor, slug } from "../../openapi/fields.ts";
 
 const CREDENTIAL_KINDS = ["api_key", "ping_token"] as const;
 
@@ -33,9 +33,9 @@ const credential = {
   name: z.string(),
   scopes: z.array(z.enum(SCOPES)).optional().describe("Of a key."),
   agent: z.string().optional().describe("Of a ping token."),
-  created_at: instant,
-  revoked_at: instant.nullable().describe("Null while nobody revoked it."),
-  ends_at: instant.nullable().describe("When it stops because it was replaced."),
+  created_at: instantField,
+  revoked_at: instantField.nullable().describe("Null while nobody revoked it."),
+  ends_at: instantField.nullable().describe("When it stops because it was replaced."),
   replaced_by: idOf("key").nullable(),
   replaces: idOf("key").nullable(),
 };
@@ -44,7 +44,7 @@ const key = z.object(credential).meta({ id: "Credential" });
 
 const listedKey = z.object({
   ...credential,
-  last_used_at: instant.nullable()
+  last_used_at: instantField.nullable()
     .describe("Exact in the process that served it, up to an hour old in others."),
 }).meta({ id: "ListedCredential" });
 
@@ -75,7 +75,7 @@ const SUCCESSOR = {
 };
 
 /** Keys and ping tokens of the team. */
-export const KEY_OPERATIONS: readonly Operation[] = [
+export const KEY_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "POST",
     path: "/v1/keys",
@@ -140,7 +140,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
       "successor, to be rotated when the answer was lost. A credential that rotates itself cannot " +
       "end at once.",
     pathFields: { id: idOf("key").describe("The old credential's id.") },
-    body: bodyOf(rotateBody, "RotateRequest", {
+    body: bodyDescription(rotateBody, "RotateRequest", {
       overlap_hours:
         "How long the old secret goes on; 24 when absent. At least 1 for the caller's own.",
     }),

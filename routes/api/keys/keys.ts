@@ -50,7 +50,7 @@ export function listKeys({ credentials }: AppDeps): Handle {
   };
 }
 
-export function rotateKey({ credentials }: AppDeps): Handle {
+export function handleRotateKey({ credentials }: AppDeps): Handle {
   return async (c) => {
     const overlap = parseRotation(c.get("body"));
     if (!overlap.ok) return fail(c, overlap.problem);
@@ -65,7 +65,7 @@ export function rotateKey({ credentials }: AppDeps): Handle {
   };
 }
 
-export function revokeKey({ credentials }: AppDeps): Handle {
+export function handleRevokeKey({ credentials }: AppDeps): Handle {
   return async (c) => {
     const { team, credentialId } = c.get("principal");
     const id = c.req.param("id") ?? "";

@@ -2,25 +2,30 @@
 import { z } from "zod";
 import { LABEL_CHARS_MAX, RATE_TIERS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
 import { rateBody, tierBody } from "../../../domain/pricing/rate_body.ts";
-import { bodyOf, type Operation, tagged, written } from "../../openapi/describe.ts";
+import {
+  bodyDescription,
+  type OperationDescription,
+  tagged,
+  written,
+} from "../../openapi/describe.ts";
 import {
   count,
   cursorOf,
-  dollars,
+  dollarsField,
   ifNoneMatch,
-  instant,
+  instantField,
   limitOf,
   matchStep,
   nextCursor,
-  sentInstant,
+  sentInstantField,
 } from "../../openapi/fields.ts";
 import { NOTES } from "../../openapi/json_schema.ts";
 
 const rates = {
-  input_usd_per_million: dollars,
-  output_usd_per_million: dollars,
-  cached_input_usd_per_million: dollars.nullable().describe("Null: as input."),
-  cache_write_usd_per_million: dollars.nullable().describe("Null: as input."),
+  input_usd_per_million: dollarsField,
+  output_usd_per_million: dollarsField,
+  cached_input_usd_per_million: dollarsField.nullable().describe("Null: as input."),
+  cache_write_usd_per_million: dollarsField.nullable().describe("Null: as input."),
 };
 
 const rowFields = {
@@ -28,7 +33,7 @@ const rowFields = {
   source: z.enum(["own", "default"]),
   provider: z.string().nullable().describe("Null: whoever serves the model."),
   model: z.string(),
-  effective_from: instant.nullable().describe("Null: always."),
+  effective_from: instantField.nullable().describe("Null: always."),
   ...rates,
   tiers: z.array(z.object({ above_input_tokens: count, ...rates }).meta({ id: "RateTier" }))
     .describe("A call with more input tokens pays the tier's rates for all of its tokens."),
@@ -40,7 +45,7 @@ const row = z.object(rowFields).meta({ id: "RateRow" });
 
 const ownRow = z.object({
   ...rowFields,
-  created_at: instant,
+  created_at: instantField,
   created_by: z.string().describe("Id of the credential that put it."),
   note: z.string().nullable(),
 }).meta({ id: "OwnRateRow" });
@@ -57,7 +62,7 @@ const card = z.object({
 const match = z.object({
   provider: z.string().nullable(),
   model: z.string(),
-  at: instant,
+  at: instantField,
   matched_by: matchStep.nullable().describe("Null for a model without a price."),
   row: row.nullable(),
 }).meta({ id: "RateMatch" });
@@ -69,7 +74,7 @@ const RATE_NOTES = {
   cache_write_usd_per_million: "As above; as input when absent.",
 };
 
-const tier = bodyOf(tierBody, "RateTierRequest", {
+const tier = bodyDescription(tierBody, "RateTierRequest", {
   above_input_tokens: "A longer call pays these rates; rising from tier to tier.",
   ...RATE_NOTES,
 });
@@ -118,7 +123,7 @@ const OWN_ROW = {
 };
 
 /** Prices. */
-export const RATE_CARD_OPERATIONS: readonly Operation[] = [
+export const RATE_CARD_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/rate-card",
@@ -184,7 +189,7 @@ export const RATE_CARD_OPERATIONS: readonly Operation[] = [
     query: {
       model: z.string().max(LABEL_CHARS_MAX).describe("As the call names it."),
       provider: z.string().max(LABEL_CHARS_MAX).optional().describe("As the call names it."),
-      at: sentInstant.optional().describe("Instant of the call; now when absent."),
+      at: sentInstantField.optional().describe("Instant of the call; now when absent."),
     },
     answers: [{ status: 200, description: "The row, or null.", schema: match }],
     errors: ["missing_field"],

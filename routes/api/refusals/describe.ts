@@ -5,10 +5,10 @@ import {
   AGENT_CHARS_MAX,
   REFUSAL_CHARS_MAX,
   REFUSAL_HOURS,
-  REFUSALS,
+  REFUSAL_LIMITS,
 } from "../../../domain/core/limits.ts";
-import type { Operation } from "../../openapi/describe.ts";
-import { count, instant } from "../../openapi/fields.ts";
+import type { OperationDescription } from "../../openapi/describe.ts";
+import { count, instantField } from "../../openapi/fields.ts";
 
 const kind = {
   code: z.enum(Object.keys(ERRORS) as (keyof typeof ERRORS)[]),
@@ -19,10 +19,10 @@ const kind = {
     .describe("The client's `User-Agent`."),
 };
 
-const group = z.object({ hour: instant, ...kind, count }).meta({ id: "RefusalGroup" });
+const group = z.object({ hour: instantField, ...kind, count }).meta({ id: "RefusalGroup" });
 
 const refusal = z.object({
-  at: instant,
+  at: instantField,
   ...kind,
   message: z.string().max(REFUSAL_CHARS_MAX.message),
   request_id: z.string(),
@@ -30,21 +30,21 @@ const refusal = z.object({
 }).meta({ id: "Refusal" });
 
 const report = z.object({
-  from: instant.describe("Start of the first hour."),
-  to: instant.describe("Now."),
+  from: instantField.describe("Start of the first hour."),
+  to: instantField.describe("Now."),
   count: count.describe("Refused calls in these hours."),
   groups: z.array(group).describe(
     "The latest hour first, in an hour the most frequent first. Beyond " +
-      `${REFUSALS.kindsPerHour} combinations in an hour, only the code is kept and the rest is ` +
+      `${REFUSAL_LIMITS.kindsPerHour} combinations in an hour, only the code is kept and the rest is ` +
       "`(other)`.",
   ),
   latest: z.array(refusal).describe(
-    `Up to ${REFUSALS.latest} of the last ${REFUSALS.days} days, newest first.`,
+    `Up to ${REFUSAL_LIMITS.latest} of the last ${REFUSAL_LIMITS.days} days, newest first.`,
   ),
 }).meta({ id: "RefusalReport" });
 
 /** Reading what was refused. */
-export const REFUSAL_OPERATIONS: readonly Operation[] = [
+export const REFUSAL_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/refusals",

@@ -2,15 +2,15 @@
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { repriceBody } from "../../../domain/repricing/body.ts";
-import { bodyOf, type Operation, written } from "../../openapi/describe.ts";
-import { count, dollars, instant, jobId, jobState } from "../../openapi/fields.ts";
+import { bodyDescription, type OperationDescription, written } from "../../openapi/describe.ts";
+import { count, dollarsField, instantField, jobId, jobState } from "../../openapi/fields.ts";
 
 const job = z.object({
   id: jobId,
   model: z.string(),
   provider: z.string().nullable(),
-  from: instant.nullable(),
-  to: instant.nullable(),
+  from: instantField.nullable(),
+  to: instantField.nullable(),
   dry_run: z.boolean(),
   state: jobState
     .describe("`waiting` until the calls stored before it are in the spend."),
@@ -19,12 +19,12 @@ const job = z.object({
   runs_changed: count,
   runs_failed: count.describe("Runs that could not be read; their cost is as it was."),
   llm_calls: count.describe("Calls priced anew."),
-  old_cost_usd: dollars,
-  new_cost_usd: dollars,
+  old_cost_usd: dollarsField,
+  new_cost_usd: dollarsField,
   difference_usd: z.number().describe("May be negative."),
-  created_at: instant,
+  created_at: instantField,
   created_by: z.string(),
-  finished_at: instant.nullable(),
+  finished_at: instantField.nullable(),
 }).meta({ id: "RepriceJob" });
 
 const JOB = {
@@ -49,7 +49,7 @@ const JOB = {
 };
 
 /** Pricing stored calls anew. */
-export const REPRICE_OPERATIONS: readonly Operation[] = [
+export const REPRICE_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "POST",
     path: "/v1/rate-card/reprice",
@@ -59,7 +59,7 @@ export const REPRICE_OPERATIONS: readonly Operation[] = [
     description: "By the card as it is now: each call to the model, and each heartbeat priced by " +
       "its tokens. It is a job, and the call waits up to 2 seconds for its end. 200 when the " +
       `same job is under way already; 429 when ${ACTIVE_JOBS_MAX} others of the team are.`,
-    body: bodyOf(repriceBody, "RepriceRequest", {
+    body: bodyDescription(repriceBody, "RepriceRequest", {
       model: "As the calls named it.",
       provider: "As the calls named it; whoever served it when absent.",
       from: "Runs that started then or later.",

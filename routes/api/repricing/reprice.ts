@@ -30,7 +30,7 @@ export async function beginReprice(
 ): ReturnType<RepriceStore["create"]> {
   const begun = await reprices.create(team, spec, dryRun, credentialId);
   if (begun.kind === "refused") return begun;
-  return { ...begun, job: await reprices.settled(team, begun.job, WAIT_MS) };
+  return { ...begun, job: await reprices.waitUntilDone(team, begun.job, WAIT_MS) };
 }
 
 export function getReprice({ reprices }: AppDeps): Handle {

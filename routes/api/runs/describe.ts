@@ -2,7 +2,12 @@
 import { z } from "zod";
 import { finishBody, openBody, scoreBody } from "../../../domain/ingest/schemas.ts";
 import { EVENTS_PER_BATCH_MAX } from "../../../domain/core/limits.ts";
-import { bodyOf, LOSS_HEADERS, type Operation, written } from "../../openapi/describe.ts";
+import {
+  bodyDescription,
+  LOSS_HEADERS,
+  type OperationDescription,
+  written,
+} from "../../openapi/describe.ts";
 import { eventItem } from "./describe_events.ts";
 import { idOf, traceparent } from "../../openapi/fields.ts";
 import { addedScore, batchReceipt, finishRecord, openedRun } from "./describe_answers.ts";
@@ -18,7 +23,7 @@ const eventsBody = z.object({ events: z.array(eventItem).max(EVENTS_PER_BATCH_MA
   .meta({ id: "EventBatch" });
 
 /** Open, append, finish, judge. */
-export const RUN_OPERATIONS: readonly Operation[] = [
+export const RUN_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "POST",
     path: "/v1/runs",
@@ -30,7 +35,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
       "`started_at`; 409 when one of them differs. It replaces what a heartbeat opened the run with. " +
       "A new `agent` is created. Counts one event.",
     headers: traceparent,
-    body: bodyOf(openBody, "OpenRunRequest", {
+    body: bodyDescription(openBody, "OpenRunRequest", {
       id: "Made by the client, best of a UUIDv7.",
       agent: "The agent's slug; no control characters, no outer space.",
       started_at: "By the client's clock.",
@@ -112,7 +117,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
     description: "The first finish wins: every later one is answered with the first record, " +
       "whatever it sends. The run need not be open yet. Counts one event.",
     pathFields,
-    body: bodyOf(finishBody, "FinishRequest", {
+    body: bodyDescription(finishBody, "FinishRequest", {
       status: "How it ended.",
       finished_at: "By the client's clock.",
       output: "Any JSON value, kept exactly as sent; `[]` is `{}`. Above 512 KiB, or deeper than " +
@@ -154,7 +159,7 @@ export const RUN_OPERATIONS: readonly Operation[] = [
       "Whenever somebody has judged the run: it may be open, closed, or not there yet. " +
       "409 when a score of this id is stored with another `name` or `value`. Counts no event.",
     pathFields,
-    body: bodyOf(scoreBody, "ScoreRequest", {
+    body: bodyDescription(scoreBody, "ScoreRequest", {
       id: "Made by the client; unique within its run.",
       name: "What it measures; several scores may share it.",
       source: "Who says so; `api` when absent.",

@@ -9,9 +9,9 @@ import {
   anyObject,
   anyValue,
   count,
-  dollars,
+  dollarsField,
   idOf,
-  instant,
+  instantField,
   nextCursor,
   runStatus,
 } from "../../openapi/fields.ts";
@@ -24,8 +24,8 @@ const scoreValue = z.union([z.number(), z.boolean()]);
 export const openedRun = z.object({
   id: idOf("run"),
   agent: z.string(),
-  started_at: instant,
-  received_at: instant.describe("Arrival of the first call."),
+  started_at: instantField,
+  received_at: instantField.describe("Arrival of the first call."),
   status: runStatus,
 }).meta({ id: "OpenedRun" });
 
@@ -39,8 +39,8 @@ export const batchReceipt = z.object({
 export const finishRecord = z.object({
   id: idOf("run"),
   status: z.enum(FINISH_STATUSES),
-  finished_at: instant,
-  received_at: instant,
+  finished_at: instantField,
+  received_at: instantField,
   output: anyValue.describe("Any JSON value, as it was sent; null for none."),
   scores: z.record(z.string(), scoreValue)
     .meta({ id: "Scores", description: "Numbers or booleans by name." }).nullable(),
@@ -68,13 +68,13 @@ const usage = z.object({
 const event = z.object({
   id: idOf("evt"),
   type: z.string(),
-  ts: instant,
-  received_at: instant,
+  ts: instantField,
+  received_at: instantField,
   turn: z.number().meta({ type: "integer", minimum: 1 }).optional(),
   data: anyObject.describe("As it was sent."),
   unreadable: z.array(z.string()).optional()
     .describe("Figures in `data` that could not be read, by name. Absent for none."),
-  cost_usd: dollars.optional().describe("Of an `llm_call`: what it costs."),
+  cost_usd: dollarsField.optional().describe("Of an `llm_call`: what it costs."),
   priced_by: z.string().nullable().optional()
     .describe("Of an `llm_call`: the row of the rate card that priced it, or null."),
 }).meta({ id: "Event" });
@@ -83,7 +83,7 @@ const stage = z.object({
   stage: z.enum(STAGES),
   state: z.enum(["pending", "done", "skipped", "retrying", "dead"]),
   attempts: count,
-  at: instant,
+  at: instantField,
   error: z.string().optional(),
 }).meta({ id: "Stage" });
 
@@ -92,7 +92,7 @@ const score = z.object({
   value: scoreValue,
   source: z.string().describe("`self` for one of the finish, `event` for one sent as an event."),
   id: idOf("(scr|evt)").optional().describe("Of one that was added: its own, or its event's."),
-  received_at: instant.optional().describe("Of one that was added."),
+  received_at: instantField.optional().describe("Of one that was added."),
 }).meta({ id: "Score" });
 
 const links = z.object({
@@ -113,19 +113,19 @@ export const addedScore = z.object({
   name: z.string(),
   value: scoreValue,
   source: z.string(),
-  received_at: instant.describe("Arrival of the first call."),
+  received_at: instantField.describe("Arrival of the first call."),
 }).meta({ id: "AddedScore" });
 
 /** A run with a page of its events. */
-export const run = z.object({
+export const runAnswer = z.object({
   id: idOf("run"),
   kind: z.enum(RUN_KINDS).describe("By the call that opened it."),
   agent: label.describe("Null while the opening has not arrived."),
   status: runStatus,
-  started_at: instant.nullable().describe("Null while the opening has not arrived."),
-  finished_at: instant.nullable().describe("Null while open."),
-  received_at: instant.nullable().describe("Arrival of the opening."),
-  updated_at: instant.describe("Arrival of the latest part."),
+  started_at: instantField.nullable().describe("Null while the opening has not arrived."),
+  finished_at: instantField.nullable().describe("Null while open."),
+  received_at: instantField.nullable().describe("Arrival of the opening."),
+  updated_at: instantField.describe("Arrival of the latest part."),
   duration_ms: z.number().meta({ type: "integer" }).nullable().describe("Null while open."),
   clock_skew_ms: z.number().meta({ type: "integer" }).optional()
     .describe("Only when the client's clock is far off."),
@@ -140,9 +140,9 @@ export const run = z.object({
   note: label.describe("Of a ping."),
   payload: z.enum(["partly_removed", "removed"]).optional()
     .describe("Only when some of the payload is gone by age."),
-  cost_usd: dollars.describe("Of everything stored so far."),
+  cost_usd: dollarsField.describe("Of everything stored so far."),
   cost: costState,
-  cost_with_children_usd: dollars
+  cost_with_children_usd: dollarsField
     .describe("The same and that of all runs it started, and those that they started."),
   usage,
   scores: z.array(score).describe("Those of the finish, then those that were added."),
@@ -157,22 +157,22 @@ export const run = z.object({
 const tokensPriced = z.object({
   kind: z.enum(["input", "cached_input", "cache_write", "output"]),
   tokens: count,
-  usd_per_million: dollars,
-  cost_usd: dollars,
+  usd_per_million: dollarsField,
+  cost_usd: dollarsField,
 }).meta({ id: "PricedTokens" });
 
 const pricingRow = z.object({
   id: z.string(),
   source: z.enum(["own", "default"]),
-  effective_from: instant.nullable(),
+  effective_from: instantField.nullable(),
 }).meta({ id: "PricingRow" });
 
 const pricedCall = z.object({
   event_id: idOf("evt").nullable().describe("Null for what a heartbeat reports of itself."),
-  ts: instant,
+  ts: instantField,
   provider: label,
   model: label,
-  cost_usd: dollars,
+  cost_usd: dollarsField,
   stated: z.boolean().describe("The client sent this cost, so nothing was priced."),
   match: z.enum(MATCH_STEPS).nullable().describe("The step that found the row."),
   row: pricingRow.nullable(),
@@ -191,14 +191,14 @@ const modelCost = z.object({
   input_tokens: count,
   output_tokens: count,
   cached_input_tokens: count,
-  cost_usd: dollars,
+  cost_usd: dollarsField,
 }).meta({ id: "ModelCost" });
 
 /** Why a run cost what it did. */
 export const runCost = z.object({
   id: idOf("run"),
   kind: z.enum(RUN_KINDS),
-  cost_usd: dollars,
+  cost_usd: dollarsField,
   cost: costState,
   by_model: z.array(modelCost).describe("The whole run, whatever the page."),
   calls: z.array(pricedCall).describe("Those among the page's events."),

@@ -7,17 +7,17 @@ import {
   RUNS_PER_PAGE,
   RUNS_WINDOW_HOURS,
 } from "../../../domain/runs/list_query.ts";
-import type { Operation } from "../../openapi/describe.ts";
+import type { OperationDescription } from "../../openapi/describe.ts";
 import {
   cursorOf,
   dayOrInstant,
-  instant,
+  instantField,
   limitOf,
   nextCursor,
   runStatus,
   slug,
 } from "../../openapi/fields.ts";
-import { run } from "./describe_answers.ts";
+import { runAnswer } from "./describe_answers.ts";
 import { RUN } from "./describe.ts";
 
 /** A row as examples show it. */
@@ -49,7 +49,7 @@ export const ROW = {
 };
 
 /** A run as lists show it. */
-export const runRow = run.pick({
+export const runRow = runAnswer.pick({
   id: true,
   kind: true,
   agent: true,
@@ -69,8 +69,8 @@ export const runRow = run.pick({
 }).meta({ id: "RunRow" });
 
 const window = z.object({
-  from: instant.nullable(),
-  to: instant.nullable().describe("Itself excluded."),
+  from: instantField.nullable(),
+  to: instantField.nullable().describe("Itself excluded."),
   defaulted: z.boolean(),
 }).meta({ id: "RunWindow" });
 
@@ -78,7 +78,7 @@ const page = z.object({
   runs: z.array(runRow).describe("Newest first, by start and then id."),
   cursor: nextCursor,
   window: window.describe("The starts that were looked at; null where there is no bound."),
-  searched_to: instant.nullable()
+  searched_to: instantField.nullable()
     .describe("How far back was looked, where the page ends before it is full."),
 }).meta({ id: "RunPage" });
 
@@ -113,7 +113,7 @@ export const RUN_FILTERS = {
 };
 
 /** Runs by the page. */
-export const RUN_LISTS: readonly Operation[] = [
+export const RUN_LISTS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/runs",

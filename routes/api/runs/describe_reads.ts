@@ -1,9 +1,9 @@
 /** The calls that read a run, described. */
 import { z } from "zod";
 import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
-import { type Operation, tagged } from "../../openapi/describe.ts";
+import { type OperationDescription, tagged } from "../../openapi/describe.ts";
 import { cursorOf, idOf, ifNoneMatch, limitOf } from "../../openapi/fields.ts";
-import { run, runCost } from "./describe_answers.ts";
+import { runAnswer, runCost } from "./describe_answers.ts";
 import { ROW } from "./describe_list.ts";
 import { RUN } from "./describe.ts";
 
@@ -105,7 +105,7 @@ const COST_EXPLAINED = {
 };
 
 /** A run's record, and why it cost what it did. */
-export const RUN_READS: readonly Operation[] = [
+export const RUN_READS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/runs/:id",
@@ -117,7 +117,7 @@ export const RUN_READS: readonly Operation[] = [
     pathFields,
     query: { ...query, ...waiting },
     headers: ifNoneMatch,
-    answers: tagged("The record as it is now.", run),
+    answers: tagged("The record as it is now.", runAnswer),
     errors: ["invalid_id", "unknown_region", "not_found"],
     idempotency: "read",
     example: {

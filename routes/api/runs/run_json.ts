@@ -5,7 +5,7 @@ import { exactCount } from "../../../domain/core/exact_number.ts";
 import { dollars } from "../../../domain/pricing/money.ts";
 import type { EventPosition, PagedEvent, RunPage } from "../../../domain/runs/event_page.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
-import type { RunFamily } from "../../../domain/runs/lineage.ts";
+import type { RunLineage } from "../../../domain/runs/lineage.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { StageProgress } from "../../../domain/runs/stages.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
@@ -15,7 +15,7 @@ import { formatInstant } from "../../../domain/core/time.ts";
 export function runJson(
   id: RunId,
   page: RunPage,
-  family: RunFamily,
+  family: RunLineage,
   eventsCursor: string | null,
 ): RawJson {
   const run = assemble(id, page);
@@ -24,10 +24,10 @@ export function runJson(
     ["kind", rawOf(run.kind)],
     ["agent", rawOf(run.agent)],
     ["status", rawOf(run.status)],
-    ["started_at", instant(run.startedAt)],
-    ["finished_at", instant(run.finishedAt)],
-    ["received_at", instant(run.receivedAt)],
-    ["updated_at", instant(run.updatedAt)],
+    ["started_at", instantText(run.startedAt)],
+    ["finished_at", instantText(run.finishedAt)],
+    ["received_at", instantText(run.receivedAt)],
+    ["updated_at", instantText(run.updatedAt)],
     ["duration_ms", rawOf(run.durationMs)],
     ["clock_skew_ms", run.clockSkewMs === null ? undefined : rawOf(run.clockSkewMs)],
     ["flags", rawOf(run.flags)],
@@ -72,7 +72,7 @@ function scoreFields({ scores, addedScores }: RunRecord) {
 }
 
 /** Where a run stands among others; what is not the case is not told. */
-function linkFields({ parentRunId, trace }: RunRecord, family: RunFamily) {
+function linkFields({ parentRunId, trace }: RunRecord, family: RunLineage) {
   const { children, hasMore, isCut } = family;
   return {
     parent: parentRunId,
@@ -101,8 +101,8 @@ function eventJson(event: PagedEvent): RawJson {
   return writeObject([
     ["id", rawOf(event.id)],
     ["type", rawOf(event.type)],
-    ["ts", instant(event.ts)],
-    ["received_at", instant(event.receivedAt)],
+    ["ts", instantText(event.ts)],
+    ["received_at", instantText(event.receivedAt)],
     ["turn", event.turn === undefined ? undefined : rawOf(event.turn)],
     ["data", event.data],
     ["unreadable", event.unreadable === undefined ? undefined : rawOf(event.unreadable)],
@@ -116,7 +116,7 @@ function stageJson({ stage, state, attempts, at, error }: StageProgress) {
 }
 
 /** Writes an instant, or null. */
-export function instant(ms: number | null): RawJson {
+export function instantText(ms: number | null): RawJson {
   return rawOf(ms === null ? null : formatInstant(ms));
 }
 

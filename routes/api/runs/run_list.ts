@@ -8,7 +8,7 @@ import { answer, fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
-import { costJson, instant, usageJson } from "./run_json.ts";
+import { costJson, instantText, usageJson } from "./run_json.ts";
 
 export function listRuns({ runList, environment }: AppDeps): Handle {
   return async (c) => {
@@ -29,12 +29,12 @@ export function listRuns({ runList, environment }: AppDeps): Handle {
         [
           "window",
           writeObject([
-            ["from", instant(from)],
-            ["to", instant(to)],
+            ["from", instantText(from)],
+            ["to", instantText(to)],
             ["defaulted", rawOf(isWindowDefault)],
           ]),
         ],
-        ["searched_to", instant(page.searchedTo)],
+        ["searched_to", instantText(page.searchedTo)],
       ]),
     );
   };
@@ -52,9 +52,9 @@ export function runRowJsonWith(row: RunListRow, costUsd: RawJson): RawJson {
     ["kind", rawOf(row.kind)],
     ["agent", rawOf(row.agent)],
     ["status", rawOf(row.status)],
-    ["started_at", instant(row.startedAt)],
-    ["finished_at", instant(row.finishedAt)],
-    ["received_at", instant(row.receivedAt)],
+    ["started_at", instantText(row.startedAt)],
+    ["finished_at", instantText(row.finishedAt)],
+    ["received_at", instantText(row.receivedAt)],
     ["duration_ms", rawOf(row.durationMs)],
     ["flags", rawOf(row.flags)],
     ["has", rawOf(row.has)],

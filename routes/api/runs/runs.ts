@@ -54,13 +54,13 @@ export function conflictProblem(id: string, { field }: Conflict): Problem {
 
 export function getRun(deps: AppDeps): Handle {
   return answerPage(deps, async (id, run, { team }) => {
-    const family = await deps.families.of(team, id);
+    const family = await deps.lineage.of(team, id);
     return runJson(id, run, family, run.next === null ? null : cursorText(run.next));
   });
 }
 
 /** Which page of whose run is shown. */
-export interface ShownPage {
+export interface RunView {
   readonly team: Team;
   /** Whether it is the first page of its events. */
   readonly isFirst: boolean;
@@ -69,7 +69,7 @@ export interface ShownPage {
 /** Answers with what `json` makes of a run and the page of its events that a query asks for. */
 export function answerPage(
   { runs }: AppDeps,
-  json: (id: RunId, run: RunPage, page: ShownPage) => RawJson | Promise<RawJson>,
+  json: (id: RunId, run: RunPage, page: RunView) => RawJson | Promise<RawJson>,
 ): Handle {
   return async (c) => {
     const page = parseEventsPage(queryOf(c));

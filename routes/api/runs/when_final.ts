@@ -4,21 +4,21 @@ import { type Parsed, refuse } from "../../../domain/core/errors.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
 import { FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
-import { isSettled } from "../../../domain/runs/record.ts";
+import { isProcessed } from "../../../domain/runs/record.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
-import type { Waiting } from "../../http/long_polls.ts";
+import type { LongPolls } from "../../http/long_polls.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseEventsPage } from "./runs.ts";
 
 /** Lets a request for a run wait, if it asks for that, before `show` answers it. */
-export function whenFinal(deps: AppDeps, waiting: Waiting, show: Handle): Handle {
+export function whenFinal(deps: AppDeps, waiting: LongPolls, show: Handle): Handle {
   const { runs, changes } = deps;
 
   /** Whether nothing is to be waited for: also a run that is not there is shown at once. */
   async function isDone(c: Parameters<Handle>[0], id: RunId): Promise<boolean> {
     const run = await runs.read(c.get("principal").team, id, null, 0);
-    return run === null || isSettled(run);
+    return run === null || isProcessed(run);
   }
 
   async function untilDone(
@@ -38,7 +38,7 @@ export function whenFinal(deps: AppDeps, waiting: Waiting, show: Handle): Handle
     // What `show` refuses, it refuses at once.
     const isRefused = !id.ok || !parseEventsPage(queryOf(c)).ok;
     if (wait.value === null || isRefused || await isDone(c, id.value)) return await show(c);
-    return await waiting.aside(c, wait.value * 1_000, async (signal) => {
+    return await waiting.park(c, wait.value * 1_000, async (signal) => {
       await untilDone(c, c.get("principal").team.id, id.value, signal);
       return await show(c);
     });

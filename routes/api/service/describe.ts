@@ -1,16 +1,16 @@
 /** What the service says about itself, described. */
 import { z } from "zod";
-import type { Answer, Operation } from "../../openapi/describe.ts";
+import type { AnswerDescription, OperationDescription } from "../../openapi/describe.ts";
 import { anyObject, ifNoneMatch } from "../../openapi/fields.ts";
 
-const same: Answer = {
+const same: AnswerDescription = {
   status: 304,
   description: "It is the one that `If-None-Match` names.",
   headers: ["ETag", "Cache-Control"],
 };
 
 /** What a supervisor and a reader of the API ask. */
-export const SERVICE_OPERATIONS: readonly Operation[] = [
+export const SERVICE_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/healthz",

@@ -1,19 +1,24 @@
 /** `GET /metrics`: figures for Prometheus. A team sees its own, the operator those of the process. */
-import { type Family, gauge, METRICS_TYPE, metricsText } from "../../../domain/metrics/text.ts";
-import { planOf } from "../../../domain/teams/plans.ts";
+import {
+  gauge,
+  type MetricFamily,
+  METRICS_TYPE,
+  metricsText,
+} from "../../../domain/metrics/text.ts";
+import { planOfTeam } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import { answerText } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 
-export function getMetrics({ figures, usage, environment }: AppDeps): Handle {
+export function getMetrics({ metrics, usage, environment }: AppDeps): Handle {
   return async (c) => {
     const principal = c.get("principal");
     // Who runs the service sees all of it; a team would learn from it what others do.
     const families = principal.grant.kind === "operator"
-      ? [...figures.requests.families(null), ...await figures.ofProcess()]
+      ? [...metrics.requests.families(null), ...await metrics.ofProcess()]
       : [
-        ...figures.requests.families(principal.team.id),
+        ...metrics.requests.families(principal.team.id),
         ...await quotaFamilies(principal.team, usage, environment.now()),
       ];
     return answerText(c, 200, metricsText(families), METRICS_TYPE);
@@ -25,9 +30,9 @@ async function quotaFamilies(
   team: Team,
   usage: AppDeps["usage"],
   nowMs: number,
-): Promise<Family[]> {
+): Promise<MetricFamily[]> {
   const used = await usage.used(team.id, monthOf(nowMs));
-  const included = planOf(team).eventsPerMonth;
+  const included = planOfTeam(team).eventsPerMonth;
   return [
     gauge("runledger_quota_used_events", "Events counted in this month, in UTC.", used),
     ...included === Infinity ? [] : [

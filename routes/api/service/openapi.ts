@@ -1,12 +1,12 @@
 /** `GET /openapi.json` and `GET /docs`: the API's description (`openapi/describe.ts`) in two forms. */
 import type { Handle, Route } from "../../http/context.ts";
-import { frozen } from "../../http/static_response.ts";
+import { staticResponse } from "../../http/static_response.ts";
 
 // What follows is loaded at the first request for it: a process that takes calls starts without it.
 
 /** Answers with the document. */
 export function describeApi(routes: () => readonly Route[]): Handle {
-  return frozen(async () => {
+  return staticResponse(async () => {
     const { documentText } = await import("../openapi_text.ts");
     return { type: "application/json", text: documentText(routes()), headers: {} };
   });
@@ -14,12 +14,12 @@ export function describeApi(routes: () => readonly Route[]): Handle {
 
 /** Answers with the page. Its style is allowed by its hash, and nothing else is. */
 export function showDocs(routes: () => readonly Route[]): Handle {
-  return frozen(async () => {
+  return staticResponse(async () => {
     const { documentText } = await import("../openapi_text.ts");
-    const { pageOf, POLICY } = await import("../../docs/page.tsx");
+    const { renderDocsPage, POLICY } = await import("../../docs/page.tsx");
     return {
       type: "text/html; charset=UTF-8",
-      text: pageOf(JSON.parse(documentText(routes()))),
+      text: renderDocsPage(JSON.parse(documentText(routes()))),
       headers: {
         "Content-Security-Policy": POLICY,
         "Referrer-Policy": "no-referrer",

@@ -7,14 +7,14 @@ import {
   SPEND_DAYS_MAX,
 } from "../../../domain/spend/spend_query.ts";
 import { UNPRICED_MODELS_MAX } from "../../../domain/spend/unpriced.ts";
-import { type Operation, tagged } from "../../openapi/describe.ts";
+import { type OperationDescription, tagged } from "../../openapi/describe.ts";
 import {
   count,
   day,
   dayOrInstant,
-  dollars,
+  dollarsField,
   ifNoneMatch,
-  instant,
+  instantField,
   month,
   runStatus,
   slug,
@@ -27,8 +27,8 @@ const unpricedSums = z.object({ llm_calls: count, ...tokens }).meta({ id: "Unpri
 const sums = {
   runs: count.nullable().describe("Null where it is not known."),
   successful_runs: count.nullable(),
-  cost_usd: dollars,
-  cost_per_successful_run: dollars.nullable(),
+  cost_usd: dollarsField,
+  cost_per_successful_run: dollarsField.nullable(),
   events: count,
   llm_calls: count,
   ...tokens,
@@ -56,7 +56,7 @@ const spend = z.object({
 }).meta({ id: "Spend" });
 
 const estimate = z.object({
-  cost_usd: dollars,
+  cost_usd: dollarsField,
   priced_as: z.object({ provider: z.string().nullable(), model: z.string(), row: z.string() })
     .meta({ id: "EstimateSource", description: "The priced model and its row of the rate card." }),
   is_estimate: z.literal(true),
@@ -77,13 +77,13 @@ const unpriced = z.object({
   to: day,
   models: z.array(unpricedModel).max(UNPRICED_MODELS_MAX),
   models_left_out: count,
-  estimate_total_usd: dollars,
+  estimate_total_usd: dollarsField,
 }).meta({ id: "UnpricedModels" });
 
 const quotaState = z.enum(["normal", "heads_up", "over"])
   .describe("`normal` below 80 %, `heads_up` below 100 %, `over` from there.");
 
-const notice = z.object({ threshold: z.number(), sent_at: instant.nullable() })
+const notice = z.object({ threshold: z.number(), sent_at: instantField.nullable() })
   .meta({ id: "QuotaNotice" });
 
 const monthUsage = z.object({ month, used: count, state: quotaState }).meta({ id: "MonthUsage" });
@@ -95,7 +95,7 @@ const usage = z.object({
   ratio: z.number().meta({ minimum: 0 }).nullable(),
   state: quotaState,
   projected: count.describe("`used` by the share of the month that has passed."),
-  resets_at: instant,
+  resets_at: instantField,
   notices: z.array(notice),
   months: z.array(monthUsage),
 }).meta({ id: "Usage" });
@@ -129,7 +129,7 @@ const SUMS = {
 };
 
 /** What runs cost, and how much of the plan is used. */
-export const SPEND_OPERATIONS: readonly Operation[] = [
+export const SPEND_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/spend",

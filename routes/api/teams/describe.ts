@@ -3,8 +3,8 @@ import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { TIER_NAMES } from "../../../domain/teams/plans.ts";
 import { newTeamBody, teamChangeBody } from "../../../domain/teams/team_change.ts";
-import { bodyOf, type Operation } from "../../openapi/describe.ts";
-import { cursorOf, instant, jobId, limitOf, nextCursor } from "../../openapi/fields.ts";
+import { bodyDescription, type OperationDescription } from "../../openapi/describe.ts";
+import { cursorOf, instantField, jobId, limitOf, nextCursor } from "../../openapi/fields.ts";
 import { newCredentialBody, newKey } from "../keys/describe.ts";
 
 const limit = z.number().meta({ type: "integer", minimum: 1 }).nullable();
@@ -27,8 +27,8 @@ const fields = {
   rate: rate.nullable().describe("Null: the plan's."),
   limits: limits.nullable().describe("Null: the plan's; null inside: none."),
   suspended: z.boolean(),
-  suspended_at: instant.nullable(),
-  created_at: instant.nullable().describe("Null for teams of before this was kept."),
+  suspended_at: instantField.nullable(),
+  created_at: instantField.nullable().describe("Null for teams of before this was kept."),
 };
 
 const team = z.object(fields).meta({ id: "Team" });
@@ -64,7 +64,7 @@ const page = { limit: limitOf(ADMIN_PER_PAGE, "Teams"), cursor: cursorOf("cursor
 const secretShown = "Created; the secret is shown this once.";
 
 /** Making a team, and keys for it. */
-const MAKING: readonly Operation[] = [
+const MAKING: readonly OperationDescription[] = [
   {
     method: "POST",
     path: "/v1/teams",
@@ -72,7 +72,7 @@ const MAKING: readonly Operation[] = [
     tag: "Teams",
     summary: "Create a team",
     description: "With its first key, which has every scope.",
-    body: bodyOf(newTeamBody, "TeamRequest", {
+    body: bodyDescription(newTeamBody, "TeamRequest", {
       name: "For people.",
       tier: "The plan.",
       owner_email: "Where notices about the quota are sent.",
@@ -120,7 +120,7 @@ const MAKING: readonly Operation[] = [
 ];
 
 /** Teams, for the operator. */
-export const TEAM_OPERATIONS: readonly Operation[] = [
+export const TEAM_OPERATIONS: readonly OperationDescription[] = [
   ...MAKING,
   {
     method: "GET",
@@ -161,7 +161,7 @@ export const TEAM_OPERATIONS: readonly Operation[] = [
     description: "What is not sent stays as it is. It is felt at once in this process and within " +
       "10 seconds in others. Of a suspended team every call is refused, and its data is kept.",
     pathFields,
-    body: bodyOf(teamChangeBody, "TeamChange", {
+    body: bodyDescription(teamChangeBody, "TeamChange", {
       name: "For people.",
       tier: "The plan; whoever leaves enterprise leaves `limits` behind.",
       owner_email: "Null for nobody.",

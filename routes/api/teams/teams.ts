@@ -15,7 +15,7 @@ import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { answerNewKey, answerSecret, newKeyFields } from "../keys/keys.ts";
 import { queryOf } from "../../http/query.ts";
 
-export function createTeam({ teams }: AppDeps): Handle {
+export function handleCreateTeam({ teams }: AppDeps): Handle {
   return async (c) => {
     const spec = parseNewTeam(c.get("body"));
     if (!spec.ok) return fail(c, spec.problem);
@@ -41,7 +41,7 @@ export function getTeam({ teams }: AppDeps): Handle {
   };
 }
 
-export function changeTeam({ teams }: AppDeps): Handle {
+export function handleChangeTeam({ teams }: AppDeps): Handle {
   return async (c) => {
     const change = parseTeamChange(c.get("body"));
     if (!change.ok) return fail(c, change.problem);

@@ -2,15 +2,15 @@
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Notice, UsageStore } from "../../../domain/teams/quota_notice.ts";
 import {
+  monthSpanOf,
   type MonthUse,
   parseUsageQuery,
   projectedUse,
   type QuotaState,
   quotaState,
-  spanOf,
 } from "../../../domain/teams/quota.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import { planOf } from "../../../domain/teams/plans.ts";
+import { planOfTeam } from "../../../domain/teams/plans.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answerTagged, fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
@@ -49,14 +49,14 @@ export async function readUsage(
     usage.notices(team.id, month),
     usage.months(team.id, MONTHS_MAX),
   ]);
-  const included = planOf(team).eventsPerMonth;
+  const included = planOfTeam(team).eventsPerMonth;
   return {
     month,
     used,
     included,
     state: quotaState(used, included),
     projected: projectedUse(used, month, nowMs),
-    resetsAt: spanOf(month).endMs,
+    resetsAt: monthSpanOf(month).endMs,
     notices,
     months: months.map((past) => ({ ...past, state: quotaState(past.used, included) })),
   };

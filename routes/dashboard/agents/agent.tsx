@@ -7,18 +7,18 @@ import type { KeyPage } from "../../../domain/teams/key_list.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
-import { AGENTS } from "../layout/paths.ts";
+import { AGENTS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { mayAdmin } from "../../http/access.ts";
-import { Notice } from "../components/basics.tsx";
+import { InlineNotice } from "../components/basics.tsx";
 import { Done } from "../components/done.tsx";
-import { DaysChart, DaysTable } from "./chart.tsx";
+import { AgentDaysTable, DaysChart } from "./chart.tsx";
 import { FAILURES, readFailures } from "../components/failures.ts";
 import { readDays } from "./days.ts";
 import { AgentForm } from "./form.tsx";
 import { agentNamed } from "./named.ts";
 import { RunsOf } from "./runs.tsx";
-import { Tiles } from "./tiles.tsx";
+import { AgentTiles } from "./tiles.tsx";
 import { Tokens } from "./tokens.tsx";
 
 /** Runs and failures that are listed, and ping tokens. */
@@ -35,7 +35,7 @@ export function showAgent(deps: AppDeps): Handle {
     const facts = await readFacts(deps, team, record.agent, now, canAdmin);
     return showPage(c, {
       title: record.name ?? record.agent,
-      aside: <a href={AGENTS}>All agents</a>,
+      aside: <a href={AGENTS_PATH}>All agents</a>,
       body: (
         <>
           <Done c={c} />
@@ -87,9 +87,9 @@ function AgentPage({ record, facts: { days, latest, failures, tokens }, now, can
     <>
       {archived
         ? (
-          <Notice kind="warn">
+          <InlineNotice kind="warn">
             <p>Archived: it takes no place of the plan. Its next run brings it back.</p>
-          </Notice>
+          </InlineNotice>
         )
         : null}
       {name === null ? null : (
@@ -98,12 +98,12 @@ function AgentPage({ record, facts: { days, latest, failures, tokens }, now, can
         </p>
       )}
       {notes === null ? null : <p class="notes">{notes}</p>}
-      <Tiles record={record} days={days} now={now} />
+      <AgentTiles record={record} days={days} now={now} />
       <h2>Runs a day, last {AGENT_DAYS} days</h2>
       {days === undefined ? null : (
         <>
           <DaysChart days={days.days} />
-          <DaysTable days={days.days} />
+          <AgentDaysTable days={days.days} />
         </>
       )}
       <RunsOf title="Latest runs" agent={agent} statuses={[]} rows={latest} now={now} />

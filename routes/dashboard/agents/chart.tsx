@@ -2,9 +2,9 @@
 import type { DayOfRuns } from "../../../domain/spend/agent_days.ts";
 import { Money, Wide } from "../components/basics.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
-import { countedText, countText } from "../components/format.ts";
+import { countedText, formatCount } from "../components/format.ts";
 import { wordsOf } from "../components/sparkline.tsx";
-import { byStatus, STATUS_WORDS, statusText } from "../components/statuses.ts";
+import { byStatus, STATUS_LABELS, statusText } from "../components/statuses.ts";
 
 interface Days {
   readonly days: readonly DayOfRuns[];
@@ -23,11 +23,11 @@ export function DaysChart({ days }: Days) {
           parts: byStatus(measures),
         }))}
         ends={[days[0]?.day ?? "", "today"]}
-        top={countText(most)}
+        top={formatCount(most)}
         usual={null}
       />
       <p class="below-chart">
-        {Object.entries(STATUS_WORDS).map(([status, word]) => (
+        {Object.entries(STATUS_LABELS).map(([status, word]) => (
           <>
             <Swatch of={status} /> {word}
             {" "}
@@ -39,7 +39,7 @@ export function DaysChart({ days }: Days) {
 }
 
 /** The same figures, to be opened. */
-export function DaysTable({ days }: Days) {
+export function AgentDaysTable({ days }: Days) {
   const used = days.filter(({ measures }) => measures.runs > 0).toReversed();
   return used.length === 0 ? null : (
     <details>
@@ -50,7 +50,7 @@ export function DaysTable({ days }: Days) {
             <tr>
               <th scope="col">Day (UTC)</th>
               <th scope="col" class="number">Runs</th>
-              {Object.values(STATUS_WORDS).map((word) => (
+              {Object.values(STATUS_LABELS).map((word) => (
                 <th scope="col" class="number">{word.charAt(0).toUpperCase() + word.slice(1)}</th>
               ))}
               <th scope="col" class="number">Cost</th>
@@ -60,8 +60,9 @@ export function DaysTable({ days }: Days) {
             {used.map(({ day, measures }) => (
               <tr>
                 <th scope="row">{day}</th>
-                <td class="number">{countText(measures.runs)}</td>
-                {byStatus(measures).map(([, count]) => <td class="number">{countText(count)}</td>)}
+                <td class="number">{formatCount(measures.runs)}</td>
+                {byStatus(measures).map(([, count]) => <td class="number">{formatCount(count)}
+                </td>)}
                 <td class="number">
                   <Money of={measures.cost} />
                 </td>

@@ -4,7 +4,7 @@ import type { Measures } from "../../../domain/runs/contribution.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
 import { runPath } from "../layout/paths.ts";
 import { Ago, Money, Status } from "../components/basics.tsx";
-import { countedText, countText, percentText } from "../components/format.ts";
+import { countedText, formatCount, percentText } from "../components/format.ts";
 
 interface Of {
   readonly activity: AgentActivity | null;
@@ -15,7 +15,7 @@ export function SuccessRate({ activity }: Of) {
   if (activity === null) return <>–</>;
   const { runs, running, succeeded } = activity;
   const ended = runs - running;
-  const words = `${countText(succeeded)} of ${countedText(ended, "run")} that ended`;
+  const words = `${formatCount(succeeded)} of ${countedText(ended, "run")} that ended`;
   return <span title={words}>{percentText(succeeded, ended)}</span>;
 }
 

@@ -16,13 +16,13 @@ import { agentNamed } from "./named.ts";
 type Typed = Pick<AgentRecord, "name" | "notes" | "archived">;
 
 /** Changes an agent and goes back to its page, or shows the form again. */
-export function changeAgent(deps: AppDeps): Handle {
+export function submitAgentChange(deps: AppDeps): Handle {
   return async (c) => {
     const record = await agentNamed(deps, c);
     if (record === null) return fail(c, NO_SUCH_AGENT);
     const { agent } = record;
     const typed = typedOf(c.get("form"));
-    c.set("tell", (c, problem, headers) =>
+    c.set("renderProblem", (c, problem, headers) =>
       showPage(c, {
         title: record.name ?? agent,
         aside: <a href={agentPath(agent)}>Back to the agent</a>,

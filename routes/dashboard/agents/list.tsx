@@ -11,12 +11,12 @@ import { agentCursor, parseAgentCursor } from "../../api/agents/agents.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
-import { agentPath, AGENTS, queryText } from "../layout/paths.ts";
+import { agentPath, AGENTS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/address.ts";
 import { Ago, Copyable, Empty, NextPage, Wide } from "../components/basics.tsx";
 import { Choice } from "../components/form_fields.tsx";
-import { countText, pluralOf } from "../components/format.ts";
+import { formatCount, pluralOf } from "../components/format.ts";
 import { Sparkline } from "../components/sparkline.tsx";
 import { readDays } from "./days.ts";
 import { CostOfSuccess, LastRunOf, SuccessRate } from "./facts.tsx";
@@ -47,7 +47,7 @@ export function showAgents({ agents, spend, environment }: AppDeps): Handle {
           {isEmpty
             ? <NoAgents origin={originOf(c)} archived={query.archived} />
             : <AgentTable agents={page.value.agents} days={days} now={now} />}
-          <NextPage to={cursor === null ? null : AGENTS + queryOfPage(query, cursor)} />
+          <NextPage to={cursor === null ? null : AGENTS_PATH + queryOfPage(query, cursor)} />
         </>
       ),
     });
@@ -69,7 +69,7 @@ const SORT_WORDS: Readonly<Record<AgentSort, string>> = {
 
 function Filters({ query: { sort, archived } }: { readonly query: AgentsQuery }) {
   return (
-    <form class="filters" method="get" action={AGENTS}>
+    <form class="filters" method="get" action={AGENTS_PATH}>
       <Choice
         name="sort"
         label="Order"
@@ -143,7 +143,7 @@ function AgentRow({ of, days, now }: Row) {
       <td data-before="seen">
         {activity === null ? "–" : <Ago at={activity.lastSeen} now={now} />}
       </td>
-      <td class="number" data-unit={pluralOf(runs, "run")}>{countText(runs)}</td>
+      <td class="number" data-unit={pluralOf(runs, "run")}>{formatCount(runs)}</td>
       <td class="number" data-unit="succeeded">
         <SuccessRate activity={activity} />
       </td>

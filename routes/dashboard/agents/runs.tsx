@@ -1,10 +1,10 @@
 /** Some runs of an agent, and the way to all of them. */
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
-import { queryText, runPath, RUNS } from "../layout/paths.ts";
+import { queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import { Ago, Money, Status, Wide } from "../components/basics.tsx";
 import { durationText } from "../components/format.ts";
-import { STATUS_WORDS } from "../components/statuses.ts";
+import { STATUS_LABELS } from "../components/statuses.ts";
 
 interface Listed {
   readonly title: string;
@@ -42,8 +42,8 @@ export function RunsOf({ title, agent, statuses, rows, now }: Listed) {
         {links.map((status, at) => (
           <>
             {at === 0 ? null : " · "}
-            <a href={`${RUNS}${queryText([["agent", agent], ["status", status]])}`}>
-              {status === null ? "All its runs" : `All that ${STATUS_WORDS[status]}`}
+            <a href={`${RUNS_PATH}${queryText([["agent", agent], ["status", status]])}`}>
+              {status === null ? "All its runs" : `All that ${STATUS_LABELS[status]}`}
             </a>
           </>
         ))}

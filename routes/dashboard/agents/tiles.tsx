@@ -3,7 +3,7 @@ import type { Child } from "hono/jsx";
 import type { AgentRecord } from "../../../domain/agents/agents.ts";
 import { AGENT_DAYS, type AgentDays } from "../../../domain/spend/agent_days.ts";
 import { Ago, Money } from "../components/basics.tsx";
-import { countedText, countText } from "../components/format.ts";
+import { countedText, formatCount } from "../components/format.ts";
 import { CostOfSuccess, LastRunOf, SuccessRate } from "./facts.tsx";
 
 interface Of {
@@ -13,7 +13,7 @@ interface Of {
 }
 
 /** Everything that one wants to know at once. */
-export function Tiles({ record: { activity, firstSeen }, days, now }: Of) {
+export function AgentTiles({ record: { activity, firstSeen }, days, now }: Of) {
   const { runs = 0, failed = 0, running = 0 } = activity ?? {};
   return (
     <div class="tiles">
@@ -22,7 +22,7 @@ export function Tiles({ record: { activity, firstSeen }, days, now }: Of) {
       </Tile>
       <Tile
         of="Succeeded"
-        more={`${countText(failed)} failed, ${countText(running)} running of ${
+        more={`${formatCount(failed)} failed, ${formatCount(running)} running of ${
           countedText(runs, "run")
         }`}
       >

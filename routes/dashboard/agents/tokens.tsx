@@ -1,6 +1,6 @@
 /** The ping tokens of an agent. */
 import type { KeyPage } from "../../../domain/teams/key_list.ts";
-import { KEYS, queryText } from "../layout/paths.ts";
+import { KEYS_PATH, queryText } from "../layout/paths.ts";
 import { KeyTable } from "../keys/key_table.tsx";
 import { newKeyPath } from "../keys/paths.ts";
 
@@ -34,7 +34,7 @@ export function Tokens({ agent, page, now }: Of) {
           <a role="button" class="small" href={newKeyPath("ping_token", agent)}>New ping token</a>
           {page.next === null
             ? null
-            : <a href={KEYS + queryText([["agent", agent]])}>All its ping tokens</a>}
+            : <a href={KEYS_PATH + queryText([["agent", agent]])}>All its ping tokens</a>}
         </p>
       )}
     </>

@@ -1,6 +1,13 @@
 /** Entries of the audit log in words: who, what, to what, and how. */
 import type { AuditAction, AuditValue, ReadAuditEntry } from "../../../domain/teams/audit_log.ts";
-import { agentPath, queryText, RATE_CARD, runPath, RUNS, TEAM } from "../layout/paths.ts";
+import {
+  agentPath,
+  queryText,
+  RATE_CARD_PATH,
+  runPath,
+  RUNS_PATH,
+  TEAM_PATH,
+} from "../layout/paths.ts";
 import { keyPath } from "../keys/paths.ts";
 import { jobPath } from "../rate_card/paths.ts";
 import { teamPath } from "../teams/paths.ts";
@@ -52,16 +59,16 @@ function pathOf({ action, target }: ReadAuditEntry): string | null {
     case "credential":
       return keyPath(target);
     case "customer":
-      return `${RUNS}${queryText([["customer_id", target]])}`;
+      return `${RUNS_PATH}${queryText([["customer_id", target]])}`;
     case "rate":
-      return RATE_CARD;
+      return RATE_CARD_PATH;
     case "reprice":
       return jobPath(target);
     case "run":
       // One that was deleted has no page any more.
       return action === "run.deleted" ? null : runPath(target);
     case "team":
-      return TEAM;
+      return TEAM_PATH;
     default:
       return null;
   }

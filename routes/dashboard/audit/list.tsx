@@ -6,7 +6,7 @@ import { fail } from "../../http/answer.ts";
 import { auditCursor, parseAuditCursor } from "../../api/audit_log/audit_log.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
-import { AUDIT, queryText } from "../layout/paths.ts";
+import { AUDIT_LOG_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago, Empty, NextPage, Wide } from "../components/basics.tsx";
 import { Field } from "../components/form_fields.tsx";
@@ -24,7 +24,7 @@ export function showAudit({ auditLog, environment }: AppDeps): Handle {
     const { team, grant } = c.get("principal");
     const page = await auditLog.page(team.id, query.value);
     const isOperator = grant.kind === OPERATOR.grant.kind;
-    const more = page.next === null ? null : AUDIT + queryText([
+    const more = page.next === null ? null : AUDIT_LOG_PATH + queryText([
       ...["from", "to", "limit"].map((name) => [name, sent.get(name)] as const),
       ["cursor", auditCursor(page.next)],
     ]);
@@ -56,7 +56,7 @@ function withInstants(sent: URLSearchParams): string {
 
 function Filters({ from, to }: { readonly from: string; readonly to: string }) {
   return (
-    <form class="filters" method="get" action={AUDIT}>
+    <form class="filters" method="get" action={AUDIT_LOG_PATH}>
       <Field name="from" label="From (UTC)" type="date" value={from.slice(0, 10)} />
       <Field name="to" label="To (day included)" type="date" value={to.slice(0, 10)} />
       <button type="submit" class="secondary">Show</button>
@@ -69,7 +69,7 @@ function Nothing() {
     <Empty title="Nothing changed">
       <p>
         Changes of keys, prices, agents and the team stand here for ever, with who made them.{" "}
-        <a href={AUDIT}>Show all times</a>
+        <a href={AUDIT_LOG_PATH}>Show all times</a>
       </p>
     </Empty>
   );

@@ -44,7 +44,7 @@ export function Wide({ label, children }: { readonly label: string; readonly chi
 }
 
 /** Something to know before reading on; `bad` for what needs somebody's work. */
-export function Notice(
+export function InlineNotice(
   { kind, children }: { readonly kind: "good" | "warn" | "bad"; readonly children?: Child },
 ) {
   return <div class={`notice ${kind}`} role="status">{children}</div>;

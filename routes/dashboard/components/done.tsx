@@ -1,6 +1,6 @@
 /** What a form did, told by the page that one is sent to afterwards. */
 import type { RequestContext } from "../../http/context.ts";
-import { Notice } from "./basics.tsx";
+import { InlineNotice } from "./basics.tsx";
 
 /** Behind the path of a page that is to say that a form was saved, or that something is deleted. */
 export const SAVED = "?done=saved", DELETED = "?done=deleted";
@@ -11,8 +11,8 @@ const TOLD = new Map([["saved", "Saved."], ["deleted", "Deleted."]]);
 export function Done({ c }: { readonly c: RequestContext }) {
   const told = TOLD.get(c.req.query("done") ?? "");
   return told === undefined ? null : (
-    <Notice kind="good">
+    <InlineNotice kind="good">
       <p>{told}</p>
-    </Notice>
+    </InlineNotice>
   );
 }

@@ -6,13 +6,13 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 /** A count, with its thousands apart: `12,345`. */
-export function countText(count: number | bigint): string {
+export function formatCount(count: number | bigint): string {
   return whole.format(count);
 }
 
 /** So many of something: `1 run`, `2 runs`. */
 export function countedText(count: number, word: string): string {
-  return `${countText(count)} ${pluralOf(count, word)}`;
+  return `${formatCount(count)} ${pluralOf(count, word)}`;
 }
 
 /** The noun for a count: `run` for one, else `runs`. */

@@ -1,7 +1,7 @@
 /** Runs of the last days as small bars: succeeded and running ones upwards, all others downwards. */
 import type { DayOfRuns } from "../../../domain/spend/agent_days.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
-import { countedText, countText } from "./format.ts";
+import { countedText, formatCount } from "./format.ts";
 import { byStatus } from "./statuses.ts";
 
 /** Width of a day, and the part of it that its bar fills. */
@@ -75,7 +75,7 @@ export function wordsOf(days: readonly DayOfRuns[]): string {
   const running = sum(({ running }) => running);
   const most = days.reduce((a, b) => b.measures.runs > a.measures.runs ? b : a);
   return `${countedText(runs, "run")} in ${days.length} days, of which ` +
-    `${countText(sum(lostOf))} did not succeed${
-      running === 0 ? "" : ` and ${countText(running)} ${running === 1 ? "is" : "are"} running`
-    }; most on ${most.day}: ${countText(most.measures.runs)}`;
+    `${formatCount(sum(lostOf))} did not succeed${
+      running === 0 ? "" : ` and ${formatCount(running)} ${running === 1 ? "is" : "are"} running`
+    }; most on ${most.day}: ${formatCount(most.measures.runs)}`;
 }

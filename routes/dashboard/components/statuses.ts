@@ -1,10 +1,10 @@
 /** Runs by status, as charts show them. The name of a status is the class of its colour. */
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
-import { countText } from "./format.ts";
+import { formatCount } from "./format.ts";
 
 /** Words for runs of a status. */
-export const STATUS_WORDS: Readonly<Record<RunStatus, string>> = {
+export const STATUS_LABELS: Readonly<Record<RunStatus, string>> = {
   failed: "failed",
   timeout: "timed out",
   cancelled: "cancelled",
@@ -27,5 +27,5 @@ export function byStatus(measures: Measures): readonly (readonly [RunStatus, num
 /** The statuses that occur, with how often: `3 succeeded, 1 running`. */
 export function statusText(measures: Measures): string {
   return byStatus(measures).toReversed().filter(([, count]) => count > 0)
-    .map(([status, count]) => `${countText(count)} ${STATUS_WORDS[status]}`).join(", ");
+    .map(([status, count]) => `${formatCount(count)} ${STATUS_LABELS[status]}`).join(", ");
 }

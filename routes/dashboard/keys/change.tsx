@@ -6,27 +6,27 @@ import type { ListedCredential } from "../../../domain/teams/key_list.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { isKeyId, NO_SUCH_KEY } from "../../api/keys/keys.ts";
-import { agentPath, KEYS } from "../layout/paths.ts";
+import { agentPath, KEYS_PATH } from "../layout/paths.ts";
 import { seeOther } from "../layout/reply.tsx";
-import { Ago, Notice } from "../components/basics.tsx";
+import { Ago, InlineNotice } from "../components/basics.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
 import { numberOf } from "../components/numbers.ts";
 import { keyFields, type KeyForm, showKeyForm } from "./form.tsx";
 import { showKey } from "./one.tsx";
 import { keyPath } from "./paths.ts";
-import { type Made, showSecret } from "./secret.tsx";
-import { kindWord, State } from "./labels.tsx";
+import { type NewSecret, showSecret } from "./secret.tsx";
+import { kindLabel, State } from "./labels.tsx";
 
 /** Makes a credential and shows its secret, or the form again. */
 export function makeKey({ credentials }: AppDeps): Handle {
   return async (c) => {
     const typed = formOf(c.get("form"));
-    c.set("tell", (c, problem, headers) => showKeyForm(c, typed, problem, headers));
+    c.set("renderProblem", (c, problem, headers) => showKeyForm(c, typed, problem, headers));
     const spec = parseKey(bodyOf(keyFields(typed)));
     if (!spec.ok) return fail(c, spec.problem);
     const { team, credentialId } = c.get("principal");
     const made = await credentials.create(team, spec.value, credentialId);
-    return showSecret(c, made, { title: `${kindWord(made.record)} made`, next: backTo(made) });
+    return showSecret(c, made, { title: `${kindLabel(made.record)} made`, next: backTo(made) });
   };
 }
 
@@ -41,7 +41,7 @@ export function formOf(form: URLSearchParams): KeyForm {
 }
 
 /** Rotates a credential and shows the new secret, or the form again. */
-export function rotateKey({ credentials, environment }: AppDeps): Handle {
+export function submitRotateKey({ credentials, environment }: AppDeps): Handle {
   return async (c) => {
     const { team, credentialId } = c.get("principal");
     const record = await named(c, credentials);
@@ -49,7 +49,7 @@ export function rotateKey({ credentials, environment }: AppDeps): Handle {
     const hours = c.get("form").get("overlap_hours") ?? "";
     const now = environment.now();
     c.set(
-      "tell",
+      "renderProblem",
       (c, problem, headers) =>
         showKey(c, { record, now, confirm: "rotate", problem, hours }, headers),
     );
@@ -60,7 +60,7 @@ export function rotateKey({ credentials, environment }: AppDeps): Handle {
     if (!rotated.ok) return fail(c, rotated.problem);
     const old = await credentials.read(team, record.id);
     return showSecret(c, rotated.value, {
-      title: `${kindWord(rotated.value.record)} rotated`,
+      title: `${kindLabel(rotated.value.record)} rotated`,
       next: backTo(rotated.value),
       children: old === null ? null : <OldSecret of={old} now={environment.now()} />,
     });
@@ -70,7 +70,7 @@ export function rotateKey({ credentials, environment }: AppDeps): Handle {
 function OldSecret({ of, now }: { readonly of: ListedCredential; readonly now: number }) {
   const { endsAt } = of;
   return (
-    <Notice kind="good">
+    <InlineNotice kind="good">
       {endsAt !== undefined && isLive(of, now)
         ? (
           <p>
@@ -82,7 +82,7 @@ function OldSecret({ of, now }: { readonly of: ListedCredential; readonly now: n
             The old secret does not work any more: <State of={of} now={now} />.
           </p>
         )}
-    </Notice>
+    </InlineNotice>
   );
 }
 
@@ -90,7 +90,7 @@ function OldSecret({ of, now }: { readonly of: ListedCredential; readonly now: n
 export const backToKey: Handle = (c) => seeOther(keyPath(c.req.param("id") ?? ""));
 
 /** Revokes a credential and goes to its page. */
-export function revokeKey({ credentials }: AppDeps): Handle {
+export function submitRevokeKey({ credentials }: AppDeps): Handle {
   return async (c) => {
     const { team, credentialId } = c.get("principal");
     const id = c.req.param("id") ?? "";
@@ -108,7 +108,7 @@ async function named(
 }
 
 /** Where one goes on behind a secret. */
-function backTo({ record: { grant } }: Made) {
+function backTo({ record: { grant } }: NewSecret) {
   return grant.kind === "ping_token"
     ? (
       <>
@@ -117,7 +117,7 @@ function backTo({ record: { grant } }: Made) {
     )
     : (
       <>
-        I have copied it: <a href={KEYS}>to all keys</a>
+        I have copied it: <a href={KEYS_PATH}>to all keys</a>
       </>
     );
 }

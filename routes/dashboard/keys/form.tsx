@@ -3,11 +3,11 @@ import { SCOPES } from "../../../domain/teams/credentials.ts";
 import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
 import { AGENT_CHARS_MAX, KEY_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import type { Handle, RequestContext } from "../../http/context.ts";
-import { KEYS } from "../layout/paths.ts";
+import { KEYS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Field, FormProblem } from "../components/form_fields.tsx";
 import { newKeyPath } from "./paths.ts";
-import { SCOPE_WORDS } from "./labels.tsx";
+import { SCOPE_LABELS } from "./labels.tsx";
 
 /** What was typed. */
 export interface KeyForm {
@@ -44,7 +44,7 @@ export function showKeyForm(
   const isToken = typed.kind === "ping_token";
   return showPage(c, {
     title: isToken ? "New ping token" : "New API key",
-    aside: <a href={KEYS}>All keys</a>,
+    aside: <a href={KEYS_PATH}>All keys</a>,
     status: problem === null ? 200 : ERRORS[problem.code].status,
     body: <KeyFormBody typed={typed} problem={problem} />,
   }, headers);
@@ -59,7 +59,7 @@ function KeyFormBody({ typed, problem }: Filled) {
   const isToken = typed.kind === "ping_token";
   const { name, agent } = typed;
   return (
-    <form class="narrow" method="post" action={KEYS}>
+    <form class="narrow" method="post" action={KEYS_PATH}>
       <FormProblem problem={problem} fields={["name", isToken ? "agent" : "scopes"]} />
       <input type="hidden" name="kind" value={typed.kind} />
       <Field
@@ -120,7 +120,7 @@ export function Scopes({ checked, problem }: ScopesProps) {
       {SCOPES.map((scope) => (
         <label>
           <input type="checkbox" name="scopes" value={scope} checked={checked.includes(scope)} />
-          <b>{scope}</b> – {SCOPE_WORDS[scope]}
+          <b>{scope}</b> – {SCOPE_LABELS[scope]}
         </label>
       ))}
       {message === null ? null : <small id="scopes-problem" class="wrong">{message}</small>}

@@ -3,17 +3,17 @@ import { type CredentialRecord, isLive } from "../../../domain/teams/credentials
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
 import { agentPath } from "../layout/paths.ts";
 import { Ago } from "../components/basics.tsx";
-import { type Confirm, keyPath } from "./paths.ts";
+import { type KeyConfirmation, keyPath } from "./paths.ts";
 
 /** What each scope lets a key do. */
-export const SCOPE_WORDS = {
+export const SCOPE_LABELS = {
   ingest: "send runs, events and heartbeats",
   read: "read runs, agents and spend, and sign in here",
   admin: "manage keys, prices, agents and deletions",
 } as const;
 
 /** What one is called. */
-export function kindWord({ grant }: CredentialRecord): string {
+export function kindLabel({ grant }: CredentialRecord): string {
   return grant.kind === "api_key" ? "API key" : "Ping token";
 }
 
@@ -80,7 +80,7 @@ export function KeyActions({ of, now }: At) {
   );
 }
 
-function Action({ of, does }: { readonly of: CredentialRecord; readonly does: Confirm }) {
+function Action({ of, does }: { readonly of: CredentialRecord; readonly does: KeyConfirmation }) {
   const word = does === "rotate" ? "Rotate" : "Revoke";
   return <a href={keyPath(of.id, does)} aria-label={`${word} ${of.name}`}>{word}</a>;
 }

@@ -5,7 +5,7 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { isKeyId, keyIdOf, NO_SUCH_KEY } from "../../api/keys/keys.ts";
 import { queryOf } from "../../http/query.ts";
-import { agentPath, KEYS, queryText } from "../layout/paths.ts";
+import { agentPath, KEYS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Empty, NextPage } from "../components/basics.tsx";
 import { KeyTable } from "./key_table.tsx";
@@ -56,7 +56,7 @@ interface Listed {
 }
 
 function KeyList({ page: { records, next }, query: { agent, limit, sent }, now, mine }: Listed) {
-  const more = next === null ? null : KEYS +
+  const more = next === null ? null : KEYS_PATH +
     queryText([["agent", agent], ["limit", sent.has("limit") ? limit : null], [
       "cursor",
       encodeCursor(next),
@@ -74,7 +74,7 @@ function KeyList({ page: { records, next }, query: { agent, limit, sent }, now, 
         )
         : (
           <p>
-            Ping tokens of <a href={agentPath(agent)}>{agent}</a> · <a href={KEYS}>all keys</a>
+            Ping tokens of <a href={agentPath(agent)}>{agent}</a> · <a href={KEYS_PATH}>all keys</a>
           </p>
         )}
       {records.length === 0

@@ -1,5 +1,5 @@
 /** One credential: its facts, and the forms that rotate and revoke it. */
-import { agentPath, KEYS } from "../layout/paths.ts";
+import { agentPath, KEYS_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import { isLive } from "../../../domain/teams/credentials.ts";
 import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
@@ -7,17 +7,17 @@ import { OVERLAP_HOURS } from "../../../domain/core/limits.ts";
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Ago, Notice } from "../components/basics.tsx";
+import { Ago, InlineNotice } from "../components/basics.tsx";
 import { Field, FormProblem } from "../components/form_fields.tsx";
-import { type Confirm, keyPath } from "./paths.ts";
-import { KeyActions, kindWord, LastUse, May, State } from "./labels.tsx";
+import { type KeyConfirmation, keyPath } from "./paths.ts";
+import { KeyActions, kindLabel, LastUse, May, State } from "./labels.tsx";
 
 /** What is shown of one. */
 interface Shown {
   readonly record: ListedCredential;
   readonly now: number;
   /** What somebody is about to do. */
-  readonly confirm: Confirm | null;
+  readonly confirm: KeyConfirmation | null;
   /** Why it was refused, and what was typed. */
   readonly problem: Problem | null;
   readonly hours?: string;
@@ -34,7 +34,7 @@ export function showKey(
   const isOpen = confirm !== null && (isLive(record, now) || problem !== null);
   return showPage(c, {
     title: record.name,
-    aside: <a href={KEYS}>All keys</a>,
+    aside: <a href={KEYS_PATH}>All keys</a>,
     status: problem === null ? 200 : ERRORS[problem.code].status,
     body: (
       <>
@@ -103,9 +103,9 @@ function RevokeForm({ of, isMine, problem }: Asked) {
       </p>
       {isMine
         ? (
-          <Notice kind="bad">
+          <InlineNotice kind="bad">
             <p>You are signed in with this very key: revoking it signs you out.</p>
-          </Notice>
+          </InlineNotice>
         )
         : null}
     </Confirmation>
@@ -136,11 +136,11 @@ function RotateForm(
       />
       {isMine
         ? (
-          <Notice kind="warn">
+          <InlineNotice kind="warn">
             <p>
               You are signed in with this very key: you are signed out when the old secret ends.
             </p>
-          </Notice>
+          </InlineNotice>
         )
         : null}
     </Confirmation>
@@ -148,22 +148,22 @@ function RotateForm(
 }
 
 function lowKind(of: ListedCredential): string {
-  const word = kindWord(of);
+  const word = kindLabel(of);
   return of.grant.kind === "api_key" ? word : word.toLowerCase();
 }
 
 interface ConfirmationProps {
   readonly of: ListedCredential;
-  readonly does: Confirm;
+  readonly does: KeyConfirmation;
   readonly word: string;
   readonly problem: Problem | null;
   readonly children?: Child;
 }
 
 function Confirmation({ of, does, word, problem, children }: ConfirmationProps) {
-  const back = of.grant.kind === "ping_token" ? agentPath(of.grant.agent) : KEYS;
+  const back = of.grant.kind === "ping_token" ? agentPath(of.grant.agent) : KEYS_PATH;
   return (
-    <form class="confirm" method="post" action={`${KEYS}/${of.id}/${does}`}>
+    <form class="confirm" method="post" action={`${KEYS_PATH}/${of.id}/${does}`}>
       <h2>{does === "rotate" ? "Rotate" : "Revoke"} “{of.name}”?</h2>
       <FormProblem problem={problem} fields={["overlap_hours"]} />
       {children}

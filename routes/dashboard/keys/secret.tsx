@@ -4,11 +4,11 @@ import type { CredentialRecord } from "../../../domain/teams/credentials.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/address.ts";
-import { Copyable, Notice } from "../components/basics.tsx";
-import { kindWord } from "./labels.tsx";
+import { Copyable, InlineNotice } from "../components/basics.tsx";
+import { kindLabel } from "./labels.tsx";
 
 /** A credential that was just made. */
-export interface Made {
+export interface NewSecret {
   readonly record: CredentialRecord;
   readonly secret: string;
 }
@@ -23,19 +23,19 @@ interface Around {
 }
 
 /** Answers with a new secret: it is in this answer and nowhere else. */
-export function showSecret(c: RequestContext, made: Made, around: Around): Response {
+export function showSecret(c: RequestContext, made: NewSecret, around: Around): Response {
   const { record, secret } = made;
   const origin = originOf(c);
   const body = (
     <>
-      <Notice kind="warn">
+      <InlineNotice kind="warn">
         <p>
           <strong>Copy the secret now: it is shown this once.</strong>{" "}
           Only its hash is stored. Who loses it makes another.
         </p>
-      </Notice>
+      </InlineNotice>
       {around.children ?? null}
-      <h2>{kindWord(record)} “{record.name}”</h2>
+      <h2>{kindLabel(record)} “{record.name}”</h2>
       <Copyable id="secret" text={secret} />
       {linesOf(made, origin).map(({ title, text }, i) => (
         <>
@@ -51,7 +51,7 @@ export function showSecret(c: RequestContext, made: Made, around: Around): Respo
 
 /** Lines for a shell or a crontab that work as they are. */
 export function linesOf(
-  { record: { grant }, secret }: Made,
+  { record: { grant }, secret }: NewSecret,
   origin: string,
 ): { readonly title: string; readonly text: string }[] {
   if (grant.kind === "ping_token") return pingLines(secret, origin);

@@ -4,7 +4,7 @@ import pico from "@picocss/pico/css/pico.min.css" with { type: "text" };
 import htmx from "htmx.org/dist/htmx.min.js" with { type: "text" };
 import { fail } from "../../http/answer.ts";
 import type { Handle } from "../../http/context.ts";
-import { FrozenBytes } from "../../http/static_response.ts";
+import { StaticBytes } from "../../http/static_response.ts";
 import script from "../assets/dashboard.js" with { type: "text" };
 import admin from "../assets/style/admin.css" with { type: "text" };
 import folding from "../assets/style/folding.css" with { type: "text" };
@@ -15,11 +15,11 @@ import runs from "../assets/style/runs.css" with { type: "text" };
 import spend from "../assets/style/spend.css" with { type: "text" };
 import status from "../assets/style/status.css" with { type: "text" };
 import icon from "../assets/icon.svg" with { type: "text" };
-import { DASHBOARD } from "./paths.ts";
+import { DASHBOARD_PATH } from "./paths.ts";
 
 /** One file. */
 interface Asset {
-  readonly bytes: FrozenBytes;
+  readonly bytes: StaticBytes;
   readonly type: string;
 }
 
@@ -38,8 +38,8 @@ const served = new Map<string, Asset>();
 const paths = new Map<string, string>();
 for (const [name, asset] of Object.entries(FILES)) {
   const tag = createHash("sha256").update(asset.text).digest("hex").slice(0, 12);
-  served.set(`${tag}-${name}`, { bytes: new FrozenBytes(asset.text), type: asset.type });
-  paths.set(name, `${DASHBOARD}/assets/${tag}-${name}`);
+  served.set(`${tag}-${name}`, { bytes: new StaticBytes(asset.text), type: asset.type });
+  paths.set(name, `${DASHBOARD_PATH}/assets/${tag}-${name}`);
 }
 
 /** Where a file is. */

@@ -1,35 +1,35 @@
 /** The frame of every page: where one is, where one can go, and who one is. */
 import { type Principal, refusalOf, type Requirement } from "../../../domain/teams/credentials.ts";
-import { key, keyOrOperator, OPERATOR_ONLY } from "../../http/access.ts";
+import { OPERATOR_ONLY, teamKey, teamKeyOrOperator } from "../../http/access.ts";
 import { assetPath } from "./assets.ts";
 import {
-  AGENTS,
-  AUDIT,
-  DASHBOARD,
-  KEYS,
-  RATE_CARD,
-  REFUSALS,
-  RUNS,
-  SPEND,
-  TEAM,
-  TEAMS,
-  USAGE,
+  AGENTS_PATH,
+  AUDIT_LOG_PATH,
+  DASHBOARD_PATH,
+  KEYS_PATH,
+  RATE_CARD_PATH,
+  REFUSALS_PATH,
+  RUNS_PATH,
+  SPEND_PATH,
+  TEAM_PATH,
+  TEAMS_PATH,
+  USAGE_PATH,
 } from "./paths.ts";
 import type { View } from "./view.ts";
 
 /** What the menu leads to, and for whom. */
 const MENU: readonly (readonly [string, string, Requirement])[] = [
-  ["Overview", DASHBOARD, key("read")],
-  ["Teams", TEAMS, OPERATOR_ONLY],
-  ["Runs", RUNS, key("read")],
-  ["Rejected requests", REFUSALS, key("read")],
-  ["Agents", AGENTS, key("read")],
-  ["Spend", SPEND, key("read")],
-  ["Rate card", RATE_CARD, key("admin")],
-  ["Usage", USAGE, key("read")],
-  ["Keys", KEYS, key("admin")],
-  ["Team", TEAM, key("read")],
-  ["Audit", AUDIT, keyOrOperator("admin")],
+  ["Overview", DASHBOARD_PATH, teamKey("read")],
+  ["Teams", TEAMS_PATH, OPERATOR_ONLY],
+  ["Runs", RUNS_PATH, teamKey("read")],
+  ["Rejected requests", REFUSALS_PATH, teamKey("read")],
+  ["Agents", AGENTS_PATH, teamKey("read")],
+  ["Spend", SPEND_PATH, teamKey("read")],
+  ["Rate card", RATE_CARD_PATH, teamKey("admin")],
+  ["Usage", USAGE_PATH, teamKey("read")],
+  ["Keys", KEYS_PATH, teamKey("admin")],
+  ["Team", TEAM_PATH, teamKey("read")],
+  ["Audit", AUDIT_LOG_PATH, teamKeyOrOperator("admin")],
 ];
 
 interface Framed {
@@ -77,7 +77,7 @@ export function Layout({ view, principal, path }: Framed) {
       <body>
         <a class="skip" href="#main">Skip to the content</a>
         <header class="top">
-          <a class="brand" href={DASHBOARD}>Runledger</a>
+          <a class="brand" href={DASHBOARD_PATH}>Runledger</a>
           {principal === undefined ? null : <Menu principal={principal} path={path} />}
         </header>
         <main id="main">
@@ -101,7 +101,7 @@ function Menu({ principal, path }: Pick<Framed, "path"> & { readonly principal: 
   return (
     <nav class="menu" aria-label="Pages">
       <ul>
-        {MENU.filter(([, , requires]) => refusalOf(principal, requires) === null).map((
+        {MENU.filter(([, , access]) => refusalOf(principal, access) === null).map((
           [name, to],
         ) => (
           <li>
@@ -115,14 +115,14 @@ function Menu({ principal, path }: Pick<Framed, "path"> & { readonly principal: 
 
 /** Whether a page is the one of a menu's entry, or below it. */
 function isWithin(path: string, to: string): boolean {
-  return path === to || (to !== DASHBOARD && path.startsWith(`${to}/`));
+  return path === to || (to !== DASHBOARD_PATH && path.startsWith(`${to}/`));
 }
 
 function Whoever({ principal }: { readonly principal: Principal }) {
   const { grant, team } = principal;
   const may = grant.kind === "api_key" ? grant.scopes.join(", ") : grant.kind;
   return (
-    <form method="post" action={`${DASHBOARD}/sign-out`}>
+    <form method="post" action={`${DASHBOARD_PATH}/sign-out`}>
       <span>
         {team.name} · {may}
       </span>

@@ -1,49 +1,49 @@
 /** Where pages are. */
 
 /** The first page, below which all others are. */
-export const DASHBOARD = "/dashboard";
+export const DASHBOARD_PATH = "/dashboard";
 
 /** Where one signs in. */
-export const SIGN_IN = `${DASHBOARD}/sign-in`;
+export const SIGN_IN = `${DASHBOARD_PATH}/sign-in`;
 
 /** The list of runs. */
-export const RUNS = `${DASHBOARD}/runs`;
+export const RUNS_PATH = `${DASHBOARD_PATH}/runs`;
 
 /** Calls that were rejected. */
-export const REFUSALS = `${DASHBOARD}/refusals`;
+export const REFUSALS_PATH = `${DASHBOARD_PATH}/refusals`;
 
 /** The list of agents. */
-export const AGENTS = `${DASHBOARD}/agents`;
+export const AGENTS_PATH = `${DASHBOARD_PATH}/agents`;
 
 /** What was spent. */
-export const SPEND = `${DASHBOARD}/spend`;
+export const SPEND_PATH = `${DASHBOARD_PATH}/spend`;
 
 /** The rate card. */
-export const RATE_CARD = `${DASHBOARD}/rate-card`;
+export const RATE_CARD_PATH = `${DASHBOARD_PATH}/rate-card`;
 
 /** How much of the plan is used. */
-export const USAGE = `${DASHBOARD}/usage`;
+export const USAGE_PATH = `${DASHBOARD_PATH}/usage`;
 
 /** Keys and ping tokens. */
-export const KEYS = `${DASHBOARD}/keys`;
+export const KEYS_PATH = `${DASHBOARD_PATH}/keys`;
 
 /** The reader's own team. */
-export const TEAM = `${DASHBOARD}/team`;
+export const TEAM_PATH = `${DASHBOARD_PATH}/team`;
 
 /** All teams, for the operator. */
-export const TEAMS = `${DASHBOARD}/teams`;
+export const TEAMS_PATH = `${DASHBOARD_PATH}/teams`;
 
 /** The audit log. */
-export const AUDIT = `${DASHBOARD}/audit`;
+export const AUDIT_LOG_PATH = `${DASHBOARD_PATH}/audit`;
 
 /** The page of a run. */
 export function runPath(id: string): string {
-  return `${RUNS}/${encodeURIComponent(id)}`;
+  return `${RUNS_PATH}/${encodeURIComponent(id)}`;
 }
 
 /** The page of an agent. */
 export function agentPath(slug: string): string {
-  return `${AGENTS}/${encodeURIComponent(slug)}`;
+  return `${AGENTS_PATH}/${encodeURIComponent(slug)}`;
 }
 
 /** The query of a link: pairs without a value are left out; the empty text where none is left. */

@@ -1,11 +1,11 @@
 /** Refusals as pages: what went wrong, and what to do next. */
 import { ERRORS } from "../../../domain/core/errors.ts";
 import type { Refuse } from "../../http/context.ts";
-import { DASHBOARD } from "./paths.ts";
+import { DASHBOARD_PATH } from "./paths.ts";
 import { showPage } from "./reply.tsx";
 
 /** Answers with the page of a refusal, under the status that the API would answer. */
-export const tellAsPage: Refuse = (c, { code, message }, headers) => {
+export const renderProblemPage: Refuse = (c, { code, message }, headers) => {
   const { status, retry } = ERRORS[code];
   return showPage(c, {
     title: status === 404 ? "Not found" : "That did not work",
@@ -14,7 +14,7 @@ export const tellAsPage: Refuse = (c, { code, message }, headers) => {
       <section class="empty">
         <p>{message}.</p>
         <p>
-          {retry ? <a href="">Try again</a> : null} <a href={DASHBOARD}>Go to the overview</a>
+          {retry ? <a href="">Try again</a> : null} <a href={DASHBOARD_PATH}>Go to the overview</a>
         </p>
         <p class="soft">
           <code>{code}</code> · request <code>{c.get("requestId")}</code>

@@ -1,8 +1,8 @@
 /** What needs somebody's work, each with what to do. */
 import type { DeadStage } from "../../../domain/runs/processing.ts";
-import { queryText, runPath, SPEND, USAGE } from "../layout/paths.ts";
-import { Notice } from "../components/basics.tsx";
-import { countedText, countText, percentText } from "../components/format.ts";
+import { queryText, runPath, SPEND_PATH, USAGE_PATH } from "../layout/paths.ts";
+import { InlineNotice } from "../components/basics.tsx";
+import { countedText, formatCount, percentText } from "../components/format.ts";
 import { RejectedBanner } from "../refusals/banner.tsx";
 import type { Overview, Quota, UnpricedCalls } from "./read.ts";
 
@@ -24,22 +24,22 @@ export function Banners({ of }: { readonly of: Overview }) {
 
 function QuotaBanner({ of, from }: { readonly of: Quota; readonly from: string }) {
   const isOver = of.state === "over";
-  const byAgent = `${SPEND}${queryText([["group_by", "agent"], ["from", from]])}`;
+  const byAgent = `${SPEND_PATH}${queryText([["group_by", "agent"], ["from", from]])}`;
   return (
-    <Notice kind={isOver ? "bad" : "warn"}>
+    <InlineNotice kind={isOver ? "bad" : "warn"}>
       <p>
         <strong>
           {isOver
             ? "Over quota: this month's events are used up."
             : "Heads-up: 80% or more of this month's events are used."}
         </strong>{" "}
-        {countText(of.used)} of {countText(of.included)}{" "}
+        {formatCount(of.used)} of {formatCount(of.included)}{" "}
         ({percentText(of.used, of.included)}). Nothing is cut off and nothing is charged.{" "}
-        <a href={USAGE}>See where the month is heading</a> and{" "}
+        <a href={USAGE_PATH}>See where the month is heading</a> and{" "}
         <a href={byAgent}>which agents do the work</a>; if it is what you need, ask for a larger
         plan.
       </p>
-    </Notice>
+    </InlineNotice>
   );
 }
 
@@ -48,7 +48,7 @@ function UnpricedBanner({ of, from }: { readonly of: UnpricedCalls; readonly fro
   const named = models.slice(0, MODELS_NAMED);
   const more = models.length - named.length;
   return (
-    <Notice kind="warn">
+    <InlineNotice kind="warn">
       <p>
         <strong>
           {countedText(calls, "call")} {calls === 1 ? "has" : "have"} no price
@@ -61,10 +61,10 @@ function UnpricedBanner({ of, from }: { readonly of: UnpricedCalls; readonly fro
             <code>{name}</code>
           </>
         ))}
-        {more > 0 ? ` and ${countText(more)} more` : null}.{" "}
-        <a href={`${SPEND}#unpriced`}>Add a price</a>, then price those calls anew.
+        {more > 0 ? ` and ${formatCount(more)} more` : null}.{" "}
+        <a href={`${SPEND_PATH}#unpriced`}>Add a price</a>, then price those calls anew.
       </p>
-    </Notice>
+    </InlineNotice>
   );
 }
 
@@ -74,7 +74,7 @@ function DeadBanner(
   const count = stages.length;
   const word = count === 1 && !hasMore ? "run is" : "runs are";
   return (
-    <Notice kind="bad">
+    <InlineNotice kind="bad">
       <p>
         <strong>
           {hasMore ? `More than ${count}` : count} {word} stuck: a step behind the end was given up.
@@ -83,7 +83,7 @@ function DeadBanner(
         <code>deno task jobs --redrive=RUN_ID</code>.
       </p>
       <ul>{stages.map((stage) => <Dead of={stage} />)}</ul>
-    </Notice>
+    </InlineNotice>
   );
 }
 

@@ -1,10 +1,10 @@
 /** The days up to today: runs with their failures, and cost. */
-import { queryText, RUNS } from "../layout/paths.ts";
+import { queryText, RUNS_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import { Money, Wide } from "../components/basics.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
-import { countedText, countText, moneyText, percentText } from "../components/format.ts";
-import { type DayFigures, DAYS_BEFORE, usualDayOf } from "./figures.ts";
+import { countedText, formatCount, moneyText, percentText } from "../components/format.ts";
+import { type DayMetrics, DAYS_BEFORE, usualDayOf } from "./figures.ts";
 import type { Overview } from "./read.ts";
 
 /** Draws both. */
@@ -20,7 +20,7 @@ export function Charts({ of: { days, span } }: { readonly of: Overview }) {
           title={runsTitle(days)}
           columns={days.map((day) => ({
             title: `${day.day}: ${countedText(day.runs, "run")}, ${
-              countText(day.failed)
+              formatCount(day.failed)
             } failed or timed out`,
             parts: [
               ["failed", day.failed - day.timedOut],
@@ -29,7 +29,7 @@ export function Charts({ of: { days, span } }: { readonly of: Overview }) {
             ],
           }))}
           ends={ends}
-          top={countText(mostRuns)}
+          top={formatCount(mostRuns)}
           usual={usual?.runs ?? null}
         />
       </Figure>
@@ -49,13 +49,13 @@ export function Charts({ of: { days, span } }: { readonly of: Overview }) {
   );
 }
 
-function runsTitle(days: readonly DayFigures[]): string {
+function runsTitle(days: readonly DayMetrics[]): string {
   const failed = days.reduce((sum, day) => sum + day.failed, 0);
   const runs = days.reduce((sum, day) => sum + day.runs, 0);
   return `Runs of each day of the last ${DAYS_BEFORE} days and today: ${
     countedText(runs, "run")
   }, ` +
-    `${countText(failed)} of them failed or timed out; the table below has the figures`;
+    `${formatCount(failed)} of them failed or timed out; the table below has the figures`;
 }
 
 function Figure(
@@ -130,16 +130,16 @@ export function DaysTable({ of: { days } }: { readonly of: Overview }) {
   );
 }
 
-function DayRow({ of, isToday }: { readonly of: DayFigures; readonly isToday: boolean }) {
-  const to = `${RUNS}${queryText([["from", of.day], ["to", of.day]])}`;
+function DayRow({ of, isToday }: { readonly of: DayMetrics; readonly isToday: boolean }) {
+  const to = `${RUNS_PATH}${queryText([["from", of.day], ["to", of.day]])}`;
   return (
     <tr>
       <th scope="row">
         <a href={to}>{of.day}</a>
         {isToday ? " (today, so far)" : null}
       </th>
-      <td class="number">{countText(of.runs)}</td>
-      <td class="number">{countText(of.failed)}</td>
+      <td class="number">{formatCount(of.runs)}</td>
+      <td class="number">{formatCount(of.failed)}</td>
       <td class="number">{percentText(of.failed, of.runs - of.running)}</td>
       <td class="number">
         <Money of={of.cost} />

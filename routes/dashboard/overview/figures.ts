@@ -26,7 +26,7 @@ export interface Span {
 }
 
 /** Sums of a day. */
-export interface DayFigures {
+export interface DayMetrics {
   readonly day: string;
   readonly runs: number;
   /** Of them, those that failed or timed out. */
@@ -69,7 +69,7 @@ export function spanAt(nowMs: number): Span {
 }
 
 /** Adds up rows by status: every run has one, so their sums are those of the days. */
-export function figuresOf(days: readonly string[], rows: readonly RollupRow[]): DayFigures[] {
+export function metricsOf(days: readonly string[], rows: readonly RollupRow[]): DayMetrics[] {
   const none = { runs: 0, failed: 0, timedOut: 0, running: 0, cost: 0n, unpricedCalls: 0 };
   const byDay = new Map(days.map((day) => [day, { day, ...none }]));
   for (const { day, group, measures } of rows) {
@@ -86,11 +86,11 @@ export function figuresOf(days: readonly string[], rows: readonly RollupRow[]): 
 }
 
 /** What a day before today usually comes to, from the first one with runs on; null without any. */
-export function usualDayOf(before: readonly DayFigures[]): UsualDay | null {
+export function usualDayOf(before: readonly DayMetrics[]): UsualDay | null {
   const first = before.findIndex(({ runs }) => runs > 0);
   if (first < 0) return null;
   const days = before.slice(first);
-  const sum = (of: (day: DayFigures) => number) => days.reduce((all, day) => all + of(day), 0);
+  const sum = (of: (day: DayMetrics) => number) => days.reduce((all, day) => all + of(day), 0);
   const runs = sum((day) => day.runs);
   const cost = days.reduce((all, day) => all + day.cost, 0n);
   return {
@@ -113,7 +113,7 @@ export function compareSum(today: number, usual: number | undefined, passed: num
 }
 
 /** Compares the share of failures, whatever the time of day; one run more or less is no matter. */
-export function compareFailures(today: DayFigures, usual: UsualDay | null): Compared {
+export function compareFailures(today: DayMetrics, usual: UsualDay | null): Compared {
   const ended = today.runs - today.running;
   if (usual === null || ended === 0) return null;
   const share = today.failed / ended;

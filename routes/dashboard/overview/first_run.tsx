@@ -1,7 +1,7 @@
 /** What is shown while there is nothing to look at: what would fill the page. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
-import { DASHBOARD, KEYS, RUNS } from "../layout/paths.ts";
+import { DASHBOARD_PATH, KEYS_PATH, RUNS_PATH } from "../layout/paths.ts";
 import { Ago, Copyable, Empty } from "../components/basics.tsx";
 import { DAYS_BEFORE } from "./figures.ts";
 
@@ -21,13 +21,13 @@ interface Nothing {
 }
 
 /** Teaches the first call, or says since when nothing came. */
-export function NothingYet({ origin, last, mayCreateKeys, nowMs }: Nothing) {
+export function FirstRunGuide({ origin, last, mayCreateKeys, nowMs }: Nothing) {
   return (
     <Empty title={last === null ? "Send the first run" : "Nothing ran lately"}>
       {last === null ? null : (
         <p>
           No run began today or in the {DAYS_BEFORE} days before; the newest one began{" "}
-          <Ago at={last} now={nowMs} />. <a href={RUNS}>See all runs</a>
+          <Ago at={last} now={nowMs} />. <a href={RUNS_PATH}>See all runs</a>
         </p>
       )}
       <ol>
@@ -35,7 +35,7 @@ export function NothingYet({ origin, last, mayCreateKeys, nowMs }: Nothing) {
           In a shell, put a key with the scope <code>ingest</code> into <code>RUNLEDGER_KEY</code>:
           {" "}
           {mayCreateKeys
-            ? <a href={KEYS}>create one</a>
+            ? <a href={KEYS_PATH}>create one</a>
             : "somebody with the scope admin creates them"}.
         </li>
         <li>
@@ -43,7 +43,7 @@ export function NothingYet({ origin, last, mayCreateKeys, nowMs }: Nothing) {
           <Copyable id="first-ping" text={pingLine(origin)} />
         </li>
         <li>
-          <span hx-get={DASHBOARD} hx-trigger="every 5s" hx-swap="none" role="status">
+          <span hx-get={DASHBOARD_PATH} hx-trigger="every 5s" hx-swap="none" role="status">
             This page fills by itself: it is waiting for the run.
           </span>
         </li>

@@ -2,16 +2,16 @@
 import { answerText } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
-import { TEAMS } from "../layout/paths.ts";
+import { TEAMS_PATH } from "../layout/paths.ts";
 import { originOf } from "../components/address.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { durationText, percentText } from "../components/format.ts";
 import { Banners } from "./banners.tsx";
-import { NothingYet, readLastStart } from "./first_run.tsx";
+import { FirstRunGuide, readLastStart } from "./first_run.tsx";
 import { Charts, DaysTable } from "./charts.tsx";
 import { type Overview, readOverview } from "./read.ts";
 import { AgentsTable, FailuresTable, SlowestTable } from "./tables.tsx";
-import { Tiles } from "./tiles.tsx";
+import { OverviewTiles } from "./tiles.tsx";
 
 /** Seconds after which the page of a team without runs looks again. */
 const LOOK_AGAIN_SECONDS = 5;
@@ -22,7 +22,7 @@ export function showOverview(deps: AppDeps): Handle {
     const principal = c.get("principal");
     const { team, grant } = principal;
     // The operator has no runs; what it looks after are teams.
-    if (grant.kind === "operator") return seeOther(TEAMS);
+    if (grant.kind === "operator") return seeOther(TEAMS_PATH);
     const nowMs = deps.environment.now();
     const overview = await readOverview(deps, team, nowMs);
     const page = { title: "Overview", aside: <Today of={overview} /> };
@@ -41,7 +41,7 @@ export function showOverview(deps: AppDeps): Handle {
     const body = (
       <>
         <Banners of={overview} />
-        <NothingYet
+        <FirstRunGuide
           origin={originOf(c)}
           last={last}
           mayCreateKeys={mayAdmin(principal)}
@@ -69,7 +69,7 @@ function Body({ of, nowMs }: { readonly of: Overview; readonly nowMs: number }) 
   return (
     <>
       <Banners of={of} />
-      <Tiles of={of} />
+      <OverviewTiles of={of} />
       <Charts of={of} />
       <DaysTable of={of} />
       <div class="halves">

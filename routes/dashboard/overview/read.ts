@@ -2,7 +2,7 @@
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamDeadStages } from "../../../domain/runs/processing.ts";
 import { type QuotaState, quotaState } from "../../../domain/teams/quota.ts";
-import { planOf } from "../../../domain/teams/plans.ts";
+import { planOfTeam } from "../../../domain/teams/plans.ts";
 import type { RunListRow, RunsQuery } from "../../../domain/runs/list.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
@@ -12,10 +12,10 @@ import type { AppDeps } from "../../http/context.ts";
 import { readFailures } from "../components/failures.ts";
 import { countRejected } from "../refusals/banner.tsx";
 import { readSpendByAgent, type SpendByAgent } from "./agents.ts";
-import { type DayFigures, figuresOf, type Span, spanAt } from "./figures.ts";
+import { type DayMetrics, metricsOf, type Span, spanAt } from "./figures.ts";
 
 /** The newest runs of today that the slowest ones are found among. */
-export const NEWEST_LOOKED_AT = 50;
+export const RECENT_RUNS_MAX = 50;
 
 const SLOWEST_SHOWN = 5;
 const FAILURES_SHOWN = 6;
@@ -27,7 +27,7 @@ const MODEL_ROWS_MAX = 1_000;
 export interface Overview {
   readonly span: Span;
   /** Figures of each day, today's last. */
-  readonly days: readonly DayFigures[];
+  readonly days: readonly DayMetrics[];
   readonly quota: Quota;
   readonly slowest: Slowest;
   /** Runs that failed or timed out, the latest first. */
@@ -82,7 +82,7 @@ export async function readOverview(deps: AppDeps, team: Team, nowMs: number): Pr
     deps.deadStages.ofTeam(team),
     countRejected(deps, team.id, nowMs),
   ]);
-  const days = figuresOf(span.days, rows.flat());
+  const days = metricsOf(span.days, rows.flat());
   const unpriced = await readUnpriced(deps, team, span, days);
   return { span, days, quota, slowest, failures, agents, dead, rejected, unpriced };
 }
@@ -90,14 +90,14 @@ export async function readOverview(deps: AppDeps, team: Team, nowMs: number): Pr
 async function readQuota({ usage }: AppDeps, team: Team, nowMs: number): Promise<Quota> {
   const month = monthOf(nowMs);
   const used = await usage.used(team.id, month);
-  const included = planOf(team).eventsPerMonth;
+  const included = planOfTeam(team).eventsPerMonth;
   return { month, used, included, state: quotaState(used, included) };
 }
 
 /** No index has runs by how long they took, so only the newest are compared. */
 async function readSlowest({ runList }: AppDeps, team: Team, span: Span): Promise<Slowest> {
   const query: RunsQuery = { from: span.startMs, to: span.endMs };
-  const { rows, next } = await runList.page(team, query, null, NEWEST_LOOKED_AT);
+  const { rows, next } = await runList.page(team, query, null, RECENT_RUNS_MAX);
   const runs = rows.filter(({ durationMs }) => durationMs !== null)
     .sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))
     .slice(0, SLOWEST_SHOWN);
@@ -109,7 +109,7 @@ async function readUnpriced(
   { spend }: AppDeps,
   team: Team,
   { from, today }: Span,
-  days: readonly DayFigures[],
+  days: readonly DayMetrics[],
 ): Promise<UnpricedCalls | null> {
   const calls = days.reduce((sum, day) => sum + day.unpricedCalls, 0);
   if (calls === 0) return null;

@@ -1,11 +1,11 @@
 /** Runs and agents to look at first. */
-import { agentPath, queryText, runPath, RUNS, SPEND } from "../layout/paths.ts";
+import { agentPath, queryText, runPath, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import { Ago, Money, Status, Wide } from "../components/basics.tsx";
-import { countedText, countText, durationText, pluralOf } from "../components/format.ts";
+import { countedText, durationText, formatCount, pluralOf } from "../components/format.ts";
 import type { AgentSpend } from "./agents.ts";
 import { DAYS_BEFORE, type Span } from "./figures.ts";
 import type { Overview } from "./read.ts";
@@ -14,7 +14,7 @@ import type { Overview } from "./read.ts";
 export function FailuresTable({ of, nowMs }: { readonly of: Overview; readonly nowMs: number }) {
   const { failures, span } = of;
   const allOf = (status: RunStatus) =>
-    `${RUNS}${queryText([["status", status], ["from", span.from]])}`;
+    `${RUNS_PATH}${queryText([["status", status], ["from", span.from]])}`;
   return (
     <section id="failures">
       <h2>Latest failures</h2>
@@ -113,7 +113,7 @@ function Agent({ slug }: { readonly slug: string | null }) {
 
 /** What the agents spent. */
 export function AgentsTable({ of: { agents, span } }: { readonly of: Overview }) {
-  const all = `${SPEND}${queryText([["group_by", "agent"], ["from", span.from]])}`;
+  const all = `${SPEND_PATH}${queryText([["group_by", "agent"], ["from", span.from]])}`;
   return (
     <section>
       <h2>Spend by agent</h2>
@@ -147,13 +147,13 @@ export function AgentsTable({ of: { agents, span } }: { readonly of: Overview })
 function agentsCaption(leftOut: number): string {
   return leftOut === 0
     ? "Those that spent most today first."
-    : `The agents that spent most today; ${countText(leftOut)} more are not shown.`;
+    : `The agents that spent most today; ${formatCount(leftOut)} more are not shown.`;
 }
 
 function AgentRow({ of, span }: { readonly of: AgentSpend; readonly span: Span }) {
   const { agent, runsToday, costToday, costBefore } = of;
   const query = queryText([["agent", agent], ["from", span.today], ["to", span.today]]);
-  const runs: Child = countText(runsToday);
+  const runs: Child = formatCount(runsToday);
   return (
     <tr>
       <th scope="row" class="agent-name">
@@ -166,7 +166,7 @@ function AgentRow({ of, span }: { readonly of: AgentSpend; readonly span: Span }
         {costBefore === null ? "see all" : <Money of={costBefore} />}
       </td>
       <td class="number" data-unit={`${pluralOf(runsToday, "run")} today`}>
-        {agent === null ? runs : <a href={`${RUNS}${query}`}>{runs}</a>}
+        {agent === null ? runs : <a href={`${RUNS_PATH}${query}`}>{runs}</a>}
       </td>
     </tr>
   );

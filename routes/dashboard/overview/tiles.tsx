@@ -1,20 +1,20 @@
 /** Today in four figures, each with how it compares. */
-import { queryText, RUNS, SPEND, USAGE } from "../layout/paths.ts";
+import { queryText, RUNS_PATH, SPEND_PATH, USAGE_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import { Money } from "../components/basics.tsx";
-import { compactText, countedText, countText, percentText } from "../components/format.ts";
+import { compactText, countedText, formatCount, percentText } from "../components/format.ts";
 import {
   type Compared,
   compareFailures,
   compareSum,
-  type DayFigures,
+  type DayMetrics,
   type UsualDay,
   usualDayOf,
 } from "./figures.ts";
 import type { Overview, Quota } from "./read.ts";
 
 /** Shows them. */
-export function Tiles({ of: { days, span, quota } }: { readonly of: Overview }) {
+export function OverviewTiles({ of: { days, span, quota } }: { readonly of: Overview }) {
   const today = days.at(-1);
   if (today === undefined) return null;
   const usual = usualDayOf(days.slice(0, -1));
@@ -39,7 +39,7 @@ export function Tiles({ of: { days, span, quota } }: { readonly of: Overview }) 
 }
 
 interface Compare {
-  readonly today: DayFigures;
+  readonly today: DayMetrics;
   readonly usual: UsualDay | null;
   readonly day: string;
 }
@@ -48,12 +48,12 @@ function RunsTile({ today, usual, day, passed }: Compare & { readonly passed: nu
   return (
     <Tile
       name="Runs today"
-      to={`${RUNS}${queryText([["from", day], ["to", day]])}`}
-      value={countText(today.runs)}
+      to={`${RUNS_PATH}${queryText([["from", day], ["to", day]])}`}
+      value={formatCount(today.runs)}
     >
       <Word of={compareSum(today.runs, usual?.runs, passed)} isBad={false} />
-      {usual === null ? null : <span>usual day: {countText(usual.runs)}</span>}
-      {today.running === 0 ? null : <span>{countText(today.running)} under way</span>}
+      {usual === null ? null : <span>usual day: {formatCount(usual.runs)}</span>}
+      {today.running === 0 ? null : <span>{formatCount(today.running)} under way</span>}
     </Tile>
   );
 }
@@ -66,7 +66,7 @@ function FailedTile({ today, usual }: Omit<Compare, "day">) {
     <Tile
       name="Failed or timed out"
       to="#failures"
-      value={countText(today.failed)}
+      value={formatCount(today.failed)}
       isBad={word === "more"}
     >
       <Word of={word} isBad />
@@ -77,7 +77,7 @@ function FailedTile({ today, usual }: Omit<Compare, "day">) {
 }
 
 function CostTile({ today, usual, day, passed }: Compare & { readonly passed: number }) {
-  const to = `${SPEND}${queryText([["group_by", "agent"], ["from", day], ["to", day]])}`;
+  const to = `${SPEND_PATH}${queryText([["group_by", "agent"], ["from", day], ["to", day]])}`;
   const usualCost = usual === null ? undefined : Number(usual.cost);
   return (
     <Tile name="Cost today" to={to} value={<Money of={today.cost} />}>
@@ -96,7 +96,7 @@ function QuotaTile({ of }: { readonly of: Quota }) {
   return (
     <Tile
       name={`Events in ${of.month}`}
-      to={USAGE}
+      to={USAGE_PATH}
       value={compactText(of.used)}
       isBad={of.state === "over"}
     >

@@ -6,11 +6,11 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseListQuery, type RatePage, ratePage } from "../../api/rate_card/rate_card.ts";
-import { queryText, RATE_CARD } from "../layout/paths.ts";
+import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { type ActorNames, actorNames } from "../keys/actor.tsx";
 import { Empty, NextPage } from "../components/basics.tsx";
-import { countText } from "../components/format.ts";
+import { formatCount } from "../components/format.ts";
 import { MATCH, NEW_RATE, REPRICE } from "./paths.ts";
 import { editPath, OwnActions, RateTable } from "./rows.tsx";
 
@@ -78,7 +78,7 @@ const SOURCES = [["", "all rows"], ["own", "own rows"], ["default", "default row
 
 function Search({ sent }: { readonly sent: Sent }) {
   return (
-    <form method="get" action={RATE_CARD} class="filters" aria-label="Search">
+    <form method="get" action={RATE_CARD_PATH} class="filters" aria-label="Search">
       <label>
         Model has
         <input type="text" name="model" value={sent.get("model") ?? ""} />
@@ -138,14 +138,14 @@ function Own(
             </p>
           </Empty>
         )}
-      {more === 0 ? null : <p class="soft">{countText(more)} more: search to see them.</p>}
+      {more === 0 ? null : <p class="soft">{formatCount(more)} more: search to see them.</p>}
     </section>
   );
 }
 
 function Defaults({ page, sent }: { readonly page: RatePage; readonly sent: Sent }) {
   const { defaults, cursor } = page;
-  const next = cursor === null ? null : RATE_CARD + queryText(
+  const next = cursor === null ? null : RATE_CARD_PATH + queryText(
     [...sent].filter(([name]) => name !== "cursor").concat([
       ["cursor", cursor],
     ]),
@@ -154,7 +154,7 @@ function Defaults({ page, sent }: { readonly page: RatePage; readonly sent: Sent
     <section>
       <h2>Default rows</h2>
       <p class="soft">
-        {countText(DEFAULT_RATES.rows.length)} prices that came with the service, from{" "}
+        {formatCount(DEFAULT_RATES.rows.length)} prices that came with the service, from{" "}
         {DEFAULT_RATES.generatedFrom}.
       </p>
       {defaults.length === 0 ? <p>No default row passes the search.</p> : (

@@ -2,7 +2,7 @@
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { NO_SUCH_ROW } from "../../api/rate_card/rate_card.ts";
-import { RATE_CARD } from "../layout/paths.ts";
+import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { deletePath, repricePath } from "./paths.ts";
 import { RateTable } from "./rows.tsx";
@@ -28,7 +28,7 @@ export function askDeleteRate({ rateCards }: AppDeps): Handle {
           </p>
           <div class="actions">
             <button type="submit">Delete the row</button>
-            <a href={RATE_CARD} role="button" class="secondary outline">Keep it</a>
+            <a href={RATE_CARD_PATH} role="button" class="secondary outline">Keep it</a>
           </div>
         </form>
       ),

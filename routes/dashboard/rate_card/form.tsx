@@ -11,7 +11,7 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
-import { RATE_CARD } from "../layout/paths.ts";
+import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import {
   rateBodyOf,
@@ -92,7 +92,7 @@ export function storeRate(deps: AppDeps): Handle {
     const begun = await beginReprice(deps, c.get("principal"), request.value);
     // The price is stored all the same; the form there says more when it is sent.
     if (begun.kind === "refused") return seeOther(repricePath(calls, "stored"));
-    return seeOther(`${RATE_CARD}/reprice/${begun.job.id}?done=stored`);
+    return seeOther(`${RATE_CARD_PATH}/reprice/${begun.job.id}?done=stored`);
   };
 }
 
@@ -107,14 +107,14 @@ function showForm(c: RequestContext, shown: RateForm): Response {
   return showPage(c, {
     title: meant === null ? "Put a price" : `Add a price for ${modelKey(meant)}`,
     status: problem === null ? 200 : ERRORS[problem.code].status,
-    aside: <a href={RATE_CARD}>Rate card</a>,
+    aside: <a href={RATE_CARD_PATH}>Rate card</a>,
     body: <Form {...shown} />,
   });
 }
 
 function Form({ values, meant, from, problem }: RateForm) {
   return (
-    <form method="post" action={RATE_CARD} class="rate-form">
+    <form method="post" action={RATE_CARD_PATH} class="rate-form">
       {from === null ? null : (
         <p class="notice warn">
           Filled in from{" "}

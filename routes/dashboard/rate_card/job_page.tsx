@@ -1,19 +1,19 @@
 /** `/dashboard/rate-card/reprice/:id`: what new prices change, before and while they do. */
 import type { Child } from "hono/jsx";
 import { isJobId, type RepriceJob } from "../../../domain/repricing/job.ts";
-import type { RepriceShares } from "../../../domain/repricing/breakdown.ts";
+import type { RepriceBreakdown } from "../../../domain/repricing/breakdown.ts";
 import type { RepriceSum } from "../../../domain/repricing/reprice.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { NO_SUCH_JOB } from "../../api/repricing/reprice.ts";
-import { agentPath, queryText, RUNS, SPEND } from "../layout/paths.ts";
+import { agentPath, queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Actor, type ActorNames, actorNames } from "../keys/actor.tsx";
-import { Ago, Money, Notice, Wide } from "../components/basics.tsx";
-import { countedText, countText, pluralOf } from "../components/format.ts";
+import { Ago, InlineNotice, Money, Wide } from "../components/basics.tsx";
+import { countedText, formatCount, pluralOf } from "../components/format.ts";
 import { dayText } from "../spend/labels.ts";
-import { Difference, periodText, STATES } from "./job_parts.tsx";
+import { CostDifference, JOB_STATE_LABELS, periodText } from "./job_parts.tsx";
 import { typedInstant } from "./form_fields.ts";
 import { jobPath, REPRICE } from "./paths.ts";
 
@@ -43,9 +43,9 @@ export function showJob(deps: AppDeps): Handle {
         <div id="job" class="job" {...polls}>
           {c.req.query("done") === "stored"
             ? (
-              <Notice kind="good">
+              <InlineNotice kind="good">
                 <p>The price is stored, and calls that come in from now on cost what it says.</p>
-              </Notice>
+              </InlineNotice>
             )
             : null}
           <Standing job={job} names={names} now={deps.environment.now()} />
@@ -75,7 +75,7 @@ function Standing(
         <Actor id={job.createdBy} name={names.get(job.createdBy) ?? null} />.
       </p>
       <p aria-live="polite">
-        <b>{percent}%</b>, {STATES[job.state]}
+        <b>{percent}%</b>, {JOB_STATE_LABELS[job.state]}
         <progress value={percent} max={100} aria-label="How far the job is" />
       </p>
     </>
@@ -88,23 +88,23 @@ function Sums({ job: { sum, runs, changed, failed, dryRun } }: { readonly job: R
       <div class="tile">
         Difference{" "}
         <b>
-          <Difference of={sum} />
+          <CostDifference of={sum} />
         </b>
         <span class="soft">
           <Money of={sum.before} /> before, <Money of={sum.after} /> {dryRun ? "then" : "now"}
         </span>
       </div>
       <div class="tile">
-        Calls <b>{countText(sum.calls)}</b>
+        Calls <b>{formatCount(sum.calls)}</b>
       </div>
       <div class="tile">
-        Runs with such calls <b>{countText(runs)}</b>
+        Runs with such calls <b>{formatCount(runs)}</b>
       </div>
       <div class="tile">
-        {dryRun ? "Runs that would change" : "Runs that changed"} <b>{countText(changed)}</b>
+        {dryRun ? "Runs that would change" : "Runs that changed"} <b>{formatCount(changed)}</b>
         {failed === 0
           ? null
-          : <span class="soft">{countText(failed)} could not be read and stay as they are</span>}
+          : <span class="soft">{formatCount(failed)} could not be read and stay as they are</span>}
       </div>
     </div>
   );
@@ -121,25 +121,25 @@ function Next({ job }: { readonly job: RepriceJob }) {
   ]);
   if (!dryRun) {
     return (
-      <Notice kind="good">
+      <InlineNotice kind="good">
         <p>
           Done: {countedText(changed, "run")} changed in cost. Sums follow within seconds:{" "}
-          <a href={SPEND}>look at the spend</a>, or at{" "}
-          <a href={`${RUNS}${queryText([["model", spec.model]])}`}>the runs</a>.
+          <a href={SPEND_PATH}>look at the spend</a>, or at{" "}
+          <a href={`${RUNS_PATH}${queryText([["model", spec.model]])}`}>the runs</a>.
         </p>
-      </Notice>
+      </InlineNotice>
     );
   }
   if (changed === 0) {
     return (
-      <Notice kind="good">
+      <InlineNotice kind="good">
         <p>
           Nothing would change: {sum.calls === 0
             ? "no stored call names this model with this provider in these runs."
             : "each of these calls has the price that the card says."}{" "}
           <a href={again}>Ask for other calls</a>
         </p>
-      </Notice>
+      </InlineNotice>
     );
   }
   return (
@@ -160,7 +160,7 @@ function Next({ job }: { readonly job: RepriceJob }) {
 }
 
 /** Where the difference is from. */
-function Shares({ shares: { agents, days } }: { readonly shares: RepriceShares }) {
+function Shares({ shares: { agents, days } }: { readonly shares: RepriceBreakdown }) {
   if (agents.length === 0) return null;
   const byDifference = agents.toSorted((a, b) => {
     const [less, more] = [a.sum, b.sum].map(({ before, after }) => after - before) as [
@@ -214,7 +214,7 @@ function ShareTable(
             <tr>
               <th scope="row">{name}</th>
               <td class="number">
-                <Difference of={sum} />
+                <CostDifference of={sum} />
               </td>
               <td class="number" data-unit="before">
                 <Money of={sum.before} />
@@ -222,7 +222,9 @@ function ShareTable(
               <td class="number" data-unit="after">
                 <Money of={sum.after} />
               </td>
-              <td class="number" data-unit={pluralOf(sum.calls, "call")}>{countText(sum.calls)}</td>
+              <td class="number" data-unit={pluralOf(sum.calls, "call")}>
+                {formatCount(sum.calls)}
+              </td>
             </tr>
           ))}
         </tbody>

@@ -5,14 +5,14 @@ import { Money } from "../components/basics.tsx";
 import { typedInstant } from "./form_fields.ts";
 
 /** How a job stands. */
-export const STATES: Readonly<Record<RepriceState, string>> = {
+export const JOB_STATE_LABELS: Readonly<Record<RepriceState, string>> = {
   waiting: "waits for calls just stored to be summed up",
   running: "under way",
   done: "done",
 };
 
 /** A difference with its sign. */
-export function Difference({ of: { before, after } }: { readonly of: RepriceSum }) {
+export function CostDifference({ of: { before, after } }: { readonly of: RepriceSum }) {
   const by = after - before;
   return (
     <>

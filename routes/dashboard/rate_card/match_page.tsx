@@ -7,9 +7,9 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { type MatchQuery, parseMatchQuery } from "../../api/rate_card/rate_card.ts";
-import { queryText, RATE_CARD } from "../layout/paths.ts";
+import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Notice } from "../components/basics.tsx";
+import { InlineNotice } from "../components/basics.tsx";
 import { MATCH, NEW_RATE } from "./paths.ts";
 import { editPath, RateTable } from "./rows.tsx";
 
@@ -22,7 +22,7 @@ export function showMatch({ rateCards, environment }: AppDeps): Handle {
     const parameters = parseQuery(text);
     if (!parameters.ok) return fail(c, parameters.problem);
     const sent = parameters.value;
-    const aside = <a href={RATE_CARD}>Rate card</a>;
+    const aside = <a href={RATE_CARD_PATH}>Rate card</a>;
     const title = "Which row prices a model";
     if (!sent.has("model")) {
       return showPage(c, { title, aside, body: <Form sent={sent} problem={null} /> });
@@ -99,7 +99,7 @@ function Found(
   const name = provider === null ? model : `${model} of ${provider}`;
   if (found === null) {
     return (
-      <Notice kind="warn">
+      <InlineNotice kind="warn">
         <p>
           No row prices {name} at {formatInstant(at)}: its calls cost $0 and are listed as unpriced.
           {" "}
@@ -107,7 +107,7 @@ function Found(
             Add a price
           </a>
         </p>
-      </Notice>
+      </InlineNotice>
     );
   }
   const { row, match } = found;

@@ -1,18 +1,18 @@
 /** Where pages of the rate card are. */
-import { queryText, RATE_CARD } from "../layout/paths.ts";
+import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 
 /** Which row prices a call. */
-export const MATCH = `${RATE_CARD}/match`;
+export const MATCH = `${RATE_CARD_PATH}/match`;
 
 /** The form of a row. */
-export const NEW_RATE = `${RATE_CARD}/new`;
+export const NEW_RATE = `${RATE_CARD_PATH}/new`;
 
 /** Pricing stored calls anew. */
-export const REPRICE = `${RATE_CARD}/reprice`;
+export const REPRICE = `${RATE_CARD_PATH}/reprice`;
 
 /** Where an own row is deleted. */
 export function deletePath(id: string): string {
-  return `${RATE_CARD}/rows/${encodeURIComponent(id)}/delete`;
+  return `${RATE_CARD_PATH}/rows/${encodeURIComponent(id)}/delete`;
 }
 
 /** A job that prices calls anew. */

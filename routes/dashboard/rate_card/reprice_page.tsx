@@ -8,11 +8,11 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
-import { RATE_CARD } from "../layout/paths.ts";
+import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { Ago, Empty, Notice, Wide } from "../components/basics.tsx";
-import { countText, pluralOf } from "../components/format.ts";
-import { Difference, periodText, STATES } from "./job_parts.tsx";
+import { Ago, Empty, InlineNotice, Wide } from "../components/basics.tsx";
+import { formatCount, pluralOf } from "../components/format.ts";
+import { CostDifference, JOB_STATE_LABELS, periodText } from "./job_parts.tsx";
 import { instantText } from "./form_fields.ts";
 import { jobPath, REPRICE } from "./paths.ts";
 
@@ -66,13 +66,13 @@ async function showForm(
   return showPage(c, {
     title: "Price calls anew",
     status: problem === null ? 200 : ERRORS[problem.code].status,
-    aside: <a href={RATE_CARD}>Rate card</a>,
+    aside: <a href={RATE_CARD_PATH}>Rate card</a>,
     body: (
       <>
         {done === undefined ? null : (
-          <Notice kind="good">
+          <InlineNotice kind="good">
             <p>{done} What is stored already stays as it is until it is priced anew.</p>
-          </Notice>
+          </InlineNotice>
         )}
         <Form sent={sent} problem={problem} />
         <Jobs jobs={jobs} now={environment.now()} />
@@ -163,10 +163,12 @@ function JobRow({ job, now }: { readonly job: RepriceJob; readonly now: number }
       </th>
       <td data-before="runs">{periodText(job)}</td>
       <td>{job.dryRun ? "only looked" : "priced anew"}</td>
-      <td>{STATES[job.state]}</td>
-      <td class="number" data-unit={pluralOf(job.sum.calls, "call")}>{countText(job.sum.calls)}</td>
+      <td>{JOB_STATE_LABELS[job.state]}</td>
+      <td class="number" data-unit={pluralOf(job.sum.calls, "call")}>
+        {formatCount(job.sum.calls)}
+      </td>
       <td class="number">
-        <Difference of={job.sum} />
+        <CostDifference of={job.sum} />
       </td>
       <td data-before="begun">
         <Ago at={job.createdAt} now={now} />

@@ -6,7 +6,7 @@ import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { RateRow, Rates } from "../../../domain/pricing/rates.ts";
 import { Actor, type ActorNames } from "../keys/actor.tsx";
 import { Ago, Wide } from "../components/basics.tsx";
-import { countText } from "../components/format.ts";
+import { formatCount } from "../components/format.ts";
 import { typedInstant } from "./form_fields.ts";
 import { deletePath, NEW_RATE } from "./paths.ts";
 
@@ -92,7 +92,7 @@ function Tiers({ row: { tiers, batchPercent } }: { readonly row: RateRow }) {
         : <div class="soft">in a batch: {batchPercent} % of these rates</div>}
       {tiers.map(({ aboveInputTokens, rates }) => (
         <div class="soft">
-          above {countText(aboveInputTokens)} tokens: {usdPerMillion(rates.input)} in,{" "}
+          above {formatCount(aboveInputTokens)} tokens: {usdPerMillion(rates.input)} in,{" "}
           {usdPerMillion(rates.output)} out
         </div>
       ))}

@@ -2,8 +2,8 @@
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { countSince } from "../../../domain/refusals/refusals.ts";
 import type { AppDeps } from "../../http/context.ts";
-import { REFUSALS } from "../layout/paths.ts";
-import { Notice } from "../components/basics.tsx";
+import { REFUSALS_PATH } from "../layout/paths.ts";
+import { InlineNotice } from "../components/basics.tsx";
 import { countedText } from "../components/format.ts";
 
 /** Hours that the banner looks back. */
@@ -21,14 +21,14 @@ export async function countRejected(
 /** Shows the banner where there were any. */
 export function RejectedBanner({ count }: { readonly count: number }) {
   return count === 0 ? null : (
-    <Notice kind="warn">
+    <InlineNotice kind="warn">
       <p>
         <strong>
           {countedText(count, "request")} {count === 1 ? "was" : "were"} rejected
         </strong>{" "}
         in the last {BANNER_HOURS} hours. Nothing of {count === 1 ? "it" : "them"} was stored.{" "}
-        <a href={REFUSALS}>See which and why</a>
+        <a href={REFUSALS_PATH}>See which and why</a>
       </p>
-    </Notice>
+    </InlineNotice>
   );
 }

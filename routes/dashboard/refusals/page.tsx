@@ -11,11 +11,11 @@ import { formatInstant } from "../../../domain/core/time.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
-import { queryText, REFUSALS } from "../layout/paths.ts";
+import { queryText, REFUSALS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Empty } from "../components/basics.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
-import { countedText, countText } from "../components/format.ts";
+import { countedText, formatCount } from "../components/format.ts";
 import { KindsTable, LatestTable } from "./tables.tsx";
 
 const HOUR_MS = 3_600_000;
@@ -48,7 +48,7 @@ function Periods({ hours }: { readonly hours: number }) {
         {PERIODS.map(([each, name]) => (
           <li>
             <a
-              href={REFUSALS + queryText([["hours", each]])}
+              href={REFUSALS_PATH + queryText([["hours", each]])}
               {...(each === hours ? { "aria-current": "true" } : {})}
             >
               {name}
@@ -92,18 +92,18 @@ function HoursChart({ report, hours, nowMs }: Shown) {
   const first = firstHour(nowMs, hours);
   const counts = countsOf(report.hours, first, hours);
   const total = counts.reduce((sum, count) => sum + count, 0);
-  const title = `Rejected requests by hour: ${countText(total)} since ${hourText(first)}`;
+  const title = `Rejected requests by hour: ${formatCount(total)} since ${hourText(first)}`;
   return (
     <section>
       <h2>{countedText(total, "request")} by hour</h2>
       <ColumnChart
         title={title}
         columns={counts.map((count, i) => ({
-          title: `${hourText(first + i * HOUR_MS)}: ${countText(count)}`,
+          title: `${hourText(first + i * HOUR_MS)}: ${formatCount(count)}`,
           parts: [["failed", count]],
         }))}
         ends={[hourText(first), "now"]}
-        top={countText(Math.max(...counts))}
+        top={formatCount(Math.max(...counts))}
         usual={null}
       />
       <p class="below-chart">

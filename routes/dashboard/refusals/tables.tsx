@@ -1,8 +1,8 @@
 /** Tables of rejected calls: by reason, and the latest with their message. */
-import { REFUSALS as KEPT } from "../../../domain/core/limits.ts";
+import { REFUSAL_LIMITS as KEPT } from "../../../domain/core/limits.ts";
 import type { Refusal, RefusalGroup } from "../../../domain/refusals/refusals.ts";
 import { Ago, Wide } from "../components/basics.tsx";
-import { countText } from "../components/format.ts";
+import { formatCount } from "../components/format.ts";
 
 /**
  * Shows how often each reason came up, the most frequent first. Agents are no links: one whose calls were
@@ -33,7 +33,7 @@ export function KindsTable({ kinds }: { readonly kinds: readonly RefusalGroup[] 
                 <td data-before="field">{kind.field ?? "–"}</td>
                 <td data-before="agent">{kind.agent ?? "–"}</td>
                 <td data-before="client">{kind.userAgent ?? "–"}</td>
-                <td class="number" data-unit="requests">{countText(kind.count)}</td>
+                <td class="number" data-unit="requests">{formatCount(kind.count)}</td>
               </tr>
             ))}
           </tbody>

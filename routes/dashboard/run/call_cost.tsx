@@ -5,7 +5,7 @@ import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { MatchStep, RateMatch } from "../../../domain/pricing/rates.ts";
 import { dayOf } from "../../../domain/core/time.ts";
 import { Money, Wide } from "../components/basics.tsx";
-import { countText } from "../components/format.ts";
+import { formatCount } from "../components/format.ts";
 import { pricePath } from "./paths.ts";
 
 const KINDS: Readonly<Record<CostLine["kind"], string>> = {
@@ -59,7 +59,7 @@ function Lines({ call: { lines, cost } }: { readonly call: ExplainedCall }) {
           {lines.map((line) => (
             <tr>
               <th scope="row">{KINDS[line.kind]}</th>
-              <td class="number">{countText(line.tokens)}</td>
+              <td class="number">{formatCount(line.tokens)}</td>
               <td class="number">{usdPerMillion(line.rate)}</td>
               <td class="number">
                 <Money of={line.cost} />
@@ -91,7 +91,7 @@ function Row(
       Priced by <code>{row.id}</code>,{" "}
       {row.source === "own" ? "the team's own row" : "a default row"}
       {since}, found {STEPS[match]}.{isBatch === true ? " These are its rates for a batch." : ""}
-      {tier === null ? "" : ` These are its rates for more than ${countText(tier)} input tokens.`}
+      {tier === null ? "" : ` These are its rates for more than ${formatCount(tier)} input tokens.`}
     </p>
   );
 }
@@ -107,7 +107,7 @@ function WhyNothing(
     );
   }
   if (call.unpriced && call.model !== null) {
-    return <Unpriced model={call.model} provider={call.provider} mayPrice={mayPrice} />;
+    return <UnpricedCall model={call.model} provider={call.provider} mayPrice={mayPrice} />;
   }
   if (call.flags.includes("covered_by_stated_cost") || call.pricedBy !== null) return null;
   return (
@@ -120,7 +120,7 @@ function WhyNothing(
 }
 
 /** Says that a model has no price, and what to do about it. */
-export function Unpriced(
+export function UnpricedCall(
   { model, provider, mayPrice }: {
     readonly model: string;
     readonly provider: string | null;

@@ -1,12 +1,12 @@
 /** Data as it was sent, member by member: long texts as texts, all else as JSON in lines. */
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import {
-  beginning,
-  beginningOfString,
+  excerpt,
+  excerptOfString,
+  type PrettyJson,
   prettyJson,
-  type Shown,
 } from "../../../domain/core/pretty_json.ts";
-import { countText } from "../components/format.ts";
+import { formatCount } from "../components/format.ts";
 
 /** Characters from which a text is shown as one, without quotes and escapes. */
 const LONG_TEXT_CHARS = 80;
@@ -16,7 +16,7 @@ const MEMBER_CHARS = 60;
 
 interface Member {
   readonly key: string;
-  readonly value: Shown;
+  readonly value: PrettyJson;
   readonly isText: boolean;
 }
 
@@ -53,7 +53,7 @@ export function Data(
       {isCut
         ? (
           <p class="soft">
-            There is more of it: <a href={all}>show all of it as JSON</a> ({countText(chars)}{" "}
+            There is more of it: <a href={all}>show all of it as JSON</a> ({formatCount(chars)}{" "}
             characters).
           </p>
         )
@@ -77,9 +77,9 @@ function shownOf(
   let isCut = false;
   for (const [key, sent] of members) {
     if (room <= 0) return { shown, isCut: true };
-    const name = beginning(key, room);
+    const name = excerpt(key, room);
     const isText = isLongText(sent);
-    const value = isText ? beginningOfString(sent, room) : prettyJson(sent, room);
+    const value = isText ? excerptOfString(sent, room) : prettyJson(sent, room);
     shown.push({ key: name.text, value, isText });
     room -= name.text.length + value.text.length + MEMBER_CHARS;
     isCut ||= value.isCut || name.isCut;

@@ -3,27 +3,27 @@ import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { deleteNamedRun } from "../../api/deletions/deletions.ts";
-import { runPath, RUNS } from "../layout/paths.ts";
+import { runPath, RUNS_PATH } from "../layout/paths.ts";
 import { seeOther } from "../layout/reply.tsx";
-import { Notice } from "../components/basics.tsx";
+import { InlineNotice } from "../components/basics.tsx";
 import { DELETED } from "../components/done.tsx";
-import type { ShownRun } from "./load.ts";
-import { tellNoRun } from "./no_run.tsx";
+import type { LoadedRun } from "./load.ts";
+import { renderRunNotFound } from "./no_run.tsx";
 import { countedText } from "../components/format.ts";
 
 /** Deletes the run and goes on to the list. */
 export function sendDeletion(deps: AppDeps): Handle {
   return async (c) => {
-    c.set("tell", tellNoRun);
+    c.set("renderProblem", renderRunNotFound);
     const deleted = await deleteNamedRun(deps, c);
-    return deleted.ok ? seeOther(RUNS + DELETED) : fail(c, deleted.problem);
+    return deleted.ok ? seeOther(RUNS_PATH + DELETED) : fail(c, deleted.problem);
   };
 }
 
 /** Says what deleting comes to, and asks once more. */
-export function ConfirmDeletion({ shown: { run } }: { readonly shown: ShownRun }) {
+export function ConfirmDeletion({ shown: { run } }: { readonly shown: LoadedRun }) {
   return (
-    <Notice kind="bad">
+    <InlineNotice kind="bad">
       <h2>Delete this run?</h2>
       <p>
         It goes with its{" "}
@@ -35,12 +35,12 @@ export function ConfirmDeletion({ shown: { run } }: { readonly shown: ShownRun }
         <button type="submit" class="danger">Delete it</button>
         <a href={runPath(run.id)} role="button" class="secondary outline">Keep it</a>
       </form>
-    </Notice>
+    </InlineNotice>
   );
 }
 
 /** The way to delete a run, for who may. */
-export function OfferDeletion({ shown: { run, isAdmin } }: { readonly shown: ShownRun }) {
+export function OfferDeletion({ shown: { run, isAdmin } }: { readonly shown: LoadedRun }) {
   return isAdmin
     ? (
       <p>

@@ -2,14 +2,14 @@
 import { type RawJson, rawMembers } from "../../../domain/core/raw_json.ts";
 import { readMilliseconds } from "../../../domain/pricing/llm_call.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
-import { beginning, beginningOfString } from "../../../domain/core/pretty_json.ts";
+import { excerpt, excerptOfString } from "../../../domain/core/pretty_json.ts";
 import { printable } from "../../../domain/core/text.ts";
-import type { PlacedEvent } from "../../../domain/runs/event_page.ts";
+import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { CallTokens } from "../../../domain/pricing/rates.ts";
 
 /** An event at a glance. */
-export interface EventFace {
-  readonly event: PlacedEvent;
+export interface EventPreview {
+  readonly event: PositionedEvent;
   /** Members of its data. */
   readonly members: ReadonlyMap<string, RawJson>;
   /** A sign of its own for each sort of event, and the class of its colour. */
@@ -67,7 +67,7 @@ const OTHERS = [["name"], [
 ]] as const;
 
 /** Reads an event's face out of its data. */
-export function faceOf(event: PlacedEvent): EventFace {
+export function previewOf(event: PositionedEvent): EventPreview {
   const { type, data } = event;
   const members = rawMembers(data);
   const { error, call } = storedFacts(type, data);
@@ -93,7 +93,7 @@ export function faceOf(event: PlacedEvent): EventFace {
 
 /** A text on one line, no longer than it may be. */
 export function lineOf(text: string, charsMax: number): string {
-  const { text: shown, isCut } = beginning(text, charsMax);
+  const { text: shown, isCut } = excerpt(text, charsMax);
   return `${printable(shown).replace(/\s+/g, " ").trim()}${isCut ? "…" : ""}`;
 }
 
@@ -108,7 +108,7 @@ function wordsOf(members: ReadonlyMap<string, RawJson>, names: readonly string[]
 /** A text as it reads, all else as it was sent, on one line. */
 function wordsIn(value: RawJson, charsMax: number): string {
   if (!value.startsWith('"')) return lineOf(value, charsMax);
-  const { text, isCut } = beginningOfString(value, charsMax);
+  const { text, isCut } = excerptOfString(value, charsMax);
   return lineOf(text, charsMax) + (isCut ? "…" : "");
 }
 

@@ -2,14 +2,14 @@
 import type { ExplainedCall } from "../../../domain/runs/explain_cost.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { Money } from "../components/basics.tsx";
-import { compactText, countText, durationText } from "../components/format.ts";
+import { compactText, durationText, formatCount } from "../components/format.ts";
 import { CallCost } from "./call_cost.tsx";
 import { Data } from "./data.tsx";
-import type { EventFace } from "./event_preview.ts";
+import type { EventPreview } from "./event_preview.ts";
 import { offsetText } from "./labels.ts";
 
 /** The time that bars are drawn in. Milliseconds. */
-export interface Span {
+export interface RelativeTime {
   /** When the run began. */
   readonly runStart: number;
   readonly startMs: number;
@@ -23,8 +23,8 @@ const DATA_CHARS = 4_000;
 const BAR = { length: 1_000, least: 6 } as const;
 
 interface Row {
-  readonly face: EventFace;
-  readonly span: Span;
+  readonly face: EventPreview;
+  readonly span: RelativeTime;
   readonly call: ExplainedCall | null;
   readonly isOpened: boolean;
   readonly isAdmin: boolean;
@@ -104,7 +104,7 @@ function Bar({ face: { event, latencyMs, colour }, span }: Pick<Row, "face" | "s
 function Tokens({ face: { tokens } }: Pick<Row, "face">) {
   if (tokens === null) return <span class="tokens"></span>;
   const { inputTokens, outputTokens } = tokens;
-  const exact = `${countText(inputTokens)} input and ${countText(outputTokens)} output tokens`;
+  const exact = `${formatCount(inputTokens)} input and ${formatCount(outputTokens)} output tokens`;
   return (
     <span class="tokens" title={exact}>
       {compactText(inputTokens)} → {compactText(outputTokens)} <span class="soft">tok</span>

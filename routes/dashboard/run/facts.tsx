@@ -4,12 +4,12 @@ import type { Child } from "hono/jsx";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { Ago, Money, Status } from "../components/basics.tsx";
 import { compactText, countedText, durationText } from "../components/format.ts";
-import type { ShownRun } from "./load.ts";
+import type { LoadedRun } from "./load.ts";
 import { Flags } from "./flags.tsx";
 import { runsPath } from "./paths.ts";
 
 /** The figures that say how a run went. */
-export function Glance({ shown }: { readonly shown: ShownRun }) {
+export function Glance({ shown }: { readonly shown: LoadedRun }) {
   return (
     <div class="tiles glance">
       <StatusTile shown={shown} />
@@ -29,7 +29,7 @@ function Tile({ title, children }: { readonly title: string; readonly children?:
   );
 }
 
-function StatusTile({ shown: { run, isLive } }: { readonly shown: ShownRun }) {
+function StatusTile({ shown: { run, isLive } }: { readonly shown: LoadedRun }) {
   return (
     <Tile title={run.kind === "heartbeat" ? "Heartbeat" : "Run"}>
       <b>
@@ -40,7 +40,7 @@ function StatusTile({ shown: { run, isLive } }: { readonly shown: ShownRun }) {
   );
 }
 
-function TimeTile({ shown: { run, nowMs } }: { readonly shown: ShownRun }) {
+function TimeTile({ shown: { run, nowMs } }: { readonly shown: LoadedRun }) {
   const { startedAt, finishedAt, durationMs } = run;
   const so = startedAt === null || finishedAt !== null ? null : Math.max(0, nowMs - startedAt);
   return (
@@ -62,7 +62,7 @@ function TimeTile({ shown: { run, nowMs } }: { readonly shown: ShownRun }) {
   );
 }
 
-function CostTile({ shown: { run, family, isStated } }: { readonly shown: ShownRun }) {
+function CostTile({ shown: { run, family, isStated } }: { readonly shown: LoadedRun }) {
   const { cost } = run;
   const unpriced = cost.models.reduce((sum, { priced, calls }) => priced ? sum : sum + calls, 0);
   const hasFamily = family.children.length > 0;
@@ -94,7 +94,7 @@ function CostTile({ shown: { run, family, isStated } }: { readonly shown: ShownR
   );
 }
 
-function UseTile({ shown: { run: { usage } } }: { readonly shown: ShownRun }) {
+function UseTile({ shown: { run: { usage } } }: { readonly shown: LoadedRun }) {
   const { llmCalls, toolCalls, logs, events, errors } = usage;
   const other = events - llmCalls - toolCalls - logs;
   const counts = ([
@@ -119,7 +119,7 @@ function UseTile({ shown: { run: { usage } } }: { readonly shown: ShownRun }) {
 }
 
 /** What a run is, by its labels, instants and oddities. */
-export function Labels({ shown }: { readonly shown: ShownRun }) {
+export function RunLabelList({ shown }: { readonly shown: LoadedRun }) {
   const { run } = shown;
   const { agent, customerId, feature, parentRunId } = run;
   return (
@@ -149,7 +149,7 @@ export function Labels({ shown }: { readonly shown: ShownRun }) {
 }
 
 /** What few look for. */
-function More({ shown }: { readonly shown: ShownRun }) {
+function More({ shown }: { readonly shown: LoadedRun }) {
   const { run, page: { parts: { opening } } } = shown;
   const { idleTimeoutSeconds, idleTimeoutStatus } = opening ?? {};
   return (

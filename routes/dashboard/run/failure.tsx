@@ -1,10 +1,10 @@
 /** What went wrong with a run, in front of all else. */
 import type { EventPosition } from "../../../domain/runs/event_page.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
-import { Notice } from "../components/basics.tsx";
+import { InlineNotice } from "../components/basics.tsx";
 import { durationText } from "../components/format.ts";
-import { type EventFace, faceOf, lineOf, membersOf, reasonIn } from "./event_preview.ts";
-import type { ShownRun } from "./load.ts";
+import { type EventPreview, lineOf, membersOf, previewOf, reasonIn } from "./event_preview.ts";
+import type { LoadedRun } from "./load.ts";
 import { offsetText } from "./labels.ts";
 import { eventsPath } from "./paths.ts";
 
@@ -22,19 +22,19 @@ const SILENCE_MS = 60_000;
 
 /** An event, and the place from which on the timeline shows it. */
 interface Found {
-  readonly face: EventFace;
+  readonly face: EventPreview;
   readonly from: EventPosition | null;
 }
 
 /** Says why a run failed; nothing of one that did not. */
-export function Failure({ shown }: { readonly shown: ShownRun }) {
+export function Failure({ shown }: { readonly shown: LoadedRun }) {
   const { run } = shown;
   if (run.status !== "failed" && run.status !== "timeout") return null;
   const reason = run.note ??
     (run.output === null ? null : reasonIn(membersOf(run.output, "message")));
   const found = findFailures(shown);
   return (
-    <Notice kind="bad">
+    <InlineNotice kind="bad">
       <h2>{run.status === "failed" ? "✕ It failed" : "◷ It ran out of time"}</h2>
       {reason === null ? null : <p class="reason">{lineOf(reason, NOTE_CHARS)}</p>}
       {found.length > 0
@@ -42,11 +42,11 @@ export function Failure({ shown }: { readonly shown: ShownRun }) {
         : reason === null
         ? <NoReason run={run} />
         : null}
-    </Notice>
+    </InlineNotice>
   );
 }
 
-function LastEvents({ found, shown }: { readonly found: Found[]; readonly shown: ShownRun }) {
+function LastEvents({ found, shown }: { readonly found: Found[]; readonly shown: LoadedRun }) {
   const silentMs = silenceAtEnd(shown);
   const isTheirs = found.some(({ face }) => face.failure !== null);
   return (
@@ -96,8 +96,8 @@ function NoReason({ run }: { readonly run: RunRecord }) {
 }
 
 /** The last events that report a failure, else the last one of all; the latest first. */
-function findFailures({ end, page, after }: ShownRun): Found[] {
-  const faces = end.events.map(faceOf);
+function findFailures({ end, page, after }: LoadedRun): Found[] {
+  const faces = end.events.map(previewOf);
   const onPage = new Set(page.events.map(({ id }) => id));
   const found = faces.flatMap((face, i) => {
     if (
@@ -113,12 +113,12 @@ function findFailures({ end, page, after }: ShownRun): Found[] {
 }
 
 /** Milliseconds between the last event and the end of the run. */
-function silenceAtEnd({ end, run }: ShownRun): number {
+function silenceAtEnd({ end, run }: LoadedRun): number {
   const last = end.events.at(-1);
   if (last === undefined || run.finishedAt === null) return 0;
-  return run.finishedAt - last.ts - (faceOf(last).latencyMs ?? 0);
+  return run.finishedAt - last.ts - (previewOf(last).latencyMs ?? 0);
 }
 
-function startOf({ run }: ShownRun): number | null {
+function startOf({ run }: LoadedRun): number | null {
   return run.startedAt;
 }

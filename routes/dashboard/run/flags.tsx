@@ -2,10 +2,10 @@
 import type { Child } from "hono/jsx";
 import type { RunFlag } from "../../../domain/runs/flags.ts";
 import { durationText } from "../components/format.ts";
-import type { ShownRun } from "./load.ts";
+import type { LoadedRun } from "./load.ts";
 
 /** Says what is odd about a run; nothing where nothing is. */
-export function Flags({ shown }: { readonly shown: ShownRun }) {
+export function Flags({ shown }: { readonly shown: LoadedRun }) {
   const told = [...partsMissing(shown), ...lostFields(shown), ...odd(shown)];
   return told.length === 0 ? null : (
     <ul class="flags">
@@ -21,7 +21,7 @@ export function Flags({ shown }: { readonly shown: ShownRun }) {
 type Flag = readonly [word: string, meaning: Child];
 
 /** What of the run has not arrived, or is no longer there. */
-function partsMissing({ run }: ShownRun): Flag[] {
+function partsMissing({ run }: LoadedRun): Flag[] {
   const flags: Flag[] = [];
   if (run.flags.includes("no_opening")) {
     flags.push([
@@ -69,12 +69,12 @@ const LOSSES: Partial<Record<RunFlag, Flag>> = {
 };
 
 /** How something was lost, and which fields of the opening and the close were. */
-function lostFields({ run: { flags, lost } }: ShownRun): Flag[] {
+function lostFields({ run: { flags, lost } }: LoadedRun): Flag[] {
   const told = flags.flatMap((flag) => LOSSES[flag] === undefined ? [] : [LOSSES[flag]]);
   return lost.length === 0 ? told : [...told, ["Affected fields:", `${lost.join(", ")}.`]];
 }
 
-function odd({ run, traits }: ShownRun): Flag[] {
+function odd({ run, traits }: LoadedRun): Flag[] {
   const flags: Flag[] = [];
   if (traits.includes("late")) {
     flags.push(["Late:", "events arrived after its end. They count, and its cost was made anew."]);

@@ -3,8 +3,8 @@ import type { Principal } from "../../../domain/teams/credentials.ts";
 import { explainCalls, type ExplainedCall } from "../../../domain/runs/explain_cost.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
-import type { EventPosition, PlacedEvent, RunPage } from "../../../domain/runs/event_page.ts";
-import type { RunFamily } from "../../../domain/runs/lineage.ts";
+import type { EventPosition, PositionedEvent, RunPage } from "../../../domain/runs/event_page.ts";
+import type { RunLineage } from "../../../domain/runs/lineage.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import { reportedBy } from "../../../domain/runs/run.ts";
@@ -15,12 +15,12 @@ import { mayAdmin } from "../../http/access.ts";
 import type { EventsPage } from "../../api/runs/runs.ts";
 
 /** A run as its page shows it. */
-export interface ShownRun {
+export interface LoadedRun {
   readonly run: RunRecord;
   /** The page of its events that is shown, and the place they come behind. */
   readonly page: RunPage;
   readonly after: EventPosition | null;
-  readonly family: RunFamily;
+  readonly family: RunLineage;
   /** Its parent and the first of its children, as far as the team has them. */
   readonly relatives: ReadonlyMap<RunId, RunListRow>;
   /** The calls of the page by event, and what a heartbeat reports of itself. */
@@ -43,11 +43,11 @@ export interface ShownRun {
 export interface RunEnd {
   /** The place they come behind; null where they are all there are. */
   readonly after: EventPosition | null;
-  readonly events: readonly PlacedEvent[];
+  readonly events: readonly PositionedEvent[];
 }
 
 /** Children that are shown; the record lists more. */
-export const CHILDREN_SHOWN = 25;
+export const CHILDREN_LISTED = 25;
 
 /**
  * Events that the way to the last ones leads to, more or less: so many are read of the end of a run that
@@ -61,11 +61,11 @@ export async function loadRun(
   principal: Principal,
   id: RunId,
   { after, limit }: EventsPage,
-): Promise<ShownRun | null> {
+): Promise<LoadedRun | null> {
   const { team } = principal;
   const [page, family] = await Promise.all([
     deps.runs.read(team, id, after, limit, LAST_EVENTS.first),
-    deps.families.of(team, id),
+    deps.lineage.of(team, id),
   ]);
   if (page === null) return null;
   const run = assemble(id, page);
@@ -92,14 +92,14 @@ export async function loadRun(
 }
 
 async function readRelatives(
-  { families }: AppDeps,
+  { lineage }: AppDeps,
   { team }: Principal,
   { parentRunId }: RunRecord,
-  { children }: RunFamily,
+  { children }: RunLineage,
 ): Promise<ReadonlyMap<RunId, RunListRow>> {
   const parents = parentRunId === null ? [] : [parentRunId];
-  const ids = new Set([...parents, ...children.slice(0, CHILDREN_SHOWN)]);
-  const rows = ids.size === 0 ? [] : await families.rows(team, [...ids]);
+  const ids = new Set([...parents, ...children.slice(0, CHILDREN_LISTED)]);
+  const rows = ids.size === 0 ? [] : await lineage.rows(team, [...ids]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
@@ -124,6 +124,6 @@ async function readEnd(
   return await read(further?.nearEnd ?? null);
 }
 
-function isFailing({ type, data }: PlacedEvent): boolean {
+function isFailing({ type, data }: PositionedEvent): boolean {
   return storedFacts(type, data).error;
 }

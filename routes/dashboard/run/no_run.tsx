@@ -1,13 +1,13 @@
 /** What is shown in place of a run that the team does not have. */
 import { ERRORS } from "../../../domain/core/errors.ts";
 import type { Refuse } from "../../http/context.ts";
-import { RUNS } from "../layout/paths.ts";
-import { tellAsPage } from "../layout/problem.tsx";
+import { RUNS_PATH } from "../layout/paths.ts";
+import { renderProblemPage } from "../layout/problem.tsx";
 import { showPage } from "../layout/reply.tsx";
 
 /** Tells who asked for a run that is not there what to do; other refusals as everywhere. */
-export const tellNoRun: Refuse = (c, problem, headers) => {
-  if (ERRORS[problem.code].status !== 404) return tellAsPage(c, problem, headers);
+export const renderRunNotFound: Refuse = (c, problem, headers) => {
+  if (ERRORS[problem.code].status !== 404) return renderProblemPage(c, problem, headers);
   const { name } = c.get("principal").team;
   return showPage(c, {
     title: "No such run",
@@ -24,7 +24,7 @@ export const tellNoRun: Refuse = (c, problem, headers) => {
           <li>deleted, or gone by age as the plan says: it does not come back.</li>
         </ul>
         <p>
-          <a href={RUNS}>Look for it among the runs</a>
+          <a href={RUNS_PATH}>Look for it among the runs</a>
         </p>
       </section>
     ),

@@ -1,7 +1,7 @@
 /** Where the pages of a run are, and those it leads to. */
 import type { EventPosition } from "../../../domain/runs/event_page.ts";
 import { cursorText } from "../../api/runs/run_json.ts";
-import { queryText, RATE_CARD, runPath, RUNS } from "../layout/paths.ts";
+import { queryText, RATE_CARD_PATH, runPath, RUNS_PATH } from "../layout/paths.ts";
 
 /** The page of a run with the events behind a place, one of them opened. */
 export function eventsPath(id: string, after: EventPosition | null, opened?: string): string {
@@ -21,12 +21,12 @@ export function rawPath(id: string, after: EventPosition | null = null, limit?: 
 
 /** The runs with a label in common. */
 export function runsPath(name: "agent" | "customer_id" | "feature", value: string): string {
-  return `${RUNS}${queryText([[name, value]])}`;
+  return `${RUNS_PATH}${queryText([[name, value]])}`;
 }
 
 /** Where a price for a model is put on the rate card. */
 export function pricePath(model: string, provider: string | null): string {
-  return `${RATE_CARD}/new${queryText([["model", model], ["provider", provider]])}`;
+  return `${RATE_CARD_PATH}/new${queryText([["model", model], ["provider", provider]])}`;
 }
 
 function cursorOf(after: EventPosition | null): string | null {

@@ -6,7 +6,7 @@ import {
   type StageState,
 } from "../../../domain/runs/stages.ts";
 import { Ago, Wide } from "../components/basics.tsx";
-import type { ShownRun } from "./load.ts";
+import type { LoadedRun } from "./load.ts";
 
 const STATES: Readonly<Record<StageState, readonly [sign: string, meaning: string]>> = {
   pending: ["…", "waiting"],
@@ -17,7 +17,7 @@ const STATES: Readonly<Record<StageState, readonly [sign: string, meaning: strin
 };
 
 /** Shows the stages; while a run is open there are none. */
-export function Stages({ shown: { run, nowMs } }: { readonly shown: ShownRun }) {
+export function Stages({ shown: { run, nowMs } }: { readonly shown: LoadedRun }) {
   if (run.processing.length === 0) return null;
   const isSkipped = run.processing.some(({ state }) => state === "skipped");
   const isDead = run.processing.some(({ state }) => state === "dead");

@@ -5,11 +5,11 @@ import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { Money, Status } from "../components/basics.tsx";
 import { durationText } from "../components/format.ts";
-import { CHILDREN_SHOWN, type ShownRun } from "./load.ts";
+import { CHILDREN_LISTED, type LoadedRun } from "./load.ts";
 import { rawPath } from "./paths.ts";
 
 /** Shows the tree, where a run has a parent or children. */
-export function Relatives({ shown }: { readonly shown: ShownRun }) {
+export function Relatives({ shown }: { readonly shown: LoadedRun }) {
   const { run, family, relatives } = shown;
   const { parentRunId } = run;
   if (parentRunId === null && family.children.length === 0) return null;
@@ -40,13 +40,13 @@ export function Relatives({ shown }: { readonly shown: ShownRun }) {
   );
 }
 
-function Children({ shown: { run, family, relatives } }: { readonly shown: ShownRun }) {
+function Children({ shown: { run, family, relatives } }: { readonly shown: LoadedRun }) {
   const { children, hasMore } = family;
   if (children.length === 0) return null;
-  const rest = children.length - CHILDREN_SHOWN;
+  const rest = children.length - CHILDREN_LISTED;
   return (
     <ul>
-      {children.slice(0, CHILDREN_SHOWN).map((id) => (
+      {children.slice(0, CHILDREN_LISTED).map((id) => (
         <li>
           <Relative id={id} row={relatives.get(id)} />
         </li>
@@ -82,7 +82,7 @@ function Relative(
   );
 }
 
-function Together({ shown: { run, family } }: { readonly shown: ShownRun }) {
+function Together({ shown: { run, family } }: { readonly shown: LoadedRun }) {
   if (family.children.length === 0) return null;
   return (
     <p>

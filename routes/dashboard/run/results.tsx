@@ -1,18 +1,18 @@
 /** What a run came to: its output, its scores, its labels, its cost by model. */
 import { costByModel, type ModelCost } from "../../../domain/runs/explain_cost.ts";
 import { Ago, Money, Wide } from "../components/basics.tsx";
-import { countText, pluralOf } from "../components/format.ts";
-import { CallCost, Unpriced } from "./call_cost.tsx";
+import { formatCount, pluralOf } from "../components/format.ts";
+import { CallCost, UnpricedCall } from "./call_cost.tsx";
 import { Data } from "./data.tsx";
 import { membersOf } from "./event_preview.ts";
-import type { ShownRun } from "./load.ts";
+import type { LoadedRun } from "./load.ts";
 import { rawPath } from "./paths.ts";
 
 /** Characters of an output that are shown. */
 const OUTPUT_CHARS = 20_000;
 
 /** The result, where there is one. */
-export function Output({ shown: { run } }: { readonly shown: ShownRun }) {
+export function Output({ shown: { run } }: { readonly shown: LoadedRun }) {
   if (run.output === null) return null;
   return (
     <section id="output">
@@ -28,7 +28,7 @@ export function Output({ shown: { run } }: { readonly shown: ShownRun }) {
 }
 
 /** What was said of how good it is. */
-export function Scores({ shown: { run, nowMs } }: { readonly shown: ShownRun }) {
+export function Scores({ shown: { run, nowMs } }: { readonly shown: LoadedRun }) {
   const { scores, addedScores } = run;
   if (scores.length + addedScores.length === 0) return null;
   return (
@@ -72,7 +72,7 @@ function valueText(value: number | boolean): string {
 }
 
 /** The labels that it was sent with. */
-export function MetadataTable({ shown: { run } }: { readonly shown: ShownRun }) {
+export function MetadataTable({ shown: { run } }: { readonly shown: LoadedRun }) {
   if (run.metadata === null || run.metadata.length === 0) return null;
   return (
     <section id="metadata">
@@ -90,7 +90,7 @@ export function MetadataTable({ shown: { run } }: { readonly shown: ShownRun }) 
 }
 
 /** What it cost, model by model. */
-export function CostSection({ shown }: { readonly shown: ShownRun }) {
+export function CostSection({ shown }: { readonly shown: LoadedRun }) {
   const { page, ownCall, isAdmin } = shown;
   const lines = costByModel(page);
   if (lines.length === 0 && ownCall === null) return null;
@@ -99,7 +99,7 @@ export function CostSection({ shown }: { readonly shown: ShownRun }) {
       <h2>Cost by model</h2>
       {lines.length === 0 ? null : <ByModel lines={lines} />}
       {lines.filter(({ priced }) => priced === false).map(({ model, provider }) => (
-        <Unpriced model={model ?? ""} provider={provider} mayPrice={isAdmin} />
+        <UnpricedCall model={model ?? ""} provider={provider} mayPrice={isAdmin} />
       ))}
       {ownCall === null || ownCall.unpriced ? null : <CallCost call={ownCall} mayPrice={isAdmin} />}
     </section>
@@ -128,11 +128,11 @@ function ByModel({ lines }: { readonly lines: readonly ModelCost[] }) {
                 {line.provider === null ? null : <span class="soft">{` ${line.provider}`}</span>}
               </th>
               <td class="number" data-unit={pluralOf(line.calls, "call")}>
-                {countText(line.calls)}
+                {formatCount(line.calls)}
               </td>
-              <td class="number" data-unit="in">{countText(line.inputTokens)}</td>
-              <td class="number" data-unit="of it cached">{countText(line.cachedInputTokens)}</td>
-              <td class="number" data-unit="out">{countText(line.outputTokens)}</td>
+              <td class="number" data-unit="in">{formatCount(line.inputTokens)}</td>
+              <td class="number" data-unit="of it cached">{formatCount(line.cachedInputTokens)}</td>
+              <td class="number" data-unit="out">{formatCount(line.outputTokens)}</td>
               <td class="number">
                 {line.priced === false ? "no price" : <Money of={line.cost} />}
               </td>

@@ -8,10 +8,10 @@ import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/address.ts";
 import { Copyable } from "../components/basics.tsx";
 import { ConfirmDeletion, OfferDeletion } from "./delete_run.tsx";
-import { Glance, Labels } from "./facts.tsx";
+import { Glance, RunLabelList } from "./facts.tsx";
 import { Failure } from "./failure.tsx";
-import { loadRun, type ShownRun } from "./load.ts";
-import { tellNoRun } from "./no_run.tsx";
+import { type LoadedRun, loadRun } from "./load.ts";
+import { renderRunNotFound } from "./no_run.tsx";
 import { pagePath, rawPath } from "./paths.ts";
 import { Stages } from "./processing.tsx";
 import { Relatives } from "./relatives.tsx";
@@ -34,7 +34,7 @@ interface Asked {
 /** Shows a run with a page of its events. */
 export function showRun(deps: AppDeps): Handle {
   return async (c) => {
-    c.set("tell", tellNoRun);
+    c.set("renderProblem", renderRunNotFound);
     const events = parseEventsPage(queryOf(c));
     const id = parseRunId(c.req.param("id") ?? "");
     if (!id.ok) return fail(c, NO_SUCH_RUN);
@@ -55,7 +55,7 @@ export function showRun(deps: AppDeps): Handle {
 export function showRawRun(deps: AppDeps): Handle {
   const show = getRun(deps);
   return async (c) => {
-    c.set("tell", tellNoRun);
+    c.set("renderProblem", renderRunNotFound);
     const response = await show(c);
     if (response.status !== 200) return response;
     response.headers.set("X-Content-Type-Options", "nosniff");
@@ -65,7 +65,7 @@ export function showRawRun(deps: AppDeps): Handle {
   };
 }
 
-function askedOf(c: RequestContext, { isAdmin }: ShownRun): Asked {
+function askedOf(c: RequestContext, { isAdmin }: LoadedRun): Asked {
   const { event, confirm } = c.req.query();
   return {
     event: event ?? null,
@@ -75,7 +75,7 @@ function askedOf(c: RequestContext, { isAdmin }: ShownRun): Asked {
 }
 
 interface Page {
-  readonly shown: ShownRun;
+  readonly shown: LoadedRun;
   readonly asked: Asked;
 }
 
@@ -91,7 +91,7 @@ function RunPage({ shown, asked }: Page) {
             <span class="soft">Goal:</span> {shown.run.goal}
           </p>
         )}
-        <Labels shown={shown} />
+        <RunLabelList shown={shown} />
         <Contents shown={shown} />
       </div>
       <Timeline shown={shown} opened={asked.event} />
@@ -109,7 +109,7 @@ function RunPage({ shown, asked }: Page) {
 }
 
 /** Has the browser look again at what may change, while something may. */
-function following(shown: ShownRun, { confirms }: Asked): Record<string, string> {
+function following(shown: LoadedRun, { confirms }: Asked): Record<string, string> {
   const { run, page, after, isLive } = shown;
   if (!isLive || confirms) return {};
   // A full page of events has no place for new ones.
@@ -123,7 +123,7 @@ function following(shown: ShownRun, { confirms }: Asked): Record<string, string>
 }
 
 /** The way to what is further down. */
-function Contents({ shown: { run, family } }: { readonly shown: ShownRun }) {
+function Contents({ shown: { run, family } }: { readonly shown: LoadedRun }) {
   const links: readonly (readonly [string, string, boolean])[] = [
     ["Timeline", "timeline", true],
     ["Output", "output", run.output !== null],

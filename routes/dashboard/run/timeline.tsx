@@ -2,15 +2,15 @@
 import { dayOf, formatInstant } from "../../../domain/core/time.ts";
 import { cursorText } from "../../api/runs/run_json.ts";
 import { countedText, durationText } from "../components/format.ts";
-import { type EventFace, faceOf } from "./event_preview.ts";
-import { EventRow, type Span } from "./event_row.tsx";
-import type { ShownRun } from "./load.ts";
+import { type EventPreview, previewOf } from "./event_preview.ts";
+import { EventRow, type RelativeTime } from "./event_row.tsx";
+import type { LoadedRun } from "./load.ts";
 import { offsetText } from "./labels.ts";
 import { eventsPath, pagePath, rawPath } from "./paths.ts";
 
 /** Shows the timeline. */
 export function Timeline(
-  { shown, opened }: { readonly shown: ShownRun; readonly opened: string | null },
+  { shown, opened }: { readonly shown: LoadedRun; readonly opened: string | null },
 ) {
   const { run, page, after } = shown;
   const end = page.next === null ? null : page.nearEnd;
@@ -30,14 +30,14 @@ export function Timeline(
 }
 
 /** The name of a page of events among those that are on the page at once. */
-export function chunkName({ after }: Pick<ShownRun, "after">): string {
+export function chunkName({ after }: Pick<LoadedRun, "after">): string {
   return after === null ? "events-first" : `events-${cursorText(after)}`;
 }
 
 /** One page of events: it is what is added below another one, too. */
-function Chunk({ shown, opened }: { readonly shown: ShownRun; readonly opened: string | null }) {
+function Chunk({ shown, opened }: { readonly shown: LoadedRun; readonly opened: string | null }) {
   const { run, page, after, calls, isAdmin } = shown;
-  const faces = page.events.map(faceOf);
+  const faces = page.events.map(previewOf);
   const [first] = faces;
   if (first === undefined) {
     return (
@@ -68,14 +68,14 @@ function Chunk({ shown, opened }: { readonly shown: ShownRun; readonly opened: s
 }
 
 /** The time that a page of events takes up. */
-function spanOf(faces: readonly EventFace[], runStart: number): Span {
+function spanOf(faces: readonly EventPreview[], runStart: number): RelativeTime {
   const starts = faces.map(({ event }) => event.ts);
   const ends = faces.map(({ event, latencyMs }) => event.ts + (latencyMs ?? 0));
   const startMs = Math.min(...starts);
   return { runStart, startMs, lengthMs: Math.max(1, Math.max(...ends) - startMs) };
 }
 
-function Axis({ span, count }: { readonly span: Span; readonly count: number }) {
+function Axis({ span, count }: { readonly span: RelativeTime; readonly count: number }) {
   const { startMs, lengthMs, runStart } = span;
   const from = formatInstant(startMs);
   return (
@@ -94,7 +94,7 @@ function Axis({ span, count }: { readonly span: Span; readonly count: number }) 
 }
 
 /** The way to the next page: it is put below this one, or opened in its place without scripts. */
-function More({ shown: { run, page } }: { readonly shown: ShownRun }) {
+function More({ shown: { run, page } }: { readonly shown: LoadedRun }) {
   if (page.next === null) return null;
   return (
     <p class="pager">
@@ -116,7 +116,7 @@ function More({ shown: { run, page } }: { readonly shown: ShownRun }) {
   );
 }
 
-function NoEvents({ shown: { run } }: { readonly shown: ShownRun }) {
+function NoEvents({ shown: { run } }: { readonly shown: LoadedRun }) {
   if (run.usage.events > 0) {
     return (
       <p>

@@ -5,7 +5,7 @@ import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { RUN_KINDS, RUN_TRAITS, type RunTrait } from "../../../domain/runs/list.ts";
 import { RUNS_PER_PAGE } from "../../../domain/runs/list_query.ts";
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
-import { queryText, RUNS } from "../layout/paths.ts";
+import { queryText, RUNS_PATH } from "../layout/paths.ts";
 import { Choice, Field, FormProblem } from "../components/form_fields.tsx";
 
 /** A filter: a parameter of the API under its own name. */
@@ -60,16 +60,16 @@ const FILTERS: readonly Filter[] = [...COMMON, ...RARE];
 const FIELDS: readonly Filter[] = [...FILTERS, LIMIT];
 
 /** What was asked for, by the names of the parameters; none of it is empty. */
-export type Asked = ReadonlyMap<string, string>;
+export type RunListQuery = ReadonlyMap<string, string>;
 
 /** Reads what was asked for, as it was typed; nothing where the query is not even one. */
-export function askedOf(query: string): Asked {
+export function readRunListQuery(query: string): RunListQuery {
   const parameters = parseQuery(query);
   return parameters.ok ? parameters.value : new Map();
 }
 
 /** Whether any filter is set; how many a page shows is none. */
-export function isFiltered(asked: Asked): boolean {
+export function isFiltered(asked: RunListQuery): boolean {
   return FILTERS.some(({ name }) => asked.has(name));
 }
 
@@ -79,7 +79,7 @@ export function isFiltered(asked: Asked): boolean {
  * @param form of a file; the empty text for the page
  */
 export function listPath(
-  asked: Asked,
+  asked: RunListQuery,
   changed: Readonly<Record<string, string | null>> = {},
   form: "" | ".csv" | ".ndjson" = "",
 ): string {
@@ -88,11 +88,11 @@ export function listPath(
     ...kept.map(({ name }) => [name, asked.get(name)] as const),
     ...Object.entries(changed),
   ];
-  return RUNS + form + queryText(pairs);
+  return RUNS_PATH + form + queryText(pairs);
 }
 
 interface FormProps {
-  readonly asked: Asked;
+  readonly asked: RunListQuery;
   /** Whether the list is followed, and goes on to be. */
   readonly live: boolean;
   readonly problem: Problem | null;
@@ -103,7 +103,7 @@ export function FilterForm({ asked, live, problem }: FormProps) {
   const isOpen = [...RARE, LIMIT].some(({ name }) => asked.has(name) || problem?.field === name);
   const shown = (filter: Filter) => <FilterField {...{ filter, asked, problem }} />;
   return (
-    <form class="run-filters" method="get" action={RUNS} aria-label="Filters">
+    <form class="run-filters" method="get" action={RUNS_PATH} aria-label="Filters">
       <FormProblem problem={problem} fields={FIELDS.map(({ name }) => name)} />
       {live ? <input type="hidden" name="live" value="1" /> : null}
       <div class="filters">
@@ -139,7 +139,7 @@ function typeOf(isDay: true | undefined, value: string): "date" | "text" {
 }
 
 /** The filters that are set, each a link to the list without it. */
-export function Chips({ asked, live }: { readonly asked: Asked; readonly live: boolean }) {
+export function Chips({ asked, live }: { readonly asked: RunListQuery; readonly live: boolean }) {
   if (!isFiltered(asked)) return null;
   const kept = { live: live ? "1" : null };
   return (

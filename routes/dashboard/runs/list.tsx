@@ -6,7 +6,7 @@ import { parseRunsQuery, type RunsRequest } from "../../../domain/runs/list_quer
 import { formatInstant } from "../../../domain/core/time.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
-import type { Waiting } from "../../http/long_polls.ts";
+import type { LongPolls } from "../../http/long_polls.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
 import { originOf } from "../components/address.ts";
@@ -14,35 +14,35 @@ import { showPage } from "../layout/reply.tsx";
 import { Ago, NextPage, Wide } from "../components/basics.tsx";
 import { Done } from "../components/done.tsx";
 import { countRejected, RejectedBanner } from "../refusals/banner.tsx";
-import { type Asked, askedOf, Chips, FilterForm, listPath } from "./filters.tsx";
-import { Nothing } from "./nothing.tsx";
+import { Chips, FilterForm, listPath, readRunListQuery, type RunListQuery } from "./filters.tsx";
+import { EmptyRunList } from "./nothing.tsx";
 import { RunsTable } from "./table.tsx";
 import {
   newOf,
-  type Seen,
-  seenOf,
-  seenText,
   TAIL_RELOAD_SECONDS,
   TAIL_WAIT_MS,
+  type TailCursor,
+  tailCursorOf,
+  tailCursorText,
   whenChanged,
 } from "./tail.ts";
 
 /** Shows the list; a page that is followed waits for something new, if it says what was seen of it. */
-export function showRuns(deps: AppDeps, waiting: Waiting): Handle {
+export function showRuns(deps: AppDeps, waiting: LongPolls): Handle {
   const { changes, environment } = deps;
   return async (c) => {
-    const asked = askedOf(queryOf(c));
+    const asked = readRunListQuery(queryOf(c));
     const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
     if (!request.ok) {
-      c.set("tell", (c, problem, headers) => showRefused(c, asked, problem, headers));
+      c.set("renderProblem", (c, problem, headers) => showRefused(c, asked, problem, headers));
       return fail(c, request.problem);
     }
     const { id } = c.get("principal").team;
-    const seen = isFollowed(asked) ? seenOf(asked) : null;
+    const seen = isFollowed(asked) ? tailCursorOf(asked) : null;
     const show = () => showList(deps, c, { asked, request: request.value, seen });
     // Without a seat it asks again and again instead.
-    if (seen === null || !waiting.hasSeat(id)) return await show();
-    return await waiting.aside(c, TAIL_WAIT_MS, async (signal) => {
+    if (seen === null || !waiting.hasSlot(id)) return await show();
+    return await waiting.park(c, TAIL_WAIT_MS, async (signal) => {
       await whenChanged(changes, id, seen.change, signal);
       return await show();
     });
@@ -50,15 +50,15 @@ export function showRuns(deps: AppDeps, waiting: Waiting): Handle {
 }
 
 /** Only the first page can be followed: the others stand still. */
-function isFollowed(asked: Asked): boolean {
+function isFollowed(asked: RunListQuery): boolean {
   return asked.get("live") === "1" && !asked.has("cursor");
 }
 
 interface Question {
-  readonly asked: Asked;
+  readonly asked: RunListQuery;
   readonly request: RunsRequest;
   /** What was seen of the list; null where it is not followed, or only begins to be. */
-  readonly seen: Seen | null;
+  readonly seen: TailCursor | null;
 }
 
 /** What a page of the list says. */
@@ -107,7 +107,7 @@ async function showList(
 
 function showRefused(
   c: RequestContext,
-  asked: Asked,
+  asked: RunListQuery,
   problem: Problem,
   headers: Record<string, string>,
 ): Response {
@@ -126,7 +126,7 @@ function showRefused(
 /** Following the list, and taking it away as a file. */
 function Tools(
   { asked, live, fresh }: {
-    readonly asked: Asked;
+    readonly asked: RunListQuery;
     readonly live: boolean;
     readonly fresh: number;
   },
@@ -164,7 +164,7 @@ function List(found: Found) {
         <div id="runs" {...followed(found)}>
           {rows.length > 0
             ? <RunsTable rows={rows} fresh={fresh} asked={asked} live={live} nowMs={nowMs} />
-            : <Nothing {...found} goesOn={next !== null} />}
+            : <EmptyRunList {...found} goesOn={next !== null} />}
         </div>
       </Wide>
       <Onward {...found} />
@@ -179,7 +179,7 @@ function List(found: Found) {
 function followed({ asked, live, change, page: { rows } }: Found): Record<string, string> {
   if (!live) return {};
   return {
-    "hx-get": listPath(asked, { live: "1", ...seenText(change, rows) }),
+    "hx-get": listPath(asked, { live: "1", ...tailCursorText(change, rows) }),
     "hx-trigger": "every 2s",
     "hx-sync": "this:drop",
     "hx-select": "#runs",

@@ -5,7 +5,7 @@ import type { RunListRow, RunTrait } from "../../../domain/runs/list.ts";
 import { countedText } from "../components/format.ts";
 
 /** Something odd. */
-export interface Note {
+export interface RunNote {
   /** `bad` for what went wrong, `warn` for what makes figures less sure than they look. */
   readonly kind: "bad" | "warn" | "soft";
   readonly text: string;
@@ -24,7 +24,7 @@ const FLAGS: Readonly<Record<RunFlag | CostFlag, string | null>> = {
   cached_exceeds_input: "more cached than input tokens",
 };
 
-const TRAITS: Readonly<Record<RunTrait, Note | null>> = {
+const TRAITS: Readonly<Record<RunTrait, RunNote | null>> = {
   // Told with the names of the models.
   unpriced: null,
   failed_check: { kind: "bad", text: "failed a check" },
@@ -33,7 +33,7 @@ const TRAITS: Readonly<Record<RunTrait, Note | null>> = {
 };
 
 /** Everything odd about a run. */
-export function notesOf({ usage: { errors }, cost, flags, has }: RunListRow): readonly Note[] {
+export function notesOf({ usage: { errors }, cost, flags, has }: RunListRow): readonly RunNote[] {
   const [unpriced, ...others] = cost.unpricedModels;
   return [
     ...errors === 0 ? [] : [

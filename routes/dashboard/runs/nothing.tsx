@@ -1,9 +1,9 @@
 /** A list without runs: what would fill it, or how to find more. */
 import { Copyable, Empty } from "../components/basics.tsx";
-import { type Asked, isFiltered, listPath } from "./filters.tsx";
+import { isFiltered, listPath, type RunListQuery } from "./filters.tsx";
 
 interface NothingProps {
-  readonly asked: Asked;
+  readonly asked: RunListQuery;
   /** Where the service is, as its browser sees it. */
   readonly origin: string;
   readonly live: boolean;
@@ -12,7 +12,7 @@ interface NothingProps {
 }
 
 /** Said in place of the table. */
-export function Nothing({ asked, origin, live, goesOn }: NothingProps) {
+export function EmptyRunList({ asked, origin, live, goesOn }: NothingProps) {
   const kept = { live: live ? "1" : null };
   if (goesOn) {
     return (

@@ -4,8 +4,8 @@ import type { RunListRow } from "../../../domain/runs/list.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { agentPath, runPath } from "../layout/paths.ts";
 import { Ago, Money, Status } from "../components/basics.tsx";
-import { countedText, countText, durationText, pluralOf } from "../components/format.ts";
-import { type Asked, listPath } from "./filters.tsx";
+import { countedText, durationText, formatCount, pluralOf } from "../components/format.ts";
+import { listPath, type RunListQuery } from "./filters.tsx";
 import { notesOf } from "./notes.ts";
 
 /** Width of the longest bar, in pixels. */
@@ -19,7 +19,7 @@ export interface TableProps {
   readonly rows: readonly RunListRow[];
   /** Those that were not there when the page was last looked at. */
   readonly fresh: ReadonlySet<RunId>;
-  readonly asked: Asked;
+  readonly asked: RunListQuery;
   readonly live: boolean;
   readonly nowMs: number;
 }
@@ -89,9 +89,9 @@ function Row(
       <td class="text models">
         <Models of={cost.models} />
       </td>
-      <td class="number calls">{countText(cost.calls)}</td>
+      <td class="number calls">{formatCount(cost.calls)}</td>
       <td class="number events" data-unit={pluralOf(usage.events, "event")}>
-        {countText(usage.events)}
+        {formatCount(usage.events)}
       </td>
       <td class="text labels">
         <Labels row={row} asked={asked} live={live} />

@@ -6,7 +6,7 @@ import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { ChangeStore } from "../../../domain/feed/changes.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { changeCursor, parseChangeCursor } from "../../api/feed/changes.ts";
-import type { Asked } from "./filters.tsx";
+import type { RunListQuery } from "./filters.tsx";
 
 /** Milliseconds a page waits for a change; then it is shown anyway, as its times have grown old. */
 export const TAIL_WAIT_MS = 15_000;
@@ -21,7 +21,7 @@ const MARK_CHARS = 6;
 const REMEMBERED_MAX = 100;
 
 /** What was seen of a list. */
-export interface Seen {
+export interface TailCursor {
   /** The number of the latest change by then. */
   readonly change: number;
   /** Ends of the ids of the first runs that were shown. */
@@ -29,13 +29,16 @@ export interface Seen {
 }
 
 /** What was seen, as parameters of the page's own address. */
-export function seenText(change: number, rows: readonly RunListRow[]): Record<string, string> {
+export function tailCursorText(
+  change: number,
+  rows: readonly RunListRow[],
+): Record<string, string> {
   const marks = rows.slice(0, REMEMBERED_MAX).map(({ id }) => markOf(id));
   return { seen: changeCursor(change), shown: marks.join("") };
 }
 
-/** Reads what {@link seenText} wrote; null where that is not there, or something else. */
-export function seenOf(asked: Asked): Seen | null {
+/** Reads what {@link tailCursorText} wrote; null where that is not there, or something else. */
+export function tailCursorOf(asked: RunListQuery): TailCursor | null {
   const change = parseChangeCursor(asked.get("seen") ?? "");
   const shown = asked.get("shown") ?? "";
   if (change === null || !/^([0-9a-f]{6}){0,100}$/.test(shown)) return null;
@@ -50,7 +53,7 @@ function markOf(id: RunId): string {
  * The runs of a page that were not there when it was seen. What stands behind all that was seen may
  * have moved up from the next page, and is not new.
  */
-export function newOf(rows: readonly RunListRow[], seen: Seen | null): ReadonlySet<RunId> {
+export function newOf(rows: readonly RunListRow[], seen: TailCursor | null): ReadonlySet<RunId> {
   if (seen === null) return new Set();
   const ids = rows.map(({ id }) => id);
   const last = ids.findLastIndex((id) => seen.marks.has(markOf(id)));

@@ -17,7 +17,7 @@ export interface SpendBar {
 }
 
 /** Days, or months where they are many. */
-export function barsOf({ days, dayTotals, daily }: DailySpend): readonly SpendBar[] {
+export function spendBarsOf({ days, dayTotals, daily }: DailySpend): readonly SpendBar[] {
   const byMonth = days.length > DAY_BARS_MAX;
   const bars = new Map<string, SpendBar>();
   for (const [at, day] of days.entries()) {

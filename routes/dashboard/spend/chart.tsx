@@ -5,7 +5,7 @@ import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import type { SpendGroup } from "../../../domain/spend/spend.ts";
 import { Money, Wide } from "../components/basics.tsx";
 import { moneyText, percentText } from "../components/format.ts";
-import { barsOf, seriesName, type SpendBar, ticksOf } from "./bars.ts";
+import { seriesName, type SpendBar, spendBarsOf, ticksOf } from "./bars.ts";
 import { daySpan } from "./labels.ts";
 
 /** Units of the picture; bars begin at 0 and end at `bars`, amounts stand above them. */
@@ -37,7 +37,7 @@ const MARKS: readonly string[] = [
 export function SpendChart(
   { query, spend }: { readonly query: SpendQuery; readonly spend: DailySpend },
 ) {
-  const bars = barsOf(spend);
+  const bars = spendBarsOf(spend);
   const greatest = bars.reduce((most, { total }) => total > most ? total : most, 0n);
   if (greatest === 0n) return null;
   const above = isTurned(bars.length) ? UPRIGHT.turnedHeight : UPRIGHT.height;
@@ -177,7 +177,7 @@ function Legend({ spend }: { readonly spend: DailySpend }) {
           const total = series.costs.reduce((sum, cost) => sum + cost, 0n);
           return (
             <li>
-              <Swatch at={at} /> {shortName(seriesName(series))} <Money of={total} />{" "}
+              <SpendSwatch at={at} /> {shortName(seriesName(series))} <Money of={total} />{" "}
               <span class="soft">{percentText(total, spend.totals.cost)}</span>
             </li>
           );
@@ -188,7 +188,7 @@ function Legend({ spend }: { readonly spend: DailySpend }) {
 }
 
 /** The colour and pattern of a group in the chart. */
-export function Swatch({ at }: { readonly at: number }) {
+export function SpendSwatch({ at }: { readonly at: number }) {
   return (
     <svg class="swatch" width="16" height="16" aria-hidden="true">
       <rect width="16" height="16" fill={`url(#series-${at})`} />

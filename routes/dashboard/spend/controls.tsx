@@ -8,8 +8,8 @@ import {
 } from "../../../domain/spend/spend_query.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
-import { SPEND } from "../layout/paths.ts";
-import { type Asked, spendPath } from "./links.ts";
+import { SPEND_PATH } from "../layout/paths.ts";
+import { type SpendPageQuery, spendPath } from "./links.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -31,7 +31,7 @@ function periodsAt(nowMs: number): readonly (readonly [string, string, string])[
 }
 
 interface Controls {
-  readonly asked: Asked;
+  readonly asked: SpendPageQuery;
   /** Null where what was asked cannot be answered. */
   readonly query: SpendQuery | null;
 }
@@ -104,7 +104,7 @@ export function Filters(
       <summary>
         Other days and filters{filtered === 0 ? "" : ` (${filtered} in use)`}
       </summary>
-      <form method="get" action={SPEND} class="filters">
+      <form method="get" action={SPEND_PATH} class="filters">
         <input type="hidden" name="group_by" value={asked.get("group_by") ?? ""} />
         <Field name="from" label="From (UTC day)" value={query?.from} {...{ asked, problem }} />
         <Field name="to" label="To, inclusive" value={query?.to} {...{ asked, problem }} />
@@ -139,7 +139,7 @@ function isField({ field }: Problem): boolean {
 interface FieldOf {
   readonly name: string;
   readonly label: string;
-  readonly asked: Asked;
+  readonly asked: SpendPageQuery;
   readonly problem: Problem | null;
   /** What counts where nothing was sent. */
   readonly value?: string | undefined;

@@ -36,7 +36,7 @@ export function daySpan(from: string, to: string): string {
 const STEPS = 10_000;
 
 /** A part of an amount, 0 to 1; 0 of nothing. */
-export function shareOf(part: Picodollars, all: Picodollars): number {
+export function percentOf(part: Picodollars, all: Picodollars): number {
   if (all <= 0n || part <= 0n) return 0;
   return part === all ? 1 : Number((part * BigInt(STEPS)) / all) / STEPS;
 }

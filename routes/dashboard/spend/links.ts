@@ -2,10 +2,10 @@
 import type { SpendGroup } from "../../../domain/spend/spend.ts";
 import { FILTERS, UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import type { Grouping, SpendQuery } from "../../../domain/spend/spend_query.ts";
-import { queryText, RUNS, SPEND } from "../layout/paths.ts";
+import { queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 
 /** The parameters of a question, as they were sent. */
-export type Asked = ReadonlyMap<string, string>;
+export type SpendPageQuery = ReadonlyMap<string, string>;
 
 /** The parameters that links keep, in the order they have in URLs. */
 const NAMES: readonly string[] = [
@@ -16,7 +16,10 @@ const NAMES: readonly string[] = [
 ];
 
 /** The query of the same question with some of its parameters changed; null takes one away. */
-export function askedText(asked: Asked, changes: Readonly<Record<string, string | null>> = {}) {
+export function askedText(
+  asked: SpendPageQuery,
+  changes: Readonly<Record<string, string | null>> = {},
+) {
   const names = [...NAMES, ...Object.keys(changes).filter((name) => !NAMES.includes(name))];
   return queryText(
     names.map((name) => [name, Object.hasOwn(changes, name) ? changes[name] : asked.get(name)]),
@@ -24,8 +27,11 @@ export function askedText(asked: Asked, changes: Readonly<Record<string, string 
 }
 
 /** The page with the same question, some of its parameters changed. */
-export function spendPath(asked: Asked, changes: Readonly<Record<string, string | null>> = {}) {
-  return SPEND + askedText(asked, changes);
+export function spendPath(
+  asked: SpendPageQuery,
+  changes: Readonly<Record<string, string | null>> = {},
+) {
+  return SPEND_PATH + askedText(asked, changes);
 }
 
 /** What to look at next inside a group. */
@@ -54,13 +60,21 @@ function groupFilter(groupBy: Grouping, { key, model, folded }: SpendGroup) {
 }
 
 /** The page about one group alone; null where there is none. */
-export function insidePath(asked: Asked, groupBy: Grouping, group: SpendGroup): string | null {
+export function insidePath(
+  asked: SpendPageQuery,
+  groupBy: Grouping,
+  group: SpendGroup,
+): string | null {
   const filter = groupFilter(groupBy, group);
   return filter && spendPath(asked, { ...filter, group_by: NEXT[groupBy] });
 }
 
 /** The list of the runs that a group or, without one, a whole answer is of; null where there is none. */
-export function runsPath(asked: Asked, query: SpendQuery, group: SpendGroup | null): string | null {
+export function runsOfGroupPath(
+  asked: SpendPageQuery,
+  query: SpendQuery,
+  group: SpendGroup | null,
+): string | null {
   const filter = group === null ? {} : groupFilter(query.groupBy, group);
   if (filter === null) return null;
   const sent = new Map<string, string>([
@@ -74,5 +88,5 @@ export function runsPath(asked: Asked, query: SpendQuery, group: SpendGroup | nu
   ]);
   // The list knows a provider only beside a model.
   if (!sent.has("model")) sent.delete("provider");
-  return `${RUNS}${queryText(sent)}`;
+  return `${RUNS_PATH}${queryText(sent)}`;
 }

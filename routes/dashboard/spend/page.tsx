@@ -1,5 +1,5 @@
 /** `/dashboard/spend`: what runs cost, and why. */
-import { SPEND } from "../layout/paths.ts";
+import { SPEND_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
@@ -17,10 +17,10 @@ import { mayAdmin } from "../../http/access.ts";
 import { rowsOf, unpricedModels } from "../../api/spend/spend.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Copyable, Empty, Money } from "../components/basics.tsx";
-import { compactText, countedText, countText, percentText } from "../components/format.ts";
+import { compactText, countedText, formatCount, percentText } from "../components/format.ts";
 import { SpendChart } from "./chart.tsx";
 import { Filters, Groupings, Periods } from "./controls.tsx";
-import { type Asked, askedText, runsPath } from "./links.ts";
+import { askedText, runsOfGroupPath, type SpendPageQuery } from "./links.ts";
 import { DayTable, GroupTable } from "./tables.tsx";
 import { daySpan } from "./labels.ts";
 import { UnpricedBanner } from "./unpriced_banner.tsx";
@@ -50,7 +50,7 @@ export function showSpend(deps: AppDeps): Handle {
     const banner = spend.value.totals.unpricedCalls > 0 ? await bannerOf(deps, c, nowMs) : null;
     return showPage(c, {
       title: "Spend",
-      aside: <a href={`${SPEND}.csv${askedText(asked)}`} download>Download as CSV</a>,
+      aside: <a href={`${SPEND_PATH}.csv${askedText(asked)}`} download>Download as CSV</a>,
       body: (
         <>
           <Periods asked={asked} query={query.value} nowMs={nowMs} />
@@ -77,7 +77,12 @@ async function bannerOf(deps: AppDeps, c: RequestContext, nowMs: number): Promis
 }
 
 /** The form again with what was sent, and what is wrong with it. */
-function showRefused(c: RequestContext, asked: Asked, nowMs: number, problem: Problem): Response {
+function showRefused(
+  c: RequestContext,
+  asked: SpendPageQuery,
+  nowMs: number,
+  problem: Problem,
+): Response {
   c.set("problem", problem);
   return showPage(c, {
     title: "Spend",
@@ -93,7 +98,7 @@ function showRefused(c: RequestContext, asked: Asked, nowMs: number, problem: Pr
 
 /** What an answer is shown by. */
 interface Answered {
-  readonly asked: Asked;
+  readonly asked: SpendPageQuery;
   readonly query: SpendQuery;
   readonly spend: DailySpend;
 }
@@ -137,7 +142,7 @@ function Headline({ query, spend: { totals, daily } }: Pick<Answered, "query" | 
 
 function Tiles({ asked, query, spend: { totals } }: Answered) {
   const perSuccess = costPerSuccess(totals);
-  const runs = runsPath(asked, query, null);
+  const runs = runsOfGroupPath(asked, query, null);
   return (
     <div class="tiles">
       <div class="tile">
@@ -145,11 +150,11 @@ function Tiles({ asked, query, spend: { totals } }: Answered) {
         <span class="soft">{countedText(totals.calls, "model call")}</span>
       </div>
       <div class="tile">
-        Runs <b>{countText(totals.runs)}</b>
+        Runs <b>{formatCount(totals.runs)}</b>
         {runs === null ? null : <a href={runs}>See the runs</a>}
       </div>
       <div class="tile">
-        Successful runs <b>{countText(totals.succeeded)}</b>
+        Successful runs <b>{formatCount(totals.succeeded)}</b>
         <span class="soft">{percentText(totals.succeeded, totals.runs)} of all</span>
       </div>
       <div class="tile">
@@ -157,11 +162,12 @@ function Tiles({ asked, query, spend: { totals } }: Answered) {
         <span class="soft">all cost, failed runs too</span>
       </div>
       <div class="tile">
-        Tokens in <b title={countText(totals.inputTokens)}>{compactText(totals.inputTokens)}</b>
+        Tokens in <b title={formatCount(totals.inputTokens)}>{compactText(totals.inputTokens)}</b>
         <span class="soft">{compactText(totals.cachedInputTokens)} of them cached</span>
       </div>
       <div class="tile">
-        Tokens out <b title={countText(totals.outputTokens)}>{compactText(totals.outputTokens)}</b>
+        Tokens out{" "}
+        <b title={formatCount(totals.outputTokens)}>{compactText(totals.outputTokens)}</b>
       </div>
     </div>
   );
@@ -174,7 +180,7 @@ function Nothing({ c, query }: { readonly c: RequestContext; readonly query: Spe
       <Empty title="No such runs">
         <p>
           No run {daySpan(query.from, query.to)} passes these filters.{" "}
-          <a href={SPEND}>Look at all runs of the last 30 days</a>
+          <a href={SPEND_PATH}>Look at all runs of the last 30 days</a>
         </p>
       </Empty>
     );

@@ -4,11 +4,11 @@ import type { Measures } from "../../../domain/runs/contribution.ts";
 import { costPerSuccess, type SpendGroup } from "../../../domain/spend/spend.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { Money, Wide } from "../components/basics.tsx";
-import { compactText, countText, percentText, pluralOf } from "../components/format.ts";
-import { barsOf, DAY_BARS_MAX, seriesName } from "./bars.ts";
-import { Swatch } from "./chart.tsx";
-import { type Asked, insidePath, runsPath, spendPath } from "./links.ts";
-import { dayText, shareOf } from "./labels.ts";
+import { compactText, formatCount, percentText, pluralOf } from "../components/format.ts";
+import { DAY_BARS_MAX, seriesName, spendBarsOf } from "./bars.ts";
+import { SpendSwatch } from "./chart.tsx";
+import { insidePath, runsOfGroupPath, type SpendPageQuery, spendPath } from "./links.ts";
+import { dayText, percentOf } from "./labels.ts";
 
 /** Groups that are shown before one asks for all of them. */
 const GROUPS_SHOWN = 50;
@@ -17,7 +17,7 @@ const GROUPS_SHOWN = 50;
 const NAME_CHARS_MAX = 80;
 
 interface TableOf {
-  readonly asked: Asked;
+  readonly asked: SpendPageQuery;
   readonly query: SpendQuery;
   readonly spend: DailySpend;
 }
@@ -85,13 +85,13 @@ function GroupRow({ asked, query, group, totals, swatch }: RowOf) {
   const inside = insidePath(asked, query.groupBy, group);
   const name = folded === null
     ? nameOf(query, group)
-    : `${countText(folded)} cheaper ${plural(query.groupBy)}, together`;
+    : `${formatCount(folded)} cheaper ${plural(query.groupBy)}, together`;
   const short = name.length > NAME_CHARS_MAX ? `${name.slice(0, NAME_CHARS_MAX - 1)}…` : name;
-  const runs = measures.runs > 0 ? runsPath(asked, query, group) : null;
+  const runs = measures.runs > 0 ? runsOfGroupPath(asked, query, group) : null;
   return (
     <tr>
       <th scope="row" {...(short === name ? {} : { title: name })}>
-        {swatch === undefined ? null : <Swatch at={swatch} />}{" "}
+        {swatch === undefined ? null : <SpendSwatch at={swatch} />}{" "}
         {inside === null ? short : <a href={inside}>{short}</a>}
       </th>
       <Figures of={measures} runsKnown={runsKnown} totals={totals} />
@@ -124,21 +124,21 @@ function Figures(
         {of.unpricedCalls === 0 ? null : (
           <>
             <br />
-            <a href="#unpriced" class="soft">{countText(of.unpricedCalls)} unpriced</a>
+            <a href="#unpriced" class="soft">{formatCount(of.unpricedCalls)} unpriced</a>
           </>
         )}
       </td>
       <td class="share">
         <svg width="60" height="10" aria-hidden="true">
           <rect class="track" width="60" height="10" />
-          <rect class="c1" width={60 * shareOf(of.cost, totals.cost)} height="10" />
+          <rect class="c1" width={60 * percentOf(of.cost, totals.cost)} height="10" />
         </svg>{" "}
         {percentText(of.cost, totals.cost)}
       </td>
       <td class="number" data-unit={pluralOf(of.runs, "run")}>
-        {runsKnown ? countText(of.runs) : "–"}
+        {runsKnown ? formatCount(of.runs) : "–"}
       </td>
-      <td class="number" data-unit="successful">{runsKnown ? countText(of.succeeded) : "–"}</td>
+      <td class="number" data-unit="successful">{runsKnown ? formatCount(of.succeeded) : "–"}</td>
       <td class="number" data-unit="a success">
         {perSuccess === null ? "–" : <Money of={perSuccess} />}
       </td>
@@ -150,7 +150,7 @@ function Figures(
 }
 
 function Tokens({ of, unit }: { readonly of: bigint; readonly unit: string }) {
-  return <td class="number" title={countText(of)} data-unit={unit}>{compactText(of)}</td>;
+  return <td class="number" title={formatCount(of)} data-unit={unit}>{compactText(of)}</td>;
 }
 
 /** What is not in the table yet, as one row that says where it is. */
@@ -158,7 +158,7 @@ function Unshown(
   { groups, totals, asked }: {
     readonly groups: readonly SpendGroup[];
     readonly totals: Measures;
-    readonly asked: Asked;
+    readonly asked: SpendPageQuery;
   },
 ) {
   if (groups.length === 0) return null;
@@ -166,7 +166,9 @@ function Unshown(
   return (
     <tr>
       <th scope="row">
-        <a href={spendPath(asked, { groups: "all" })}>{countText(groups.length)} more: show all</a>
+        <a href={spendPath(asked, { groups: "all" })}>
+          {formatCount(groups.length)} more: show all
+        </a>
       </th>
       <td class="number">
         <Money of={cost} />
@@ -189,7 +191,7 @@ function Remarks(
     <>
       {folded === undefined ? null : (
         <p class="soft">
-          Only the costliest {countText(groups.length - 1)}{" "}
+          Only the costliest {formatCount(groups.length - 1)}{" "}
           are told apart. Filter, or choose fewer days, to see the others.
         </p>
       )}
@@ -207,7 +209,7 @@ function Remarks(
 
 /** The figures of the chart. */
 export function DayTable({ spend }: { readonly spend: DailySpend }) {
-  const bars = barsOf(spend);
+  const bars = spendBarsOf(spend);
   const unit = spend.days.length > DAY_BARS_MAX ? "month" : "day";
   if (spend.totals.cost === 0n) return null;
   return (

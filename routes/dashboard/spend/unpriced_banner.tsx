@@ -5,7 +5,7 @@ import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { OTHER_MODELS } from "../../../domain/runs/model_usage.ts";
 import { queryText } from "../layout/paths.ts";
 import { Money, Wide } from "../components/basics.tsx";
-import { compactText, countText, pluralOf } from "../components/format.ts";
+import { compactText, formatCount, pluralOf } from "../components/format.ts";
 import { NEW_RATE } from "../rate_card/paths.ts";
 import { daySpan, dayText } from "./labels.ts";
 
@@ -28,7 +28,7 @@ export function UnpricedBanner({ unpriced, query, mayPrice }: Banner) {
   return (
     <section id="unpriced" class="notice warn" aria-labelledby="unpriced-title">
       <h2 id="unpriced-title">
-        {all === 1 ? "1 model has no price" : `${countText(all)} models have no price`}
+        {all === 1 ? "1 model has no price" : `${formatCount(all)} models have no price`}
       </h2>
       <p>
         {all === 1 ? "Its" : "Their"} calls {daySpan(query.from, query.to)}{" "}
@@ -62,7 +62,7 @@ export function UnpricedBanner({ unpriced, query, mayPrice }: Banner) {
       </Wide>
       {unshown === 0 ? null : (
         <p class="soft">
-          And {countText(unshown)}{" "}
+          And {formatCount(unshown)}{" "}
           more with fewer tokens: they are listed here once these have a price.
         </p>
       )}
@@ -94,11 +94,11 @@ function ModelRow(
           </td>
         )
         : null}
-      <td class="number" data-unit={pluralOf(calls, "call")}>{countText(calls)}</td>
-      <td class="number" data-unit="tokens in" title={countText(inputTokens)}>
+      <td class="number" data-unit={pluralOf(calls, "call")}>{formatCount(calls)}</td>
+      <td class="number" data-unit="tokens in" title={formatCount(inputTokens)}>
         {compactText(inputTokens)}
       </td>
-      <td class="number" data-unit="out" title={countText(outputTokens)}>
+      <td class="number" data-unit="out" title={formatCount(outputTokens)}>
         {compactText(outputTokens)}
       </td>
       <td class="words">

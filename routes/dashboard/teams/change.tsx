@@ -14,13 +14,16 @@ import { answerTeam } from "./one.tsx";
 import { teamPath } from "./paths.ts";
 
 /** Changes a team and goes back to its page, or shows the form again. */
-export function changeTeam({ teams, environment }: AppDeps): Handle {
+export function submitTeamChange({ teams, environment }: AppDeps): Handle {
   return async (c) => {
     const team = await teamNamed(teams, c);
     if (team === null) return fail(c, NO_SUCH_TEAM);
     const typed = typedIn(c.get("form"));
     const now = environment.now();
-    c.set("tell", (c, problem, headers) => answerTeam(c, team, { now, problem, typed }, headers));
+    c.set(
+      "renderProblem",
+      (c, problem, headers) => answerTeam(c, team, { now, problem, typed }, headers),
+    );
     const change = parseTeamChange(bodyOf(changeFields(team, typed)));
     if (!change.ok) return fail(c, change.problem);
     const changed = await teams.change(team.id, change.value);
@@ -49,7 +52,7 @@ export function makeTeamKey({ teams, credentials, environment }: AppDeps): Handl
     const typedKey = { name: form.get("key_name") ?? "", scopes: form.getAll("scopes") };
     const now = environment.now();
     c.set(
-      "tell",
+      "renderProblem",
       (c, problem, headers) => answerTeam(c, team, { now, problem, typedKey }, headers),
     );
     const spec = parseKey(bodyOf({ kind: "api_key", ...typedKey }));

@@ -6,7 +6,7 @@ import { TIER_OF_OWN_LIMITS } from "../../../domain/teams/plans.ts";
 import { teamFields } from "../../../domain/teams/team_change.ts";
 import { Choice, Field, FormProblem } from "../components/form_fields.tsx";
 import { numberOf } from "../components/numbers.ts";
-import { TIER_WORDS } from "./create.tsx";
+import { PLAN_LABELS } from "./create.tsx";
 import { teamPath } from "./paths.ts";
 
 /** Fields of the form by name, as texts. */
@@ -78,7 +78,7 @@ export function ChangeForm({ team, typed, problem }: Form) {
         required
         maxlength={TEAM_NAME_CHARS_MAX}
       />
-      <Choice name="tier" label="Plan" value={typed.tier ?? ""} words={TIER_WORDS} />
+      <Choice name="tier" label="Plan" value={typed.tier ?? ""} words={PLAN_LABELS} />
       <Field
         name="owner_email"
         label="Owner's e-mail address"

@@ -5,7 +5,7 @@ import { TIER_NAMES } from "../../../domain/teams/plans.ts";
 import { parseNewTeam } from "../../../domain/teams/team_change.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
-import { TEAMS } from "../layout/paths.ts";
+import { TEAMS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { showSecret } from "../keys/secret.tsx";
 import { bodyOf, Choice, Field, FormProblem } from "../components/form_fields.tsx";
@@ -31,7 +31,7 @@ export function makeTeam({ teams }: AppDeps): Handle {
       tier: form.get("tier") ?? "",
       ownerEmail: (form.get("owner_email") ?? "").trim(),
     };
-    c.set("tell", (c, problem, headers) => showForm(c, typed, problem, headers));
+    c.set("renderProblem", (c, problem, headers) => showForm(c, typed, problem, headers));
     const { name, tier, ownerEmail } = typed;
     const fields = { name, tier, owner_email: ownerEmail === "" ? null : ownerEmail };
     const spec = parseNewTeam(bodyOf(fields));
@@ -56,10 +56,10 @@ function showForm(
 ): Response {
   return showPage(c, {
     title: "New team",
-    aside: <a href={TEAMS}>All teams</a>,
+    aside: <a href={TEAMS_PATH}>All teams</a>,
     status: problem === null ? 200 : ERRORS[problem.code].status,
     body: (
-      <form class="narrow" method="post" action={TEAMS}>
+      <form class="narrow" method="post" action={TEAMS_PATH}>
         <FormProblem problem={problem} fields={["name", "owner_email"]} />
         <Field
           name="name"
@@ -69,7 +69,7 @@ function showForm(
           required
           maxlength={TEAM_NAME_CHARS_MAX}
         />
-        <Choice name="tier" label="Plan" value={tier} words={TIER_WORDS} />
+        <Choice name="tier" label="Plan" value={tier} words={PLAN_LABELS} />
         <Field
           name="owner_email"
           label="Owner's e-mail address"
@@ -85,4 +85,4 @@ function showForm(
 }
 
 /** The plans to choose from. */
-export const TIER_WORDS = TIER_NAMES.map((tier) => [tier, tier] as const);
+export const PLAN_LABELS = TIER_NAMES.map((tier) => [tier, tier] as const);

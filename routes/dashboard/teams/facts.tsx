@@ -3,9 +3,9 @@ import type { Child } from "hono/jsx";
 import type { Team } from "../../../domain/teams/team.ts";
 import { CONTROL_RATE_FACTOR } from "../../../domain/core/limits.ts";
 import type { Rate } from "../../../domain/core/token_bucket.ts";
-import { planOf } from "../../../domain/teams/plans.ts";
+import { planOfTeam } from "../../../domain/teams/plans.ts";
 import { Ago } from "../components/basics.tsx";
-import { countText } from "../components/format.ts";
+import { formatCount } from "../components/format.ts";
 
 interface Of {
   readonly team: Team;
@@ -24,7 +24,7 @@ export function Served({ team: { suspendedAt }, now }: Of) {
 }
 
 /** Who it is. */
-export function TeamFacts({ team, now, children }: Of & { readonly children?: Child }) {
+export function TeamDetails({ team, now, children }: Of & { readonly children?: Child }) {
   const { id, tier, ownerEmail, createdAt } = team;
   return (
     <dl class="pairs">
@@ -48,8 +48,8 @@ export function TeamFacts({ team, now, children }: Of & { readonly children?: Ch
 }
 
 /** What its plan includes, or what was agreed in its place. */
-export function PlanFacts({ team }: { readonly team: Team }) {
-  const plan = planOf(team);
+export function TeamPlan({ team }: { readonly team: Team }) {
+  const plan = planOfTeam(team);
   const rate = team.rate ??
     { sustained: plan.requestsPerSecond, burst: plan.burst };
   const isOwn = team.rate !== undefined || team.limits !== undefined;
@@ -85,14 +85,14 @@ export function PlanFacts({ team }: { readonly team: Team }) {
 
 function rateText({ sustained, burst }: Rate): string {
   if (sustained === Infinity) return limitText(sustained);
-  return `${countText(sustained)} on end, ${countText(burst)} at once; ` +
+  return `${formatCount(sustained)} on end, ${formatCount(burst)} at once; ` +
     `${CONTROL_RATE_FACTOR} times that for what is not ingest`;
 }
 
 function limitText(limit: number): string {
-  return limit === Infinity ? "without limit" : countText(limit);
+  return limit === Infinity ? "without limit" : formatCount(limit);
 }
 
 function daysText(days: number): string {
-  return days === Infinity ? "for ever" : `${countText(days)} days`;
+  return days === Infinity ? "for ever" : `${formatCount(days)} days`;
 }

@@ -6,7 +6,7 @@ import type { AppDeps, Handle } from "../../http/context.ts";
 import { encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { teamIdOf } from "../../api/teams/teams.ts";
-import { queryText, TEAMS } from "../layout/paths.ts";
+import { queryText, TEAMS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago, Empty, NextPage, Wide } from "../components/basics.tsx";
 import { Served } from "./facts.tsx";
@@ -19,13 +19,13 @@ export function showTeams({ teams, environment }: AppDeps): Handle {
     if (!query.ok) return fail(c, query.problem);
     const page = await teams.page(query.value);
     const { limit, sent } = query.value;
-    const more = page.next === null ? null : TEAMS + queryText([
+    const more = page.next === null ? null : TEAMS_PATH + queryText([
       ["limit", sent.has("limit") ? limit : null],
       ["cursor", encodeCursor(page.next)],
     ]);
     return showPage(c, {
       title: "Teams",
-      aside: <a role="button" class="small" href={`${TEAMS}/new`}>New team</a>,
+      aside: <a role="button" class="small" href={`${TEAMS_PATH}/new`}>New team</a>,
       body: (
         <>
           {page.teams.length === 0

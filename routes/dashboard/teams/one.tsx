@@ -4,18 +4,18 @@ import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { NO_SUCH_TEAM } from "../../api/teams/teams.ts";
-import { TEAMS } from "../layout/paths.ts";
+import { TEAMS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Done } from "../components/done.tsx";
-import { PlanFacts, TeamFacts } from "./facts.tsx";
+import { TeamDetails, TeamPlan } from "./facts.tsx";
 import { ChangeForm, type Typed, typedOf } from "./change_form.tsx";
 import { TeamKeyForm, type TypedKey } from "./key_form.tsx";
-import { type Confirm, teamPath } from "./paths.ts";
+import { type TeamConfirmation, teamPath } from "./paths.ts";
 
 /** What the page shows besides the team. */
 export interface Filled {
   readonly now: number;
-  readonly confirm?: Confirm | null;
+  readonly confirm?: TeamConfirmation | null;
   /** Why one of its forms was refused. */
   readonly problem?: Problem | null;
   /** What was typed into the form for changes, where that was refused. */
@@ -47,18 +47,18 @@ export function answerTeam(
   const does = isSuspended ? "resume" : "suspend";
   return showPage(c, {
     title: team.name,
-    aside: <a href={TEAMS}>All teams</a>,
+    aside: <a href={TEAMS_PATH}>All teams</a>,
     status: problem === null ? 200 : ERRORS[problem.code].status,
     body: (
       <>
         <Done c={c} />
-        <TeamFacts team={team} now={now} />
+        <TeamDetails team={team} now={now} />
         {confirm === does ? <ServeForm team={team} does={does} /> : (
           <p>
             <a href={teamPath(team.id, does)}>{isSuspended ? "Resume it" : "Suspend it"}</a>
           </p>
         )}
-        <PlanFacts team={team} />
+        <TeamPlan team={team} />
         <ChangeForm
           team={team}
           typed={typed ?? typedOf(team)}
@@ -74,10 +74,10 @@ export function answerTeam(
   }, headers);
 }
 
-function ServeForm({ team, does }: { readonly team: Team; readonly does: Confirm }) {
+function ServeForm({ team, does }: { readonly team: Team; readonly does: TeamConfirmation }) {
   const isEnd = does === "suspend";
   return (
-    <form class="confirm" method="post" action={`${TEAMS}/${team.id}/${does}`}>
+    <form class="confirm" method="post" action={`${TEAMS_PATH}/${team.id}/${does}`}>
       <h2>{isEnd ? "Suspend" : "Resume"} “{team.name}”?</h2>
       <p>
         {isEnd

@@ -1,10 +1,10 @@
 /** `/dashboard/team`: the reader's own team. */
 import type { AppDeps, Handle } from "../../http/context.ts";
-import { USAGE } from "../layout/paths.ts";
+import { USAGE_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { mayAdmin } from "../../http/access.ts";
 import { keyPath } from "../keys/paths.ts";
-import { PlanFacts, TeamFacts } from "./facts.tsx";
+import { TeamDetails, TeamPlan } from "./facts.tsx";
 
 /** Shows the team of who signed in. */
 export function showOwnTeam({ environment, region }: AppDeps): Handle {
@@ -15,15 +15,15 @@ export function showOwnTeam({ environment, region }: AppDeps): Handle {
       title: `Team ${team.name}`,
       body: (
         <>
-          <TeamFacts team={team} now={environment.now()}>
+          <TeamDetails team={team} now={environment.now()}>
             <dt>Region</dt>
             <dd>{region}</dd>
             <dt>Your key</dt>
             <dd>{mayAdmin(c.get("principal")) ? <a href={keyPath(credentialId)}>{id}</a> : id}</dd>
-          </TeamFacts>
-          <PlanFacts team={team} />
+          </TeamDetails>
+          <TeamPlan team={team} />
           <p>
-            <a href={USAGE}>How much of it is used</a>
+            <a href={USAGE_PATH}>How much of it is used</a>
           </p>
           <p class="soft">
             Name, plan, owner and limits are changed by the operator of this service: ask them.

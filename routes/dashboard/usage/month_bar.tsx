@@ -2,7 +2,7 @@
 import { NOTICE_PERCENTS } from "../../../domain/teams/quota.ts";
 import type { UsageView } from "../../api/teams/usage.ts";
 import { percent, Swatch } from "../components/column_chart.tsx";
-import { countText, percentText } from "../components/format.ts";
+import { formatCount, percentText } from "../components/format.ts";
 
 /** Room behind 100 %, so that the mark has its text. */
 const SCALE = 1.15;
@@ -15,8 +15,8 @@ export function MonthBar({ of, isNow }: { readonly of: UsageView; readonly isNow
   const { used, included, projected, state } = of;
   const most = Math.max(included, used, isNow ? projected : 0) * SCALE;
   const shareOf = (events: number) => percent(100 * events / most);
-  const heading = isNow ? `, heading for about ${countText(projected)}` : "";
-  const title = `${countText(used)} of ${countText(included)} events used ` +
+  const heading = isNow ? `, heading for about ${formatCount(projected)}` : "";
+  const title = `${formatCount(used)} of ${formatCount(included)} events used ` +
     `(${percentText(used, included)})${heading}; marks at 80% and 100%`;
   return (
     <>
@@ -44,7 +44,7 @@ export function MonthBar({ of, isNow }: { readonly of: UsageView; readonly isNow
           )
           : null}
         · the owner is told at{" "}
-        {NOTICE_PERCENTS.map((mark) => `${countText(included * mark / 100)} (${mark}%)`).join(
+        {NOTICE_PERCENTS.map((mark) => `${formatCount(included * mark / 100)} (${mark}%)`).join(
           " and ",
         )}
       </p>

@@ -1,13 +1,13 @@
 /** The last months beside each other. */
 import type { QuotaState } from "../../../domain/teams/quota.ts";
 import type { UsageView } from "../../api/teams/usage.ts";
-import { queryText, USAGE } from "../layout/paths.ts";
+import { queryText, USAGE_PATH } from "../layout/paths.ts";
 import { Wide } from "../components/basics.tsx";
 import { percent } from "../components/column_chart.tsx";
-import { countText, percentText } from "../components/format.ts";
+import { formatCount, percentText } from "../components/format.ts";
 
 /** What each state is called, with a sign of its own. */
-export const STATES: Readonly<
+export const NOTICE_STATE_LABELS: Readonly<
   Record<QuotaState, { readonly sign: string; readonly word: string; readonly meaning: string }>
 > = {
   normal: {
@@ -79,18 +79,18 @@ interface Row {
 }
 
 function MonthRow({ of: { month, used, state }, included, most, isShown }: Row) {
-  const { sign, word } = STATES[state];
+  const { sign, word } = NOTICE_STATE_LABELS[state];
   return (
     <tr>
       <th scope="row">
         <a
-          href={`${USAGE}${queryText([["month", month]])}`}
+          href={`${USAGE_PATH}${queryText([["month", month]])}`}
           {...(isShown ? { "aria-current": "true" } : {})}
         >
           {month}
         </a>
       </th>
-      <td class="number">{countText(used)}</td>
+      <td class="number">{formatCount(used)}</td>
       {included === Infinity ? null : (
         <>
           <td class="number">{percentText(used, included)}</td>

@@ -1,11 +1,11 @@
 /** What the plan includes. */
 import type { Team } from "../../../domain/teams/team.ts";
-import { planOf } from "../../../domain/teams/plans.ts";
-import { countText } from "../components/format.ts";
+import { planOfTeam } from "../../../domain/teams/plans.ts";
+import { formatCount } from "../components/format.ts";
 
 /** Lists it. */
-export function PlanFacts({ team }: { readonly team: Team }) {
-  const plan = planOf(team);
+export function PlanLimits({ team }: { readonly team: Team }) {
+  const plan = planOfTeam(team);
   const sustained = team.rate?.sustained ?? plan.requestsPerSecond;
   const burst = team.rate?.burst ?? plan.burst;
   const facts: readonly (readonly [string, string])[] = [
@@ -15,7 +15,7 @@ export function PlanFacts({ team }: { readonly team: Team }) {
       "Requests",
       sustained === Infinity
         ? "no limit"
-        : `${countText(sustained)} a second, ${countText(burst)} at once`,
+        : `${formatCount(sustained)} a second, ${formatCount(burst)} at once`,
     ],
     ["Agents", textOf(plan.agentsMax)],
     ["Metadata keys of a run", plan.metadataKeysMax === 0 ? "none" : textOf(plan.metadataKeysMax)],
@@ -43,9 +43,9 @@ export function PlanFacts({ team }: { readonly team: Team }) {
 }
 
 function textOf(limit: number): string {
-  return limit === Infinity ? "no limit" : countText(limit);
+  return limit === Infinity ? "no limit" : formatCount(limit);
 }
 
 function daysText(days: number): string {
-  return days === Infinity ? "until somebody deletes them" : `${countText(days)} days`;
+  return days === Infinity ? "until somebody deletes them" : `${formatCount(days)} days`;
 }

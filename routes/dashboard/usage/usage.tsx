@@ -6,13 +6,13 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { readUsage, type UsageView } from "../../api/teams/usage.ts";
-import { USAGE } from "../layout/paths.ts";
+import { USAGE_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago } from "../components/basics.tsx";
-import { countText, percentText } from "../components/format.ts";
+import { formatCount, percentText } from "../components/format.ts";
 import { MonthBar } from "./month_bar.tsx";
-import { MonthsTable, STATES } from "./months.tsx";
-import { PlanFacts } from "./plan_facts.tsx";
+import { MonthsTable, NOTICE_STATE_LABELS } from "./months.tsx";
+import { PlanLimits } from "./plan_facts.tsx";
 
 /** Shows a month, the present one unless the query names another. */
 export function showUsage({ usage, environment }: AppDeps): Handle {
@@ -28,10 +28,10 @@ export function showUsage({ usage, environment }: AppDeps): Handle {
         <MonthFacts of={view} isNow={isNow} nowMs={nowMs} />
         <Notices of={view} nowMs={nowMs} />
         <MonthsTable of={view} />
-        <PlanFacts team={team} />
+        <PlanLimits team={team} />
       </>
     );
-    const aside = isNow ? null : <a href={USAGE}>This month</a>;
+    const aside = isNow ? null : <a href={USAGE_PATH}>This month</a>;
     return showPage(c, { title: `Usage in ${view.month}`, body, aside });
   };
 }
@@ -48,8 +48,8 @@ function MonthFacts({ of, isNow, nowMs }: Month) {
   return (
     <section aria-label="The month">
       <p class="month-use">
-        <b>{countText(used)}</b> {isLimited
-          ? `of ${countText(included)} events: ${percentText(used, included)}`
+        <b>{formatCount(used)}</b> {isLimited
+          ? `of ${formatCount(included)} events: ${percentText(used, included)}`
           : "events; the plan has no limit"}
       </p>
       {isLimited
@@ -68,7 +68,7 @@ function MonthFacts({ of, isNow, nowMs }: Month) {
 }
 
 function StateWords({ of }: { readonly of: UsageView["state"] }) {
-  const { sign, word, meaning } = STATES[of];
+  const { sign, word, meaning } = NOTICE_STATE_LABELS[of];
   return (
     <>
       <strong class={`quota ${of}`}>
@@ -85,7 +85,7 @@ function Pace({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number })
   const share = included === Infinity ? "" : ` (${percentText(projected, included)} of the plan)`;
   return (
     <p>
-      At its present pace the month comes to about <b>{countText(projected)}</b>{" "}
+      At its present pace the month comes to about <b>{formatCount(projected)}</b>{" "}
       events{share}. Counting begins anew <Ago at={resetsAt} now={nowMs} />, on{" "}
       {formatInstant(resetsAt).slice(0, 10)} at 00:00 UTC.
     </p>

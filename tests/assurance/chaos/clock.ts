@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import { TIERS } from "../../../domain/teams/plans.ts";
 import { dayOf, monthOf } from "../../../domain/core/time.ts";
-import { auditStore } from "../../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../../support/builders.ts";
 import { type Answer, Harness, NOON } from "../../support/harness.ts";
 import { Bench, MONTH } from "../../support/notices.ts";
@@ -114,7 +114,7 @@ async function check(h: Harness, expected: Expected): Promise<void> {
     const { json } = await h.get(`/v1/spend?from=${day}&to=${day}`);
     assertEquals([day, json.totals.runs], [day, runs]);
   }
-  const { teams, differences } = await auditStore(h.store, { pauseMs: 0 });
+  const { teams, differences } = await verifyStore(h.store, { pauseMs: 0 });
   assertEquals([teams.map(({ state }) => state), differences], [["exact"], []]);
 }
 

@@ -67,7 +67,7 @@ export async function jobsTwiceAndPoisoned(): Promise<string> {
 
 async function poison(store: OpenStore, team: TeamId): Promise<void> {
   const rubbish = RUBBISH.map((value, n) => ({
-    key: keys.dirty("closed", String(n).padStart(26, "0")),
+    key: keys.pending("closed", String(n).padStart(26, "0")),
     value,
   }));
   await store.writer.commit({

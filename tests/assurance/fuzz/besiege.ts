@@ -1,5 +1,5 @@
 /** Rounds of hostile requests: what is refused is sent once more, and must leave no trace. */
-import { auditStore } from "../../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { median } from "../../../bench/stats.ts";
 import { Random } from "../../../tools/random.ts";
 import { malformed, oversized } from "./malformed.ts";
@@ -75,7 +75,7 @@ function draw(random: Random, cookie: string): Shot {
 /** What must hold once all is sent. */
 async function judgeEnd(service: Service, { tally, rssMb }: Outcome): Promise<void> {
   for (const line of service.failures) tally.blame(`The log says ${line}`);
-  const { differences } = await auditStore(service.store);
+  const { differences } = await verifyStore(service.store);
   for (const difference of differences) tally.blame(`The audit says ${JSON.stringify(difference)}`);
   const growth = growthOf(rssMb);
   if (tally.requests >= REQUESTS_JUDGED_MIN && growth > GROWTH_MAX) {

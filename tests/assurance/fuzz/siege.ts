@@ -1,6 +1,6 @@
 /** Sends shots over several connections, reads every answer, and says which promise was broken. */
 import { ERRORS } from "../../../domain/core/errors.ts";
-import { DASHBOARD, SIGN_IN } from "../../../routes/dashboard/layout/paths.ts";
+import { DASHBOARD_PATH, SIGN_IN } from "../../../routes/dashboard/layout/paths.ts";
 import type { Random } from "../../../tools/random.ts";
 import { type RawAnswer, RawSocket } from "../../support/raw_socket.ts";
 import { joined, type Shot, showShot } from "./shot.ts";
@@ -206,7 +206,7 @@ class Lane implements Disposable {
 function isRefusal({ status, headers }: RawAnswer): boolean {
   const leads = headers.get("location") ?? "";
   return status >= 400 ||
-    (status === 303 && (leads === DASHBOARD || leads.startsWith(`${SIGN_IN}?next=`)));
+    (status === 303 && (leads === DASHBOARD_PATH || leads.startsWith(`${SIGN_IN}?next=`)));
 }
 
 /** The answer behind any that only say "go on". */

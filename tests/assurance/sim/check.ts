@@ -1,7 +1,7 @@
 /** A world against the model: an answer, the whole store, and everything reads show of it. */
 import { isDeepStrictEqual as equal } from "node:util";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { auditStore } from "../../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { storedState } from "./dump.ts";
 import { agentsOf, monthsOf, recordOf, spendOf } from "./reads.ts";
 import type { Answer, Fields, Request, Run, State } from "./shape.ts";
@@ -55,7 +55,7 @@ export async function checkAll(
 ): Promise<void> {
   await world.settle();
   assertEquals(plain(await storedState(world, others)), plain(state), "the store");
-  const audit = await auditStore(world.store, { team: world.team.id, pauseMs: 0 });
+  const audit = await verifyStore(world.store, { team: world.team.id, pauseMs: 0 });
   assertEquals(audit.differences, []);
   assertEquals(audit.teams.map((team) => team.state), ["exact"]);
   for (const [id, run] of Object.entries(state.runs)) {

@@ -6,7 +6,7 @@
 import type { Team } from "../../../domain/teams/team.ts";
 import { Deadlines, type Timers } from "../../../domain/core/deadlines.ts";
 import { BODY_DEADLINE_MS, STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
-import { RequestFigures } from "../../../domain/metrics/requests.ts";
+import { RequestMetrics } from "../../../domain/metrics/requests.ts";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import type { CredentialStore } from "../../../domain/teams/credential_store.ts";
 import type { Environment } from "../../../domain/core/environment.ts";
@@ -17,14 +17,14 @@ import { STAGE_HANDLERS } from "../../../jobs/stages.ts";
 import { Worker } from "../../../jobs/worker.ts";
 import { createChangeStore } from "../../../kv/feed/change_store.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
-import { createPipelineStore } from "../../../kv/summaries/processing_store.ts";
+import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
 import { createSpendStore } from "../../../kv/spend/rollups.ts";
-import { TeamCommits } from "../../../kv/summaries/run_updater.ts";
+import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
 import { createRefusalStore } from "../../../kv/refusals/refusal_store.ts";
 import { createDeletionStore } from "../../../kv/retention/deletions.ts";
 import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
 import { createRunListStore } from "../../../kv/run_list/run_list.ts";
-import { createFamilyStore } from "../../../kv/runs/lineage.ts";
+import { createLineageStore } from "../../../kv/runs/lineage.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
 import { createScoreStore } from "../../../kv/runs/scores.ts";
 import { readScopes } from "../../../kv/base/read_scope.ts";
@@ -226,17 +226,17 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
   const knownAgents = new KnownAgents(store.memory, environment.now);
-  const commits = new TeamCommits(store);
+  const commits = new RunUpdater(store);
   const deletions = createDeletionStore(store, commits, environment.now);
   const worker = new Worker({
-    store: createPipelineStore(store, new Set(STAGE_HANDLERS.keys()), environment.now, commits),
+    store: createProcessingStore(store, new Set(STAGE_HANDLERS.keys()), environment.now, commits),
     handlers: STAGE_HANDLERS,
     jobs: [reprices, deletions],
     now: environment.now,
     log,
     failurePauseMs: 1,
   });
-  const changes = createChangeStore(store, commits.bell);
+  const changes = createChangeStore(store, commits.notifier);
   let minutes = 0;
   const app = createApp({
     ...given,
@@ -244,7 +244,7 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
     dev: false,
     runs: createRunStore(store, rateCards, knownAgents),
     scores: createScoreStore(store),
-    families: createFamilyStore(store),
+    lineage: createLineageStore(store),
     sessions: createSessionStore(store, environment, null),
     signInLink: null,
     deadStages: createDeadStageStore(store),
@@ -258,14 +258,14 @@ function compose(given: Given): Pick<Process, "fetch" | "worker"> {
     reprices,
     deletions,
     refusals: createRefusalStore(store, environment.now),
-    figures: { requests: new RequestFigures(1_000_000), ofProcess: () => Promise.resolve([]) },
+    metrics: { requests: new RequestMetrics(1_000_000), ofProcess: () => Promise.resolve([]) },
     // A minute passes before each request: the rate limit is not what is looked at here.
     limits: createRequestLimits(() => 60_000 * minutes++),
     ready: () => isReady(store),
     draining: () => false,
     changes,
     live: new LiveJob({ changes, calls: () => 0, log }),
-    leaving: new AbortController().signal,
+    shuttingDown: new AbortController().signal,
     reading: readScopes,
     memory: store.memory,
   });

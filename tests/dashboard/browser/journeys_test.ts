@@ -1,10 +1,10 @@
 /** What people come for, clicked as they would: by what is written on things. */
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
-import { UNKNOWN_MODEL } from "../../../tools/demo_agents.ts";
+import { UNPRICED_MODEL } from "../../../tools/demo_agents.ts";
 import { browserTest } from "../../support/browser.ts";
 import { CAUSE, type DemoWorld, openDemoWorld } from "../../support/demo_world.ts";
-import { DESK, PHONE, Visitor } from "../../support/visitor.ts";
+import { BrowserSession, DESK, PHONE } from "../../support/browser_session.ts";
 
 /** How somebody looks who clicks through. */
 const WAYS = {
@@ -13,12 +13,15 @@ const WAYS = {
 };
 
 /** A test of what somebody does, once in each way, each time in a world of its own. */
-function journey(name: string, walk: (visitor: Visitor, world: DemoWorld) => Promise<void>): void {
+function journey(
+  name: string,
+  walk: (visitor: BrowserSession, world: DemoWorld) => Promise<void>,
+): void {
   browserTest(name, async (browser, t) => {
     for (const [way, options] of Object.entries(WAYS)) {
       await t.step(way, async () => {
         await using world = await openDemoWorld();
-        await using visitor = await Visitor.open(browser, world.h.url, options);
+        await using visitor = await BrowserSession.open(browser, world.h.url, options);
         await visitor.signIn(world.h.key);
         await walk(visitor, world);
         await visitor.shot(`${name} ${way}`.replaceAll(/\W+/g, "-"));
@@ -46,7 +49,7 @@ journey("somebody finds why last night's run failed", async ({ page }, world) =>
 journey(
   "somebody explains this month's bill and prices the unknown model",
   async ({ page }, world) => {
-    const model = `${UNKNOWN_MODEL.provider}/${UNKNOWN_MODEL.model}`;
+    const model = `${UNPRICED_MODEL.provider}/${UNPRICED_MODEL.model}`;
     await goBy(page, "Spend");
     await page.getByRole("link", { name: "By model" }).click();
     assertEquals(await costShown(page, "openai/gpt-4o"), await costOf(world, "openai/gpt-4o"));

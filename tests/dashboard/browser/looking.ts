@@ -4,7 +4,7 @@ import type { Browser, Page } from "playwright-core";
 import { axe } from "../../support/axe.ts";
 import type { DemoWorld } from "../../support/demo_world.ts";
 import { OPERATOR_KEY } from "../../support/operator.ts";
-import { DESK, PHONE, Visitor } from "../../support/visitor.ts";
+import { BrowserSession, DESK, PHONE } from "../../support/browser_session.ts";
 import type { PageUnderTest, Who } from "./pages.ts";
 
 /** Bytes of a page and everything it loads, by a browser that has nothing of it yet. */
@@ -19,25 +19,25 @@ const WAYS = {
 
 /** Everybody who looks at pages, each with a window for each way to look, opened when first used. */
 export class Visitors implements AsyncDisposable {
-  readonly #windows = new Map<string, Promise<Visitor>>();
+  readonly #windows = new Map<string, Promise<BrowserSession>>();
 
   constructor(readonly browser: Browser, readonly world: DemoWorld) {}
 
   /** The window of somebody; who signs in does so by the form, once. */
-  window(who: Who, way: keyof typeof WAYS): Promise<Visitor> {
+  window(who: Who, way: keyof typeof WAYS): Promise<BrowserSession> {
     const name = `${who} ${way}`;
     const open = this.#windows.get(name) ?? this.#open(who, way);
     this.#windows.set(name, open);
     return open;
   }
 
-  async #open(who: Who, way: keyof typeof WAYS): Promise<Visitor> {
+  async #open(who: Who, way: keyof typeof WAYS): Promise<BrowserSession> {
     const { url } = this.world.h;
     if (way !== "desk") {
       const storageState = await (await this.window(who, "desk")).session;
-      return await Visitor.open(this.browser, url, { ...WAYS[way], storageState });
+      return await BrowserSession.open(this.browser, url, { ...WAYS[way], storageState });
     }
-    const visitor = await Visitor.open(this.browser, url, DESK);
+    const visitor = await BrowserSession.open(this.browser, url, DESK);
     const key = await this.#keyOf(who);
     if (key !== null) await visitor.signIn(key);
     return visitor;
@@ -79,7 +79,11 @@ async function onPhone(visitors: Visitors, target: PageUnderTest): Promise<void>
 }
 
 /** Goes to a page, which stays as it was first shown. */
-async function arrive(visitor: Visitor, target: PageUnderTest, world: DemoWorld): Promise<void> {
+async function arrive(
+  visitor: BrowserSession,
+  target: PageUnderTest,
+  world: DemoWorld,
+): Promise<void> {
   const { page, faults } = visitor;
   faults.length = 0;
   await page.emulateMedia({ colorScheme: "light" });
@@ -89,7 +93,7 @@ async function arrive(visitor: Visitor, target: PageUnderTest, world: DemoWorld)
 }
 
 async function inBothThemes(
-  visitor: Visitor,
+  visitor: BrowserSession,
   { name, status = 200 }: PageUnderTest,
   where: string,
 ): Promise<void> {

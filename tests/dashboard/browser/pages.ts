@@ -1,5 +1,5 @@
 /** Every page of the dashboard that there is to look at. */
-import { DASHBOARD } from "../../../routes/dashboard/layout/paths.ts";
+import { DASHBOARD_PATH } from "../../../routes/dashboard/layout/paths.ts";
 import { dashboardRoutes } from "../../support/dashboard.ts";
 import type { DemoWorld } from "../../support/demo_world.ts";
 
@@ -77,7 +77,12 @@ function aPage(
   who: Who = "admin",
   path: (world: DemoWorld) => string = () => route,
 ): PageUnderTest {
-  return { name, route: DASHBOARD + route, who, path: (world) => DASHBOARD + path(world) };
+  return {
+    name,
+    route: DASHBOARD_PATH + route,
+    who,
+    path: (world) => DASHBOARD_PATH + path(world),
+  };
 }
 
 function aRun(name: string, idOf: (world: DemoWorld) => string): PageUnderTest {
@@ -95,7 +100,7 @@ const NO_PAGES = new Set([
     "/spend.csv",
     "/keys/:id/rotate",
     "/teams/:id/keys",
-  ].map((path) => DASHBOARD + path),
+  ].map((path) => DASHBOARD_PATH + path),
 ]);
 
 /** Routes of pages, from the dashboard's own table. */

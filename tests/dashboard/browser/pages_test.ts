@@ -5,7 +5,7 @@ import { axe } from "../../support/axe.ts";
 import { browserTest } from "../../support/browser.ts";
 import { openDemoWorld } from "../../support/demo_world.ts";
 import { Harness } from "../../support/harness.ts";
-import { PHONE, Visitor } from "../../support/visitor.ts";
+import { BrowserSession, PHONE } from "../../support/browser_session.ts";
 import { lookAt, Visitors, WIDER_THAN_SCREEN } from "./looking.ts";
 import { pageRoutes, PAGES } from "./pages.ts";
 
@@ -27,7 +27,7 @@ browserTest(
   "the keyboard alone signs in, skips to the content and goes to a page",
   async (browser) => {
     await using world = await openDemoWorld();
-    await using visitor = await Visitor.open(browser, world.h.url);
+    await using visitor = await BrowserSession.open(browser, world.h.url);
     const { page } = visitor;
     await page.goto("/dashboard/sign-in");
     // The field has the focus from the start, once the page is shown.
@@ -51,7 +51,7 @@ browserTest(
 
 browserTest("the API's page is accessible on a phone", async (browser) => {
   await using h = await Harness.open();
-  await using visitor = await Visitor.open(browser, h.url, PHONE);
+  await using visitor = await BrowserSession.open(browser, h.url, PHONE);
   await visitor.page.goto("/docs");
   assertEquals(await visitor.page.evaluate(WIDER_THAN_SCREEN), []);
   assertEquals(await axe(visitor.page), []);

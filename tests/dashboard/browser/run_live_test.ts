@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { aFinish, aRun, eventId, events, runId } from "../../support/builders.ts";
 import { browserTest } from "../../support/browser.ts";
 import { Harness } from "../../support/harness.ts";
-import { Visitor } from "../../support/visitor.ts";
+import { BrowserSession } from "../../support/browser_session.ts";
 
 const PAGE = `/dashboard/runs/${runId(1)}`;
 
@@ -22,7 +22,7 @@ browserTest(
       h.post(`/v1/runs/${runId(1)}/events`, { events: events(from, to) });
     await h.post("/v1/runs", aRun(1));
     await send(1, 48);
-    await using visitor = await Visitor.open(browser, h.url);
+    await using visitor = await BrowserSession.open(browser, h.url);
     const { page } = visitor;
     await visitor.signIn(h.key);
     await page.goto(PAGE);

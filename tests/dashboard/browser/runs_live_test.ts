@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { aHeartbeat, at, runId } from "../../support/builders.ts";
 import { browserTest } from "../../support/browser.ts";
 import { Harness } from "../../support/harness.ts";
-import { PHONE, Visitor } from "../../support/visitor.ts";
+import { BrowserSession, PHONE } from "../../support/browser_session.ts";
 
 /** Waits until a run is in the table. */
 function untilListed(page: Page, n: number): Promise<void> {
@@ -26,7 +26,7 @@ browserTest(
       await h.post("/v1/heartbeats", aHeartbeat(n, { started_at: at(n) }));
     }
     await h.worker.idle();
-    await using visitor = await Visitor.open(browser, h.url, PHONE);
+    await using visitor = await BrowserSession.open(browser, h.url, PHONE);
     const { page } = visitor;
     await visitor.signIn(h.key);
     await page.goto("/dashboard/runs");

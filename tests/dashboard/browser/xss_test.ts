@@ -4,7 +4,7 @@ import type { Browser } from "playwright-core";
 import { aHeartbeat, runId } from "../../support/builders.ts";
 import { browserTest } from "../../support/browser.ts";
 import { OPERATOR_KEY } from "../../support/operator.ts";
-import { Visitor } from "../../support/visitor.ts";
+import { BrowserSession } from "../../support/browser_session.ts";
 import { type HostileWorld, openHostileWorld } from "./hostile_world.ts";
 import { PAGES } from "./pages.ts";
 import { MARKUP, PAYLOADS, STRANGE_ELEMENTS, TELL_WHEN_RUN, unnoticed } from "./payloads.ts";
@@ -40,8 +40,8 @@ browserTest(
 );
 
 /** Somebody who signed in, in whose pages a payload that is run tells of it. */
-async function enter(browser: Browser, { h }: HostileWorld, key: string): Promise<Visitor> {
-  const visitor = await Visitor.open(browser, h.url);
+async function enter(browser: Browser, { h }: HostileWorld, key: string): Promise<BrowserSession> {
+  const visitor = await BrowserSession.open(browser, h.url);
   await visitor.page.addInitScript(TELL_WHEN_RUN);
   await visitor.signIn(key);
   return visitor;
@@ -49,7 +49,7 @@ async function enter(browser: Browser, { h }: HostileWorld, key: string): Promis
 
 /** That what follows could fail. */
 async function noticed(browser: Browser, { h }: HostileWorld): Promise<void> {
-  await using visitor = await Visitor.open(browser, h.url);
+  await using visitor = await BrowserSession.open(browser, h.url);
   const { page, faults } = visitor;
   await page.addInitScript(TELL_WHEN_RUN);
   await page.goto("/dashboard/sign-in");
@@ -84,7 +84,7 @@ async function lookAtEach({ texts }: HostileWorld, look: Look): Promise<void> {
 }
 
 /** A page that is followed puts in by script what it is sent. */
-async function watchComingIn(visitor: Visitor, { h }: HostileWorld): Promise<void> {
+async function watchComingIn(visitor: BrowserSession, { h }: HostileWorld): Promise<void> {
   const { page } = visitor;
   await page.goto("/dashboard/runs?live=1&limit=200");
   h.nowMs += 60_000;
@@ -123,7 +123,7 @@ async function askForEach(look: Look): Promise<void> {
  * @param status that it must have; null for any
  */
 async function visit(
-  visitor: Visitor,
+  visitor: BrowserSession,
   path: string,
   status: number | null = 200,
 ): Promise<string> {
@@ -137,7 +137,7 @@ async function visit(
 }
 
 /** Fails where a page holds anything that is not of our making, or did what it should not. */
-async function check(visitor: Visitor, where: string): Promise<void> {
+async function check(visitor: BrowserSession, where: string): Promise<void> {
   assertEquals(await visitor.page.evaluate(STRANGE_ELEMENTS), [], where);
   const faults = visitor.faults.splice(0);
   assertEquals(faults.filter((fault) => !/with a status of 4\d\d/.test(fault)), [], where);

@@ -1,11 +1,11 @@
 /** The figures of the process are those of this process. */
 import { assert, assertEquals } from "@std/assert";
 import { metricsText } from "../../../domain/metrics/text.ts";
-import { ProcessFigures } from "../../../app/process_metrics.ts";
+import { ProcessMetrics } from "../../../app/process_metrics.ts";
 import { Scrape } from "../../support/prometheus.ts";
 
 Deno.test("process: memory, time and build are told, and how long the event loop was kept busy", async () => {
-  const figures = new ProcessFigures("eu");
+  const figures = new ProcessMetrics("eu");
   try {
     const scrape = () => new Scrape(metricsText(figures.families()));
     const before = scrape();

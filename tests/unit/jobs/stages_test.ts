@@ -2,16 +2,16 @@
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
-import type { PipelineStore } from "../../../domain/runs/processing.ts";
+import type { ProcessingStore } from "../../../domain/runs/processing.ts";
 import { type Stage, STAGE_ATTEMPTS_MAX, STAGE_BACKOFF_MS } from "../../../domain/runs/stages.ts";
 import type { StageHandlers } from "../../../jobs/worker.ts";
 import { NOON } from "../../support/harness.ts";
 import { aCall, finish, open, run, TEAM } from "../../support/pipeline.ts";
-import { Gate, Workshop } from "../../support/workshop.ts";
+import { Gate, WorkerHarness } from "../../support/worker_harness.ts";
 
 /** A store that cannot sum up one run for as long as `broken` says so. */
 function breaking(bad: RunId, broken: () => boolean) {
-  return (store: PipelineStore): PipelineStore => ({
+  return (store: ProcessingStore): ProcessingStore => ({
     ...store,
     project: (team, runs) =>
       broken() && runs.includes(bad)
@@ -27,7 +27,7 @@ function handlersOf(work: (stage: Stage, run: RunId) => Promise<void> | void): S
 }
 
 Deno.test("cost: a run that cannot be summed up does not hold up those taken with it", async () => {
-  await using shop = await Workshop.open({ wrap: breaking(run(3), () => true) });
+  await using shop = await WorkerHarness.open({ wrap: breaking(run(3), () => true) });
   await Promise.all([1, 2, 3, 4, 5].map((n) => finish(shop.runs, n)));
   assertEquals((await shop.temp.keysBelow(["dirty"])).length < 5, true, "they share a row");
   shop.worker.start();
@@ -44,7 +44,7 @@ Deno.test("cost: a run that cannot be summed up does not hold up those taken wit
 
 Deno.test("cost: it is tried again after pauses that double, given up after 8 tries, and revived", async () => {
   let broken = true;
-  await using shop = await Workshop.open({ wrap: breaking(run(1), () => broken) });
+  await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => broken) });
   await open(shop.runs, 1);
   await finish(shop.runs, 1);
   shop.worker.start();
@@ -79,7 +79,7 @@ Deno.test("cost: it is tried again after pauses that double, given up after 8 tr
 });
 
 Deno.test("cost: a revived stage has all its tries again", async () => {
-  await using shop = await Workshop.open({ wrap: breaking(run(1), () => true) });
+  await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => true) });
   await finish(shop.runs, 1);
   shop.worker.start();
   for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await shop.after(STAGE_BACKOFF_MS * 2 ** i);
@@ -90,7 +90,7 @@ Deno.test("cost: a revived stage has all its tries again", async () => {
 });
 
 Deno.test("cost: what arrives for a failing run does not cut its pause short", async () => {
-  await using shop = await Workshop.open({ wrap: breaking(run(1), () => true) });
+  await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => true) });
   await finish(shop.runs, 1);
   shop.worker.start();
   await shop.worker.idle();
@@ -108,7 +108,7 @@ Deno.test("cost: what arrives for a failing run does not cut its pause short", a
 
 Deno.test("stages: cost, checks, alerts and judge run one after the other, each once", async () => {
   const ran: string[] = [];
-  await using shop = await Workshop.open({
+  await using shop = await WorkerHarness.open({
     handlers: handlersOf(async (stage, id) => {
       // The cost was final before, and so was every stage before this one.
       const before = (await shop.stagesOf(id)).filter((text) => text.includes("done")).length;
@@ -132,7 +132,7 @@ Deno.test("stages: cost, checks, alerts and judge run one after the other, each 
 Deno.test("stages: none runs before the close, also after the cost could not be summed up once", async () => {
   let broken = true;
   const ran: string[] = [];
-  await using shop = await Workshop.open({
+  await using shop = await WorkerHarness.open({
     wrap: breaking(run(1), () => broken),
     handlers: handlersOf((stage) => void ran.push(stage)),
   });
@@ -151,7 +151,7 @@ Deno.test("stages: none runs before the close, also after the cost could not be 
 Deno.test("stages: one that fails is tried again, those behind it wait, other runs do not", async () => {
   let failures = 2;
   const ran: string[] = [];
-  await using shop = await Workshop.open({
+  await using shop = await WorkerHarness.open({
     handlers: handlersOf((stage, id) => {
       ran.push(`${stage} ${Number(id.slice(-1))}`);
       if (id === run(1) && stage === "alerts" && failures-- > 0) throw new TypeError("no answer");
@@ -183,7 +183,7 @@ Deno.test("stages: one that fails is tried again, those behind it wait, other ru
 
 Deno.test("stages: a handler that finds the store failing costs no try", async () => {
   let failures = 2;
-  await using shop = await Workshop.open({
+  await using shop = await WorkerHarness.open({
     failurePauseMs: 1,
     wrap: (store) => ({ ...store, isAlive: () => Promise.resolve(failures < 0) }),
     handlers: handlersOf(() => {
@@ -198,7 +198,7 @@ Deno.test("stages: a handler that finds the store failing costs no try", async (
 
 Deno.test("stages: one that cannot be read is put off, costs no try, and others go on", async () => {
   let broken = true;
-  await using shop = await Workshop.open({
+  await using shop = await WorkerHarness.open({
     handlers: handlersOf((stage, id) => {
       if (broken && stage === "checks" && id === run(1)) throw new StorageUnavailable("malformed");
     }),
@@ -220,7 +220,7 @@ Deno.test("stages: one that cannot be read is put off, costs no try, and others 
 Deno.test("stages: a new revision of the cost begins them anew, also a dead one", async () => {
   let broken = true;
   const ran: string[] = [];
-  await using shop = await Workshop.open({
+  await using shop = await WorkerHarness.open({
     handlers: handlersOf((stage) => {
       ran.push(stage);
       if (stage === "alerts" && broken) throw new Error("");
@@ -250,7 +250,7 @@ for (const outcome of ["success", "failure"] as const) {
   Deno.test(`stages: the ${outcome} of one that began before a new revision is not taken for it`, async () => {
     const gate = new Gate();
     let begun = 0;
-    await using shop = await Workshop.open({
+    await using shop = await WorkerHarness.open({
       handlers: handlersOf(async (stage) => {
         if (stage !== "checks" || ++begun > 1) return;
         await gate.pass();

@@ -1,15 +1,11 @@
 /** The clock of sweeps: a machine's clock that is wrong for a while removes next to nothing too early. */
 import { assert, assertEquals } from "@std/assert";
-import {
-  NOTHING_SWEPT,
-  SWEEP_CLOCK_STEP_MS,
-  SWEEP_GAP_MS,
-} from "../../../domain/retention/sweep.ts";
-import { Archive, DAY_MS, HOUR_MS } from "../../support/archive.ts";
+import { EMPTY_SWEEP, SWEEP_CLOCK_STEP_MS, SWEEP_GAP_MS } from "../../../domain/retention/sweep.ts";
+import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/retention_harness.ts";
 import { NOON } from "../../support/harness.ts";
 import { aRunNow, OLD_SWEPT, OldLedger, openArchive } from "../../support/old_ledger.ts";
 import { run } from "../../support/pipeline.ts";
-import { Gate } from "../../support/workshop.ts";
+import { Gate } from "../../support/worker_harness.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -17,7 +13,7 @@ const MINUTE_MS = 60_000;
 const WRONG_MS = 45 * DAY_MS;
 
 /** The clock of sweeps as stored. */
-async function clockOf({ sweeps }: Archive): Promise<number | undefined> {
+async function clockOf({ sweeps }: RetentionHarness): Promise<number | undefined> {
   return (await sweeps.clock())?.atMs;
 }
 
@@ -57,7 +53,7 @@ Deno.test("sweep clock: one that is 45 days ahead at a start removes what is 36 
   assertEquals(await job.sweepIfDue(), null);
   archive.processMs += MINUTE_MS;
   const next = await job.sweepIfDue();
-  assertEquals([next?.clockAt, next?.counts], [NOON + DAY_MS, NOTHING_SWEPT]);
+  assertEquals([next?.clockAt, next?.counts], [NOON + DAY_MS, EMPTY_SWEEP]);
   await assertYoung(ledger);
 });
 
@@ -139,7 +135,7 @@ Deno.test("sweep clock: a sweep that is broken off goes on as it began, and move
   gate.open();
   await stopped;
   assertEquals(await broken, null);
-  const next = new Archive(temp.store);
+  const next = new RetentionHarness(temp.store);
   next.nowMs = archive.nowMs + 2 * MINUTE_MS;
   const report = await next.job().sweepIfDue();
   assertEquals([report?.clockAt, report?.counts], [NOON + DAY_MS / 2, OLD_SWEPT]);
@@ -156,7 +152,7 @@ Deno.test("sweep clock: one that is set back removes nothing, and what follows i
   assertEquals(await clockOf(archive), NOON - DAY_MS);
   archive.processMs += SWEEP_GAP_MS;
   const report = await job.sweepIfDue();
-  assertEquals([report?.clockAt, report?.counts], [archive.nowMs, NOTHING_SWEPT]);
+  assertEquals([report?.clockAt, report?.counts], [archive.nowMs, EMPTY_SWEEP]);
   assertEquals(await clockOf(archive), NOON - DAY_MS - SWEEP_CLOCK_STEP_MS);
   archive.nowMs = NOON;
   assertEquals(await job.sweepIfDue(), null);

@@ -5,7 +5,7 @@ import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import {
   addSwept,
-  NOTHING_SWEPT,
+  EMPTY_SWEEP,
   type ReadReport,
   SWEEP_SILENCE_MS,
   type SweepClock,
@@ -15,13 +15,13 @@ import {
   type SweepStore,
 } from "../../../domain/retention/sweep.ts";
 import { SweepJob } from "../../../jobs/sweep.ts";
-import { Archive, DAY_MS, HOUR_MS } from "../../support/archive.ts";
+import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/retention_harness.ts";
 import { FakeTime } from "../../support/fake_time.ts";
 import { NOON } from "../../support/harness.ts";
 import { OLD_SWEPT, OldLedger, openArchive } from "../../support/old_ledger.ts";
 import { run, TEAM } from "../../support/pipeline.ts";
 import { strayRows } from "../../support/stray_rows.ts";
-import { Gate } from "../../support/workshop.ts";
+import { Gate } from "../../support/worker_harness.ts";
 
 const NIGHT = "2026-11-21";
 
@@ -37,7 +37,7 @@ function stepping(store: SweepStore, before: () => unknown): SweepStore {
 }
 
 /** The reports that a job logged, in order. */
-function told({ log }: Archive): SweepReport[] {
+function told({ log }: RetentionHarness): SweepReport[] {
   return log.map((line) => JSON.parse(line).sweep);
 }
 
@@ -61,7 +61,7 @@ Deno.test("sweep job: a night is swept once, its progress is told, and the repor
   assert(words.length > 2, `only ${words.length} words`);
   assertEquals(words.at(-1), report);
   for (const [i, word] of words.entries()) {
-    const before = words[i - 1] ?? { toldAt: NOON, counts: NOTHING_SWEPT };
+    const before = words[i - 1] ?? { toldAt: NOON, counts: EMPTY_SWEEP };
     assert(word.finishedAt !== null || word.toldAt - before.toldAt >= 10_000);
     assert(word.counts.events >= before.counts.events);
   }
@@ -87,7 +87,7 @@ Deno.test("sweep job: a quiet one logs what it removed, and nothing where it rem
     archive.nowMs += DAY_MS;
     archive.processMs += DAY_MS;
     const report = await archive.job(undefined, undefined, quiet).sweepIfDue();
-    assertEquals(report?.counts, NOTHING_SWEPT);
+    assertEquals(report?.counts, EMPTY_SWEEP);
     assertEquals(archive.log.length - before, quiet ? 0 : 1);
   }
 });
@@ -95,7 +95,7 @@ Deno.test("sweep job: a quiet one logs what it removed, and nothing where it rem
 Deno.test("sweep job: of several processes that begin at once one sweeps", async () => {
   await using ledger = await OldLedger.open();
   await using other = await openArchive(ledger.temp.path);
-  const all = [ledger.archive, new Archive(ledger.temp.store), other.archive];
+  const all = [ledger.archive, new RetentionHarness(ledger.temp.store), other.archive];
   const reports = await Promise.all(all.map((each) => each.job().sweepIfDue()));
   assertEquals(reports.flatMap((report) => report?.counts ?? []), [OLD_SWEPT]);
 });
@@ -103,7 +103,7 @@ Deno.test("sweep job: of several processes that begin at once one sweeps", async
 Deno.test("sweep job: one that fell silent is taken up, and counts nothing when it wakes up", async () => {
   await using ledger = await OldLedger.open();
   const { archive: silent, temp } = ledger;
-  const second = new Archive(temp.store);
+  const second = new RetentionHarness(temp.store);
   const gate = new Gate();
   let steps = 0;
   const stuck = stepping(silent.sweeps, () => ++steps === 3 ? gate.pass() : null);
@@ -120,7 +120,7 @@ Deno.test("sweep job: one that fell silent is taken up, and counts nothing when 
   gate.open();
   assertEquals(await asleep, null);
   assertEquals(await second.sweeps.reports(9), [report]);
-  assertEquals(await second.sweep(), NOTHING_SWEPT);
+  assertEquals(await second.sweep(), EMPTY_SWEEP);
   assertEquals(await strayRows(temp.store), []);
 });
 
@@ -142,7 +142,7 @@ Deno.test("sweep job: when it is stopped it ends with its step, and the next one
   const [broken] = await archive.sweeps.reports(1);
   assert(broken !== undefined && broken.finishedAt === null);
   assert(broken.counts.released > 0, "what it did is not told");
-  const next = new Archive(temp.store);
+  const next = new RetentionHarness(temp.store);
   next.nowMs = NOON + SWEEP_SILENCE_MS + 1;
   assertEquals((await next.job().sweepIfDue())?.counts, OLD_SWEPT);
 });
@@ -158,7 +158,7 @@ Deno.test("sweep job: what a killed delete left is finished at the next look, al
     finishedAt: NOON,
     teams: 1,
   };
-  await archive.sweeps.tell(null, { ...report, counts: NOTHING_SWEPT });
+  await archive.sweeps.tell(null, { ...report, counts: EMPTY_SWEEP });
   let commits = 0;
   await using killed = await openArchive(temp.path, () => ++commits === 2 ? "throw" : "none");
   await killed.archive.deletions.deleteRun(team, run(14), "key").catch(() => null);
@@ -203,7 +203,7 @@ class FakeSweeps implements SweepStore {
     this.work();
     const at = ((from as { at: number } | null)?.at ?? 0) + 1;
     const next = horizon !== "payload" || at === this.steps ? null : { at };
-    return Promise.resolve({ counts: { ...NOTHING_SWEPT, payloads: 1 }, next });
+    return Promise.resolve({ counts: { ...EMPTY_SWEEP, payloads: 1 }, next });
   }
 
   report(night: string): Promise<ReadReport | null> {
@@ -287,7 +287,7 @@ Deno.test("sweep job: it goes on when the store works again, and a broken night 
     finishedAt: null,
     teams: 1,
   };
-  const counts = { ...NOTHING_SWEPT, records: 5 };
+  const counts = { ...EMPTY_SWEEP, records: 5 };
   await store.tell(null, { ...report, counts });
   const { promise: done, resolve } = Promise.withResolvers<void>();
   using _time = new FakeTime((ms) => {
@@ -305,7 +305,7 @@ Deno.test("sweep job: it goes on when the store works again, and a broken night 
   await done;
   await job.stop();
   const [finished] = await store.reports();
-  assertEquals(finished?.counts, addSwept(counts, { ...NOTHING_SWEPT, payloads: 8 }));
+  assertEquals(finished?.counts, addSwept(counts, { ...EMPTY_SWEEP, payloads: 8 }));
   assert((finished?.finishedAt ?? 0) - NOON <= 2 * 60_000 + 15_000);
 });
 

@@ -2,16 +2,16 @@
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import type { DirtyRun, PipelineStore } from "../../../domain/runs/processing.ts";
+import type { PendingRun, ProcessingStore } from "../../../domain/runs/processing.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { newName } from "../../../kv/base/names.ts";
-import { createPipelineStore } from "../../../kv/summaries/processing_store.ts";
-import { dirtyName, encodeDirty } from "../../../kv/writer/pending_mark.ts";
+import { newRowName } from "../../../kv/base/names.ts";
+import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
+import { encodePending, pendingName } from "../../../kv/writer/pending_mark.ts";
 import { finish, open, run, TEAM } from "../../support/pipeline.ts";
-import { Gate, Workshop } from "../../support/workshop.ts";
+import { Gate, WorkerHarness } from "../../support/worker_harness.ts";
 
 Deno.test("worker: a finish becomes final without anybody calling anything", async () => {
-  await using shop = await Workshop.open();
+  await using shop = await WorkerHarness.open();
   shop.worker.start();
   await open(shop.runs, 1);
   await finish(shop.runs, 1);
@@ -22,7 +22,7 @@ Deno.test("worker: a finish becomes final without anybody calling anything", asy
 });
 
 Deno.test("worker: what an earlier process left is taken up at the start", async () => {
-  await using shop = await Workshop.open();
+  await using shop = await WorkerHarness.open();
   await open(shop.runs, 1);
   await finish(shop.runs, 1);
   assertEquals((await shop.temp.keysBelow(["dirty"])).length, 2);
@@ -33,7 +33,7 @@ Deno.test("worker: what an earlier process left is taken up at the start", async
 
 Deno.test("worker: closed runs go before open ones, also when open ones came first", async () => {
   const projected: string[] = [];
-  await using shop = await Workshop.open({
+  await using shop = await WorkerHarness.open({
     wrap: (store) => ({
       ...store,
       project: (team, runs) => {
@@ -54,7 +54,7 @@ Deno.test("worker: closed runs go before open ones, also when open ones came fir
 Deno.test("worker: a ring while it works is not lost", async () => {
   const gate = new Gate();
   let looked = 0;
-  await using shop = await Workshop.open({
+  await using shop = await WorkerHarness.open({
     wrap: (store) => ({
       ...store,
       // The last question before it goes to sleep: by then it has seen that nothing was dirty.
@@ -72,7 +72,7 @@ Deno.test("worker: a ring while it works is not lost", async () => {
 });
 
 Deno.test("worker: idle waits for what became dirty before it was asked", async () => {
-  await using shop = await Workshop.open();
+  await using shop = await WorkerHarness.open();
   shop.worker.start();
   for (let n = 0; n < 30; n++) {
     await finish(shop.runs, n);
@@ -85,7 +85,7 @@ Deno.test("worker: stop waits for what is under way, and nothing begins after it
   const gate = new Gate();
   let stopped = false;
   const order: string[] = [];
-  await using shop = await Workshop.open({
+  await using shop = await WorkerHarness.open({
     wrap: (store) => ({
       ...store,
       project: async (team, runs) => {
@@ -114,7 +114,7 @@ Deno.test("worker: stop waits for all teams, also when the store failed for one"
   const gate = new Gate();
   let done = false;
   const other = { ...TEAM, id: "other" as TeamId };
-  await using shop = await Workshop.open({
+  await using shop = await WorkerHarness.open({
     wrap: (store) => ({
       ...store,
       project: async (team, runs) => {
@@ -142,9 +142,9 @@ Deno.test("worker: a store that fails keeps the marks, and the worker goes on af
       failures-- > 0 ? Promise.reject(new StorageUnavailable("disk I/O error")) : method(...args);
   for (const name of ["takeDirty", "project", "dueStages", "nextDueMs"] as const) {
     failures = 3;
-    await using shop = await Workshop.open({
+    await using shop = await WorkerHarness.open({
       failurePauseMs: 1,
-      wrap: (store): PipelineStore => ({
+      wrap: (store): ProcessingStore => ({
         ...store,
         [name]: fail(store[name] as never),
         // It is the store that fails, and no run.
@@ -166,18 +166,18 @@ Deno.test("worker: a store that fails keeps the marks, and the worker goes on af
 
 Deno.test("worker: marks whose forgetting failed are looked at again, and nothing counts twice", async () => {
   let failures = 2;
-  await using shop = await Workshop.open({
+  await using shop = await WorkerHarness.open({
     failurePauseMs: 1,
     wrap: (store) => ({
       ...store,
       takeDirty: async (lane, max) => {
-        const { settle, ...rows } = await store.takeDirty(lane, max);
+        const { ack, ...rows } = await store.takeDirty(lane, max);
         return {
           ...rows,
-          settle: (again) =>
+          ack: (again) =>
             !rows.isEmpty && failures-- > 0
               ? Promise.reject(new StorageUnavailable("disk I/O error"))
-              : settle(again),
+              : ack(again),
         };
       },
     }),
@@ -192,8 +192,8 @@ Deno.test("worker: marks whose forgetting failed are looked at again, and nothin
 });
 
 Deno.test("worker: two at once over one file bring every run up to date once", async () => {
-  await using shop = await Workshop.open();
-  const second = shop.another(createPipelineStore(shop.store, new Set(), shop.now));
+  await using shop = await WorkerHarness.open();
+  const second = shop.another(createProcessingStore(shop.store, new Set(), shop.now));
   shop.worker.start();
   second.start();
   await Promise.all(Array.from({ length: 200 }, async (_, n) => {
@@ -207,10 +207,13 @@ Deno.test("worker: two at once over one file bring every run up to date once", a
 });
 
 /** Marks runs that are not stored, in rows of ten, as a team with much to do leaves them. */
-async function flood(shop: Workshop, runs: number, team = TEAM.id): Promise<void> {
+async function flood(shop: WorkerHarness, runs: number, team = TEAM.id): Promise<void> {
   const rows = Array.from({ length: runs / 10 }, (_, row) => {
-    const names = Array.from({ length: 10 }, (_, i) => dirtyName(team, run(10_000 + row * 10 + i)));
-    return { key: keys.dirty("closed", newName()), value: encodeDirty(names) };
+    const names = Array.from(
+      { length: 10 },
+      (_, i) => pendingName(team, run(10_000 + row * 10 + i)),
+    );
+    return { key: keys.pending("closed", newRowName()), value: encodePending(names) };
   });
   for (let at = 0; at < rows.length; at += 500) {
     await shop.store.writer.commit({ sets: rows.slice(at, at + 500) });
@@ -218,8 +221,8 @@ async function flood(shop: Workshop, runs: number, team = TEAM.id): Promise<void
 }
 
 /** Runs in the order in which the worker took them, turn by turn. */
-function turnsOf(taken: DirtyRun[][]) {
-  return (store: PipelineStore): PipelineStore => ({
+function turnsOf(taken: PendingRun[][]) {
+  return (store: ProcessingStore): ProcessingStore => ({
     ...store,
     takeDirty: async (lane, max) => {
       const rows = await store.takeDirty(lane, max);
@@ -230,8 +233,8 @@ function turnsOf(taken: DirtyRun[][]) {
 }
 
 Deno.test("worker: a team with 5,000 runs waiting keeps another's close one turn at most", async () => {
-  const taken: DirtyRun[][] = [];
-  await using shop = await Workshop.open({ wrap: turnsOf(taken) });
+  const taken: PendingRun[][] = [];
+  await using shop = await WorkerHarness.open({ wrap: turnsOf(taken) });
   const other = { ...TEAM, id: "other" as TeamId };
   await flood(shop, 5_000);
   await finish(shop.runs, 1, other);
@@ -246,8 +249,8 @@ Deno.test("worker: a team with 5,000 runs waiting keeps another's close one turn
 });
 
 Deno.test("worker: closed runs without end do not keep open ones for ever", async () => {
-  const taken: DirtyRun[][] = [];
-  await using shop = await Workshop.open({ wrap: turnsOf(taken) });
+  const taken: PendingRun[][] = [];
+  await using shop = await WorkerHarness.open({ wrap: turnsOf(taken) });
   await open(shop.runs, 1);
   await flood(shop, 2_000);
   shop.worker.start();
@@ -259,7 +262,7 @@ Deno.test("worker: closed runs without end do not keep open ones for ever", asyn
 Deno.test("worker: a run that cannot be read is put off, and all others go on", async () => {
   let broken = true;
   let tries = 0;
-  await using shop = await Workshop.open({
+  await using shop = await WorkerHarness.open({
     wrap: (store) => ({
       ...store,
       project: (team, runs) => {
@@ -292,7 +295,7 @@ Deno.test("worker: a run that cannot be read is put off, and all others go on", 
 });
 
 Deno.test("worker: a job that cannot be read is told, and stages go on", async () => {
-  await using shop = await Workshop.open();
+  await using shop = await WorkerHarness.open();
   const reprices = {
     work: () => Promise.reject(new TypeError("no such field")),
     underWay: false,

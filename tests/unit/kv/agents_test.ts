@@ -6,7 +6,7 @@ import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import type { AgentActivity } from "../../../domain/agents/agents.ts";
-import { auditStore } from "../../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { createStore, type Store } from "../../../kv/store.ts";
@@ -58,7 +58,7 @@ Deno.test("agents: all 120 orders of a run's five calls, summed up after each, e
       lastRun: { id: run(1), status: "success", startedAt: NOON, sortedAt: NOON },
     });
   }
-  assertEquals((await auditStore(store)).differences, []);
+  assertEquals((await verifyStore(store)).differences, []);
 });
 
 /** What happens to one of four runs, and when it arrives. */
@@ -122,7 +122,7 @@ Deno.test("agents: any calls in any order, with two projectors at once, come to 
     assertEquals<unknown>(await activityOf(store, team), expected);
   });
   await fc.assert(property, { numRuns: 80 });
-  assertEquals((await auditStore(store)).differences, []);
+  assertEquals((await verifyStore(store)).differences, []);
 });
 
 Deno.test("agents: a commit of unknown outcome is tried again and counted once", async () => {
@@ -165,7 +165,7 @@ Deno.test("agents: runs of many, summed up in several commits and by two project
   assert(page.ok);
   const counts = page.value.agents.map(({ activity }) => [activity?.runs, activity?.succeeded]);
   assertEquals(counts, Array.from({ length: 60 }, () => [2, 2]));
-  assertEquals((await auditStore(store)).differences, []);
+  assertEquals((await verifyStore(store)).differences, []);
 });
 
 /** Each kind of damage to the row of `researcher`, and the difference that tells of it. */
@@ -212,7 +212,7 @@ function changed(change: (row: AgentActivity) => unknown) {
 Deno.test("audit: damage to what an agent's runs come to is found, in the team that has it", async (t) => {
   await using h = await Harness.open();
   await fill(h);
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
   for (const [name, { says, make }] of Object.entries(DAMAGES)) {
     await t.step(name, async () => {
       const { differences } = await auditDamaged(h, await make(h));
@@ -220,7 +220,7 @@ Deno.test("audit: damage to what an agent's runs come to is found, in the team t
       assert(differences.every(({ team }) => team === h.team.id));
     });
   }
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
 });
 
 Deno.test("agents: one that no run is summed up of is there, with zeros and nulls", async () => {

@@ -6,7 +6,7 @@ import type { EventLedger } from "../../../domain/runs/ledger.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { decodeSums, encodeSums } from "../../../kv/base/codec_sums.ts";
-import { DAY_MS } from "../../support/archive.ts";
+import { DAY_MS } from "../../support/retention_harness.ts";
 import { aRun, runId } from "../../support/builders.ts";
 import { assertAllFound, type Damage, type Damages, RUN, valueOf } from "../../support/damage.ts";
 import { Harness, NOON } from "../../support/harness.ts";

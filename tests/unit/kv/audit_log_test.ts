@@ -3,10 +3,10 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { OPERATOR, SCOPES } from "../../../domain/teams/credentials.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { createCredentialStore, createTeam } from "../../../kv/teams/credentials.ts";
+import { createCredentialStore, insertTeam } from "../../../kv/teams/credentials.ts";
 import { createTeamStore } from "../../../kv/teams/teams.ts";
 import type { Write } from "../../../kv/writer/write.ts";
-import { Archive, DAY_MS } from "../../support/archive.ts";
+import { DAY_MS, RetentionHarness } from "../../support/retention_harness.ts";
 import { finish, open, run } from "../../support/pipeline.ts";
 import { NOON } from "../../support/harness.ts";
 import { aSpec, cardsOf, rateOf } from "../../support/rate_cards.ts";
@@ -23,8 +23,8 @@ const NO_CHANGE = { name: undefined, tier: undefined, suspended: undefined };
 /** Every way to change something that the log tells of, with the family of a row that it changes. */
 async function changesOf(temp: TempStore) {
   const { store } = temp;
-  const team = await createTeam(store, "team");
-  const archive = new Archive(store);
+  const team = await insertTeam(store, "team");
+  const archive = new RetentionHarness(store);
   const credentials = createCredentialStore(store, environment, {
     region: "eu",
     refusedSecret: null,
@@ -87,7 +87,7 @@ Deno.test("what the store does not take is in no log", async () => {
 
 Deno.test("decision 40: the sweep keeps what a team has for as long as the limits set for it say", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const limits = { payloadDays: 2, recordDays: 4 };
   const team = { ...await archive.addTeam("enterprise"), limits };
   await temp.store.writer.commit({ sets: [{ key: keys.team(team.id), value: team }] });

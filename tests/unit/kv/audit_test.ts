@@ -1,10 +1,10 @@
 /** The audit: exact where all is well, and what it says where it is not. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
-import { auditStore } from "../../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { openBeside } from "../../../kv/open.ts";
-import { newName } from "../../../kv/store.ts";
+import { newRowName } from "../../../kv/store.ts";
 import { anEvent, aRun, events, runId } from "../../support/builders.ts";
 import { aRollup, auditDamaged, json, RUN } from "../../support/damage.ts";
 import { Harness } from "../../support/harness.ts";
@@ -15,7 +15,7 @@ Deno.test("audit: a ledger with everything in it is exact", async () => {
   await using h = await Harness.open();
   await fill(h);
   let told = 0;
-  const result = await auditStore(h.store, { onRun: () => told++ });
+  const result = await verifyStore(h.store, { onRun: () => told++ });
   assertEquals(result.differences, []);
   assertEquals([result.differenceCount, result.teams.length], [0, 2]);
   const first = result.teams.find(({ team }) => team === h.team.id);
@@ -36,7 +36,7 @@ Deno.test("audit: a ledger is exact after its calls were priced anew, by the pri
   }
   await h.worker.idle();
   assert((await h.get("/v1/spend")).json.totals.cost_usd > before);
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
   // The prices that count are the new ones.
   const prefix = keys.prices(h.team.id, RUN, 0).slice(0, -1);
   const [row] = await Array.fromAsync(h.store.reader.list({ prefix }), ({ key }) => key);
@@ -47,7 +47,7 @@ Deno.test("audit: a ledger is exact after its calls were priced anew, by the pri
 
 Deno.test("audit: an empty ledger is exact", async () => {
   await using h = await Harness.open();
-  const result = await auditStore(h.store);
+  const result = await verifyStore(h.store);
   const team = { team: h.team.id, state: "exact", runs: 0, events: 0, differences: 0 };
   assertEquals(result.teams, [team as typeof result.teams[number]]);
 });
@@ -87,7 +87,7 @@ async function withARollup(h: Harness) {
 Deno.test("audit: one team can be audited alone", async () => {
   await using h = await Harness.open();
   await fill(h);
-  const result = await auditStore(h.store, { team: h.team.id });
+  const result = await verifyStore(h.store, { team: h.team.id });
   assertEquals(result.teams.map(({ team }) => team), [h.team.id]);
   assertEquals([result.runs, result.differenceCount], [FILLED.runs, 0]);
 });
@@ -95,10 +95,10 @@ Deno.test("audit: one team can be audited alone", async () => {
 Deno.test("audit: a team with runs that wait to be summed up is busy, others are compared", async () => {
   await using h = await Harness.open();
   await fill(h);
-  const before = await auditStore(h.store);
+  const before = await verifyStore(h.store);
   await h.worker.stop();
   await h.post(`/v1/runs/${runId(8)}/events`, { events: events(400, 401) });
-  const result = await auditStore(h.store, { pauseMs: 1 });
+  const result = await verifyStore(h.store, { pauseMs: 1 });
   const states = Object.fromEntries(result.teams.map(({ team, state }) => [team, state]));
   const other = before.teams.find(({ team }) => team !== h.team.id)?.team as TeamId;
   assertEquals(states, { [h.team.id]: "busy", [other]: "exact" });
@@ -136,13 +136,13 @@ Deno.test("audit: beside a service under load it reads only, and finds it exact 
       }
     })();
     for (let round = 0; round < 5; round++) {
-      const { differences } = await auditStore(beside, { pauseMs: 1 });
+      const { differences } = await verifyStore(beside, { pauseMs: 1 });
       assertEquals(differences, []);
     }
     working = false;
     await writing;
     await h.worker.idle();
-    const { teams, runs } = await auditStore(beside);
+    const { teams, runs } = await verifyStore(beside);
     assertEquals(teams.map(({ state }) => state), ["exact", "exact"]);
     assert(runs > FILLED.runs + 3);
   } finally {
@@ -155,7 +155,7 @@ function hex(n: number): string {
 }
 
 Deno.test("open: a file that is not there is not made by who opens it beside a service", async () => {
-  const path = `/tmp/${newName()}.kv`;
+  const path = `/tmp/${newRowName()}.kv`;
   for (const location of [path, ":memory:"]) {
     const refused = await openBeside(location).then(() => null, (error) => error);
     assertEquals(refused?.name, "StoreRefused");

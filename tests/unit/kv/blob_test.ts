@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { type Blob, chunksOf, packBlob, unpackBlob } from "../../../kv/base/blob.ts";
 import { CHUNK_BYTES_MAX } from "../../../kv/base/limits.ts";
-import { newName } from "../../../kv/store.ts";
+import { newRowName } from "../../../kv/store.ts";
 import { noise } from "../../support/temp_store.ts";
 
 const VALUE_BYTES_MAX = 65_536;
@@ -10,7 +10,7 @@ const COMPRESS_FROM_BYTES = 2_048;
 
 /** Packs, checks what every blob must be, and reads it back as a reader does. */
 function roundTrip(text: string): { text: string; blob: Blob } {
-  const blob = packBlob(text, newName);
+  const blob = packBlob(text, newRowName);
   const { name, count } = chunksOf(blob.head);
   assertEquals([name, count], [blob.name, blob.chunks.length]);
   for (const piece of [blob.head, ...blob.chunks]) assert(piece.length <= VALUE_BYTES_MAX);
@@ -55,7 +55,7 @@ Deno.test("blob: a text without further pieces asks for no name", () => {
 /** A text whose stored form has exactly `bytes` bytes. */
 function packsTo(bytes: number): string {
   const sizeOf = (text: string) => {
-    const { head, chunks, name } = packBlob(text, newName);
+    const { head, chunks, name } = packBlob(text, newRowName);
     return chunks.reduce((total, chunk) => total + chunk.length, head.length - 2 - name.length);
   };
   for (let chars = Math.floor(bytes * 1.2);; chars += bytes - sizeOf(noise(chars))) {
@@ -87,5 +87,5 @@ Deno.test("blob: a body's worth of noise takes many pieces and comes back", () =
 
 Deno.test("blob: two blobs never share pieces", () => {
   const text = noise(200_000);
-  assert(packBlob(text, newName).name !== packBlob(text, newName).name);
+  assert(packBlob(text, newRowName).name !== packBlob(text, newRowName).name);
 });

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import { DEAD_STAGES_TOLD } from "../../../domain/runs/processing.ts";
+import { DEAD_STAGES_LISTED_MAX } from "../../../domain/runs/processing.ts";
 import { createDeadStageStore } from "../../../kv/runs/dead_stages.ts";
 import { finish, open, pipelineOf, projectAll, run, runsOf, TEAM } from "../../support/pipeline.ts";
 import { TempStore } from "../../support/temp_store.ts";
@@ -48,10 +48,10 @@ Deno.test("a stage that is given its tries back, or whose run is summed up after
 Deno.test("of many dead stages a few are told, and that there are more", async () => {
   await using temp = await TempStore.open();
   const dead = createDeadStageStore(temp.store);
-  for (let n = 1; n <= DEAD_STAGES_TOLD; n++) await kill(temp, n);
+  for (let n = 1; n <= DEAD_STAGES_LISTED_MAX; n++) await kill(temp, n);
   const all = await dead.ofTeam(TEAM);
-  assertEquals([all.stages.length, all.hasMore], [DEAD_STAGES_TOLD, false]);
-  await kill(temp, DEAD_STAGES_TOLD + 1);
+  assertEquals([all.stages.length, all.hasMore], [DEAD_STAGES_LISTED_MAX, false]);
+  await kill(temp, DEAD_STAGES_LISTED_MAX + 1);
   const some = await dead.ofTeam(TEAM);
-  assertEquals([some.stages.length, some.hasMore], [DEAD_STAGES_TOLD, true]);
+  assertEquals([some.stages.length, some.hasMore], [DEAD_STAGES_LISTED_MAX, true]);
 });

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { CustomerDeletion } from "../../../domain/retention/deletion.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { Archive, DAY_MS } from "../../support/archive.ts";
+import { DAY_MS, RetentionHarness } from "../../support/retention_harness.ts";
 import { NOON } from "../../support/harness.ts";
 import { begun } from "../../support/jobs.ts";
 import { aRunNow, openArchive } from "../../support/old_ledger.ts";
@@ -14,7 +14,7 @@ import { TempStore } from "../../support/temp_store.ts";
 
 /** Deletes a customer to the end; answers the receipt. */
 async function deleteCustomer(
-  archive: Archive,
+  archive: RetentionHarness,
   team: Team,
   customer = "acme",
 ): Promise<CustomerDeletion> {
@@ -51,7 +51,11 @@ const told: fc.Arbitrary<Told> = fc.record({
 });
 
 /** Stores runs as they were told, lets those of the first days go by age, and sums everything up. */
-async function live(archive: Archive, team: Team, all: readonly (Told | null)[]): Promise<void> {
+async function live(
+  archive: RetentionHarness,
+  team: Team,
+  all: readonly (Told | null)[],
+): Promise<void> {
   for (const [n, each] of all.entries()) {
     if (each === null) continue;
     const at = NOON + each.day * DAY_MS;
@@ -83,7 +87,7 @@ Deno.test("delete a customer: spend in every grouping is as if it had never been
   await fc.assert(
     fc.asyncProperty(fc.array(told, { minLength: 1, maxLength: 25 }), async (all) => {
       await using temp = await TempStore.open();
-      const archive = new Archive(temp.store);
+      const archive = new RetentionHarness(temp.store);
       const team = await archive.addTeam("free");
       await live(archive, team, all);
       const mine = all.filter(({ customer }) => customer === "acme");
@@ -95,7 +99,7 @@ Deno.test("delete a customer: spend in every grouping is as if it had never been
         [young.length, events, old.size, 0],
       );
       await assertClean(temp.store);
-      const never = new Archive(temp.store);
+      const never = new RetentionHarness(temp.store);
       const other = await never.addTeam("free");
       await live(never, other, all.map((each) => each.customer === "acme" ? null : each));
       assertEquals(await spendOf(temp, team), await spendOf(temp, other));
@@ -106,7 +110,7 @@ Deno.test("delete a customer: spend in every grouping is as if it had never been
 
 Deno.test("delete a customer: of older runs any number of combinations of labels is one day of spend", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   // As many as one step takes, and one more or less.
   const counts = [1, 29, 30, 31, 60, 61];
@@ -149,7 +153,7 @@ Deno.test("delete a customer: each row of a day's models is read about once, how
       };
     },
   });
-  const archive = new Archive({ ...temp.store, reader });
+  const archive = new RetentionHarness({ ...temp.store, reader });
   const team = await archive.addTeam("free");
   // Two customers, each with ten runs of 20 models.
   for (let n = 0; n < 20; n++) {
@@ -172,7 +176,7 @@ Deno.test("delete a customer: each row of a day's models is read about once, how
 
 Deno.test("delete a customer: 0, 1 and 250 runs, whatever the customer is called", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
   const names = { nobody: 0, one: 1, "a/b c?%&#ü": 1, ["😀".repeat(128)]: 1, many: 250 };
   let n = 0;
@@ -196,7 +200,7 @@ Deno.test("delete a customer: 0, 1 and 250 runs, whatever the customer is called
 
 Deno.test("delete a customer: runs that are not summed up yet are waited for, then deleted", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
   for (let n = 0; n < 3; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   const { kind, job } = begun(await archive.deletions.deleteCustomer(team, "acme", "key"));
@@ -215,7 +219,7 @@ Deno.test("delete a customer: runs that are not summed up yet are waited for, th
 
 Deno.test("delete a customer: what is stored after it was asked for stays, and it ends all the same", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
   for (let n = 0; n < 100; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   await archive.settle();
@@ -236,7 +240,7 @@ Deno.test("delete a customer: what is stored after it was asked for stays, and i
 
 Deno.test("delete a customer: a run that cannot be read is counted and left, every other one is deleted", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
   for (let n = 0; n < 90; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   await archive.settle();
@@ -251,7 +255,7 @@ Deno.test("delete a customer: a run that cannot be read is counted and left, eve
 
 Deno.test("delete a customer: two processes at one job delete and count every run once", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   for (let n = 0; n < 5; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   await archive.settle();
@@ -260,7 +264,7 @@ Deno.test("delete a customer: two processes at one job delete and count every ru
   for (let n = 10; n < 160; n++) await aRunNow(archive, team, n, { customerId: "acme" });
   await archive.settle();
   await using third = await openArchive(temp.path);
-  const all = [archive, new Archive(temp.store), third.archive];
+  const all = [archive, new RetentionHarness(temp.store), third.archive];
   for (const each of all) each.nowMs = archive.nowMs;
   const made = await Promise.all(
     all.map(({ deletions }) => deletions.deleteCustomer(team, "acme", "key")),

@@ -1,10 +1,10 @@
 /** Deleting one run: it counts for nothing any more, but for the quota and for when its agent was seen. */
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
-import { NOTHING_SWEPT } from "../../../domain/retention/sweep.ts";
+import { EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";
-import { aLargeCall, Archive, DAY_MS } from "../../support/archive.ts";
+import { aLargeCall, DAY_MS, RetentionHarness } from "../../support/retention_harness.ts";
 import { NOON } from "../../support/harness.ts";
 import { aRunNow, MANY, OldLedger } from "../../support/old_ledger.ts";
 import { aCall, finish, open, run } from "../../support/pipeline.ts";
@@ -12,7 +12,7 @@ import { assertClean } from "../../support/stray_rows.ts";
 import { TempStore } from "../../support/temp_store.ts";
 
 /** What an agent's runs come to: runs, succeeded, and the number of the last. */
-async function agentOf({ store }: Archive, team: Team, slug: string): Promise<unknown[]> {
+async function agentOf({ store }: RetentionHarness, team: Team, slug: string): Promise<unknown[]> {
   const activity = (await createAgentStore(store).read(team, slug))?.activity;
   const last = activity?.lastRun?.id;
   return [activity?.runs, activity?.succeeded, last && Number(`0x${last.slice(-8)}`)];
@@ -20,7 +20,7 @@ async function agentOf({ store }: Archive, team: Team, slug: string): Promise<un
 
 Deno.test("delete a run: all of it goes at once, whatever it has, and the receipt says how much", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
   const { runs, deletions } = archive;
   await open(runs, 1, { customerId: "acme", goal: "g" }, team);
@@ -66,7 +66,7 @@ Deno.test("delete a run: of more events than one commit takes none is left eithe
 
 Deno.test("delete a run: events that went by age before are not on the receipt", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   await open(archive.runs, 1, {}, team);
   for (let n = 0; n < 4; n++) {
@@ -74,7 +74,7 @@ Deno.test("delete a run: events that went by age before are not on the receipt",
     await archive.runs.append(team, run(1), [aCall(n), aCall(10 + n)], archive.nowMs);
     await archive.settle();
     const went = n < 2 ? 0 : 1;
-    const swept = { ...NOTHING_SWEPT, payloads: went, events: 2 * went };
+    const swept = { ...EMPTY_SWEEP, payloads: went, events: 2 * went };
     assertEquals(await archive.sweep(), swept);
     await assertClean(temp.store);
   }
@@ -84,7 +84,7 @@ Deno.test("delete a run: events that went by age before are not on the receipt",
 
 Deno.test("delete a run: another team's run of the same id stays", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const [team, other] = [await archive.addTeam("team"), await archive.addTeam("team")];
   for (const each of [team, other]) await aRunNow(archive, each, 1, { customerId: "acme" });
   await archive.settle();
@@ -96,7 +96,7 @@ Deno.test("delete a run: another team's run of the same id stays", async () => {
 
 Deno.test("delete a run: its agent's last run is found again, also among those that went by age", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   // Run 1 goes by age, and started after run 2.
   await open(archive.runs, 1, { agent: "x", startedAt: NOON }, team);
@@ -125,7 +125,7 @@ Deno.test("delete a run: its agent's last run is found again, also among those t
 
 Deno.test("delete a run: an agent whose every run is deleted was still seen, and has no last run", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("team");
   for (let n = 0; n < 45; n++) await aRunNow(archive, team, n, { agent: "x", customerId: "acme" });
   await archive.settle();
@@ -149,14 +149,14 @@ Deno.test("delete a run: an agent whose every run is deleted was still seen, and
 
 Deno.test("delete a run: its id is refused for 30 days, then a sweep frees it, and it counts as new", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("enterprise");
   await aRunNow(archive, team, 1);
   await archive.settle();
   await archive.deletions.deleteRun(team, run(1), "key");
   const sendAll = async () => {
     // A process that knows the run, and one that does not.
-    for (const { runs } of [archive, new Archive(temp.store)]) {
+    for (const { runs } of [archive, new RetentionHarness(temp.store)]) {
       const request = { id: run(1), agent: "new", startedAt: NOON };
       const beat = { id: run(1), agent: "new", reported: {} };
       const outcomes = [
@@ -172,13 +172,13 @@ Deno.test("delete a run: its id is refused for 30 days, then a sweep frees it, a
   };
   await sendAll();
   archive.nowMs += 30 * DAY_MS;
-  assertEquals(await archive.sweep(true), NOTHING_SWEPT);
-  assertEquals(await archive.sweep(), NOTHING_SWEPT);
+  assertEquals(await archive.sweep(true), EMPTY_SWEEP);
+  assertEquals(await archive.sweep(), EMPTY_SWEEP);
   await sendAll();
   assertEquals(await temp.keysBelow(["agent", team.id, "new"]), [], "a refused call made an agent");
   archive.nowMs += 1;
-  assertEquals(await archive.sweep(true), { ...NOTHING_SWEPT, released: 1 });
-  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, released: 1 });
+  assertEquals(await archive.sweep(true), { ...EMPTY_SWEEP, released: 1 });
+  assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, released: 1 });
   assertEquals(await temp.keysBelow(["run", run(1)]), []);
   assertEquals(await archive.deletions.deleteRun(team, run(1), "key"), null);
   await aRunNow(archive, team, 1);

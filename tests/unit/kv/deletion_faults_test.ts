@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Store } from "../../../kv/store.ts";
-import { type Archive, contentsOf, DAY_MS } from "../../support/archive.ts";
+import { contentsOf, DAY_MS, type RetentionHarness } from "../../support/retention_harness.ts";
 import { begun } from "../../support/jobs.ts";
 import type { Fault } from "../../support/fault_kv.ts";
 import { MANY, OldLedger, openArchive } from "../../support/old_ledger.ts";
@@ -16,7 +16,7 @@ async function workWith(
   ledger: OldLedger,
   fault: Fault,
   at: number,
-  work: (archive: Archive) => Promise<unknown>,
+  work: (archive: RetentionHarness) => Promise<unknown>,
 ): Promise<number> {
   let commits = 0;
   const next = (): Fault => ++commits === at ? fault : "none";
@@ -38,7 +38,7 @@ async function rowsOf(store: Store): Promise<string[]> {
 /** Does work undisturbed, then with each fault at each commit, and compares what is stored in the end. */
 async function assertSameEnd(
   open: () => Promise<OldLedger>,
-  work: (archive: Archive, ledger: OldLedger) => Promise<unknown>,
+  work: (archive: RetentionHarness, ledger: OldLedger) => Promise<unknown>,
 ): Promise<number> {
   await using undisturbed = await open();
   const commits = await workWith(undisturbed, "none", 0, (archive) => work(archive, undisturbed));

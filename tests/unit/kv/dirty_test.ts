@@ -2,27 +2,27 @@
 import { assert, assertEquals } from "@std/assert";
 import { ulid } from "@std/ulid";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import { DIRTY_LANES, type DirtyLane } from "../../../domain/runs/processing.ts";
+import { PENDING_LANES, type PendingLane } from "../../../domain/runs/processing.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { DirtyQueue, MarkWaits } from "../../../kv/runs/pending_queue.ts";
+import { PendingQueue, PendingWaits } from "../../../kv/runs/pending_queue.ts";
 import { PutOff } from "../../../kv/base/retry_later.ts";
 import {
-  decodeDirty,
-  dirtyName,
-  encodeDirty,
-  parseDirtyName,
+  decodePending,
+  encodePending,
+  parsePendingName,
+  pendingName,
 } from "../../../kv/writer/pending_mark.ts";
 import { NOON } from "../../support/harness.ts";
 import { aCall, finish, open, run, runsOf, TEAM } from "../../support/pipeline.ts";
 import { TempStore } from "../../support/temp_store.ts";
 
 /** A lane's queue that nothing was taken from yet. */
-function queueOf(temp: TempStore, lane: DirtyLane = "closed"): DirtyQueue {
-  return new DirtyQueue(temp.store, lane, new PutOff(() => NOON));
+function queueOf(temp: TempStore, lane: PendingLane = "closed"): PendingQueue {
+  return new PendingQueue(temp.store, lane, new PutOff(() => NOON));
 }
 
 /** The runs that a lane names, each once. */
-async function marked(temp: TempStore, lane: DirtyLane): Promise<string[]> {
+async function marked(temp: TempStore, lane: PendingLane): Promise<string[]> {
   return (await queueOf(temp, lane).take(100)).runs.map(({ run }) => run);
 }
 
@@ -36,8 +36,8 @@ Deno.test("dirty: a mark set while others are being worked on stays when they ar
   await runs.append(TEAM, run(1), [aCall(1)], NOON);
   await open(runs, 2);
   await finish(runs, 3);
-  await taken.settle();
-  const left = await Promise.all(DIRTY_LANES.map((lane) => marked(temp, lane)));
+  await taken.ack();
+  const left = await Promise.all(PENDING_LANES.map((lane) => marked(temp, lane)));
   assertEquals(left, [[run(3)], [run(1), run(2)]]);
 });
 
@@ -88,39 +88,39 @@ Deno.test("dirty: the oldest rows come first, no more than asked for", async () 
     const taken = await queue.take(2);
     if (taken.isEmpty) break;
     seen.push(taken.runs.map(({ run }) => run).join());
-    await taken.settle();
+    await taken.ack();
   }
   assertEquals(seen, [`${run(0)},${run(1)}`, `${run(2)},${run(3)}`, run(4)]);
 });
 
 Deno.test("dirty: a row names runs of any teams and is read back as written", () => {
   const runs = [{ team: "a" as TeamId, run: run(1) }, { team: "b" as TeamId, run: run(1) }];
-  const text = encodeDirty(runs.map(({ team, run }) => dirtyName(team, run)));
-  assertEquals(decodeDirty(text).map(parseDirtyName), runs);
+  const text = encodePending(runs.map(({ team, run }) => pendingName(team, run)));
+  assertEquals(decodePending(text).map(parsePendingName), runs);
 });
 
 Deno.test("dirty: a row that is damaged names nobody, and goes with the others", async () => {
   await using temp = await TempStore.open();
-  const name = dirtyName(TEAM.id, run(1));
+  const name = pendingName(TEAM.id, run(1));
   const rubbish = ["", "x", ` ${run(1)}`, `${TEAM.id} ${"r".repeat(3_000)}`, 7, null, [name]];
-  const sets = rubbish.map((value, n) => ({ key: keys.dirty("closed", `${n}`), value }));
+  const sets = rubbish.map((value, n) => ({ key: keys.pending("closed", `${n}`), value }));
   await temp.store.writer.commit({ sets, dirty: [{ lane: "closed", name }] });
   const taken = await queueOf(temp).take(100);
   assertEquals(taken.runs, [{ team: TEAM.id, run: run(1) }]);
-  await taken.settle();
+  await taken.ack();
   assertEquals(await temp.keysBelow(["dirty"]), []);
 });
 
 Deno.test("dirty: marks of before a moment are told by their version, whatever the clock said", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const marks = new MarkWaits(store);
+  const marks = new PendingWaits(store);
   await open(runsOf(store), 1);
   for (const key of await temp.keysBelow(["dirty"])) await store.writer.commit({ deletes: [key] });
   const mark = async (nowMs: number) => {
-    const key = keys.dirty("open", ulid(nowMs));
+    const key = keys.pending("open", ulid(nowMs));
     const version = await store.writer.commit({
-      sets: [{ key, value: dirtyName(TEAM.id, run(1)) }],
+      sets: [{ key, value: pendingName(TEAM.id, run(1)) }],
     });
     assert(version !== null);
     return { key, version };
@@ -141,15 +141,15 @@ Deno.test("dirty: behind 5,000 rows of one team another's run is taken soon, and
   await using temp = await TempStore.open();
   const { store } = temp;
   const rows = Array.from({ length: 5_000 }, (_, n) => ({
-    key: keys.dirty("closed", ulid(NOON + n)),
-    value: dirtyName(TEAM.id, run(n)),
+    key: keys.pending("closed", ulid(NOON + n)),
+    value: pendingName(TEAM.id, run(n)),
   }));
   for (let at = 0; at < rows.length; at += 500) {
     await store.writer.commit({ sets: rows.slice(at, at + 500) });
   }
   const other = { team: "other" as TeamId, run: run(1) };
   const queue = queueOf(temp);
-  const late = dirtyName(other.team, other.run);
+  const late = pendingName(other.team, other.run);
   await store.writer.commit({ dirty: [{ lane: "closed", name: late }] });
   const seen: string[] = [];
   let turnOfOther = -1;
@@ -159,8 +159,8 @@ Deno.test("dirty: behind 5,000 rows of one team another's run is taken soon, and
     assert(taken.runs.length <= 200);
     for (const { bytes, bytesMax } of store.memory.uses()) assert(bytes <= bytesMax);
     if (taken.runs.some(({ team }) => team === other.team)) turnOfOther = turn;
-    seen.push(...taken.runs.map(({ team, run }) => dirtyName(team, run)));
-    await taken.settle();
+    seen.push(...taken.runs.map(({ team, run }) => pendingName(team, run)));
+    await taken.ack();
   }
   assert(turnOfOther >= 0 && turnOfOther <= 5, `turn ${turnOfOther}`);
   assertEquals([seen.length, new Set(seen).size], [5_001, 5_001]);
@@ -169,29 +169,29 @@ Deno.test("dirty: behind 5,000 rows of one team another's run is taken soon, and
 
 Deno.test("dirty: a row goes when the last of its runs is done, and not before", async () => {
   await using temp = await TempStore.open();
-  const names = ["a", "b"].map((team) => dirtyName(team as TeamId, run(1)));
+  const names = ["a", "b"].map((team) => pendingName(team as TeamId, run(1)));
   await temp.store.writer.commit({
     dirty: names.map((name) => ({ lane: "closed" as const, name })),
   });
   let nowMs = NOON;
-  const queue = new DirtyQueue(temp.store, "closed", new PutOff(() => nowMs));
-  await (await queue.take(1)).settle();
+  const queue = new PendingQueue(temp.store, "closed", new PutOff(() => nowMs));
+  await (await queue.take(1)).ack();
   assertEquals((await temp.keysBelow(["dirty"])).length, 1);
   const rest = await queue.take(10);
   assertEquals(rest.runs.map(({ team }) => team), ["b"]);
   // One that failed three times waits for its pause, and keeps the row.
-  await rest.settle(rest.runs);
+  await rest.ack(rest.runs);
   for (let tries = 1; tries < 3; tries++) {
     const more = await queue.take(10);
-    await more.settle(more.runs.filter(({ team }) => team === "b"));
+    await more.ack(more.runs.filter(({ team }) => team === "b"));
   }
   const none = await queue.take(10);
   assertEquals(none.runs.filter(({ team }) => team === "b"), []);
-  await none.settle();
+  await none.ack();
   assertEquals((await temp.keysBelow(["dirty"])).length, 1);
   nowMs += 1_000;
   const again = await queue.take(10);
   assert(again.runs.some(({ team }) => team === "b"));
-  await again.settle();
+  await again.ack();
   assertEquals(await temp.keysBelow(["dirty"]), []);
 });

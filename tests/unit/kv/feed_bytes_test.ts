@@ -7,7 +7,7 @@ import {
   RUN_MODELS_MAX,
 } from "../../../domain/core/limits.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
-import { ChangeBell } from "../../../kv/feed/change_notifier.ts";
+import { ChangeNotifier } from "../../../kv/feed/change_notifier.ts";
 import { createChangeStore } from "../../../kv/feed/change_store.ts";
 import { readScopes } from "../../../kv/base/read_scope.ts";
 import { Follower } from "../../support/feed.ts";
@@ -27,7 +27,7 @@ Deno.test("feed: a page reads a little of each run, however large its output is"
     await runs.finish(TEAM, run(n), request, NOON);
   }
   await projectAll(store);
-  const changes = createChangeStore(store, new ChangeBell(store));
+  const changes = createChangeStore(store, new ChangeNotifier(store));
   const scope = new ReadScope(new AbortController().signal);
   const readers = 20;
   const pages = await readScopes.run(
@@ -56,7 +56,7 @@ Deno.test("feed: a page of runs with the longest names ends early, and nothing i
     await runs.append(TEAM, run(n), calls, NOON);
   }
   await projectAll(store);
-  const changes = createChangeStore(store, new ChangeBell(store));
+  const changes = createChangeStore(store, new ChangeNotifier(store));
   const page = await changes.page(TEAM.id, 0, CHANGES_PER_PAGE.max);
   const chars = JSON.stringify(page, (_, value) => typeof value === "bigint" ? `${value}` : value);
   assertEquals(page?.hasMore, true);

@@ -7,15 +7,15 @@ import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
-import { createPipelineStore } from "../../../kv/summaries/processing_store.ts";
+import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { TeamCommits } from "../../../kv/summaries/run_updater.ts";
+import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
 import { createStore, type Store } from "../../../kv/store.ts";
-import { ChangeBell } from "../../../kv/feed/change_notifier.ts";
+import { ChangeNotifier } from "../../../kv/feed/change_notifier.ts";
 import { createChangeStore } from "../../../kv/feed/change_store.ts";
 import type { RunSummary } from "../../../domain/runs/summary.ts";
 import { decodeSums, encodeSums } from "../../../kv/base/codec_sums.ts";
-import { Archive, DAY_MS } from "../../support/archive.ts";
+import { DAY_MS, RetentionHarness } from "../../support/retention_harness.ts";
 import { type Fault, faultKv } from "../../support/fault_kv.ts";
 import { assertFollowed, Follower } from "../../support/feed.ts";
 import { NOON } from "../../support/harness.ts";
@@ -55,8 +55,8 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 );
 
 /** Two processes on one store. */
-function twoProcesses(store: Store): [Archive, Archive] {
-  return [new Archive(store), new Archive(store)];
+function twoProcesses(store: Store): [RetentionHarness, RetentionHarness] {
+  return [new RetentionHarness(store), new RetentionHarness(store)];
 }
 
 /** Plays steps as fast as they come, with two projectors and a reader beside the writes. */
@@ -161,7 +161,7 @@ Deno.test("feed: commits of unknown outcome and lost ones leave no gap and no se
 
 Deno.test("feed: a deletion is told until its id is free again, age takes a run without a word", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   const follower = new Follower(team.id);
   for (const n of [1, 2]) {
@@ -193,7 +193,7 @@ Deno.test("feed: a deletion is told until its id is free again, age takes a run 
 
 Deno.test("feed: all runs of a deleted customer are told as deleted", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
   for (const n of [1, 2, 3]) {
     await open(archive.runs, n, n === 3 ? {} : { customerId: "acme" }, team);
@@ -237,7 +237,7 @@ Deno.test("feed: a ledger of before the feed begins it with the next change of e
 Deno.test("feed: a place that it has not come to is told apart from its end", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const changes = createChangeStore(store, new ChangeBell(store));
+  const changes = createChangeStore(store, new ChangeNotifier(store));
   assertEquals(await changes.page(TEAM.id, 0, 10), { changes: [], next: 0, hasMore: false });
   assertEquals(await changes.page(TEAM.id, 1, 10), null);
   await open(runsOf(store), 1);
@@ -249,13 +249,13 @@ Deno.test("feed: a place that it has not come to is told apart from its end", as
 Deno.test("bell: a commit of this process rings for its team and its runs, and for no other", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const commits = new TeamCommits(store);
+  const commits = new RunUpdater(store);
   const over = new AbortController();
-  using team = commits.bell.watch(TEAM.id);
-  using one = commits.bell.watch(TEAM.id, run(1));
-  using other = commits.bell.watch(TEAM.id, run(2));
+  using team = commits.notifier.watch(TEAM.id);
+  using one = commits.notifier.watch(TEAM.id, run(1));
+  using other = commits.notifier.watch(TEAM.id, run(2));
   await open(runsOf(store), 1);
-  await createPipelineStore(store, new Set(), () => NOON, commits).project(TEAM.id, [run(1)]);
+  await createProcessingStore(store, new Set(), () => NOON, commits).project(TEAM.id, [run(1)]);
   // They rang before anybody waited.
   await Promise.all([team.next(over.signal), one.next(over.signal)]);
   const rung = other.next(over.signal).then(() => over.signal.aborted);
@@ -266,11 +266,11 @@ Deno.test("bell: a commit of this process rings for its team and its runs, and f
 Deno.test("bell: a commit of another process rings within a second or so", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const { bell } = new TeamCommits(store);
+  const { notifier } = new RunUpdater(store);
   const never = new AbortController().signal;
   await open(runsOf(store), 1);
-  using team = bell.watch(TEAM.id);
-  using one = bell.watch(TEAM.id, run(1));
+  using team = notifier.watch(TEAM.id);
+  using one = notifier.watch(TEAM.id, run(1));
   // The first look rings: something may have changed before it.
   await Promise.all([one.next(never), team.next(never)]);
   // A run that is watched for its end changes its stages then.

@@ -3,8 +3,8 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { CredentialStore } from "../../../domain/teams/credential_store.ts";
 import {
   createCredentialStore,
-  createTeam,
   ensureFirstTeam,
+  insertTeam,
 } from "../../../kv/teams/credentials.ts";
 import type { OpenStore } from "../../../kv/open.ts";
 import { TempStore } from "../../support/temp_store.ts";
@@ -138,7 +138,7 @@ Deno.test("decision 4: a revoked key stops at once, also where it was just used"
 Deno.test("decision 32: no team can see or revoke another team's key", async () => {
   await using temp = await TempStore.open();
   const { team, credentials } = await start(temp.store, OWN_KEY);
-  const other = await createTeam(temp.store, "free");
+  const other = await insertTeam(temp.store, "free");
   const [record] = await listOf(credentials, team);
   assertEquals(await listOf(credentials, other), []);
   assertEquals(await credentials.revoke(other, record?.id ?? "", "test"), null);

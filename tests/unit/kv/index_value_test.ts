@@ -1,7 +1,7 @@
 /** What rows of the index tell of their runs. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { auditStore } from "../../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { createRunListStore } from "../../../kv/run_list/run_list.ts";
 import { indexValue, isSameValue, maybeListed } from "../../../kv/run_list/index_value.ts";
 import { keys } from "../../../kv/base/keys.ts";
@@ -88,10 +88,10 @@ Deno.test("index: rows that say nothing of their run are found, and no differenc
     minCost: 1n,
   } as const;
   assertEquals((await page(TEAM, query, null, 9)).rows.map(({ id }) => id), [run(1)]);
-  assertEquals((await auditStore(store, { pauseMs: 0 })).differences, []);
+  assertEquals((await verifyStore(store, { pauseMs: 0 })).differences, []);
   // A change brings them up to date.
   await runs.finish(TEAM, run(1), { status: "success", finishedAt: NOON + 1 }, NOON);
   await projectAll(store);
   assertEquals((await page(TEAM, query, null, 9)).rows.map(({ status }) => status), ["success"]);
-  assertEquals((await auditStore(store, { pauseMs: 0 })).differences, []);
+  assertEquals((await verifyStore(store, { pauseMs: 0 })).differences, []);
 });

@@ -5,7 +5,7 @@ import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { JobTurns } from "../../../kv/job_turns.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { Archive } from "../../support/archive.ts";
+import { RetentionHarness } from "../../support/retention_harness.ts";
 import { NOON } from "../../support/harness.ts";
 import { begun } from "../../support/jobs.ts";
 import { TEAM } from "../../support/pipeline.ts";
@@ -30,7 +30,7 @@ async function turnsOver(
 
 Deno.test("jobs: a team that asks for jobs all the time does not keep another's", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const { deletions } = archive;
   let asked = 0;
   const ask = async () => {

@@ -15,11 +15,11 @@ import {
   PAGE_BATCHES_MAX,
   PAGE_IDS_MAX,
 } from "../../../domain/runs/ledger.ts";
-import { auditLedger } from "../../../kv/integrity/ledger.ts";
+import { verifyLedger } from "../../../kv/integrity/ledger.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readScopes } from "../../../kv/base/read_scope.ts";
 import type { Store } from "../../../kv/store.ts";
-import { Archive, DAY_MS } from "../../support/archive.ts";
+import { DAY_MS, RetentionHarness } from "../../support/retention_harness.ts";
 import { runId } from "../../support/builders.ts";
 import { NOON } from "../../support/harness.ts";
 import { aLine, type Batches, fillRun, linesOf } from "../../support/long_run.ts";
@@ -64,7 +64,7 @@ async function openFilled(): Promise<{ readonly temp: TempStore; readonly team: 
 
 async function fill() {
   const temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   for (const [n, batches] of [[1, longRun()], [2, longRun().slice(0, ID_PAGES_MAX - 1)]] as const) {
     await archive.runs.open(team, { id: id(n), agent: "a", startedAt: NOON }, NOON);
@@ -178,7 +178,7 @@ Deno.test("long run: growing by calls, a run passes from pages to rows and loses
     const cold = await runsOf(temp.store).append(team, id(2), events, NOON);
     assertEquals(cold, { kind: "stored", accepted: 0, duplicates: events.length });
   }
-  await new Archive(temp.store).settle();
+  await new RetentionHarness(temp.store).settle();
   await assertExact(temp.store);
 });
 
@@ -205,7 +205,7 @@ function lastOf(ts: number): EventPosition {
 
 Deno.test("long run: of large batches with one instant a page inflates no more than it has", async () => {
   await using temp = await TempStore.open();
-  const team = await new Archive(temp.store).addTeam("enterprise");
+  const team = await new RetentionHarness(temp.store).addTeam("enterprise");
   const text = `"${"x".repeat(200_000)}"` as ReturnType<typeof aLine>["data"];
   const batches = linesOf(0, 60, 5, NOON, () => NOON)
     .map(({ events, at }) => ({ at, events: events.map((event) => ({ ...event, data: text })) }));
@@ -223,7 +223,7 @@ Deno.test("long run: of large batches with one instant a page inflates no more t
 Deno.test("long run: deleting it leaves no row, and is answered before all rows are gone", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   // As many rows as 20 commits remove, and more.
   for (let from = 0; from < 6_000; from += 500) {
     const sets = Array.from({ length: 500 }, (_, i) => ({
@@ -244,7 +244,7 @@ Deno.test("long run: deleting it leaves no row, and is answered before all rows 
 Deno.test("long run: events that go by age stay known, and every sum stays exact", async () => {
   const { temp, team } = await openFilled();
   await using _ = temp;
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   archive.nowMs = NOON + 20 * DAY_MS;
   while ((await archive.sweep()).events > 0);
   const left = await archive.runs.read(team, id(1), null, 3);
@@ -267,7 +267,7 @@ Deno.test("long run: the audit finds a page, an entry of the directory and an id
   const { value } = await store.reader.get<EventLedger>(keys.ledger(team.id, run.id));
   assert(value !== null);
   const audit = async () => {
-    const found = await auditLedger(run, value, new Map(Object.entries(value.months)));
+    const found = await verifyLedger(run, value, new Map(Object.entries(value.months)));
     return found.map(({ what }) => what);
   };
   assertEquals(await audit(), []);
@@ -303,7 +303,7 @@ Deno.test("long run: the audit finds a page, an entry of the directory and an id
 
 Deno.test("section 6: pages of a run of any batches are all of its events in order, each once", async () => {
   await using temp = await TempStore.open();
-  const team = await new Archive(temp.store).addTeam("enterprise");
+  const team = await new RetentionHarness(temp.store).addTeam("enterprise");
   const runs = runsOf(temp.store);
   let n = 0;
   // Instants from far apart to all the same; late batches; several pages of the ledger.

@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { Memory, MEMORY_SHARES, type MemoryShare } from "../../../domain/core/memory.ts";
-import { RequestFigures } from "../../../domain/metrics/requests.ts";
+import { RequestMetrics } from "../../../domain/metrics/requests.ts";
 import { EMPTY_MEASURES, type RollupGroup, type RollupRow } from "../../../domain/spend/rollup.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { openStore } from "../../../kv/open.ts";
@@ -145,7 +145,7 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
     return Promise.resolve(uses);
   }],
   ["metrics of requests", "metrics", ({ memory }) => {
-    const figures = new RequestFigures(memory.bytesMax("metrics"));
+    const figures = new RequestMetrics(memory.bytesMax("metrics"));
     memory.register("metrics", () => figures.bytes);
     const routes = Array.from({ length: 40 }, (_, n) => figures.route("GET", `/${n}`));
     for (let team = 0; team < 200; team++) {

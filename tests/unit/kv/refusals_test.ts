@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import { REFUSALS } from "../../../domain/core/limits.ts";
+import { REFUSAL_LIMITS } from "../../../domain/core/limits.ts";
 import { firstKeptHour, type RefusalReport } from "../../../domain/refusals/refusals.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
@@ -18,7 +18,7 @@ import { TempStore } from "../../support/temp_store.ts";
 const TEAM = "01J00000000000000000000000" as TeamId;
 const OTHER_TEAM = "01J00000000000000000000001" as TeamId;
 const HOUR_MS = 3_600_000, DAY_MS = 24 * HOUR_MS;
-const ALL_HOURS = REFUSALS.days * 24;
+const ALL_HOURS = REFUSAL_LIMITS.days * 24;
 
 /** How many refusals a report has, counted in each of two ways. */
 function totals({ hours, groups }: RefusalReport): [number, number] {
@@ -111,9 +111,9 @@ Deno.test("R13: an hour keeps its combinations across writes, then counts by cod
   }
   const report = await refusals.read(TEAM, NOON, 1);
   assertEquals(totals(report), [240, 240]);
-  assertEquals(report.groups.length, REFUSALS.kindsPerHour + 1);
+  assertEquals(report.groups.length, REFUSAL_LIMITS.kindsPerHour + 1);
   assertEquals(report.groups[0]?.field, "(other)");
-  assertEquals(report.latest.length, REFUSALS.latest);
+  assertEquals(report.latest.length, REFUSAL_LIMITS.latest);
 });
 
 Deno.test("R13: the longest texts fit the rows, whatever they are made of", async () => {
@@ -144,7 +144,7 @@ Deno.test("R13: refusals are kept for 7 days and then go, with a write or with t
     refusals.note(TEAM, aRefusal({ at: nowMs }));
     await refusals.flush();
     const { hours, latest, groups } = await refusals.read(TEAM, nowMs, ALL_HOURS);
-    const kept = Math.min(day + 1, REFUSALS.days);
+    const kept = Math.min(day + 1, REFUSAL_LIMITS.days);
     assertEquals([hours.length, latest.length, groups.length], [kept, kept, kept], String(day));
     assert(hours.every(({ hour }) => hour >= firstKeptHour(nowMs)));
     assertEquals((await temp.keysBelow(["refusal", TEAM])).length, kept + 1);

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
-import { Archive, DAY_MS } from "../../support/archive.ts";
+import { DAY_MS, RetentionHarness } from "../../support/retention_harness.ts";
 import { NOON } from "../../support/harness.ts";
 import { openArchive } from "../../support/old_ledger.ts";
 import { aCall, finish, open, run } from "../../support/pipeline.ts";
@@ -41,14 +41,20 @@ const CASES: Record<string, readonly [parts: readonly ("open" | "events" | "fini
 };
 
 /** What removes it in another process, days after it came. */
-const REMOVALS: Record<string, readonly [days: number, (other: Archive, team: Team) => unknown]> = {
+const REMOVALS: Record<
+  string,
+  readonly [days: number, (other: RetentionHarness, team: Team) => unknown]
+> = {
   "a sweep of its payload": [8, (other) => other.sweep()],
   "a sweep of its record": [31, (other) => other.sweep()],
   "its deletion": [1, (other, team) => other.deletions.deleteRun(team, run(1), "key")],
 };
 
 /** Has something happen right before the first commit of an archive. */
-function beforeCommit({ store: { writer } }: Archive, happen: () => Promise<unknown>): void {
+function beforeCommit(
+  { store: { writer } }: RetentionHarness,
+  happen: () => Promise<unknown>,
+): void {
   const commit = writer.commit.bind(writer);
   let first = true;
   writer.commit = async (write) => {
@@ -64,7 +70,7 @@ for (const [removal, [days, remove]] of Object.entries(REMOVALS)) {
   Deno.test(`retention: ${removal} loses no call that another process acknowledged meanwhile`, async () => {
     for (const [name, [parts, late]] of Object.entries(CASES)) {
       await using temp = await TempStore.open();
-      const archive = new Archive(temp.store);
+      const archive = new RetentionHarness(temp.store);
       const team = await archive.addTeam("free");
       const { runs } = archive;
       if (parts.includes("open")) await open(runs, 1, { goal: "g" }, team);

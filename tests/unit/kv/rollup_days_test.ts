@@ -7,7 +7,7 @@ import { openBeside } from "../../../kv/open.ts";
 import { RollupCache } from "../../../kv/spend/rollup_cache.ts";
 import { createSpendStore, encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";
 import type { Store } from "../../../kv/store.ts";
-import { createTeam } from "../../../kv/teams/credentials.ts";
+import { insertTeam } from "../../../kv/teams/credentials.ts";
 import { TempStore } from "../../support/temp_store.ts";
 
 const DAYS = ["2026-11-18", "2026-11-19", "2026-11-20", "2026-11-21"] as const;
@@ -63,7 +63,7 @@ const text = (agent: string, day: string, runs: number) => `${day} ["agent","${a
 Deno.test("days of roll-ups: what did not change is read once, and what did alone", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const team = await createTeam(store, "team");
+  const team = await insertTeam(store, "team");
   await change(store, team, DAYS.map((day) => ran("a", day)));
   const { spend, read } = watched(store);
   const all = DAYS.map((day) => text("a", day, 1));
@@ -87,7 +87,7 @@ Deno.test("days of roll-ups: what did not change is read once, and what did alon
 Deno.test("days of roll-ups: kinds and teams do not know each other's", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const [ours, theirs] = [await createTeam(store, "team"), await createTeam(store, "team")];
+  const [ours, theirs] = [await insertTeam(store, "team"), await insertTeam(store, "team")];
   await change(store, ours, [ran("a", FIRST)]);
   await change(store, theirs, [ran("b", FIRST)]);
   const spend = createSpendStore(store);
@@ -100,7 +100,7 @@ Deno.test("days of roll-ups: kinds and teams do not know each other's", async ()
 
 Deno.test("days of roll-ups: what another process changes is seen at once", async () => {
   await using temp = await TempStore.open();
-  const team = await createTeam(temp.store, "team");
+  const team = await insertTeam(temp.store, "team");
   const elsewhere = await openBeside(temp.path);
   const spend = createSpendStore(temp.store);
   for (let runs = 1; runs <= 5; runs++) {
@@ -113,7 +113,7 @@ Deno.test("days of roll-ups: what another process changes is seen at once", asyn
 Deno.test("days of roll-ups: a change between the version and the rows is not remembered under the old", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const team = await createTeam(store, "team");
+  const team = await insertTeam(store, "team");
   await change(store, team, [ran("a", FIRST)]);
   let meanwhile = true;
   const { spend, read } = watched(store, async () => {
@@ -130,7 +130,7 @@ Deno.test("days of roll-ups: a change between the version and the rows is not re
 Deno.test("days of roll-ups: a reading that ends early leaves no half of a day behind", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const team = await createTeam(store, "team");
+  const team = await insertTeam(store, "team");
   const rows = Array.from({ length: 700 }, (_, n) => ran(`agent-${n}`, FIRST));
   for (const at of [0, 350]) await change(store, team, rows.slice(at, at + 350));
   const { spend } = watched(store);
@@ -144,7 +144,7 @@ Deno.test("days of roll-ups: a reading that ends early leaves no half of a day b
 Deno.test("days of roll-ups: a day of before versions were kept is read each time", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const team = await createTeam(store, "team");
+  const team = await insertTeam(store, "team");
   const put = (row: RollupRow) =>
     store.writer.commit({
       team: team.id,
@@ -173,7 +173,7 @@ Deno.test("days of roll-ups: a day of before versions were kept is read each tim
 Deno.test("days of roll-ups: days of more rows than are remembered are read whole each time", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const team = await createTeam(store, "team");
+  const team = await insertTeam(store, "team");
   const rows = Array.from({ length: 5_001 }, (_, n) => ran(`agent-${n}`, FIRST));
   for (let at = 0; at < rows.length; at += 400) {
     await change(store, team, rows.slice(at, at + 400));
@@ -211,7 +211,7 @@ Deno.test("days of roll-ups: whatever changes in whatever order, memory answers 
   const { store } = temp;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 25 }), async (steps) => {
-      const team = await createTeam(store, "team");
+      const team = await insertTeam(store, "team");
       const remembering = createSpendStore(store);
       for (const one of steps) {
         if (one.kind === "change") {

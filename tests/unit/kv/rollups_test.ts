@@ -11,7 +11,7 @@ import {
   type RollupKind,
   type RollupRow,
 } from "../../../domain/spend/rollup.ts";
-import { createTeam } from "../../../kv/teams/credentials.ts";
+import { insertTeam } from "../../../kv/teams/credentials.ts";
 import {
   createSpendStore,
   decodeRollup,
@@ -109,7 +109,7 @@ Deno.test("roll-ups: any row is read back as it was written", () => {
 Deno.test("roll-ups: rows with the longest labels fit the store and are told apart", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const team = await createTeam(store, "team");
+  const team = await insertTeam(store, "team");
   // Four bytes a character in a key, and six in JSON text: the worst of both.
   for (const character of ["\u{1F600}", "\u0001", "字"]) {
     const long = (chars: number, last: string) => character.repeat(chars - 1) + last;
@@ -147,7 +147,7 @@ Deno.test("roll-ups: rows with the longest labels fit the store and are told apa
 Deno.test("roll-ups: a name of every length up to the hashed ones has a key the store takes", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const team = await createTeam(store, "team");
+  const team = await insertTeam(store, "team");
   const rows = Array.from({ length: 256 }, (_, length) => agent("字".repeat(length)));
   await put(store, team, rows);
   const read = await rowsOf(store, team, "agent");
@@ -158,7 +158,7 @@ Deno.test("roll-ups: a name of every length up to the hashed ones has a key the 
 Deno.test("roll-ups: a range has its first and last day and none beside them, over leap days", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const team = await createTeam(store, "team");
+  const team = await insertTeam(store, "team");
   const days = ["2023-12-31", "2024-01-01", "2024-02-28", "2024-02-29", "2024-03-01", "9999-12-31"];
   await put(store, team, days.map((day, i) => total(day, i)));
   assertEquals(await runsByDay(store, team, "2024-02-28", "2024-02-29"), [
@@ -175,7 +175,7 @@ Deno.test("roll-ups: a range has its first and last day and none beside them, ov
 Deno.test("roll-ups: more rows than one read holds come once each, in order of their days", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const team = await createTeam(store, "team");
+  const team = await insertTeam(store, "team");
   for (const count of [499, 500, 501, 1_000, 1_203]) {
     const kind = `${count}`;
     const rows = Array.from(
@@ -196,7 +196,7 @@ Deno.test("roll-ups: more rows than one read holds come once each, in order of t
 Deno.test("roll-ups: a team reads its own rows of the kind asked for, and nothing else", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const [ours, theirs] = [await createTeam(store, "team"), await createTeam(store, "team")];
+  const [ours, theirs] = [await insertTeam(store, "team"), await insertTeam(store, "team")];
   const labels = { agent: "a", customer: null, feature: null, status: "success" } as const;
   const run = {
     day: DAY,
@@ -233,7 +233,7 @@ Deno.test("roll-ups: a store that fails is told as unavailable", async () => {
 Deno.test("roll-ups: rows of some groups on some days are those alone, however many there are beside", async () => {
   await using temp = await TempStore.open();
   const { store } = temp;
-  const [ours, theirs] = [await createTeam(store, "team"), await createTeam(store, "team")];
+  const [ours, theirs] = [await insertTeam(store, "team"), await insertTeam(store, "team")];
   const days = Array.from({ length: 30 }, (_, i) => `2026-11-${String(i + 1).padStart(2, "0")}`);
   const long = "字".repeat(250);
   const stored = ["a", "b", "c", long].flatMap((name, n) =>

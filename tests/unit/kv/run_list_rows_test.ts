@@ -2,7 +2,11 @@
 import { assert, assertEquals } from "@std/assert";
 import type { RunsQuery } from "../../../domain/runs/list.ts";
 import { Budget } from "../../../kv/run_list/budget.ts";
-import { createRunListStore, PAGE_ROWS_MAX, readPage } from "../../../kv/run_list/run_list.ts";
+import {
+  createRunListStore,
+  PAGE_ROWS_MAX,
+  readRunListPage,
+} from "../../../kv/run_list/run_list.ts";
 import { NOON } from "../../support/harness.ts";
 import { aCall, finish, open, projectAll, run, runsOf, TEAM } from "../../support/pipeline.ts";
 import { readList } from "../../support/run_lists.ts";
@@ -75,7 +79,7 @@ Deno.test("run list: filters are read along the rarest, whichever that is, and f
     const found = await readList(page, TEAM, query, 20);
     assertEquals(found, wanted, Deno.inspect(query));
     const budget = new Budget(PAGE_ROWS_MAX);
-    const { rows } = await readPage(store, TEAM.id, query, null, 50, budget);
+    const { rows } = await readRunListPage(store, TEAM.id, query, null, 50, budget);
     assertEquals(rows.map(({ id }) => id), wanted.slice(0, 50), Deno.inspect(query));
     assert(budget.rows <= rowsMax, `${budget.rows} rows for ${Deno.inspect(query)}`);
   }

@@ -5,10 +5,10 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { RunListStore } from "../../../domain/runs/list.ts";
 import { Budget } from "../../../kv/run_list/budget.ts";
-import { createRunListStore, readPage } from "../../../kv/run_list/run_list.ts";
+import { createRunListStore, readRunListPage } from "../../../kv/run_list/run_list.ts";
 import { costPart, costPartsFrom, modelPart, modelPrefix } from "../../../kv/base/index_parts.ts";
 import type { Store } from "../../../kv/store.ts";
-import { Archive } from "../../support/archive.ts";
+import { RetentionHarness } from "../../support/retention_harness.ts";
 import { NOON } from "../../support/harness.ts";
 import { aCall, finish, open, projectAll, run, runsOf, TEAM } from "../../support/pipeline.ts";
 import { anyQuery, anyRun, LIST_CARD, listOf, readList, send } from "../../support/run_lists.ts";
@@ -21,7 +21,7 @@ const ALL = { from: null, to: null };
 /** Pages that may read so few rows that most end early. */
 function poorPages(store: Store, rowsMax: number): RunListStore["page"] {
   return (team, query, after, limit) =>
-    readPage(store, team.id, query, after, limit, new Budget(rowsMax));
+    readRunListPage(store, team.id, query, after, limit, new Budget(rowsMax));
 }
 
 Deno.test("run list: the pages of any query are the runs it asks for, newest first, and no others", async () => {
@@ -66,7 +66,7 @@ Deno.test("run list: the pages of any query are the runs it asks for, newest fir
 
 Deno.test("run list: runs that come, end and go while it is read hide and double no other", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
   const { runs, deletions } = archive;
   for (let n = 1; n <= 60; n++) {
@@ -113,7 +113,7 @@ Deno.test("run list: a page of the most runs is full, and pages that are read at
 
 Deno.test("run list: a run that is deleted or goes by age leaves no row of the index", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("business");
   const { runs, deletions } = archive;
   await open(runs, 1, { customerId: "c", feature: "f" }, team);

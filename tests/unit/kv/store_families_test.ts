@@ -4,9 +4,9 @@ import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { metricsText } from "../../../domain/metrics/text.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { storeFamilies } from "../../../kv/metrics/store.ts";
+import { storeMetrics } from "../../../kv/metrics/store.ts";
 import { createStore, type Store } from "../../../kv/store.ts";
-import { dirtyName } from "../../../kv/writer/pending_mark.ts";
+import { pendingName } from "../../../kv/writer/pending_mark.ts";
 import { runId } from "../../support/builders.ts";
 import { type Fault, faultKv } from "../../support/fault_kv.ts";
 import { Scrape } from "../../support/prometheus.ts";
@@ -15,11 +15,11 @@ import { TempStore } from "../../support/temp_store.ts";
 const TEAM = "team" as TeamId;
 
 async function scrape(store: Store, nowMs = Date.now()): Promise<Scrape> {
-  return new Scrape(metricsText(await storeFamilies(store, nowMs)));
+  return new Scrape(metricsText(await storeMetrics(store, nowMs)));
 }
 
 function mark(n: number, lane: "closed" | "open" = "closed") {
-  return { lane, name: dirtyName(TEAM, runId(n) as RunId) };
+  return { lane, name: pendingName(TEAM, runId(n) as RunId) };
 }
 
 Deno.test("backlog: runs that wait are counted by lane, with the age of the oldest", async () => {

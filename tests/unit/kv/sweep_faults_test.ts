@@ -2,13 +2,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { nightOf, SWEEP_SILENCE_MS, type SweepCounts } from "../../../domain/retention/sweep.ts";
-import { type Archive, contentsOf } from "../../support/archive.ts";
+import { contentsOf, type RetentionHarness } from "../../support/retention_harness.ts";
 import type { Fault } from "../../support/fault_kv.ts";
 import { OLD_SWEPT, OldLedger, openArchive } from "../../support/old_ledger.ts";
 import { assertClean, assertExact } from "../../support/stray_rows.ts";
 
 /** What tonight's sweep came to, if it is done. */
-async function resultOf({ sweeps, nowMs }: Archive): Promise<SweepCounts | null> {
+async function resultOf({ sweeps, nowMs }: RetentionHarness): Promise<SweepCounts | null> {
   const known = await sweeps.report(nightOf(nowMs));
   return known?.report.finishedAt ? known.report.counts : null;
 }

@@ -6,16 +6,16 @@ import type { EventId } from "../../../domain/core/ids.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { TIER_NAMES } from "../../../domain/teams/plans.ts";
 import { hasPayload } from "../../../domain/retention/retention.ts";
-import { addSwept, NOTHING_SWEPT } from "../../../domain/retention/sweep.ts";
+import { addSwept, EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
 import { eventId } from "../../support/builders.ts";
 import {
   aLargeCall,
-  Archive,
   contentsOf,
   DAY_MS,
   FIGURES,
   HOUR_MS,
-} from "../../support/archive.ts";
+  RetentionHarness,
+} from "../../support/retention_harness.ts";
 import { cardOf, rateRow } from "../../support/cards.ts";
 import { NOON } from "../../support/harness.ts";
 import { aCall, dumpOf, run } from "../../support/pipeline.ts";
@@ -111,7 +111,7 @@ const scripts = fc.tuple(
 class Life {
   readonly model: TeamModel;
 
-  constructor(readonly archive: Archive, readonly team: Team) {
+  constructor(readonly archive: RetentionHarness, readonly team: Team) {
     this.model = new TeamModel(team.tier, RUNS);
   }
 
@@ -214,7 +214,7 @@ function beat(known: RunModel, at: number, ends: boolean, payload: boolean): voi
 /** Sweeps at an instant around which some part of some run gets too old for some plan. */
 async function sweepAround(
   temp: TempStore,
-  archive: Archive,
+  archive: RetentionHarness,
   lives: readonly Life[],
   { part, offsetMs }: Step & { kind: "sweep" },
 ): Promise<void> {
@@ -225,13 +225,13 @@ async function sweepAround(
     .filter((at) => at >= archive.nowMs);
   archive.nowMs = instants[part % instants.length] ?? archive.nowMs;
   const wanted = lives.flatMap(({ model }) => model.sweep(archive.nowMs))
-    .reduce(addSwept, NOTHING_SWEPT);
+    .reduce(addSwept, EMPTY_SWEEP);
   const [before, figures] = [await dumpOf(temp.store), await contentsOf(temp.store, FIGURES)];
   assertEquals(await archive.sweep(true), wanted, "what a dry run counts");
   assertEquals(await dumpOf(temp.store), before, "a dry run changed something");
   assertEquals(await archive.sweep(), wanted, "what the sweep counts");
   assertEquals(await contentsOf(temp.store, FIGURES), figures, "a figure changed");
-  assertEquals(await archive.sweep(), NOTHING_SWEPT, "a second sweep found something");
+  assertEquals(await archive.sweep(), EMPTY_SWEEP, "a second sweep found something");
   for (const life of lives) await life.compare();
   await assertClean(temp.store);
 }
@@ -240,7 +240,7 @@ Deno.test("sweep: nothing younger goes, nothing older stays, figures stay and ad
   await fc.assert(
     fc.asyncProperty(scripts, async (script) => {
       await using temp = await TempStore.open();
-      const archive = new Archive(temp.store);
+      const archive = new RetentionHarness(temp.store);
       const teams = await Promise.all(TIER_NAMES.map((tier) => archive.addTeam(tier)));
       const lives = teams.map((team) => new Life(archive, team));
       for (const step of script) {

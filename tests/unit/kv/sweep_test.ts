@@ -1,9 +1,9 @@
 /** The sweep, case by case. */
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
-import { addSwept, NOTHING_SWEPT } from "../../../domain/retention/sweep.ts";
+import { addSwept, EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { Archive, contentsOf, DAY_MS } from "../../support/archive.ts";
+import { contentsOf, DAY_MS, RetentionHarness } from "../../support/retention_harness.ts";
 import { cardOf, rateRow } from "../../support/cards.ts";
 import { NOON } from "../../support/harness.ts";
 import { aRunNow, OLD_SWEPT, OldLedger, openArchive } from "../../support/old_ledger.ts";
@@ -17,14 +17,14 @@ Deno.test("sweep: something of every kind goes, each counted once, and a dry run
   assertEquals(await archive.sweep(true), OLD_SWEPT);
   assertEquals(await archive.sweep(), OLD_SWEPT);
   await assertClean(temp.store);
-  assertEquals(await archive.sweep(), NOTHING_SWEPT);
+  assertEquals(await archive.sweep(), EMPTY_SWEEP);
 });
 
 Deno.test("sweep: two processes at once, each as fast as it can, do it once", async () => {
   await using ledger = await OldLedger.open();
   const { temp, archive: first } = ledger;
   await using other = await openArchive(temp.path);
-  const all = [first, new Archive(temp.store), other.archive];
+  const all = [first, new RetentionHarness(temp.store), other.archive];
   const counts = await Promise.all(all.map((each) => each.sweep()));
   assertEquals(counts.reduce(addSwept), OLD_SWEPT);
   await assertClean(temp.store);
@@ -77,7 +77,7 @@ Deno.test("sweep: calls of the very runs that go lose nothing that was acknowled
 
 Deno.test("sweep: a run that gets events all the time keeps nobody from coming to an end", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   const { runs, deletions } = archive;
   for (const n of [1, 2, 3]) await aRunNow(archive, team, n, { customerId: n > 1 ? "acme" : "b" });
@@ -89,14 +89,14 @@ Deno.test("sweep: a run that gets events all the time keeps nobody from coming t
   };
   const sending = [1, 1, 2, 2, 3, 3].map(send);
   try {
-    assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, payloads: 3, events: 3 });
+    assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, payloads: 3, events: 3 });
     assertEquals((await deletions.deleteRun(team, run(3), "key"))?.kind, "stored");
     await deletions.deleteCustomer(team, "acme", "key");
     do {
       // Only what is there by now: more comes all the time.
       const rows = await archive.pipeline.takeDirty("open", 80);
       await archive.pipeline.project(team.id, rows.runs.map((dirty) => dirty.run));
-      await rows.settle();
+      await rows.ack();
       await deletions.work();
     } while (deletions.underWay);
     assertEquals(await runs.read(team, run(2), null, 1), null);
@@ -111,7 +111,7 @@ Deno.test("sweep: a run that gets events all the time keeps nobody from coming t
 
 Deno.test("sweep: what came too late to be summed up before its run went is counted all the same", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   await open(archive.runs, 1, { customerId: "acme" }, team);
   await archive.settle();
@@ -119,7 +119,7 @@ Deno.test("sweep: what came too late to be summed up before its run went is coun
   await archive.runs.append(team, run(1), [aCall(7)], NOON);
   await finish(archive.runs, 1, team);
   archive.nowMs += 31 * DAY_MS;
-  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, records: 1, events: 1 });
+  assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, records: 1, events: 1 });
   await archive.settle();
   await assertClean(temp.store);
   const row = await temp.store.reader.get(
@@ -132,7 +132,7 @@ Deno.test("sweep: what came too late to be summed up before its run went is coun
 
 Deno.test("sweep: events that went keep the price they had, the others are priced anew", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   const cost = async () => (await archive.runs.read(team, run(1), null, 1))?.totals.cost;
   await open(archive.runs, 1, {}, team);
@@ -142,14 +142,14 @@ Deno.test("sweep: events that went keep the price they had, the others are price
   await archive.settle();
   assertEquals(await cost(), 35n + 305n);
   archive.nowMs += 3 * DAY_MS;
-  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, payloads: 1, events: 1 });
+  assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, payloads: 1, events: 1 });
   assertEquals(await cost(), 35n + 305n);
   await archive.reprice(team, cardOf(rateRow("known", 7, 11)));
   assertEquals(await cost(), 35n + 711n);
   await assertClean(temp.store);
   // The new price goes with the rest.
   archive.nowMs += 5 * DAY_MS;
-  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, payloads: 1, events: 1 });
+  assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, payloads: 1, events: 1 });
   assertEquals(await cost(), 35n + 711n);
   await assertClean(temp.store);
   // Nothing is left that could have another price.
@@ -159,29 +159,29 @@ Deno.test("sweep: events that went keep the price they had, the others are price
 
 Deno.test("sweep: a smaller plan counts from the next sweep on, a larger one brings nothing back", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("enterprise");
   const moveTo = (tier: Team["tier"]) =>
     temp.store.writer.commit({ sets: [{ key: keys.team(team.id), value: { ...team, tier } }] });
   await aRunNow(archive, team, 1);
   await archive.settle();
   archive.nowMs += 1_000 * DAY_MS;
-  assertEquals(await archive.sweep(), NOTHING_SWEPT);
+  assertEquals(await archive.sweep(), EMPTY_SWEEP);
   archive.nowMs = NOON + 100 * DAY_MS;
   await moveTo("business");
-  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, payloads: 1, events: 1 });
+  assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, payloads: 1, events: 1 });
   await moveTo("enterprise");
   assertEquals((await archive.runs.read(team, run(1), null, 1))?.payload, "removed");
   archive.nowMs += 1_000 * DAY_MS;
-  assertEquals(await archive.sweep(), NOTHING_SWEPT);
+  assertEquals(await archive.sweep(), EMPTY_SWEEP);
   await moveTo("free");
-  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, records: 1 });
+  assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, records: 1 });
   await assertClean(temp.store);
 });
 
 Deno.test("sweep: a run that cannot be read is counted and left, and every other one goes", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   for (let n = 0; n < 90; n++) await aRunNow(archive, team, n);
   await archive.settle();
@@ -189,25 +189,25 @@ Deno.test("sweep: a run that cannot be read is counted and left, and every other
   await temp.store.writer.commit({ sets: [{ key: damaged, value: Uint8Array.of(1, 0, 9, 9) }] });
   archive.nowMs += 31 * DAY_MS;
   const before = await contentsOf(temp.store);
-  const counts = { ...NOTHING_SWEPT, records: 89, events: 89, failed: 1 };
+  const counts = { ...EMPTY_SWEEP, records: 89, events: 89, failed: 1 };
   assertEquals(await archive.sweep(true), counts);
   assertEquals(await contentsOf(temp.store), before);
   assertEquals(await archive.sweep(), counts);
-  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, failed: 1 });
+  assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, failed: 1 });
   const left = new Set((await temp.keysBelow(["run"])).map((key) => key[1]));
   assertEquals(left, new Set([run(44)]));
 });
 
 Deno.test("sweep: duplicates of events that went are dropped while the record lives, and count after it", async () => {
   await using temp = await TempStore.open();
-  const archive = new Archive(temp.store);
+  const archive = new RetentionHarness(temp.store);
   const team = await archive.addTeam("free");
   // More ids than one page of the ledger has.
   const batches = Array.from(
     { length: 8 },
     (_, b) => Array.from({ length: 40 }, (_, i) => aCall(b * 40 + i)),
   );
-  const send = async (from: Archive) => {
+  const send = async (from: RetentionHarness) => {
     let accepted = 0;
     for (const batch of batches) {
       const outcome = await from.runs.append(team, run(1), batch, from.nowMs);
@@ -217,7 +217,7 @@ Deno.test("sweep: duplicates of events that went are dropped while the record li
   };
   const send3 = async () => {
     // As another process, which has read nothing, and as this one, which remembers all.
-    const cold = new Archive(temp.store);
+    const cold = new RetentionHarness(temp.store);
     cold.nowMs = archive.nowMs;
     return [await send(cold), await send(archive), await send(cold)];
   };
@@ -225,10 +225,10 @@ Deno.test("sweep: duplicates of events that went are dropped while the record li
   assertEquals(await send(archive), 320);
   await archive.settle();
   archive.nowMs += 8 * DAY_MS;
-  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, payloads: 1, events: 320 });
+  assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, payloads: 1, events: 320 });
   assertEquals(await send3(), [0, 0, 0]);
   archive.nowMs = NOON + 31 * DAY_MS;
-  assertEquals(await archive.sweep(), { ...NOTHING_SWEPT, records: 1 });
+  assertEquals(await archive.sweep(), { ...EMPTY_SWEEP, records: 1 });
   assertEquals(await send3(), [320, 0, 0]);
   await archive.settle();
   await assertClean(temp.store);

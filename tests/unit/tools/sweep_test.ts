@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { nightOf } from "../../../domain/retention/sweep.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
-import { auditStore } from "../../../kv/integrity/integrity.ts";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { sweep } from "../../../tools/sweep.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, events, runId } from "../../support/builders.ts";
@@ -91,7 +91,7 @@ Deno.test("sweep: with the service stopped it removes just what --dry-run said, 
   assertEquals(payload, [gone, [200, "removed", 0], gone, [200, undefined, 1]]);
   assertEquals((await h.post("/v1/runs", aRun(3))).status, 202);
   await h.worker.idle();
-  assertEquals((await auditStore(h.store)).differences, []);
+  assertEquals((await verifyStore(h.store)).differences, []);
   assertEquals((await run(h, "--dry-run")).lines.at(-1), "A sweep would change nothing.");
 });
 

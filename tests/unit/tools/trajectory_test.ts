@@ -6,7 +6,12 @@ import {
   OUTPUT_BYTES_MAX,
   WHOLE_BODY_BYTES_MAX,
 } from "../../../domain/core/limits.ts";
-import { durationOf, planImport, type RunPlan, statusOf } from "../../../tools/trajectory.ts";
+import {
+  planImport,
+  type RunPlan,
+  trajectoryDuration,
+  trajectoryStatus,
+} from "../../../tools/trajectory.ts";
 import { parseTrajectory, type Trajectory } from "../../../tools/trajectory_file.ts";
 import { jsonBytes } from "../../../tools/wire.ts";
 import { NOON } from "../../support/harness.ts";
@@ -92,7 +97,7 @@ Deno.test("ids follow from content, agent and region, and from nothing else", ()
 Deno.test("a run ends after all its execution times and a millisecond between events", () => {
   const trajectory = parsed();
   const { open, finish } = plan(trajectory);
-  assertEquals(durationOf(trajectory), 250 + 2 + 1 + 2);
+  assertEquals(trajectoryDuration(trajectory), 250 + 2 + 1 + 2);
   assertEquals(open.started_at, new Date(NOON).toISOString());
   assertEquals(finish.finished_at, new Date(NOON + 255).toISOString());
 });
@@ -113,9 +118,9 @@ Deno.test("decision 28: exit_status is told in the finish's words", () => {
     exit_total_execution_time: "timeout",
     skipped: "cancelled",
   };
-  const told = Object.keys(expected).map((status) => [status, statusOf(status)]);
+  const told = Object.keys(expected).map((status) => [status, trajectoryStatus(status)]);
   assertEquals(Object.fromEntries(told), expected);
-  assertEquals(statusOf(null), "cancelled");
+  assertEquals(trajectoryStatus(null), "cancelled");
   assertEquals(plan(parsed({ info: { exit_status: null } })).finish.status, "cancelled");
 });
 

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { ERRORS } from "../../../../domain/core/errors.ts";
 import { PACKED_ID_BYTES, PAGE_IDS_MAX } from "../../../../domain/runs/ledger.ts";
 import * as limits from "../../../../domain/core/limits.ts";
-import { heartbeatWord, STATUS_OF_HEARTBEAT } from "../../../../domain/runs/run.ts";
+import { heartbeatStatusOf, STATUS_OF_HEARTBEAT } from "../../../../domain/runs/run.ts";
 import { TIERS } from "../../../../domain/teams/plans.ts";
 import { CHUNK_BYTES_MAX, COMMIT_BYTES_MAX, LOCKED_RETRY } from "../../../../kv/base/limits.ts";
 
@@ -31,7 +31,7 @@ Deno.test("R7, R10: sizes nest: an output fits a body, and the largest events fi
 });
 
 Deno.test("R7: a truncated payload is smaller than an event, whatever figures are kept of it", () => {
-  const preview = 6 * limits.PREVIEW_CHARS_MAX, figures = 4 * limits.FIGURE_BYTES_MAX;
+  const preview = 6 * limits.PREVIEW_CHARS_MAX, figures = 4 * limits.USAGE_FIELD_BYTES_MAX;
   assert(preview + figures < limits.EVENT_BYTES_MAX);
 });
 
@@ -76,7 +76,7 @@ Deno.test("spec, Status codes: a retry helps exactly for 429 and 5xx, and for a 
 
 Deno.test("decision 28: the two vocabularies map onto each other and back", () => {
   for (const [word, status] of Object.entries(STATUS_OF_HEARTBEAT)) {
-    assertEquals<string>(heartbeatWord(status), word);
+    assertEquals<string>(heartbeatStatusOf(status), word);
   }
-  assertEquals(heartbeatWord("cancelled"), "cancelled");
+  assertEquals(heartbeatStatusOf("cancelled"), "cancelled");
 });

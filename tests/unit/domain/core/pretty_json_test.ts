@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { type RawJson, rawOf } from "../../../../domain/core/raw_json.ts";
-import { beginning, beginningOfString, prettyJson } from "../../../../domain/core/pretty_json.ts";
+import { excerpt, excerptOfString, prettyJson } from "../../../../domain/core/pretty_json.ts";
 
 const pretty = (text: string) => prettyJson(text as RawJson, 1_000_000).text;
 
@@ -63,18 +63,18 @@ Deno.test("the beginning of a string is that of its text, wherever its escapes f
       text.length === escaped.length ? `"${escaped.join("")}"` : rawOf(text),
     ];
     for (const form of forms) {
-      const { text: shown, isCut } = beginningOfString(form as RawJson, max);
+      const { text: shown, isCut } = excerptOfString(form as RawJson, max);
       assert(text.startsWith(shown));
       assert(shown.length <= max && (isCut ? shown.length >= max - 1 : shown === text));
     }
   }));
   const slashes = rawOf("\\".repeat(100));
   for (let max = 1; max < 20; max++) {
-    assertEquals(beginningOfString(slashes, max), { text: "\\".repeat(max), isCut: true });
+    assertEquals(excerptOfString(slashes, max), { text: "\\".repeat(max), isCut: true });
   }
 });
 
 Deno.test("a cut leaves no half of a pair", () => {
-  assertEquals(beginning("ab\u{1F600}c", 3), { text: "ab", isCut: true });
-  assertEquals(beginning("ab\u{1F600}", 4), { text: "ab\u{1F600}", isCut: false });
+  assertEquals(excerpt("ab\u{1F600}c", 3), { text: "ab", isCut: true });
+  assertEquals(excerpt("ab\u{1F600}", 4), { text: "ab\u{1F600}", isCut: false });
 });

@@ -3,22 +3,22 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { cutBody, type CutShape } from "../../../../domain/ingest/cut_body.ts";
 import { BadJson, ValueScan } from "../../../../domain/core/json_bytes.ts";
-import { allTurns } from "../../../../domain/core/turns.ts";
+import { runAllSlices } from "../../../../domain/core/turns.ts";
 import { readLlmCall } from "../../../../domain/pricing/llm_call.ts";
 import {
   EVENT_BYTES_MAX,
   EVENTS_PER_BATCH_MAX,
-  FIGURE_BYTES_MAX,
   PREVIEW_CHARS_MAX,
   SCORE_NAME_CHARS_MAX,
   SCORES_MAX,
+  USAGE_FIELD_BYTES_MAX,
   WHOLE_BODY_BYTES_MAX,
 } from "../../../../domain/core/limits.ts";
 
 const encoder = new TextEncoder();
 
 function cut(text: string, shape: CutShape) {
-  return allTurns(cutBody(encoder.encode(text), shape));
+  return runAllSlices(cutBody(encoder.encode(text), shape));
 }
 
 /** What is left of a body that is right. */
@@ -167,7 +167,7 @@ Deno.test("R10: what is no JSON object, or no UTF-8, is refused wherever that sh
   assertEquals(code('{"events":[{"data":{"a":01}}]}', "events"), "invalid_json");
   const broken = encoder.encode('{"x":"???"}');
   broken.set([0xed, 0xa0, 0x80], 6);
-  const body = allTurns(cutBody(broken, "fields"));
+  const body = runAllSlices(cutBody(broken, "fields"));
   assertEquals(body.ok ? null : body.problem.code, "invalid_json");
 });
 
@@ -207,7 +207,7 @@ Deno.test("R7: a figure is no way around the limit", () => {
       JSON.parse(event?.text ?? "").data;
     return figures;
   };
-  const long = "m".repeat(FIGURE_BYTES_MAX - 2);
+  const long = "m".repeat(USAGE_FIELD_BYTES_MAX - 2);
   assertEquals(of(`"model":"${long}"`), { model: long });
   assertEquals(of(`"model":"${long}x"`), {});
   assertEquals(of(`"usage":${"[".repeat(17)}${"]".repeat(17)}`), {});
@@ -243,7 +243,7 @@ Deno.test("R7: the counts of a container that is no figure price as they do uncu
       const data = { model: "m", ...payload, filler: text };
       const [event] = kept(JSON.stringify({ events: [{ data }] }), "events").events ?? [];
       assert(event !== undefined && event.isTruncated);
-      assert(event.text.length < 2 * FIGURE_BYTES_MAX);
+      assert(event.text.length < 2 * USAGE_FIELD_BYTES_MAX);
       const { call } = readLlmCall(JSON.parse(event.text).data);
       assertEquals(call, readLlmCall(data).call, JSON.stringify(payload).slice(0, 200));
       assert(call.counted);
@@ -252,7 +252,7 @@ Deno.test("R7: the counts of a container that is no figure price as they do uncu
 });
 
 Deno.test("R7: a figure that is repeated takes its room once", () => {
-  const long = JSON.stringify("m".repeat(FIGURE_BYTES_MAX - 2));
+  const long = JSON.stringify("m".repeat(USAGE_FIELD_BYTES_MAX - 2));
   const members = `${
     `"model":${long},`.repeat(6)
   }"model":"m","input_tokens":1,"usage":{"a":${long}}`;

@@ -38,7 +38,7 @@ const MENDS: Record<string, (sent: Record<string, unknown>, losses: Losses) => u
 
 /** For each body: its checks, and a right value for each of its fields. */
 const BODIES: Record<string, [Quick, Schema<unknown>, Record<string, unknown>]> = {
-  open: [quick.quickOpen, schemas.openBody, {
+  open: [quick.fastOpen, schemas.openBody, {
     id: RUN,
     agent: "a",
     started_at: "2026-01-31T12:00:00Z",
@@ -46,21 +46,21 @@ const BODIES: Record<string, [Quick, Schema<unknown>, Record<string, unknown>]> 
     feature: "f",
     metadata: { k: "v" },
   }],
-  event: [quick.quickEvent, schemas.eventBody, {
+  event: [quick.fastEvent, schemas.eventBody, {
     id: EVENT,
     type: "log",
     ts: "2026-01-31T12:00:00.123456Z",
     data: { message: "m" },
     turn: 1,
   }],
-  finish: [quick.quickFinish, schemas.finishBody, {
+  finish: [quick.fastFinish, schemas.finishBody, {
     status: "success",
     finished_at: "2026-01-31T12:00:00-00:00",
     output: { o: 1 },
     scores: { s: 0.5, t: true },
     metadata: {},
   }],
-  heartbeat: [quick.quickHeartbeat, schemas.heartbeatBody, {
+  heartbeat: [quick.fastHeartbeat, schemas.heartbeatBody, {
     id: RUN,
     agent: "a",
     status: "ok",

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../../domain/core/ids.ts";
-import { RequestFigures } from "../../../../domain/metrics/requests.ts";
+import { RequestMetrics } from "../../../../domain/metrics/requests.ts";
 import { metricsText } from "../../../../domain/metrics/text.ts";
 import { Scrape } from "../../../support/prometheus.ts";
 
@@ -9,12 +9,12 @@ const TOTAL = "runledger_http_requests_total";
 /** Enough for some 1,700 teams that ask for one route. */
 const BYTES_MAX = 2_000_000;
 
-function scrape(figures: RequestFigures, team: TeamId | null): Scrape {
+function scrape(figures: RequestMetrics, team: TeamId | null): Scrape {
   return new Scrape(metricsText(figures.families(team)));
 }
 
 Deno.test("requests: each is counted once in all and once for its team", () => {
-  const figures = new RequestFigures(BYTES_MAX);
+  const figures = new RequestMetrics(BYTES_MAX);
   const count = figures.route("GET", "/a/:id");
   const [one, two] = ["one", "two"] as TeamId[];
   count(one, 200, 0.001, undefined);
@@ -35,7 +35,7 @@ Deno.test("requests: each is counted once in all and once for its team", () => {
 });
 
 Deno.test("requests: a team that asks all the time is never forgotten, and only so many are kept", () => {
-  const figures = new RequestFigures(BYTES_MAX);
+  const figures = new RequestMetrics(BYTES_MAX);
   const count = figures.route("GET", "/a");
   const busy = "busy" as TeamId;
   for (let n = 0; n < 10_000; n++) {
@@ -52,7 +52,7 @@ Deno.test("requests: a team that asks all the time is never forgotten, and only 
 });
 
 Deno.test("requests: what teams take is bounded in bytes, whatever they ask for and in which order", () => {
-  const figures = new RequestFigures(BYTES_MAX);
+  const figures = new RequestMetrics(BYTES_MAX);
   const routes = Array.from({ length: 90 }, (_, n) => figures.route("GET", `/${n}`));
   const ask = (n: number) => {
     for (let team = 0; team < 1_500; team++) {

@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
 import { Histogram } from "../../../../domain/metrics/histogram.ts";
-import { type Family, metricsText } from "../../../../domain/metrics/text.ts";
+import { type MetricFamily, metricsText } from "../../../../domain/metrics/text.ts";
 import { Scrape } from "../../../support/prometheus.ts";
 
 Deno.test("text: each family has its help, its type and its figures, byte for byte", () => {
   const sizes = new Histogram([1, 2.5]);
   for (const value of [0.5, 1, 2, 9]) sizes.observe(value);
-  const families: Family[] = [
+  const families: MetricFamily[] = [
     {
       type: "counter",
       name: "a_total",

@@ -1,7 +1,7 @@
 /** Counting refused calls in memory (R13). */
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../../domain/core/ids.ts";
-import { REFUSALS } from "../../../../domain/core/limits.ts";
+import { REFUSAL_LIMITS } from "../../../../domain/core/limits.ts";
 import { PendingRefusals } from "../../../../domain/refusals/pending_refusals.ts";
 import { RefusalTally } from "../../../../domain/refusals/refusal_tally.ts";
 import { OTHER, type Refusal } from "../../../../domain/refusals/refusals.ts";
@@ -36,21 +36,24 @@ Deno.test("R13: calls of one kind are counted together, by hour", () => {
 
 Deno.test("R13: beyond the combinations of an hour the code alone is kept, and every call counts", () => {
   const tally = new RefusalTally("t");
-  for (let n = 0; n < 3 * REFUSALS.kindsPerHour; n++) {
+  for (let n = 0; n < 3 * REFUSAL_LIMITS.kindsPerHour; n++) {
     tally.add(aRefusal({ field: `f${n}`, code: n % 2 === 0 ? "invalid_field" : "missing_field" }));
   }
   const [groups] = tally.hours.values();
   const rest = [...groups!.values()].filter(({ kind }) => kind.field === OTHER);
-  assertEquals(groups?.size, REFUSALS.kindsPerHour + 2);
-  assertEquals(rest.map(({ count }) => count), [REFUSALS.kindsPerHour, REFUSALS.kindsPerHour]);
-  const half = 3 * REFUSALS.kindsPerHour / 2;
+  assertEquals(groups?.size, REFUSAL_LIMITS.kindsPerHour + 2);
+  assertEquals(rest.map(({ count }) => count), [
+    REFUSAL_LIMITS.kindsPerHour,
+    REFUSAL_LIMITS.kindsPerHour,
+  ]);
+  const half = 3 * REFUSAL_LIMITS.kindsPerHour / 2;
   assertEquals(countsOf(tally), { invalid_field: half, missing_field: half });
 });
 
 Deno.test("R13: the latest are kept; of those that ask too often the first of each kind", () => {
   const tally = new RefusalTally("t");
-  for (let n = 0; n < REFUSALS.latest + 5; n++) tally.add(aRefusal({ requestId: String(n) }));
-  assertEquals(tally.latest.length, REFUSALS.latest);
+  for (let n = 0; n < REFUSAL_LIMITS.latest + 5; n++) tally.add(aRefusal({ requestId: String(n) }));
+  assertEquals(tally.latest.length, REFUSAL_LIMITS.latest);
   assertEquals(tally.latest.at(0)?.requestId, "5");
   for (let n = 0; n < 1_000; n++) tally.add(aRefusal({ code: "rate_limit", field: null }));
   assertEquals(tally.latest.filter(({ code }) => code === "rate_limit").length, 1);

@@ -2,11 +2,11 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { addRepriced, NO_CALLS, type RepriceSum } from "../../../../domain/repricing/reprice.ts";
 import {
-  addShare,
-  NO_SHARES,
-  type RepriceShares,
-  SHARE_AGENTS_MAX,
-  SHARE_DAYS_MAX,
+  addToBreakdown,
+  BREAKDOWN_AGENTS_MAX,
+  BREAKDOWN_DAYS_MAX,
+  EMPTY_BREAKDOWN,
+  type RepriceBreakdown,
 } from "../../../../domain/repricing/breakdown.ts";
 
 const DAY_MS = 86_400_000;
@@ -23,24 +23,24 @@ const sums: fc.Arbitrary<RepriceSum> = fc.record({
 Deno.test("parts of a job: by agent and by day they add up to the whole, and are bounded", () => {
   const visit = fc.tuple(fc.option(fc.integer({ min: 0, max: 40 })), fc.nat(120), sums);
   fc.assert(fc.property(fc.array(visit, { maxLength: 200 }), (visits) => {
-    let shares: RepriceShares = NO_SHARES;
+    let shares: RepriceBreakdown = EMPTY_BREAKDOWN;
     let whole = NO_CALLS;
     for (const [agent, day, sum] of visits.toSorted(([, a], [, b]) => a - b)) {
-      shares = addShare(shares, agent === null ? null : `agent-${agent}`, dayOf(day), sum);
+      shares = addToBreakdown(shares, agent === null ? null : `agent-${agent}`, dayOf(day), sum);
       whole = addRepriced(whole, sum);
     }
     assertEquals(together(shares.agents), whole);
     assertEquals(together(shares.days), whole);
-    assert(shares.agents.length <= SHARE_AGENTS_MAX + 1);
-    assert(shares.days.length <= SHARE_DAYS_MAX);
+    assert(shares.agents.length <= BREAKDOWN_AGENTS_MAX + 1);
+    assert(shares.days.length <= BREAKDOWN_DAYS_MAX);
   }));
 });
 
 Deno.test("parts of a job: the latest days are told apart, those before are one", () => {
   const sum = { calls: 1, before: 0n, after: 2n };
-  let shares = NO_SHARES;
-  for (let day = 0; day < SHARE_DAYS_MAX + 3; day++) {
-    shares = addShare(shares, "a", dayOf(day), sum);
+  let shares = EMPTY_BREAKDOWN;
+  for (let day = 0; day < BREAKDOWN_DAYS_MAX + 3; day++) {
+    shares = addToBreakdown(shares, "a", dayOf(day), sum);
   }
   assertEquals(shares.days[0], {
     from: dayOf(0),
@@ -55,5 +55,5 @@ Deno.test("parts of a job: the latest days are told apart, those before are one"
 });
 
 Deno.test("parts of a job: a run without calls that were meant is no part", () => {
-  assertEquals(addShare(NO_SHARES, "a", dayOf(1), NO_CALLS), NO_SHARES);
+  assertEquals(addToBreakdown(EMPTY_BREAKDOWN, "a", dayOf(1), NO_CALLS), EMPTY_BREAKDOWN);
 });

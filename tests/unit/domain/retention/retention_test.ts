@@ -5,13 +5,13 @@ import {
   cutoffOf,
   daysKept,
   dueOf,
-  filingOf,
+  expiryEntryOf,
   hasPayload,
-  type Horizon,
-  HORIZONS,
-  isSameFiling,
+  isSameExpiryEntry,
   ORPHAN_DAYS,
   payloadState,
+  RETENTION_CLASSES,
+  type RetentionClass,
   TOMBSTONE_DAYS,
   withoutPayload,
 } from "../../../../domain/retention/retention.ts";
@@ -34,8 +34,10 @@ function parts(opening: Partial<Opening> | null, closing: Partial<Closing> | nul
 }
 
 Deno.test("decision 40: each plan keeps payloads and records so long, orphans a week, tombstones 30 days", () => {
-  const table = TIER_NAMES.map((tier) => HORIZONS.map((horizon) => daysKept(TIERS[tier], horizon)));
-  assertEquals(HORIZONS, ["tombstone", "orphan", "payload", "record"]);
+  const table = TIER_NAMES.map((tier) =>
+    RETENTION_CLASSES.map((horizon) => daysKept(TIERS[tier], horizon))
+  );
+  assertEquals(RETENTION_CLASSES, ["tombstone", "orphan", "payload", "record"]);
   assertEquals(table, [
     [30, 7, 7, 30],
     [30, 7, 14, 90],
@@ -48,7 +50,7 @@ Deno.test("decision 40: each plan keeps payloads and records so long, orphans a 
 });
 
 Deno.test("cutoffs: whole days of 24 hours before now, over month, leap day and year", () => {
-  const cutoff = (now: string, horizon: Horizon, tier: Tier = "free") =>
+  const cutoff = (now: string, horizon: RetentionClass, tier: Tier = "free") =>
     new Date(cutoffOf(TIERS[tier], horizon, Date.parse(now))).toISOString();
   assertEquals(cutoff("2028-03-05T02:00:00.000Z", "payload"), "2028-02-27T02:00:00.000Z");
   assertEquals(cutoff("2027-03-05T02:00:00.000Z", "payload"), "2027-02-26T02:00:00.000Z");
@@ -66,7 +68,7 @@ Deno.test("cutoffs: whole days of 24 hours before now, over month, leap day and 
 
 Deno.test("filing: by the oldest payload, then by the latest part, and apart while there is no opening", () => {
   const events = { oldestAt: 200, latestAt: 400 };
-  const cases: readonly [RunParts, LedgerAges, Horizon, number][] = [
+  const cases: readonly [RunParts, LedgerAges, RetentionClass, number][] = [
     [parts({}, null), NO_EVENTS, "record", 100],
     [parts({}, {}), NO_EVENTS, "record", 300],
     [parts({ goal: "g" }, {}), NO_EVENTS, "payload", 100],
@@ -81,17 +83,17 @@ Deno.test("filing: by the oldest payload, then by the latest part, and apart whi
     [parts(null, {}), { oldestAt: null, latestAt: 400 }, "orphan", 400],
   ];
   for (const [given, ledger, horizon, since] of cases) {
-    assertEquals(filingOf(given, ledger), { horizon, since });
+    assertEquals(expiryEntryOf(given, ledger), { horizon, since });
   }
 });
 
 Deno.test("filing: two are the same in horizon and instant alone", () => {
   const filing = { horizon: "record", since: 1 } as const;
-  assert(isSameFiling(filing, { ...filing }));
-  assert(!isSameFiling(filing, { ...filing, since: 2 }));
-  assert(!isSameFiling(filing, { ...filing, horizon: "payload" }));
-  assert(!isSameFiling(filing, null));
-  assert(isSameFiling(null, null));
+  assert(isSameExpiryEntry(filing, { ...filing }));
+  assert(!isSameExpiryEntry(filing, { ...filing, since: 2 }));
+  assert(!isSameExpiryEntry(filing, { ...filing, horizon: "payload" }));
+  assert(!isSameExpiryEntry(filing, null));
+  assert(isSameExpiryEntry(null, null));
 });
 
 const age = fc.integer({ min: 0, max: 500 * DAY_MS }).map((ms) => NOW - ms);

@@ -2,9 +2,9 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
   addSwept,
+  EMPTY_SWEEP,
   isSweepDue,
   nightOf,
-  NOTHING_SWEPT,
   SWEEP_SILENCE_MS,
   type SweepReport,
   untilNextNight,
@@ -45,7 +45,7 @@ const REPORT: SweepReport = {
   toldAt: 5_000,
   finishedAt: null,
   teams: 0,
-  counts: NOTHING_SWEPT,
+  counts: EMPTY_SWEEP,
 };
 
 Deno.test("a sweep is due when nobody began it, or who did fell silent; never again once it is done", () => {
@@ -68,5 +68,5 @@ Deno.test("counts of sweeps add up, each by itself", () => {
     failed: 7,
   };
   assertEquals(addSwept(a, b), sum);
-  assertEquals(addSwept(NOTHING_SWEPT, b), b);
+  assertEquals(addSwept(EMPTY_SWEEP, b), b);
 });

@@ -6,12 +6,12 @@ import {
   comparePositions,
   EventPage,
   type EventPosition,
-  type PlacedEvent,
+  type PositionedEvent,
 } from "../../../../domain/runs/event_page.ts";
 import type { EventId } from "../../../../domain/core/ids.ts";
 import { eventId } from "../../../support/builders.ts";
 
-function batchOf(batch: number, instants: readonly number[], bytes = 2): PlacedEvent[] {
+function batchOf(batch: number, instants: readonly number[], bytes = 2): PositionedEvent[] {
   return instants.map((ts, index) => ({
     id: eventId(batch * 100 + index) as EventId,
     type: "log",
@@ -26,7 +26,7 @@ function batchOf(batch: number, instants: readonly number[], bytes = 2): PlacedE
 }
 
 /** Adds batches in the order in which they begin, as far as the page needs them. */
-function gather(batches: readonly PlacedEvent[][], after: EventPosition | null, limit: number) {
+function gather(batches: readonly PositionedEvent[][], after: EventPosition | null, limit: number) {
   const page = new EventPage(after, limit);
   const starts = batches.map((events, batch) => ({
     ts: Math.min(...events.map(({ ts }) => ts)),
@@ -50,7 +50,7 @@ Deno.test("section 6: pages of any batches together are all events in order, eac
     fc.property(all, fc.integer({ min: 1, max: 9 }), (sent, limit) => {
       const batches = sent.map(([ts, bytes], batch) => batchOf(batch, ts, bytes));
       const wanted = batches.flat().sort((a, b) => comparePositions(a.position, b.position));
-      const found: PlacedEvent[] = [];
+      const found: PositionedEvent[] = [];
       for (let after: EventPosition | null = null;;) {
         const { events, next } = gather(batches, after, limit);
         const bytes = events.reduce((sum, { data }) => sum + utf8Bytes(data), 0);

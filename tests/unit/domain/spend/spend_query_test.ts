@@ -5,8 +5,8 @@ import {
   daysOf,
   type Grouping,
   parseSpendQuery,
-  planOf,
   SPEND_DAYS_MAX,
+  spendPlanOf,
 } from "../../../../domain/spend/spend_query.ts";
 import type { SpendFilters } from "../../../../domain/runs/filters.ts";
 
@@ -33,7 +33,7 @@ Deno.test("spend: each question reads the kind with the fewest rows that can ans
     ["model", { agent: "a", model: "m" }, "model_cell", null],
   ];
   for (const [groupBy, filters, groups, whole] of cases) {
-    const plan = planOf({ ...RANGE, groupBy, filters });
+    const plan = spendPlanOf({ ...RANGE, groupBy, filters });
     assertEquals(plan, { groups, whole }, `${groupBy} ${JSON.stringify(filters)}`);
   }
 });

@@ -22,7 +22,7 @@ import {
   SPEND_ROWS_MAX,
   spendOf,
 } from "../../../../domain/spend/spend.ts";
-import { GROUPINGS, planOf, type SpendQuery } from "../../../../domain/spend/spend_query.ts";
+import { GROUPINGS, spendPlanOf, type SpendQuery } from "../../../../domain/spend/spend_query.ts";
 import { type SpendFilters, UNATTRIBUTED } from "../../../../domain/runs/filters.ts";
 
 const DAYS = ["2026-02-27", "2026-02-28", "2026-03-01"];
@@ -153,7 +153,7 @@ Deno.test("spend: any question is answered as adding up its runs one by one woul
       // A run that used two models counts in both.
       assertEquals({ ...added, ...countsOf(totals) }, totals);
       if (query.groupBy !== "model") assertEquals(added, totals);
-      if (planOf(query).whole === null) return;
+      if (spendPlanOf(query).whole === null) return;
       const whole = oracle(runs, { ...query, groupBy: "day" });
       assertEquals(totals, sum([...whole.values()]));
     }),

@@ -1,20 +1,20 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
+  attempted,
+  claimed,
   newNotice,
   type Notice,
   NOTICE_ATTEMPTS_MAX,
   NOTICE_LEASE_MS,
   NOTICE_SEND_MS_MAX,
-  taken,
-  tried,
 } from "../../../../domain/teams/quota_notice.ts";
 import {
+  monthSpanOf,
   noticeText,
   parseUsageQuery,
   percentsReached,
   projectedUse,
   quotaState,
-  spanOf,
 } from "../../../../domain/teams/quota.ts";
 import type { TeamId } from "../../../../domain/core/ids.ts";
 
@@ -43,7 +43,7 @@ Deno.test("quota: where everything is included, no count is a state or a notice"
 
 Deno.test("quota: a month ends at the first instant of the next, in leap years and over new year", () => {
   const ends = ["2024-02", "2026-02", "2026-12", "2100-02", "2026-11"].map((month) =>
-    new Date(spanOf(month).endMs).toISOString()
+    new Date(monthSpanOf(month).endMs).toISOString()
   );
   assertEquals(ends, [
     "2024-03-01T00:00:00.000Z",
@@ -53,7 +53,7 @@ Deno.test("quota: a month ends at the first instant of the next, in leap years a
     "2026-12-01T00:00:00.000Z",
   ]);
   const days = ["2024-02", "2026-02", "2100-02", "2026-12"].map((month) => {
-    const { startMs, endMs } = spanOf(month);
+    const { startMs, endMs } = monthSpanOf(month);
     return (endMs - startMs) / 86_400_000;
   });
   assertEquals(days, [29, 28, 28, 31]);
@@ -117,7 +117,7 @@ Deno.test("notice: failed tries come ever later, and the eighth is the last", ()
   let notice = NOTICE;
   const waits: number[] = [];
   while (notice.state === "pending") {
-    notice = tried(taken(notice, NOVEMBER), { kind: "failed", error: "no" }, NOVEMBER);
+    notice = attempted(claimed(notice, NOVEMBER), { kind: "failed", error: "no" }, NOVEMBER);
     waits.push((notice.dueMs - NOVEMBER) / 60_000);
   }
   assertEquals([notice.state, notice.attempts], ["dead", NOTICE_ATTEMPTS_MAX]);
@@ -125,8 +125,8 @@ Deno.test("notice: failed tries come ever later, and the eighth is the last", ()
 });
 
 Deno.test("notice: given away without an answer it is unknown for good, never pending again", () => {
-  const sending: Notice = { ...taken(NOTICE, NOVEMBER), state: "sending" };
-  assertEquals(taken(sending, NOVEMBER).state, "unknown");
-  assertEquals(tried(sending, { kind: "unknown", error: "lost" }, NOVEMBER).state, "unknown");
+  const sending: Notice = { ...claimed(NOTICE, NOVEMBER), state: "sending" };
+  assertEquals(claimed(sending, NOVEMBER).state, "unknown");
+  assertEquals(attempted(sending, { kind: "unknown", error: "lost" }, NOVEMBER).state, "unknown");
   assert(NOTICE_SEND_MS_MAX < NOTICE_LEASE_MS, "a try may outlive what it holds");
 });

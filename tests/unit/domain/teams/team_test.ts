@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../../domain/teams/team.ts";
 import type { TeamId } from "../../../../domain/core/ids.ts";
-import { planOf, TIER_NAMES, TIERS } from "../../../../domain/teams/plans.ts";
+import { planOfTeam, TIER_NAMES, TIERS } from "../../../../domain/teams/plans.ts";
 import { differenceOf } from "../../../../domain/teams/audit_log.ts";
 import {
   changedTeam,
@@ -53,14 +53,14 @@ Deno.test("decision 40: only enterprise has limits of its own, and payload never
   fc.assert(fc.property(fc.array(anyChange, { maxLength: 6 }), (changes) => {
     const team = after(changes);
     assert(team.limits === undefined || team.tier === "enterprise");
-    const { payloadDays, recordDays } = planOf(team);
+    const { payloadDays, recordDays } = planOfTeam(team);
     if (team.limits?.payloadDays !== undefined) assert(payloadDays <= recordDays);
-    if (team.tier !== "enterprise") assertEquals(planOf(team), TIERS[team.tier]);
+    if (team.tier !== "enterprise") assertEquals(planOfTeam(team), TIERS[team.tier]);
   }));
 });
 
 Deno.test("limits of a team take the plan's place one by one", () => {
-  assertEquals(planOf({ tier: "enterprise", limits: { agentsMax: 7 } }), {
+  assertEquals(planOfTeam({ tier: "enterprise", limits: { agentsMax: 7 } }), {
     ...TIERS.enterprise,
     agentsMax: 7,
   });

@@ -24,7 +24,7 @@ const TELL_VIOLATIONS = `addEventListener("securitypolicyviolation", (event) =>
   console.error("forbidden: " + event.violatedDirective + " " + event.blockedURI));`;
 
 /** One person's browser with one page open. Always `await using`. */
-export class Visitor implements AsyncDisposable {
+export class BrowserSession implements AsyncDisposable {
   readonly page: Page;
   /** What went wrong or should not have happened, in words. */
   readonly faults: string[] = [];
@@ -47,7 +47,7 @@ export class Visitor implements AsyncDisposable {
     browser: Browser,
     url: string,
     options: BrowserContextOptions = DESK,
-  ): Promise<Visitor> {
+  ): Promise<BrowserSession> {
     const context = await browser.newContext({
       baseURL: url,
       // Colours are looked at when they are what they become.
@@ -56,7 +56,7 @@ export class Visitor implements AsyncDisposable {
     });
     context.setDefaultTimeout(10_000);
     await context.addInitScript(TELL_VIOLATIONS);
-    return new Visitor(context, await context.newPage(), url);
+    return new BrowserSession(context, await context.newPage(), url);
   }
 
   #watch(): void {

@@ -1,46 +1,46 @@
 /** A worker over a real file, with a clock that the test moves and a store that it may wrap. */
 import { assertEquals } from "@std/assert";
 import type { RunId } from "../../domain/core/ids.ts";
-import type { PipelineStore } from "../../domain/runs/processing.ts";
+import type { ProcessingStore } from "../../domain/runs/processing.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
 import type { Stage } from "../../domain/runs/stages.ts";
 import { type StageHandlers, Worker, type WorkerDeps } from "../../jobs/worker.ts";
-import { createPipelineStore } from "../../kv/summaries/processing_store.ts";
+import { createProcessingStore } from "../../kv/summaries/processing_store.ts";
 import type { OpenStore } from "../../kv/open.ts";
 import { NOON } from "./harness.ts";
 import { assertSumsAddUp, runsOf, TEAM } from "./pipeline.ts";
 import { TempStore } from "./temp_store.ts";
 
 /** What a workshop begins with. */
-export interface WorkshopOptions {
+export interface WorkerHarnessOptions {
   readonly handlers?: StageHandlers;
   readonly failurePauseMs?: number;
   /** Replaces methods of the worker's store, for faults. */
-  readonly wrap?: (store: PipelineStore) => PipelineStore;
+  readonly wrap?: (store: ProcessingStore) => ProcessingStore;
 }
 
 /** A worker, not started yet, that commits of its store wake. Always `await using`. */
-export class Workshop implements AsyncDisposable {
+export class WorkerHarness implements AsyncDisposable {
   /** The worker's clock. */
   nowMs = NOON;
   readonly log: string[] = [];
   readonly worker: Worker;
   readonly runs: RunStore;
-  readonly pipeline: PipelineStore;
+  readonly pipeline: ProcessingStore;
   /** How the stages without handlers read once the cost is final. */
   readonly skipped = ["checks skipped 0", "alerts skipped 0", "judge skipped 0"];
 
-  private constructor(readonly temp: TempStore, readonly options: WorkshopOptions) {
+  private constructor(readonly temp: TempStore, readonly options: WorkerHarnessOptions) {
     const { handlers = new Map(), wrap = (store) => store } = options;
     const handled: ReadonlySet<Stage> = new Set(handlers.keys());
-    this.pipeline = createPipelineStore(temp.store, handled, this.now);
+    this.pipeline = createProcessingStore(temp.store, handled, this.now);
     this.runs = runsOf(temp.store);
     this.worker = this.another(wrap(this.pipeline));
     temp.store.doorbell.listen(() => this.worker.wake());
   }
 
-  static async open(options: WorkshopOptions = {}): Promise<Workshop> {
-    return new Workshop(await TempStore.open(), options);
+  static async open(options: WorkerHarnessOptions = {}): Promise<WorkerHarness> {
+    return new WorkerHarness(await TempStore.open(), options);
   }
 
   get store(): OpenStore {
@@ -50,7 +50,7 @@ export class Workshop implements AsyncDisposable {
   readonly now = (): number => this.nowMs;
 
   /** Another worker with the same handlers. */
-  another(store: PipelineStore, jobs: WorkerDeps["jobs"] = []): Worker {
+  another(store: ProcessingStore, jobs: WorkerDeps["jobs"] = []): Worker {
     const { handlers = new Map(), failurePauseMs } = this.options;
     return new Worker({
       store,

@@ -3,26 +3,26 @@ import { createHash } from "node:crypto";
 import type { Team } from "../../domain/teams/team.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
 import type { DeletionStore } from "../../domain/retention/deletion.ts";
-import { HORIZONS } from "../../domain/retention/retention.ts";
+import { RETENTION_CLASSES } from "../../domain/retention/retention.ts";
 import {
   addSwept,
-  NOTHING_SWEPT,
+  EMPTY_SWEEP,
   type SweepCounts,
   type SweepStore,
 } from "../../domain/retention/sweep.ts";
 import type { RunEvent } from "../../domain/runs/event.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";
-import type { PipelineStore } from "../../domain/runs/processing.ts";
+import type { ProcessingStore } from "../../domain/runs/processing.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
 import { SweepJob } from "../../jobs/sweep.ts";
-import { createPipelineStore } from "../../kv/summaries/processing_store.ts";
-import { TeamCommits } from "../../kv/summaries/run_updater.ts";
+import { createProcessingStore } from "../../kv/summaries/processing_store.ts";
+import { RunUpdater } from "../../kv/summaries/run_updater.ts";
 import { createDeletionStore } from "../../kv/retention/deletions.ts";
 import { createRepriceStore } from "../../kv/repricing/jobs.ts";
 import { createSweepStore } from "../../kv/retention/sweep_store.ts";
 import type { Store } from "../../kv/store.ts";
-import { createTeam } from "../../kv/teams/credentials.ts";
+import { insertTeam } from "../../kv/teams/credentials.ts";
 import { NOON } from "./harness.ts";
 import { aCall, projectAll, runsOf } from "./pipeline.ts";
 import { noise } from "./temp_store.ts";
@@ -31,21 +31,21 @@ export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
 /** What works on a store, as one process has it. Two of them on one store are as two processes. */
-export class Archive {
+export class RetentionHarness {
   /** The clock. */
   nowMs = NOON;
   /** The clock that nobody sets. */
   processMs = 0;
   readonly log: string[] = [];
   readonly runs: RunStore;
-  readonly pipeline: PipelineStore;
+  readonly pipeline: ProcessingStore;
   readonly sweeps: SweepStore;
   readonly deletions: DeletionStore;
 
   constructor(readonly store: Store) {
-    const commits = new TeamCommits(store);
+    const commits = new RunUpdater(store);
     this.runs = runsOf(store);
-    this.pipeline = createPipelineStore(store, new Set(), this.now, commits);
+    this.pipeline = createProcessingStore(store, new Set(), this.now, commits);
     this.sweeps = createSweepStore(store, commits);
     this.deletions = createDeletionStore(store, commits, this.now);
   }
@@ -53,7 +53,7 @@ export class Archive {
   readonly now = (): number => this.nowMs;
 
   addTeam(tier: Tier): Promise<Team> {
-    return createTeam(this.store, tier);
+    return insertTeam(this.store, tier);
   }
 
   /** Sums up what changed. */
@@ -63,10 +63,10 @@ export class Archive {
 
   /** Sweeps all teams, or only says what that would remove. */
   async sweep(dryRun = false): Promise<SweepCounts> {
-    let counts = NOTHING_SWEPT;
+    let counts = EMPTY_SWEEP;
     if (!dryRun) await this.sweeps.resume();
     for await (const team of this.sweeps.teams()) {
-      for (const horizon of HORIZONS) {
+      for (const horizon of RETENTION_CLASSES) {
         let from: object | null = null;
         do {
           const step = await this.sweeps.step(team, horizon, this.nowMs, from, dryRun);
