@@ -1,6 +1,6 @@
 /** What the documents tell a newcomer to paste works as it stands. */
 import { assert, assertEquals } from "@std/assert";
-import { Harness } from "../../support/harness.ts";
+import { Harness } from "../../support/harness/harness.ts";
 
 const root = new URL("../../../", import.meta.url);
 

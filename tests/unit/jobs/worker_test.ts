@@ -7,8 +7,8 @@ import { keys } from "../../../kv/base/keys.ts";
 import { newRowName } from "../../../kv/base/names.ts";
 import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
 import { encodePending, pendingName } from "../../../kv/writer/pending_mark.ts";
-import { finish, open, run, TEAM } from "../../support/pipeline.ts";
-import { Gate, WorkerHarness } from "../../support/worker_harness.ts";
+import { finish, open, run, TEAM } from "../../support/builders/pipeline.ts";
+import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
 
 Deno.test("worker: a finish becomes final without anybody calling anything", async () => {
   await using shop = await WorkerHarness.open();
