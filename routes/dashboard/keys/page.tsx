@@ -7,9 +7,9 @@ import { isKeyId, keyIdOf, NO_SUCH_KEY } from "../../api/keys/keys.ts";
 import { queryOf } from "../../http/query.ts";
 import { agentPath, KEYS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Empty, NextPage } from "../components/basics.tsx";
+import { Empty, NextPage } from "../components/elements.tsx";
 import { KeyTable } from "./key_table.tsx";
-import { showKey } from "./one.tsx";
+import { showKey } from "./key_page.tsx";
 import { newKeyPath } from "./paths.ts";
 
 /** Shows a page of the list, or with `id` one credential and what is to be confirmed of it. */

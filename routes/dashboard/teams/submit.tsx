@@ -7,10 +7,10 @@ import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { NO_SUCH_TEAM } from "../../api/teams/teams.ts";
 import { seeOther } from "../layout/reply.tsx";
 import { showSecret } from "../keys/secret.tsx";
-import { SAVED } from "../components/done.tsx";
+import { SAVED } from "../components/done_notice.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
 import { changeFields, typedIn } from "./change_form.tsx";
-import { answerTeam } from "./one.tsx";
+import { answerTeam } from "./team_page.tsx";
 import { teamPath } from "./paths.ts";
 
 /** Changes a team and goes back to its page, or shows the form again. */

@@ -2,7 +2,7 @@
 import { agentPath, runPath } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import { formatInstant } from "../../../domain/core/time.ts";
-import { Ago, Money, Status } from "../components/basics.tsx";
+import { Ago, Money, Status } from "../components/elements.tsx";
 import { compactText, countedText, durationText } from "../components/format.ts";
 import type { LoadedRun } from "./load.ts";
 import { Flags } from "./flags.tsx";

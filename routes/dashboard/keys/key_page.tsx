@@ -7,7 +7,7 @@ import { OVERLAP_HOURS } from "../../../domain/core/limits.ts";
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Ago, InlineNotice } from "../components/basics.tsx";
+import { Ago, InlineNotice } from "../components/elements.tsx";
 import { Field, FormProblem } from "../components/form_fields.tsx";
 import { type KeyConfirmation, keyPath } from "./paths.ts";
 import { KeyActions, kindLabel, LastUse, May, State } from "./labels.tsx";

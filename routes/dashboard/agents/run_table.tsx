@@ -2,7 +2,7 @@
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import { queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
-import { Ago, Money, Status, Wide } from "../components/basics.tsx";
+import { Ago, Money, Status, Wide } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
 import { STATUS_LABELS } from "../components/statuses.ts";
 

@@ -3,7 +3,7 @@ import { answerText } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { TEAMS_PATH } from "../layout/paths.ts";
-import { originOf } from "../components/address.ts";
+import { originOf } from "../components/origin.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { durationText, percentText } from "../components/format.ts";
 import { Banners } from "./banners.tsx";

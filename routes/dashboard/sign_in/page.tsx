@@ -1,20 +1,20 @@
 /** `/dashboard/sign-in` and `/dashboard/sign-out`. */
-import { ERRORS, type Parsed, type Problem } from "../../domain/core/errors.ts";
+import { ERRORS, type Parsed, type Problem } from "../../../domain/core/errors.ts";
 import {
   INVALID_CREDENTIAL,
   parseSecret,
   refusalOf,
   suspensionOf,
-} from "../../domain/teams/credentials.ts";
-import { fail } from "../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../http/context.ts";
-import { atFixedTime } from "../http/credential.ts";
-import { networkOfRequest } from "../http/address.ts";
-import { limitRate } from "../http/rate.ts";
-import { cookieOf, tokenOf } from "../http/session.ts";
-import { teamKeyOrOperator } from "../http/access.ts";
-import { DASHBOARD_PATH, SIGN_IN } from "./layout/paths.ts";
-import { seeOther, showPage } from "./layout/reply.tsx";
+} from "../../../domain/teams/credentials.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import { atFixedTime } from "../../http/credential.ts";
+import { networkOfRequest } from "../../http/address.ts";
+import { limitRate } from "../../http/rate.ts";
+import { cookieOf, tokenOf } from "../../http/session.ts";
+import { teamKeyOrOperator } from "../../http/access.ts";
+import { DASHBOARD_PATH, SIGN_IN } from "../layout/paths.ts";
+import { seeOther, showPage } from "../layout/reply.tsx";
 
 /** Where it may lead back to: one of our pages, by its path alone, in what a header may hold. */
 const OWN_PAGE = /^\/dashboard(?:[/?][\x21-\x5b\x5d-\x7e]*)?$/;

@@ -4,7 +4,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { CONTROL_RATE_FACTOR } from "../../../domain/core/limits.ts";
 import type { Rate } from "../../../domain/core/token_bucket.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
-import { Ago } from "../components/basics.tsx";
+import { Ago } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 
 interface Of {

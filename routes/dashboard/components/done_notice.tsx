@@ -1,6 +1,6 @@
 /** What a form did, told by the page that one is sent to afterwards. */
 import type { RequestContext } from "../../http/context.ts";
-import { InlineNotice } from "./basics.tsx";
+import { InlineNotice } from "./elements.tsx";
 
 /** Behind the path of a page that is to say that a form was saved, or that something is deleted. */
 export const SAVED = "?done=saved", DELETED = "?done=deleted";

@@ -22,7 +22,7 @@ import {
   tiersIn,
   valuesOf,
   wrongField,
-} from "./form_fields.ts";
+} from "./rate_form_values.ts";
 import { MATCH, repricePath } from "./paths.ts";
 
 /** The calls that a price is added for, as they named their model. */

@@ -1,8 +1,8 @@
 /** What jobs that price calls anew are shown by. */
 import type { RepriceSum } from "../../../domain/repricing/reprice.ts";
 import type { RepriceJob, RepriceState } from "../../../domain/repricing/job.ts";
-import { Money } from "../components/basics.tsx";
-import { typedInstant } from "./form_fields.ts";
+import { Money } from "../components/elements.tsx";
+import { typedInstant } from "./rate_form_values.ts";
 
 /** How a job stands. */
 export const JOB_STATE_LABELS: Readonly<Record<RepriceState, string>> = {

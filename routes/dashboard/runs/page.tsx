@@ -9,13 +9,13 @@ import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import type { LongPolls } from "../../http/long_polls.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
-import { originOf } from "../components/address.ts";
+import { originOf } from "../components/origin.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Ago, NextPage, Wide } from "../components/basics.tsx";
-import { Done } from "../components/done.tsx";
+import { Ago, NextPage, Wide } from "../components/elements.tsx";
+import { Done } from "../components/done_notice.tsx";
 import { countRejected, RejectedBanner } from "../refusals/banner.tsx";
 import { Chips, FilterForm, listPath, readRunListQuery, type RunListQuery } from "./filters.tsx";
-import { EmptyRunList } from "./nothing.tsx";
+import { EmptyRunList } from "./empty.tsx";
 import { RunsTable } from "./table.tsx";
 import {
   newOf,

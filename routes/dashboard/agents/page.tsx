@@ -13,13 +13,13 @@ import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { agentPath, AGENTS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { originOf } from "../components/address.ts";
-import { Ago, Copyable, Empty, NextPage, Wide } from "../components/basics.tsx";
+import { originOf } from "../components/origin.ts";
+import { Ago, Copyable, Empty, NextPage, Wide } from "../components/elements.tsx";
 import { Choice } from "../components/form_fields.tsx";
 import { formatCount, pluralOf } from "../components/format.ts";
 import { Sparkline } from "../components/sparkline.tsx";
-import { readDays } from "./days.ts";
-import { CostOfSuccess, LastRunOf, SuccessRate } from "./facts.tsx";
+import { readDays } from "./read.ts";
+import { CostOfSuccess, LastRunOf, SuccessRate } from "./metrics.tsx";
 
 /** Agents on one page: each takes as many reads as days are shown of it. */
 const AGENTS_SHOWN = 20;

@@ -4,7 +4,7 @@ import { USAGE_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { mayAdmin } from "../../http/access.ts";
 import { keyPath } from "../keys/paths.ts";
-import { TeamDetails, TeamPlan } from "./facts.tsx";
+import { TeamDetails, TeamPlan } from "../teams/details.tsx";
 
 /** Shows the team of who signed in. */
 export function showOwnTeam({ environment, region }: AppDeps): Handle {

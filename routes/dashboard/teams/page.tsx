@@ -8,8 +8,8 @@ import { queryOf } from "../../http/query.ts";
 import { teamIdOf } from "../../api/teams/teams.ts";
 import { queryText, TEAMS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Ago, Empty, NextPage, Wide } from "../components/basics.tsx";
-import { Served } from "./facts.tsx";
+import { Ago, Empty, NextPage, Wide } from "../components/elements.tsx";
+import { Served } from "./details.tsx";
 import { teamPath } from "./paths.ts";
 
 /** Shows a page of the list. */

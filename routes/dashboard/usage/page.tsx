@@ -8,11 +8,11 @@ import { queryOf } from "../../http/query.ts";
 import { readUsage, type UsageView } from "../../api/teams/usage.ts";
 import { USAGE_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Ago } from "../components/basics.tsx";
+import { Ago } from "../components/elements.tsx";
 import { formatCount, percentText } from "../components/format.ts";
 import { MonthBar } from "./month_bar.tsx";
 import { MonthsTable, NOTICE_STATE_LABELS } from "./months.tsx";
-import { PlanLimits } from "./plan_facts.tsx";
+import { PlanLimits } from "./plan.tsx";
 
 /** Shows a month, the present one unless the query names another. */
 export function showUsage({ usage, environment }: AppDeps): Handle {

@@ -3,7 +3,7 @@ import type { AgentActivity } from "../../../domain/agents/agents.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
 import { runPath } from "../layout/paths.ts";
-import { Ago, Money, Status } from "../components/basics.tsx";
+import { Ago, Money, Status } from "../components/elements.tsx";
 import { countedText, formatCount, percentText } from "../components/format.ts";
 
 interface Of {

@@ -1,6 +1,6 @@
 /** The days of an agent as a chart by status, and the same figures as a table. */
 import type { DayOfRuns } from "../../../domain/spend/agent_days.ts";
-import { Money, Wide } from "../components/basics.tsx";
+import { Money, Wide } from "../components/elements.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
 import { countedText, formatCount } from "../components/format.ts";
 import { wordsOf } from "../components/sparkline.tsx";

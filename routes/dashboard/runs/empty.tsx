@@ -1,5 +1,5 @@
 /** A list without runs: what would fill it, or how to find more. */
-import { Copyable, Empty } from "../components/basics.tsx";
+import { Copyable, Empty } from "../components/elements.tsx";
 import { isFiltered, listPath, type RunListQuery } from "./filters.tsx";
 
 interface NothingProps {

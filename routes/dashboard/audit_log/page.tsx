@@ -8,7 +8,7 @@ import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { AUDIT_LOG_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Ago, Empty, NextPage, Wide } from "../components/basics.tsx";
+import { Ago, Empty, NextPage, Wide } from "../components/elements.tsx";
 import { Field } from "../components/form_fields.tsx";
 import { Actor } from "../keys/actor.tsx";
 import { actionText, Details, Target } from "./labels.tsx";

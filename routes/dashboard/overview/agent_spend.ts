@@ -4,7 +4,7 @@ import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { SpendStore } from "../../../domain/spend/store.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import { labelOf } from "../../../domain/spend/spend_query.ts";
-import { DAYS_BEFORE, type Span } from "./figures.ts";
+import { DAYS_BEFORE, type Span } from "./day_metrics.ts";
 
 /**
  * Rows that are added up of today and of the days before: 500 take 3 ms. Finding out that there are more

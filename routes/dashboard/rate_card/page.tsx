@@ -9,10 +9,10 @@ import { parseListQuery, type RatePage, ratePage } from "../../api/rate_card/rat
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { type ActorNames, actorNames } from "../keys/actor.tsx";
-import { Empty, NextPage } from "../components/basics.tsx";
+import { Empty, NextPage } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { MATCH, NEW_RATE, REPRICE } from "./paths.ts";
-import { editPath, OwnActions, RateTable } from "./rows.tsx";
+import { editPath, OwnActions, RateTable } from "./rate_table.tsx";
 
 /** Default rows of a page that does not say how many. */
 const ROWS_DEFAULT = 50;

@@ -5,9 +5,9 @@ import type { OwnRate } from "../../../domain/pricing/rate_store.ts";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { RateRow, Rates } from "../../../domain/pricing/rates.ts";
 import { Actor, type ActorNames } from "../keys/actor.tsx";
-import { Ago, Wide } from "../components/basics.tsx";
+import { Ago, Wide } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
-import { typedInstant } from "./form_fields.ts";
+import { typedInstant } from "./rate_form_values.ts";
 import { deletePath, NEW_RATE } from "./paths.ts";
 
 /** A row, and what stands at its end. */
