@@ -33,13 +33,13 @@ export interface Store {
   /** How long callers wait. */
   readonly deadlines: Deadlines;
   /** Rings when runs became dirty. */
-  readonly doorbell: WorkerSignal;
+  readonly workerSignal: WorkerSignal;
   /** Whether what is written is still found where the ledger is. */
   readonly inPlace: () => boolean;
   /** Sizes of the ledger's files; null where it has none. */
   readonly fileBytes: () => FileBytes | null;
-  /** Locks for adding events to a run and for removing some, by its dirty name. */
-  readonly runTurns: KeyedMutex;
+  /** Locks for adding events to a run and for removing some, by its pending name. */
+  readonly runLocks: KeyedMutex;
   /** Slots for the reads of requests. */
   readonly reads: Reads;
   /** How many bytes caches and queues may hold. */
@@ -52,22 +52,22 @@ export function createStore(
   reader: Deno.Kv,
   limits: BackEnd,
   deadlines: Deadlines,
-  doorbell: WorkerSignal = new WorkerSignal(),
+  workerSignal: WorkerSignal = new WorkerSignal(),
   inPlace: () => boolean = () => true,
   fileBytes: () => FileBytes | null = () => null,
   memory: Memory = new Memory(),
 ): Store {
-  const writer = createWriter(kv, reader, limits, deadlines, doorbell, inPlace, memory);
-  const [runTurns, reads] = [new KeyedMutex(deadlines), new Reads(deadlines)];
+  const writer = createWriter(kv, reader, limits, deadlines, workerSignal, inPlace, memory);
+  const [runLocks, reads] = [new KeyedMutex(deadlines), new Reads(deadlines)];
   return {
     reader,
     writer,
     limits,
     deadlines,
-    doorbell,
+    workerSignal,
     inPlace,
     fileBytes,
-    runTurns,
+    runLocks,
     reads,
     memory,
   };

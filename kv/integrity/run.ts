@@ -65,7 +65,7 @@ const PROCESSING = 5;
 /** Audits a run. A part that cannot be read is a mismatch, not an error. */
 export async function verifyRun(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
   try {
-    return await auditReadable(store, team, id);
+    return await verifyReadable(store, team, id);
   } catch (error) {
     if (error instanceof StorageUnavailable) throw error;
     const found = error instanceof Error ? error.message : String(error);
@@ -74,7 +74,7 @@ export async function verifyRun(store: Store, team: TeamId, id: RunId): Promise<
   }
 }
 
-async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
+async function verifyReadable(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
   const wanted = [...headKeys(team, id), keys.processing(team, id)];
   const entries = await getMany(store, wanted);
   const deleted = tombstoneOf(entries.map(({ value }) => value));

@@ -157,7 +157,7 @@ export function createRateCardStore(
 class RateWriter {
   readonly #store: Store;
   readonly #environment: Pick<Environment, "now">;
-  readonly #turns = new KeyedMutex();
+  readonly #locks = new KeyedMutex();
 
   constructor(store: Store, environment: Pick<Environment, "now">) {
     this.#store = store;
@@ -225,7 +225,7 @@ class RateWriter {
 
   /** Reads, decides and commits until the decision holds. */
   #untilSettled<T>(team: TeamId, attempt: () => Promise<T | typeof LOST>): Promise<T> {
-    return this.#turns.take(team, async () => {
+    return this.#locks.take(team, async () => {
       for (let tries = 1; tries <= COMMIT_ATTEMPTS_MAX; tries++) {
         const outcome = await attempt();
         if (outcome !== LOST) return outcome;

@@ -70,7 +70,7 @@ export function createRepriceStore(
       if (names > max) return { kind: "refused", problem: tooManyNames(spec.model) };
       const newOne = () => newJob(newRowName(), spec, dryRun, by, environment.now());
       const made = await turns.take(team.id, () => findOrMake(store, team.id, newOne));
-      if (made.kind !== "refused") store.doorbell.ring();
+      if (made.kind !== "refused") store.workerSignal.raise();
       return made;
     },
   };

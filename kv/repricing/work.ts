@@ -44,7 +44,7 @@ interface Draft {
   job: RepriceJob;
   readonly checks: Deno.AtomicCheck[];
   readonly sets: Sets;
-  readonly dirty: PendingMark[];
+  readonly pending: PendingMark[];
 }
 
 /** Works on jobs. */
@@ -98,7 +98,7 @@ export class RepriceWork {
       if (waits !== "over") return waits === "further";
     }
     const checks = [{ key, versionstamp: entry?.versionstamp ?? null }];
-    const draft: Draft = { job, checks, sets: [], dirty: [] };
+    const draft: Draft = { job, checks, sets: [], pending: [] };
     if (job.state === "waiting") await this.#begin(team, draft);
     else await this.#goOn(team, draft);
     const after = draft.job;
@@ -107,7 +107,7 @@ export class RepriceWork {
       checks,
       sets: [...draft.sets, { key, value: after }],
       deletes: after.state === "done" ? [activeKey] : [],
-      dirty: draft.dirty,
+      pending: draft.pending,
     });
     // A lost check: a run changed, or another process took the step. The next one reads anew.
     this.#runsMax = committed === null
@@ -202,7 +202,7 @@ function leave(team: TeamId, draft: Draft, place: RunPosition, ahead: RunsRemain
   const { job } = draft;
   const { met, changed } = job.cursor;
   if (changed && !job.dryRun) {
-    draft.dirty.push({ lane: "closed", name: pendingName(team, place.run) });
+    draft.pending.push({ lane: "closed", name: pendingName(team, place.run) });
   }
   draft.job = {
     ...job,

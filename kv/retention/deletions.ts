@@ -45,7 +45,7 @@ export function createDeletionStore(
     async deleteCustomer(team, customer, by) {
       const newOne = () => newJob(customer, by, now());
       const made = await turns.take(team.id, () => findOrMake(store, team.id, newOne));
-      if (made.kind !== "refused") store.doorbell.ring();
+      if (made.kind !== "refused") store.workerSignal.raise();
       return made;
     },
     get: (team, id) => readJob(store, team.id, id),

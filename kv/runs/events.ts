@@ -111,7 +111,7 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
     async append(team, id, batch, receivedAt) {
       const name = pendingName(team.id, id);
       const inTurn = (part: readonly RunEvent[]) =>
-        store.runTurns.take(name, () => append(name, team, id, part, receivedAt));
+        store.runLocks.take(name, () => append(name, team, id, part, receivedAt));
       // Nearly every batch is one commit.
       if (!isLarge(batch)) return await inTurn(batch);
       let [accepted, duplicates, scoresDropped] = [0, 0, 0];
@@ -245,7 +245,7 @@ async function commitBatch(
     checks: [{ key: ledgerKey, versionstamp: current.version }],
     sums: [{ key: keys.usage(team, monthOf(receivedAt)), by: BigInt(fresh.length) }],
     sets: [...blob.sets, ...rows, { key: ledgerKey, value: ledger }],
-    dirty: [{ lane: "open", name: pendingName(team, id) }],
+    pending: [{ lane: "open", name: pendingName(team, id) }],
   });
   if (committed === null) await unstage(store, team, blob.staged);
   return committed;

@@ -17,7 +17,7 @@ import { isStored, readHeads } from "./heads.ts";
 /** Creates the store that families are read from. */
 export function createLineageStore(store: Store): LineageStore {
   return {
-    of: (team, id) => store.reads.run(team.id, () => readFamily(store, team.id, id)),
+    of: (team, id) => store.reads.run(team.id, () => readLineage(store, team.id, id)),
     rows: (team, ids) => store.reads.run(team.id, () => readRows(store, team.id, ids)),
   };
 }
@@ -34,7 +34,7 @@ async function readRows(
 }
 
 /** Reads a run's family, generation by generation. */
-async function readFamily(store: Store, team: TeamId, id: RunId): Promise<RunLineage> {
+async function readLineage(store: Store, team: TeamId, id: RunId): Promise<RunLineage> {
   const listed = await childrenOf(store, team, id, Math.max(CHILDREN_MAX, DESCENDANTS.max) + 1);
   const children = listed.slice(0, CHILDREN_MAX);
   // A run that names one of its descendants as its parent is met again, and counts once.

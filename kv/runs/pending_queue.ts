@@ -172,7 +172,7 @@ export class PendingQueue {
     max: { readonly rows: number; readonly chars: number },
     runsMax = Infinity,
   ): Promise<{ readonly last: string | null; readonly isEnd: boolean }> {
-    const prefix = keys.dirtyLane(this.#lane);
+    const prefix = keys.pendingLane(this.#lane);
     let last = after;
     for (let rows = 0, chars = 0; rows < max.rows && chars < max.chars;) {
       const range = last === null ? { prefix } : { prefix, start: [...prefix, `${last}\0`] };
@@ -284,7 +284,7 @@ export class PendingWaits {
    * @returns `over` once the last mark is passed, `further` when some were, else `waits`
    */
   async look(job: string, team: TeamId, version: string): Promise<"over" | "further" | "waits"> {
-    const prefix = keys.dirtyMarks();
+    const prefix = keys.pendingMarks();
     const start = this.#places.get(job);
     const range = start === undefined ? { prefix } : { prefix, start };
     const marks = await listRows(this.#store, range, { limit: MARKS_PER_LOOK });

@@ -29,7 +29,7 @@ export function createScoreStore(store: Store): ScoreStore {
     add(team, id, request, receivedAt) {
       const name = pendingName(team.id, id);
       const add = () => addScore(store, team, id, request, receivedAt);
-      return inTime(store.runTurns.take(name, add), store.deadlines);
+      return inTime(store.runLocks.take(name, add), store.deadlines);
     },
   };
 }
@@ -67,7 +67,7 @@ async function addScore(
       // Every score changes the ledger, so its version says that this one is still new.
       checks: [{ key: ledgerKey, versionstamp: entry?.versionstamp ?? null }],
       sets: [{ key, value: outcome.score }, { key: ledgerKey, value: ledger }],
-      dirty: [{ lane: "open", name: pendingName(team.id, id) }],
+      pending: [{ lane: "open", name: pendingName(team.id, id) }],
     });
     if (committed !== null) return outcome;
   }

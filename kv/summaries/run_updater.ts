@@ -47,7 +47,7 @@ export class RunUpdater {
   readonly #rollups: RollupCache;
   readonly #agents: ActivityCache;
   readonly #removed: RemovedSums;
-  readonly #turns = new KeyedMutex();
+  readonly #locks = new KeyedMutex();
 
   /** Remembers nothing of any team yet. */
   constructor(store: Store) {
@@ -70,7 +70,7 @@ export class RunUpdater {
     plan: PlanUpdate,
     done: OnCommitted = () => {},
   ): Promise<void> {
-    return this.#turns.take(team, () => this.#changeAll(team, ids, plan, done));
+    return this.#locks.take(team, () => this.#changeAll(team, ids, plan, done));
   }
 
   /**
@@ -84,7 +84,7 @@ export class RunUpdater {
     done: OnCommitted = () => {},
   ): Promise<void> {
     const names = ids.map((id) => pendingName(team, id));
-    return this.#store.runTurns.takeAll(names, () => this.change(team, ids, plan, done));
+    return this.#store.runLocks.takeAll(names, () => this.change(team, ids, plan, done));
   }
 
   /**
@@ -94,7 +94,7 @@ export class RunUpdater {
    * @returns whether there was anything
    */
   adjust(team: TeamId, plan: () => Promise<SumsAdjustment | null>): Promise<boolean> {
-    return this.#turns.take(team, async () => {
+    return this.#locks.take(team, async () => {
       for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
         const known = await this.#rollups.of(team);
         const planned = await plan();
@@ -188,7 +188,7 @@ export class RunUpdater {
       const version = await this.#store.writer.commit(write);
       if (version === null) return null;
       after = remember(version);
-      this.notifier.ring(team, changes.map(({ run }) => run.id));
+      this.notifier.notify(team, changes.map(({ run }) => run.id));
     }
     done(runs);
     return after;
