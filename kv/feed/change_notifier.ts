@@ -9,9 +9,8 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { ChangeWatch } from "../../domain/feed/changes.ts";
 import { keys } from "../base/keys.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { outsideScope } from "../base/read_scope.ts";
-import { getMany, type Store } from "../store.ts";
+import { getAll, type Store } from "../store.ts";
 
 /** Milliseconds between two looks at what other processes committed. */
 const LOOK_MS = 1_000;
@@ -95,12 +94,9 @@ export class ChangeNotifier {
     this.#looking = true;
     try {
       const rows = [...this.#rows()];
-      for (let at = 0; at < rows.length; at += GET_MANY_KEYS_MAX) {
-        const some = rows.slice(at, at + GET_MANY_KEYS_MAX);
-        const entries = await getMany(this.#store, some.map(([key]) => key));
-        for (const [i, [, watched]] of some.entries()) {
-          watched.note(entries[i]?.versionstamp ?? null);
-        }
+      const entries = await getAll(this.#store, rows.map(([key]) => key));
+      for (const [i, [, watched]] of rows.entries()) {
+        watched.note(entries[i]?.versionstamp ?? null);
       }
     } catch {
       // A store that fails is told to whoever reads next; the look after this one tries again.

@@ -9,8 +9,7 @@ import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { LineageStore, RunLineage } from "../../domain/runs/lineage.ts";
 import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
 import { keys } from "../base/keys.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getAll, listRows, type Store } from "../store.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { isStored, readHeads } from "./heads.ts";
 
@@ -72,12 +71,9 @@ async function childrenOf(
 /** What runs cost together by their summaries. */
 async function costOfAll(store: Store, team: TeamId, ids: readonly RunId[]): Promise<bigint> {
   let cost = 0n;
-  for (let at = 0; at < ids.length; at += GET_MANY_KEYS_MAX) {
-    const some = ids.slice(at, at + GET_MANY_KEYS_MAX);
-    for (const { value } of await getMany(store, some.map((id) => keys.summary(team, id)))) {
-      if (!(value instanceof Uint8Array)) continue;
-      cost += decodeSums<RunSummary>(value).contribution?.cost ?? 0n;
-    }
+  for (const { value } of await getAll(store, ids.map((id) => keys.summary(team, id)))) {
+    if (!(value instanceof Uint8Array)) continue;
+    cost += decodeSums<RunSummary>(value).contribution?.cost ?? 0n;
   }
   return cost;
 }

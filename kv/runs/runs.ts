@@ -12,7 +12,6 @@ import {
   type Decision,
   DELETED,
 } from "../../domain/runs/decide.ts";
-import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 import type { CappedOutcome, RunStore } from "../../domain/runs/store.ts";
 import type { RateCards } from "../../domain/pricing/rate_store.ts";
@@ -24,7 +23,7 @@ import { readParts } from "./parts.ts";
 import { inTime } from "../base/deadline.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
 import { OpenHeartbeats } from "./open_heartbeats.ts";
 import { RecentIds } from "./recent_ids.ts";
 import {
@@ -177,9 +176,9 @@ class RunWriter {
   }
 
   /** Reads, decides and commits until the decision holds; `newAgent` is added with it. */
-  async #writeReading(call: Call, newAgent: string | null): Promise<CappedOutcome> {
+  #writeReading(call: Call, newAgent: string | null): Promise<CappedOutcome> {
     const { team, receivedAt } = call;
-    for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+    return untilCommitted("write a run", async () => {
       const snapshot = await this.#read(team, call.id, newAgent);
       if (snapshot === null) return DELETED;
       const { parts, agent, opening } = snapshot;
@@ -198,8 +197,8 @@ class RunWriter {
         return decision.outcome;
       }
       await unstage(this.#store, team.id, staged);
-    }
-    throw new StorageUnavailable("Cannot write a run: other writers were always first");
+      return LOST;
+    });
   }
 
   /** Reads what a call depends on; null where the run is deleted. */
