@@ -100,6 +100,11 @@ export async function getValue<T>(store: Store, key: Deno.KvKey): Promise<T | nu
   return (await getEntry(store, key)).value as T | null;
 }
 
+/** Returns what a counter at a key has come to. */
+export function countOf({ value }: Deno.KvEntryMaybe<unknown>): number {
+  return value instanceof Deno.KvU64 ? Number(value.value) : 0;
+}
+
 /** Keys read at once: each read of 10 of them is of one moment. */
 const KEYS_AT_ONCE = 5 * GET_MANY_KEYS_MAX;
 

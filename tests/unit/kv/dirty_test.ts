@@ -4,7 +4,8 @@ import { ulid } from "@std/ulid";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { PENDING_LANES, type PendingLane } from "../../../domain/runs/processing.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { PendingQueue, PendingWaits } from "../../../kv/runs/pending_queue.ts";
+import { PendingQueue } from "../../../kv/runs/pending_queue.ts";
+import { PendingWaits } from "../../../kv/runs/pending_waits.ts";
 import { PutOff } from "../../../kv/base/retry_later.ts";
 import {
   decodePending,
