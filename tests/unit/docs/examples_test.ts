@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { OPERATIONS } from "../../../routes/api/operations.ts";
 import type { OperationDescription } from "../../../routes/openapi/describe.ts";
-import { Harness } from "../../support/harness.ts";
+import { Harness } from "../../support/harness/harness.ts";
 
 const root = new URL("../../../", import.meta.url);
 
