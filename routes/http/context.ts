@@ -54,11 +54,27 @@ export interface Env {
     bodyLease: Disposable;
     /** Set where the text of the answer is long, so that it leaves in parts. */
     isLong: boolean;
+    /** Menu and files of the dashboard's pages; absent elsewhere. */
+    shell: PageShell;
     /** How refusals are told, where not as JSON. */
     renderProblem: Refuse | undefined;
     /** Why the request was refused: for the log and for what is counted. */
     problem: Problem;
   };
+}
+
+/** Menu and files that the pages of the dashboard share. */
+export interface PageShell {
+  readonly menu: readonly MenuEntry[];
+  /** Returns the path of a file that pages load. */
+  readonly assetPath: (name: string) => string;
+}
+
+/** A link of the menu, for those who may open its page. */
+export interface MenuEntry {
+  readonly name: string;
+  readonly path: string;
+  readonly access: Requirement;
 }
 
 export type RequestContext = Context<Env>;

@@ -14,7 +14,7 @@ import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import type { EventsPage } from "../../api/runs/runs.ts";
 
-/** A run as its page shows it. */
+/** The content of the page of a run. */
 export interface LoadedRun {
   readonly run: RunRecord;
   /** The page of its events that is shown, and the place they come behind. */
@@ -34,7 +34,7 @@ export interface LoadedRun {
   readonly end: RunEnd;
   /** Whether something of it is about to change. */
   readonly isLive: boolean;
-  /** Whether who looks may change things. */
+  /** Whether the session has the scope `admin`. */
   readonly isAdmin: boolean;
   readonly nowMs: number;
 }
