@@ -3,11 +3,12 @@
  *
  * Usage: fill.ts FILE FROM TO; stores runs number FROM to TO and prints the seconds it took.
  */
+import { runStoreOf } from "../tests/support/stores.ts";
+import { Memory } from "../domain/core/memory.ts";
 import type { RunId } from "../domain/core/ids.ts";
 import { uuid7Hex } from "../domain/core/ids.ts";
 import { createCredentialStore } from "../kv/teams/credentials.ts";
 import { openStore } from "../kv/open.ts";
-import { createRunStore } from "../kv/runs/run_store.ts";
 import { print, say } from "./say.ts";
 import { createTeams, keyOf } from "./teams.ts";
 
@@ -18,7 +19,7 @@ const MONTH_MS = 30 * 86_400_000;
 const RUNS_IN_MONTH = 1_000_000;
 
 const [file = ":memory:", from = "0", to = "0"] = Deno.args;
-const store = await openStore(file);
+const store = await openStore(file, new Memory());
 await createTeams(store, 1);
 const environment = { now: () => Date.now(), random: (bytes: number) => new Uint8Array(bytes) };
 const credentials = createCredentialStore(store, environment, {
@@ -28,7 +29,7 @@ const credentials = createCredentialStore(store, environment, {
 const principal = await credentials.find(keyOf(1));
 if (principal === null) throw new Error("There is no team to fill the file for");
 const { team } = principal;
-const runs = createRunStore(store);
+const runs = runStoreOf(store);
 const startMs = performance.now();
 const firstMs = Date.now() - MONTH_MS;
 let next = Number(from);

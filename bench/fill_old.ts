@@ -4,6 +4,9 @@
  * Usage: fill_old.ts FILE RUNS HORIZON; with the horizon `payload` each run has ten events and an output
  * that are too old, with `record` it is a heartbeat whose record is. Prints the seconds it took.
  */
+import { runStoreOf } from "../tests/support/stores.ts";
+import { Memory } from "../domain/core/memory.ts";
+import { TIMERS } from "../kv/base/deadline.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
 import { createRequestLimits } from "../domain/teams/rate_limit.ts";
 import { TIERS } from "../domain/teams/plans.ts";
@@ -31,7 +34,7 @@ const RATE = { sustained: 1_000_000, burst: 1_000_000 };
 
 const [file = ":memory:", count = "0", horizon = "payload"] = Deno.args;
 const isRecord = horizon === "record";
-const store = await openStore(file);
+const store = await openStore(file, new Memory());
 await createTeams(store, 1);
 // As if the night before had been swept: without a clock of sweeps, none is swept at the start.
 await createSweepStore(store, new RunUpdater(store)).startClock(Date.now() - DAY_MS);
@@ -41,8 +44,9 @@ const environment = {
 };
 const rateCards = createRateCardStore(store, environment);
 const team = await movedTeam();
-const runs = createRunStore(store, rateCards);
+const runs = runStoreOf(store, rateCards);
 const service = createService({
+  timers: TIMERS,
   store,
   environment,
   region: "eu",

@@ -3,13 +3,14 @@
  *
  * Usage: growing_run.ts FILE BATCHES
  */
+import { runStoreOf } from "../tests/support/stores.ts";
+import { Memory } from "../domain/core/memory.ts";
 import type { EventId, RunId } from "../domain/core/ids.ts";
 import { uuid7Hex } from "../domain/core/ids.ts";
 import type { RunEvent } from "../domain/runs/event.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
 import { insertTeam } from "../kv/teams/credentials.ts";
 import { openStore } from "../kv/open.ts";
-import { createRunStore } from "../kv/runs/run_store.ts";
 import { print } from "./say.ts";
 
 const EVENTS = 10;
@@ -29,9 +30,9 @@ function batch(n: number): RunEvent[] {
 }
 
 const [file = ":memory:", batches = "5000"] = Deno.args;
-const store = await openStore(file);
+const store = await openStore(file, new Memory());
 const team = await insertTeam(store, "business");
-const runs = createRunStore(store);
+const runs = runStoreOf(store);
 
 /** Appends batches to a new run; answers the milliseconds of each thousand. */
 async function grow(count: number): Promise<number[]> {

@@ -4,6 +4,8 @@
  *
  * Usage: deno task bench-pages [RUNS] [TIMES] [FILE]; a file that `bench-runs` kept is used as it is.
  */
+import { Memory } from "../domain/core/memory.ts";
+import { TIMERS } from "../kv/base/deadline.ts";
 import { type RunId, type TeamId, uuid7Hex } from "../domain/core/ids.ts";
 import { createRequestLimits } from "../domain/teams/rate_limit.ts";
 import { formatInstant } from "../domain/core/time.ts";
@@ -122,13 +124,14 @@ interface Asked {
 const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
 let tookMs = 0;
 try {
-  const store = await openStore(kept ?? `${folder}/pages.kv`);
+  const store = await openStore(kept ?? `${folder}/pages.kv`, new Memory());
   await createTeams(store, 1);
   const [first] = await getMany(store, [keys.firstTeam()]);
   const team = first?.value as TeamId;
   if (kept === undefined) await fillList(store, team, count, nowMs);
   await fillSums(store, team, count, nowMs);
   const service = createService({
+    timers: TIMERS,
     store,
     environment: {
       now: () => Date.now(),

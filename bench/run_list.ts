@@ -6,6 +6,7 @@
  * behind places anywhere in the month, in turn with the others. A file that is named stays, and the next
  * time its runs are used as they are.
  */
+import { Memory } from "../domain/core/memory.ts";
 import process from "node:process";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import type { RunsQuery } from "../domain/runs/list.ts";
@@ -99,7 +100,7 @@ async function filledWith(): Promise<number> {
 
 const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
 try {
-  const store = await openStore(kept ?? `${folder}/runs.kv`);
+  const store = await openStore(kept ?? `${folder}/runs.kv`, new Memory());
   await createTeams(store, 1);
   const [first] = await getMany(store, [keys.firstTeam()]);
   const team = first?.value as TeamId;

@@ -11,6 +11,9 @@
  *
  * Usage: server.ts KIND FILE [TEAMS]; says on stderr where it listens.
  */
+import { runStoreOf } from "../tests/support/stores.ts";
+import { Memory } from "../domain/core/memory.ts";
+import { TIMERS } from "../kv/base/deadline.ts";
 import { createService } from "../app/compose.ts";
 import { decideFinish, decideHeartbeat, decideOpen } from "../domain/runs/decide.ts";
 import { decideAppend, EMPTY_LEDGER } from "../domain/runs/ledger.ts";
@@ -51,7 +54,7 @@ const keepNothing: RunStore = {
 /** The runs are in `file`; the credentials of a baseline are in memory. */
 async function runsOf(kind: SideKind, file: string, store: Store): Promise<RunStore> {
   if (kind === "nothing") return keepNothing;
-  if (onDisk) return createRunStore(store, rateCards);
+  if (onDisk) return runStoreOf(store, rateCards);
   const kv = await Deno.openKv(file);
   if (kind === "queued") consumeFinished(kv);
   return createBaseline(kv);
@@ -62,7 +65,7 @@ const kind = name as SideKind;
 const whole = kind === "ours" || kind === "sweeping";
 const onDisk = whole || kind === "workless" || kind === "alone";
 const limits = kind === "alone" ? ALONE : undefined;
-const store = await openStore(onDisk ? file : ":memory:", limits);
+const store = await openStore(onDisk ? file : ":memory:", new Memory(), limits);
 const environment = {
   now: () => Date.now(),
   random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),
@@ -70,6 +73,7 @@ const environment = {
 await createTeams(store, Number(teams));
 const rateCards = createRateCardStore(store, environment);
 const service = createService({
+  timers: TIMERS,
   store,
   environment,
   region: "eu",

@@ -3,6 +3,7 @@
  *
  * Usage: writer.ts FILE CALLERS SECONDS
  */
+import { Memory } from "../domain/core/memory.ts";
 import { openStore } from "../kv/open.ts";
 import { COUNTER, nextRecord } from "./records.ts";
 import { print } from "./say.ts";
@@ -10,7 +11,7 @@ import { print } from "./say.ts";
 const WARM_UP_MS = 500;
 
 const [file = ":memory:", callers = "64", seconds = "1"] = Deno.args;
-const store = await openStore(file);
+const store = await openStore(file, new Memory());
 const sums = [{ key: COUNTER, by: 1n }];
 let written = 0;
 

@@ -1,6 +1,6 @@
 /** What `deno task backup` and `deno task restore` share: one file named, progress, and how it ends. */
 import { CopyFailed, type CopyWatch } from "../kv/backup.ts";
-import { StoreRefused } from "../kv/open.ts";
+import { StoreRefused } from "../kv/refused.ts";
 import { parseOptions } from "./client.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, LedgerRefused, locationOf } from "./ledger_file.ts";
 import {

@@ -22,7 +22,7 @@ import { keys } from "../base/keys.ts";
 import { listAgents } from "./list.ts";
 import type { StoredAgent } from "./rows.ts";
 import { changeAgent, recordOf } from "./change.ts";
-import { KnownAgents } from "./known_agents.ts";
+import type { KnownAgents } from "./known_agents.ts";
 import { lastRunOf } from "./last_run.ts";
 import { SizedMap } from "../base/sized_map.ts";
 import { getAll, getMany, type Store } from "../store.ts";
@@ -41,7 +41,7 @@ const TEAM_BYTES = 200, ACTIVITY_BYTES = 300;
  */
 export function createAgentStore(
   store: Store,
-  known: KnownAgents = new KnownAgents(store.memory),
+  known: KnownAgents,
 ): AgentStore {
   return {
     change: (...asked) => inTime(changeAgent(store, known, ...asked), store.deadlines),
