@@ -22,7 +22,7 @@ import {
 } from "../core/raw_json.ts";
 import { EVENT_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
-import { isEmptyArray, mendEvent } from "./mend.ts";
+import { isEmptyArray } from "./mend.ts";
 import {
   type Body,
   type CheckedRequest,
@@ -30,9 +30,8 @@ import {
   type CutEvent,
   type JsonFields,
 } from "../core/body.ts";
-import { fastEvent } from "./fast_path.ts";
+import { eventBody, fastEvent, mendEvent } from "./event.ts";
 import { isScore, isScoreName } from "../core/rules.ts";
-import { eventBody } from "./schemas.ts";
 import { cutEvent } from "./truncate.ts";
 import { runAllSlices, type TimeSliced } from "../core/turns.ts";
 
@@ -159,7 +158,7 @@ function parseEvent(
   const plain = fastEvent(sent);
   const parsed = plain !== null
     ? { ok: true as const, value: plain }
-    : check(null, eventBody, mendEvent(sent, losses), `events[${index}].`);
+    : check(eventBody, mendEvent(sent, losses), `events[${index}].`);
   if (!parsed.ok) return parsed;
   const { id, type, ts, turn, data } = parsed.value;
   const raw = payload === null || isEmptyArray(sent.data) ? rawOf(data) : payload;

@@ -8,7 +8,7 @@
  * @module
  */
 import { isObject } from "../core/raw_json.ts";
-import { isCount, isText } from "../core/rules.ts";
+import { isAbsentOrCount, isCount, isText } from "../core/rules.ts";
 import { ownText } from "../core/text.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import type { CallTokens } from "./rates.ts";
@@ -155,10 +155,6 @@ function quickCall(data: CallData): ReadCall | null {
     unreadable: NONE,
     isCut: false,
   };
-}
-
-function isAbsentOrCount(value: unknown): value is number | undefined {
-  return value === undefined || isCount(value);
 }
 
 /** Reads any payload. */

@@ -28,7 +28,7 @@ import type { RequestMetrics } from "../../domain/metrics/requests.ts";
 import type { MetricFamily } from "../../domain/metrics/text.ts";
 import type { ScoreStore } from "../../domain/runs/scores.ts";
 import type { Body } from "../../domain/core/body.ts";
-import type { ParseContext } from "../../domain/ingest/parse.ts";
+import type { ParseContext } from "../../domain/ingest/form.ts";
 import type { RequestLimits } from "../../domain/teams/rate_limit.ts";
 import type { TokenBucket } from "../../domain/core/token_bucket.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";

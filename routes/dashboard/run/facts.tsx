@@ -121,7 +121,8 @@ function UseTile({ shown: { run: { usage } } }: { readonly shown: LoadedRun }) {
 /** What a run is, by its labels, instants and oddities. */
 export function RunLabelList({ shown }: { readonly shown: LoadedRun }) {
   const { run } = shown;
-  const { agent, customerId, feature, parentRunId } = run;
+  const { agent, customerId, feature } = run;
+  const parentRunId = run.opening?.parentRunId ?? null;
   return (
     <>
       <dl class="labels">
@@ -150,11 +151,11 @@ export function RunLabelList({ shown }: { readonly shown: LoadedRun }) {
 
 /** What few look for. */
 function More({ shown }: { readonly shown: LoadedRun }) {
-  const { run, page: { parts: { opening } } } = shown;
-  const { idleTimeoutSeconds, idleTimeoutStatus } = opening ?? {};
+  const { run } = shown;
+  const { idleTimeoutSeconds, idleTimeoutStatus, trace } = run.opening ?? {};
   return (
     <details id="more-facts" class="more-facts">
-      <summary>Exact instants{run.trace === null ? "" : " and trace"}</summary>
+      <summary>Exact instants{trace === undefined ? "" : " and trace"}</summary>
       <dl class="labels">
         <Instant name="Started" at={run.startedAt} />
         <Instant name="Ended" at={run.finishedAt} />
@@ -167,9 +168,9 @@ function More({ shown }: { readonly shown: LoadedRun }) {
               idleTimeoutStatus === undefined ? "" : `, as ${idleTimeoutStatus}`
             }`}
         </Fact>
-        <Fact name="Trace">{run.trace === null ? null : <code>{run.trace.traceId}</code>}</Fact>
+        <Fact name="Trace">{trace === undefined ? null : <code>{trace.traceId}</code>}</Fact>
         <Fact name="Parent span">
-          {run.trace === null ? null : <code>{run.trace.spanId}</code>}
+          {trace === undefined ? null : <code>{trace.spanId}</code>}
         </Fact>
       </dl>
     </details>
