@@ -9,7 +9,7 @@ import { parseFinish } from "../../../../domain/ingest/finish.ts";
 import { parseHeartbeat } from "../../../../domain/ingest/heartbeat.ts";
 import { parseOpen } from "../../../../domain/ingest/open.ts";
 import { parseEvents } from "../../../../domain/ingest/parse_events.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../../../support/builders.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../../../support/builders/requests.ts";
 
 const context = { metadataKeysMax: 10, sdkWords: false };
 

@@ -9,7 +9,7 @@ import { parseHeartbeat } from "../../../../domain/ingest/heartbeat.ts";
 import { parseOpen } from "../../../../domain/ingest/open.ts";
 import { parseScore } from "../../../../domain/ingest/score.ts";
 import { parseEvents } from "../../../../domain/ingest/parse_events.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, scoreId } from "../../../support/builders.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, scoreId } from "../../../support/builders/requests.ts";
 
 const context = { metadataKeysMax: 10, sdkWords: false };
 
