@@ -5,7 +5,7 @@
  * @module
  */
 import { type Parsed, type Problem, refuse } from "../core/errors.ts";
-import { parseQuery } from "../core/query.ts";
+import { parseChoice, parseInteger, parsePlace, parseQuery } from "../core/query.ts";
 import { show } from "../core/text.ts";
 import type { RunSummary } from "../runs/summary.ts";
 import { type Planned, planOfTeam } from "../teams/plans.ts";
@@ -228,31 +228,23 @@ export function parseAgentsQuery(
   const parameters = parseQuery(text);
   if (!parameters.ok) return parameters;
   const sent = parameters.value;
-  const wanted = sent.get("sort") ?? AGENT_SORTS[0];
-  const sort = AGENT_SORTS.find((each) => each === wanted);
-  if (sort === undefined) {
-    const known = AGENT_SORTS.map((each) => `"${each}"`).join(", ");
-    const message = `Parameter "sort" must be one of ${known}: got ${show(wanted)}`;
-    return refuse("invalid_field", message, "sort");
-  }
-  const digits = sent.get("limit") ?? String(AGENTS_PER_PAGE.default);
-  const limit = /^\d{1,4}$/.test(digits) ? Number(digits) : 0;
-  if (limit < 1 || limit > AGENTS_PER_PAGE.max) {
-    const message = `"limit" must be an integer from 1 to ${AGENTS_PER_PAGE.max}`;
-    return refuse("invalid_field", message, "limit");
-  }
+  const sort = parseChoice(sent, "sort", AGENT_SORTS);
+  if (!sort.ok) return sort;
+  const order = sort.value ?? "last_seen";
+  const limit = parseInteger(sent, "limit", AGENTS_PER_PAGE);
+  if (!limit.ok) return limit;
   const archived = sent.get("archived") ?? "false";
   if (archived !== "true" && archived !== "false") {
     const message = `Parameter "archived" must be "true" or "false": got ${show(archived)}`;
     return refuse("invalid_field", message, "archived");
   }
-  const cursor = sent.get("cursor");
-  const after = cursor === undefined ? null : positionOf(cursor, sort);
-  if (cursor !== undefined && after === null) {
+  const after = parsePlace(sent, "cursor", (cursor) => positionOf(cursor, order));
+  if (!after.ok) {
     const message = '"cursor" must be the "cursor" of the page before, in the same order';
     return refuse("invalid_field", message, "cursor");
   }
-  return { ok: true, value: { sort, limit, after, archived: archived === "true" } };
+  const page = { sort: order, limit: limit.value, after: after.value };
+  return { ok: true, value: { ...page, archived: archived === "true" } };
 }
 
 /** Where an agent stands. */

@@ -6,7 +6,8 @@
 import { type CredentialSpec, SCOPES } from "./credentials.ts";
 import { check } from "../core/validate.ts";
 import { z } from "zod";
-import { agentSlug, name, oneOf, oneOfText, optional } from "../core/fields.ts";
+import { agentSlug, name, oneOf, optional } from "../core/fields.ts";
+import { oneOfText } from "../core/text.ts";
 import { KEY_NAME_CHARS_MAX } from "../core/limits.ts";
 import type { Body } from "../core/body.ts";
 import type { Parsed } from "../core/errors.ts";
