@@ -70,7 +70,7 @@ export type LastRun = Pick<AgentRun, "id" | "status" | "startedAt" | "sortedAt">
 
 /** A run as its agent counts it; null until its opening says which agent that is. */
 export function agentRunOf(id: RunId, summary: RunSummary | null): AgentRun | null {
-  if (!summary?.contribution || !summary.times || !summary.listed) return null;
+  if (!summary?.contribution || !summary.times) return null;
   const { agent, status } = summary.contribution.labels;
   return agent === null
     ? null

@@ -10,7 +10,7 @@ import type { Body } from "../core/body.ts";
 import type { Parsed, Problem } from "../core/errors.ts";
 import { AGENT_CHARS_MAX, AGENT_NOTES_CHARS_MAX, ARCHIVED_AGENTS_MAX } from "../core/limits.ts";
 import { z } from "zod";
-import { name, optional, text } from "../core/fields.ts";
+import { optional, text } from "../core/fields.ts";
 import { isName } from "../core/rules.ts";
 
 /** What people say of an agent. */

@@ -116,4 +116,3 @@ export function oneOf<const T extends string>(
 ): z.ZodType<T, unknown> {
   return z.enum(words, { error: oneOfText(words) });
 }
-

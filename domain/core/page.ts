@@ -4,7 +4,13 @@
  * @module
  */
 import type { Parsed } from "./errors.ts";
-import { type IntegerBounds, type Parameters, parseInteger, parsePlace, parseQuery } from "./query.ts";
+import {
+  type IntegerBounds,
+  type Parameters,
+  parseInteger,
+  parsePlace,
+  parseQuery,
+} from "./query.ts";
 import { ADMIN_PER_PAGE } from "./limits.ts";
 
 /** Length and beginning of a page. */

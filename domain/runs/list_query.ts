@@ -10,13 +10,7 @@ import { show } from "../core/text.ts";
 import { picodollars } from "../pricing/money.ts";
 import { FILTERS, parseFilters } from "./filters.ts";
 import { parseInstant } from "../core/time.ts";
-import {
-  needsWindow,
-  RUN_KINDS,
-  RUN_TRAITS,
-  type RunPosition,
-  type RunsQuery,
-} from "./list.ts";
+import { needsWindow, RUN_KINDS, RUN_TRAITS, type RunPosition, type RunsQuery } from "./list.ts";
 
 /** Runs on one page of a list. */
 export const RUNS_PER_PAGE = { default: 50, max: 1_000 } as const;

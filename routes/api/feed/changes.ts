@@ -1,5 +1,5 @@
 /** `GET /v1/changes`: every run at its latest change, in the order of the changes. */
-import { type Parsed, refuse } from "../../../domain/core/errors.ts";
+import type { Parsed } from "../../../domain/core/errors.ts";
 import type { ChangePage, RunChange } from "../../../domain/feed/changes.ts";
 import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
 import { parseInteger, parseQuery } from "../../../domain/core/query.ts";

@@ -1,7 +1,7 @@
 /** `POST /v1/runs` and `GET /v1/runs/{id}`. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Conflict } from "../../../domain/runs/decide.ts";
-import { type Parsed, type Problem, refuse } from "../../../domain/core/errors.ts";
+import type { Parsed, Problem } from "../../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
 import { parseOpen } from "../../../domain/ingest/open.ts";
