@@ -11,7 +11,7 @@ import { isObject, nestsDeeperThan } from "../core/raw_json.ts";
 import { JSON_DEPTH_MAX } from "../core/limits.ts";
 import type { Body } from "../core/body.ts";
 import { ownText, printable } from "../core/text.ts";
-import { runAllSlices } from "../core/turns.ts";
+import { runAllSlices } from "../core/time_slices.ts";
 
 /** What a call's body is: `whole` bodies are never cut, but refused where they are too large or too deep. */
 export type BodyShape = CutShape | "whole";

@@ -33,7 +33,7 @@ import {
 import { eventBody, fastEvent, mendEvent } from "./event.ts";
 import { isScore, isScoreName } from "../core/rules.ts";
 import { cutEvent } from "./truncate.ts";
-import { runAllSlices, type TimeSliced } from "../core/turns.ts";
+import { runAllSlices, type TimeSliced } from "../core/time_slices.ts";
 
 const BATCH_FIELDS: ReadonlySet<string> = new Set(["events"]);
 const EVENT_FIELDS: ReadonlySet<string> = new Set([...fieldsOf(eventBody), "external_id"]);
@@ -68,7 +68,7 @@ export function parseEvents(body: Body): Parsed<CheckedRequest<RunEvent[]>> {
   return checkedRequest(checked, losses);
 }
 
-/** Checks a batch that was cut into its events, each in a turn of its own. */
+/** Checks a batch that was cut into its events, each in a time slice. */
 export function* parseCutEvents(
   body: Body,
   events: readonly CutEvent[],

@@ -12,7 +12,7 @@ import { addEvents, type EventTotals } from "../../domain/runs/event_totals.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../../domain/runs/ledger.ts";
 import { isRest, type ModelUsage } from "../../domain/runs/model_usage.ts";
 import type { Contribution } from "../../domain/runs/contribution.ts";
-import { type AgentRun, agentRunOf } from "../../domain/agents/agents.ts";
+import { type AgentRun, agentRunOf } from "../../domain/agents/activity.ts";
 import { arrivalsOf, type RunParts } from "../../domain/runs/run.ts";
 import type { Processing, StageProgress } from "../../domain/runs/stages.ts";
 import { type RunSummary, summarize } from "../../domain/runs/summary.ts";

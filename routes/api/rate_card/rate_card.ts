@@ -11,7 +11,7 @@ import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { LABEL_CHARS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
 import { parseBounds } from "../../../domain/core/page.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
-import type { OwnRate } from "../../../domain/pricing/rate_store.ts";
+import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
 import { parseRate } from "../../../domain/pricing/rate_body.ts";
 import { rowFields } from "../../../domain/pricing/rate_fields.ts";
 import type { RateRow } from "../../../domain/pricing/rates.ts";

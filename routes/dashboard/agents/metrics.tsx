@@ -1,5 +1,5 @@
 /** Figures of an agent, in tables and large. */
-import type { AgentActivity } from "../../../domain/agents/agents.ts";
+import type { AgentActivity } from "../../../domain/agents/activity.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
 import { runPath } from "../layout/paths.ts";

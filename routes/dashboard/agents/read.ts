@@ -1,6 +1,6 @@
 /** The last days of agents, for pages about them. */
 import type { Team } from "../../../domain/teams/team.ts";
-import type { SpendStore } from "../../../domain/spend/store.ts";
+import type { SpendStore } from "../../../domain/spend/rollup.ts";
 import { AGENT_DAYS, type AgentDays, daysOfAgents } from "../../../domain/spend/agent_days.ts";
 import { daysOf } from "../../../domain/spend/spend_query.ts";
 import { dayOf } from "../../../domain/core/time.ts";

@@ -8,7 +8,7 @@ import { Deadlines, type Timers } from "../../../domain/core/deadlines.ts";
 import { BODY_DEADLINE_MS, STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
 import { RequestMetrics } from "../../../domain/metrics/requests.ts";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
-import type { CredentialStore } from "../../../domain/teams/credential_store.ts";
+import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
 import { LiveJob } from "../../../jobs/live_feed.ts";

@@ -8,7 +8,7 @@ import type { Memory } from "../../../domain/core/memory.ts";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import type { Region } from "../../../domain/core/ids.ts";
 import type { RefusalStore } from "../../../domain/refusals/refusals.ts";
-import type { CredentialStore } from "../../../domain/teams/credential_store.ts";
+import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import { monthOf } from "../../../domain/core/time.ts";
