@@ -1,7 +1,6 @@
 /** Details of a run: tiles with its status, then its labels. */
 import { agentPath, runPath } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import { formatInstant } from "../../../domain/core/time.ts";
 import { Ago, Money, Status } from "../components/elements.tsx";
 import { compactText, countedText, durationText } from "../components/format.ts";
 import { LabelList } from "../components/key_values.tsx";
@@ -130,7 +129,8 @@ function UseTile({ shown: { run: { usage } } }: { readonly shown: LoadedRun }) {
 /** Shows the labels, the flags and the exact instants of a run. */
 export function RunLabelList({ shown }: { readonly shown: LoadedRun }) {
   const { run } = shown;
-  const { agent, customerId, feature, parentRunId } = run;
+  const { agent, customerId, feature } = run;
+  const parentRunId = run.opening?.parentRunId ?? null;
   return (
     <>
       <LabelList
@@ -154,7 +154,8 @@ function linkOf(value: string | null, pathOf: (value: string) => string): Child 
 }
 
 function Instants({ shown }: { readonly shown: LoadedRun }) {
-  const { run: { startedAt, finishedAt, receivedAt, updatedAt, trace }, page } = shown;
+  const { run: { opening, startedAt, finishedAt, receivedAt, updatedAt } } = shown;
+  const trace = opening?.trace ?? null;
   return (
     <details id="more-facts" class="more-facts">
       <summary>Exact instants{trace === null ? "" : " and trace"}</summary>
@@ -164,7 +165,7 @@ function Instants({ shown }: { readonly shown: LoadedRun }) {
           ["Ended", timeOf(finishedAt)],
           ["First arrived", timeOf(receivedAt)],
           ["Last arrived", timeOf(updatedAt)],
-          ["Closes when idle", idleText(page.parts.opening)],
+          ["Closes when idle", idleText(opening)],
           ["Trace", trace === null ? null : <code>{trace.traceId}</code>],
           ["Parent span", trace === null ? null : <code>{trace.spanId}</code>],
         ]}

@@ -107,9 +107,9 @@ function RunBody({ shown, request }: RunBodyProps) {
       <div id="facts" {...following(shown, request)}>
         <Failure shown={shown} />
         <Glance shown={shown} />
-        {shown.run.goal === null ? null : (
+        {shown.run.opening?.goal === undefined ? null : (
           <p class="goal" tabindex={0}>
-            <span class="soft">Goal:</span> {shown.run.goal}
+            <span class="soft">Goal:</span> {shown.run.opening.goal}
           </p>
         )}
         <RunLabelList shown={shown} />
@@ -151,7 +151,11 @@ function Contents({ shown: { run, family } }: { readonly shown: LoadedRun }) {
     ["Scores", "scores", run.scores.length + run.addedScores.length > 0],
     ["Cost", "cost", run.cost.models.length > 0],
     ["Metadata", "metadata", (run.metadata?.length ?? 0) > 0],
-    ["Parent and children", "family", run.parentRunId !== null || family.children.length > 0],
+    [
+      "Parent and children",
+      "family",
+      run.opening?.parentRunId !== undefined || family.children.length > 0,
+    ],
     ["Processing", "processing", run.processing.length > 0],
     ["JSON and curl", "elsewhere", true],
   ];

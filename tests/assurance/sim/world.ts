@@ -13,11 +13,11 @@ import type { Mailer } from "../../../domain/core/mail.ts";
 import { NoticeJob } from "../../../jobs/notices.ts";
 import { Worker } from "../../../jobs/worker.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
-import { type Store } from "../../../kv/store.ts";
+import type { Store } from "../../../kv/store.ts";
 import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { Random } from "../../../tools/random.ts";
 import { createService } from "../../../app/compose.ts";
-import { KEY, NOON } from "../../support/harness.ts";
+import { KEY, NOON } from "../../support/harness/harness.ts";
 import { RATES, type State } from "./shape.ts";
 
 /** Where files cost no sync to a disk, on machines that have it. */

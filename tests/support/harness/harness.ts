@@ -2,24 +2,24 @@
  * The service as it really runs - a KV file on disk, a socket, the whole HTTP stack - with a clock
  * that the test moves.
  */
-import { TIMERS } from "../../kv/base/deadline.ts";
-import type { Grant } from "../../domain/teams/credentials.ts";
-import type { Team } from "../../domain/teams/team.ts";
-import { Memory } from "../../domain/core/memory.ts";
-import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
-import type { Region } from "../../domain/core/ids.ts";
-import type { RefusalStore } from "../../domain/refusals/refusals.ts";
-import type { CredentialStore } from "../../domain/teams/credential_store.ts";
-import type { Mailer } from "../../domain/core/mail.ts";
-import type { Tier } from "../../domain/teams/plans.ts";
-import { monthOf } from "../../domain/core/time.ts";
-import { createCredentialStore, ensureFirstTeam, insertTeam } from "../../kv/teams/credentials.ts";
-import { type OpenStore, openStore } from "../../kv/open.ts";
-import { createService, type Service } from "../../app/compose.ts";
-import type { SweepJob } from "../../jobs/sweep.ts";
-import type { Worker } from "../../jobs/worker.ts";
-import type { AppDeps } from "../../routes/http/context.ts";
-import { type RunningServer, serve } from "../../app/server.ts";
+import { TIMERS } from "../../../kv/base/deadline.ts";
+import type { Grant } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { Memory } from "../../../domain/core/memory.ts";
+import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
+import type { Region } from "../../../domain/core/ids.ts";
+import type { RefusalStore } from "../../../domain/refusals/refusals.ts";
+import type { CredentialStore } from "../../../domain/teams/key_list.ts";
+import type { Mailer } from "../../../domain/core/mail.ts";
+import type { Tier } from "../../../domain/teams/plans.ts";
+import { monthOf } from "../../../domain/core/time.ts";
+import { createCredentialStore, ensureFirstTeam, insertTeam } from "../../../kv/teams/credentials.ts";
+import { type OpenStore, openStore } from "../../../kv/open.ts";
+import { createService, type Service } from "../../../app/compose.ts";
+import type { SweepJob } from "../../../jobs/sweep.ts";
+import type { Worker } from "../../../jobs/worker.ts";
+import type { AppDeps } from "../../../routes/http/context.ts";
+import { type RunningServer, serve } from "../../../app/server.ts";
 
 /** Noon of the day tests live in. */
 export const NOON = Date.UTC(2026, 10, 21, 12);

@@ -6,7 +6,7 @@ import type { TeamId } from "../../../domain/core/ids.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
-import type { AgentActivity } from "../../../domain/agents/agents.ts";
+import type { AgentActivity } from "../../../domain/agents/activity.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";

@@ -3,7 +3,7 @@ import { storeOver } from "../../support/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import type { RateCards } from "../../../domain/pricing/rate_store.ts";
+import type { RateCards } from "../../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { addRepriced, NO_CALLS } from "../../../domain/repricing/reprice.ts";
 import type { RepriceJob, RepriceStore } from "../../../domain/repricing/job.ts";
