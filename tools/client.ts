@@ -1,9 +1,8 @@
 /** A small client of the public API, shared by the tools. */
-import { parseArgs } from "node:util";
 import { developmentKey, isTeamKey } from "../domain/teams/credentials.ts";
 import { type Region, REGIONS } from "../domain/core/ids.ts";
 import { isObject } from "../domain/core/raw_json.ts";
-import { ToolFailure, UsageError } from "./progress.ts";
+import { ToolFailure, UsageError } from "./command.ts";
 
 /** A JSON object on the wire. */
 export type ClientJson = Readonly<Record<string, unknown>>;
@@ -85,18 +84,6 @@ function localUrl(host: string, port: string): string {
   if (port === "0") throw new UsageError("PORT is 0, a free port: name the server with --url");
   const reached = ALL_ADDRESSES[host] ?? host;
   return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
-}
-
-/** Reads a command line; what does not fit becomes a line that points to `--help`. */
-export function parseOptions<T extends NonNullable<Parameters<typeof parseArgs>[0]>>(config: T) {
-  try {
-    return parseArgs(config);
-  } catch (error) {
-    if (error instanceof TypeError) {
-      throw new UsageError(`${error.message.split("\n")[0]}: --help lists the options`);
-    }
-    throw error;
-  }
 }
 
 /** Statuses after which the same request may be sent again (spec, Client behaviour). */

@@ -4,9 +4,8 @@ import { formatInstant } from "../domain/core/time.ts";
 import { type Backlog, type PendingWork, readBacklog } from "../kv/runs/backlog.ts";
 import type { OpenStore } from "../kv/open.ts";
 import { createProcessingStore } from "../kv/summaries/processing_store.ts";
-import { parseOptions } from "./client.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
-import { type Io, processIo, runTool, ToolFailure, UsageError } from "./progress.ts";
+import { type Io, processIo, runCommand, ToolFailure, UsageError } from "./command.ts";
 
 const HELP = [
   "deno task jobs [--kv=FILE] [--redrive=RUN_ID|all]",
@@ -18,13 +17,8 @@ const HELP = [
 
 /** Runs the command; answers its exit code. */
 export function jobs(args: readonly string[], io: Io, now = () => Date.now()): Promise<number> {
-  return runTool(io, async () => {
-    const options = { ...LEDGER_OPTIONS, redrive: { type: "string" } } as const;
-    const { values } = parseOptions({ args: [...args], options });
-    if (values.help) {
-      HELP.forEach((line) => io.out(line));
-      return 0;
-    }
+  const options = { ...LEDGER_OPTIONS, redrive: { type: "string" } } as const;
+  return runCommand(io, HELP, { args: [...args], options }, async ({ values }) => {
     if (values.redrive === "") throw new UsageError("--redrive takes the id of a run, or all");
     return await withLedger(values.kv, async (store) => {
       const pipeline = createProcessingStore(store, new Set(), now);

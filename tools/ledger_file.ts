@@ -2,7 +2,7 @@
 import { parseConfig } from "../app/config.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import { openBeside, openOwned, type OpenStore, StoreInUse, StoreRefused } from "../kv/open.ts";
-import { ToolFailure, UsageError } from "./progress.ts";
+import { ToolFailure, UsageError } from "./command.ts";
 
 /** Options of every tool that works on a ledger. */
 export const LEDGER_OPTIONS = {

@@ -1,5 +1,5 @@
 /** `deno task sweep`: what the nightly sweep would remove, removes, or removed. */
-import { table } from "../bench/table.ts";
+import { table } from "./table.ts";
 import type { Team } from "../domain/teams/team.ts";
 import { planOfTeam } from "../domain/teams/plans.ts";
 import { daysKept, type RetentionClass } from "../domain/retention/retention.ts";
@@ -17,17 +17,16 @@ import { SweepJob, sweepTeam, type SweptStep } from "../jobs/sweep.ts";
 import type { OpenStore } from "../kv/open.ts";
 import { RunUpdater } from "../kv/summaries/run_updater.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
-import { parseOptions } from "./client.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger, withOwnLedger } from "./ledger_file.ts";
 import {
   countText,
   createCounter,
   type Io,
   processIo,
-  runTool,
+  runCommand,
   ToolFailure,
   UsageError,
-} from "./progress.ts";
+} from "./command.ts";
 
 const HOUR = `${String(SWEEP_HOUR).padStart(2, "0")}:00 UTC`;
 
@@ -53,12 +52,7 @@ const IN_USE = `its service sweeps by itself at ${HOUR}: stop it first, or look 
 
 /** Runs the command; answers its exit code. */
 export function sweep(args: readonly string[], io: Io, now = () => Date.now()): Promise<number> {
-  return runTool(io, async () => {
-    const { values } = parseOptions({ args: [...args], options: OPTIONS });
-    if (values.help) {
-      HELP.forEach((line) => io.out(line));
-      return EXIT.done;
-    }
+  return runCommand(io, HELP, { args: [...args], options: OPTIONS }, async ({ values }) => {
     const { kv, reports, "dry-run": dryRun } = values;
     if (reports && dryRun) throw new UsageError("--dry-run and --reports do not go together");
     if (reports) return await withLedger(kv, (store) => listReports(store, io, now()));

@@ -29,7 +29,7 @@ export class Service implements AsyncDisposable {
 
   /** Starts it in a folder, for a team without a request rate: that would hide everything else. */
   static async start(folder: string): Promise<Service> {
-    const file = `${folder}/hostile.kv`;
+    const file = `${folder}/fuzz.kv`;
     const settings = {
       PORT: "0",
       RUNLEDGER_KV: file,
@@ -66,7 +66,7 @@ export class Service implements AsyncDisposable {
     return (signedIn.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
   }
 
-  /** The log is as long as the siege: only what must not be there is kept. */
+  /** The log is as long as the run: only what must not be there is kept. */
   async #readLog(): Promise<void> {
     let rest = "";
     for await (const part of this.#child.stdout.pipeThrough(new TextDecoderStream())) {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { importTraj } from "../../../tools/import_traj.ts";
+import { importTraj } from "../../../tools/import_traj/import_traj.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
 import { aStep, aTrajectory, Folder, Recorder, runTask } from "./support.ts";
 

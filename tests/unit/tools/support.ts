@@ -1,5 +1,5 @@
 /** What the tools' tests share: a recorder in place of the terminal, and small made-up files. */
-import type { Io } from "../../../tools/progress.ts";
+import type { Io } from "../../../tools/command.ts";
 
 /** Keeps what a tool says. */
 export class Recorder implements Io {
