@@ -8,7 +8,7 @@ import {
   metricsOf,
   spanAt,
   usualDayOf,
-} from "../../routes/dashboard/overview/figures.ts";
+} from "../../routes/dashboard/overview/day_metrics.ts";
 import { aContribution, DOLLAR, UNPRICED } from "../support/builders/spend.ts";
 
 const DAY: DayMetrics = {

@@ -150,7 +150,7 @@ export async function clockAndNotices(): Promise<string> {
   const job = b.job();
   for (const days of [0, -1, 0, 40, 0, -40, 40, 0]) {
     b.nowMs = NOON + days * DAY_MS;
-    job.projected(b.team.id);
+    job.updated(b.team.id);
     await job.round();
   }
   assertEquals(b.subjects, [`80 % of its events for ${MONTH}`]);

@@ -72,7 +72,7 @@ async function poison(store: OpenStore, team: TeamId): Promise<void> {
   }));
   await store.writer.commit({
     sets: [...rubbish, { key: keys.opening(team, POISONED), value: new Uint8Array([9, 9, 9]) }],
-    dirty: [{ lane: "closed", name: `${team} ${POISONED}` }],
+    pending: [{ lane: "closed", name: `${team} ${POISONED}` }],
   });
 }
 

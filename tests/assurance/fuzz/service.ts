@@ -92,7 +92,7 @@ export class Service implements AsyncDisposable {
   }
 
   async #isBusy(): Promise<boolean> {
-    for (const prefix of [keys.dirtyMarks(), keys.dueStages(), keys.activeReprices()]) {
+    for (const prefix of [keys.pendingMarks(), keys.dueStages(), keys.activeReprices()]) {
       for await (const _ of eachRow(this.#store, { prefix })) return true;
     }
     return false;

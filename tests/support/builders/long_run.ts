@@ -70,7 +70,7 @@ export async function fillRun(
     team: team.id,
     sums: Array.from(months, ([month, by]) => ({ key: keys.usage(team.id, month), by })),
     sets: [{ key: keys.ledger(team.id, id), value: ledger }],
-    dirty: [{ lane: "open", name: pendingName(team.id, id) }],
+    pending: [{ lane: "open", name: pendingName(team.id, id) }],
   });
   return ledger;
 }

@@ -80,7 +80,7 @@ export function finish(runs: RunStore, n: number, team = TEAM) {
 export async function projectAll(store: Store, pipeline = pipelineOf(store)): Promise<void> {
   for (const lane of ["closed", "open"] as const) {
     for (;;) {
-      const rows = await pipeline.takeDirty(lane, 10);
+      const rows = await pipeline.takePending(lane, 10);
       if (rows.isEmpty) break;
       const byTeam = Map.groupBy(rows.runs, ({ team }) => team);
       for (const [team, some] of byTeam) await pipeline.project(team, some.map(({ run }) => run));

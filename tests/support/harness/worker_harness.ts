@@ -36,7 +36,7 @@ export class WorkerHarness implements AsyncDisposable {
     this.pipeline = createProcessingStore(temp.store, handled, this.now);
     this.runs = runsOf(temp.store);
     this.worker = this.another(wrap(this.pipeline));
-    temp.store.doorbell.listen(() => this.worker.wake());
+    temp.store.workerSignal.listen(() => this.worker.wake());
   }
 
   static async open(options: WorkerHarnessOptions = {}): Promise<WorkerHarness> {

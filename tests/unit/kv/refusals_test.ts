@@ -55,7 +55,7 @@ Deno.test("R13: a minute of refusals is one commit a team, however many there we
   }
   await refusals.flush();
   await refusals.flush();
-  assertEquals(temp.store.writer.figures.writes.sum, 2);
+  assertEquals(temp.store.writer.metrics.writes.sum, 2);
   assertEquals(totals(await refusals.read(TEAM, NOON, 1)), [5_000, 5_000]);
 });
 
