@@ -85,8 +85,8 @@ async function start(cwd: string, file: string): Promise<Checkout> {
   const args = denoArguments("-N", "-E", "-R", "-W", "main.ts");
   const child = spawn(Deno.execPath(), args, { cwd, env, stdout: "null" });
   const output = new Output(child.stderr);
-  const url = await output.match(/listens on (http:\/\/\S+?),/);
-  if (url === null) throw new Error(`${cwd} did not start: ${output.text}`);
+  const url = (await output.match(/listens on (http:\/\/\S+?),/))?.[1];
+  if (url === undefined) throw new Error(`${cwd} did not start: ${output.text}`);
   return { pid: child.pid, url, us: new Map(KINDS.map(([kind]) => [kind, []])) };
 }
 

@@ -59,31 +59,35 @@ export async function endAll(): Promise<void> {
 export class Output {
   text = "";
   readonly done: Promise<void>;
-  #waiting: { readonly pattern: RegExp; readonly resolve: (found: string | null) => void }[] = [];
+  #searches: {
+    readonly pattern: RegExp;
+    readonly resolve: (match: RegExpExecArray | null) => void;
+  }[] = [];
 
   constructor(stream: ReadableStream<Uint8Array<ArrayBuffer>>) {
     this.done = this.#collect(stream);
   }
 
-  /** The first group of a pattern once it was written; null when the process ends without it. */
-  async match(pattern: RegExp): Promise<string | null> {
-    const { promise, resolve } = Promise.withResolvers<string | null>();
-    this.#waiting.push({ pattern, resolve });
-    this.#look();
-    return await Promise.race([promise, this.done.then(() => null)]);
+  /** The first match once it was written; null when the stream ends without it. */
+  match(pattern: RegExp): Promise<RegExpExecArray | null> {
+    const { promise, resolve } = Promise.withResolvers<RegExpExecArray | null>();
+    this.#searches.push({ pattern, resolve });
+    this.#search();
+    return Promise.race([promise, this.done.then(() => pattern.exec(this.text))]);
   }
 
-  #look(): void {
-    for (const { pattern, resolve } of this.#waiting) {
-      const found = pattern.exec(this.text)?.[1];
-      if (found !== undefined) resolve(found);
-    }
+  #search(): void {
+    this.#searches = this.#searches.filter(({ pattern, resolve }) => {
+      const match = pattern.exec(this.text);
+      if (match !== null) resolve(match);
+      return match === null;
+    });
   }
 
   async #collect(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
     for await (const part of stream.pipeThrough(new TextDecoderStream())) {
       this.text += part;
-      this.#look();
+      this.#search();
     }
   }
 }

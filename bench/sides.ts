@@ -32,8 +32,8 @@ export async function startSide(
   const [command = "", ...args] = traceTo === undefined ? deno : [...strace(traceTo), ...deno];
   const child = spawn(command, args, { stdout: "null" });
   const output = new Output(child.stderr);
-  const url = await output.match(/^(http:\/\/\S+)\n/m);
-  if (url === null) {
+  const url = (await output.match(/^(http:\/\/\S+)\n/m))?.[1];
+  if (url === undefined) {
     await end(child);
     throw new Error(`The server "${kind}" did not start:\n${output.text}`);
   }
