@@ -12,7 +12,7 @@ const SAMPLE_MS = 100;
 
 const HEAD = ["form", "runs", "MB", "s", "runs/s", "RSS before, MB", "highest", "after"];
 
-/** Exports runs in both forms, twice. No bar: a test holds the memory of an export. */
+/** Exports runs in both forms, twice. It has no bar: docs/PERFORMANCE.md has its figures. */
 export async function bench({ folder, runs = 100_000 }: BenchOptions): Promise<Bar[]> {
   await fillLedger(`${folder}/exports.kv`, runs);
   await using side = await startSide("ours", `${folder}/exports.kv`);
@@ -34,7 +34,7 @@ export async function bench({ folder, runs = 100_000 }: BenchOptions): Promise<B
   return [];
 }
 
-/** What an export measured. */
+/** Measurements of an export. */
 interface Exported {
   readonly lines: number;
   readonly bytes: number;

@@ -10,7 +10,7 @@ import { SPREAD_MS } from "./fill_runs.ts";
 const DAY_MS = 86_400_000;
 const ROWS_PER_COMMIT = 500;
 
-/** How many of each kind a day has. */
+/** Groups of each kind in a day. */
 const GROUPS = { agents: 20, customers: 1_000, features: 8, models: 6 } as const;
 
 /** Names of the agents that the sums are of. */

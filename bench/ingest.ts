@@ -50,7 +50,7 @@ export async function bench(options: BenchOptions): Promise<Bar[]> {
   return parts.flatMap(({ bars }) => bars);
 }
 
-/** How long and how often each part measures. */
+/** Rounds, seconds and connections of each part. */
 export function planOf({ folder, quick, rounds, seconds }: BenchOptions): IngestPlan {
   const usual = quick ? 1 : 3;
   return {

@@ -45,7 +45,7 @@ export async function bench({ folder, rounds = 5, seconds = 5 }: BenchOptions): 
   return [{ ...bar, met: bar.met && isClean }];
 }
 
-/** What one measurement found. */
+/** Results of one measurement. */
 interface Found extends Measured {
   /** Bytes a second that all listeners received. */
   readonly bytesPerSecond: number;

@@ -11,7 +11,7 @@ export const CALLS = ["open", "events", "finish", "heartbeat", "ping"] as const;
 /** One of {@link CALLS}. */
 export type Call = typeof CALLS[number];
 
-/** What wrk sends. */
+/** Requests that wrk sends. */
 export interface Load {
   /** `life` opens a run and finishes one it opened before, in turn. */
   readonly call: Call | "life";
@@ -25,7 +25,7 @@ export interface Load {
   readonly pauseMs?: number;
 }
 
-/** What wrk found. */
+/** Results of wrk. */
 export interface WrkResult {
   /** Answered requests; refusals do not count. */
   readonly answered: number;
@@ -36,7 +36,7 @@ export interface WrkResult {
   readonly failures: number;
 }
 
-/** What one measurement found; null is what the system does not show. */
+/** Results of one measurement; null where the system does not show it. */
 export interface Measured extends WrkResult {
   /** CPU time of the server's process for one request. */
   readonly cpuUs: number | null;

@@ -2,7 +2,7 @@
 import { type Io, parseOptions, UsageError } from "../tools/command.ts";
 import type { Bar } from "./report.ts";
 
-/** What a benchmark is run with; what the command line does not name is the benchmark's choice. */
+/** Options of a benchmark; each has a default of its own for those that are absent. */
 export interface BenchOptions {
   /** Folder for files, removed afterwards. */
   readonly folder: string;
@@ -16,14 +16,14 @@ export interface BenchOptions {
   /** Parts of the benchmark by name; all when empty. */
   readonly only: readonly string[];
   readonly quick: boolean;
-  /** What follows the name, such as another checkout. */
+  /** Arguments after the name, such as another checkout. */
   readonly rest: readonly string[];
 }
 
 /** Measures, prints its tables and returns its bars. */
 export type Bench = (options: BenchOptions) => Promise<readonly Bar[]>;
 
-/** How long and how often a part of `ingest` measures. */
+/** Rounds, seconds and connections of each part of `ingest`. */
 export interface IngestPlan {
   readonly folder: string;
   readonly rounds: number;
@@ -31,7 +31,7 @@ export interface IngestPlan {
   readonly connections: readonly number[];
 }
 
-/** What a part of `ingest` found. */
+/** Results of a part of `ingest`. */
 export interface IngestPart {
   readonly rows: readonly string[][];
   readonly bars: readonly Bar[];

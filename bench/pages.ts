@@ -75,7 +75,7 @@ async function fillByCalls(url: string): Promise<void> {
   }
 }
 
-/** Signs in as a browser does; answers the session's cookie. */
+/** Signs in as a browser does; returns the session's cookie. */
 async function signIn(url: string): Promise<string> {
   const { headers, body } = await fetch(`${url}/dashboard/sign-in`, {
     method: "POST",
@@ -104,7 +104,7 @@ async function firstPageBytes(url: string, cookie: string): Promise<number> {
   return loaded.reduce((sum, file) => sum + file.bytes, bytes);
 }
 
-/** What was measured of a page. */
+/** Measurements of a page. */
 interface Asked {
   readonly ms: number[];
   status: number;

@@ -31,7 +31,7 @@ export async function run(command: string, ...args: string[]): Promise<Deno.Comm
   throw new Error(`${command} failed: ${new TextDecoder().decode(output.stderr).trim()}`);
 }
 
-/** Whether a program can be started. */
+/** Checks that a program can be started. */
 export async function isInstalled(program: string, versionFlag: string): Promise<boolean> {
   try {
     // Its exit code says nothing: wrk leaves with 1 after printing its version.
@@ -92,7 +92,7 @@ export class Output {
   }
 }
 
-/** What a process used since its start, and its memory now. */
+/** CPU time of a process since its start, and its memory now. */
 export interface Usage {
   readonly cpuSeconds: number;
   readonly rssMb: number;
@@ -124,7 +124,7 @@ export function parseUsage(stat: string, status: string): Usage {
   return { cpuSeconds: (user + system) / TICKS, rssMb: rssKb / 1024 };
 }
 
-/** How often a process is checked, and the CPU time that still counts as idle. */
+/** Milliseconds between two checks of a process, and the CPU time that still counts as idle. */
 const CHECK = { everyMs: 100, idleSeconds: 0.01 } as const;
 
 /** Waits until a process has nothing left to do, such as a queue or a checkpoint. */

@@ -1,4 +1,4 @@
-/** What a benchmark writes: progress on stderr, tables and bars on stdout. */
+/** Output of a benchmark: progress on stderr, tables and bars on stdout. */
 import { number, table } from "../tools/table.ts";
 import { median } from "./stats.ts";
 

@@ -78,7 +78,7 @@ const QUERIES: Readonly<Record<string, RunsQuery>> = {
   "part of an id, none, a month": { ...ALL, q: "zz" },
 };
 
-/** What was measured of a filter. */
+/** Measurements of a filter. */
 interface Found {
   readonly ms: number[];
   readonly cpuMs: number[];

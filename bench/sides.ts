@@ -1,7 +1,7 @@
 /** Servers under load, each a process of its own. */
 import { denoArguments, end, Output, spawn } from "./process.ts";
 
-/** What a server keeps its runs in; `server.ts` says what each is. */
+/** The store that a server keeps its runs in; `server.ts` describes each. */
 export type SideKind = "ours" | "sweeping" | "workless" | "alone" | "nothing";
 
 /** A running server. Always `await using`. */
@@ -9,11 +9,11 @@ export interface Side extends AsyncDisposable {
   readonly kind: SideKind;
   readonly url: string;
   readonly pid: number;
-  /** What it has been warmed up with. */
+  /** Kinds of calls that it has been warmed up with. */
   readonly warm: Set<string>;
 }
 
-/** How a server is started. */
+/** Options of a server. */
 export interface SideOptions {
   /** Teams with keys of their own. */
   readonly teams?: number;

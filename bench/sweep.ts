@@ -29,7 +29,7 @@ import { median } from "./stats.ts";
 
 const RATIO_MIN = 0.9;
 
-/** What one server measured. */
+/** Measurements of one server. */
 interface Found extends Measured {
   /** Runs swept a second meanwhile. */
   readonly sweptPerSecond: number;

@@ -17,7 +17,7 @@ const HELP = [
   "Copies a ledger as it is at one moment into one new file, and checks the copy. Services go on.",
 ];
 
-/** What a copy came to. */
+/** Result of a copy. */
 interface Copied {
   readonly bytes: number;
   /** Lines about it. */
@@ -33,7 +33,7 @@ const PROGRESS_PAGES_MIN = 16_000;
 const EXIT_HELP =
   "Exit codes: 0 done, 1 not copied, 2 wrong command line, 3 no such ledger, or in use.";
 
-/** Runs a command that copies a ledger from or to the one file it names; answers its exit code. */
+/** Runs a command that copies a ledger from or to the one file it names; returns its exit code. */
 export function runCopy(
   args: readonly string[],
   io: Io,
@@ -58,7 +58,7 @@ export function runCopy(
   });
 }
 
-/** Runs the command; answers its exit code. */
+/** Runs the command; returns its exit code. */
 export function backup(args: readonly string[], io: Io): Promise<number> {
   return runCopy(args, io, HELP, async (file, location, watch) => {
     const bytes = await backUp(location, file, watch);

@@ -2,19 +2,19 @@
 /** A command-line tool: its options, its help, and how it talks to its user. */
 import { parseArgs } from "node:util";
 
-/** Where a tool's words go. */
+/** Output of a tool. */
 export interface Io {
   /** Takes one line of the result. */
   out(line: string): void;
   /** Takes one line about a failure. */
   fail(line: string): void;
-  /** Where progress is drawn. */
+  /** Screen that progress is drawn on. */
   readonly screen: Screen;
 }
 
 /** A place to draw progress on. */
 export interface Screen {
-  /** Whether a line can be drawn over; otherwise each state is a line of its own. */
+  /** True where a line can be drawn over; otherwise each state is a line of its own. */
   readonly isTerminal: boolean;
   /** Takes text as it is. */
   write(text: string): void;
@@ -23,7 +23,7 @@ export interface Screen {
 /** Something the user can act on: the message is one line that says what to do. */
 export class ToolFailure extends Error {
   override readonly name: string = "ToolFailure";
-  /** What the process exits with. */
+  /** Exit code of the process. */
   readonly exitCode: number = 1;
 }
 
@@ -70,7 +70,7 @@ export function progressLine(what: string, done: number, total: number): string 
   return `${what} ${bar} ${percent} % (${`${done}`.padStart(`${total}`.length)}/${total})`;
 }
 
-/** Counts what nobody knows the number of. Dispose it before anything else is written. */
+/** Counts things of an unknown total. Dispose it before anything else is written. */
 export interface Counter extends Disposable {
   /** So many more are done. */
   add(count: number): void;

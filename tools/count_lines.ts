@@ -47,7 +47,7 @@ async function* sourcesIn(folder: string): AsyncGenerator<string> {
   }
 }
 
-/** Runs the command; answers its exit code. */
+/** Runs the command; returns its exit code. */
 export function count(args: readonly string[], io: Io): Promise<number> {
   const options = { help: { type: "boolean" } } as const;
   return runCommand(io, HELP, { args: [...args], options }, async () => {

@@ -15,7 +15,7 @@ const HELP = [
   "Exit codes: 0 nothing is dead, 1 something is or the run has no dead stage, 3 no such ledger.",
 ];
 
-/** Runs the command; answers its exit code. */
+/** Runs the command; returns its exit code. */
 export function jobs(args: readonly string[], io: Io, now = () => Date.now()): Promise<number> {
   const options = { ...LEDGER_OPTIONS, redrive: { type: "string" } } as const;
   return runCommand(io, HELP, { args: [...args], options }, async ({ values }) => {

@@ -1,4 +1,4 @@
-/** `deno task restore`: puts a backup in the place of a ledger that no service has. */
+/** `deno task restore`: replaces a ledger that no service has open by a backup. */
 import { restore as restoreLedger } from "../kv/backup.ts";
 import { runCopy } from "./backup.ts";
 import { type Io, processIo } from "./command.ts";
@@ -9,7 +9,7 @@ const HELP = [
   "were there get names with the time, and stay.",
 ];
 
-/** Runs the command; answers its exit code. */
+/** Runs the command; returns its exit code. */
 export function restore(args: readonly string[], io: Io): Promise<number> {
   return runCopy(args, io, HELP, async (file, location, watch) => {
     // The separators of an instant are no part of file names everywhere.

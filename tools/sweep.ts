@@ -42,7 +42,7 @@ const HELP = [
   "Exit codes: 0 done, 1 some runs could not be read, 3 no such ledger, or a service has it.",
 ];
 
-/** What the command exits with. */
+/** Exit codes of the command. */
 const EXIT = { done: 0, unread: 1 } as const;
 
 /** Reports that are listed. */
@@ -50,7 +50,7 @@ const REPORTS = 14;
 
 const IN_USE = `its service sweeps by itself at ${HOUR}: stop it first, or look with --dry-run`;
 
-/** Runs the command; answers its exit code. */
+/** Runs the command; returns its exit code. */
 export function sweep(args: readonly string[], io: Io, now = () => Date.now()): Promise<number> {
   return runCommand(io, HELP, { args: [...args], options: OPTIONS }, async ({ values }) => {
     const { kv, reports, "dry-run": dryRun } = values;
@@ -83,7 +83,7 @@ async function look(store: OpenStore, io: Io, nowMs: number): Promise<Tally> {
   return tally;
 }
 
-/** Sweeps as the service does in its night, but without rests: nobody else has the file. */
+/** Sweeps as the service does in its night, but without pauses: no other process has the file. */
 async function sweepNow(store: OpenStore, io: Io, now: () => number): Promise<Tally> {
   const swept = createSweepStore(store, new RunUpdater(store));
   using tally = new Tally(io, now(), await swept.clock());
@@ -99,7 +99,7 @@ async function sweepNow(store: OpenStore, io: Io, now: () => number): Promise<Ta
   throw new ToolFailure("Another process began to sweep: see how far it is with --reports");
 }
 
-/** What went by team and horizon, and in all. Dispose it before anything is written. */
+/** Counts of removals by team and horizon, and in all. Dispose it before anything is written. */
 class Tally implements Disposable {
   readonly #counter;
   readonly #teams = new Map<string, { team: Team; counts: Map<RetentionClass, SweepCounts> }>();
@@ -150,7 +150,7 @@ class Tally implements Disposable {
   }
 }
 
-/** What was swept, in words; the empty text for nothing. */
+/** Counts in words; the empty text for none. */
 function countsText({ payloads, events, records, orphans, released, failed }: SweepCounts): string {
   const parts: [number, string][] = [
     [payloads, `payload of ${countText(payloads, "run")}`],

@@ -15,10 +15,10 @@ const HELP = [
   "Exit codes: 0 exact, 1 something differs, 3 no such ledger, 4 a team was too busy to compare.",
 ];
 
-/** What the command exits with. */
+/** Exit codes of the command. */
 const EXIT = { exact: 0, different: 1, busy: 4 } as const;
 
-/** Runs the command; answers its exit code. */
+/** Runs the command; returns its exit code. */
 export function verify(args: readonly string[], io: Io): Promise<number> {
   const config = { args: [...args], options: LEDGER_OPTIONS };
   return runCommand(io, HELP, config, async ({ values }) => {

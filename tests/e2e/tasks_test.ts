@@ -4,7 +4,7 @@ import { SETTING_NAMES } from "../../app/config.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { Process, runToEnd } from "../support/harness/process.ts";
 import { withFolder } from "../support/harness/temp_store.ts";
-import { runTask, runTaskWith } from "../unit/tools/support.ts";
+import { runTask, runTaskWith } from "../support/harness/tools.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 

@@ -3,7 +3,7 @@ import type { ClientJson } from "../client.ts";
 import { type DemoEvent, DemoTimeline, type Model } from "./timeline.ts";
 import type { Random } from "../random.ts";
 
-/** How a demo run ends. */
+/** Ending of a demo run. */
 export type Ending = "success" | "failed" | "timeout" | "cancelled";
 
 /** One run of an agent. */
@@ -122,14 +122,14 @@ function breakOff(time: DemoTimeline, ending: Ending, tool: string, error: strin
   }
 }
 
-/** What a research run works with. */
+/** Task of a research run. */
 export interface ResearchTask {
   readonly ending: Ending;
-  /** How many rounds of searching, reading and thinking. */
+  /** Rounds of searching, reading and thinking. */
   readonly rounds: number;
   /** The run this one works for. */
   readonly parentId?: string | undefined;
-  /** Whether the notes are written by a model nobody has a price for. */
+  /** True when a model without a public price writes the notes. */
   readonly unknownModel?: boolean | undefined;
 }
 
@@ -188,7 +188,7 @@ export function watch(random: Random, startMs: number, untilMs: number): Work {
   };
 }
 
-/** One round; answers how large the context has grown. */
+/** Adds one round; returns the size of the context after it. */
 function researchRound(
   time: DemoTimeline,
   round: number,

@@ -22,7 +22,7 @@ const HELP = [
 /** Requests under way at once: enough to be quick, few enough for the smallest plan's burst. */
 const CONCURRENCY = 16;
 
-/** What the server made of the requests. */
+/** Counts of the server's answers. */
 export interface Tally {
   /** Requests answered. */
   requests: number;
@@ -34,7 +34,7 @@ export interface Tally {
   replays: number;
 }
 
-/** Runs the command; answers its exit code. */
+/** Runs the command; returns its exit code. */
 export function demo(args: readonly string[], io: Io, nowMs = Date.now()): Promise<number> {
   const options = { ...CONNECTION_OPTIONS, seed: { type: "string", default: "1" } } as const;
   return runCommand(io, HELP, { args: [...args], options }, async ({ values }) => {

@@ -60,7 +60,7 @@ function statusOf(customer: Night["customer"], weekday: number): "ok" | "fail" |
   return customer === "hooli" && weekday === SATURDAY ? "timeout" : "ok";
 }
 
-/** What the job reports of its use: tokens, cached tokens, a cost of its own, or a duration. */
+/** Usage that the job reports: tokens, cached tokens, a cost of its own, or a duration. */
 function usageOf({ random, dayMs, customer }: Night, durationMs: number): ClientJson {
   const input = random.int(4_000, 20_000);
   const tokens = { input_tokens: input, output_tokens: random.int(300, 1_200) };

@@ -8,7 +8,7 @@ export interface DemoCall {
   readonly body: ClientJson;
 }
 
-/** What is special about a run, for those who look at it afterwards. */
+/** Label of a run that shows something special. */
 export type DemoScenario =
   | "failed"
   | "running"

@@ -18,7 +18,7 @@ export const DAY_MS = 86_400_000;
 /** Complete days before today. */
 const DAYS_BEFORE = 7;
 
-/** How often a watch begins; each goes on a little longer, so that one is always under way. */
+/** Time between two watches; each goes on a little longer, so that one is always under way. */
 const WATCH_EVERY_MS = 3 * 3_600_000, WATCH_OVERLAP_MS = 300_000;
 
 /** Runs by agent on each week day; Sunday is 0. Nightly reports come every day. */

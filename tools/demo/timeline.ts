@@ -1,4 +1,4 @@
-/** What happens inside a demo run, one event after the other. */
+/** Builds the events of a demo run, one after the other. */
 import type { ClientJson } from "../client.ts";
 import type { Random } from "../random.ts";
 
@@ -20,7 +20,7 @@ export interface DemoEvent {
 /** Collects events; each one happens after the one before. */
 export class DemoTimeline {
   readonly events: DemoEvent[] = [];
-  /** When the latest event was over, unix milliseconds. */
+  /** End of the latest event, unix milliseconds. */
   nowMs: number;
 
   constructor(startMs: number, readonly random: Random) {

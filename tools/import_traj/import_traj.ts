@@ -49,17 +49,17 @@ interface Source {
   readonly trajectory: Trajectory;
 }
 
-/** What became of a file. */
+/** Result of a file's import. */
 interface Imported {
   readonly source: Source;
   readonly plan: RunPlan;
   readonly accepted: number;
   readonly duplicates: number;
-  /** Whether the ledger had the whole run before. */
+  /** True when the ledger had the complete run before. */
   readonly known: boolean;
 }
 
-/** Runs the command; answers its exit code. */
+/** Runs the command; returns its exit code. */
 export function importTraj(args: readonly string[], io: Io): Promise<number> {
   const options = {
     ...CONNECTION_OPTIONS,

@@ -24,7 +24,7 @@ import type { ClientJson } from "../client.ts";
 import type { Step, Trajectory } from "./trajectory_file.ts";
 import { cutToBytes, fitText, inBatches, jsonBytes, shortened, type WireEvent } from "./wire.ts";
 
-/** What identifies an import: the same three give the same ids. */
+/** Identity of an import: the same three give the same ids. */
 export interface Identity {
   readonly agent: string;
   readonly region: Region;
@@ -40,7 +40,7 @@ export interface RunPlan {
   readonly finish: ClientJson;
 }
 
-/** How a run ended, by `exit_status` (SWE-agent's own words). */
+/** Maps `exit_status` (SWE-agent's own words) to the status of a run. */
 export function trajectoryStatus(exitStatus: string | null): FinishStatus {
   // Stopped from outside, the agent had no time to write a status.
   if (exitStatus === null || exitStatus === "skipped") return "cancelled";

@@ -12,13 +12,13 @@ export interface Step {
   readonly response: string;
   /** The command it chose; empty when it chose none. */
   readonly action: string;
-  /** What the command printed. */
+  /** Output of the command. */
   readonly observation: string;
-  /** How long the command ran, when the file says so. */
+  /** Duration of the command, when the file has it. */
   readonly executionMs: number | null;
 }
 
-/** What an import needs of a file; what the file does not say is null. */
+/** The fields of a file that an import needs; null where the file lacks one. */
 export interface Trajectory {
   readonly steps: readonly Step[];
   readonly environment: string | null;
@@ -36,7 +36,7 @@ export interface Trajectory {
   readonly instanceCost: number | null;
 }
 
-/** Reads a file's text; answers null when it is no trajectory. */
+/** Reads a file's text; returns null when it is no trajectory. */
 export function parseTrajectory(text: string): Trajectory | null {
   const file = jsonOf(text);
   if (!isObject(file) || !Array.isArray(file.trajectory)) return null;

@@ -15,7 +15,7 @@ export interface WireEvent {
   readonly data: ClientJson;
 }
 
-/** How many bytes a value takes on the wire. */
+/** Bytes of a value on the wire. */
 export function jsonBytes(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length;
 }

@@ -1,4 +1,4 @@
-/** The plain names of a model: what its pattern in the price data comes to without patterns. */
+/** The plain names of a model: its pattern in the price data, written without patterns. */
 import type { MatchLogic, ModelInfo, Provider } from "@pydantic/genai-prices";
 
 /** Characters that a beginning of a name may end in, but a name does not. */

@@ -1,12 +1,12 @@
-/** What the price data do not know of providers: whom to ask first, and what clients call them. */
+/** Facts about providers that the price data lack: their order, and the names clients use. */
 
-/** Who make models, the most used first: their own price of a model is the one people mean. */
+/** Makers of models, the most used first: their own price of a model is the one people mean. */
 const MAKERS = [
   "openai,anthropic,google,mistral,x-ai,deepseek,cohere,moonshotai,minimax,zai,zhipuai",
   "perplexity,voyageai,arcee,typesafe",
 ].join().split(",");
 
-/** Who mostly sell what others make, at their own price: clouds, hosts, subscriptions. */
+/** Resellers of models, at their own price: clouds, hosts, subscriptions. */
 const SELLERS = [
   "aws,azure,cloudflare",
   "groq,cerebras,together,fireworks,baseten,novita,ovhcloud,doubleword,modal,avian,quicksilverpro",
@@ -73,7 +73,7 @@ export function orderOf(ids: readonly string[]): string[] {
   return [...ids].sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1));
 }
 
-/** Whether a provider makes the models it sells. */
+/** Returns true for a provider that makes the models it sells. */
 export function isMaker(id: string): boolean {
   return MAKERS.includes(id);
 }

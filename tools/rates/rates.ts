@@ -17,7 +17,7 @@ const TARGET = new URL("../../domain/pricing/default_rates.json", import.meta.ur
 export interface RenderedRates {
   /** Content of the file. */
   readonly text: string;
-  /** What was left out or rounded, and counts. */
+  /** Prices that were left out or rounded, and counts. */
   readonly notes: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { UsageError } from "../../../tools/command.ts";
-import { Recorder } from "../../unit/tools/support.ts";
+import { Recorder } from "../../support/harness/tools.ts";
 import { optionsOf } from "../assurance.ts";
 import { HARNESSES } from "../harnesses.ts";
 import { simulate } from "./main.ts";

@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { BENCHES, type BenchOptions, parseBench } from "../../../bench/options.ts";
 import { partsOf, planOf } from "../../../bench/ingest.ts";
 import { UsageError } from "../../../tools/command.ts";
-import { Recorder } from "../tools/support.ts";
+import { Recorder } from "../../support/harness/tools.ts";
 
 function parse(...args: string[]) {
   return parseBench(args, new Recorder());

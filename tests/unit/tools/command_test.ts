@@ -7,7 +7,7 @@ import {
   ToolFailure,
   UsageError,
 } from "../../../tools/command.ts";
-import { Recorder } from "./support.ts";
+import { Recorder } from "../../support/harness/tools.ts";
 
 function stepTo(recorder: Recorder, total: number): void {
   using progress = createProgress(recorder.screen, "runs", total);

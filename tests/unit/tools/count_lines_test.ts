@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { count, countFolders, countLines } from "../../../tools/count_lines.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
-import { Recorder } from "./support.ts";
+import { Recorder } from "../../support/harness/tools.ts";
 
 Deno.test("lines: blank lines and comments do not count, code with a comment behind it does", () => {
   const source = [

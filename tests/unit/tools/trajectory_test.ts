@@ -15,7 +15,7 @@ import {
 import { parseTrajectory, type Trajectory } from "../../../tools/import_traj/trajectory_file.ts";
 import { jsonBytes } from "../../../tools/import_traj/wire.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { aStep, aTrajectory } from "./support.ts";
+import { aStep, aTrajectory } from "../../support/harness/tools.ts";
 
 function parsed(fields: Record<string, unknown> = {}): Trajectory {
   const trajectory = parseTrajectory(aTrajectory(fields));

@@ -6,7 +6,7 @@ import { verify } from "../../../tools/verify.ts";
 import { anEvent, runId } from "../../support/builders/requests.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { fill, FILLED } from "../../support/builders/ledger_of_everything.ts";
-import { Folder, Recorder, runTask } from "./support.ts";
+import { Folder, Recorder, runTask } from "../../support/harness/tools.ts";
 
 Deno.test("verify: one line for each team and a verdict, exit code 0 where all is exact", async () => {
   await using h = await Harness.open();
