@@ -5,12 +5,11 @@
  */
 import { runStoreOf } from "../tests/support/stores.ts";
 import { Memory } from "../domain/core/memory.ts";
-import type { RunId } from "../domain/core/ids.ts";
-import { uuid7Hex } from "../domain/core/ids.ts";
+import { type RunId, uuid7Hex } from "../domain/core/ids.ts";
 import { createCredentialStore } from "../kv/teams/credentials.ts";
 import { openStore } from "../kv/open.ts";
-import { print, say } from "./say.ts";
-import { createTeams, keyOf } from "./teams.ts";
+import { print, say } from "./report.ts";
+import { createTeams, keyOf } from "./service.ts";
 
 const IN_FLIGHT = 256;
 const RUNS_PER_SAY = 100_000;

@@ -5,13 +5,12 @@
  */
 import { runStoreOf } from "../tests/support/stores.ts";
 import { Memory } from "../domain/core/memory.ts";
-import type { EventId, RunId } from "../domain/core/ids.ts";
-import { uuid7Hex } from "../domain/core/ids.ts";
+import { type EventId, type RunId, uuid7Hex } from "../domain/core/ids.ts";
 import type { RunEvent } from "../domain/runs/event.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
 import { insertTeam } from "../kv/teams/credentials.ts";
 import { openStore } from "../kv/open.ts";
-import { print } from "./say.ts";
+import { print } from "./report.ts";
 
 const EVENTS = 10;
 const IN_FLIGHT = 4;

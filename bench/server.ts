@@ -5,8 +5,6 @@
  * - `sweeping`: the same with the nightly sweep at work;
  * - `workless`: the first without the worker behind the requests;
  * - `alone`: that with a commit of its own for each write;
- * - `queued`: one commit with one queue message for each finish, and a consumer of the queue;
- * - `checked`: one commit with one checked key for each event;
  * - `nothing`: nothing is kept, which shows what everything else costs.
  *
  * Usage: server.ts KIND FILE [TEAMS]; says on stderr where it listens.
@@ -29,7 +27,7 @@ import { LineLog } from "../app/log.ts";
 import { serve } from "../app/server.ts";
 import { consumeFinished, createBaseline } from "./baselines.ts";
 import type { SideKind } from "./sides.ts";
-import { createTeams } from "./teams.ts";
+import { createBenchService, createTeams, ENVIRONMENT } from "./service.ts";
 
 /** Limits that no second write fits into; a first one always does. */
 const ALONE: BackEnd = { checksMax: 0, mutationsMax: 0, bytesMax: 0, keyBytesMax: 0 };
@@ -51,6 +49,7 @@ const keepNothing: RunStore = {
   read: () => Promise.resolve(null),
 };
 
+<<<<<<< HEAD
 /** The runs are in `file`; the credentials of a baseline are in memory. */
 async function runsOf(kind: SideKind, file: string, store: Store): Promise<RunStore> {
   if (kind === "nothing") return keepNothing;
@@ -80,11 +79,21 @@ const service = createService({
   refusedSecret: null,
   limits: createRequestLimits(() => performance.now()),
   mailer: null,
+=======
+const [name = "ours", file = ":memory:", teams = "1"] = Deno.args;
+const kind = name as SideKind;
+const store = await openStore(file, kind === "alone" ? ALONE : undefined);
+await createTeams(store, Number(teams));
+const hasWorker = kind === "ours" || kind === "sweeping";
+const runs = kind === "nothing"
+  ? keepNothing
+  : createRunStore(store, createRateCardStore(store, ENVIRONMENT));
+const service = createBenchService(store, {
+>>>>>>> h5
   log: new LineLog(Deno.stdout, store.memory.bytesMax("log")).write,
-  draining: () => false,
-  parts: whole ? {} : { runs: await runsOf(kind, file, store) },
+  parts: hasWorker ? {} : { runs },
 });
-if (whole) service.start();
+if (hasWorker) service.start();
 if (kind === "sweeping") service.sweep.start();
 const server = serve(service.app.fetch, "127.0.0.1", 0);
 Deno.stderr.writeSync(new TextEncoder().encode(`${server.url}\n`));

@@ -6,7 +6,7 @@
 import { Memory } from "../domain/core/memory.ts";
 import { openStore } from "../kv/open.ts";
 import { COUNTER, nextRecord } from "./records.ts";
-import { print } from "./say.ts";
+import { print } from "./report.ts";
 
 const WARM_UP_MS = 500;
 

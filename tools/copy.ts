@@ -1,16 +1,16 @@
 /** What `deno task backup` and `deno task restore` share: one file named, progress, and how it ends. */
 import { CopyFailed, type CopyWatch } from "../kv/backup.ts";
 import { StoreRefused } from "../kv/refused.ts";
-import { parseOptions } from "./client.ts";
-import { LEDGER_HELP, LEDGER_OPTIONS, LedgerRefused, locationOf } from "./ledger_file.ts";
 import {
   createProgress,
   type Io,
+  parseOptions,
   type Progress,
   runTool,
   ToolFailure,
   UsageError,
-} from "./progress.ts";
+} from "./command.ts";
+import { LEDGER_HELP, LEDGER_OPTIONS, LedgerRefused, locationOf } from "./ledger_file.ts";
 
 /** What a copy came to. */
 interface Copied {

@@ -13,7 +13,11 @@ import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import { monthOf } from "../../../domain/core/time.ts";
-import { createCredentialStore, ensureFirstTeam, insertTeam } from "../../../kv/teams/credentials.ts";
+import {
+  createCredentialStore,
+  ensureFirstTeam,
+  insertTeam,
+} from "../../../kv/teams/credentials.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { createService, type Service } from "../../../app/compose.ts";
 import type { SweepJob } from "../../../jobs/sweep.ts";

@@ -9,7 +9,7 @@ import { backup } from "../../../tools/backup.ts";
 import { restore } from "../../../tools/restore.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { MIDDLE, withFolder } from "../../support/harness/temp_store.ts";
-import { Recorder } from "./support.ts";
+import { Recorder } from "../../support/harness/tools.ts";
 
 const KEY = ["value"];
 

@@ -7,7 +7,7 @@ import { keys } from "../../../kv/base/keys.ts";
 import { jobs } from "../../../tools/jobs.ts";
 import { aFinish, anEvent, aRun, runId } from "../../support/builders/requests.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
-import { Folder, Recorder, runTask } from "./support.ts";
+import { Folder, Recorder, runTask } from "../../support/harness/tools.ts";
 
 const FAILURE = new TypeError("the odd one");
 
