@@ -1,16 +1,4 @@
-<<<<<<< HEAD
-/**
- * Fills a file with runs of one team that the nightly sweep has to look at, as the service stores them.
- *
- * Usage: fill_old.ts FILE RUNS HORIZON; with the horizon `payload` each run has ten events and an output
- * that are too old, with `record` it is a heartbeat whose record is. Prints the seconds it took.
- */
-import { runStoreOf } from "../tests/support/stores.ts";
-import { Memory } from "../domain/core/memory.ts";
-import { TIMERS } from "../kv/base/deadline.ts";
-=======
 /** Runs of one team that the nightly sweep has to remove something of, as the service stores them. */
->>>>>>> h5
 import type { RawJson } from "../domain/core/raw_json.ts";
 import { type EventId, type RunId, uuid7Hex } from "../domain/core/ids.ts";
 import type { RetentionClass } from "../domain/retention/retention.ts";
@@ -37,48 +25,6 @@ const TIER = "business";
 /** A plan has a request rate; this one refuses no call. */
 const RATE = { sustained: 1_000_000, burst: 1_000_000 };
 
-<<<<<<< HEAD
-const [file = ":memory:", count = "0", horizon = "payload"] = Deno.args;
-const isRecord = horizon === "record";
-const store = await openStore(file, new Memory());
-await createTeams(store, 1);
-// As if the night before had been swept: without a clock of sweeps, none is swept at the start.
-await createSweepStore(store, new RunUpdater(store)).startClock(Date.now() - DAY_MS);
-const environment = {
-  now: () => Date.now(),
-  random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),
-};
-const rateCards = createRateCardStore(store, environment);
-const team = await movedTeam();
-const runs = runStoreOf(store, rateCards);
-const service = createService({
-  timers: TIMERS,
-  store,
-  environment,
-  region: "eu",
-  refusedSecret: null,
-  limits: createRequestLimits(() => performance.now()),
-  mailer: null,
-  log: () => {},
-  draining: () => false,
-});
-service.start();
-const startMs = performance.now();
-const lastMs = Date.now() - DAY_MS * (1 + TIERS[TIER][isRecord ? "recordDays" : "payloadDays"]);
-let next = 0;
-await Promise.all(Array.from({ length: IN_FLIGHT }, async () => {
-  while (next < Number(count)) {
-    const at = lastMs - Math.floor(DAYS * DAY_MS * (1 - next++ / Number(count)));
-    await (isRecord ? storeHeartbeat(at) : storeRun(at));
-  }
-}));
-// Runs are filed by when they are due once they are summed up.
-await service.worker.idle();
-await service.stop();
-const seconds = (performance.now() - startMs) / 1000;
-await store.close();
-print(JSON.stringify(seconds));
-=======
 /**
  * Fills a file. With the horizon `payload` each run has ten events and an output that are too old, with
  * `record` it is a heartbeat whose record is.
@@ -106,7 +52,6 @@ export async function fillOld(file: string, count: number, horizon: RetentionCla
   await service.stop();
   await store.close();
 }
->>>>>>> h5
 
 /** The first team, on a plan that keeps nothing for ever. */
 async function moveTeam(store: Store): Promise<Team> {

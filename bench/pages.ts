@@ -118,31 +118,6 @@ interface Asked {
   bytes: number;
 }
 
-<<<<<<< HEAD
-const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
-let tookMs = 0;
-try {
-  const store = await openStore(kept ?? `${folder}/pages.kv`, new Memory());
-  await createTeams(store, 1);
-  const [first] = await getMany(store, [keys.firstTeam()]);
-  const team = first?.value as TeamId;
-  if (kept === undefined) await fillList(store, team, count, nowMs);
-  await fillSums(store, team, count, nowMs);
-  const service = createService({
-    timers: TIMERS,
-    store,
-    environment: {
-      now: () => Date.now(),
-      random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
-    },
-    region: "eu",
-    refusedSecret: null,
-    limits: createRequestLimits(() => performance.now()),
-    mailer: null,
-    log: (line) => void (tookMs = JSON.parse(line).ms ?? tookMs),
-    draining: () => false,
-  });
-=======
 const HEAD = ["page", "status", "first ms", "p50 ms", "p99 ms", "bytes, plain"];
 
 /** Asks for all pages, round by round. */
@@ -155,7 +130,6 @@ export async function bench(
   let tookMs = 0;
   const log = (line: string) => void (tookMs = JSON.parse(line).ms ?? tookMs);
   const service = createBenchService(store, { log });
->>>>>>> h5
   service.start();
   const server = serve(service.app.fetch, "127.0.0.1", 0);
   const { url } = server;

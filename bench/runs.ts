@@ -100,24 +100,6 @@ const HEAD = [
   "runs a page",
 ];
 
-<<<<<<< HEAD:bench/run_list.ts
-const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
-try {
-  const store = await openStore(kept ?? `${folder}/runs.kv`, new Memory());
-  await createTeams(store, 1);
-  const [first] = await getMany(store, [keys.firstTeam()]);
-  const team = first?.value as TeamId;
-  const startMs = performance.now();
-  const isEmpty = (await readRunListPage(store, team, ALL, null, 1)).rows.length === 0;
-  if (!isEmpty && await filledWith() !== count) {
-    throw new Error(`${kept} was filled with another number of runs, or not to the end: remove it`);
-  }
-  if (isEmpty) {
-    await fillList(store, team, count, nowMs);
-    if (kept !== undefined) await Deno.writeTextFile(`${kept}.runs`, String(count));
-    say(`runs: stored in ${number((performance.now() - startMs) / 1000)} s`);
-  }
-=======
 /** Reads pages of all filters. */
 export async function bench(
   { folder, runs = 1_000_000, rounds = 100, file = `${folder}/runs.kv` }: BenchOptions,
@@ -125,7 +107,6 @@ export async function bench(
   await fillOnce(file, runs);
   const store = await openStore(file);
   const team = await firstTeamOf(store);
->>>>>>> h5:bench/runs.ts
   const found = new Map<string, Found>();
   for (let page = -WARM_UP_PAGES; page < rounds; page++) {
     for (const [name, query] of Object.entries(QUERIES)) {

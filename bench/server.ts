@@ -49,37 +49,6 @@ const keepNothing: RunStore = {
   read: () => Promise.resolve(null),
 };
 
-<<<<<<< HEAD
-/** The runs are in `file`; the credentials of a baseline are in memory. */
-async function runsOf(kind: SideKind, file: string, store: Store): Promise<RunStore> {
-  if (kind === "nothing") return keepNothing;
-  if (onDisk) return runStoreOf(store, rateCards);
-  const kv = await Deno.openKv(file);
-  if (kind === "queued") consumeFinished(kv);
-  return createBaseline(kv);
-}
-
-const [name = "ours", file = ":memory:", teams = "1"] = Deno.args;
-const kind = name as SideKind;
-const whole = kind === "ours" || kind === "sweeping";
-const onDisk = whole || kind === "workless" || kind === "alone";
-const limits = kind === "alone" ? ALONE : undefined;
-const store = await openStore(onDisk ? file : ":memory:", new Memory(), limits);
-const environment = {
-  now: () => Date.now(),
-  random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),
-};
-await createTeams(store, Number(teams));
-const rateCards = createRateCardStore(store, environment);
-const service = createService({
-  timers: TIMERS,
-  store,
-  environment,
-  region: "eu",
-  refusedSecret: null,
-  limits: createRequestLimits(() => performance.now()),
-  mailer: null,
-=======
 const [name = "ours", file = ":memory:", teams = "1"] = Deno.args;
 const kind = name as SideKind;
 const store = await openStore(file, kind === "alone" ? ALONE : undefined);
@@ -89,7 +58,6 @@ const runs = kind === "nothing"
   ? keepNothing
   : createRunStore(store, createRateCardStore(store, ENVIRONMENT));
 const service = createBenchService(store, {
->>>>>>> h5
   log: new LineLog(Deno.stdout, store.memory.bytesMax("log")).write,
   parts: hasWorker ? {} : { runs },
 });
