@@ -11,8 +11,6 @@ import { median, rotate } from "./stats.ts";
 
 const HERE = new URL("..", import.meta.url).pathname;
 const KEY = "apk_eu_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
-/** Requests of each kind and round. */
-const REQUESTS = 3_000;
 const CONNECTIONS = 32;
 
 /** Requests of each kind, of the same runs in this order. */
@@ -43,7 +41,9 @@ interface Checkout {
 }
 
 /** Compares the two checkouts kind by kind. No bar: what a change may cost depends on the change. */
-export async function bench({ folder, rounds = 12, rest }: BenchOptions): Promise<Bar[]> {
+export async function bench(
+  { folder, rounds = 12, runs = 3_000, rest }: BenchOptions,
+): Promise<Bar[]> {
   const [other] = rest;
   if (other === undefined) {
     throw new UsageError("Name the checkout to compare with: bench cpu CHECKOUT");
@@ -52,16 +52,16 @@ export async function bench({ folder, rounds = 12, rest }: BenchOptions): Promis
   const after = await start(HERE, `${folder}/after.kv`);
   for (let round = 0; round <= rounds; round++) {
     const ids = Array.from(
-      { length: REQUESTS },
+      { length: runs },
       () => `run_eu_f${crypto.randomUUID().replaceAll("-", "").slice(1)}`,
     );
     for (const [kind, requestOf] of KINDS) {
       for (const checkout of rotate([before, after], round)) {
         const idleNs = await quiet(checkout.pid);
-        await send(checkout, (n) => requestOf(ids[n] ?? ""));
+        await send(checkout, ids.map(requestOf));
         const ns = await quiet(checkout.pid) - idleNs;
         // The first round warms up.
-        if (round > 0) checkout.us.get(kind)?.push(ns / REQUESTS / 1_000);
+        if (round > 0) checkout.us.get(kind)?.push(ns / runs / 1_000);
       }
     }
   }
@@ -112,11 +112,13 @@ async function quiet(pid: number): Promise<number> {
   return before;
 }
 
-async function send({ url }: Checkout, requestOf: (n: number) => [string, unknown]): Promise<void> {
-  let next = 0;
+async function send(
+  { url }: Checkout,
+  requests: readonly (readonly [string, unknown])[],
+): Promise<void> {
+  const queue = requests.values();
   const client = async () => {
-    while (next < REQUESTS) {
-      const [path, body] = requestOf(next++);
+    for (const [path, body] of queue) {
       const answer = await fetch(url + path, {
         method: "POST",
         headers: { Authorization: `Bearer ${KEY}` },

@@ -9,7 +9,7 @@ export interface BenchOptions {
   readonly rounds?: number | undefined;
   /** Seconds of one measurement. */
   readonly seconds?: number | undefined;
-  /** Runs that are stored before. */
+  /** Runs that are stored before, or sent in each round. */
   readonly runs?: number | undefined;
   /** Ledger that is filled once and kept. */
   readonly file?: string | undefined;
@@ -41,7 +41,7 @@ export interface IngestPart {
 export const BENCHES = {
   ingest:
     "ingest calls as ratios: --quick, --only=calls,fsyncs,variants,memory,growing,pipeline,growth",
-  cpu: "CPU microseconds a call beside another checkout, in turns: cpu CHECKOUT",
+  cpu: "CPU microseconds a call beside another checkout, in turns: cpu CHECKOUT --runs=3000",
   runs: "pages of the list of runs by filter, over --runs=1000000",
   pages: "pages of the dashboard, over --runs=1000000",
   live: "opens beside 200 live listeners ÷ opens without them",
