@@ -3,21 +3,15 @@
  * first one takes with everything it loads.
  */
 import { Memory } from "../domain/core/memory.ts";
-import { TIMERS } from "../kv/base/deadline.ts";
-import { type RunId, type TeamId, uuid7Hex } from "../domain/core/ids.ts";
-import { createRequestLimits } from "../domain/teams/rate_limit.ts";
+import { type RunId, uuid7Hex } from "../domain/core/ids.ts";
 import { formatInstant } from "../domain/core/time.ts";
-import { keys } from "../kv/base/keys.ts";
 import { openStore } from "../kv/open.ts";
-import { getMany } from "../kv/store.ts";
 import { serve } from "../app/server.ts";
-import { createService } from "../app/compose.ts";
-import { fillList } from "./fill_list.ts";
 import { AGENTS, fillSums } from "./fill_sums.ts";
 import { type Bar, print, say } from "./report.ts";
 import { quantile } from "./stats.ts";
 import { number, table } from "../tools/table.ts";
-import { createBenchService, createTeams, firstTeamOf, keyOf } from "./service.ts";
+import { createBenchService, firstTeamOf, keyOf } from "./service.ts";
 import { fillOnce } from "./fill_runs.ts";
 import type { BenchOptions } from "./options.ts";
 
@@ -125,7 +119,7 @@ export async function bench(
   { folder, runs = 1_000_000, rounds = 50, file = `${folder}/pages.kv` }: BenchOptions,
 ): Promise<Bar[]> {
   await fillOnce(file, runs);
-  const store = await openStore(file);
+  const store = await openStore(file, new Memory());
   await fillSums(store, await firstTeamOf(store), runs, nowMs);
   let tookMs = 0;
   const log = (line: string) => void (tookMs = JSON.parse(line).ms ?? tookMs);

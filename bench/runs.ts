@@ -10,14 +10,12 @@ import type { RunsQuery } from "../domain/runs/list.ts";
 import { Budget } from "../kv/run_list/budget.ts";
 import { PAGE_ROWS_MAX, readRunListPage } from "../kv/run_list/run_list.ts";
 import { openStore } from "../kv/open.ts";
-import { keys } from "../kv/base/keys.ts";
-import { getMany, type Store } from "../kv/store.ts";
-import { fillList } from "./fill_list.ts";
+import { type Store } from "../kv/store.ts";
 import { fillOnce, SPREAD_MS } from "./fill_runs.ts";
-import { type Bar, print, say } from "./report.ts";
+import { type Bar, print } from "./report.ts";
 import { mean, quantile } from "./stats.ts";
 import { number, table } from "../tools/table.ts";
-import { createTeams, firstTeamOf } from "./service.ts";
+import { firstTeamOf } from "./service.ts";
 import type { BenchOptions } from "./options.ts";
 
 const LIMIT = 50;
@@ -105,7 +103,7 @@ export async function bench(
   { folder, runs = 1_000_000, rounds = 100, file = `${folder}/runs.kv` }: BenchOptions,
 ): Promise<Bar[]> {
   await fillOnce(file, runs);
-  const store = await openStore(file);
+  const store = await openStore(file, new Memory());
   const team = await firstTeamOf(store);
   const found = new Map<string, Found>();
   for (let page = -WARM_UP_PAGES; page < rounds; page++) {

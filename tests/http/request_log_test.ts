@@ -1,5 +1,5 @@
 /** The request log: one line a request that says how it went and nothing of what was sent. */
-import { runStoreOf } from "../support/stores.ts";
+import { runStoreOf } from "../support/harness/stores.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunStore } from "../../domain/runs/store.ts";

@@ -1,4 +1,5 @@
 /** Details of a run: tiles with its status, then its labels. */
+import { formatInstant } from "../../../domain/core/time.ts";
 import { agentPath, runPath } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import { Ago, Money, Status } from "../components/elements.tsx";

@@ -3,7 +3,7 @@
  * and the KV handle it writes through. Requests go straight to its fetch function, and the worker does
  * nothing until it is told to, so one sequence of calls is one sequence of commits.
  */
-import { storeOver } from "../../support/stores.ts";
+import { storeOver } from "../../support/harness/stores.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { Deadlines, type Timers } from "../../../domain/core/deadlines.ts";
 import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";

@@ -1,12 +1,12 @@
 /** A ledger in which something of every kind is due, and something is not. */
-import { storeOver } from "./stores.ts";
-import type { Team } from "../../domain/teams/team.ts";
-import { rawOf } from "../../domain/core/raw_json.ts";
-import type { SweepCounts } from "../../domain/retention/sweep.ts";
-import { Deadlines } from "../../domain/core/deadlines.ts";
-import { TIMERS } from "../../kv/base/deadline.ts";
-import { BACK_ENDS } from "../../kv/base/limits.ts";
-import { aLargeCall, DAY_MS, RetentionHarness } from "./retention_harness.ts";
+import { storeOver } from "../harness/stores.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { rawOf } from "../../../domain/core/raw_json.ts";
+import type { SweepCounts } from "../../../domain/retention/sweep.ts";
+import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { TIMERS } from "../../../kv/base/deadline.ts";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { aLargeCall, DAY_MS, RetentionHarness } from "../harness/retention_harness.ts";
 import { cardOf, rateRow } from "./cards.ts";
 import { type Fault, faultKv } from "../fakes/fault_kv.ts";
 import { NOON } from "../harness/harness.ts";

@@ -1,5 +1,5 @@
 /** Runs written straight to a store, and the proof that the roll-ups are their sum. */
-import { processingOf, runStoreOf } from "./stores.ts";
+import { processingOf, runStoreOf } from "../harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { EventId, RunId, TeamId } from "../../../domain/core/ids.ts";
@@ -13,14 +13,14 @@ import {
   contributionsOf,
   groupName,
   type RollupRow,
-} from "../../domain/spend/rollup.ts";
-import type { Measures } from "../../domain/runs/contribution.ts";
-import { isCurrent, summarize } from "../../domain/runs/summary.ts";
-import { readHeads } from "../../kv/runs/heads.ts";
-import { verifyStore } from "../../kv/integrity/integrity.ts";
-import { decodeRollup } from "../../kv/spend/rollups.ts";
-import type { Store } from "../../kv/store.ts";
-import { eventId, runId } from "./builders.ts";
+} from "../../../domain/spend/rollup.ts";
+import type { Measures } from "../../../domain/runs/contribution.ts";
+import { isCurrent, summarize } from "../../../domain/runs/summary.ts";
+import { readHeads } from "../../../kv/runs/heads.ts";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
+import { decodeRollup } from "../../../kv/spend/rollups.ts";
+import type { Store } from "../../../kv/store.ts";
+import { eventId, runId } from "./requests.ts";
 import { cardOf, rateRow } from "./cards.ts";
 import { NOON } from "../harness/harness.ts";
 

@@ -1,10 +1,10 @@
 /** Somebody who looks at the dashboard, without a browser: a session, its pages and its forms. */
 import { assertEquals } from "@std/assert";
-import type { Route } from "../../routes/http/context.ts";
-import { createDashboard } from "../../routes/dashboard/dashboard.ts";
-import type { PageDeps } from "../../routes/dashboard/layout/page.ts";
-import { Memory } from "../../domain/core/memory.ts";
-import { ConcurrencyLimit } from "../../routes/http/admission.ts";
+import type { Route } from "../../../routes/http/context.ts";
+import { createDashboard } from "../../../routes/dashboard/dashboard.ts";
+import type { PageDeps } from "../../../routes/dashboard/layout/page.ts";
+import { Memory } from "../../../domain/core/memory.ts";
+import { ConcurrencyLimit } from "../../../routes/http/admission.ts";
 import type { Answer, Harness } from "./harness.ts";
 
 /** The dashboard's own table. Building it calls nothing of what the handlers need. */

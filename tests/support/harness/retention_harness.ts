@@ -9,20 +9,20 @@ import {
   EMPTY_SWEEP,
   type SweepCounts,
   type SweepStore,
-} from "../../domain/retention/sweep.ts";
-import type { RunEvent } from "../../domain/runs/event.ts";
-import { rawOf } from "../../domain/core/raw_json.ts";
-import type { ProcessingStore } from "../../domain/runs/processing.ts";
-import type { RateCard } from "../../domain/pricing/rates.ts";
-import type { RunStore } from "../../domain/runs/store.ts";
-import { SweepJob } from "../../jobs/sweep.ts";
+} from "../../../domain/retention/sweep.ts";
+import type { RunEvent } from "../../../domain/runs/event.ts";
+import { rawOf } from "../../../domain/core/raw_json.ts";
+import type { ProcessingStore } from "../../../domain/runs/processing.ts";
+import type { RateCard } from "../../../domain/pricing/rates.ts";
+import type { RunStore } from "../../../domain/runs/store.ts";
+import { SweepJob } from "../../../jobs/sweep.ts";
 import { processingOf } from "./stores.ts";
-import { RunUpdater } from "../../kv/summaries/run_updater.ts";
-import { createDeletionStore } from "../../kv/retention/deletions.ts";
-import { createRepriceStore } from "../../kv/repricing/jobs.ts";
-import { createSweepStore } from "../../kv/retention/sweep_store.ts";
-import type { Store } from "../../kv/store.ts";
-import { insertTeam } from "../../kv/teams/credentials.ts";
+import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
+import { createDeletionStore } from "../../../kv/retention/deletions.ts";
+import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
+import { createSweepStore } from "../../../kv/retention/sweep_store.ts";
+import type { Store } from "../../../kv/store.ts";
+import { insertTeam } from "../../../kv/teams/credentials.ts";
 import { NOON } from "./harness.ts";
 import { aCall, projectAll, runsOf } from "../builders/pipeline.ts";
 import { noise } from "./temp_store.ts";

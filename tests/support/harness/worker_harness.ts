@@ -1,12 +1,12 @@
 /** A worker over a real file, with a clock that the test moves and a store that it may wrap. */
-import type { RunnableStage } from "../../domain/runs/processing.ts";
+import type { RunnableStage } from "../../../domain/runs/processing.ts";
 import { processingOf } from "./stores.ts";
 import { assertEquals } from "@std/assert";
-import type { RunId } from "../../domain/core/ids.ts";
-import type { ProcessingStore } from "../../domain/runs/processing.ts";
-import type { RunStore } from "../../domain/runs/store.ts";
-import { Worker, type WorkerDeps } from "../../jobs/worker.ts";
-import type { OpenStore } from "../../kv/open.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import type { ProcessingStore } from "../../../domain/runs/processing.ts";
+import type { RunStore } from "../../../domain/runs/store.ts";
+import { Worker, type WorkerDeps } from "../../../jobs/worker.ts";
+import type { OpenStore } from "../../../kv/open.ts";
 import { NOON } from "./harness.ts";
 import { assertSumsAddUp, runsOf, TEAM } from "../builders/pipeline.ts";
 import { TempStore } from "./temp_store.ts";

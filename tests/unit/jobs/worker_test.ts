@@ -1,5 +1,5 @@
 /** The worker over real files: what it does first, what it never loses, how it ends. */
-import { processingOf } from "../../support/stores.ts";
+import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";

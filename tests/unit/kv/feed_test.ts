@@ -1,5 +1,5 @@
 /** The feed of changes: nothing is missing from it and nothing is told twice, whoever writes meanwhile. */
-import { processingOf, storeOver } from "../../support/stores.ts";
+import { processingOf, storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";

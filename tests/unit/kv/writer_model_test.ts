@@ -1,5 +1,5 @@
 /** The writer against a model, under a store that fails in every way it can. */
-import { writerOver } from "../../support/stores.ts";
+import { writerOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";

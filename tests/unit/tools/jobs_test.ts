@@ -1,5 +1,5 @@
 /** `deno task jobs`: what waits, what was given up, and how it is tried again. */
-import { processingOf } from "../../support/stores.ts";
+import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { type Processing, STAGE_ATTEMPTS_MAX } from "../../../domain/runs/stages.ts";

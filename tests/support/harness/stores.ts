@@ -1,21 +1,21 @@
 /** Stores over handles of a test, built without the rest of a service. */
-import type { Deadlines } from "../../domain/core/deadlines.ts";
-import { Memory } from "../../domain/core/memory.ts";
-import type { AgentStore } from "../../domain/agents/store.ts";
-import type { ProcessingStore, RunnableStage } from "../../domain/runs/processing.ts";
-import type { RateCards } from "../../domain/pricing/rate_store.ts";
-import type { RunStore } from "../../domain/runs/store.ts";
-import { createAgentStore } from "../../kv/agents/agents.ts";
-import { KnownAgents } from "../../kv/agents/known_agents.ts";
-import { TIMERS } from "../../kv/base/deadline.ts";
-import { BACK_ENDS, type BackEnd } from "../../kv/base/limits.ts";
-import { createRateCardStore } from "../../kv/rate_cards/rate_cards.ts";
-import { createRunStore } from "../../kv/runs/run_store.ts";
-import { createStore, type Store } from "../../kv/store.ts";
-import { createProcessingStore } from "../../kv/summaries/processing_store.ts";
-import { RunUpdater } from "../../kv/summaries/run_updater.ts";
-import { WorkerSignal } from "../../kv/writer/signal.ts";
-import { createWriter, type Writer } from "../../kv/writer/writer.ts";
+import type { Deadlines } from "../../../domain/core/deadlines.ts";
+import { Memory } from "../../../domain/core/memory.ts";
+import type { AgentStore } from "../../../domain/agents/agents.ts";
+import type { ProcessingStore, RunnableStage } from "../../../domain/runs/processing.ts";
+import type { RateCards } from "../../../domain/pricing/rate_card.ts";
+import type { RunStore } from "../../../domain/runs/store.ts";
+import { createAgentStore } from "../../../kv/agents/agents.ts";
+import { KnownAgents } from "../../../kv/agents/known_agents.ts";
+import { TIMERS } from "../../../kv/base/deadline.ts";
+import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";
+import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
+import { createRunStore } from "../../../kv/runs/run_store.ts";
+import { createStore, type Store } from "../../../kv/store.ts";
+import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
+import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
+import { WorkerSignal } from "../../../kv/writer/signal.ts";
+import { createWriter, type Writer } from "../../../kv/writer/writer.ts";
 
 /** A writer over a handle, alone. */
 export function writerOver(
