@@ -1,11 +1,12 @@
 /** What jobs that price calls anew are shown by. */
 import type { RepriceSum } from "../../../domain/repricing/reprice.ts";
-import type { RepriceJob, RepriceState } from "../../../domain/repricing/job.ts";
+import type { JobState } from "../../../domain/core/jobs.ts";
+import type { RepriceJob } from "../../../domain/repricing/job.ts";
 import { Money } from "../components/elements.tsx";
 import { typedInstant } from "./rate_form_values.ts";
 
 /** How a job stands. */
-export const JOB_STATE_LABELS: Readonly<Record<RepriceState, string>> = {
+export const JOB_STATE_LABELS: Readonly<Record<JobState, string>> = {
   waiting: "waits for calls just stored to be summed up",
   running: "under way",
   done: "done",
