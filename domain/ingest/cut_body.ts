@@ -24,24 +24,12 @@ import { finishBody } from "./finish.ts";
 import { heartbeatBody } from "./heartbeat.ts";
 import { openBody } from "./open.ts";
 import { scoreBody } from "./score.ts";
-import type { CutEvent } from "../core/body.ts";
+import type { Body, CutEvent } from "../core/body.ts";
 import { cutEvent, memberName, textOf, UNKNOWN_NAMES_MAX } from "./truncate.ts";
 import type { TimeSliced } from "../core/time_slices.ts";
 
 /** What a call's body is: fields, or a batch of events. */
 export type CutShape = "fields" | "events";
-
-/** What is left of a body. */
-export interface CutBody {
-  /** The members that the call knows, as text. */
-  readonly text: string;
-  /** The same, parsed; a payload is only the kind of value that it is. */
-  readonly value: Readonly<Record<string, unknown>>;
-  /** The events of a batch; absent where `events` is no list. */
-  readonly events?: readonly CutEvent[];
-  /** Fields that are left out although the call knows them, and how many values of each. */
-  readonly leftOut: ReadonlyMap<string, number>;
-}
 
 /** Fields of the ingest calls. */
 const INGEST_FIELDS: ReadonlySet<string> = new Set(
@@ -76,7 +64,7 @@ const DECODED_BYTES = 262_144;
 class TooManyEvents extends Error {}
 
 /** Cuts a body. `null` ends a slice. */
-export function* cutBody(bytes: Uint8Array, shape: CutShape): TimeSliced<Parsed<CutBody>> {
+export function* cutBody(bytes: Uint8Array, shape: CutShape): TimeSliced<Parsed<Body>> {
   if (!(yield* isUtf8(bytes))) {
     return refuse("invalid_json", "The body is not UTF-8: encode it as UTF-8");
   }
@@ -111,7 +99,7 @@ function* isUtf8(bytes: Uint8Array): TimeSliced<boolean> {
   }
 }
 
-function* cutFields(bytes: Uint8Array, start: number): TimeSliced<CutBody> {
+function* cutFields(bytes: Uint8Array, start: number): TimeSliced<Body> {
   const texts = new Map<string, RawJson>();
   const values = new Map<string, unknown>();
   const leftOut = new Map<string, number>();
@@ -174,7 +162,7 @@ function scoreOf(bytes: Uint8Array, { start, end, levels }: JsonSlice): RawJson 
   return isScore(JSON.parse(text)) ? text : null;
 }
 
-function* cutBatch(bytes: Uint8Array, start: number): TimeSliced<CutBody> {
+function* cutBatch(bytes: Uint8Array, start: number): TimeSliced<Body> {
   const values = new Map<string, unknown>();
   let places = null as readonly JsonSlice[] | null;
   function* readList(at: number): TimeSliced<number> {
