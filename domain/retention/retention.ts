@@ -8,7 +8,7 @@
  */
 import type { Metadata } from "../runs/metadata.ts";
 import type { EventLedger } from "../runs/ledger.ts";
-import { type Closing, type Opening, PAYLOAD_FIELDS, type RunParts } from "../runs/run.ts";
+import type { Closing, Opening, RunParts } from "../runs/run.ts";
 import type { TierLimits } from "../teams/plans.ts";
 import type { LedgerAges, PayloadState } from "../runs/payload.ts";
 
@@ -107,8 +107,8 @@ export function isSameExpiryEntry(a: ExpiryEntry | null, b: ExpiryEntry | null):
 /** Whether a part holds texts that the payload horizon is about. */
 export function hasPayload(part: Opening | Closing | null): boolean {
   if (part === null) return false;
-  const fields: Pick<Opening, typeof PAYLOAD_FIELDS[number]> = part;
-  return PAYLOAD_FIELDS.some((name) => fields[name] !== undefined) ||
+  const goal = "goal" in part ? part.goal : undefined;
+  return (part.output ?? part.note ?? goal) !== undefined ||
     (part.metadata?.some(([, value]) => value !== null) ?? false);
 }
 
@@ -120,13 +120,13 @@ export function withoutPayload<Part extends Opening | Closing>(part: Part): Part
   const { metadata } = part;
   return {
     ...part,
-    ...NO_PAYLOAD,
+    output: undefined,
+    note: undefined,
+    ...("goal" in part ? { goal: undefined } : {}),
     ...(metadata === undefined ? {} : { metadata: keysOnly(metadata) }),
     payloadRemoved: true,
   };
 }
-
-const NO_PAYLOAD = Object.fromEntries(PAYLOAD_FIELDS.map((name) => [name, undefined]));
 
 function keysOnly(metadata: Metadata): Metadata {
   return metadata.map(([key]) => [key, null]);

@@ -125,9 +125,6 @@ export interface Opening extends PartDetails {
   readonly idleTimeoutStatus?: FinishStatus | undefined;
 }
 
-/** Fields of a part that are payload besides its metadata: they are removed by age. */
-export const PAYLOAD_FIELDS = ["output", "note", "goal"] as const;
-
 /** The part a run ends with: from `/finish` or a closing heartbeat; the first one wins. */
 export interface Closing extends PartDetails {
   /** How the run ended. */
