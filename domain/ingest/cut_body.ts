@@ -31,6 +31,9 @@ import type { TimeSliced } from "../core/time_slices.ts";
 /** What a call's body is: fields, or a batch of events. */
 export type CutShape = "fields" | "events";
 
+/** A body without the members that its call does not know. */
+type CutBody = Body & Required<Pick<Body, "leftOut">>;
+
 /** Fields of the ingest calls. */
 const INGEST_FIELDS: ReadonlySet<string> = new Set(
   [openBody, finishBody, heartbeatBody, scoreBody].flatMap((schema) => [...fieldsOf(schema)]),
@@ -64,7 +67,7 @@ const DECODED_BYTES = 262_144;
 class TooManyEvents extends Error {}
 
 /** Cuts a body. `null` ends a slice. */
-export function* cutBody(bytes: Uint8Array, shape: CutShape): TimeSliced<Parsed<Body>> {
+export function* cutBody(bytes: Uint8Array, shape: CutShape): TimeSliced<Parsed<CutBody>> {
   if (!(yield* isUtf8(bytes))) {
     return refuse("invalid_json", "The body is not UTF-8: encode it as UTF-8");
   }
@@ -99,7 +102,7 @@ function* isUtf8(bytes: Uint8Array): TimeSliced<boolean> {
   }
 }
 
-function* cutFields(bytes: Uint8Array, start: number): TimeSliced<Body> {
+function* cutFields(bytes: Uint8Array, start: number): TimeSliced<CutBody> {
   const texts = new Map<string, RawJson>();
   const values = new Map<string, unknown>();
   const leftOut = new Map<string, number>();
@@ -162,7 +165,7 @@ function scoreOf(bytes: Uint8Array, { start, end, levels }: JsonSlice): RawJson 
   return isScore(JSON.parse(text)) ? text : null;
 }
 
-function* cutBatch(bytes: Uint8Array, start: number): TimeSliced<Body> {
+function* cutBatch(bytes: Uint8Array, start: number): TimeSliced<CutBody> {
   const values = new Map<string, unknown>();
   let places = null as readonly JsonSlice[] | null;
   function* readList(at: number): TimeSliced<number> {
