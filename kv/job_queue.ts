@@ -5,18 +5,12 @@
  */
 import type { TeamId } from "../domain/core/ids.ts";
 import type { Problem } from "../domain/core/errors.ts";
+import type { TeamJob } from "../domain/core/jobs.ts";
 import { KeyedMutex } from "./base/keyed_mutex.ts";
 import { LOST, untilCommitted } from "./base/retry.ts";
 import { JobTurns } from "./job_turns.ts";
 import { getEntry, getValue, type Store } from "./store.ts";
 import type { Write } from "./writer/write.ts";
-
-/** A job as every kind of them is stored. */
-interface StoredJob {
-  readonly id: string;
-  /** `waiting` until every call stored before it is in the indexes. */
-  readonly state: "waiting" | "running" | "done";
-}
 
 /** Keys of one kind of job. */
 export interface JobKeys {
@@ -43,7 +37,7 @@ export type JobDecision<Job> =
   | { readonly kind: "refused"; readonly problem: Problem };
 
 /** The jobs of one kind, of all teams. */
-export abstract class JobQueue<Job extends StoredJob> {
+export abstract class JobQueue<Job extends TeamJob> {
   readonly #store: Store;
   readonly #keys: JobKeys;
   readonly #waits: JobWaits;

@@ -24,24 +24,15 @@ import { finishBody } from "./finish.ts";
 import { heartbeatBody } from "./heartbeat.ts";
 import { openBody } from "./open.ts";
 import { scoreBody } from "./score.ts";
-import type { CutEvent } from "../core/body.ts";
+import type { Body, CutEvent } from "../core/body.ts";
 import { cutEvent, memberName, textOf, UNKNOWN_NAMES_MAX } from "./truncate.ts";
 import type { TimeSliced } from "../core/time_slices.ts";
 
 /** What a call's body is: fields, or a batch of events. */
 export type CutShape = "fields" | "events";
 
-/** What is left of a body. */
-export interface CutBody {
-  /** The members that the call knows, as text. */
-  readonly text: string;
-  /** The same, parsed; a payload is only the kind of value that it is. */
-  readonly value: Readonly<Record<string, unknown>>;
-  /** The events of a batch; absent where `events` is no list. */
-  readonly events?: readonly CutEvent[];
-  /** Fields that are left out although the call knows them, and how many values of each. */
-  readonly leftOut: ReadonlyMap<string, number>;
-}
+/** A body without the members that its call does not know. */
+type CutBody = Body & Required<Pick<Body, "leftOut">>;
 
 /** Fields of the ingest calls. */
 const INGEST_FIELDS: ReadonlySet<string> = new Set(

@@ -4,13 +4,10 @@
  * @module
  */
 import type { Team } from "../teams/team.ts";
-import type { Problem } from "../core/errors.ts";
+import type { JobOutcome, JobStore, TeamJob } from "../core/jobs.ts";
 import type { RunId } from "../core/ids.ts";
 import { NO_CALLS, type RepriceSpec, type RepriceSum } from "./reprice.ts";
 import { EMPTY_BREAKDOWN, type RepriceBreakdown } from "./breakdown.ts";
-
-/** `waiting` until every call stored before it is summed up, then `running`, then `done`. */
-export type RepriceState = "waiting" | "running" | "done";
 
 /** A run's place among those of a team: they are visited by their start. */
 export interface RunPosition {
@@ -47,21 +44,11 @@ export interface RepriceCursor {
 }
 
 /** A job. */
-export interface RepriceJob {
-  /** Names it, sortable by when it was made. */
-  readonly id: string;
+export interface RepriceJob extends TeamJob {
   /** Which calls. */
   readonly spec: RepriceSpec;
   /** Whether it only says what would change. */
   readonly dryRun: boolean;
-  /** How it stands. */
-  readonly state: RepriceState;
-  /** When it was made, unix milliseconds. */
-  readonly createdAt: number;
-  /** Credential that asked for it. */
-  readonly createdBy: string;
-  /** When it was done, unix milliseconds. */
-  readonly finishedAt: number | null;
   /** Start of the first and of the last run it visits, unix milliseconds; later ones are not old. */
   readonly span: { readonly from: number; readonly to: number };
   /** How far it has come. */
@@ -70,8 +57,6 @@ export interface RepriceJob {
   readonly runs: number;
   /** Runs whose cost changed, or would. */
   readonly changed: number;
-  /** Runs that could not be read; their cost is as it was. */
-  readonly failed: number;
   /** Its calls and their cost before and after. */
   readonly sum: RepriceSum;
   /** The same by agent and by day. */
@@ -131,23 +116,15 @@ export function isSameJob(job: RepriceJob, spec: RepriceSpec, dryRun: boolean): 
     provider === spec.provider && from === spec.from && to === spec.to;
 }
 
-/** What becomes of a request for a job. */
-export type RepriceOutcome =
-  | { readonly kind: "stored" | "replayed"; readonly job: RepriceJob }
-  | { readonly kind: "refused"; readonly problem: Problem };
-
 /** The jobs of teams. */
-export interface RepriceStore {
-  /** Makes a job, or answers the same one that is under way, or refuses one that is too much. */
-  create(team: Team, spec: RepriceSpec, dryRun: boolean, by: string): Promise<RepriceOutcome>;
-  /** A job of the team; null when it has none of that id. */
-  get(team: Team, id: string): Promise<RepriceJob | null>;
+export interface RepriceStore extends JobStore<RepriceJob> {
+  /** Makes a job, or returns the same one that is under way, or refuses one that is too much. */
+  create(
+    team: Team,
+    spec: RepriceSpec,
+    dryRun: boolean,
+    by: string,
+  ): Promise<JobOutcome<RepriceJob>>;
   /** The team's jobs, newest first. */
   list(team: Team): Promise<RepriceJob[]>;
-  /** The job once it is done, or as it is after so many milliseconds. */
-  waitUntilDone(team: Team, job: RepriceJob, ms: number): Promise<RepriceJob>;
-  /** Takes a job of the team whose turn it is a step further; answers false when none can go on. */
-  work(): Promise<boolean>;
-  /** Whether the last {@link work} found a job, also one that still waits. */
-  readonly underWay: boolean;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Team } from "../teams/team.ts";
-import type { Problem } from "../core/errors.ts";
+import type { JobOutcome, JobStore, TeamJob } from "../core/jobs.ts";
 import type { RunId } from "../core/ids.ts";
 
 /** The receipt of a deleted run. It stands in the run's place as long as its id is refused. */
@@ -19,43 +19,23 @@ export interface RunDeletion {
   readonly events: number;
 }
 
-/** `waiting` until every call stored before it is summed up, then `running`, then `done`. */
-export type DeletionState = "waiting" | "running" | "done";
-
 /**
  * A job that deletes everything of a customer that was stored when it was asked for; once it is done, the
  * receipt.
  */
-export interface CustomerDeletion {
-  /** Names it, sortable by when it was asked for. */
-  readonly id: string;
+export interface CustomerDeletion extends TeamJob {
   /** The customer. */
   readonly customer: string;
-  /** How it stands. */
-  readonly state: DeletionState;
-  /** When it was asked for, unix milliseconds. */
-  readonly createdAt: number;
-  /** Identifier of the credential that asked. */
-  readonly createdBy: string;
-  /** When it was done, unix milliseconds. */
-  readonly finishedAt: number | null;
   /** Runs deleted. */
   readonly runs: number;
   /** Events deleted with them. */
   readonly events: number;
   /** Days of spend that were left of older runs, and are deleted. */
   readonly days: number;
-  /** Runs that could not be read; they are as they were. */
-  readonly failed: number;
 }
 
-/** What becomes of a request to delete a customer. */
-export type CustomerDeletionOutcome =
-  | { readonly kind: "stored" | "replayed"; readonly job: CustomerDeletion }
-  | { readonly kind: "refused"; readonly problem: Problem };
-
 /** Deletions of all teams. Methods reject with `StorageUnavailable` when the store fails. */
-export interface DeletionStore {
+export interface DeletionStore extends JobStore<CustomerDeletion> {
   /**
    * Deletes a run at once; null when the team has none of that id.
    *
@@ -67,14 +47,6 @@ export interface DeletionStore {
     id: RunId,
     by: string,
   ): Promise<{ readonly kind: "stored" | "replayed"; readonly receipt: RunDeletion } | null>;
-  /** Begins to delete all of a customer, answers the same job under way, or refuses one too many. */
-  deleteCustomer(team: Team, customer: string, by: string): Promise<CustomerDeletionOutcome>;
-  /** A job of the team; null when it has none of that id. */
-  get(team: Team, id: string): Promise<CustomerDeletion | null>;
-  /** The job once it is done, or as it is after so many milliseconds. */
-  waitUntilDone(team: Team, job: CustomerDeletion, ms: number): Promise<CustomerDeletion>;
-  /** Takes a job of the team whose turn it is a step further; answers false when none can go on. */
-  work(): Promise<boolean>;
-  /** Whether the last {@link work} found a job, also one that still waits. */
-  readonly underWay: boolean;
+  /** Begins to delete all of a customer, returns the same job under way, or refuses one too many. */
+  deleteCustomer(team: Team, customer: string, by: string): Promise<JobOutcome<CustomerDeletion>>;
 }

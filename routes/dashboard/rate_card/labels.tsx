@@ -1,11 +1,12 @@
 /** Jobs that reprice calls, in words. */
 import type { RepriceSum } from "../../../domain/repricing/reprice.ts";
-import type { RepriceJob, RepriceState } from "../../../domain/repricing/job.ts";
+import type { JobState } from "../../../domain/core/jobs.ts";
+import type { RepriceJob } from "../../../domain/repricing/job.ts";
 import { Money } from "../components/elements.tsx";
 import { typedInstant } from "./rate_form_values.ts";
 
 /** States of a job. */
-export const JOB_STATE_LABELS: Readonly<Record<RepriceState, string>> = {
+export const JOB_STATE_LABELS: Readonly<Record<JobState, string>> = {
   waiting: "waits for recent calls to be aggregated",
   running: "under way",
   done: "done",
