@@ -21,7 +21,7 @@ import { Ago, Copyable, Empty, NextPage } from "../components/elements.tsx";
 import { Select } from "../components/form_fields.tsx";
 import { formatCount, pluralOf } from "../components/format.ts";
 import { Sparkline } from "../components/sparkline.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { showAgent } from "./agent.tsx";
 import { submitAgentChange } from "./form.tsx";
 import { CostOfSuccess, LastRunOf, SuccessRate } from "./metrics.tsx";
@@ -124,18 +124,8 @@ function columnsFor(
       before: "seen",
       cell: ({ activity }) => activity === null ? "–" : <Ago at={activity.lastSeen} now={now} />,
     },
-    {
-      head: "Runs",
-      class: "number",
-      unit: ({ activity }) => pluralOf(activity?.runs ?? 0, "run"),
-      cell: ({ activity }) => formatCount(activity?.runs ?? 0),
-    },
-    {
-      head: "Succeeded",
-      class: "number",
-      unit: "succeeded",
-      cell: ({ activity }) => <SuccessRate activity={activity} />,
-    },
+    countColumn("Runs", ({ activity }) => activity?.runs ?? 0, "run"),
+    numberColumn("Succeeded", ({ activity }) => <SuccessRate activity={activity} />, "succeeded"),
     {
       head: (
         <>

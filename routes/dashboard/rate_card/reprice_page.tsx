@@ -12,7 +12,7 @@ import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { Ago, Empty, InlineNotice } from "../components/elements.tsx";
 import { bodyOf, LabeledInput } from "../components/form_fields.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { formatCount, pluralOf } from "../components/format.ts";
 import { CostDifference, JOB_STATE_LABELS, periodText } from "./labels.tsx";
 import { instantText } from "./rate_form_values.ts";
@@ -146,13 +146,8 @@ function columnsAt(now: number): readonly Column<RepriceJob>[] {
     { head: "Runs", before: "runs", cell: periodText },
     { head: "Kind", cell: ({ dryRun }) => dryRun ? "dry run" : "repriced" },
     { head: "State", cell: ({ state }) => JOB_STATE_LABELS[state] },
-    {
-      head: "Calls",
-      class: "number",
-      unit: ({ sum }) => pluralOf(sum.calls, "call"),
-      cell: ({ sum }) => formatCount(sum.calls),
-    },
-    { head: "Difference", class: "number", cell: ({ sum }) => <CostDifference of={sum} /> },
+    countColumn("Calls", ({ sum }) => sum.calls, "call"),
+    numberColumn("Difference", ({ sum }) => <CostDifference of={sum} />),
     { head: "Begun", before: "begun", cell: ({ createdAt }) => <Ago at={createdAt} now={now} /> },
   ];
 }

@@ -6,7 +6,7 @@ import {
   type StageState,
 } from "../../../domain/runs/stages.ts";
 import { Ago } from "../components/elements.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, numberColumn, Table } from "../components/table.tsx";
 import type { LoadedRun } from "./load.ts";
 
 const STATE_LABELS: Readonly<Record<StageState, readonly [sign: string, meaning: string]>> = {
@@ -48,7 +48,7 @@ function columnsAt(nowMs: number): readonly Column<StageProgress>[] {
   return [
     { head: "Stage", isName: true, cell: ({ stage }) => stage },
     { head: "State", cell: (stage) => <State stage={stage} nowMs={nowMs} /> },
-    { head: "Tries", class: "number", cell: ({ attempts }) => attempts },
+    numberColumn("Tries", ({ attempts }) => attempts),
     { head: "Since", cell: ({ at }) => <Ago at={at} now={nowMs} /> },
     { head: "Last error", cell: ({ error }) => error ?? "" },
   ];

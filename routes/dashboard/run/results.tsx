@@ -3,7 +3,7 @@ import { costByModel, type ModelCost } from "../../../domain/runs/explain_cost.t
 import { Ago, Money } from "../components/elements.tsx";
 import { formatCount, pluralOf } from "../components/format.ts";
 import { LabelList } from "../components/key_values.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { CallCost, UnpricedCall } from "./call_cost.tsx";
 import { Payload } from "./payload.tsx";
 import { membersOf } from "./event_preview.ts";
@@ -110,35 +110,15 @@ export function CostSection({ shown }: { readonly shown: LoadedRun }) {
 
 const MODEL_COLUMNS: readonly Column<ModelCost>[] = [
   { head: "Model", isName: true, cell: (line) => <ModelName of={line} /> },
-  {
-    head: "Calls",
-    class: "number",
-    unit: ({ calls }) => pluralOf(calls, "call"),
-    cell: ({ calls }) => formatCount(calls),
-  },
-  {
-    head: "Input",
-    class: "number",
-    unit: "in",
-    cell: ({ inputTokens }) => formatCount(inputTokens),
-  },
-  {
-    head: "of it cached",
-    class: "number",
-    unit: "of it cached",
-    cell: ({ cachedInputTokens }) => formatCount(cachedInputTokens),
-  },
-  {
-    head: "Output",
-    class: "number",
-    unit: "out",
-    cell: ({ outputTokens }) => formatCount(outputTokens),
-  },
-  {
-    head: "Cost",
-    class: "number",
-    cell: ({ priced, cost }) => priced === false ? "no price" : <Money of={cost} />,
-  },
+  countColumn("Calls", ({ calls }) => calls, "call"),
+  numberColumn("Input", ({ inputTokens }) => formatCount(inputTokens), "in"),
+  numberColumn(
+    "of it cached",
+    ({ cachedInputTokens }) => formatCount(cachedInputTokens),
+    "of it cached",
+  ),
+  numberColumn("Output", ({ outputTokens }) => formatCount(outputTokens), "out"),
+  numberColumn("Cost", ({ priced, cost }) => priced === false ? "no price" : <Money of={cost} />),
 ];
 
 function ModelName({ of: { model, provider } }: { readonly of: ModelCost }) {

@@ -121,7 +121,7 @@ function NoEvents({ shown: { run } }: { readonly shown: LoadedRun }) {
     return (
       <p>
         Its {countedText(run.usage.events, "event")}{" "}
-        were removed by age: the plan keeps payloads for a while. Their totals are above.
+        removed by age: the plan keeps payloads for a while. Their totals are above.
       </p>
     );
   }

@@ -154,7 +154,7 @@ export function Chips(
             <a
               class="chip"
               href={listPath(filters, { [name]: null, ...kept })}
-              aria-label={`${label} ${text}: remove this filter`}
+              aria-label={`${label} ${text}: take this filter away`}
             >
               {label} <b>{text}</b> <span aria-hidden="true">✕</span>
             </a>
