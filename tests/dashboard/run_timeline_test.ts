@@ -188,6 +188,6 @@ Deno.test("a run without events says why: none were sent, or they went by age", 
   await h.sweep.sweepNow();
   const { text } = await (await signedIn(h)).get(`/dashboard/runs/${runId(2)}`);
   const said = textOf(text);
-  assertMatch(said, /Its 1 event were removed by age/);
+  assertMatch(said, /1 event removed by age/);
   assertMatch(said, /Payload removed: .* Metadata shard removed by age/);
 });

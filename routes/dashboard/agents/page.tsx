@@ -19,7 +19,6 @@ import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
 import { Ago, Copyable, Empty, NextPage } from "../components/elements.tsx";
 import { Select } from "../components/form_fields.tsx";
-import { formatCount, pluralOf } from "../components/format.ts";
 import { Sparkline } from "../components/sparkline.tsx";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { showAgent } from "./agent.tsx";

@@ -11,7 +11,7 @@ import { agentPath, queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts"
 import { showPage } from "../layout/reply.tsx";
 import { Actor, type ActorNames, actorNames } from "../keys/actor.tsx";
 import { Ago, InlineNotice, Money } from "../components/elements.tsx";
-import { countedText, formatCount, pluralOf } from "../components/format.ts";
+import { countedText, formatCount } from "../components/format.ts";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { Tile } from "../components/tile.tsx";
 import { dayText } from "../spend/labels.ts";

@@ -13,7 +13,6 @@ import { seeOther, showPage } from "../layout/reply.tsx";
 import { Ago, Empty, InlineNotice } from "../components/elements.tsx";
 import { bodyOf, LabeledInput } from "../components/form_fields.tsx";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
-import { formatCount, pluralOf } from "../components/format.ts";
 import { CostDifference, JOB_STATE_LABELS, periodText } from "./labels.tsx";
 import { instantText } from "./rate_form_values.ts";
 import { jobPath, REPRICE } from "./paths.ts";

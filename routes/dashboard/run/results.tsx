@@ -1,7 +1,7 @@
 /** The results of a run: output, scores, metadata, cost by model. */
 import { costByModel, type ModelCost } from "../../../domain/runs/explain_cost.ts";
 import { Ago, Money } from "../components/elements.tsx";
-import { formatCount, pluralOf } from "../components/format.ts";
+import { formatCount } from "../components/format.ts";
 import { LabelList } from "../components/key_values.tsx";
 import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { CallCost, UnpricedCall } from "./call_cost.tsx";

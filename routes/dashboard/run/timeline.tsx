@@ -120,8 +120,8 @@ function NoEvents({ shown: { run } }: { readonly shown: LoadedRun }) {
   if (run.usage.events > 0) {
     return (
       <p>
-        Its {countedText(run.usage.events, "event")}{" "}
-        removed by age: the plan keeps payloads for a while. Their totals are above.
+        {countedText(run.usage.events, "event")}{" "}
+        removed by age: the plan keeps payloads for a while. The totals are above.
       </p>
     );
   }

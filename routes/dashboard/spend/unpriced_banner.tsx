@@ -6,7 +6,7 @@ import { OTHER_MODELS } from "../../../domain/runs/model_usage.ts";
 import { queryText } from "../layout/paths.ts";
 import { Money } from "../components/elements.tsx";
 import { type Column, countColumn, Table } from "../components/table.tsx";
-import { compactText, formatCount, pluralOf } from "../components/format.ts";
+import { compactText, formatCount } from "../components/format.ts";
 import { NEW_RATE } from "../rate_card/paths.ts";
 import { daySpan, dayText } from "./labels.ts";
 
