@@ -13,7 +13,7 @@ export interface Column<Row> {
   readonly class?: string;
   /** The class of its head, where it has one of its own. */
   readonly headClass?: string;
-  /** What a cell is of, shown before it and behind it where the table has no head: on a phone. */
+  /** Labels before and after a cell where the table has no head: on a phone. */
   readonly before?: string;
   readonly unit?: string | ((row: Row) => string);
   /** Further attributes of a cell. */

@@ -13,7 +13,7 @@ export interface DashboardPage {
   readonly menu?: string;
   /** Who sees it in the menu, where those are fewer than may open it. */
   readonly menuAccess?: Requirement;
-  /** What a session needs; `null` for pages open to everybody. */
+  /** The requirement for a session; `null` for pages open to everybody. */
   readonly access: Requirement | null;
   readonly handler: PageHandler;
   /** Style sheets, in the order of their rules. */
@@ -26,7 +26,7 @@ export interface DashboardPage {
 export interface PageRoute {
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** What a session needs, where that is not the same as for the page. */
+  /** The requirement for a session, where it differs from that of the page. */
   readonly access?: Requirement | null;
   readonly handler: PageHandler;
 }

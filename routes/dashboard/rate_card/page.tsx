@@ -125,7 +125,7 @@ function isFiltered(parameters: Parameters): boolean {
 function Own(
   { shown, more, names, parameters, now }: {
     readonly shown: readonly OwnRate[];
-    /** How many there are besides. */
+    /** Number of own rows that are not shown. */
     readonly more: number;
     readonly names: ActorNames;
     readonly parameters: Parameters;

@@ -11,13 +11,13 @@ import { Flags } from "./flags.tsx";
 import { runsPath } from "./paths.ts";
 
 /** Shows status, time, cost and tokens. */
-export function Glance({ shown }: { readonly shown: LoadedRun }) {
+export function Glance({ loaded }: { readonly loaded: LoadedRun }) {
   return (
     <div class="tiles glance">
-      <StatusTile shown={shown} />
-      <TimeTile shown={shown} />
-      <CostTile shown={shown} />
-      <UseTile shown={shown} />
+      <StatusTile loaded={loaded} />
+      <TimeTile loaded={loaded} />
+      <CostTile loaded={loaded} />
+      <UseTile loaded={loaded} />
     </div>
   );
 }
@@ -32,7 +32,7 @@ function GlanceTile({ title, value, children }: GlanceTileProps) {
   return <Tile name={<span class="soft">{title}</span>} value={value}>{children}</Tile>;
 }
 
-function StatusTile({ shown: { run, isLive } }: { readonly shown: LoadedRun }) {
+function StatusTile({ loaded: { run, isLive } }: { readonly loaded: LoadedRun }) {
   return (
     <GlanceTile
       title={run.kind === "heartbeat" ? "Heartbeat" : "Run"}
@@ -43,7 +43,7 @@ function StatusTile({ shown: { run, isLive } }: { readonly shown: LoadedRun }) {
   );
 }
 
-function TimeTile({ shown: { run, nowMs } }: { readonly shown: LoadedRun }) {
+function TimeTile({ loaded: { run, nowMs } }: { readonly loaded: LoadedRun }) {
   const { startedAt, finishedAt, durationMs } = run;
   const runningMs = startedAt === null || finishedAt !== null
     ? null
@@ -70,7 +70,7 @@ function TimeTile({ shown: { run, nowMs } }: { readonly shown: LoadedRun }) {
   );
 }
 
-function CostTile({ shown: { run, family, isStated } }: { readonly shown: LoadedRun }) {
+function CostTile({ loaded: { run, family, isStated } }: { readonly loaded: LoadedRun }) {
   const { cost } = run;
   const unpriced = cost.models.reduce((sum, { priced, calls }) => priced ? sum : sum + calls, 0);
   const hasFamily = family.children.length > 0;
@@ -103,7 +103,7 @@ function CostTile({ shown: { run, family, isStated } }: { readonly shown: Loaded
   );
 }
 
-function UseTile({ shown: { run: { usage } } }: { readonly shown: LoadedRun }) {
+function UseTile({ loaded: { run: { usage } } }: { readonly loaded: LoadedRun }) {
   const { llmCalls, toolCalls, logs, events, errors } = usage;
   const other = events - llmCalls - toolCalls - logs;
   const counts = ([
@@ -128,8 +128,8 @@ function UseTile({ shown: { run: { usage } } }: { readonly shown: LoadedRun }) {
 }
 
 /** Shows the labels, the flags and the exact instants of a run. */
-export function RunLabelList({ shown }: { readonly shown: LoadedRun }) {
-  const { run } = shown;
+export function RunLabelList({ loaded }: { readonly loaded: LoadedRun }) {
+  const { run } = loaded;
   const { agent, customerId, feature, parentRunId } = run;
   return (
     <>
@@ -143,8 +143,8 @@ export function RunLabelList({ shown }: { readonly shown: LoadedRun }) {
           ["Id", <code>{run.id}</code>],
         ]}
       />
-      <Flags shown={shown} />
-      <Instants shown={shown} />
+      <Flags loaded={loaded} />
+      <Instants loaded={loaded} />
     </>
   );
 }
@@ -153,8 +153,8 @@ function linkOf(value: string | null, pathOf: (value: string) => string): Child 
   return value === null ? null : <a href={pathOf(value)}>{value}</a>;
 }
 
-function Instants({ shown }: { readonly shown: LoadedRun }) {
-  const { run: { startedAt, finishedAt, receivedAt, updatedAt, trace }, page } = shown;
+function Instants({ loaded }: { readonly loaded: LoadedRun }) {
+  const { run: { startedAt, finishedAt, receivedAt, updatedAt, trace }, page } = loaded;
   return (
     <details id="more-facts" class="more-facts">
       <summary>Exact instants{trace === null ? "" : " and trace"}</summary>

@@ -18,7 +18,7 @@ const STATE_LABELS: Readonly<Record<StageState, readonly [sign: string, meaning:
 };
 
 /** Shows the stages; while a run is open there are none. */
-export function Stages({ shown: { run, nowMs } }: { readonly shown: LoadedRun }) {
+export function Stages({ loaded: { run, nowMs } }: { readonly loaded: LoadedRun }) {
   if (run.processing.length === 0) return null;
   const isSkipped = run.processing.some(({ state }) => state === "skipped");
   const isDead = run.processing.some(({ state }) => state === "dead");
@@ -30,7 +30,7 @@ export function Stages({ shown: { run, nowMs } }: { readonly shown: LoadedRun })
         columns={columnsAt(nowMs)}
         rows={run.processing}
       />
-      {isSkipped ? <p class="soft">What is skipped has nothing set up for it.</p> : null}
+      {isSkipped ? <p class="soft">Skipped stages are not configured.</p> : null}
       {isDead
         ? (
           <p>

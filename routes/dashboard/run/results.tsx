@@ -14,7 +14,7 @@ import { rawPath } from "./paths.ts";
 const OUTPUT_CHARS = 20_000;
 
 /** Shows the output, where there is one. */
-export function Output({ shown: { run } }: { readonly shown: LoadedRun }) {
+export function Output({ loaded: { run } }: { readonly loaded: LoadedRun }) {
   if (run.output === null) return null;
   return (
     <section id="output">
@@ -30,7 +30,7 @@ export function Output({ shown: { run } }: { readonly shown: LoadedRun }) {
 }
 
 /** Shows the scores. */
-export function Scores({ shown: { run, nowMs } }: { readonly shown: LoadedRun }) {
+export function Scores({ loaded: { run, nowMs } }: { readonly loaded: LoadedRun }) {
   const { scores, addedScores } = run;
   if (scores.length + addedScores.length === 0) return null;
   return (
@@ -74,7 +74,7 @@ function valueText(value: number | boolean): string {
 }
 
 /** Shows the metadata. */
-export function MetadataTable({ shown: { run } }: { readonly shown: LoadedRun }) {
+export function MetadataTable({ loaded: { run } }: { readonly loaded: LoadedRun }) {
   if (run.metadata === null || run.metadata.length === 0) return null;
   return (
     <section id="metadata">
@@ -90,8 +90,8 @@ export function MetadataTable({ shown: { run } }: { readonly shown: LoadedRun })
 }
 
 /** Shows the cost, model by model. */
-export function CostSection({ shown }: { readonly shown: LoadedRun }) {
-  const { page, ownCall, isAdmin } = shown;
+export function CostSection({ loaded }: { readonly loaded: LoadedRun }) {
+  const { page, ownCall, isAdmin } = loaded;
   const lines = costByModel(page);
   if (lines.length === 0 && ownCall === null) return null;
   return (

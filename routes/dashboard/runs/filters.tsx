@@ -68,7 +68,7 @@ export function readRunListQuery(query: string): RunListQuery {
   return parameters.ok ? parameters.value : new Map();
 }
 
-/** Whether any filter is set; how many a page shows is none. */
+/** Returns whether any filter is set; the size of a page is no filter. */
 export function isFiltered(filters: RunListQuery): boolean {
   return FILTERS.some(({ name }) => filters.has(name));
 }

@@ -74,7 +74,7 @@ function showRuns(deps: PageDeps): Handle {
   };
 }
 
-/** Only the first page can be followed: the others stand still. */
+/** Only the first page can be followed. */
 function isFollowed(filters: RunListQuery): boolean {
   return filters.get("live") === "1" && !filters.has("cursor");
 }
@@ -214,7 +214,7 @@ function followed({ filters, live, change, page: { rows } }: ListContent): Recor
   };
 }
 
-/** Said where the API looks at the latest hours only. */
+/** Shown where the API searches the latest hours only. */
 function WindowNote({ filters, request: { query, isWindowDefault }, nowMs, live }: ListContent) {
   if (!isWindowDefault || query.from === null) return null;
   const from = formatInstant(nowMs - 7 * 86_400_000).slice(0, 10);
@@ -228,7 +228,7 @@ function WindowNote({ filters, request: { query, isWindowDefault }, nowMs, live 
   );
 }
 
-/** How far was looked, and the way on. */
+/** Shows how far the search went, and links to the next page. */
 function Onward({ filters, request, page: { next, searchedTo }, nowMs }: ListContent) {
   const { query, isWindowDefault } = request;
   const cursor = next === null ? null : runsCursorText(next, isWindowDefault ? query.from : null);

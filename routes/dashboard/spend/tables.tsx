@@ -15,7 +15,7 @@ import { dayText, percentOf } from "./labels.ts";
 /** Groups that are shown before one asks for all of them. */
 const GROUPS_SHOWN = 50;
 
-/** Characters of a group's name in the table; hovering tells all of it. */
+/** Characters of a group's name in the table; hovering shows all of it. */
 const NAME_CHARS_MAX = 80;
 
 interface GroupTableProps {
