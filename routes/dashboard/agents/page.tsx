@@ -163,12 +163,7 @@ function AgentName({ record: { agent, name, archived } }: { readonly record: Age
   );
 }
 
-interface NoAgentsProps {
-  readonly origin: string;
-  readonly archived: boolean;
-}
-
-function NoAgents({ origin, archived }: NoAgentsProps) {
+function NoAgents({ origin, archived }: { readonly origin: string; readonly archived: boolean }) {
   const line = `curl -sS -u "$RUNLEDGER_KEY:" ${origin}/v1/heartbeats ` +
     `-d '{"agent":"nightly","status":"ok"}'`;
   return (

@@ -20,11 +20,6 @@ import { jobPath, REPRICE } from "./paths.ts";
 /** The fields of the form, by their names. */
 type Values = ReadonlyMap<string, string>;
 
-interface FormProps {
-  readonly values: Values;
-  readonly problem: Problem | null;
-}
-
 /** The fields of the form, as the API names them. */
 const FIELDS = ["model", "provider", "from", "to"] as const;
 
@@ -100,7 +95,7 @@ const FORM_FIELDS = [
   ["to", "Runs before (UTC day)", RUNS_FIELD],
 ] as const;
 
-function Form({ values, problem }: FormProps) {
+function Form({ values, problem }: { readonly values: Values; readonly problem: Problem | null }) {
   return (
     <form method="post" action={REPRICE} class="rate-form">
       <fieldset>

@@ -22,24 +22,14 @@ export function Glance({ loaded }: { readonly loaded: LoadedRun }) {
   );
 }
 
-interface GlanceTileProps {
-  readonly title: string;
-  readonly value: Child;
-  readonly children?: Child;
-}
-
-function GlanceTile({ title, value, children }: GlanceTileProps) {
-  return <Tile name={<span class="soft">{title}</span>} value={value}>{children}</Tile>;
-}
-
 function StatusTile({ loaded: { run, isLive } }: { readonly loaded: LoadedRun }) {
   return (
-    <GlanceTile
-      title={run.kind === "heartbeat" ? "Heartbeat" : "Run"}
+    <Tile
+      name={<span class="soft">{run.kind === "heartbeat" ? "Heartbeat" : "Run"}</span>}
       value={<Status of={run.status} />}
     >
       {isLive ? <small class="soft">This page follows it every few seconds.</small> : null}
-    </GlanceTile>
+    </Tile>
   );
 }
 
@@ -50,8 +40,8 @@ function TimeTile({ loaded: { run, nowMs } }: { readonly loaded: LoadedRun }) {
     : Math.max(0, nowMs - startedAt);
   const shownMs = durationMs ?? runningMs;
   return (
-    <GlanceTile
-      title={runningMs === null ? "Took" : "Running for"}
+    <Tile
+      name={<span class="soft">{runningMs === null ? "Took" : "Running for"}</span>}
       value={shownMs === null ? "–" : durationText(shownMs)}
     >
       <small>
@@ -66,7 +56,7 @@ function TimeTile({ loaded: { run, nowMs } }: { readonly loaded: LoadedRun }) {
           </>
         )}
       </small>
-    </GlanceTile>
+    </Tile>
   );
 }
 
@@ -75,7 +65,7 @@ function CostTile({ loaded: { run, family, isStated } }: { readonly loaded: Load
   const unpriced = cost.models.reduce((sum, { priced, calls }) => priced ? sum : sum + calls, 0);
   const hasFamily = family.children.length > 0;
   return (
-    <GlanceTile title="Cost" value={<Money of={cost.amount} />}>
+    <Tile name={<span class="soft">Cost</span>} value={<Money of={cost.amount} />}>
       <small>
         {isStated ? "stated by the agent, " : ""}
         {cost.state === "final"
@@ -99,7 +89,7 @@ function CostTile({ loaded: { run, family, isStated } }: { readonly loaded: Load
           </a>
         </small>
       )}
-    </GlanceTile>
+    </Tile>
   );
 }
 
@@ -114,8 +104,8 @@ function UseTile({ loaded: { run: { usage } } }: { readonly loaded: LoadedRun })
   ] as const).flatMap(([count, what]) => count === 0 ? [] : [countedText(count, what)]);
   const cached = usage.cachedInputTokens;
   return (
-    <GlanceTile
-      title="Tokens"
+    <Tile
+      name={<span class="soft">Tokens</span>}
       value={`${compactText(usage.inputTokens)} → ${compactText(usage.outputTokens)}`}
     >
       <small>
@@ -123,7 +113,7 @@ function UseTile({ loaded: { run: { usage } } }: { readonly loaded: LoadedRun })
         {counts.length === 0 ? "no events" : counts.join(", ")}
       </small>
       {errors === 0 ? null : <small class="bad">✕ {countedText(errors, "event")} failed</small>}
-    </GlanceTile>
+    </Tile>
   );
 }
 

@@ -169,29 +169,19 @@ function Tiles({ parameters, query, spend: { totals } }: AnswerProps) {
       >
         <span class="soft">all cost, failed runs too</span>
       </Tile>
-      <TokensTile name="Tokens in " tokens={totals.inputTokens}>
+      <Tile
+        name="Tokens in "
+        value={compactText(totals.inputTokens)}
+        valueAttributes={{ title: formatCount(totals.inputTokens) }}
+      >
         <span class="soft">{compactText(totals.cachedInputTokens)} of them cached</span>
-      </TokensTile>
-      <TokensTile name="Tokens out " tokens={totals.outputTokens} />
+      </Tile>
+      <Tile
+        name="Tokens out "
+        value={compactText(totals.outputTokens)}
+        valueAttributes={{ title: formatCount(totals.outputTokens) }}
+      />
     </div>
-  );
-}
-
-interface TokensTileProps {
-  readonly name: string;
-  readonly tokens: bigint;
-  readonly children?: Child;
-}
-
-function TokensTile({ name, tokens, children }: TokensTileProps) {
-  return (
-    <Tile
-      name={name}
-      value={compactText(tokens)}
-      valueAttributes={{ title: formatCount(tokens) }}
-    >
-      {children}
-    </Tile>
   );
 }
 
