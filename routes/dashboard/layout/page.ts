@@ -27,8 +27,18 @@ export interface PageRoute {
   readonly method: "GET" | "POST";
   readonly path: string;
   /** The requirement for a session, where it differs from that of the page. */
-  readonly access?: Requirement | null;
+  readonly access?: Requirement;
   readonly handler: PageHandler;
+}
+
+/** A page below another one, with its access. */
+export function get(path: string, handler: PageHandler): PageRoute {
+  return { method: "GET", path, handler };
+}
+
+/** A form of a page; with the access of the page unless given. */
+export function post(path: string, handler: PageHandler, access?: Requirement): PageRoute {
+  return { method: "POST", path, handler, ...(access === undefined ? {} : { access }) };
 }
 
 /** Makes the handler of a route. */
