@@ -13,7 +13,7 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import admin from "../assets/style/admin.css" with { type: "text" };
-import type { DashboardPage } from "../layout/page.ts";
+import { type DashboardPage, get, post } from "../layout/page.ts";
 import { agentPath, AGENTS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
@@ -34,13 +34,8 @@ export const agentsPage: DashboardPage = {
   handler: showAgents,
   styles: [admin],
   routes: [
-    { method: "GET", path: `${AGENTS_PATH}/:slug`, handler: showAgent },
-    {
-      method: "POST",
-      path: `${AGENTS_PATH}/:slug`,
-      access: teamKey("admin"),
-      handler: submitAgentChange,
-    },
+    get(`${AGENTS_PATH}/:slug`, showAgent),
+    post(`${AGENTS_PATH}/:slug`, submitAgentChange, teamKey("admin")),
   ],
 };
 

@@ -6,7 +6,7 @@ import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { getRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
 import runStyle from "../assets/style/run.css" with { type: "text" };
-import type { DashboardPage } from "../layout/page.ts";
+import { type DashboardPage, get, post } from "../layout/page.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
@@ -29,13 +29,8 @@ export const runPage: DashboardPage = {
   handler: showRun,
   styles: [runStyle],
   routes: [
-    { method: "GET", path: `${RUNS_PATH}/:id/raw`, handler: showRawRun },
-    {
-      method: "POST",
-      path: `${RUNS_PATH}/:id/delete`,
-      access: teamKey("admin"),
-      handler: submitDeletion,
-    },
+    get(`${RUNS_PATH}/:id/raw`, showRawRun),
+    post(`${RUNS_PATH}/:id/delete`, submitDeletion, teamKey("admin")),
   ],
 };
 

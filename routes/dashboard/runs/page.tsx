@@ -12,7 +12,7 @@ import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
 import { originOf } from "../components/origin.ts";
 import runsStyle from "../assets/style/runs.css" with { type: "text" };
-import type { DashboardPage, PageDeps } from "../layout/page.ts";
+import { type DashboardPage, get, type PageDeps } from "../layout/page.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago, NextPage, Wide } from "../components/elements.tsx";
@@ -39,16 +39,8 @@ export const runsPage: DashboardPage = {
   handler: showRuns,
   styles: [runsStyle],
   routes: [
-    {
-      method: "GET",
-      path: `${RUNS_PATH}.csv`,
-      handler: ({ createExport }) => createExport("csv", isSessionStillLive),
-    },
-    {
-      method: "GET",
-      path: `${RUNS_PATH}.ndjson`,
-      handler: ({ createExport }) => createExport("ndjson", isSessionStillLive),
-    },
+    get(`${RUNS_PATH}.csv`, ({ createExport }) => createExport("csv", isSessionStillLive)),
+    get(`${RUNS_PATH}.ndjson`, ({ createExport }) => createExport("ndjson", isSessionStillLive)),
   ],
 };
 

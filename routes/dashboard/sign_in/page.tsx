@@ -14,7 +14,7 @@ import { limitRate } from "../../http/rate.ts";
 import { cookieOf, tokenOf } from "../../http/session.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "../layout/paths.ts";
-import type { DashboardPage } from "../layout/page.ts";
+import { type DashboardPage, post } from "../layout/page.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 
 /** Paths of the dashboard, which the form may lead back to, in characters that a header may hold. */
@@ -26,13 +26,8 @@ export const signInPage: DashboardPage = {
   access: null,
   handler: showSignIn,
   routes: [
-    { method: "POST", path: SIGN_IN, handler: signIn },
-    {
-      method: "POST",
-      path: `${DASHBOARD_PATH}/sign-out`,
-      access: teamKeyOrOperator("read"),
-      handler: signOut,
-    },
+    post(SIGN_IN, signIn),
+    post(`${DASHBOARD_PATH}/sign-out`, signOut, teamKeyOrOperator("read")),
   ],
 };
 

@@ -1,6 +1,6 @@
 /** `/dashboard/spend`: the cost of runs, by group and by day. */
 import spendStyle from "../assets/style/spend.css" with { type: "text" };
-import type { DashboardPage } from "../layout/page.ts";
+import { type DashboardPage, get } from "../layout/page.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
@@ -36,7 +36,7 @@ export const spendPage: DashboardPage = {
   access: teamKey("read"),
   handler: showSpend,
   styles: [spendStyle],
-  routes: [{ method: "GET", path: `${SPEND_PATH}.csv`, handler: sendSpendCsv }],
+  routes: [get(`${SPEND_PATH}.csv`, sendSpendCsv)],
 };
 
 /** Shows the cost of runs. */
