@@ -6,27 +6,25 @@
  */
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { AgentStore } from "../../domain/agents/store.ts";
+import type { AgentRecord, AgentStore } from "../../domain/agents/agents.ts";
 import {
   addAgentRun,
   type AgentActivity,
-  type AgentRecord,
   type AgentRun,
   lastRunAs,
   laterRun,
   takeAgentRun,
-} from "../../domain/agents/agents.ts";
+} from "../../domain/agents/activity.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { listAgents } from "./list.ts";
 import type { StoredAgent } from "./rows.ts";
 import { changeAgent, recordOf } from "./change.ts";
-import { KnownAgents } from "./known_agents.ts";
+import type { KnownAgents } from "./known_agents.ts";
 import { lastRunOf } from "./last_run.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { SizedMap } from "../base/sized_map.ts";
-import { getMany, type Store } from "../store.ts";
+import { getAll, getMany, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
 /** Part of the share of agents; the rest is for which of them are in use. */
@@ -42,7 +40,7 @@ const TEAM_BYTES = 200, ACTIVITY_BYTES = 300;
  */
 export function createAgentStore(
   store: Store,
-  known: KnownAgents = new KnownAgents(store.memory),
+  known: KnownAgents,
 ): AgentStore {
   return {
     change: (...asked) => inTime(changeAgent(store, known, ...asked), store.deadlines),
@@ -168,12 +166,9 @@ export class ActivityCache {
     wanted: ReadonlySet<string>,
   ): Promise<void> {
     const missing = [...wanted].filter((slug) => !rows.has(slug));
-    for (let at = 0; at < missing.length; at += GET_MANY_KEYS_MAX) {
-      const some = missing.slice(at, at + GET_MANY_KEYS_MAX);
-      const found = await getMany(this.#store, some.map((slug) => keys.agentActivity(team, slug)));
-      for (const [i, slug] of some.entries()) {
-        rows.set(slug, (found[i]?.value ?? null) as AgentActivity | null);
-      }
+    const found = await getAll(this.#store, missing.map((slug) => keys.agentActivity(team, slug)));
+    for (const [i, slug] of missing.entries()) {
+      rows.set(slug, (found[i]?.value ?? null) as AgentActivity | null);
     }
   }
 

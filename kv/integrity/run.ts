@@ -12,7 +12,7 @@ import { addEvents, type EventTotals } from "../../domain/runs/event_totals.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../../domain/runs/ledger.ts";
 import { isRest, type ModelUsage } from "../../domain/runs/model_usage.ts";
 import type { Contribution } from "../../domain/runs/contribution.ts";
-import { type AgentRun, agentRunOf } from "../../domain/agents/agents.ts";
+import { type AgentRun, agentRunOf } from "../../domain/agents/activity.ts";
 import { arrivalsOf, type RunParts } from "../../domain/runs/run.ts";
 import type { Processing, StageProgress } from "../../domain/runs/stages.ts";
 import { type RunSummary, summarize } from "../../domain/runs/summary.ts";
@@ -25,10 +25,9 @@ import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import { headKeys, headOf, isStored, type SummarizedHead } from "../runs/heads.ts";
 import { keys } from "../base/keys.ts";
 import { tombstoneOf } from "../runs/tombstone.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { readRemovedTotals } from "../retention/old_batches.ts";
 import { type IndexRow, indexRows } from "../run_list/run_index.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getAll, getEntry, getMany, listRows, type Store } from "../store.ts";
 
 /** What an audited run comes to. */
 export interface VerifiedRun {
@@ -65,7 +64,7 @@ const PROCESSING = 5;
 /** Audits a run. A part that cannot be read is a mismatch, not an error. */
 export async function verifyRun(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
   try {
-    return await auditReadable(store, team, id);
+    return await verifyReadable(store, team, id);
   } catch (error) {
     if (error instanceof StorageUnavailable) throw error;
     const found = error instanceof Error ? error.message : String(error);
@@ -74,7 +73,7 @@ export async function verifyRun(store: Store, team: TeamId, id: RunId): Promise<
   }
 }
 
-async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
+async function verifyReadable(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
   const wanted = [...headKeys(team, id), keys.processing(team, id)];
   const entries = await getMany(store, wanted);
   const deleted = tombstoneOf(entries.map(({ value }) => value));
@@ -116,20 +115,11 @@ async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<Ver
 
 /**
  * A summary with the place of the stored one: where parts without an opening stand follows from what has
- * gone since. Those that were made before there were lists have no place, and those before lists were
- * read from them do not say what is shown.
+ * gone since.
  */
 function placedAs(wanted: RunSummary, found: RunSummary | null): RunSummary {
-  if (found === null || wanted.listed === undefined) return wanted;
-  const { listed, parent, shown, ...others } = wanted;
-  if (found.listed === undefined) return others;
-  const at = wanted.times === null ? found.listed.at : listed.at;
-  return {
-    ...others,
-    listed: { ...listed, at },
-    ...parent === undefined ? {} : { parent },
-    ...found.shown === undefined || shown === undefined ? {} : { shown },
-  };
+  if (found === null || wanted.times !== null) return wanted;
+  return { ...wanted, listed: { ...wanted.listed, at: found.listed.at } };
 }
 
 function waitingCost(id: RunId, cost: StageProgress | null): Mismatch | null {
@@ -156,8 +146,8 @@ async function sumEvents(store: Store, team: TeamId, id: RunId, ledger: EventLed
     const month = monthOf(events[0]?.receivedAt ?? 0);
     usage.set(month, (usage.get(month) ?? 0) + events.length);
   }
-  const [beyond] = await getMany(store, [keys.batch(team, id, ledger.batches)]);
-  if (beyond !== undefined && beyond.versionstamp !== null) {
+  const beyond = await getEntry(store, keys.batch(team, id, ledger.batches));
+  if (beyond.versionstamp !== null) {
     const what = `batch ${ledger.batches} of ${id}`;
     mismatches.push({ what, expected: "counted by the ledger", found: "not counted" });
   }
@@ -241,13 +231,11 @@ async function unfound(
   const others = [...filed, ...fed].map((key) => ({ key, value: null }));
   const wanted = [...indexed, ...others];
   const missing: Mismatch[] = [];
-  for (let at = 0; at < wanted.length; at += GET_MANY_KEYS_MAX) {
-    const some = wanted.slice(at, at + GET_MANY_KEYS_MAX);
-    for (const [i, entry] of (await getMany(store, some.map(({ key }) => key))).entries()) {
-      const what = `index ${entry.key.slice(2, -1).join(" ")} for ${id}`;
-      if (entry.versionstamp === null) missing.push({ what, expected: "stored", found: NONE });
-      else missing.push(...compareValues(what, some[i]?.value ?? null, entry.value));
-    }
+  const entries = await getAll(store, wanted.map(({ key }) => key));
+  for (const [i, entry] of entries.entries()) {
+    const what = `index ${entry.key.slice(2, -1).join(" ")} for ${id}`;
+    if (entry.versionstamp === null) missing.push({ what, expected: "stored", found: NONE });
+    else missing.push(...compareValues(what, wanted[i]?.value ?? null, entry.value));
   }
   return missing;
 }

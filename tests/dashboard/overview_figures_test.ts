@@ -9,7 +9,7 @@ import {
   spanAt,
   usualDayOf,
 } from "../../routes/dashboard/overview/day_metrics.ts";
-import { aContribution, DOLLAR, UNPRICED } from "../support/spend.ts";
+import { aContribution, DOLLAR, UNPRICED } from "../support/builders/spend.ts";
 
 const DAY: DayMetrics = {
   day: "2026-11-21",

@@ -1,4 +1,5 @@
 /** A sweep and a customer's deletion outlive kill -9: all is done in the end, and all figures are exact. */
+import { Memory } from "../../domain/core/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import type { Team } from "../../domain/teams/team.ts";
@@ -8,11 +9,16 @@ import { keys } from "../../kv/base/keys.ts";
 import { openStore } from "../../kv/open.ts";
 import type { Store } from "../../kv/store.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
-import { contentsOf, DAY_MS, FIGURES, RetentionHarness } from "../support/retention_harness.ts";
-import { aRunNow } from "../support/old_ledger.ts";
-import { Process } from "../support/process.ts";
-import { assertClean, assertExact } from "../support/stray_rows.ts";
-import { withFolder } from "../support/temp_store.ts";
+import {
+  contentsOf,
+  DAY_MS,
+  FIGURES,
+  RetentionHarness,
+} from "../support/harness/retention_harness.ts";
+import { aRunNow } from "../support/builders/old_ledger.ts";
+import { Process } from "../support/harness/process.ts";
+import { assertClean, assertExact } from "../support/oracles/stray_rows.ts";
+import { withFolder } from "../support/harness/temp_store.ts";
 
 const KEY = `apk_eu_${"a8".repeat(16)}`;
 
@@ -24,7 +30,7 @@ const ROWS_BY = 6;
 
 /** Does something with the closed file of a process. */
 async function withStore<T>(path: string, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(path);
+  const store = await openStore(path, new Memory());
   try {
     return await work(store);
   } finally {

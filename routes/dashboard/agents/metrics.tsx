@@ -1,5 +1,5 @@
 /** Metrics of an agent, for tables and tiles. */
-import type { AgentActivity } from "../../../domain/agents/agents.ts";
+import type { AgentActivity } from "../../../domain/agents/activity.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
 import { runPath } from "../layout/paths.ts";

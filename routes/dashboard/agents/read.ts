@@ -5,7 +5,7 @@ import { dayOf } from "../../../domain/core/time.ts";
 import type { AgentRecord } from "../../../domain/agents/agents.ts";
 import { AGENT_DAYS, type AgentDays, daysOfAgents } from "../../../domain/spend/agent_days.ts";
 import { daysOf } from "../../../domain/spend/spend_query.ts";
-import type { SpendStore } from "../../../domain/spend/store.ts";
+import type { SpendStore } from "../../../domain/spend/rollup.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { lastPartOf } from "../../http/query.ts";

@@ -1,8 +1,7 @@
 /** Spend by agent, of today and of the days before, from a bounded number of rows. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Picodollars } from "../../../domain/pricing/money.ts";
-import type { SpendStore } from "../../../domain/spend/store.ts";
-import type { RollupRow } from "../../../domain/spend/rollup.ts";
+import type { RollupRow, SpendStore } from "../../../domain/spend/rollup.ts";
 import { labelOf } from "../../../domain/spend/spend_query.ts";
 import { DAYS_BEFORE, type Span } from "./day_metrics.ts";
 

@@ -1,7 +1,7 @@
 /** `/dashboard/rate-card`: the prices of models. */
 import { parseQuery } from "../../../domain/core/query.ts";
 import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
-import type { OwnRate } from "../../../domain/pricing/rate_store.ts";
+import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
 import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";

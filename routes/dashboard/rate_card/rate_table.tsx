@@ -1,7 +1,7 @@
 /** Rows of a rate card as tables. */
 import { queryText } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import type { OwnRate } from "../../../domain/pricing/rate_store.ts";
+import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { RateRow, Rates } from "../../../domain/pricing/rates.ts";
 import { Actor, type ActorNames } from "../keys/actor.tsx";

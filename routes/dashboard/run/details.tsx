@@ -1,7 +1,7 @@
 /** Details of a run: tiles with its status, then its labels. */
+import { formatInstant } from "../../../domain/core/time.ts";
 import { agentPath, runPath } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import { formatInstant } from "../../../domain/core/time.ts";
 import { Ago, Money, Status } from "../components/elements.tsx";
 import { compactText, countedText, durationText } from "../components/format.ts";
 import { LabelList } from "../components/key_values.tsx";
@@ -120,7 +120,8 @@ function UseTile({ loaded: { run: { usage } } }: { readonly loaded: LoadedRun })
 /** Shows the labels, the flags and the exact instants of a run. */
 export function RunLabelList({ loaded }: { readonly loaded: LoadedRun }) {
   const { run } = loaded;
-  const { agent, customerId, feature, parentRunId } = run;
+  const { agent, customerId, feature } = run;
+  const parentRunId = run.opening?.parentRunId ?? null;
   return (
     <>
       <LabelList
@@ -144,7 +145,8 @@ function linkOf(value: string | null, pathOf: (value: string) => string): Child 
 }
 
 function Instants({ loaded }: { readonly loaded: LoadedRun }) {
-  const { run: { startedAt, finishedAt, receivedAt, updatedAt, trace }, page } = loaded;
+  const { run: { opening, startedAt, finishedAt, receivedAt, updatedAt } } = loaded;
+  const trace = opening?.trace ?? null;
   return (
     <details id="more-facts" class="more-facts">
       <summary>Exact instants{trace === null ? "" : " and trace"}</summary>
@@ -154,7 +156,7 @@ function Instants({ loaded }: { readonly loaded: LoadedRun }) {
           ["Ended", timeOf(finishedAt)],
           ["First arrived", timeOf(receivedAt)],
           ["Last arrived", timeOf(updatedAt)],
-          ["Closes when idle", idleText(page.parts.opening)],
+          ["Closes when idle", idleText(opening)],
           ["Trace", trace === null ? null : <code>{trace.traceId}</code>],
           ["Parent span", trace === null ? null : <code>{trace.spanId}</code>],
         ]}

@@ -94,10 +94,10 @@ export async function loadRun(
 async function readRelatives(
   { lineage }: AppDeps,
   { team }: Principal,
-  { parentRunId }: RunRecord,
+  { opening }: RunRecord,
   { children }: RunLineage,
 ): Promise<ReadonlyMap<RunId, RunListRow>> {
-  const parents = parentRunId === null ? [] : [parentRunId];
+  const parents = opening?.parentRunId === undefined ? [] : [opening.parentRunId];
   const ids = new Set([...parents, ...children.slice(0, CHILDREN_LISTED)]);
   const rows = ids.size === 0 ? [] : await lineage.rows(team, [...ids]);
   return new Map(rows.map((row) => [row.id, row]));

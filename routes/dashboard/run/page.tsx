@@ -102,9 +102,9 @@ function RunBody({ loaded, request }: RunBodyProps) {
       <div id="facts" {...following(loaded, request)}>
         <Failure loaded={loaded} />
         <Glance loaded={loaded} />
-        {loaded.run.goal === null ? null : (
+        {loaded.run.opening?.goal === undefined ? null : (
           <p class="goal" tabindex={0}>
-            <span class="soft">Goal:</span> {loaded.run.goal}
+            <span class="soft">Goal:</span> {loaded.run.opening.goal}
           </p>
         )}
         <RunLabelList loaded={loaded} />
@@ -146,7 +146,11 @@ function Contents({ loaded: { run, family } }: { readonly loaded: LoadedRun }) {
     ["Scores", "scores", run.scores.length + run.addedScores.length > 0],
     ["Cost", "cost", run.cost.models.length > 0],
     ["Metadata", "metadata", (run.metadata?.length ?? 0) > 0],
-    ["Parent and children", "family", run.parentRunId !== null || family.children.length > 0],
+    [
+      "Parent and children",
+      "family",
+      run.opening?.parentRunId !== undefined || family.children.length > 0,
+    ],
     ["Processing", "processing", run.processing.length > 0],
     ["JSON and curl", "elsewhere", true],
   ];

@@ -11,7 +11,7 @@ import { rawPath } from "./paths.ts";
 /** Shows the tree, where a run has a parent or children. */
 export function Relatives({ loaded }: { readonly loaded: LoadedRun }) {
   const { run, family, relatives } = loaded;
-  const { parentRunId } = run;
+  const parentRunId = run.opening?.parentRunId ?? null;
   if (parentRunId === null && family.children.length === 0) return null;
   const self = (
     <>

@@ -1,10 +1,11 @@
 /** The service under attack: a process of its own with little memory, an operator and two teams. */
+import { Memory } from "../../../domain/core/memory.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import { openStore } from "../../../kv/open.ts";
 import type { Store } from "../../../kv/store.ts";
-import { OPERATOR_KEY } from "../../support/operator.ts";
-import { type Ended, type Launcher, Process } from "../../support/process.ts";
+import { OPERATOR_KEY } from "../../support/harness/operator.ts";
+import { type Ended, type Launcher, Process } from "../../support/harness/process.ts";
 import type { Target } from "./attacker.ts";
 import type { MemoryGroup } from "./cgroup.ts";
 
@@ -63,7 +64,7 @@ export class Ledger implements AsyncDisposable {
   async restart(between?: (store: Store, team: TeamId) => Promise<void>): Promise<void> {
     await this.#process.stop();
     if (between !== undefined) {
-      const store = await openStore(fileIn(this.folder));
+      const store = await openStore(fileIn(this.folder), new Memory());
       await between(store, this.attacker.id);
       await store.close();
     }

@@ -1,16 +1,17 @@
 /** What the figures tell of a store: exactly what it holds, however long its backlog and whatever fails. */
+import { storeOver } from "../../support/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { metricsText } from "../../../domain/metrics/text.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { storeMetrics } from "../../../kv/metrics/store.ts";
-import { createStore, type Store } from "../../../kv/store.ts";
+import { type Store } from "../../../kv/store.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
-import { runId } from "../../support/builders.ts";
-import { type Fault, faultKv } from "../../support/fault_kv.ts";
-import { Scrape } from "../../support/prometheus.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { runId } from "../../support/builders/requests.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
+import { Scrape } from "../../support/oracles/prometheus.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const TEAM = "team" as TeamId;
 
@@ -26,8 +27,8 @@ Deno.test("backlog: runs that wait are counted by lane, with the age of the olde
   await using temp = await TempStore.open();
   const { store } = temp;
   const startMs = Date.now();
-  await store.writer.commit({ team: TEAM, dirty: [mark(1), mark(2), mark(3, "open")] });
-  await store.writer.commit({ team: TEAM, dirty: [mark(1)] });
+  await store.writer.commit({ team: TEAM, pending: [mark(1), mark(2), mark(3, "open")] });
+  await store.writer.commit({ team: TEAM, pending: [mark(1)] });
   const told = await scrape(store, startMs + 60_000);
   const value = (name: string, lane: string) =>
     told.value(`runledger_dirty_${name}`, { lane }) ?? 0;
@@ -46,7 +47,7 @@ Deno.test("backlog: a long one is counted to a bound, and its oldest is known al
   const { store } = temp;
   const startMs = Date.now();
   // One after the other: each has a row of its own.
-  for (let n = 0; n < 1_100; n++) await store.writer.commit({ team: TEAM, dirty: [mark(n)] });
+  for (let n = 0; n < 1_100; n++) await store.writer.commit({ team: TEAM, pending: [mark(n)] });
   const told = await scrape(store, startMs + 3_600_000);
   assertEquals(told.value("runledger_dirty_runs", { lane: "closed" }), 1_000);
   const age = told.value("runledger_dirty_oldest_age_seconds", { lane: "closed" }) ?? 0;
@@ -75,7 +76,7 @@ Deno.test("commits: each is counted by how it ended, with all its writes", async
   const kv = temp.store.reader;
   const plan: Fault[] = ["none", "lost", "none", "throw"];
   const { limits, deadlines } = temp.store;
-  const store = createStore(faultKv(kv, () => plan.shift() ?? "none"), kv, limits, deadlines);
+  const store = storeOver(faultKv(kv, () => plan.shift() ?? "none"), kv, limits, deadlines);
   const commit = (name: string) =>
     store.writer.commit({ team: TEAM, sets: [{ key: ["test", name], value: 1 }] });
   await commit("a");
