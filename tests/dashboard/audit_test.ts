@@ -32,9 +32,9 @@ Deno.test("entries say in words who did what to what, newest first, and lead the
   );
   assertMatch(
     rows[1] ?? "",
-    /^59 min ago first key made a key worker kind: api_key .*scopes: read$/,
+    /^59 min ago first key created a key worker kind: api_key .*scopes: read$/,
   );
-  assertMatch(rows.at(-1) ?? "", /made the team/);
+  assertMatch(rows.at(-1) ?? "", /created the team/);
   assert(text.includes('href="/dashboard/agents/a%2Fb"'));
   assert(text.includes(`href="/dashboard/keys?id=${id}"`));
   assert(text.includes(`title="2026-11-21T12:00:02.000Z"`), "the exact instant on hover");

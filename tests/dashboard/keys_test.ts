@@ -124,9 +124,9 @@ Deno.test("rotating asks first, shows the new secret once, and the old one works
   const fresh = secretIn(rotated.text);
   const works = async (key: string) => (await h.get("/v1/runs", { key })).status === 200;
   assertEquals([await works(old), await works(fresh), old === fresh], [true, true, false]);
-  assertMatch(textOf(rotated.text), /old secret goes on and ends in 5 h/);
+  assertMatch(textOf(rotated.text), /old secret works and expires in 5 h/);
   const list = textOf((await reader.get(KEYS)).text);
-  assertMatch(list, /w API key: read ◷ works, ends in 5 h , its replacement/);
+  assertMatch(list, /w API key: read ◷ works, expires in 5 h , its replacement/);
   const loaded = await reader.get(`${KEYS}/${id}/rotate`);
   assertEquals([loaded.status, loaded.headers.get("location")], [303, `${KEYS}?id=${id}`]);
   const again = await reader.send(`${KEYS}/${id}/rotate`, { overlap_hours: "5" });
@@ -134,7 +134,7 @@ Deno.test("rotating asks first, shows the new secret once, and the old one works
   assertMatch(textOf(again.text), /was replaced by/);
   h.nowMs = NOON + 5 * HOUR_MS;
   assertEquals([await works(old), await works(fresh)], [false, true]);
-  assertMatch(textOf((await reader.get(`${KEYS}?id=${id}`)).text), /✕ ended/);
+  assertMatch(textOf((await reader.get(`${KEYS}?id=${id}`)).text), /✕ expired/);
 });
 
 Deno.test("hours that are none are refused at their field, and nothing is rotated", async () => {

@@ -64,7 +64,7 @@ Deno.test("who may not create keys is not sent to a page for them", async () => 
   const read = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const text = await seen(h, read);
   assert(!text.includes("/dashboard/keys"));
-  assertMatch(textOf(text), /somebody with the scope admin creates them/);
+  assertMatch(textOf(text), /a team member with the scope admin creates them/);
   assertStringIncludes(await seen(h, await signedIn(h)), 'href="/dashboard/keys">create one');
 });
 
@@ -73,7 +73,7 @@ Deno.test("a team that fell silent is told since when", async () => {
   const started_at = at(-20 * 24 * HOUR_MS);
   await h.post("/v1/heartbeats", aHeartbeat(1, { started_at, finished_at: started_at }));
   const text = textOf(await seen(h, await signedIn(h)));
-  assertMatch(text, /Nothing ran lately No run began today .* the newest one began 20 days ago/);
+  assertMatch(text, /No recent runs No run began today .* the newest one began 20 days ago/);
 });
 
 Deno.test("today stands against the average of the days before, in words", async () => {

@@ -54,7 +54,7 @@ Deno.test("rate card: the form stores what the API would store of the same price
     note: "their list",
   });
   const hint = await reader.get(stored.location ?? "");
-  assertMatch(textOf(hint.text), /The price is stored.* stays as it is until it is priced anew/);
+  assertMatch(textOf(hint.text), /The price is stored.* stays as it is until it is repriced/);
 });
 
 Deno.test("rate card: a price of the same name and date takes the place of the one before", async () => {

@@ -93,7 +93,7 @@ Deno.test("a job under way is looked at again by itself, with scripts and withou
   const reader = await signedIn(h);
   const job = await begun(reader, { model: ATLAS.model, dry_run: "false" });
   const waiting = await reader.get(job);
-  assertMatch(textOf(waiting.text), / 0% , waits for calls just stored to be summed up/);
+  assertMatch(textOf(waiting.text), / 0% , waits for recent calls to be aggregated/);
   assertStringIncludes(waiting.text, `<progress value="0" max="100"`);
   assertStringIncludes(
     waiting.text,
@@ -128,14 +128,14 @@ Deno.test("days of the form are the API's instants, and what is wrong is told at
 Deno.test("where nothing would change no button is offered; earlier jobs are listed", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
-  assertMatch(textOf((await reader.get(REPRICE)).text), /Nothing was priced anew yet/);
+  assertMatch(textOf((await reader.get(REPRICE)).text), /No calls were repriced yet/);
   const job = await begun(reader, { model: "never-called" });
   const { text } = await reader.get(job);
   assertMatch(textOf(text), /Nothing would change: no stored call names this model/);
   assert(!text.includes('value="false"'));
   assertMatch(
     textOf((await reader.get(REPRICE)).text),
-    /never-called all only looked done 0 \$0 just now/,
+    /never-called all dry run done 0 \$0 just now/,
   );
 });
 

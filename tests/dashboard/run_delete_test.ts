@@ -17,7 +17,7 @@ Deno.test("deleting is asked for once more, and then done in the name of the key
       !text.includes('<button type="submit" class="danger"'),
   );
   const asked = (await reader.get(`${PAGE}?confirm=delete`)).text;
-  assertMatch(textOf(asked), /Delete this run\? It goes with its 1 event, .* Keep it/);
+  assertMatch(textOf(asked), /Delete this run\? It is deleted with its 1 event, .* Keep it/);
   assert(asked.includes(`<form method="post" action="${PAGE}/delete"`));
   assert(
     !/hx-trigger|http-equiv="refresh"/.test(asked),

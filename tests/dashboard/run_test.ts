@@ -179,7 +179,10 @@ Deno.test("events after the end are told, and a stated cost is told apart", asyn
   h.nowMs += 1_000;
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
   await h.worker.idle();
-  assertMatch(textOf((await reader.get(PAGE)).text), /Late: events arrived after its end/);
+  assertMatch(
+    textOf((await reader.get(PAGE)).text),
+    /Late events: some events arrived after the run finished/,
+  );
   await h.post("/v1/heartbeats", aHeartbeat(2, { cost_usd: 1.25 }));
   await h.worker.idle();
   const { text } = await reader.get(`/dashboard/runs/${runId(2)}`);

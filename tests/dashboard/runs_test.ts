@@ -75,7 +75,7 @@ Deno.test("runs: a row says how the run stands, who ran, how long, what it calle
   // What has no opening is only found when asked for.
   const orphans = await reader.get(`${RUNS}?has=orphan`);
   assertEquals(listedOn(orphans.text), [runId(4)]);
-  assertMatch(rowOf(orphans.text, 4), /just now not told yet unknown .* ⚠ no opening yet$/);
+  assertMatch(rowOf(orphans.text, 4), /just now not known yet unknown .* ⚠ no opening yet$/);
 });
 
 Deno.test("runs: a cost is shown down to the least there is", async () => {

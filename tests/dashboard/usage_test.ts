@@ -34,7 +34,7 @@ Deno.test("a month is told against the plan, with its state in words and where i
     assertEquals(status, 200);
     const month = textOf(text.slice(text.indexOf('<p class="month-use">')));
     assertMatch(month, words);
-    assertMatch(month, /anew in 15 days , on 2026-12-01 at 00:00 UTC/);
+    assertMatch(month, /Usage resets in 15 days , on 2026-12-01 at 00:00 UTC/);
   }
 });
 
@@ -63,7 +63,7 @@ Deno.test("a plan without a limit has no bar and no state, and counts all the sa
   assert(!text.includes('role="img"') && !text.includes("Notices"));
   assertMatch(textOf(text), /123,456,789 events; the plan has no limit/);
   assert(!/Within the plan|% of the plan/.test(textOf(text)));
-  assertMatch(textOf(text), /Requests no limit .* until somebody deletes them/);
+  assertMatch(textOf(text), /Requests no limit .* until they are deleted/);
 });
 
 Deno.test("another month is shown as the query names it, over and without a projection", async () => {
@@ -111,7 +111,7 @@ Deno.test("notices say what became of them", async () => {
     pending: /80% reached: about to be sent/,
     sending: /80% reached: being sent/,
     sent: /80% reached: sent by e-mail, 1 h ago/,
-    unknown: /80% reached: given to the mail server, which has not said/,
+    unknown: /80% reached: given to the mail server, which has not confirmed it/,
     dead: /80% reached: not sent/,
   };
   const reader = await signedIn(h);
@@ -138,5 +138,5 @@ Deno.test("the plan is told as it is for the team: its own rate and limits in pl
   await h.store.writer.commit({ team: team.id, sets: [{ key: keys.team(team.id), value }] });
   const own = textOf((await (await signedIn(h, key)).get(PAGE)).text);
   assertMatch(own, /Events a month 77,000 Requests 1,234 a second, 5,678 at once Agents no limit/);
-  assertMatch(own, /metadata are kept 3 days Records of runs are kept until somebody deletes/);
+  assertMatch(own, /metadata are kept 3 days Records of runs are kept until they are deleted/);
 });

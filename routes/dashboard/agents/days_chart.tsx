@@ -5,7 +5,7 @@ import { ColumnChart, Swatch } from "../components/column_chart.tsx";
 import { countedText, formatCount } from "../components/format.ts";
 import { wordsOf } from "../components/sparkline.tsx";
 import { byStatus, STATUS_LABELS, statusText } from "../components/statuses.ts";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, numberColumn, Table } from "../components/table.tsx";
 
 interface DaysProps {
   readonly days: readonly DayOfRuns[];
@@ -41,13 +41,13 @@ export function DaysChart({ days }: DaysProps) {
 
 const COLUMNS: readonly Column<DayOfRuns>[] = [
   { head: "Day (UTC)", isName: true, cell: ({ day }) => day },
-  { head: "Runs", class: "number", cell: ({ measures }) => formatCount(measures.runs) },
+  numberColumn("Runs", ({ measures }) => formatCount(measures.runs)),
   ...Object.values(STATUS_LABELS).map((label, i) => ({
     head: label.charAt(0).toUpperCase() + label.slice(1),
     class: "number",
     cell: ({ measures }: DayOfRuns) => formatCount(byStatus(measures)[i]?.[1] ?? 0),
   })),
-  { head: "Cost", class: "number", cell: ({ measures }) => <Money of={measures.cost} /> },
+  numberColumn("Cost", ({ measures }) => <Money of={measures.cost} />),
 ];
 
 /** The same metrics, folded until opened. */

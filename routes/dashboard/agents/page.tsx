@@ -13,15 +13,14 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import admin from "../assets/style/admin.css" with { type: "text" };
-import type { DashboardPage } from "../layout/page.ts";
+import { type DashboardPage, get, post } from "../layout/page.ts";
 import { agentPath, AGENTS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
 import { Ago, Copyable, Empty, NextPage } from "../components/elements.tsx";
 import { Select } from "../components/form_fields.tsx";
-import { formatCount, pluralOf } from "../components/format.ts";
 import { Sparkline } from "../components/sparkline.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { showAgent } from "./agent.tsx";
 import { submitAgentChange } from "./form.tsx";
 import { CostOfSuccess, LastRunOf, SuccessRate } from "./metrics.tsx";
@@ -35,13 +34,8 @@ export const agentsPage: DashboardPage = {
   handler: showAgents,
   styles: [admin],
   routes: [
-    { method: "GET", path: `${AGENTS_PATH}/:slug`, handler: showAgent },
-    {
-      method: "POST",
-      path: `${AGENTS_PATH}/:slug`,
-      access: teamKey("admin"),
-      handler: submitAgentChange,
-    },
+    get(`${AGENTS_PATH}/:slug`, showAgent),
+    post(`${AGENTS_PATH}/:slug`, submitAgentChange, teamKey("admin")),
   ],
 };
 
@@ -124,18 +118,8 @@ function columnsFor(
       before: "seen",
       cell: ({ activity }) => activity === null ? "–" : <Ago at={activity.lastSeen} now={now} />,
     },
-    {
-      head: "Runs",
-      class: "number",
-      unit: ({ activity }) => pluralOf(activity?.runs ?? 0, "run"),
-      cell: ({ activity }) => formatCount(activity?.runs ?? 0),
-    },
-    {
-      head: "Succeeded",
-      class: "number",
-      unit: "succeeded",
-      cell: ({ activity }) => <SuccessRate activity={activity} />,
-    },
+    countColumn("Runs", ({ activity }) => activity?.runs ?? 0, "run"),
+    numberColumn("Succeeded", ({ activity }) => <SuccessRate activity={activity} />, "succeeded"),
     {
       head: (
         <>
@@ -174,12 +158,7 @@ function AgentName({ record: { agent, name, archived } }: { readonly record: Age
   );
 }
 
-interface NoAgentsProps {
-  readonly origin: string;
-  readonly archived: boolean;
-}
-
-function NoAgents({ origin, archived }: NoAgentsProps) {
+function NoAgents({ origin, archived }: { readonly origin: string; readonly archived: boolean }) {
   const line = `curl -sS -u "$RUNLEDGER_KEY:" ${origin}/v1/heartbeats ` +
     `-d '{"agent":"nightly","status":"ok"}'`;
   return (

@@ -5,7 +5,7 @@ import { queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import { Ago, Money, Status } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
 import { STATUS_LABELS } from "../components/statuses.ts";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, numberColumn, Table } from "../components/table.tsx";
 
 interface AgentRunsProps {
   readonly title: string;
@@ -52,7 +52,7 @@ function columnsAt(now: number): readonly Column<RunListRow>[] {
       before: "took",
       cell: ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
     },
-    { head: "Cost", class: "number", cell: ({ cost }) => <Money of={cost.amount} /> },
+    numberColumn("Cost", ({ cost }) => <Money of={cost.amount} />),
     { head: "Customer", before: "for", cell: ({ customerId }) => customerId ?? "–" },
     { head: "Run", cell: ({ id }) => <RunLink id={id} /> },
   ];

@@ -1,4 +1,4 @@
-/** Entries of the audit log in words: who, what, to what, and how. */
+/** Entries of the audit log in words: actor, action, target and details. */
 import type { AuditAction, AuditValue, ReadAuditEntry } from "../../../domain/teams/audit_log.ts";
 import {
   agentPath,
@@ -28,7 +28,7 @@ const ACTIONS: Readonly<Record<AuditAction, string>> = {
   "team.resumed": "resumed the team",
 };
 
-/** What was done, as people say it. */
+/** Names an action. */
 export function actionText({ action, details }: ReadAuditEntry): string {
   if (action === "reprice.started" && details.dry_run === true) return "looked at new prices";
   return ACTIONS[action];
@@ -38,7 +38,7 @@ interface Of {
   readonly entry: ReadAuditEntry;
 }
 
-/** What it was done to, as a link where it has a page. The operator only has pages of teams. */
+/** The target of an action, as a link where it has a page. The operator only has pages of teams. */
 export function Target({ entry, isOperator }: Of & { readonly isOperator: boolean }) {
   if (isOperator) return <a href={teamPath(entry.team)}>{entry.team}</a>;
   const { target, action, details: { name } } = entry;
@@ -48,7 +48,7 @@ export function Target({ entry, isOperator }: Of & { readonly isOperator: boolea
   return to === null ? <span title={target}>{text}</span> : <a href={to} title={target}>{text}</a>;
 }
 
-/** Characters of a target that are enough to tell it from others. */
+/** Characters of a target that are enough to recognise it. */
 const TARGET_CHARS = 60;
 
 function pathOf({ action, target }: ReadAuditEntry): string | null {
@@ -74,7 +74,7 @@ function pathOf({ action, target }: ReadAuditEntry): string | null {
   }
 }
 
-/** What changed, a line each; what is long can be opened. */
+/** The details of an entry, a line each; long ones are folded. */
 export function Details({ entry: { details } }: Of) {
   const lines = linesOf(details);
   if (lines.length === 0) return null;
@@ -88,7 +88,7 @@ export function Details({ entry: { details } }: Of) {
   );
 }
 
-/** What stands open in a table. */
+/** Limits up to which details are shown without opening them. */
 const LINES_SHOWN = 8, CHARS_SHOWN = 300;
 
 function linesOf(details: ReadAuditEntry["details"]): (readonly [string, string])[] {

@@ -93,7 +93,8 @@ function NoEntries() {
   return (
     <Empty title="Nothing changed">
       <p>
-        Changes of keys, prices, agents and the team stand here for ever, with who made them.{" "}
+        Changes of keys, prices, agents and the team are listed here for ever, with their actors.
+        {" "}
         <a href={AUDIT_LOG_PATH}>Show all times</a>
       </p>
     </Empty>

@@ -1,20 +1,20 @@
-/** Columns side by side, one a day or month, each of parts that stand on each other. */
+/** Stacked columns, one a day or month. */
 
 /** A column. */
 export interface Column {
-  /** What it is of, and how much: shown on hovering. */
+  /** Its name and size, shown on hovering. */
   readonly title: string;
   /** Its parts from the bottom up: the class that says their colour, and how large they are. */
   readonly parts: readonly (readonly [string, number])[];
 }
 
 interface Chart {
-  /** What it shows, in a sentence with its figures. */
+  /** The chart in a sentence with its numbers. */
   readonly title: string;
   readonly columns: readonly Column[];
-  /** What stands below the first and the last column. */
+  /** Texts below the first and the last column. */
   readonly ends: readonly [string, string];
-  /** What stands at the top: what its height is. */
+  /** Text at the top: the value of the full height. */
   readonly top: string;
   /** A size to compare with, drawn as a dashed line; null for none. */
   readonly usual: number | null;
@@ -69,7 +69,7 @@ function Parts(
   return (
     <g>
       <title>{of.title}</title>
-      {/* The whole place tells its title, also above a low column. */}
+      {/* The whole place shows its title on hovering, also above a low column. */}
       <rect
         class="place"
         x={percent(left - place * (1 - WIDTH) / 2)}

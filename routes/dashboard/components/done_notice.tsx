@@ -1,18 +1,18 @@
-/** What a form did, told by the page that one is sent to afterwards. */
+/** A notice of what a form did, on the page that it redirects to. */
 import type { RequestContext } from "../../http/context.ts";
 import { InlineNotice } from "./elements.tsx";
 
-/** Behind the path of a page that is to say that a form was saved, or that something is deleted. */
+/** Added to the path of a page that shows that a form was saved, or that something was deleted. */
 export const SAVED = "?done=saved", DELETED = "?done=deleted";
 
-const TOLD = new Map([["saved", "Saved."], ["deleted", "Deleted."]]);
+const NOTICES = new Map([["saved", "Saved."], ["deleted", "Deleted."]]);
 
-/** Says so; a query cannot make it say anything else. */
+/** Shows the notice; a query cannot make it show any other text. */
 export function Done({ c }: { readonly c: RequestContext }) {
-  const told = TOLD.get(c.req.query("done") ?? "");
-  return told === undefined ? null : (
+  const notice = NOTICES.get(c.req.query("done") ?? "");
+  return notice === undefined ? null : (
     <InlineNotice kind="good">
-      <p>{told}</p>
+      <p>{notice}</p>
     </InlineNotice>
   );
 }

@@ -1,17 +1,17 @@
-/** What pages are made of: times, amounts, states, tables, hints. */
+/** Small elements of pages: times, amounts, states, notices. */
 import type { Child } from "hono/jsx";
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { agoText, exactMoneyText, moneyText } from "./format.ts";
 
-/** An instant as how long ago it is; hovering tells exactly. */
+/** An instant as the time since then; hovering shows it exactly. */
 export function Ago({ at, now }: { readonly at: number; readonly now: number }) {
   const exact = formatInstant(at);
   return <time datetime={exact} title={exact}>{agoText(at, now)}</time>;
 }
 
-/** An amount, rounded for reading; hovering tells exactly. */
+/** An amount, rounded for reading; hovering shows it exactly. */
 export function Money({ of }: { readonly of: Picodollars }) {
   const exact = exactMoneyText(of);
   const text = moneyText(of);
@@ -29,7 +29,7 @@ const SIGNS: Readonly<Record<RunStatus, string>> = {
   cancelled: "⊘",
 };
 
-/** How a run stands. */
+/** The status of a run. */
 export function Status({ of }: { readonly of: RunStatus }) {
   return (
     <span class={`status ${of}`}>
@@ -43,14 +43,14 @@ export function Wide({ label, children }: { readonly label: string; readonly chi
   return <div class="wide" role="region" aria-label={label} tabindex={0}>{children}</div>;
 }
 
-/** Something to know before reading on; `bad` for what needs somebody's work. */
+/** A notice; `bad` for problems that need work. */
 export function InlineNotice(
   { kind, children }: { readonly kind: "good" | "warn" | "bad"; readonly children?: Child },
 ) {
   return <div class={`notice ${kind}`} role="status">{children}</div>;
 }
 
-/** What is shown in place of a list without anything in it: what would fill it. */
+/** Shown instead of an empty list: how to fill it. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: Child }) {
   return (
     <section class="empty">

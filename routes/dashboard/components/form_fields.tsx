@@ -115,7 +115,7 @@ interface LabeledInputProps extends Pick<FieldProps, "name" | "label" | "problem
   readonly attributes?: Readonly<Record<string, string | boolean>>;
 }
 
-/** An input inside its label, for forms that stand in a row. */
+/** An input inside its label, for forms with their fields in a row. */
 export function LabeledInput(props: LabeledInputProps) {
   const { name, label, value, problem = null, hint, type = "text", attributes = {} } = props;
   const isWrong = problem?.field === name;

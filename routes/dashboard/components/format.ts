@@ -1,4 +1,4 @@
-/** Figures as people read them. */
+/** Numbers, amounts and times as texts. */
 import { dollarsText, type Picodollars } from "../../../domain/pricing/money.ts";
 
 const PICO = 1_000_000_000_000n;
@@ -25,7 +25,7 @@ export function compactText(count: number | bigint): string {
   return compact.format(count);
 }
 
-/** A share as whole percent; the ends are kept for what is all or nothing. More than all is told as it is. */
+/** A share as whole percent; the ends are kept for what is all or nothing. More than 100% is shown as it is. */
 export function percentText(part: number | bigint, all: number | bigint): string {
   const share = Number(part) / Number(all);
   if (!Number.isFinite(share)) return "–";
@@ -57,7 +57,7 @@ function padded(text: string): string {
   return `${units}.${decimals.padEnd(2, "0")}`;
 }
 
-/** An amount in dollars to its last digit, for who looks closer. */
+/** An amount in dollars to its last digit. */
 export function exactMoneyText(amount: Picodollars): string {
   return amount < 0n ? `−$${dollarsText(-amount)}` : `$${dollarsText(amount)}`;
 }
@@ -78,7 +78,7 @@ function units(small: number, per: number, large: string, rest: string): string 
   return `${Math.floor(small / per)} ${large}${left === 0 ? "" : ` ${left} ${rest}`}`;
 }
 
-/** How long ago, or how long until: `3 min ago`, `in 2 h`. */
+/** The time since or until an instant: `3 min ago`, `in 2 h`. */
 export function agoText(ms: number, nowMs: number): string {
   const away = Math.abs(nowMs - ms);
   if (away < 5_000) return "just now";

@@ -1,12 +1,12 @@
-/** Where this service is, as whoever asks reaches it: for lines that people copy. */
+/** The origin of this service as its clients reach it, for lines to copy. */
 import type { RequestContext } from "../../http/context.ts";
 
 /** Hosts that browsers trust without TLS. */
 const LOOPBACK = /^(localhost|127\.[0-9.]+|\[::1\])$/;
 
 /**
- * The origin in front of paths, as the browser sees it. A session's cookie only goes along with HTTPS, or
- * on the loopback address: elsewhere something in front of the service ends TLS, which it sees none of.
+ * Returns the origin as the browser sees it. A session's cookie is sent with HTTPS only, or to the
+ * loopback address: elsewhere a proxy ends TLS, and the service does not see it.
  */
 export function originOf(c: RequestContext): string {
   const { protocol, hostname, host } = new URL(c.req.url);

@@ -57,7 +57,7 @@ function barsOf(days: readonly DayOfRuns[], scale: number): Record<string, strin
   return shapes;
 }
 
-/** What is there at all can be seen. */
+/** Any count above 0 is at least 1 pixel high. */
 function heightOf(count: number, scale: number): number {
   return count <= 0 ? 0 : Math.max(1, count * scale);
 }

@@ -1,6 +1,7 @@
 /** Tables, each by its columns and rows. */
 import type { Child } from "hono/jsx";
 import { Wide } from "./elements.tsx";
+import { formatCount, pluralOf } from "./format.ts";
 
 /** A column of a table. */
 export interface Column<Row> {
@@ -12,11 +13,30 @@ export interface Column<Row> {
   readonly class?: string;
   /** The class of its head, where it has one of its own. */
   readonly headClass?: string;
-  /** What a cell is of, shown before it and behind it where the table has no head: on a phone. */
+  /** Labels before and after a cell where the table has no head: on a phone. */
   readonly before?: string;
   readonly unit?: string | ((row: Row) => string);
   /** Further attributes of a cell. */
   readonly attributes?: (row: Row) => Readonly<Record<string, string>>;
+}
+
+/** A column of numbers; `unit` names what a cell counts. */
+export function numberColumn<Row>(
+  head: Child,
+  cell: (row: Row) => Child,
+  unit?: Column<Row>["unit"],
+): Column<Row> {
+  return { head, cell, class: "number", ...(unit === undefined ? {} : { unit }) };
+}
+
+/** A column of counts, each of so many of a noun. */
+export function countColumn<Row>(
+  head: Child,
+  countOf: (row: Row) => number,
+  noun: string,
+): Column<Row> {
+  const unit = (row: Row) => pluralOf(countOf(row), noun);
+  return numberColumn(head, (row) => formatCount(countOf(row)), unit);
 }
 
 interface Columns<Row> {

@@ -7,7 +7,7 @@ import type { AppDeps, Handle } from "../../http/context.ts";
 import { isKeyId, keyIdOf, NO_SUCH_KEY } from "../../api/keys/keys.ts";
 import { queryOf } from "../../http/query.ts";
 import admin from "../assets/style/admin.css" with { type: "text" };
-import type { DashboardPage } from "../layout/page.ts";
+import { type DashboardPage, get, post } from "../layout/page.ts";
 import { agentPath, KEYS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Empty, NextPage } from "../components/elements.tsx";
@@ -25,11 +25,11 @@ export const keysPage: DashboardPage = {
   handler: showKeys,
   styles: [admin],
   routes: [
-    { method: "POST", path: KEYS_PATH, handler: submitNewKey },
-    { method: "GET", path: `${KEYS_PATH}/new`, handler: showNewKey },
-    { method: "POST", path: `${KEYS_PATH}/:id/rotate`, handler: submitRotateKey },
-    { method: "GET", path: `${KEYS_PATH}/:id/rotate`, handler: backToKey },
-    { method: "POST", path: `${KEYS_PATH}/:id/revoke`, handler: submitRevokeKey },
+    post(KEYS_PATH, submitNewKey),
+    get(`${KEYS_PATH}/new`, showNewKey),
+    post(`${KEYS_PATH}/:id/rotate`, submitRotateKey),
+    get(`${KEYS_PATH}/:id/rotate`, backToKey),
+    post(`${KEYS_PATH}/:id/revoke`, submitRevokeKey),
   ],
 };
 

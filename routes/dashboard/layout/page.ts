@@ -13,7 +13,7 @@ export interface DashboardPage {
   readonly menu?: string;
   /** Who sees it in the menu, where those are fewer than may open it. */
   readonly menuAccess?: Requirement;
-  /** What a session needs; `null` for pages open to everybody. */
+  /** The requirement for a session; `null` for pages open to everybody. */
   readonly access: Requirement | null;
   readonly handler: PageHandler;
   /** Style sheets, in the order of their rules. */
@@ -26,9 +26,19 @@ export interface DashboardPage {
 export interface PageRoute {
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** What a session needs, where that is not the same as for the page. */
-  readonly access?: Requirement | null;
+  /** The requirement for a session, where it differs from that of the page. */
+  readonly access?: Requirement;
   readonly handler: PageHandler;
+}
+
+/** A page below another one, with its access. */
+export function get(path: string, handler: PageHandler): PageRoute {
+  return { method: "GET", path, handler };
+}
+
+/** A form of a page; with the access of the page unless given. */
+export function post(path: string, handler: PageHandler, access?: Requirement): PageRoute {
+  return { method: "POST", path, handler, ...(access === undefined ? {} : { access }) };
 }
 
 /** Makes the handler of a route. */

@@ -6,7 +6,7 @@ import type { RequestContext } from "../../http/context.ts";
 import { Layout } from "./layout.tsx";
 import type { View } from "./page.ts";
 
-/** What a browser may do with a page: load what is from here, and send forms to here. */
+/** Pages load files from this origin only, and send forms to it only. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -7,7 +7,7 @@ import { DAYS_BEFORE, type Span } from "./day_metrics.ts";
 
 /**
  * Rows that are added up of today and of the days before: 500 take 3 ms. Finding out that there are more
- * takes one besides, which comes with the same batch.
+ * takes one more row, which comes with the same batch.
  */
 const ROWS_MAX = 499;
 const ROWS_BEFORE_MAX = 1_499;

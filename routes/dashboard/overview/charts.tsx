@@ -2,7 +2,7 @@
 import { queryText, RUNS_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import { Money } from "../components/elements.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
 import { countedText, formatCount, moneyText, percentText } from "../components/format.ts";
 import { type DayMetrics, DAYS_BEFORE, usualDayOf } from "./day_metrics.ts";
@@ -130,14 +130,10 @@ interface DayRow extends DayMetrics {
 
 const DAY_COLUMNS: readonly Column<DayRow>[] = [
   { head: "Day", isName: true, cell: ({ day, isToday }) => <DayLink {...{ day, isToday }} /> },
-  { head: "Runs", class: "number", cell: ({ runs }) => formatCount(runs) },
-  { head: "Failed", class: "number", cell: ({ failed }) => formatCount(failed) },
-  {
-    head: "Share",
-    class: "number",
-    cell: ({ failed, runs, running }) => percentText(failed, runs - running),
-  },
-  { head: "Cost", class: "number", cell: ({ cost }) => <Money of={cost} /> },
+  numberColumn("Runs", ({ runs }) => formatCount(runs)),
+  numberColumn("Failed", ({ failed }) => formatCount(failed)),
+  numberColumn("Share", ({ failed, runs, running }) => percentText(failed, runs - running)),
+  numberColumn("Cost", ({ cost }) => <Money of={cost} />),
 ];
 
 function DayLink({ day, isToday }: Pick<DayRow, "day" | "isToday">) {

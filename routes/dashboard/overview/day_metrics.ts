@@ -50,7 +50,7 @@ export interface UsualDay {
   readonly failedShare: number;
 }
 
-/** How today compares with a usual day; null where there is nothing to compare with. */
+/** Today compared with a usual day; null where there is nothing to compare with. */
 export type Compared = "more" | "less" | "usual" | null;
 
 /** The days around an instant, unix milliseconds. */

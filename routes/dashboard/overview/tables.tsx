@@ -5,7 +5,7 @@ import type { RunListRow } from "../../../domain/runs/list.ts";
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import { Ago, Money, Status } from "../components/elements.tsx";
 import { countedText, durationText, formatCount, pluralOf } from "../components/format.ts";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, numberColumn, Table } from "../components/table.tsx";
 import type { AgentSpend } from "./agent_spend.ts";
 import { DAYS_BEFORE, type Span } from "./day_metrics.ts";
 import type { Overview } from "./read.ts";
@@ -74,7 +74,7 @@ function RunsTable({ label, caption, runs, nowMs }: RunsTableProps) {
       before: "took",
       cell: ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
     },
-    { head: "Cost", class: "number", cell: ({ cost }) => <Money of={cost.amount} /> },
+    numberColumn("Cost", ({ cost }) => <Money of={cost.amount} />),
   ];
   return (
     <Table
@@ -137,18 +137,12 @@ function agentColumns({ today }: Span): readonly Column<AgentSpend>[] {
       class: "agent-name",
       cell: ({ agent }) => <AgentLink slug={agent} />,
     },
-    {
-      head: "Today",
-      class: "number",
-      unit: "today",
-      cell: ({ costToday }) => <Money of={costToday} />,
-    },
-    {
-      head: `${DAYS_BEFORE} days before`,
-      class: "number",
-      unit: `in ${DAYS_BEFORE} days before`,
-      cell: ({ costBefore }) => costBefore === null ? "see all" : <Money of={costBefore} />,
-    },
+    numberColumn("Today", ({ costToday }) => <Money of={costToday} />, "today"),
+    numberColumn(
+      `${DAYS_BEFORE} days before`,
+      ({ costBefore }) => costBefore === null ? "see all" : <Money of={costBefore} />,
+      `in ${DAYS_BEFORE} days before`,
+    ),
     {
       head: "Runs today",
       class: "number",

@@ -11,8 +11,8 @@ import { agentPath, queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts"
 import { showPage } from "../layout/reply.tsx";
 import { Actor, type ActorNames, actorNames } from "../keys/actor.tsx";
 import { Ago, InlineNotice, Money } from "../components/elements.tsx";
-import { countedText, formatCount, pluralOf } from "../components/format.ts";
-import { type Column, Table } from "../components/table.tsx";
+import { countedText, formatCount } from "../components/format.ts";
+import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { Tile } from "../components/tile.tsx";
 import { dayText } from "../spend/labels.ts";
 import { CostDifference, JOB_STATE_LABELS, periodText } from "./labels.tsx";
@@ -191,19 +191,9 @@ interface Share {
 function columnsFor(first: string): readonly Column<Share>[] {
   return [
     { head: first, isName: true, cell: ({ name }) => name },
-    { head: "Difference", class: "number", cell: ({ sum }) => <CostDifference of={sum} /> },
-    {
-      head: "Before",
-      class: "number",
-      unit: "before",
-      cell: ({ sum }) => <Money of={sum.before} />,
-    },
-    { head: "After", class: "number", unit: "after", cell: ({ sum }) => <Money of={sum.after} /> },
-    {
-      head: "Calls",
-      class: "number",
-      unit: ({ sum }) => pluralOf(sum.calls, "call"),
-      cell: ({ sum }) => formatCount(sum.calls),
-    },
+    numberColumn("Difference", ({ sum }) => <CostDifference of={sum} />),
+    numberColumn("Before", ({ sum }) => <Money of={sum.before} />, "before"),
+    numberColumn("After", ({ sum }) => <Money of={sum.after} />, "after"),
+    countColumn("Calls", ({ sum }) => sum.calls, "call"),
   ];
 }

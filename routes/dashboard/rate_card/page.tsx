@@ -8,7 +8,7 @@ import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseListQuery, type RatePage, ratePage } from "../../api/rate_card/rate_card.ts";
 import spend from "../assets/style/spend.css" with { type: "text" };
-import type { DashboardPage } from "../layout/page.ts";
+import { type DashboardPage, get, post } from "../layout/page.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { type ActorNames, actorNames } from "../keys/actor.tsx";
@@ -32,14 +32,14 @@ export const rateCardPage: DashboardPage = {
   handler: showRateCard,
   styles: [spend],
   routes: [
-    { method: "POST", path: RATE_CARD_PATH, handler: submitRate },
-    { method: "GET", path: MATCH, handler: showMatch },
-    { method: "GET", path: NEW_RATE, handler: showRateForm },
-    { method: "GET", path: `${RATE_CARD_PATH}/rows/:id/delete`, handler: askDeleteRate },
-    { method: "POST", path: `${RATE_CARD_PATH}/rows/:id/delete`, handler: submitDeleteRate },
-    { method: "GET", path: REPRICE, handler: showReprices },
-    { method: "POST", path: REPRICE, handler: submitReprice },
-    { method: "GET", path: `${REPRICE}/:id`, handler: showJob },
+    post(RATE_CARD_PATH, submitRate),
+    get(MATCH, showMatch),
+    get(NEW_RATE, showRateForm),
+    get(`${RATE_CARD_PATH}/rows/:id/delete`, askDeleteRate),
+    post(`${RATE_CARD_PATH}/rows/:id/delete`, submitDeleteRate),
+    get(REPRICE, showReprices),
+    post(REPRICE, submitReprice),
+    get(`${REPRICE}/:id`, showJob),
   ],
 };
 
@@ -125,7 +125,7 @@ function isFiltered(parameters: Parameters): boolean {
 function Own(
   { shown, more, names, parameters, now }: {
     readonly shown: readonly OwnRate[];
-    /** How many there are besides. */
+    /** Number of own rows that are not shown. */
     readonly more: number;
     readonly names: ActorNames;
     readonly parameters: Parameters;

@@ -10,7 +10,7 @@ export const NEW_RATE = `${RATE_CARD_PATH}/new`;
 /** Repricing stored calls. */
 export const REPRICE = `${RATE_CARD_PATH}/reprice`;
 
-/** Where an own row is deleted. */
+/** The form that deletes an own row. */
 export function deletePath(id: string): string {
   return `${RATE_CARD_PATH}/rows/${encodeURIComponent(id)}/delete`;
 }

@@ -135,50 +135,14 @@ function Form({ values, meant, from, problem }: RateForm) {
       )}
       <fieldset>
         <legend>Which calls</legend>
-        <RateInput
-          name="model"
-          label="Model"
-          attributes={{ required: true }}
-          hint={
-            <>
-              Also read with a provider in front, and with a date or a version at its end:{" "}
-              <a href={MATCH}>which row prices a model</a>
-            </>
-          }
-          {...{ values, problem }}
-        />
-        <RateInput
-          name="provider"
-          label="Provider"
-          hint="Empty: any provider."
-          {...{ values, problem }}
-        />
-        <RateInput
-          name="effective_from"
-          label="In force from (UTC)"
-          attributes={{ placeholder: "2026-01-31" }}
-          hint="A day, or an instant. Empty: always."
-          {...{ values, problem }}
-        />
+        <RateInputs fields={CALL_FIELDS} {...{ values, problem }} />
       </fieldset>
       <fieldset>
         <legend>Dollars per million tokens</legend>
-        <PriceInputs {...{ values, problem }} prefix="" />
-        <RateInput
-          name="batch_percent"
-          label="In a batch, percent of these"
-          attributes={{ inputmode: "numeric" }}
-          hint="Empty: no batch rate."
-          {...{ values, problem }}
-        />
+        <RateInputs fields={[...priceFields(""), BATCH_FIELD]} {...{ values, problem }} />
       </fieldset>
       <Tiers {...{ values, problem }} />
-      <RateInput
-        name="note"
-        label="Note"
-        hint="The source of the price, for later."
-        {...{ values, problem }}
-      />
+      <RateInputs fields={[NOTE_FIELD]} {...{ values, problem }} />
       <div class="actions">
         <button type="submit" name="then" value="dry-run">Store, and see what it changes</button>
         <button type="submit" class="secondary outline">Only store</button>
@@ -204,34 +168,82 @@ interface RateFieldsProps {
   readonly problem: Problem | null;
 }
 
-const PRICE_LABELS: readonly (readonly [string, string])[] = [
-  ["input_usd_per_million", "Input"],
-  ["output_usd_per_million", "Output"],
-  ["cached_input_usd_per_million", "Cached input"],
-  ["cache_write_usd_per_million", "Cache write"],
+/** A field of the form. */
+interface RateField {
+  readonly name: string;
+  readonly label: string;
+  readonly attributes?: Readonly<Record<string, string | boolean>>;
+  readonly hint?: Child;
+}
+
+const CALL_FIELDS: readonly RateField[] = [
+  {
+    name: "model",
+    label: "Model",
+    attributes: { required: true },
+    hint: (
+      <>
+        Also read with a provider in front, and with a date or a version at its end:{" "}
+        <a href={MATCH}>which row prices a model</a>
+      </>
+    ),
+  },
+  { name: "provider", label: "Provider", hint: "Empty: any provider." },
+  {
+    name: "effective_from",
+    label: "In force from (UTC)",
+    attributes: { placeholder: "2026-01-31" },
+    hint: "A day, or an instant. Empty: always.",
+  },
 ];
 
-/** Prices that default to the price of input. */
-const OPTIONAL: ReadonlySet<string> = new Set(PRICE_LABELS.slice(2).map(([name]) => name));
+const BATCH_FIELD: RateField = {
+  name: "batch_percent",
+  label: "In a batch, percent of these",
+  attributes: { inputmode: "numeric" },
+  hint: "Empty: no batch rate.",
+};
 
-function PriceInputs(
-  { values, problem, prefix }: RateFieldsProps & { readonly prefix: string },
+const NOTE_FIELD: RateField = {
+  name: "note",
+  label: "Note",
+  hint: "The source of the price, for later.",
+};
+
+/** The prices of a row or, with a prefix, of a tier, which need not be filled in. */
+function priceFields(prefix: string): RateField[] {
+  const attributes = { inputmode: "decimal", required: prefix === "" };
+  const optional = { attributes: { inputmode: "decimal" }, hint: "Empty: as input." };
+  return [
+    { name: `${prefix}input_usd_per_million`, label: "Input", attributes },
+    { name: `${prefix}output_usd_per_million`, label: "Output", attributes },
+    { name: `${prefix}cached_input_usd_per_million`, label: "Cached input", ...optional },
+    { name: `${prefix}cache_write_usd_per_million`, label: "Cache write", ...optional },
+  ];
+}
+
+function tierLimitField(tier: number): RateField {
+  return {
+    name: tierField(tier, TIER_FIELDS[0]),
+    label: "More input tokens than",
+    attributes: { inputmode: "numeric" },
+  };
+}
+
+function RateInputs(
+  { fields, values, problem }: RateFieldsProps & { readonly fields: readonly RateField[] },
 ) {
   return (
     <>
-      {PRICE_LABELS.map(([name, label]) => {
-        const isOptional = OPTIONAL.has(name);
-        return (
-          <RateInput
-            name={`${prefix}${name}`}
-            label={label}
-            // A tier need not be filled in.
-            attributes={{ inputmode: "decimal", required: prefix === "" && !isOptional }}
-            {...(isOptional ? { hint: "Empty: as input." } : {})}
-            {...{ values, problem }}
-          />
-        );
-      })}
+      {fields.map(({ name, attributes, ...field }) => (
+        <LabeledInput
+          name={name}
+          value={values[name] ?? ""}
+          attributes={{ autocomplete: "off", ...attributes }}
+          problem={problem}
+          {...field}
+        />
+      ))}
     </>
   );
 }
@@ -250,32 +262,12 @@ function Tiers({ values, problem }: RateFieldsProps) {
       {Array.from({ length: shown }, (_, tier) => (
         <fieldset>
           <legend>Tier {tier + 1}</legend>
-          <RateInput
-            name={tierField(tier, TIER_FIELDS[0])}
-            label="More input tokens than"
-            attributes={{ inputmode: "numeric" }}
+          <RateInputs
+            fields={[tierLimitField(tier), ...priceFields(tierField(tier, ""))]}
             {...{ values, problem }}
           />
-          <PriceInputs {...{ values, problem }} prefix={tierField(tier, "")} />
         </fieldset>
       ))}
     </details>
-  );
-}
-
-interface RateInputProps extends RateFieldsProps {
-  readonly name: string;
-  readonly label: string;
-  readonly attributes?: Readonly<Record<string, string | boolean>>;
-  readonly hint?: Child;
-}
-
-function RateInput({ values, attributes, ...field }: RateInputProps) {
-  return (
-    <LabeledInput
-      value={values[field.name] ?? ""}
-      attributes={{ autocomplete: "off", ...attributes }}
-      {...field}
-    />
   );
 }

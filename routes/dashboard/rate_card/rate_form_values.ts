@@ -1,4 +1,4 @@
-/** The form of a rate: its fields as text, and the body of the API that they stand for. */
+/** The form of a rate: its fields as text, and the body of the API call. */
 import {
   LABEL_CHARS_MAX,
   RATE_NOTE_CHARS_MAX,

@@ -12,19 +12,13 @@ import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { Ago, Empty, InlineNotice } from "../components/elements.tsx";
 import { bodyOf, LabeledInput } from "../components/form_fields.tsx";
-import { type Column, Table } from "../components/table.tsx";
-import { formatCount, pluralOf } from "../components/format.ts";
+import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { CostDifference, JOB_STATE_LABELS, periodText } from "./labels.tsx";
 import { instantText } from "./rate_form_values.ts";
 import { jobPath, REPRICE } from "./paths.ts";
 
 /** The fields of the form, by their names. */
 type Values = ReadonlyMap<string, string>;
-
-interface FormProps {
-  readonly values: Values;
-  readonly problem: Problem | null;
-}
 
 /** The fields of the form, as the API names them. */
 const FIELDS = ["model", "provider", "from", "to"] as const;
@@ -101,7 +95,7 @@ const FORM_FIELDS = [
   ["to", "Runs before (UTC day)", RUNS_FIELD],
 ] as const;
 
-function Form({ values, problem }: FormProps) {
+function Form({ values, problem }: { readonly values: Values; readonly problem: Problem | null }) {
   return (
     <form method="post" action={REPRICE} class="rate-form">
       <fieldset>
@@ -146,13 +140,8 @@ function columnsAt(now: number): readonly Column<RepriceJob>[] {
     { head: "Runs", before: "runs", cell: periodText },
     { head: "Kind", cell: ({ dryRun }) => dryRun ? "dry run" : "repriced" },
     { head: "State", cell: ({ state }) => JOB_STATE_LABELS[state] },
-    {
-      head: "Calls",
-      class: "number",
-      unit: ({ sum }) => pluralOf(sum.calls, "call"),
-      cell: ({ sum }) => formatCount(sum.calls),
-    },
-    { head: "Difference", class: "number", cell: ({ sum }) => <CostDifference of={sum} /> },
+    countColumn("Calls", ({ sum }) => sum.calls, "call"),
+    numberColumn("Difference", ({ sum }) => <CostDifference of={sum} />),
     { head: "Begun", before: "begun", cell: ({ createdAt }) => <Ago at={createdAt} now={now} /> },
   ];
 }

@@ -3,7 +3,7 @@ import { REFUSAL_LIMITS as KEPT } from "../../../domain/core/limits.ts";
 import type { Refusal, RefusalGroup } from "../../../domain/refusals/refusals.ts";
 import { Ago } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, numberColumn, Table } from "../components/table.tsx";
 
 /** Columns of reasons. Agents are no links: one whose calls were all rejected has no page. */
 const KIND_COLUMNS: readonly Column<RefusalGroup>[] = [
@@ -11,12 +11,7 @@ const KIND_COLUMNS: readonly Column<RefusalGroup>[] = [
   { head: "Field", before: "field", cell: ({ field }) => field ?? "–" },
   { head: "Agent", before: "agent", cell: ({ agent }) => agent ?? "–" },
   { head: "Client", before: "client", cell: ({ userAgent }) => userAgent ?? "–" },
-  {
-    head: "Requests",
-    class: "number",
-    unit: "requests",
-    cell: ({ count }) => formatCount(count),
-  },
+  numberColumn("Requests", ({ count }) => formatCount(count), "requests"),
 ];
 
 /** Shows how often each reason occurred, the most frequent first. */

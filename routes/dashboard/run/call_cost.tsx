@@ -6,7 +6,7 @@ import type { MatchStep, RateMatch } from "../../../domain/pricing/rates.ts";
 import { dayOf } from "../../../domain/core/time.ts";
 import { Money } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { pricePath } from "./paths.ts";
 
 const KIND_LABELS: Readonly<Record<CostLine["kind"], string>> = {
@@ -44,9 +44,9 @@ export function CallCost(
 
 const LINE_COLUMNS: readonly Column<CostLine>[] = [
   { head: "Tokens", isName: true, cell: ({ kind }) => KIND_LABELS[kind] },
-  { head: "Count", class: "number", cell: ({ tokens }) => formatCount(tokens) },
-  { head: "× $ per million", class: "number", cell: ({ rate }) => usdPerMillion(rate) },
-  { head: "= Cost", class: "number", cell: ({ cost }) => <Money of={cost} /> },
+  numberColumn("Count", ({ tokens }) => formatCount(tokens)),
+  numberColumn("× $ per million", ({ rate }) => usdPerMillion(rate)),
+  numberColumn("= Cost", ({ cost }) => <Money of={cost} />),
 ];
 
 function Lines({ call: { lines, cost } }: { readonly call: ExplainedCall }) {

@@ -21,7 +21,7 @@ export function submitDeletion(deps: AppDeps): Handle {
 }
 
 /** Shows what is deleted, and asks for confirmation. */
-export function ConfirmDeletion({ shown: { run } }: { readonly shown: LoadedRun }) {
+export function ConfirmDeletion({ loaded: { run } }: { readonly loaded: LoadedRun }) {
   return (
     <InlineNotice kind="bad">
       <h2>Delete this run?</h2>
@@ -40,7 +40,7 @@ export function ConfirmDeletion({ shown: { run } }: { readonly shown: LoadedRun 
 }
 
 /** Links to the confirmation, for those who may delete runs. */
-export function OfferDeletion({ shown: { run, isAdmin } }: { readonly shown: LoadedRun }) {
+export function OfferDeletion({ loaded: { run, isAdmin } }: { readonly loaded: LoadedRun }) {
   return isAdmin
     ? (
       <p>

@@ -11,47 +11,37 @@ import { Flags } from "./flags.tsx";
 import { runsPath } from "./paths.ts";
 
 /** Shows status, time, cost and tokens. */
-export function Glance({ shown }: { readonly shown: LoadedRun }) {
+export function Glance({ loaded }: { readonly loaded: LoadedRun }) {
   return (
     <div class="tiles glance">
-      <StatusTile shown={shown} />
-      <TimeTile shown={shown} />
-      <CostTile shown={shown} />
-      <UseTile shown={shown} />
+      <StatusTile loaded={loaded} />
+      <TimeTile loaded={loaded} />
+      <CostTile loaded={loaded} />
+      <UseTile loaded={loaded} />
     </div>
   );
 }
 
-interface GlanceTileProps {
-  readonly title: string;
-  readonly value: Child;
-  readonly children?: Child;
-}
-
-function GlanceTile({ title, value, children }: GlanceTileProps) {
-  return <Tile name={<span class="soft">{title}</span>} value={value}>{children}</Tile>;
-}
-
-function StatusTile({ shown: { run, isLive } }: { readonly shown: LoadedRun }) {
+function StatusTile({ loaded: { run, isLive } }: { readonly loaded: LoadedRun }) {
   return (
-    <GlanceTile
-      title={run.kind === "heartbeat" ? "Heartbeat" : "Run"}
+    <Tile
+      name={<span class="soft">{run.kind === "heartbeat" ? "Heartbeat" : "Run"}</span>}
       value={<Status of={run.status} />}
     >
       {isLive ? <small class="soft">This page follows it every few seconds.</small> : null}
-    </GlanceTile>
+    </Tile>
   );
 }
 
-function TimeTile({ shown: { run, nowMs } }: { readonly shown: LoadedRun }) {
+function TimeTile({ loaded: { run, nowMs } }: { readonly loaded: LoadedRun }) {
   const { startedAt, finishedAt, durationMs } = run;
   const runningMs = startedAt === null || finishedAt !== null
     ? null
     : Math.max(0, nowMs - startedAt);
   const shownMs = durationMs ?? runningMs;
   return (
-    <GlanceTile
-      title={runningMs === null ? "Took" : "Running for"}
+    <Tile
+      name={<span class="soft">{runningMs === null ? "Took" : "Running for"}</span>}
       value={shownMs === null ? "–" : durationText(shownMs)}
     >
       <small>
@@ -66,16 +56,16 @@ function TimeTile({ shown: { run, nowMs } }: { readonly shown: LoadedRun }) {
           </>
         )}
       </small>
-    </GlanceTile>
+    </Tile>
   );
 }
 
-function CostTile({ shown: { run, family, isStated } }: { readonly shown: LoadedRun }) {
+function CostTile({ loaded: { run, family, isStated } }: { readonly loaded: LoadedRun }) {
   const { cost } = run;
   const unpriced = cost.models.reduce((sum, { priced, calls }) => priced ? sum : sum + calls, 0);
   const hasFamily = family.children.length > 0;
   return (
-    <GlanceTile title="Cost" value={<Money of={cost.amount} />}>
+    <Tile name={<span class="soft">Cost</span>} value={<Money of={cost.amount} />}>
       <small>
         {isStated ? "stated by the agent, " : ""}
         {cost.state === "final"
@@ -99,11 +89,11 @@ function CostTile({ shown: { run, family, isStated } }: { readonly shown: Loaded
           </a>
         </small>
       )}
-    </GlanceTile>
+    </Tile>
   );
 }
 
-function UseTile({ shown: { run: { usage } } }: { readonly shown: LoadedRun }) {
+function UseTile({ loaded: { run: { usage } } }: { readonly loaded: LoadedRun }) {
   const { llmCalls, toolCalls, logs, events, errors } = usage;
   const other = events - llmCalls - toolCalls - logs;
   const counts = ([
@@ -114,8 +104,8 @@ function UseTile({ shown: { run: { usage } } }: { readonly shown: LoadedRun }) {
   ] as const).flatMap(([count, what]) => count === 0 ? [] : [countedText(count, what)]);
   const cached = usage.cachedInputTokens;
   return (
-    <GlanceTile
-      title="Tokens"
+    <Tile
+      name={<span class="soft">Tokens</span>}
       value={`${compactText(usage.inputTokens)} → ${compactText(usage.outputTokens)}`}
     >
       <small>
@@ -123,13 +113,13 @@ function UseTile({ shown: { run: { usage } } }: { readonly shown: LoadedRun }) {
         {counts.length === 0 ? "no events" : counts.join(", ")}
       </small>
       {errors === 0 ? null : <small class="bad">✕ {countedText(errors, "event")} failed</small>}
-    </GlanceTile>
+    </Tile>
   );
 }
 
 /** Shows the labels, the flags and the exact instants of a run. */
-export function RunLabelList({ shown }: { readonly shown: LoadedRun }) {
-  const { run } = shown;
+export function RunLabelList({ loaded }: { readonly loaded: LoadedRun }) {
+  const { run } = loaded;
   const { agent, customerId, feature } = run;
   const parentRunId = run.opening?.parentRunId ?? null;
   return (
@@ -144,8 +134,8 @@ export function RunLabelList({ shown }: { readonly shown: LoadedRun }) {
           ["Id", <code>{run.id}</code>],
         ]}
       />
-      <Flags shown={shown} />
-      <Instants shown={shown} />
+      <Flags loaded={loaded} />
+      <Instants loaded={loaded} />
     </>
   );
 }
@@ -154,8 +144,8 @@ function linkOf(value: string | null, pathOf: (value: string) => string): Child 
   return value === null ? null : <a href={pathOf(value)}>{value}</a>;
 }
 
-function Instants({ shown }: { readonly shown: LoadedRun }) {
-  const { run: { opening, startedAt, finishedAt, receivedAt, updatedAt } } = shown;
+function Instants({ loaded }: { readonly loaded: LoadedRun }) {
+  const { run: { opening, startedAt, finishedAt, receivedAt, updatedAt } } = loaded;
   const trace = opening?.trace ?? null;
   return (
     <details id="more-facts" class="more-facts">

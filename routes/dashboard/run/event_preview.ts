@@ -15,7 +15,7 @@ export interface EventPreview {
   /** A sign of its own for each sort of event, and the class of its colour. */
   readonly sign: string;
   readonly colour: string;
-  /** What it is, in words. */
+  /** The sort of the event in words. */
   readonly what: string;
   /** Its name; null where its data has none. */
   readonly name: string | null;
@@ -23,7 +23,7 @@ export interface EventPreview {
   readonly words: string | null;
   /** Milliseconds it took; null where it does not say. */
   readonly latencyMs: number | null;
-  /** What a model call used; null for all else, and where it was not counted. */
+  /** The tokens of a model call; null for other events, and where they were not counted. */
   readonly tokens: CallTokens | null;
   /** Why it failed; null where it did not. */
   readonly failure: string | null;
@@ -35,10 +35,10 @@ const LINE_CHARS = 140;
 /** Characters of a reason: a few lines. */
 const REASON_CHARS = 400;
 
-/** How much time an event can have taken: 100 years; more is no latency. */
+/** Maximum latency of an event: 100 years. */
 const LATENCY_MS_MAX = 3_155_760_000_000;
 
-/** How a sort of events is shown. */
+/** The presentation of a sort of events. */
 interface EventSort {
   readonly sign: string;
   readonly colour: string;
@@ -98,11 +98,11 @@ export function previewOf(event: PositionedEvent): EventPreview {
 
 /** A text on one line, no longer than it may be. */
 export function lineOf(text: string, charsMax: number): string {
-  const { text: shown, isCut } = excerpt(text, charsMax);
-  return `${printable(shown).replace(/\s+/g, " ").trim()}${isCut ? "…" : ""}`;
+  const { text: line, isCut } = excerpt(text, charsMax);
+  return `${printable(line).replace(/\s+/g, " ").trim()}${isCut ? "…" : ""}`;
 }
 
-/** What the first member that says something says. */
+/** Returns the text of the first member that is not empty. */
 function wordsOf(members: ReadonlyMap<string, RawJson>, names: readonly string[]): string | null {
   const found = names.map((name) => members.get(name)).find((value) =>
     value !== undefined && !EMPTY.has(value)

@@ -27,18 +27,18 @@ interface LastEvent {
 }
 
 /** Shows why a run failed; nothing for other runs. */
-export function Failure({ shown }: { readonly shown: LoadedRun }) {
-  const { run } = shown;
+export function Failure({ loaded }: { readonly loaded: LoadedRun }) {
+  const { run } = loaded;
   if (run.status !== "failed" && run.status !== "timeout") return null;
   const reason = run.note ??
     (run.output === null ? null : reasonIn(membersOf(run.output, "message")));
-  const found = findFailures(shown);
+  const found = findFailures(loaded);
   return (
     <InlineNotice kind="bad">
       <h2>{run.status === "failed" ? "✕ It failed" : "◷ It ran out of time"}</h2>
       {reason === null ? null : <p class="reason">{lineOf(reason, NOTE_CHARS)}</p>}
       {found.length > 0
-        ? <LastEvents found={found} shown={shown} />
+        ? <LastEvents found={found} loaded={loaded} />
         : reason === null
         ? <NoReason run={run} />
         : null}
@@ -46,25 +46,27 @@ export function Failure({ shown }: { readonly shown: LoadedRun }) {
   );
 }
 
-function LastEvents({ found, shown }: { readonly found: LastEvent[]; readonly shown: LoadedRun }) {
-  const silentMs = silenceAtEnd(shown);
+function LastEvents(
+  { found, loaded }: { readonly found: LastEvent[]; readonly loaded: LoadedRun },
+) {
+  const silentMs = silenceAtEnd(loaded);
   const hasFailure = found.some(({ preview }) => preview.failure !== null);
   return (
     <>
       <p>
         {hasFailure
           ? "What failed last:"
-          : shown.run.usage.errors > 0
+          : loaded.run.usage.errors > 0
           ? "What failed of its events was long before the last one:"
           : "No event reports a failure; the last one:"}
       </p>
       <ul>
         {found.map(({ preview, from }) => (
           <li>
-            <a href={eventsPath(shown.run.id, from, preview.event.id)}>
-              {startOf(shown) === null
+            <a href={eventsPath(loaded.run.id, from, preview.event.id)}>
+              {startOf(loaded) === null
                 ? null
-                : `${offsetText(preview.event.ts, startOf(shown) ?? 0)} `}
+                : `${offsetText(preview.event.ts, startOf(loaded) ?? 0)} `}
               {preview.what} {preview.name ?? ""}
               {preview.words === null || preview.failure !== null ? "" : ` ${preview.words}`}
             </a>

@@ -5,8 +5,8 @@ import { durationText } from "../components/format.ts";
 import type { LoadedRun } from "./load.ts";
 
 /** Shows the flags of a run. */
-export function Flags({ shown }: { readonly shown: LoadedRun }) {
-  const flags = [...partsMissing(shown), ...lostFields(shown), ...odd(shown)];
+export function Flags({ loaded }: { readonly loaded: LoadedRun }) {
+  const flags = [...partsMissing(loaded), ...lostFields(loaded), ...odd(loaded)];
   return flags.length === 0 ? null : (
     <ul class="flags">
       {flags.map(([word, meaning]) => (

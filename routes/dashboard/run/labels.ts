@@ -1,7 +1,7 @@
-/** Figures of a run with the words that belong to them. */
+/** Times of a run as texts. */
 import { durationText } from "../components/format.ts";
 
-/** How long after the run's start, such as `+2.4 s`; before it with a minus. */
+/** The time after the start of a run, such as `+2.4 s`; before it with a minus. */
 export function offsetText(ts: number, startMs: number): string {
   return ts < startMs ? `−${durationText(startMs - ts)}` : `+${durationText(ts - startMs)}`;
 }

@@ -17,7 +17,7 @@ import type { EventsPage } from "../../api/runs/runs.ts";
 /** The content of the page of a run. */
 export interface LoadedRun {
   readonly run: RunRecord;
-  /** The page of its events that is shown, and the place they come behind. */
+  /** The page of its events that is shown, and the position that they follow. */
   readonly page: RunPage;
   readonly after: EventPosition | null;
   readonly family: RunLineage;
@@ -26,7 +26,7 @@ export interface LoadedRun {
   /** The calls of the page by event, and what a heartbeat reports of itself. */
   readonly calls: ReadonlyMap<string, ExplainedCall>;
   readonly ownCall: ExplainedCall | null;
-  /** What is special of it. */
+  /** Its traits. */
   readonly traits: readonly RunTrait[];
   /** Whether it states its cost itself. */
   readonly isStated: boolean;
@@ -41,7 +41,7 @@ export interface LoadedRun {
 
 /** The last events of a run. */
 export interface RunEnd {
-  /** The place they come behind; null where they are all there are. */
+  /** The position that they follow; null where they are all events. */
   readonly after: EventPosition | null;
   readonly events: readonly PositionedEvent[];
 }

@@ -6,7 +6,7 @@ import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { getRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
 import runStyle from "../assets/style/run.css" with { type: "text" };
-import type { DashboardPage } from "../layout/page.ts";
+import { type DashboardPage, get, post } from "../layout/page.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
@@ -29,20 +29,15 @@ export const runPage: DashboardPage = {
   handler: showRun,
   styles: [runStyle],
   routes: [
-    { method: "GET", path: `${RUNS_PATH}/:id/raw`, handler: showRawRun },
-    {
-      method: "POST",
-      path: `${RUNS_PATH}/:id/delete`,
-      access: teamKey("admin"),
-      handler: submitDeletion,
-    },
+    get(`${RUNS_PATH}/:id/raw`, showRawRun),
+    post(`${RUNS_PATH}/:id/delete`, submitDeletion, teamKey("admin")),
   ],
 };
 
 /** Seconds after which the page of a run that is about to change reloads. */
 const RELOAD_SECONDS = 3;
 
-/** What the request asks of the page. */
+/** The parameters of the request. */
 interface RunRequest {
   /** The event that is opened. */
   readonly event: string | null;
@@ -60,13 +55,13 @@ function showRun(deps: AppDeps): Handle {
     const id = parseRunId(c.req.param("id") ?? "");
     if (!id.ok) return fail(c, NO_SUCH_RUN);
     if (!events.ok) return fail(c, events.problem);
-    const shown = await loadRun(deps, c.get("principal"), id.value, events.value);
-    if (shown === null) return fail(c, NO_SUCH_RUN);
-    const request = requestOf(c, shown);
-    const { run, isLive } = shown;
+    const loaded = await loadRun(deps, c.get("principal"), id.value, events.value);
+    if (loaded === null) return fail(c, NO_SUCH_RUN);
+    const request = requestOf(c, loaded);
+    const { run, isLive } = loaded;
     return showPage(c, {
       title: run.agent === null ? "A run without its opening" : `Run of ${run.agent}`,
-      body: <RunBody shown={shown} request={request} />,
+      body: <RunBody loaded={loaded} request={request} />,
       ...(isLive && !request.confirms ? { reloadSeconds: RELOAD_SECONDS } : {}),
     });
   };
@@ -96,42 +91,42 @@ function requestOf(c: RequestContext, { isAdmin }: LoadedRun): RunRequest {
 }
 
 interface RunBodyProps {
-  readonly shown: LoadedRun;
+  readonly loaded: LoadedRun;
   readonly request: RunRequest;
 }
 
-function RunBody({ shown, request }: RunBodyProps) {
+function RunBody({ loaded, request }: RunBodyProps) {
   return (
     <>
-      {request.confirms ? <ConfirmDeletion shown={shown} /> : null}
-      <div id="facts" {...following(shown, request)}>
-        <Failure shown={shown} />
-        <Glance shown={shown} />
-        {shown.run.opening?.goal === undefined ? null : (
+      {request.confirms ? <ConfirmDeletion loaded={loaded} /> : null}
+      <div id="facts" {...following(loaded, request)}>
+        <Failure loaded={loaded} />
+        <Glance loaded={loaded} />
+        {loaded.run.opening?.goal === undefined ? null : (
           <p class="goal" tabindex={0}>
-            <span class="soft">Goal:</span> {shown.run.opening.goal}
+            <span class="soft">Goal:</span> {loaded.run.opening.goal}
           </p>
         )}
-        <RunLabelList shown={shown} />
-        <Contents shown={shown} />
+        <RunLabelList loaded={loaded} />
+        <Contents loaded={loaded} />
       </div>
-      <Timeline shown={shown} opened={request.event} />
+      <Timeline loaded={loaded} opened={request.event} />
       <div id="results">
-        <Output shown={shown} />
-        <Scores shown={shown} />
-        <CostSection shown={shown} />
-        <MetadataTable shown={shown} />
-        <Relatives shown={shown} />
-        <Stages shown={shown} />
+        <Output loaded={loaded} />
+        <Scores loaded={loaded} />
+        <CostSection loaded={loaded} />
+        <MetadataTable loaded={loaded} />
+        <Relatives loaded={loaded} />
+        <Stages loaded={loaded} />
       </div>
-      <Elsewhere shown={shown} request={request} />
+      <Elsewhere loaded={loaded} request={request} />
     </>
   );
 }
 
 /** Has the browser reload the parts that may change, while something may. */
-function following(shown: LoadedRun, { confirms }: RunRequest): Record<string, string> {
-  const { run, page, after, isLive } = shown;
+function following(loaded: LoadedRun, { confirms }: RunRequest): Record<string, string> {
+  const { run, page, after, isLive } = loaded;
   if (!isLive || confirms) return {};
   // A full page of events has no place for new ones.
   const events = page.next === null ? [`#${chunkName({ after })}`] : [];
@@ -143,8 +138,8 @@ function following(shown: LoadedRun, { confirms }: RunRequest): Record<string, s
   };
 }
 
-/** The way to what is further down. */
-function Contents({ shown: { run, family } }: { readonly shown: LoadedRun }) {
+/** Links to the sections of the page. */
+function Contents({ loaded: { run, family } }: { readonly loaded: LoadedRun }) {
   const links: readonly (readonly [string, string, boolean])[] = [
     ["Timeline", "timeline", true],
     ["Output", "output", run.output !== null],
@@ -166,9 +161,9 @@ function Contents({ shown: { run, family } }: { readonly shown: LoadedRun }) {
   );
 }
 
-/** The same run for programs, and the way to be rid of it. */
-function Elsewhere({ shown, request }: RunBodyProps) {
-  const { id } = shown.run;
+/** The same run for programs, and the link that deletes it. */
+function Elsewhere({ loaded, request }: RunBodyProps) {
+  const { id } = loaded.run;
   const line = `curl -sS -u "$RUNLEDGER_KEY:" "${request.origin}/v1/runs/${id}"`;
   return (
     <section id="elsewhere">
@@ -177,7 +172,7 @@ function Elsewhere({ shown, request }: RunBodyProps) {
         <a href={rawPath(id)}>Show the JSON</a>, or ask for it with a key of the team:
       </p>
       <Copyable id="curl" text={line} />
-      <OfferDeletion shown={shown} />
+      <OfferDeletion loaded={loaded} />
     </section>
   );
 }

@@ -1,9 +1,9 @@
-/** Where the pages of a run are, and those it leads to. */
+/** Paths of the pages of a run, and of those it links to. */
 import type { EventPosition } from "../../../domain/runs/event_page.ts";
 import { cursorText } from "../../api/runs/run_json.ts";
 import { queryText, RATE_CARD_PATH, runPath, RUNS_PATH } from "../layout/paths.ts";
 
-/** The page of a run with the events behind a place, one of them opened. */
+/** The page of a run with the events after a position, one of them opened. */
 export function eventsPath(id: string, after: EventPosition | null, opened?: string): string {
   return `${pagePath(id, after, opened)}#${opened ?? "timeline"}`;
 }
@@ -13,7 +13,7 @@ export function pagePath(id: string, after: EventPosition | null, opened?: strin
   return runPath(id) + queryText([["events_cursor", cursorOf(after)], ["event", opened]]);
 }
 
-/** The record as JSON, of its events those behind a place. */
+/** The record as JSON, with its events after a position. */
 export function rawPath(id: string, after: EventPosition | null = null, limit?: number): string {
   const query = queryText([["events_cursor", cursorOf(after)], ["events_limit", limit]]);
   return `${runPath(id)}/raw${query}`;
@@ -24,7 +24,7 @@ export function runsPath(name: "agent" | "customer_id" | "feature", value: strin
   return `${RUNS_PATH}${queryText([[name, value]])}`;
 }
 
-/** Where a price for a model is put on the rate card. */
+/** The form that adds a price for a model. */
 export function pricePath(model: string, provider: string | null): string {
   return `${RATE_CARD_PATH}/new${queryText([["model", model], ["provider", provider]])}`;
 }

@@ -11,7 +11,7 @@ import { formatCount } from "../components/format.ts";
 /** Characters from which a text is shown as one, without quotes and escapes. */
 const LONG_TEXT_CHARS = 80;
 
-/** What a member takes on the page besides its text. */
+/** Room that a member takes in addition to its text. */
 const MEMBER_CHARS = 60;
 
 interface Member {
@@ -62,7 +62,7 @@ export function Payload(
   );
 }
 
-/** Whether a text may be higher than the room for it, on a phone. */
+/** Returns whether a text may be higher than the room for it, on a phone. */
 function mayScroll(text: string): boolean {
   return text.length > 500 || text.split("\n", 21).length > 20;
 }
@@ -87,7 +87,7 @@ function shownOf(
   return { shown, isCut };
 }
 
-/** Whether a value is a text that is long or has lines. */
+/** Returns whether a value is a text that is long or has lines. */
 function isLongText(value: RawJson): boolean {
   return value.startsWith('"') && (value.length > LONG_TEXT_CHARS || value.includes("\\n"));
 }

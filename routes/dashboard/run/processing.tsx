@@ -6,7 +6,7 @@ import {
   type StageState,
 } from "../../../domain/runs/stages.ts";
 import { Ago } from "../components/elements.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, numberColumn, Table } from "../components/table.tsx";
 import type { LoadedRun } from "./load.ts";
 
 const STATE_LABELS: Readonly<Record<StageState, readonly [sign: string, meaning: string]>> = {
@@ -18,7 +18,7 @@ const STATE_LABELS: Readonly<Record<StageState, readonly [sign: string, meaning:
 };
 
 /** Shows the stages; while a run is open there are none. */
-export function Stages({ shown: { run, nowMs } }: { readonly shown: LoadedRun }) {
+export function Stages({ loaded: { run, nowMs } }: { readonly loaded: LoadedRun }) {
   if (run.processing.length === 0) return null;
   const isSkipped = run.processing.some(({ state }) => state === "skipped");
   const isDead = run.processing.some(({ state }) => state === "dead");
@@ -30,7 +30,7 @@ export function Stages({ shown: { run, nowMs } }: { readonly shown: LoadedRun })
         columns={columnsAt(nowMs)}
         rows={run.processing}
       />
-      {isSkipped ? <p class="soft">What is skipped has nothing set up for it.</p> : null}
+      {isSkipped ? <p class="soft">Skipped stages are not configured.</p> : null}
       {isDead
         ? (
           <p>
@@ -48,7 +48,7 @@ function columnsAt(nowMs: number): readonly Column<StageProgress>[] {
   return [
     { head: "Stage", isName: true, cell: ({ stage }) => stage },
     { head: "State", cell: (stage) => <State stage={stage} nowMs={nowMs} /> },
-    { head: "Tries", class: "number", cell: ({ attempts }) => attempts },
+    numberColumn("Tries", ({ attempts }) => attempts),
     { head: "Since", cell: ({ at }) => <Ago at={at} now={nowMs} /> },
     { head: "Last error", cell: ({ error }) => error ?? "" },
   ];

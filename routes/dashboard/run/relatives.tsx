@@ -9,15 +9,15 @@ import { CHILDREN_LISTED, type LoadedRun } from "./load.ts";
 import { rawPath } from "./paths.ts";
 
 /** Shows the tree, where a run has a parent or children. */
-export function Relatives({ shown }: { readonly shown: LoadedRun }) {
-  const { run, family, relatives } = shown;
+export function Relatives({ loaded }: { readonly loaded: LoadedRun }) {
+  const { run, family, relatives } = loaded;
   const parentRunId = run.opening?.parentRunId ?? null;
   if (parentRunId === null && family.children.length === 0) return null;
   const self = (
     <>
       <b>{run.agent ?? "this run"}</b> (this run) <Status of={run.status} />{" "}
       <Money of={run.cost.amount} />
-      <Children shown={shown} />
+      <Children loaded={loaded} />
     </>
   );
   return (
@@ -35,12 +35,12 @@ export function Relatives({ shown }: { readonly shown: LoadedRun }) {
           )}
         </li>
       </ul>
-      <Together shown={shown} />
+      <Together loaded={loaded} />
     </section>
   );
 }
 
-function Children({ shown: { run, family, relatives } }: { readonly shown: LoadedRun }) {
+function Children({ loaded: { run, family, relatives } }: { readonly loaded: LoadedRun }) {
   const { children, hasMore } = family;
   if (children.length === 0) return null;
   const rest = children.length - CHILDREN_LISTED;
@@ -82,7 +82,7 @@ function Relative(
   );
 }
 
-function Together({ shown: { run, family } }: { readonly shown: LoadedRun }) {
+function Together({ loaded: { run, family } }: { readonly loaded: LoadedRun }) {
   if (family.children.length === 0) return null;
   return (
     <p>

@@ -1,9 +1,9 @@
 /** The results of a run: output, scores, metadata, cost by model. */
 import { costByModel, type ModelCost } from "../../../domain/runs/explain_cost.ts";
 import { Ago, Money } from "../components/elements.tsx";
-import { formatCount, pluralOf } from "../components/format.ts";
+import { formatCount } from "../components/format.ts";
 import { LabelList } from "../components/key_values.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, countColumn, numberColumn, Table } from "../components/table.tsx";
 import { CallCost, UnpricedCall } from "./call_cost.tsx";
 import { Payload } from "./payload.tsx";
 import { membersOf } from "./event_preview.ts";
@@ -14,7 +14,7 @@ import { rawPath } from "./paths.ts";
 const OUTPUT_CHARS = 20_000;
 
 /** Shows the output, where there is one. */
-export function Output({ shown: { run } }: { readonly shown: LoadedRun }) {
+export function Output({ loaded: { run } }: { readonly loaded: LoadedRun }) {
   if (run.output === null) return null;
   return (
     <section id="output">
@@ -30,7 +30,7 @@ export function Output({ shown: { run } }: { readonly shown: LoadedRun }) {
 }
 
 /** Shows the scores. */
-export function Scores({ shown: { run, nowMs } }: { readonly shown: LoadedRun }) {
+export function Scores({ loaded: { run, nowMs } }: { readonly loaded: LoadedRun }) {
   const { scores, addedScores } = run;
   if (scores.length + addedScores.length === 0) return null;
   return (
@@ -74,7 +74,7 @@ function valueText(value: number | boolean): string {
 }
 
 /** Shows the metadata. */
-export function MetadataTable({ shown: { run } }: { readonly shown: LoadedRun }) {
+export function MetadataTable({ loaded: { run } }: { readonly loaded: LoadedRun }) {
   if (run.metadata === null || run.metadata.length === 0) return null;
   return (
     <section id="metadata">
@@ -90,8 +90,8 @@ export function MetadataTable({ shown: { run } }: { readonly shown: LoadedRun })
 }
 
 /** Shows the cost, model by model. */
-export function CostSection({ shown }: { readonly shown: LoadedRun }) {
-  const { page, ownCall, isAdmin } = shown;
+export function CostSection({ loaded }: { readonly loaded: LoadedRun }) {
+  const { page, ownCall, isAdmin } = loaded;
   const lines = costByModel(page);
   if (lines.length === 0 && ownCall === null) return null;
   return (
@@ -110,35 +110,15 @@ export function CostSection({ shown }: { readonly shown: LoadedRun }) {
 
 const MODEL_COLUMNS: readonly Column<ModelCost>[] = [
   { head: "Model", isName: true, cell: (line) => <ModelName of={line} /> },
-  {
-    head: "Calls",
-    class: "number",
-    unit: ({ calls }) => pluralOf(calls, "call"),
-    cell: ({ calls }) => formatCount(calls),
-  },
-  {
-    head: "Input",
-    class: "number",
-    unit: "in",
-    cell: ({ inputTokens }) => formatCount(inputTokens),
-  },
-  {
-    head: "of it cached",
-    class: "number",
-    unit: "of it cached",
-    cell: ({ cachedInputTokens }) => formatCount(cachedInputTokens),
-  },
-  {
-    head: "Output",
-    class: "number",
-    unit: "out",
-    cell: ({ outputTokens }) => formatCount(outputTokens),
-  },
-  {
-    head: "Cost",
-    class: "number",
-    cell: ({ priced, cost }) => priced === false ? "no price" : <Money of={cost} />,
-  },
+  countColumn("Calls", ({ calls }) => calls, "call"),
+  numberColumn("Input", ({ inputTokens }) => formatCount(inputTokens), "in"),
+  numberColumn(
+    "of it cached",
+    ({ cachedInputTokens }) => formatCount(cachedInputTokens),
+    "of it cached",
+  ),
+  numberColumn("Output", ({ outputTokens }) => formatCount(outputTokens), "out"),
+  numberColumn("Cost", ({ priced, cost }) => priced === false ? "no price" : <Money of={cost} />),
 ];
 
 function ModelName({ of: { model, provider } }: { readonly of: ModelCost }) {

@@ -10,9 +10,9 @@ import { eventsPath, pagePath, rawPath } from "./paths.ts";
 
 /** Shows the timeline. */
 export function Timeline(
-  { shown, opened }: { readonly shown: LoadedRun; readonly opened: string | null },
+  { loaded, opened }: { readonly loaded: LoadedRun; readonly opened: string | null },
 ) {
-  const { run, page, after } = shown;
+  const { run, page, after } = loaded;
   const end = page.next === null ? null : page.nearEnd;
   return (
     <section id="timeline" aria-labelledby="timeline-title">
@@ -24,7 +24,7 @@ export function Timeline(
           {end === null ? null : <a href={eventsPath(run.id, end)}>To the last</a>}
         </p>
       )}
-      <Chunk shown={shown} opened={opened} />
+      <Chunk loaded={loaded} opened={opened} />
     </section>
   );
 }
@@ -35,20 +35,20 @@ export function chunkName({ after }: Pick<LoadedRun, "after">): string {
 }
 
 /** One page of events: it is what is added below another one, too. */
-function Chunk({ shown, opened }: { readonly shown: LoadedRun; readonly opened: string | null }) {
-  const { run, page, after, calls, isAdmin } = shown;
+function Chunk({ loaded, opened }: { readonly loaded: LoadedRun; readonly opened: string | null }) {
+  const { run, page, after, calls, isAdmin } = loaded;
   const previews = page.events.map(previewOf);
   const [first] = previews;
   if (first === undefined) {
     return (
-      <div id={chunkName(shown)}>
-        {after === null ? <NoEvents shown={shown} /> : <p>No further events.</p>}
+      <div id={chunkName(loaded)}>
+        {after === null ? <NoEvents loaded={loaded} /> : <p>No further events.</p>}
       </div>
     );
   }
   const span = spanOf(previews, run.startedAt ?? first.event.ts);
   return (
-    <div id={chunkName(shown)} class="chunk">
+    <div id={chunkName(loaded)} class="chunk">
       <Axis span={span} count={previews.length} />
       <ol class="events">
         {previews.map((preview, i) => (
@@ -62,7 +62,7 @@ function Chunk({ shown, opened }: { readonly shown: LoadedRun; readonly opened: 
           />
         ))}
       </ol>
-      <More shown={shown} />
+      <More loaded={loaded} />
     </div>
   );
 }
@@ -94,7 +94,7 @@ function Axis({ span, count }: { readonly span: RelativeTime; readonly count: nu
 }
 
 /** The way to the next page: it is put below this one, or opened in its place without scripts. */
-function More({ shown: { run, page } }: { readonly shown: LoadedRun }) {
+function More({ loaded: { run, page } }: { readonly loaded: LoadedRun }) {
   if (page.next === null) return null;
   return (
     <p class="pager">
@@ -116,12 +116,12 @@ function More({ shown: { run, page } }: { readonly shown: LoadedRun }) {
   );
 }
 
-function NoEvents({ shown: { run } }: { readonly shown: LoadedRun }) {
+function NoEvents({ loaded: { run } }: { readonly loaded: LoadedRun }) {
   if (run.usage.events > 0) {
     return (
       <p>
-        Its {countedText(run.usage.events, "event")}{" "}
-        were removed by age: the plan keeps payloads for a while. Their totals are above.
+        {countedText(run.usage.events, "event")}{" "}
+        removed by age: the plan keeps payloads for a while. The totals are above.
       </p>
     );
   }

@@ -35,7 +35,7 @@ export function EmptyRunList({ filters, origin, live, goesOn }: EmptyRunListProp
       <Empty title="No run is like that">
         <p>
           {live ? "One that is shows up here by itself. " : null}
-          Remove a filter above, or <a href={listPath(new Map(), kept)}>clear all of them</a>.
+          Take a filter away above, or <a href={listPath(new Map(), kept)}>clear all of them</a>.
         </p>
       </Empty>
     )

@@ -68,7 +68,7 @@ export function readRunListQuery(query: string): RunListQuery {
   return parameters.ok ? parameters.value : new Map();
 }
 
-/** Whether any filter is set; how many a page shows is none. */
+/** Returns whether any filter is set; the size of a page is no filter. */
 export function isFiltered(filters: RunListQuery): boolean {
   return FILTERS.some(({ name }) => filters.has(name));
 }
@@ -154,7 +154,7 @@ export function Chips(
             <a
               class="chip"
               href={listPath(filters, { [name]: null, ...kept })}
-              aria-label={`${label} ${text}: remove this filter`}
+              aria-label={`${label} ${text}: take this filter away`}
             >
               {label} <b>{text}</b> <span aria-hidden="true">✕</span>
             </a>

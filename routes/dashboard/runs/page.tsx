@@ -12,7 +12,7 @@ import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
 import { originOf } from "../components/origin.ts";
 import runsStyle from "../assets/style/runs.css" with { type: "text" };
-import type { DashboardPage, PageDeps } from "../layout/page.ts";
+import { type DashboardPage, get, type PageDeps } from "../layout/page.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago, NextPage, Wide } from "../components/elements.tsx";
@@ -39,16 +39,8 @@ export const runsPage: DashboardPage = {
   handler: showRuns,
   styles: [runsStyle],
   routes: [
-    {
-      method: "GET",
-      path: `${RUNS_PATH}.csv`,
-      handler: ({ createExport }) => createExport("csv", isSessionStillLive),
-    },
-    {
-      method: "GET",
-      path: `${RUNS_PATH}.ndjson`,
-      handler: ({ createExport }) => createExport("ndjson", isSessionStillLive),
-    },
+    get(`${RUNS_PATH}.csv`, ({ createExport }) => createExport("csv", isSessionStillLive)),
+    get(`${RUNS_PATH}.ndjson`, ({ createExport }) => createExport("ndjson", isSessionStillLive)),
   ],
 };
 
@@ -74,7 +66,7 @@ function showRuns(deps: PageDeps): Handle {
   };
 }
 
-/** Only the first page can be followed: the others stand still. */
+/** Only the first page can be followed. */
 function isFollowed(filters: RunListQuery): boolean {
   return filters.get("live") === "1" && !filters.has("cursor");
 }
@@ -214,7 +206,7 @@ function followed({ filters, live, change, page: { rows } }: ListContent): Recor
   };
 }
 
-/** Said where the API looks at the latest hours only. */
+/** Shown where the API searches the latest hours only. */
 function WindowNote({ filters, request: { query, isWindowDefault }, nowMs, live }: ListContent) {
   if (!isWindowDefault || query.from === null) return null;
   const from = formatInstant(nowMs - 7 * 86_400_000).slice(0, 10);
@@ -228,7 +220,7 @@ function WindowNote({ filters, request: { query, isWindowDefault }, nowMs, live 
   );
 }
 
-/** How far was looked, and the way on. */
+/** Shows how far the search went, and links to the next page. */
 function Onward({ filters, request, page: { next, searchedTo }, nowMs }: ListContent) {
   const { query, isWindowDefault } = request;
   const cursor = next === null ? null : runsCursorText(next, isWindowDefault ? query.from : null);

@@ -112,7 +112,7 @@ function AgentLink({ row: { id, agent } }: { readonly row: RunListRow }) {
     : <a id={`${id}-agent`} href={agentPath(agent)}>{agent}</a>;
 }
 
-/** How long a run took, also as a bar against the longest on the page. */
+/** The duration of a run, also as a bar against the longest on the page. */
 function Duration(
   { row: { status, startedAt, durationMs }, longestMs, nowMs }: {
     readonly row: RunListRow;

@@ -14,7 +14,7 @@ export const TAIL_WAIT_MS = 15_000;
 /** Seconds after which a browser without scripts reloads the page. */
 export const TAIL_RELOAD_SECONDS = 5;
 
-/** Characters of an id that tell it from the others of a page, well enough to mark it. */
+/** Characters of an id that distinguish it within a page. */
 const MARK_CHARS = 6;
 
 /** Runs of a page that are remembered, so that the address stays short: new ones come in above them. */

@@ -14,7 +14,7 @@ import { limitRate } from "../../http/rate.ts";
 import { cookieOf, tokenOf } from "../../http/session.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "../layout/paths.ts";
-import type { DashboardPage } from "../layout/page.ts";
+import { type DashboardPage, post } from "../layout/page.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 
 /** Paths of the dashboard, which the form may lead back to, in characters that a header may hold. */
@@ -26,19 +26,14 @@ export const signInPage: DashboardPage = {
   access: null,
   handler: showSignIn,
   routes: [
-    { method: "POST", path: SIGN_IN, handler: signIn },
-    {
-      method: "POST",
-      path: `${DASHBOARD_PATH}/sign-out`,
-      access: teamKeyOrOperator("read"),
-      handler: signOut,
-    },
+    post(SIGN_IN, signIn),
+    post(`${DASHBOARD_PATH}/sign-out`, signOut, teamKeyOrOperator("read")),
   ],
 };
 
 /** Shows the form, or redirects those who have just signed in or follow the link that the service printed. */
 function showSignIn(deps: AppDeps): Handle {
-  const begin = beginner(deps);
+  const begin = signInWith(deps);
   return async (c) => {
     const { code, next: wanted, kept } = c.req.query();
     const next = ownPage(wanted);
@@ -54,7 +49,7 @@ function showSignIn(deps: AppDeps): Handle {
 
 /** Signs in with the key of the form. */
 function signIn(deps: AppDeps): Handle {
-  const begin = beginner(deps);
+  const begin = signInWith(deps);
   return async (c) => {
     const form = c.get("form");
     const next = ownPage(form.get("next"));
@@ -71,10 +66,10 @@ function signOut({ sessions }: AppDeps): Handle {
 }
 
 /**
- * Makes what signs in with a secret, as one request of its team: it hands out the cookie, and has the
- * browser show whether it keeps it before it goes on.
+ * Builds the function that signs in with a secret, as one request of its team. It sets the cookie, and
+ * redirects to a check whether the browser keeps it.
  */
-function beginner(deps: AppDeps) {
+function signInWith(deps: AppDeps) {
   const { credentials, sessions } = deps;
   const takeToken = limitRate(deps, "control", { reserve: true });
   return async (c: RequestContext, secret: Parsed<string>, next: string): Promise<Response> => {
@@ -94,7 +89,7 @@ function beginner(deps: AppDeps) {
   };
 }
 
-/** Only who sits at this machine has seen the link. */
+/** Returns the secret of the link that the service printed, for requests from this machine only. */
 function secretOfLink({ signInLink }: AppDeps, c: RequestContext, code: string): string | null {
   const remote: Deno.Addr | undefined = c.env?.remoteAddr;
   const isHere = remote !== undefined && "hostname" in remote &&
@@ -117,7 +112,7 @@ const NO_COOKIE: Problem = {
     "or on this machine in a browser that trusts 127.0.0.1, such as Chrome or Firefox",
 };
 
-/** What a person is told in place of what a program is told. */
+/** The message for people, instead of the one for programs. */
 const UNKNOWN_KEY = "No such key works here: check it for missing characters, or create another";
 
 function showForm(

@@ -10,9 +10,9 @@ export const DAY_BARS_MAX = 62;
 export interface SpendBar {
   /** For people. */
   readonly name: string;
-  /** What everything cost. */
+  /** The total cost. */
   readonly total: Picodollars;
-  /** What each group cost, in the order of {@link DailySpend.daily}. */
+  /** The cost of each group, in the order of {@link DailySpend.daily}. */
   readonly parts: readonly Picodollars[];
 }
 
@@ -22,11 +22,11 @@ export function spendBarsOf({ days, dayTotals, daily }: DailySpend): readonly Sp
   const bars = new Map<string, SpendBar>();
   for (const [at, day] of days.entries()) {
     const id = byMonth ? day.slice(0, 7) : day;
-    const known = bars.get(id);
+    const bar = bars.get(id);
     bars.set(id, {
-      name: known?.name ?? (byMonth ? monthText(id) : dayText(id)),
-      total: (known?.total ?? 0n) + (dayTotals[at] ?? 0n),
-      parts: daily.map(({ costs }, part) => (known?.parts[part] ?? 0n) + (costs[at] ?? 0n)),
+      name: bar?.name ?? (byMonth ? monthText(id) : dayText(id)),
+      total: (bar?.total ?? 0n) + (dayTotals[at] ?? 0n),
+      parts: daily.map(({ costs }, part) => (bar?.parts[part] ?? 0n) + (costs[at] ?? 0n)),
     });
   }
   return [...bars.values()];
@@ -45,7 +45,7 @@ export function ticksOf(greatest: Picodollars): readonly Picodollars[] {
   return ticks;
 }
 
-/** How a group is called; all that are not shown by themselves are one. */
+/** Names a group; all groups that are not shown by themselves are one. */
 export function seriesName({ group }: DailySpend["daily"][number]): string {
   return group === null ? "all others" : group.key;
 }

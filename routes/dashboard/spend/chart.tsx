@@ -8,7 +8,7 @@ import { moneyText, percentText } from "../components/format.ts";
 import { seriesName, type SpendBar, spendBarsOf, ticksOf } from "./bars.ts";
 import { daySpan } from "./labels.ts";
 
-/** Units of the picture; bars begin at 0 and end at `bars`, amounts stand above them. */
+/** Units of the picture; bars begin at 0 and end at `bars`, amounts are above them. */
 const SIZE = { width: 960, left: 62, right: 4, bars: 216, names: 24 } as const;
 const INNER_WIDTH = SIZE.width - SIZE.left - SIZE.right;
 
@@ -69,7 +69,7 @@ export function SpendChart(
   );
 }
 
-/** Whether so many bars leave no room for amounts to be written level. */
+/** Returns whether there are too many bars for level amounts. */
 function isTurned(bars: number): boolean {
   return INNER_WIDTH / bars < UPRIGHT.widthMin;
 }
@@ -168,7 +168,7 @@ function Stack(
   );
 }
 
-/** What the colours and patterns mean, with the sums. */
+/** The meaning of the colours and patterns, with the sums. */
 function Legend({ spend }: { readonly spend: DailySpend }) {
   return (
     <figcaption>
@@ -200,7 +200,7 @@ function shortName(name: string): string {
   return name.length > NAME_CHARS_MAX ? `${name.slice(0, NAME_CHARS_MAX - 1)}…` : name;
 }
 
-/** Where an amount is; a picture needs no more digits than a number has. */
+/** Returns the height of an amount; a picture needs no more digits than a number has. */
 function yOf(amount: Picodollars, top: Picodollars): number {
   return SIZE.bars * (1 - Number(amount) / Number(top));
 }

@@ -19,8 +19,11 @@ export function sendSpendCsv({ spend, environment }: AppDeps): Handle {
     const read = rowsOf(spend, team, query.value);
     const sums = await spend.ask(team, () => spendOf(query.value, read));
     if (!sums.ok) return fail(c, sums.problem);
-    const lines = sums.value.groups.map((group) => csvLine(cellsOf(groupBy, group)));
-    const text = csvLine(namesOf(groupBy)) + lines.join("");
+    const columns = columnsFor(groupBy);
+    const lines = sums.value.groups.map((group) =>
+      csvLine(columns.map(([, cell]) => String(cell(group))))
+    );
+    const text = csvLine(columns.map(([name]) => name)) + lines.join("");
     return answerText(c, 200, text, "text/csv; charset=utf-8; header=present", {
       "Content-Disposition": `attachment; filename="spend-${groupBy}-${from}-${to}.csv"`,
       "Cache-Control": "no-store",
@@ -29,46 +32,34 @@ export function sendSpendCsv({ spend, environment }: AppDeps): Handle {
   };
 }
 
-function namesOf(groupBy: Grouping): string[] {
-  return [
-    ...(groupBy === "model" ? ["provider", "model"] : [groupBy]),
-    "groups_folded",
-    "cost_usd",
-    "runs",
-    "successful_runs",
-    "cost_per_successful_run",
-    "events",
-    "llm_calls",
-    "input_tokens",
-    "output_tokens",
-    "cached_input_tokens",
-    "unpriced_llm_calls",
-    "unpriced_input_tokens",
-    "unpriced_output_tokens",
-    "unpriced_cached_input_tokens",
-  ];
-}
+type CsvColumn = readonly [name: string, cell: (group: SpendGroup) => string | number | bigint];
 
-/** A line; empty where nothing is known. */
-function cellsOf(groupBy: Grouping, { key, model, folded, measures, runsKnown }: SpendGroup) {
-  const perSuccess = runsKnown ? costPerSuccess(measures) : null;
+/** Columns of sums; cells are empty where nothing is known. */
+const SUM_COLUMNS: readonly CsvColumn[] = [
+  ["groups_folded", ({ folded }) => folded ?? ""],
+  ["cost_usd", ({ measures }) => dollarsText(measures.cost)],
+  ["runs", ({ measures, runsKnown }) => runsKnown ? measures.runs : ""],
+  ["successful_runs", ({ measures, runsKnown }) => runsKnown ? measures.succeeded : ""],
+  ["cost_per_successful_run", ({ measures, runsKnown }) => {
+    const perSuccess = runsKnown ? costPerSuccess(measures) : null;
+    return perSuccess === null ? "" : dollarsText(perSuccess);
+  }],
+  ["events", ({ measures }) => measures.events],
+  ["llm_calls", ({ measures }) => measures.calls],
+  ["input_tokens", ({ measures }) => measures.inputTokens],
+  ["output_tokens", ({ measures }) => measures.outputTokens],
+  ["cached_input_tokens", ({ measures }) => measures.cachedInputTokens],
+  ["unpriced_llm_calls", ({ measures }) => measures.unpricedCalls],
+  ["unpriced_input_tokens", ({ measures }) => measures.unpricedInputTokens],
+  ["unpriced_output_tokens", ({ measures }) => measures.unpricedOutputTokens],
+  ["unpriced_cached_input_tokens", ({ measures }) => measures.unpricedCachedInputTokens],
+];
+
+function columnsFor(groupBy: Grouping): readonly CsvColumn[] {
+  if (groupBy !== "model") return [[groupBy, ({ key }) => textCell(key)], ...SUM_COLUMNS];
   return [
-    ...(groupBy === "model" ? [textCell(model?.provider ?? ""), textCell(model?.model ?? key)] : [
-      textCell(key),
-    ]),
-    folded ?? "",
-    dollarsText(measures.cost),
-    runsKnown ? measures.runs : "",
-    runsKnown ? measures.succeeded : "",
-    perSuccess === null ? "" : dollarsText(perSuccess),
-    measures.events,
-    measures.calls,
-    measures.inputTokens,
-    measures.outputTokens,
-    measures.cachedInputTokens,
-    measures.unpricedCalls,
-    measures.unpricedInputTokens,
-    measures.unpricedOutputTokens,
-    measures.unpricedCachedInputTokens,
-  ].map(String);
+    ["provider", ({ model }) => textCell(model?.provider ?? "")],
+    ["model", ({ model, key }) => textCell(model?.model ?? key)],
+    ...SUM_COLUMNS,
+  ];
 }

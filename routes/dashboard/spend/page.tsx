@@ -1,6 +1,6 @@
 /** `/dashboard/spend`: the cost of runs, by group and by day. */
 import spendStyle from "../assets/style/spend.css" with { type: "text" };
-import type { DashboardPage } from "../layout/page.ts";
+import { type DashboardPage, get } from "../layout/page.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
@@ -36,7 +36,7 @@ export const spendPage: DashboardPage = {
   access: teamKey("read"),
   handler: showSpend,
   styles: [spendStyle],
-  routes: [{ method: "GET", path: `${SPEND_PATH}.csv`, handler: sendSpendCsv }],
+  routes: [get(`${SPEND_PATH}.csv`, sendSpendCsv)],
 };
 
 /** Shows the cost of runs. */
@@ -169,29 +169,19 @@ function Tiles({ parameters, query, spend: { totals } }: AnswerProps) {
       >
         <span class="soft">all cost, failed runs too</span>
       </Tile>
-      <TokensTile name="Tokens in " tokens={totals.inputTokens}>
+      <Tile
+        name="Tokens in "
+        value={compactText(totals.inputTokens)}
+        valueAttributes={{ title: formatCount(totals.inputTokens) }}
+      >
         <span class="soft">{compactText(totals.cachedInputTokens)} of them cached</span>
-      </TokensTile>
-      <TokensTile name="Tokens out " tokens={totals.outputTokens} />
+      </Tile>
+      <Tile
+        name="Tokens out "
+        value={compactText(totals.outputTokens)}
+        valueAttributes={{ title: formatCount(totals.outputTokens) }}
+      />
     </div>
-  );
-}
-
-interface TokensTileProps {
-  readonly name: string;
-  readonly tokens: bigint;
-  readonly children?: Child;
-}
-
-function TokensTile({ name, tokens, children }: TokensTileProps) {
-  return (
-    <Tile
-      name={name}
-      value={compactText(tokens)}
-      valueAttributes={{ title: formatCount(tokens) }}
-    >
-      {children}
-    </Tile>
   );
 }
 

@@ -6,7 +6,7 @@ import { costPerSuccess, type SpendGroup } from "../../../domain/spend/spend.ts"
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { Money, Wide } from "../components/elements.tsx";
 import { compactText, formatCount, percentText, pluralOf } from "../components/format.ts";
-import { type Column, Table, TableHead, TableRow } from "../components/table.tsx";
+import { type Column, numberColumn, Table, TableHead, TableRow } from "../components/table.tsx";
 import { DAY_BARS_MAX, seriesName, type SpendBar, spendBarsOf } from "./bars.ts";
 import { SpendSwatch } from "./chart.tsx";
 import { insidePath, runsOfGroupPath, type SpendPageQuery, spendPath } from "./paths.ts";
@@ -15,7 +15,7 @@ import { dayText, percentOf } from "./labels.ts";
 /** Groups that are shown before one asks for all of them. */
 const GROUPS_SHOWN = 50;
 
-/** Characters of a group's name in the table; hovering tells all of it. */
+/** Characters of a group's name in the table; hovering shows all of it. */
 const NAME_CHARS_MAX = 80;
 
 interface GroupTableProps {
@@ -96,24 +96,22 @@ function columnsFor(first: string, totals: Measures): readonly Column<SumsRow>[]
       attributes: ({ title }) => title === undefined ? {} : { title },
       cell: (row) => row.measures === totals ? row.name : <GroupName row={row} />,
     },
-    { head: "Cost", class: "number", cell: ({ measures }) => <Cost of={measures} /> },
+    numberColumn("Cost", ({ measures }) => <Cost of={measures} />),
     {
       head: "Share",
       class: "share",
       cell: ({ measures }) => <Share cost={measures.cost} of={totals.cost} />,
     },
-    {
-      head: "Runs",
-      class: "number",
-      unit: ({ measures }) => pluralOf(measures.runs, "run"),
-      cell: ({ measures, runsKnown }) => runsKnown ? formatCount(measures.runs) : "–",
-    },
-    {
-      head: "Successful",
-      class: "number",
-      unit: "successful",
-      cell: ({ measures, runsKnown }) => runsKnown ? formatCount(measures.succeeded) : "–",
-    },
+    numberColumn(
+      "Runs",
+      ({ measures, runsKnown }) => runsKnown ? formatCount(measures.runs) : "–",
+      ({ measures }) => pluralOf(measures.runs, "run"),
+    ),
+    numberColumn(
+      "Successful",
+      ({ measures, runsKnown }) => runsKnown ? formatCount(measures.succeeded) : "–",
+      "successful",
+    ),
     {
       head: "Per successful run",
       class: "number",
@@ -250,7 +248,7 @@ export function DayTable({ spend }: { readonly spend: DailySpend }) {
   if (spend.totals.cost === 0n) return null;
   const columns: readonly Column<SpendBar>[] = [
     { head: unit === "day" ? "Day (UTC)" : "Month (UTC)", isName: true, cell: ({ name }) => name },
-    { head: "All", class: "number", cell: ({ total }) => <Money of={total} /> },
+    numberColumn("All", ({ total }) => <Money of={total} />),
     ...spend.daily.map((series, at) => ({
       head: seriesName(series),
       class: "number",

@@ -5,8 +5,8 @@ import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { OTHER_MODELS } from "../../../domain/runs/model_usage.ts";
 import { queryText } from "../layout/paths.ts";
 import { Money } from "../components/elements.tsx";
-import { type Column, Table } from "../components/table.tsx";
-import { compactText, formatCount, pluralOf } from "../components/format.ts";
+import { type Column, countColumn, Table } from "../components/table.tsx";
+import { compactText, formatCount } from "../components/format.ts";
 import { NEW_RATE } from "../rate_card/paths.ts";
 import { daySpan, dayText } from "./labels.ts";
 
@@ -79,12 +79,7 @@ const ACTION: Column<EstimatedModel> = {
 };
 
 const METRICS: readonly Column<EstimatedModel>[] = [
-  {
-    head: "Calls",
-    class: "number",
-    unit: ({ calls }) => pluralOf(calls, "call"),
-    cell: ({ calls }) => formatCount(calls),
-  },
+  countColumn("Calls", ({ calls }) => calls, "call"),
   {
     head: "Tokens in",
     class: "number",

@@ -8,7 +8,7 @@ import { encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { teamIdOf } from "../../api/teams/teams.ts";
 import admin from "../assets/style/admin.css" with { type: "text" };
-import type { DashboardPage } from "../layout/page.ts";
+import { type DashboardPage, get, post } from "../layout/page.ts";
 import { queryText, TEAMS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago, Empty, NextPage } from "../components/elements.tsx";
@@ -27,22 +27,14 @@ export const teamsPage: DashboardPage = {
   handler: showTeams,
   styles: [admin],
   routes: [
-    { method: "POST", path: TEAMS_PATH, handler: submitNewTeam },
-    { method: "GET", path: `${TEAMS_PATH}/new`, handler: showNewTeam },
-    { method: "GET", path: `${TEAMS_PATH}/:id`, handler: showTeam },
-    { method: "POST", path: `${TEAMS_PATH}/:id`, handler: submitTeamChange },
-    {
-      method: "POST",
-      path: `${TEAMS_PATH}/:id/suspend`,
-      handler: (deps) => submitSuspension(deps, true),
-    },
-    {
-      method: "POST",
-      path: `${TEAMS_PATH}/:id/resume`,
-      handler: (deps) => submitSuspension(deps, false),
-    },
-    { method: "POST", path: `${TEAMS_PATH}/:id/keys`, handler: submitTeamKey },
-    { method: "GET", path: `${TEAMS_PATH}/:id/keys`, handler: backToTeam },
+    post(TEAMS_PATH, submitNewTeam),
+    get(`${TEAMS_PATH}/new`, showNewTeam),
+    get(`${TEAMS_PATH}/:id`, showTeam),
+    post(`${TEAMS_PATH}/:id`, submitTeamChange),
+    post(`${TEAMS_PATH}/:id/suspend`, (deps) => submitSuspension(deps, true)),
+    post(`${TEAMS_PATH}/:id/resume`, (deps) => submitSuspension(deps, false)),
+    post(`${TEAMS_PATH}/:id/keys`, submitTeamKey),
+    get(`${TEAMS_PATH}/:id/keys`, backToTeam),
   ],
 };
 

@@ -75,12 +75,7 @@ export function answerTeam(
   }, headers);
 }
 
-interface SuspensionFormProps {
-  readonly team: Team;
-  readonly does: TeamConfirmation;
-}
-
-function SuspensionForm({ team, does }: SuspensionFormProps) {
+function SuspensionForm({ team, does }: { readonly team: Team; readonly does: TeamConfirmation }) {
   const isSuspend = does === "suspend";
   const verb = isSuspend ? "Suspend" : "Resume";
   return (

@@ -4,13 +4,13 @@ import type { UsageView } from "../../api/teams/usage.ts";
 import { percent, Swatch } from "../components/column_chart.tsx";
 import { formatCount, percentText } from "../components/format.ts";
 
-/** Room behind 100 %, so that the mark has its text. */
+/** Room after 100 %, for the text of the mark. */
 const SCALE = 1.15;
 
 /** Pixels of the marks' texts, of the bar, and of all. */
 const TEXT = 16, BAR = 24, ALL = TEXT + BAR + 4;
 
-/** Draws the bar of a plan that has a limit; the projection behind what was used, for the present month. */
+/** Draws the bar of a plan that has a limit; the projection after the used part, for the present month. */
 export function MonthBar({ of, isNow }: { readonly of: UsageView; readonly isNow: boolean }) {
   const { used, included, projected, state } = of;
   const most = Math.max(included, used, isNow ? projected : 0) * SCALE;

@@ -2,7 +2,7 @@
 import type { QuotaState } from "../../../domain/teams/quota.ts";
 import type { UsageView } from "../../api/teams/usage.ts";
 import { queryText, USAGE_PATH } from "../layout/paths.ts";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { percent } from "../components/column_chart.tsx";
 import { formatCount, percentText } from "../components/format.ts";
 
@@ -54,7 +54,7 @@ function columnsFor({ months, included, month: current }: UsageView): readonly C
       isName: true,
       cell: ({ month }) => <MonthLink month={month} isCurrent={month === current} />,
     },
-    { head: "Events", class: "number", cell: ({ used }) => formatCount(used) },
+    numberColumn("Events", ({ used }) => formatCount(used)),
     ...(included === Infinity ? [] : limitColumns(included)),
     {
       head: "Compared",
@@ -71,7 +71,7 @@ function columnsFor({ months, included, month: current }: UsageView): readonly C
 
 function limitColumns(included: number): readonly Column<Month>[] {
   return [
-    { head: "Of today's plan", class: "number", cell: ({ used }) => percentText(used, included) },
+    numberColumn("Of today's plan", ({ used }) => percentText(used, included)),
     { head: "State", cell: ({ state }) => <QuotaLabel state={state} /> },
   ];
 }

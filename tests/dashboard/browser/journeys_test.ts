@@ -61,7 +61,7 @@ journey(
     await page.getByRole("button", { name: "Store, and see what it changes" }).click();
     await page.getByRole("heading", { level: 1, name: `What would change: ${model}` }).waitFor();
     assertEquals(await costOf(world, model), 0, "looking changes nothing");
-    await page.getByRole("button", { name: /^Re-price \d+ runs? now$/ }).click();
+    await page.getByRole("button", { name: /^Reprice \d+ runs? now$/ }).click();
     await page.getByText("Done:").waitFor();
     await world.h.worker.idle();
     await page.getByRole("link", { name: "look at the spend" }).click();
@@ -78,7 +78,7 @@ journey("somebody issues a key, and revokes it again", async ({ page }, world) =
   await page.getByRole("button", { name: "New API key" }).click();
   await page.getByLabel("Name").fill("night worker");
   await page.getByLabel(/^read/).check();
-  await page.getByRole("button", { name: "Make the key" }).click();
+  await page.getByRole("button", { name: "Create key" }).click();
   await page.getByText("it is shown this once").waitFor();
   const secret = await page.locator("#secret").innerText();
   assertMatch(secret, /^apk_eu_[0-9a-f]{32}$/);
