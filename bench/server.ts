@@ -19,7 +19,7 @@ import { createRateCardStore } from "../kv/rate_cards/rate_cards.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import { LineLog } from "../app/log.ts";
 import { serve } from "../app/server.ts";
-import type { SideKind } from "./sides.ts";
+import type { SideKind } from "./options.ts";
 import { createBenchService, createTeams, ENVIRONMENT } from "./service.ts";
 
 /** Limits that no second write fits into; a first one always does. */
