@@ -1,4 +1,6 @@
 /** Runs of one team that the nightly sweep has to remove something of, as the service stores them. */
+import { runStoreOf } from "../tests/support/harness/stores.ts";
+import { Memory } from "../domain/core/memory.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
 import { type EventId, type RunId, uuid7Hex } from "../domain/core/ids.ts";
 import type { RetentionClass } from "../domain/retention/retention.ts";
@@ -8,9 +10,7 @@ import { TIERS } from "../domain/teams/plans.ts";
 import type { Team } from "../domain/teams/team.ts";
 import { keys } from "../kv/base/keys.ts";
 import { openStore } from "../kv/open.ts";
-import { createRateCardStore } from "../kv/rate_cards/rate_cards.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
-import { createRunStore } from "../kv/runs/run_store.ts";
 import type { Store } from "../kv/store.ts";
 import { RunUpdater } from "../kv/summaries/run_updater.ts";
 import { setTeamRate } from "../kv/teams/credentials.ts";
@@ -30,12 +30,12 @@ const RATE = { sustained: 1_000_000, burst: 1_000_000 };
  * `record` it is a heartbeat whose record is.
  */
 export async function fillOld(file: string, count: number, horizon: RetentionClass): Promise<void> {
-  const store = await openStore(file);
+  const store = await openStore(file, new Memory());
   await createTeams(store, 1);
   // As if the night before had been swept: without a clock of sweeps, none is swept at the start.
   await createSweepStore(store, new RunUpdater(store)).startClock(Date.now() - DAY_MS);
   const team = await moveTeam(store);
-  const runs = createRunStore(store, createRateCardStore(store, ENVIRONMENT));
+  const runs = runStoreOf(store);
   const service = createBenchService(store, { log: () => {} });
   service.start();
   const isRecord = horizon === "record";

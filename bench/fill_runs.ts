@@ -2,6 +2,7 @@
  * Runs of one team over the last month for lists: many of most sorts, few of some. Their parts, summaries
  * and rows of the index are those that calls and the worker leave, without what lists do not read.
  */
+import { Memory } from "../domain/core/memory.ts";
 import { type RunId, type TeamId, uuid7Hex } from "../domain/core/ids.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
 import { summarize } from "../domain/runs/summary.ts";
@@ -30,7 +31,7 @@ type Sets = { key: Deno.KvKey; value: unknown }[];
 
 /** Fills a file with so many runs of the first team. */
 export async function fillLedger(file: string, count: number): Promise<void> {
-  const store = await openStore(file);
+  const store = await openStore(file, new Memory());
   await createTeams(store, 1);
   await fillRuns(store, await firstTeamOf(store), count, Date.now());
   await store.close();

@@ -1,4 +1,6 @@
 /** One run that grows, without HTTP: how fast its first batches are stored, and its last. */
+import { runStoreOf } from "../tests/support/harness/stores.ts";
+import { Memory } from "../domain/core/memory.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
 import { type EventId, type RunId, uuid7Hex } from "../domain/core/ids.ts";
 import type { RunEvent } from "../domain/runs/event.ts";
@@ -6,7 +8,6 @@ import type { RunStore } from "../domain/runs/store.ts";
 import type { Team } from "../domain/teams/team.ts";
 import { insertTeam } from "../kv/teams/credentials.ts";
 import { openStore } from "../kv/open.ts";
-import { createRunStore } from "../kv/runs/run_store.ts";
 import type { IngestPart, IngestPlan } from "./options.ts";
 import { atLeast, say } from "./report.ts";
 
@@ -19,9 +20,9 @@ const RATIO_MIN = 0.7;
 /** Measures it. */
 export async function measureGrowing({ folder }: IngestPlan): Promise<IngestPart> {
   say(`growing: one run, ${BATCHES} batches of ${EVENTS_PER_BATCH} events …`);
-  const store = await openStore(`${folder}/growing.kv`);
+  const store = await openStore(`${folder}/growing.kv`, new Memory());
   const team = await insertTeam(store, "business");
-  const runs = createRunStore(store);
+  const runs = runStoreOf(store);
   // Without a run before it, the first thousand batches would be slowed down by a cold start.
   await grow(runs, team, BATCHES_PER_MARK);
   const marksMs = await grow(runs, team, BATCHES);

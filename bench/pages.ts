@@ -2,17 +2,18 @@
  * Pages of the dashboard over many runs: the milliseconds of the server for each, and the bytes that the
  * first one takes with everything it loads.
  */
+import { Memory } from "../domain/core/memory.ts";
 import { type RunId, uuid7Hex } from "../domain/core/ids.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { openStore } from "../kv/open.ts";
 import { serve } from "../app/server.ts";
-import { number, table } from "../tools/table.ts";
-import { fillOnce } from "./fill_runs.ts";
 import { AGENTS, fillSums } from "./fill_sums.ts";
-import type { BenchOptions } from "./options.ts";
 import { type Bar, print, say } from "./report.ts";
-import { createBenchService, firstTeamOf, keyOf } from "./service.ts";
 import { quantile } from "./stats.ts";
+import { number, table } from "../tools/table.ts";
+import { createBenchService, firstTeamOf, keyOf } from "./service.ts";
+import { fillOnce } from "./fill_runs.ts";
+import type { BenchOptions } from "./options.ts";
 
 const BAR = { ms: 30, firstPageBytes: 60_000 } as const;
 
@@ -118,7 +119,7 @@ export async function bench(
   { folder, runs = 1_000_000, rounds = 50, file = `${folder}/pages.kv` }: BenchOptions,
 ): Promise<Bar[]> {
   await fillOnce(file, runs);
-  const store = await openStore(file);
+  const store = await openStore(file, new Memory());
   await fillSums(store, await firstTeamOf(store), runs, nowMs);
   let tookMs = 0;
   const log = (line: string) => void (tookMs = JSON.parse(line).ms ?? tookMs);

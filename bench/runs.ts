@@ -3,19 +3,20 @@
  * not depend on what else the machine does, and the rows it reads of the index. Each filter is asked for
  * the first page and for pages anywhere in the month, in turn with the others.
  */
+import { Memory } from "../domain/core/memory.ts";
 import process from "node:process";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import type { RunsQuery } from "../domain/runs/list.ts";
 import { Budget } from "../kv/run_list/budget.ts";
 import { PAGE_ROWS_MAX, readRunListPage } from "../kv/run_list/run_list.ts";
 import { openStore } from "../kv/open.ts";
-import type { Store } from "../kv/store.ts";
-import { number, table } from "../tools/table.ts";
+import { type Store } from "../kv/store.ts";
 import { fillOnce, SPREAD_MS } from "./fill_runs.ts";
-import type { BenchOptions } from "./options.ts";
 import { type Bar, print } from "./report.ts";
-import { firstTeamOf } from "./service.ts";
 import { mean, quantile } from "./stats.ts";
+import { number, table } from "../tools/table.ts";
+import { firstTeamOf } from "./service.ts";
+import type { BenchOptions } from "./options.ts";
 
 const LIMIT = 50;
 /** Pages of each filter before those that count: the first ones wait for the compiler. */
@@ -102,7 +103,7 @@ export async function bench(
   { folder, runs = 1_000_000, rounds = 100, file = `${folder}/runs.kv` }: BenchOptions,
 ): Promise<Bar[]> {
   await fillOnce(file, runs);
-  const store = await openStore(file);
+  const store = await openStore(file, new Memory());
   const team = await firstTeamOf(store);
   const found = new Map<string, Found>();
   for (let page = -WARM_UP_PAGES; page < rounds; page++) {

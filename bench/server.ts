@@ -9,18 +9,18 @@
  *
  * Usage: server.ts KIND FILE [TEAMS]; says on stderr where it listens.
  */
+import { runStoreOf } from "../tests/support/harness/stores.ts";
+import { Memory } from "../domain/core/memory.ts";
 import { decideFinish, decideHeartbeat, decideOpen } from "../domain/runs/decide.ts";
 import { decideAppend, EMPTY_LEDGER } from "../domain/runs/ledger.ts";
 import type { RunStore } from "../domain/runs/store.ts";
 import { createRateCard } from "../domain/pricing/rate_card.ts";
 import type { BackEnd } from "../kv/base/limits.ts";
 import { openStore } from "../kv/open.ts";
-import { createRateCardStore } from "../kv/rate_cards/rate_cards.ts";
-import { createRunStore } from "../kv/runs/run_store.ts";
 import { LineLog } from "../app/log.ts";
 import { serve } from "../app/server.ts";
 import type { SideKind } from "./options.ts";
-import { createBenchService, createTeams, ENVIRONMENT } from "./service.ts";
+import { createBenchService, createTeams } from "./service.ts";
 
 /** Limits that no second write fits into; a first one always does. */
 const ALONE: BackEnd = { checksMax: 0, mutationsMax: 0, bytesMax: 0, keyBytesMax: 0 };
@@ -44,12 +44,10 @@ const keepNothing: RunStore = {
 
 const [name = "ours", file = ":memory:", teams = "1"] = Deno.args;
 const kind = name as SideKind;
-const store = await openStore(file, kind === "alone" ? ALONE : undefined);
+const store = await openStore(file, new Memory(), kind === "alone" ? ALONE : undefined);
 await createTeams(store, Number(teams));
 const hasWorker = kind === "ours" || kind === "sweeping";
-const runs = kind === "nothing"
-  ? keepNothing
-  : createRunStore(store, createRateCardStore(store, ENVIRONMENT));
+const runs = kind === "nothing" ? keepNothing : runStoreOf(store);
 const service = createBenchService(store, {
   log: new LineLog(Deno.stdout, store.memory.bytesMax("log")).write,
   parts: hasWorker ? {} : { runs },

@@ -2,6 +2,7 @@
  * The service as benchmarks set it up. Its teams have keys that the load generator can work out: team
  * number `n` has the key `n` in hex.
  */
+import { TIMERS } from "../kv/base/deadline.ts";
 import { createService, type Service, type ServiceOptions } from "../app/compose.ts";
 import type { TeamId } from "../domain/core/ids.ts";
 import { createRequestLimits } from "../domain/teams/rate_limit.ts";
@@ -25,6 +26,7 @@ export function createBenchService(
 ): Service {
   return createService({
     store,
+    timers: TIMERS,
     environment: ENVIRONMENT,
     region: REGION,
     refusedSecret: null,

@@ -1,6 +1,6 @@
 /** `deno task backup`: copies a ledger beside the running service, and checks the copy. */
 import { backUp, CopyFailed, type CopyWatch } from "../kv/backup.ts";
-import { StoreRefused } from "../kv/open.ts";
+import { StoreRefused } from "../kv/refused.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, LedgerRefused, locationOf } from "./ledger_file.ts";
 import {
   createProgress,

@@ -123,7 +123,7 @@ class Tally implements Disposable {
     return known;
   }
 
-  add({ team, horizon, counts }: SweptStep): void {
+  add({ team, retentionClass: horizon, counts }: SweptStep): void {
     const known = this.begin(team).counts;
     known.set(horizon, addSwept(known.get(horizon) ?? EMPTY_SWEEP, counts));
     this.total = addSwept(this.total, counts);

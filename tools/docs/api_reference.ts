@@ -8,10 +8,10 @@ import { ERRORS } from "../../domain/core/errors.ts";
 import { documentText } from "../../routes/api/openapi_text.ts";
 import { routeTable } from "../../routes/app.ts";
 import { type Document, documentedCalls } from "../../routes/docs/document.ts";
+import { documentedFields } from "../../routes/docs/fields.tsx";
 import type { AppDeps } from "../../routes/http/context.ts";
 import { callBlock } from "./call_block.ts";
 import { fieldRow, table } from "./fields.ts";
-import { documentedFields } from "../../routes/docs/fields.tsx";
 
 const ROOT = new URL("../../", import.meta.url);
 

@@ -1,14 +1,16 @@
 /** Somebody who looks at the dashboard, without a browser: a session, its pages and its forms. */
 import { assertEquals } from "@std/assert";
-import type { AppDeps, Route } from "../../../routes/http/context.ts";
+import type { Route } from "../../../routes/http/context.ts";
 import { createDashboard } from "../../../routes/dashboard/dashboard.ts";
+import type { PageDeps } from "../../../routes/dashboard/layout/page.ts";
 import { Memory } from "../../../domain/core/memory.ts";
 import { ConcurrencyLimit } from "../../../routes/http/admission.ts";
 import type { Answer, Harness } from "./harness.ts";
 
 /** The dashboard's own table. Building it calls nothing of what the handlers need. */
 export function dashboardRoutes(): readonly Route[] {
-  return createDashboard({} as AppDeps, new ConcurrencyLimit(new Memory())).routes;
+  const deps = { createExport: () => () => new Response() } as unknown as PageDeps;
+  return createDashboard(deps, new ConcurrencyLimit(new Memory())).routes;
 }
 
 /** A session of the dashboard. */

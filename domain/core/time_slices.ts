@@ -1,13 +1,13 @@
 /**
- * Work that is done in turns: a generator yields `null` wherever something else may go first.
+ * Long work in time slices: a generator yields `null` wherever other work may run.
  *
  * @module
  */
 
-/** Work in turns, and what it comes to. */
+/** Work in time slices, and its result. */
 export type TimeSliced<T> = Generator<null, T>;
 
-/** Does all turns at once, for work that is short. */
+/** Runs all slices at once, for work that is short. */
 export function runAllSlices<T>(work: TimeSliced<T>): T {
   for (;;) {
     const { done, value } = work.next();
