@@ -17,11 +17,11 @@ import {
   nextPause,
   rateRatios,
 } from "./load.ts";
-import type { BenchOptions, IngestPart, IngestPlan } from "./options.ts";
+import type { BenchOptions, IngestPart, IngestPlan, SideKind } from "./options.ts";
 import { measurePipeline } from "./pipeline.ts";
 import { isInstalled, usageOf } from "./process.ts";
 import { atLeast, type Bar, print, say } from "./report.ts";
-import { type Side, type SideKind, startSide } from "./sides.ts";
+import { type Side, startSide } from "./sides.ts";
 import { mean, median } from "./stats.ts";
 import { fillLedger } from "./fill_runs.ts";
 

@@ -37,6 +37,9 @@ export interface IngestPart {
   readonly bars: readonly Bar[];
 }
 
+/** The store that a server keeps its runs in; `server.ts` describes each. */
+export type SideKind = "ours" | "sweeping" | "workless" | "alone" | "nothing";
+
 /** All benchmarks by name. */
 export const BENCHES = {
   ingest:

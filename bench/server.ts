@@ -19,7 +19,7 @@ import type { BackEnd } from "../kv/base/limits.ts";
 import { openStore } from "../kv/open.ts";
 import { LineLog } from "../app/log.ts";
 import { serve } from "../app/server.ts";
-import type { SideKind } from "./sides.ts";
+import type { SideKind } from "./options.ts";
 import { createBenchService, createTeams } from "./service.ts";
 
 /** Limits that no second write fits into; a first one always does. */

@@ -1,8 +1,6 @@
 /** Servers under load, each a process of its own. */
+import type { SideKind } from "./options.ts";
 import { denoArguments, end, Output, spawn } from "./process.ts";
-
-/** The store that a server keeps its runs in; `server.ts` describes each. */
-export type SideKind = "ours" | "sweeping" | "workless" | "alone" | "nothing";
 
 /** A running server. Always `await using`. */
 export interface Side extends AsyncDisposable {

@@ -21,10 +21,10 @@ import {
   type Measured,
   rateRatios,
 } from "./load.ts";
-import type { BenchOptions } from "./options.ts";
+import type { BenchOptions, SideKind } from "./options.ts";
 import { atLeast, type Bar, print, say } from "./report.ts";
 import { firstTeamOf } from "./service.ts";
-import { type SideKind, startSide } from "./sides.ts";
+import { startSide } from "./sides.ts";
 import { median } from "./stats.ts";
 
 const RATIO_MIN = 0.9;

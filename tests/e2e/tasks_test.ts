@@ -120,7 +120,7 @@ Deno.test("packages: the tasks of users take the default lock, those of tests an
   assertEquals(lock, { path: "./deno.lock", frozen: true });
   for (const [name, { command }] of Object.entries<{ command: string }>(tasks)) {
     if (name === "lock" || !/ (main\.ts|(tools|tests|bench)\/\S+)| test /.test(command)) continue;
-    const isForUsers = / (main\.ts|tools\/(?!rates)\S+)/.test(command);
+    const isForUsers = / (main\.ts|tools\/(?!rates|docs)\S+)/.test(command);
     assertEquals(!command.includes("--lock="), isForUsers, name);
   }
 });

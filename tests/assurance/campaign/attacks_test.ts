@@ -4,6 +4,8 @@ import { ATTACKS } from "./attacks.ts";
 import { UsageError } from "../../../tools/command.ts";
 import { chooseAttacks } from "./options.ts";
 
+const ROOT = new URL("../../../", import.meta.url).pathname;
+
 /** Findings that requests of one team play; the others need a clock, a disk or a file. */
 const FINDINGS = [
   ...["C1", "C2", "C3", "H3", "H4", "H5", "H6", "H7", "H8", "H10"],
@@ -12,7 +14,15 @@ const FINDINGS = [
 
 Deno.test("campaign --list names every attack, each by a name of its own", async () => {
   const main = new URL("../main.ts", import.meta.url).pathname;
-  const args = ["run", "--frozen", "-A", main, "campaign", "--list"];
+  const args = [
+    "run",
+    "--frozen",
+    `--lock=${ROOT}tests/packages/development.lock`,
+    "-A",
+    main,
+    "campaign",
+    "--list",
+  ];
   const { code, stdout } = await new Deno.Command(Deno.execPath(), { args }).output();
   assertEquals(code, 0);
   const lines = new TextDecoder().decode(stdout).trimEnd().split("\n");
