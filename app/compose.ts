@@ -5,7 +5,7 @@ import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { RequestMetrics } from "../domain/metrics/requests.ts";
 import { gauge, type MetricFamily } from "../domain/metrics/text.ts";
 import type { RequestLimits } from "../domain/teams/rate_limit.ts";
-import type { CredentialStore } from "../domain/teams/credential_store.ts";
+import type { CredentialStore } from "../domain/teams/key_list.ts";
 import type { Environment } from "../domain/core/environment.ts";
 import type { Mailer } from "../domain/core/mail.ts";
 import type { RefusalStore } from "../domain/refusals/refusals.ts";

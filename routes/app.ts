@@ -125,7 +125,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   const waiting = new LongPolls(room, deps.shuttingDown, deps.memory);
   const exported = createExports(deps, room);
   const table = routeTable(deps, room, waiting, exported);
-  const dashboard = createDashboard(deps, room, { waiting, exported });
+  const dashboard = createDashboard({ ...deps, longPolls: waiting, createExport: exported }, room);
   const mount = (route: Route, guards: readonly Guard[]) => {
     const handler = handlerOf(deps, route);
     app.on(route.method, [route.path], pipeline(route, guards, handler));

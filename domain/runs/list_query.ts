@@ -4,20 +4,13 @@
  * @module
  */
 import { type Parsed, refuse } from "../core/errors.ts";
-import { parseQuery, refuseChoice } from "../core/query.ts";
+import { parseBounds } from "../core/page.ts";
+import { type Parameters, parseChoice, parseQuery } from "../core/query.ts";
 import { show } from "../core/text.ts";
 import { picodollars } from "../pricing/money.ts";
 import { FILTERS, parseFilters } from "./filters.ts";
 import { parseInstant } from "../core/time.ts";
-import {
-  needsWindow,
-  RUN_KINDS,
-  RUN_TRAITS,
-  type RunKind,
-  type RunPosition,
-  type RunsQuery,
-  type RunTrait,
-} from "./list.ts";
+import { needsWindow, RUN_KINDS, RUN_TRAITS, type RunPosition, type RunsQuery } from "./list.ts";
 
 /** Runs on one page of a list. */
 export const RUNS_PER_PAGE = { default: 50, max: 1_000 } as const;
@@ -48,8 +41,6 @@ export interface RunsCursor {
   readonly from: number | null;
 }
 
-type Parameters = ReadonlyMap<string, string>;
-
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
@@ -76,9 +67,9 @@ export function parseRunsQuery(
   if (!filters.ok) return filters;
   const range = parseRange(parameters.value);
   if (!range.ok) return range;
-  const page = parsePage(parameters.value, cursorOf);
+  const page = parseBounds(parameters.value, RUNS_PER_PAGE, cursorOf);
   if (!page.ok) return page;
-  const { limit, cursor } = page.value;
+  const { limit, after: cursor } = page.value;
   const query: RunsQuery = { ...filters.value, ...range.value };
   const isWindowDefault = needsWindow(query) && query.from === null && query.to === null;
   const from = isWindowDefault
@@ -95,9 +86,9 @@ function parseRunFilters(parameters: Parameters): Parsed<Omit<RunsQuery, "from" 
     const message = 'Parameter "provider" says whose "model" is meant: send that too';
     return refuse("invalid_field", message, "provider");
   }
-  const kind = parseWord<RunKind>(parameters, "kind", RUN_KINDS);
+  const kind = parseChoice(parameters, "kind", RUN_KINDS);
   if (!kind.ok) return kind;
-  const has = parseWord<RunTrait>(parameters, "has", RUN_TRAITS);
+  const has = parseChoice(parameters, "has", RUN_TRAITS);
   if (!has.ok) return has;
   const cost = parameters.get("min_cost_usd");
   if (cost !== undefined && !AMOUNT.test(cost)) {
@@ -125,18 +116,6 @@ function parseRunFilters(parameters: Parameters): Parsed<Omit<RunsQuery, "from" 
   };
 }
 
-function parseWord<Word extends string>(
-  parameters: Parameters,
-  name: string,
-  words: readonly Word[],
-): Parsed<Word | undefined> {
-  const sent = parameters.get(name);
-  const word = words.find((each) => each === sent);
-  return sent !== undefined && word === undefined
-    ? refuseChoice(name, words, sent)
-    : { ok: true, value: word };
-}
-
 function parseRange(parameters: Parameters): Parsed<Pick<RunsQuery, "from" | "to">> {
   const from = parseBound(parameters, "from", 0);
   if (!from.ok) return from;
@@ -159,23 +138,4 @@ function parseBound(parameters: Parameters, name: string, ofDayMs: number): Pars
   const message = `Parameter "${name}" must be a UTC day such as 2026-01-31, or an instant such ` +
     `as 2026-01-31T12:00:00Z: got ${show(sent)}`;
   return refuse("invalid_field", message, name);
-}
-
-function parsePage(
-  parameters: Parameters,
-  cursorOf: (cursor: string) => RunsCursor | null,
-): Parsed<{ readonly limit: number; readonly cursor: RunsCursor | null }> {
-  const digits = parameters.get("limit") ?? String(RUNS_PER_PAGE.default);
-  const limit = /^\d{1,4}$/.test(digits) ? Number(digits) : 0;
-  if (limit < 1 || limit > RUNS_PER_PAGE.max) {
-    const message = `"limit" must be an integer from 1 to ${RUNS_PER_PAGE.max}`;
-    return refuse("invalid_field", message, "limit");
-  }
-  const sent = parameters.get("cursor");
-  const cursor = sent === undefined ? null : cursorOf(sent);
-  if (sent !== undefined && cursor === null) {
-    const message = '"cursor" must be the "cursor" of the page before';
-    return refuse("invalid_field", message, "cursor");
-  }
-  return { ok: true, value: { limit, cursor } };
 }

@@ -6,16 +6,15 @@
  */
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { AgentStore } from "../../domain/agents/store.ts";
+import type { AgentRecord, AgentStore } from "../../domain/agents/agents.ts";
 import {
   addAgentRun,
   type AgentActivity,
-  type AgentRecord,
   type AgentRun,
   lastRunAs,
   laterRun,
   takeAgentRun,
-} from "../../domain/agents/agents.ts";
+} from "../../domain/agents/activity.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";

@@ -9,9 +9,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Environment } from "../../domain/core/environment.ts";
-import type { RateCardStore } from "../../domain/pricing/rate_store.ts";
+import {
+  createRateCard,
+  NAMES_BYTES_MAX,
+  type RateCardStore,
+} from "../../domain/pricing/rate_card.ts";
 import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
-import { createRateCard, NAMES_BYTES_MAX } from "../../domain/pricing/rate_card.ts";
 import { NAME_CHARS_MAX } from "../../domain/pricing/model_names.ts";
 import { defaultModels, PricedModels } from "../../domain/pricing/nearest_model.ts";
 import type { RateCard, RateRow } from "../../domain/pricing/rates.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { OwnRate } from "../../domain/pricing/rate_store.ts";
+import type { OwnRate } from "../../domain/pricing/rate_card.ts";
 import { getEntry, listRows, type Store } from "../store.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";

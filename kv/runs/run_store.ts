@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { RateCards } from "../../domain/pricing/rate_store.ts";
+import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
 import { inTime } from "../base/deadline.ts";
 import { createEvents } from "./events.ts";

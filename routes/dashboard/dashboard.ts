@@ -1,7 +1,6 @@
-/** The dashboard: its pages, and what a request for one must pass. */
+/** The dashboard: its routes, and the guards that a request for a page passes. */
 import { answerText, fail } from "../http/answer.ts";
-import type { AppDeps, Guard, RequestContext, Route } from "../http/context.ts";
-import { createExports } from "../api/exports/exports.ts";
+import type { Guard, RequestContext, Route } from "../http/context.ts";
 import { readForm } from "../http/body.ts";
 import { requireScope } from "../http/credential.ts";
 import { requireHost } from "../http/host.ts";
@@ -9,35 +8,31 @@ import { limitRate, metered } from "../http/rate.ts";
 import type { ConcurrencyLimit } from "../http/admission.ts";
 import { requireSameOrigin } from "../http/same_origin.ts";
 import { requireSession } from "../http/session.ts";
-import { LongPolls } from "../http/long_polls.ts";
 import { SHUTTING_DOWN } from "../api/service/health.ts";
+import type { PageDeps } from "./layout/page.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "./layout/paths.ts";
 import { renderProblemPage } from "./layout/problem.tsx";
 import { seeOther } from "./layout/reply.tsx";
-import { pageTable, type Shared } from "./pages.ts";
+import { pageRoutes, SHELL } from "./pages.ts";
 
 /** The dashboard, for the application. */
 export interface Dashboard {
   readonly routes: readonly Route[];
-  /** What a request must pass before it comes to the handler of a route. */
+  /** Returns the guards that run before the handler of a route. */
   guards(route: Route): Guard[];
-  /** Has refusals told as pages, where the path is one of the dashboard. */
+  /** Has refusals rendered as pages, for paths of the dashboard. */
   readonly asPage: Guard;
 }
 
 /** Builds the dashboard. */
-export function createDashboard(
-  deps: AppDeps,
-  room: ConcurrencyLimit,
-  shared: Shared = {
-    waiting: new LongPolls(room, deps.shuttingDown),
-    exported: createExports(deps, room),
-  },
-): Dashboard {
+export function createDashboard(deps: PageDeps, room: ConcurrencyLimit): Dashboard {
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const withSession = requireSession(deps, askToSignIn);
   const asPage: Guard = (c) => {
-    if (c.req.path.startsWith(DASHBOARD_PATH)) c.set("renderProblem", renderProblemPage);
+    if (c.req.path.startsWith(DASHBOARD_PATH)) {
+      c.set("shell", SHELL);
+      c.set("renderProblem", renderProblemPage);
+    }
     return null;
   };
 
@@ -57,15 +52,15 @@ export function createDashboard(
       ...(changes ? [readForm(deps.bodyDeadlines, room), room.require] : []),
     ];
   }
-  const routes = pageTable(deps, shared).map((route) =>
+  const routes = pageRoutes(deps).map((route) =>
     route.access === null ? route : { ...route, handler: metered(deps, route.handler) }
   );
   return { routes, guards, asPage };
 }
 
 /**
- * Sends to the form for keys, and back to the page afterwards; what was sent by a form is lost. A page that
- * asks for a part of itself is loaded anew as a whole, and so comes to the form.
+ * Redirects to the form for keys, and afterwards back to the page; what a form sent is lost. A request
+ * by htmx has the browser reload the whole page, which leads to the form.
  */
 function askToSignIn(c: RequestContext): Response {
   if (c.req.raw.headers.has("hx-request")) {

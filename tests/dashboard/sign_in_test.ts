@@ -7,9 +7,9 @@ import { keys } from "../../kv/base/keys.ts";
 import { hashOf } from "../../kv/teams/credential_rows.ts";
 import { setTeamRate } from "../../kv/teams/credentials.ts";
 import { createSessionStore } from "../../kv/teams/sessions.ts";
-import { signedIn, submit, textOf } from "../support/dashboard.ts";
-import { Harness, KEY } from "../support/harness.ts";
-import { ReadsOf } from "../support/reads.ts";
+import { signedIn, submit, textOf } from "../support/harness/dashboard.ts";
+import { Harness, KEY } from "../support/harness/harness.ts";
+import { ReadsOf } from "../support/oracles/reads.ts";
 
 const SIGN_IN = "/dashboard/sign-in";
 

@@ -4,8 +4,8 @@ import { developmentKey } from "../../domain/teams/credentials.ts";
 import { Memory } from "../../domain/core/memory.ts";
 import { keys, LEDGER_FORMAT } from "../../kv/base/keys.ts";
 import { openStore } from "../../kv/open.ts";
-import { Process, runToEnd } from "../support/process.ts";
-import { fillStore, MIDDLE, withFolder } from "../support/temp_store.ts";
+import { Process, runToEnd } from "../support/harness/process.ts";
+import { fillStore, MIDDLE, withFolder } from "../support/harness/temp_store.ts";
 
 const DEV_KEY = developmentKey("eu");
 const EXIT_SETTINGS = 2, EXIT_STORE = 3;

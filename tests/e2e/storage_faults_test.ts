@@ -1,10 +1,10 @@
-/** What a service does when its disk or its file fails; `deno task faults` has more of these. */
+/** What a service does when its disk or its file fails; `deno task assure chaos` has more of these. */
 import { diskFull, startOnFullDisk } from "../assurance/chaos/disk_full.ts";
 import { fileDamaged } from "../assurance/chaos/file_damaged.ts";
 import { filesMoved } from "../assurance/chaos/files_lost.ts";
 import { restoreDrill } from "../assurance/chaos/restore.ts";
 import { storeLocked } from "../assurance/chaos/store_locked.ts";
-import { diskKinds } from "../support/small_disk.ts";
+import { diskKinds } from "../support/harness/small_disk.ts";
 
 const kinds = await diskKinds();
 const [disk] = kinds;

@@ -2,9 +2,9 @@
 import { assert, assertEquals } from "@std/assert";
 import type { AppDeps } from "../../routes/http/context.ts";
 import { routeTable } from "../../routes/app.ts";
-import { aRun, runId } from "../support/builders.ts";
-import { dashboardRoutes } from "../support/dashboard.ts";
-import { Harness } from "../support/harness.ts";
+import { aRun, runId } from "../support/builders/requests.ts";
+import { dashboardRoutes } from "../support/harness/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 /** Asks and leaves the body: some have no end. */
 async function headersOf(

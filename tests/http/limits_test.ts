@@ -5,8 +5,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ErrorCode } from "../../domain/core/errors.ts";
 import * as limits from "../../domain/core/limits.ts";
-import { aHeartbeat, anEvent, aRun, events, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aHeartbeat, anEvent, aRun, events, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 /** One limit in one place. */
 interface Edge {

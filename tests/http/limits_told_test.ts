@@ -1,11 +1,19 @@
 /** Limits that trim, page, flag or give up: what is told at the limit and one beyond it. */
-import { runStoreOf, writerOver } from "../support/stores.ts";
+import { runStoreOf, writerOver } from "../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import * as limits from "../../domain/core/limits.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
 import { BACK_ENDS } from "../../kv/base/limits.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, at, events, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  at,
+  events,
+  runId,
+} from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const RUN = `/v1/runs/${runId(1)}`;
 const faces = (count: number) => "\u{1f600}".repeat(count);

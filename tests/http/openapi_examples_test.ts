@@ -11,9 +11,9 @@ import {
 import type { Example, OperationDescription } from "../../routes/openapi/describe.ts";
 import { pathTemplate } from "../../routes/openapi/document.ts";
 import { OPERATIONS } from "../../routes/api/operations.ts";
-import { type Answer, Harness, type RequestOptions } from "../support/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
-import { closed, describedApi, judgeBy } from "../support/openapi.ts";
+import { type Answer, Harness, type RequestOptions } from "../support/harness/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { closed, describedApi, judgeBy } from "../support/oracles/openapi.ts";
 
 const document = describedApi();
 const judge = judgeBy(document);

@@ -4,8 +4,8 @@ import { routeTable } from "../../routes/app.ts";
 import type { AppDeps } from "../../routes/http/context.ts";
 import { queryNamesOf } from "../../routes/http/query_names.ts";
 import { OPERATIONS } from "../../routes/api/operations.ts";
-import { aRun, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aRun, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const OPERATOR_KEY = `opk_eu_${"0".repeat(31)}1`;
 

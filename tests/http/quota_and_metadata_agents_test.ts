@@ -1,8 +1,8 @@
 /** The cap on agents by plan (spec, Limits; decision 39). */
-import { runStoreOf } from "../support/stores.ts";
+import { runStoreOf } from "../support/harness/stores.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 
 const CAPS = { free: 10, starter: 25, team: 50, business: 100 } as const;

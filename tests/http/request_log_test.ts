@@ -1,11 +1,19 @@
 /** The request log: one line a request that says how it went and nothing of what was sent. */
-import { runStoreOf } from "../support/stores.ts";
+import { runStoreOf } from "../support/harness/stores.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, at, eventId, runId } from "../support/builders.ts";
-import { Harness, KEY, type RequestOptions } from "../support/harness.ts";
-import { ask, get } from "../support/raw_socket.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  at,
+  eventId,
+  runId,
+} from "../support/builders/requests.ts";
+import { Harness, KEY, type RequestOptions } from "../support/harness/harness.ts";
+import { ask, get } from "../support/harness/raw_socket.ts";
 
 const PLANTED = "planted_secret";
 const UNKNOWN = `apk_eu_${"f".repeat(32)}`;

@@ -1,6 +1,6 @@
 /** `POST /v1/heartbeats` and `GET /v1/ping`, described. */
 import { z } from "zod";
-import { heartbeatBody } from "../../../domain/ingest/schemas.ts";
+import { heartbeatBody } from "../../../domain/ingest/heartbeat.ts";
 import { COST_USD_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX } from "../../../domain/core/limits.ts";
 import {
   bodyDescription,

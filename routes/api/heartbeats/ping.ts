@@ -1,7 +1,7 @@
 /** `GET|HEAD /v1/ping`: a heartbeat from a shell (decisions, section 3). */
 import { agentRefusalOf } from "../../../domain/teams/credentials.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import { parseHeartbeat } from "../../../domain/ingest/parse.ts";
+import { parseHeartbeat } from "../../../domain/ingest/heartbeat.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
 import { readPing } from "../../../domain/ingest/ping.ts";
 import {

@@ -9,8 +9,9 @@ import {
 import { type Parsed, type Problem, refuse } from "../../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { LABEL_CHARS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
+import { parseBounds } from "../../../domain/core/page.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
-import type { OwnRate } from "../../../domain/pricing/rate_store.ts";
+import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
 import { parseRate } from "../../../domain/pricing/rate_body.ts";
 import { rowFields } from "../../../domain/pricing/rate_fields.ts";
 import type { RateRow } from "../../../domain/pricing/rates.ts";
@@ -142,19 +143,11 @@ export function parseListQuery(query: string): Parsed<RateListQuery> {
   if (source !== undefined && source !== "own" && source !== "default") {
     return refuse("invalid_field", '"source" must be one of "own", "default"', "source");
   }
-  const text = sent.get("limit") ?? String(RATES_PER_PAGE.default);
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > RATES_PER_PAGE.max) {
-    const message = `"limit" must be an integer from 1 to ${RATES_PER_PAGE.max}`;
-    return refuse("invalid_field", message, "limit");
-  }
-  const cursor = sent.get("cursor");
-  const after = cursor === undefined ? "" : decodeCursor(cursor);
-  if (after === null) {
-    return refuse("invalid_field", '"cursor" must be the "cursor" of the page before', "cursor");
-  }
+  const page = parseBounds(sent, RATES_PER_PAGE, decodeCursor);
+  if (!page.ok) return page;
+  const { limit, after } = page.value;
   const accepts = filterOf(sent.get("provider"), sent.get("model"));
-  return { ok: true, value: { limit, after, source, accepts } };
+  return { ok: true, value: { limit, after: after ?? "", source, accepts } };
 }
 
 /** Whether a row is of the provider, by any of its names, and has the text in its model. */

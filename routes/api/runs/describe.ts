@@ -1,6 +1,8 @@
 /** The calls that write a run, described. */
 import { z } from "zod";
-import { finishBody, openBody, scoreBody } from "../../../domain/ingest/schemas.ts";
+import { finishBody } from "../../../domain/ingest/finish.ts";
+import { openBody } from "../../../domain/ingest/open.ts";
+import { scoreBody } from "../../../domain/ingest/score.ts";
 import { EVENTS_PER_BATCH_MAX } from "../../../domain/core/limits.ts";
 import {
   bodyDescription,

@@ -1,6 +1,7 @@
 /** `POST /v1/runs/{id}/finish`. */
 import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
-import { parseFinish, parseRunId } from "../../../domain/ingest/parse.ts";
+import { parseFinish } from "../../../domain/ingest/finish.ts";
+import { parseRunId } from "../../../domain/ingest/parse.ts";
 import type { Closing } from "../../../domain/runs/run.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answerWrite, fail } from "../../http/answer.ts";

@@ -1,11 +1,12 @@
 /** `POST /v1/runs` and `GET /v1/runs/{id}`. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Conflict } from "../../../domain/runs/decide.ts";
-import { type Parsed, type Problem, refuse } from "../../../domain/core/errors.ts";
+import type { Parsed, Problem } from "../../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
-import { parseOpen, parseRunId } from "../../../domain/ingest/parse.ts";
-import { parseQuery } from "../../../domain/core/query.ts";
+import { parseOpen } from "../../../domain/ingest/open.ts";
+import { parseRunId } from "../../../domain/ingest/parse.ts";
+import { parseInteger, parsePlace, parseQuery } from "../../../domain/core/query.ts";
 import type { EventPosition, RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
@@ -101,16 +102,8 @@ export interface EventsPage {
 export function parseEventsPage(query: string): Parsed<EventsPage> {
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;
-  const sent = parameters.value.get("events_limit") ?? String(EVENTS_PER_PAGE.default);
-  const limit = /^\d{1,4}$/.test(sent) ? Number(sent) : 0;
-  if (limit < 1 || limit > EVENTS_PER_PAGE.max) {
-    const message = `"events_limit" must be an integer from 1 to ${EVENTS_PER_PAGE.max}`;
-    return refuse("invalid_field", message, "events_limit");
-  }
-  const cursor = parameters.value.get("events_cursor");
-  if (cursor === undefined) return { ok: true, value: { after: null, limit } };
-  const after = parseCursor(cursor);
-  if (after !== null) return { ok: true, value: { after, limit } };
-  const message = '"events_cursor" must be the "events_cursor" of the page before';
-  return refuse("invalid_field", message, "events_cursor");
+  const limit = parseInteger(parameters.value, "events_limit", EVENTS_PER_PAGE);
+  if (!limit.ok) return limit;
+  const after = parsePlace(parameters.value, "events_cursor", parseCursor);
+  return after.ok ? { ok: true, value: { after: after.value, limit: limit.value } } : after;
 }

@@ -1,6 +1,7 @@
 /** `POST /v1/runs/{id}/scores`. */
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import { parseRunId, parseScore } from "../../../domain/ingest/parse.ts";
+import { parseRunId } from "../../../domain/ingest/parse.ts";
+import { parseScore } from "../../../domain/ingest/score.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answerWrite, fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";

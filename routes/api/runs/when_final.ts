@@ -2,7 +2,7 @@
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { type Parsed, refuse } from "../../../domain/core/errors.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
-import { parseQuery } from "../../../domain/core/query.ts";
+import { parseInteger, parseQuery } from "../../../domain/core/query.ts";
 import { FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
 import { isProcessed } from "../../../domain/runs/record.ts";
 import { fail } from "../../http/answer.ts";
@@ -53,11 +53,7 @@ function parseWait(query: string): Parsed<number | null> {
   if (wait !== undefined && wait !== "final") {
     return refuse("invalid_field", '"wait" must be "final"', "wait");
   }
-  const sent = parameters.value.get("timeout") ?? String(FINAL_WAIT_SECONDS.default);
-  const seconds = /^\d{1,3}$/.test(sent) ? Number(sent) : -1;
-  if (seconds < 0 || seconds > FINAL_WAIT_SECONDS.max) {
-    const message = `"timeout" must be an integer from 0 to ${FINAL_WAIT_SECONDS.max}`;
-    return refuse("invalid_field", message, "timeout");
-  }
-  return { ok: true, value: wait === undefined ? null : seconds };
+  const seconds = parseInteger(parameters.value, "timeout", { min: 0, ...FINAL_WAIT_SECONDS });
+  if (!seconds.ok) return seconds;
+  return { ok: true, value: wait === undefined ? null : seconds.value };
 }

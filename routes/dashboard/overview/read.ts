@@ -11,8 +11,8 @@ import { monthOf } from "../../../domain/core/time.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { readFailures } from "../components/failures.ts";
 import { countRejected } from "../refusals/banner.tsx";
-import { readSpendByAgent, type SpendByAgent } from "./agents.ts";
-import { type DayMetrics, metricsOf, type Span, spanAt } from "./figures.ts";
+import { readSpendByAgent, type SpendByAgent } from "./agent_spend.ts";
+import { type DayMetrics, metricsOf, type Span, spanAt } from "./day_metrics.ts";
 
 /** The newest runs of today that the slowest ones are found among. */
 export const RECENT_RUNS_MAX = 50;
@@ -23,7 +23,7 @@ const FAILURES_SHOWN = 6;
 /** Rows read to name the models without a price. */
 const MODEL_ROWS_MAX = 1_000;
 
-/** What the overview shows. */
+/** The content of the overview. */
 export interface Overview {
   readonly span: Span;
   /** Figures of each day, today's last. */
@@ -65,7 +65,7 @@ export interface UnpricedCalls {
   readonly models: readonly string[];
 }
 
-/** Reads all of it. */
+/** Reads the overview. */
 export async function readOverview(deps: AppDeps, team: Team, nowMs: number): Promise<Overview> {
   const span = spanAt(nowMs);
   const [rows, quota, slowest, failures, agents, dead, rejected] = await Promise.all([

@@ -3,7 +3,7 @@ import { runPath } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
-import { Money, Status } from "../components/basics.tsx";
+import { Money, Status } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
 import { CHILDREN_LISTED, type LoadedRun } from "./load.ts";
 import { rawPath } from "./paths.ts";
@@ -11,7 +11,7 @@ import { rawPath } from "./paths.ts";
 /** Shows the tree, where a run has a parent or children. */
 export function Relatives({ shown }: { readonly shown: LoadedRun }) {
   const { run, family, relatives } = shown;
-  const { parentRunId } = run;
+  const parentRunId = run.opening?.parentRunId ?? null;
   if (parentRunId === null && family.children.length === 0) return null;
   const self = (
     <>

@@ -4,9 +4,9 @@ import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import { TIERS } from "../../../domain/teams/plans.ts";
 import { dayOf, monthOf } from "../../../domain/core/time.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../../support/builders.ts";
-import { type Answer, Harness, NOON } from "../../support/harness.ts";
-import { Bench, MONTH } from "../../support/notices.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../../support/builders/requests.ts";
+import { type Answer, Harness, NOON } from "../../support/harness/harness.ts";
+import { Bench, MONTH } from "../../support/harness/notices.ts";
 import { number } from "./fault.ts";
 
 const HOUR_MS = 3_600_000, DAY_MS = 86_400_000;

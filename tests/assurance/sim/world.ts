@@ -3,7 +3,7 @@
  * and the KV handle it writes through. Requests go straight to its fetch function, and the worker does
  * nothing until it is told to, so one sequence of calls is one sequence of commits.
  */
-import { storeOver } from "../../support/stores.ts";
+import { storeOver } from "../../support/harness/stores.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { Deadlines, type Timers } from "../../../domain/core/deadlines.ts";
 import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
@@ -13,11 +13,11 @@ import type { Mailer } from "../../../domain/core/mail.ts";
 import { NoticeJob } from "../../../jobs/notices.ts";
 import { Worker } from "../../../jobs/worker.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
-import { type Store } from "../../../kv/store.ts";
+import type { Store } from "../../../kv/store.ts";
 import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { Random } from "../../../tools/random.ts";
 import { createService } from "../../../app/compose.ts";
-import { KEY, NOON } from "../../support/harness.ts";
+import { KEY, NOON } from "../../support/harness/harness.ts";
 import { RATES, type State } from "./shape.ts";
 
 /** Where files cost no sync to a disk, on machines that have it. */

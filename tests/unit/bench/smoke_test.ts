@@ -1,9 +1,9 @@
 /** One short measurement for real: server, load generator and what is read of them. */
 import { assert, assertEquals } from "@std/assert";
-import { isInstalled } from "../../../bench/children.ts";
-import { measure } from "../../../bench/measure.ts";
+import { isInstalled } from "../../../bench/process.ts";
+import { measure } from "../../../bench/load.ts";
 import { startSide } from "../../../bench/sides.ts";
-import { withFolder } from "../../support/temp_store.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
 
 Deno.test({
   name: "bench: a second of opens on the ledger as it ships",

@@ -9,9 +9,9 @@ import {
 import { createCredentialStore, ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { createNoticeStore } from "../../../kv/teams/notices.ts";
 import { createMailer } from "../../../outbound/mail.ts";
-import { KEY, NOON } from "../../support/harness.ts";
-import { Bench, MONTH } from "../../support/notices.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { KEY, NOON } from "../../support/harness/harness.ts";
+import { Bench, MONTH } from "../../support/harness/notices.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 Deno.test("notices: the owner gets one e-mail at exactly 80 % and one at exactly 100 %", async () => {
   await using b = await Bench.open();

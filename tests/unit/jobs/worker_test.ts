@@ -1,5 +1,5 @@
 /** The worker over real files: what it does first, what it never loses, how it ends. */
-import { processingOf } from "../../support/stores.ts";
+import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
@@ -7,8 +7,8 @@ import type { PendingRun, ProcessingStore } from "../../../domain/runs/processin
 import { keys } from "../../../kv/base/keys.ts";
 import { newRowName } from "../../../kv/base/names.ts";
 import { encodePending, pendingName } from "../../../kv/writer/pending_mark.ts";
-import { finish, open, run, TEAM } from "../../support/pipeline.ts";
-import { Gate, WorkerHarness } from "../../support/worker_harness.ts";
+import { finish, open, run, TEAM } from "../../support/builders/pipeline.ts";
+import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
 
 Deno.test("worker: a finish becomes final without anybody calling anything", async () => {
   await using shop = await WorkerHarness.open();

@@ -13,9 +13,9 @@ import {
   parsePendingName,
   pendingName,
 } from "../../../kv/writer/pending_mark.ts";
-import { NOON } from "../../support/harness.ts";
-import { aCall, finish, open, run, runsOf, TEAM } from "../../support/pipeline.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { aCall, finish, open, run, runsOf, TEAM } from "../../support/builders/pipeline.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** A lane's queue that nothing was taken from yet. */
 function queueOf(temp: TempStore, lane: PendingLane = "closed"): PendingQueue {

@@ -3,8 +3,8 @@ import { Memory } from "../../../domain/core/memory.ts";
 import { assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "../../../kv/open.ts";
-import { finish, runsOf } from "../../support/pipeline.ts";
-import { TempStore, withFolder } from "../../support/temp_store.ts";
+import { finish, runsOf } from "../../support/builders/pipeline.ts";
+import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
 Deno.test("doorbell: a commit that changes a run wakes the worker of this process at once", async () => {
   await using temp = await TempStore.open();

@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
-import type { CredentialStore } from "../../../domain/teams/credential_store.ts";
+import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 import {
   createCredentialStore,
   ensureFirstTeam,
   insertTeam,
 } from "../../../kv/teams/credentials.ts";
 import type { OpenStore } from "../../../kv/open.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const OWN_KEY = `apk_eu_${"ab".repeat(16)}`;
 const OTHER_KEY = `apk_eu_${"cd".repeat(16)}`;

@@ -1,5 +1,5 @@
 /** The event ledger in the store: pages, restarts, cold caches, and more than one writer. */
-import { runStoreOf } from "../../support/stores.ts";
+import { runStoreOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { EventId, RunId, TeamId } from "../../../domain/core/ids.ts";
@@ -10,10 +10,9 @@ import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { RUN_MODELS_MAX } from "../../../domain/core/limits.ts";
 import type { AppendOutcome, RunStore } from "../../../domain/runs/store.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { createRunStore } from "../../../kv/runs/run_store.ts";
-import { eventId, runId } from "../../support/builders.ts";
-import { NOON } from "../../support/harness.ts";
-import { noise, TempStore } from "../../support/temp_store.ts";
+import { eventId, runId } from "../../support/builders/requests.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { noise, TempStore } from "../../support/harness/temp_store.ts";
 
 const TEAM: Team = { id: "team" as TeamId, name: "team", tier: "business" };
 const ID = runId(1) as RunId;

@@ -3,7 +3,7 @@ import { Memory } from "../../../domain/core/memory.ts";
 import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
 import { openBeside, openStore } from "../../../kv/open.ts";
 import { StoreRefused } from "../../../kv/refused.ts";
-import { fillStore, MIDDLE, TempStore, withFolder } from "../../support/temp_store.ts";
+import { fillStore, MIDDLE, TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
 const KEY = ["value"];
 

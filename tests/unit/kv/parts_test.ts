@@ -1,5 +1,5 @@
 /** Openings and closes in the store: large ones, races, and reading one's own writes. */
-import { runStoreOf } from "../../support/stores.ts";
+import { runStoreOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
@@ -7,9 +7,9 @@ import type { FinishRequest, HeartbeatRequest, OpenRequest } from "../../../doma
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import type { Metadata } from "../../../domain/runs/metadata.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { runId } from "../../support/builders.ts";
-import { NOON } from "../../support/harness.ts";
-import { noise, TempStore } from "../../support/temp_store.ts";
+import { runId } from "../../support/builders/requests.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { noise, TempStore } from "../../support/harness/temp_store.ts";
 
 const TEAM: Team = { id: "team" as TeamId, name: "team", tier: "enterprise" };
 const ID = runId(1) as RunId;

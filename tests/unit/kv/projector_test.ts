@@ -1,5 +1,5 @@
 /** Summaries and roll-ups under any interleaving, two workers, lost checks and lost answers. */
-import { storeOver } from "../../support/stores.ts";
+import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -12,8 +12,8 @@ import { TIMERS } from "../../../kv/base/deadline.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { type Store } from "../../../kv/store.ts";
-import { type Fault, faultKv } from "../../support/fault_kv.ts";
-import { NOON } from "../../support/harness.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
+import { NOON } from "../../support/harness/harness.ts";
 import {
   aCall,
   assertSumsAddUp,
@@ -25,8 +25,8 @@ import {
   run,
   runsOf,
   TEAM,
-} from "../../support/pipeline.ts";
-import { TempStore } from "../../support/temp_store.ts";
+} from "../../support/builders/pipeline.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const DAY_MS = 86_400_000;
 const RUNS = 4;

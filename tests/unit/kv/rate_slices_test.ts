@@ -1,5 +1,5 @@
 /** Request-rate buckets shared through a real KV, on a clock that the test moves. */
-import { storeOver } from "../../support/stores.ts";
+import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -9,9 +9,9 @@ import { LATE_MS } from "../../../domain/teams/shared_bucket.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { isShared } from "../../../kv/open.ts";
 import { RateSlices } from "../../../kv/teams/rate_slices.ts";
-import { FakeTimers } from "../../support/fake_timers.ts";
-import { type Fault, faultKv } from "../../support/fault_kv.ts";
-import { NOON } from "../../support/harness.ts";
+import { FakeTimers } from "../../support/fakes/fake_timers.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
+import { NOON } from "../../support/harness/harness.ts";
 
 /** 100 requests a second, 200 at once: a slice is 20. */
 const TEAM: Team = { id: "01J00000000000000000000000" as TeamId, name: "t", tier: "free" };

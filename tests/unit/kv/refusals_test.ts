@@ -1,5 +1,5 @@
 /** Refused calls in the store (R13): written once a minute, exact with several processes, bounded. */
-import { storeOver } from "../../support/stores.ts";
+import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
@@ -10,10 +10,10 @@ import { TIMERS } from "../../../kv/base/deadline.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { forgetRefusals } from "../../../kv/refusals/refusal_rows.ts";
 import { createRefusalStore } from "../../../kv/refusals/refusal_store.ts";
-import { type Fault, faultKv } from "../../support/fault_kv.ts";
-import { NOON } from "../../support/harness.ts";
-import { aRefusal } from "../../support/refusals.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { aRefusal } from "../../support/builders/refusals.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const TEAM = "01J00000000000000000000000" as TeamId;
 const OTHER_TEAM = "01J00000000000000000000001" as TeamId;

@@ -1,9 +1,9 @@
 /** Jobs that price calls anew, step by step: stopped, doubled, disturbed, and over damaged runs. */
-import { storeOver } from "../../support/stores.ts";
+import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import type { RateCards } from "../../../domain/pricing/rate_store.ts";
+import type { RateCards } from "../../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { addRepriced, NO_CALLS } from "../../../domain/repricing/reprice.ts";
 import type { RepriceJob, RepriceStore } from "../../../domain/repricing/job.ts";
@@ -14,10 +14,10 @@ import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
 import { type Store } from "../../../kv/store.ts";
-import { eventId } from "../../support/builders.ts";
-import { cardOf, rateRow } from "../../support/cards.ts";
-import { NOON } from "../../support/harness.ts";
-import { begun } from "../../support/jobs.ts";
+import { eventId } from "../../support/builders/requests.ts";
+import { cardOf, rateRow } from "../../support/builders/cards.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { begun } from "../../support/builders/jobs.ts";
 import {
   aCall,
   assertRollupsAddUp,
@@ -28,8 +28,8 @@ import {
   run,
   runsOf,
   TEAM,
-} from "../../support/pipeline.ts";
-import { TempStore } from "../../support/temp_store.ts";
+} from "../../support/builders/pipeline.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** What calls were stored by, and what they are priced by anew: tokens in, and one token out. */
 const OLD = cardOf(rateRow("known", 3, 5));

@@ -1,5 +1,5 @@
 /** What the figures tell of a store: exactly what it holds, however long its backlog and whatever fails. */
-import { storeOver } from "../../support/stores.ts";
+import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
@@ -8,10 +8,10 @@ import { keys } from "../../../kv/base/keys.ts";
 import { storeMetrics } from "../../../kv/metrics/store.ts";
 import { type Store } from "../../../kv/store.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
-import { runId } from "../../support/builders.ts";
-import { type Fault, faultKv } from "../../support/fault_kv.ts";
-import { Scrape } from "../../support/prometheus.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { runId } from "../../support/builders/requests.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
+import { Scrape } from "../../support/oracles/prometheus.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const TEAM = "team" as TeamId;
 

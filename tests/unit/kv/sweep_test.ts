@@ -3,13 +3,13 @@ import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import { addSwept, EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { contentsOf, DAY_MS, RetentionHarness } from "../../support/retention_harness.ts";
-import { cardOf, rateRow } from "../../support/cards.ts";
-import { NOON } from "../../support/harness.ts";
-import { aRunNow, OLD_SWEPT, OldLedger, openArchive } from "../../support/old_ledger.ts";
-import { aCall, finish, open, run } from "../../support/pipeline.ts";
-import { assertClean } from "../../support/stray_rows.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { contentsOf, DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { cardOf, rateRow } from "../../support/builders/cards.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { aRunNow, OLD_SWEPT, OldLedger, openArchive } from "../../support/builders/old_ledger.ts";
+import { aCall, finish, open, run } from "../../support/builders/pipeline.ts";
+import { assertClean } from "../../support/oracles/stray_rows.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 Deno.test("sweep: something of every kind goes, each counted once, and a dry run says so before", async () => {
   await using ledger = await OldLedger.open();

@@ -1,12 +1,12 @@
 /** The writer against a model, under a store that fails in every way it can. */
-import { writerOver } from "../../support/stores.ts";
+import { writerOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
 import { Memory } from "../../../domain/core/memory.ts";
 import { BACK_ENDS, QUEUE } from "../../../kv/base/limits.ts";
 import type { Write } from "../../../kv/writer/write.ts";
-import { type Fault, faultKv } from "../../support/fault_kv.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 
 /** What a caller was told of one write. */
 type Told = "stored" | "stale" | "unknown";

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { writerOver } from "../../support/stores.ts";
+import { writerOver } from "../../support/harness/stores.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { LOCKED_RETRY } from "../../../kv/base/limits.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const KEY = ["value"], COUNTER = ["counter"];
 

@@ -7,9 +7,9 @@ import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
 import { openStore } from "../../../kv/open.ts";
 import { backup } from "../../../tools/backup.ts";
 import { restore } from "../../../tools/restore.ts";
-import { Harness } from "../../support/harness.ts";
-import { MIDDLE, withFolder } from "../../support/temp_store.ts";
-import { Recorder } from "./support.ts";
+import { Harness } from "../../support/harness/harness.ts";
+import { MIDDLE, withFolder } from "../../support/harness/temp_store.ts";
+import { Recorder } from "../../support/harness/tools.ts";
 
 const KEY = ["value"];
 

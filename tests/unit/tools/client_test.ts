@@ -1,9 +1,9 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { developmentKey } from "../../../domain/teams/credentials.ts";
 import { connectionOf, createClient, Refused } from "../../../tools/client.ts";
-import { ToolFailure, UsageError } from "../../../tools/progress.ts";
-import { aRun, runId } from "../../support/builders.ts";
-import { Harness, KEY } from "../../support/harness.ts";
+import { ToolFailure, UsageError } from "../../../tools/command.ts";
+import { aRun, runId } from "../../support/builders/requests.ts";
+import { Harness, KEY } from "../../support/harness/harness.ts";
 
 /** A server that gives these answers in turn: for codes the service gives only under load. */
 function scripted(answers: readonly Response[], port = 0) {

@@ -1,13 +1,13 @@
 /** `deno task jobs`: what waits, what was given up, and how it is tried again. */
-import { processingOf } from "../../support/stores.ts";
+import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { type Processing, STAGE_ATTEMPTS_MAX } from "../../../domain/runs/stages.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { jobs } from "../../../tools/jobs.ts";
-import { aFinish, anEvent, aRun, runId } from "../../support/builders.ts";
-import { Harness, NOON } from "../../support/harness.ts";
-import { Folder, Recorder, runTask } from "./support.ts";
+import { aFinish, anEvent, aRun, runId } from "../../support/builders/requests.ts";
+import { Harness, NOON } from "../../support/harness/harness.ts";
+import { Folder, Recorder, runTask } from "../../support/harness/tools.ts";
 
 const FAILURE = new TypeError("the odd one");
 

@@ -10,7 +10,7 @@ import { type Closing, FINISH_STATUSES, type Opening } from "../../../../domain/
 import type { RunHead } from "../../../../domain/runs/cost.ts";
 import { listRowOf, summedRowOf } from "../../../../domain/runs/list.ts";
 import { traitsOf } from "../../../../domain/runs/traits.ts";
-import { runId } from "../../../support/builders.ts";
+import { runId } from "../../../support/builders/requests.ts";
 
 const ID = runId(1) as RunId;
 const NOON = Date.UTC(2026, 0, 31, 12);
@@ -121,12 +121,5 @@ Deno.test("run list: a run that changed since it was summed up has a cost that i
     const { cost, ...row } = listRowOf(ID, now, summary);
     assertEquals([cost.state, cost.revision], ["pending", summary.revision]);
     assertEquals(row.status, now.parts.closing?.status ?? "running");
-  }));
-});
-
-Deno.test("run list: a summary that was made before it said what lists show makes no row", () => {
-  fc.assert(fc.property(anyHead, (head) => {
-    const { shown: _, ...old } = summarize(head, null);
-    assertEquals(summedRowOf(ID, old), null);
   }));
 });

@@ -1,0 +1,194 @@
+/** `/dashboard/agents`: the agents of a team with their success and their cost. */
+import {
+  AGENT_SORTS,
+  type AgentRecord,
+  type AgentSort,
+  type AgentsQuery,
+  parseAgentsQuery,
+} from "../../../domain/agents/agents.ts";
+import { AGENT_DAYS, type AgentDays } from "../../../domain/spend/agent_days.ts";
+import { agentCursor, parseAgentCursor } from "../../api/agents/agents.ts";
+import { teamKey } from "../../http/access.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { queryOf } from "../../http/query.ts";
+import admin from "../assets/style/admin.css" with { type: "text" };
+import type { DashboardPage } from "../layout/page.ts";
+import { agentPath, AGENTS_PATH, queryText } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
+import { originOf } from "../components/origin.ts";
+import { Ago, Copyable, Empty, NextPage } from "../components/elements.tsx";
+import { Select } from "../components/form_fields.tsx";
+import { formatCount, pluralOf } from "../components/format.ts";
+import { Sparkline } from "../components/sparkline.tsx";
+import { type Column, Table } from "../components/table.tsx";
+import { showAgent } from "./agent.tsx";
+import { submitAgentChange } from "./form.tsx";
+import { CostOfSuccess, LastRunOf, SuccessRate } from "./metrics.tsx";
+import { readDays } from "./read.ts";
+
+/** The list of agents, and the page of each. */
+export const agentsPage: DashboardPage = {
+  path: AGENTS_PATH,
+  menu: "Agents",
+  access: teamKey("read"),
+  handler: showAgents,
+  styles: [admin],
+  routes: [
+    { method: "GET", path: `${AGENTS_PATH}/:slug`, handler: showAgent },
+    {
+      method: "POST",
+      path: `${AGENTS_PATH}/:slug`,
+      access: teamKey("admin"),
+      handler: submitAgentChange,
+    },
+  ],
+};
+
+/** Agents on one page: each takes as many reads as days are shown of it. */
+const AGENTS_SHOWN = 20;
+
+/** Shows a page of the list. */
+function showAgents({ agents, spend, environment }: AppDeps): Handle {
+  return async (c) => {
+    const parsed = parseAgentsQuery(queryOf(c), parseAgentCursor);
+    if (!parsed.ok) return fail(c, parsed.problem);
+    const query = { ...parsed.value, limit: Math.min(parsed.value.limit, AGENTS_SHOWN) };
+    const { team } = c.get("principal");
+    const page = await agents.list(team, query);
+    if (!page.ok) return fail(c, page.problem);
+    const now = environment.now();
+    const { agents: records, next } = page.value;
+    const days = await readDays(spend, team, records.map(({ agent }) => agent), now);
+    const { sort, archived } = query;
+    const nextPath = next === null ? null : AGENTS_PATH + queryText([
+      ["sort", sort],
+      ["archived", archived ? "true" : null],
+      ["cursor", agentCursor(next, sort)],
+    ]);
+    const isEmpty = records.length === 0 && query.after === null;
+    return showPage(c, {
+      title: "Agents",
+      body: (
+        <>
+          <Filters query={query} />
+          {isEmpty ? <NoAgents origin={originOf(c)} archived={archived} /> : (
+            <Table
+              label="Agents"
+              class="roomy folding"
+              columns={columnsFor(days, now)}
+              rows={records}
+            />
+          )}
+          <NextPage to={nextPath} />
+        </>
+      ),
+    });
+  };
+}
+
+const SORT_LABELS: Readonly<Record<AgentSort, string>> = {
+  last_seen: "last seen first",
+  agent: "by slug",
+};
+
+function Filters({ query: { sort, archived } }: { readonly query: AgentsQuery }) {
+  return (
+    <form class="filters" method="get" action={AGENTS_PATH}>
+      <Select
+        name="sort"
+        label="Order"
+        value={sort}
+        options={AGENT_SORTS.map((each) => [each, SORT_LABELS[each]] as const)}
+      />
+      <Select
+        name="archived"
+        label="Archived"
+        value={String(archived)}
+        options={[["false", "hidden"], ["true", "shown"]]}
+      />
+      <button type="submit" class="secondary">Show</button>
+    </form>
+  );
+}
+
+function columnsFor(
+  days: ReadonlyMap<string, AgentDays>,
+  now: number,
+): readonly Column<AgentRecord>[] {
+  return [
+    { head: "Agent", isName: true, cell: (record) => <AgentName record={record} /> },
+    { head: "Last run", cell: ({ activity }) => <LastRunOf activity={activity} now={now} /> },
+    {
+      head: "Last seen",
+      before: "seen",
+      cell: ({ activity }) => activity === null ? "–" : <Ago at={activity.lastSeen} now={now} />,
+    },
+    {
+      head: "Runs",
+      class: "number",
+      unit: ({ activity }) => pluralOf(activity?.runs ?? 0, "run"),
+      cell: ({ activity }) => formatCount(activity?.runs ?? 0),
+    },
+    {
+      head: "Succeeded",
+      class: "number",
+      unit: "succeeded",
+      cell: ({ activity }) => <SuccessRate activity={activity} />,
+    },
+    {
+      head: (
+        <>
+          Cost per success <small>{AGENT_DAYS} days</small>
+        </>
+      ),
+      class: "number",
+      unit: "a success",
+      cell: ({ agent }) => {
+        const total = days.get(agent)?.total;
+        return total === undefined ? "–" : <CostOfSuccess measures={total} />;
+      },
+    },
+    {
+      head: (
+        <>
+          Runs a day <small>{AGENT_DAYS} days; below the line: failed, timed out, cancelled</small>
+        </>
+      ),
+      class: "whole",
+      cell: ({ agent }) => {
+        const ofAgent = days.get(agent);
+        return ofAgent === undefined ? null : <Sparkline days={ofAgent.days} />;
+      },
+    },
+  ];
+}
+
+function AgentName({ record: { agent, name, archived } }: { readonly record: AgentRecord }) {
+  return (
+    <>
+      <a href={agentPath(agent)}>{name ?? agent}</a>
+      {name === null ? null : <small class="under">{agent}</small>}
+      {archived ? <small class="tag">archived</small> : null}
+    </>
+  );
+}
+
+interface NoAgentsProps {
+  readonly origin: string;
+  readonly archived: boolean;
+}
+
+function NoAgents({ origin, archived }: NoAgentsProps) {
+  const line = `curl -sS -u "$RUNLEDGER_KEY:" ${origin}/v1/heartbeats ` +
+    `-d '{"agent":"nightly","status":"ok"}'`;
+  return (
+    <Empty title="No agent yet">
+      <p>
+        The first run that names an agent makes it{archived ? "" : "; archived ones are not shown"}.
+        A whole run in one line:
+      </p>
+      <Copyable id="first" text={line} />
+    </Empty>
+  );
+}

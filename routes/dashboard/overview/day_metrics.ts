@@ -1,0 +1,127 @@
+/** Metrics of the overview: each day, a usual day, and how today compares. */
+import type { Picodollars } from "../../../domain/pricing/money.ts";
+import type { RollupRow } from "../../../domain/spend/rollup.ts";
+import { daysOf } from "../../../domain/spend/spend_query.ts";
+import { dayOf } from "../../../domain/core/time.ts";
+
+/** Days before today that today is compared with. */
+export const DAYS_BEFORE = 14;
+
+const DAY_MS = 86_400_000;
+
+/** Today and the days before, in UTC. */
+export interface Span {
+  /** First day, `YYYY-MM-DD`. */
+  readonly from: string;
+  /** The day before today. */
+  readonly yesterday: string;
+  readonly today: string;
+  /** All days in order, today last. */
+  readonly days: readonly string[];
+  /** When today began and ends, unix milliseconds. */
+  readonly startMs: number;
+  readonly endMs: number;
+  /** How much of today is over, 0 to 1. */
+  readonly passed: number;
+}
+
+/** Sums of a day. */
+export interface DayMetrics {
+  readonly day: string;
+  readonly runs: number;
+  /** Of them, those that failed or timed out. */
+  readonly failed: number;
+  /** Of those, the ones that timed out. */
+  readonly timedOut: number;
+  /** Of them, those under way. */
+  readonly running: number;
+  readonly cost: Picodollars;
+  /** Calls to models without a price. */
+  readonly unpricedCalls: number;
+}
+
+/** A usual day: the mean of some. */
+export interface UsualDay {
+  /** How many days it is the mean of. */
+  readonly days: number;
+  readonly runs: number;
+  readonly cost: Picodollars;
+  /** Failed runs by runs that ended; 0 where none did. */
+  readonly failedShare: number;
+}
+
+/** How today compares with a usual day; null where there is nothing to compare with. */
+export type Compared = "more" | "less" | "usual" | null;
+
+/** The days around an instant, unix milliseconds. */
+export function spanAt(nowMs: number): Span {
+  const startMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
+  const [from, today] = [dayOf(startMs - DAYS_BEFORE * DAY_MS), dayOf(startMs)];
+  return {
+    from,
+    yesterday: dayOf(startMs - DAY_MS),
+    today,
+    days: daysOf({ from, to: today }),
+    startMs,
+    endMs: startMs + DAY_MS,
+    passed: (nowMs - startMs) / DAY_MS,
+  };
+}
+
+/** Adds up rows by status: every run has one, so their sums are those of the days. */
+export function metricsOf(days: readonly string[], rows: readonly RollupRow[]): DayMetrics[] {
+  const none = { runs: 0, failed: 0, timedOut: 0, running: 0, cost: 0n, unpricedCalls: 0 };
+  const byDay = new Map(days.map((day) => [day, { day, ...none }]));
+  for (const { day, group, measures } of rows) {
+    const sums = byDay.get(day);
+    if (sums === undefined || group.kind !== "status") continue;
+    sums.runs += measures.runs;
+    sums.failed += measures.failed + measures.timedOut;
+    sums.timedOut += measures.timedOut;
+    sums.running += measures.running;
+    sums.cost += measures.cost;
+    sums.unpricedCalls += measures.unpricedCalls;
+  }
+  return [...byDay.values()];
+}
+
+/** Averages the days before today, from the first one with runs on; null without any. */
+export function usualDayOf(before: readonly DayMetrics[]): UsualDay | null {
+  const first = before.findIndex(({ runs }) => runs > 0);
+  if (first < 0) return null;
+  const days = before.slice(first);
+  const sum = (of: (day: DayMetrics) => number) => days.reduce((all, day) => all + of(day), 0);
+  const runs = sum((day) => day.runs);
+  const cost = days.reduce((all, day) => all + day.cost, 0n);
+  return {
+    days: days.length,
+    runs: runs / days.length,
+    cost: cost / BigInt(days.length),
+    failedShare: shareOf(sum((day) => day.failed), runs - sum((day) => day.running)),
+  };
+}
+
+/**
+ * Compares a sum of today with that of a whole usual day. Work is seldom even over a day, so it is more
+ * only when a whole day's is exceeded by a tenth, and less only when half the day brought less than half
+ * of what an even day would have by now.
+ */
+export function compareSum(today: number, usual: number | undefined, passed: number): Compared {
+  if (usual === undefined) return null;
+  if (today > usual * 1.1) return "more";
+  return passed >= 0.5 && today < usual * passed * 0.5 ? "less" : "usual";
+}
+
+/** Compares the share of failures, whatever the time of day; one run more or less is no matter. */
+export function compareFailures(today: DayMetrics, usual: UsualDay | null): Compared {
+  const ended = today.runs - today.running;
+  if (usual === null || ended === 0) return null;
+  const share = today.failed / ended;
+  const excess = today.failed - usual.failedShare * ended;
+  if (share > usual.failedShare * 1.5 && excess >= 1) return "more";
+  return share < usual.failedShare * 0.5 && excess <= -1 ? "less" : "usual";
+}
+
+function shareOf(part: number, all: number): number {
+  return all === 0 ? 0 : part / all;
+}

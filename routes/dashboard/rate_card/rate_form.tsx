@@ -1,0 +1,281 @@
+/** `/dashboard/rate-card/new`: the form of a price, and storing it. */
+import type { Child } from "hono/jsx";
+import type { Problem } from "../../../domain/core/errors.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
+import { RATE_TIERS_MAX } from "../../../domain/core/limits.ts";
+import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
+import { parseRate } from "../../../domain/pricing/rate_body.ts";
+import type { RateRow } from "../../../domain/pricing/rates.ts";
+import { parseReprice } from "../../../domain/repricing/body.ts";
+import { modelKey } from "../../../domain/spend/spend.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import { queryOf } from "../../http/query.ts";
+import { beginReprice } from "../../api/repricing/reprice.ts";
+import { RATE_CARD_PATH } from "../layout/paths.ts";
+import { seeOther, showPage } from "../layout/reply.tsx";
+import { bodyOf, LabeledInput } from "../components/form_fields.tsx";
+import {
+  atField,
+  rateBodyOf,
+  type RateValues,
+  readRateForm,
+  TIER_FIELDS,
+  tierField,
+  tiersIn,
+  valuesOf,
+} from "./rate_form_values.ts";
+import { MATCH, repricePath } from "./paths.ts";
+
+/** The calls that a price is added for, as they named their model. */
+interface Meant {
+  readonly model: string;
+  readonly provider: string | null;
+}
+
+/** The content of the form. */
+interface RateForm {
+  readonly values: RateValues;
+  /** Null where the price is for no calls in particular. */
+  readonly meant: Meant | null;
+  /** The row that the fields were filled in from. */
+  readonly from: RateRow | null;
+  readonly problem: Problem | null;
+}
+
+/** Shows the form, filled in from a row or from the nearest priced model. */
+export function showRateForm({ rateCards }: AppDeps): Handle {
+  return async (c) => {
+    const parsed = parseQuery(queryOf(c));
+    if (!parsed.ok) return fail(c, parsed.problem);
+    const parameters = parsed.value;
+    const model = parameters.get("model");
+    const provider = parameters.get("provider") ?? null;
+    const id = parameters.get("row");
+    const own = (await rateCards.rows(c.get("principal").team)).map(({ row }) => row);
+    const rows = [...own, ...DEFAULT_RATES.rows];
+    const row = rows.find((each) => each.id === id);
+    if (row !== undefined) return showForm(c, { ...EMPTY, values: valuesOf(row) });
+    if (model === undefined) return showForm(c, EMPTY);
+    const models = await rateCards.models(c.get("principal").team);
+    const near = models.nearest(provider, model);
+    const values = { ...(near === null ? {} : valuesOf(near)), provider: provider ?? "", model };
+    return showForm(c, {
+      values: { ...values, effective_from: "" },
+      meant: { model, provider },
+      from: near,
+      problem: null,
+    });
+  };
+}
+
+const EMPTY: RateForm = { values: {}, meant: null, from: null, problem: null };
+
+/** Stores a price, and begins a dry run where the form asks for one. */
+export function submitRate(deps: AppDeps): Handle {
+  return async (c) => {
+    const form = c.get("form");
+    const values = readRateForm(form);
+    const meant = meantBy(form);
+    const refused = (problem: Problem) => showForm(c, { values, meant, from: null, problem });
+    const spec = parseRate(rateBodyOf(values));
+    if (!spec.ok) return refused(spec.problem);
+    const { team, credentialId } = c.get("principal");
+    const outcome = await deps.rateCards.put(team, spec.value, credentialId);
+    if (outcome.kind === "refused") return refused(outcome.problem);
+    const calls = meant ?? { model: spec.value.model, provider: null };
+    if (form.get("then") !== "dry-run") return seeOther(repricePath(calls, "stored"));
+    const { provider, model } = calls;
+    const value = { model, ...(provider === null ? {} : { provider }), dry_run: true };
+    const request = parseReprice(bodyOf(value));
+    if (!request.ok) return seeOther(repricePath(calls, "stored"));
+    const begun = await beginReprice(deps, c.get("principal"), request.value);
+    // The price is stored all the same; the form there says more when it is sent.
+    if (begun.kind === "refused") return seeOther(repricePath(calls, "stored"));
+    return seeOther(`${RATE_CARD_PATH}/reprice/${begun.job.id}?done=stored`);
+  };
+}
+
+function meantBy(form: URLSearchParams): Meant | null {
+  const model = form.get("calls_model") ?? "";
+  return model === "" ? null : { model, provider: form.get("calls_provider") || null };
+}
+
+function showForm(c: RequestContext, shown: RateForm): Response {
+  const { problem, meant } = shown;
+  if (problem !== null) c.set("problem", problem);
+  return showPage(c, {
+    title: meant === null ? "Put a price" : `Add a price for ${modelKey(meant)}`,
+    problem,
+    aside: <a href={RATE_CARD_PATH}>Rate card</a>,
+    body: <Form {...shown} problem={problem === null ? null : atField(problem)} />,
+  });
+}
+
+function Form({ values, meant, from, problem }: RateForm) {
+  return (
+    <form method="post" action={RATE_CARD_PATH} class="rate-form">
+      {from === null ? null : (
+        <p class="notice warn">
+          Filled in from{" "}
+          {modelKey(from)}, the nearest model with a price. Look up what the model costs, and
+          correct what differs.
+        </p>
+      )}
+      {problem === null ? null : (
+        <p role="alert" class="notice bad">
+          Nothing was stored. {isShownAtField(problem) ? "One field is wrong." : problem.message}
+        </p>
+      )}
+      {meant === null ? null : (
+        <>
+          <input type="hidden" name="calls_model" value={meant.model} />
+          <input type="hidden" name="calls_provider" value={meant.provider ?? ""} />
+        </>
+      )}
+      <fieldset>
+        <legend>Which calls</legend>
+        <RateInput
+          name="model"
+          label="Model"
+          attributes={{ required: true }}
+          hint={
+            <>
+              Also read with a provider in front, and with a date or a version at its end:{" "}
+              <a href={MATCH}>which row prices a model</a>
+            </>
+          }
+          {...{ values, problem }}
+        />
+        <RateInput
+          name="provider"
+          label="Provider"
+          hint="Empty: any provider."
+          {...{ values, problem }}
+        />
+        <RateInput
+          name="effective_from"
+          label="In force from (UTC)"
+          attributes={{ placeholder: "2026-01-31" }}
+          hint="A day, or an instant. Empty: always."
+          {...{ values, problem }}
+        />
+      </fieldset>
+      <fieldset>
+        <legend>Dollars per million tokens</legend>
+        <PriceInputs {...{ values, problem }} prefix="" />
+        <RateInput
+          name="batch_percent"
+          label="In a batch, percent of these"
+          attributes={{ inputmode: "numeric" }}
+          hint="Empty: no batch rate."
+          {...{ values, problem }}
+        />
+      </fieldset>
+      <Tiers {...{ values, problem }} />
+      <RateInput
+        name="note"
+        label="Note"
+        hint="The source of the price, for later."
+        {...{ values, problem }}
+      />
+      <div class="actions">
+        <button type="submit" name="then" value="dry-run">Store, and see what it changes</button>
+        <button type="submit" class="secondary outline">Only store</button>
+      </div>
+      <p class="soft">
+        A row of the same provider, model and date is replaced. Calls that come in from now on cost
+        what it says; what is stored stays as it is until it is repriced.
+      </p>
+    </form>
+  );
+}
+
+/** Returns whether the form has the field that a message is about. */
+function isShownAtField({ field }: Problem): boolean {
+  return FIELD_NAMES.test(field ?? "");
+}
+
+const FIELD_NAMES =
+  /^(tiers\[\d+\]\.\w+|provider|model|effective_from|note|batch_percent|\w+_usd_per_million)$/;
+
+interface RateFieldsProps {
+  readonly values: RateValues;
+  readonly problem: Problem | null;
+}
+
+const PRICE_LABELS: readonly (readonly [string, string])[] = [
+  ["input_usd_per_million", "Input"],
+  ["output_usd_per_million", "Output"],
+  ["cached_input_usd_per_million", "Cached input"],
+  ["cache_write_usd_per_million", "Cache write"],
+];
+
+/** Prices that default to the price of input. */
+const OPTIONAL: ReadonlySet<string> = new Set(PRICE_LABELS.slice(2).map(([name]) => name));
+
+function PriceInputs(
+  { values, problem, prefix }: RateFieldsProps & { readonly prefix: string },
+) {
+  return (
+    <>
+      {PRICE_LABELS.map(([name, label]) => {
+        const isOptional = OPTIONAL.has(name);
+        return (
+          <RateInput
+            name={`${prefix}${name}`}
+            label={label}
+            // A tier need not be filled in.
+            attributes={{ inputmode: "decimal", required: prefix === "" && !isOptional }}
+            {...(isOptional ? { hint: "Empty: as input." } : {})}
+            {...{ values, problem }}
+          />
+        );
+      })}
+    </>
+  );
+}
+
+/** Shows the tiers of a row, and two empty ones. */
+function Tiers({ values, problem }: RateFieldsProps) {
+  const used = tiersIn(values);
+  const shown = Math.min(RATE_TIERS_MAX, used + 2);
+  return (
+    <details class="more" open={used > 0}>
+      <summary>Other prices for long calls (tiers)</summary>
+      <p class="soft">
+        A call with more input tokens than a tier says costs the tier's prices, for all its tokens.
+        From the smallest to the largest; a tier that is left empty does not count.
+      </p>
+      {Array.from({ length: shown }, (_, tier) => (
+        <fieldset>
+          <legend>Tier {tier + 1}</legend>
+          <RateInput
+            name={tierField(tier, TIER_FIELDS[0])}
+            label="More input tokens than"
+            attributes={{ inputmode: "numeric" }}
+            {...{ values, problem }}
+          />
+          <PriceInputs {...{ values, problem }} prefix={tierField(tier, "")} />
+        </fieldset>
+      ))}
+    </details>
+  );
+}
+
+interface RateInputProps extends RateFieldsProps {
+  readonly name: string;
+  readonly label: string;
+  readonly attributes?: Readonly<Record<string, string | boolean>>;
+  readonly hint?: Child;
+}
+
+function RateInput({ values, attributes, ...field }: RateInputProps) {
+  return (
+    <LabeledInput
+      value={values[field.name] ?? ""}
+      attributes={{ autocomplete: "off", ...attributes }}
+      {...field}
+    />
+  );
+}

@@ -1,0 +1,183 @@
+/** `/dashboard/runs/:id`: one run, its events, its result and its cost. */
+import { parseRunId } from "../../../domain/ingest/parse.ts";
+import { teamKey } from "../../http/access.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import { queryOf } from "../../http/query.ts";
+import { getRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
+import runStyle from "../assets/style/run.css" with { type: "text" };
+import type { DashboardPage } from "../layout/page.ts";
+import { RUNS_PATH } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
+import { originOf } from "../components/origin.ts";
+import { Copyable } from "../components/elements.tsx";
+import { ConfirmDeletion, OfferDeletion, submitDeletion } from "./delete_run.tsx";
+import { Glance, RunLabelList } from "./details.tsx";
+import { Failure } from "./failure.tsx";
+import { type LoadedRun, loadRun } from "./load.ts";
+import { renderRunNotFound } from "./not_found.tsx";
+import { pagePath, rawPath } from "./paths.ts";
+import { Stages } from "./processing.tsx";
+import { Relatives } from "./relatives.tsx";
+import { CostSection, MetadataTable, Output, Scores } from "./results.tsx";
+import { chunkName, Timeline } from "./timeline.tsx";
+
+/** The page of a run. */
+export const runPage: DashboardPage = {
+  path: `${RUNS_PATH}/:id`,
+  access: teamKey("read"),
+  handler: showRun,
+  styles: [runStyle],
+  routes: [
+    { method: "GET", path: `${RUNS_PATH}/:id/raw`, handler: showRawRun },
+    {
+      method: "POST",
+      path: `${RUNS_PATH}/:id/delete`,
+      access: teamKey("admin"),
+      handler: submitDeletion,
+    },
+  ],
+};
+
+/** Seconds after which the page of a run that is about to change reloads. */
+const RELOAD_SECONDS = 3;
+
+/** What the request asks of the page. */
+interface RunRequest {
+  /** The event that is opened. */
+  readonly event: string | null;
+  /** Whether deleting is to be confirmed. */
+  readonly confirms: boolean;
+  /** Where the service is, as the browser sees it. */
+  readonly origin: string;
+}
+
+/** Shows a run with a page of its events. */
+function showRun(deps: AppDeps): Handle {
+  return async (c) => {
+    c.set("renderProblem", renderRunNotFound);
+    const events = parseEventsPage(queryOf(c));
+    const id = parseRunId(c.req.param("id") ?? "");
+    if (!id.ok) return fail(c, NO_SUCH_RUN);
+    if (!events.ok) return fail(c, events.problem);
+    const shown = await loadRun(deps, c.get("principal"), id.value, events.value);
+    if (shown === null) return fail(c, NO_SUCH_RUN);
+    const request = requestOf(c, shown);
+    const { run, isLive } = shown;
+    return showPage(c, {
+      title: run.agent === null ? "A run without its opening" : `Run of ${run.agent}`,
+      body: <RunBody shown={shown} request={request} />,
+      ...(isLive && !request.confirms ? { reloadSeconds: RELOAD_SECONDS } : {}),
+    });
+  };
+}
+
+/** Answers with the record that the API returns, to read in a browser. */
+function showRawRun(deps: AppDeps): Handle {
+  const show = getRun(deps);
+  return async (c) => {
+    c.set("renderProblem", renderRunNotFound);
+    const response = await show(c);
+    if (response.status !== 200) return response;
+    response.headers.set("X-Content-Type-Options", "nosniff");
+    response.headers.set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+    response.headers.set("Cache-Control", "no-store");
+    return response;
+  };
+}
+
+function requestOf(c: RequestContext, { isAdmin }: LoadedRun): RunRequest {
+  const { event, confirm } = c.req.query();
+  return {
+    event: event ?? null,
+    confirms: confirm === "delete" && isAdmin,
+    origin: originOf(c),
+  };
+}
+
+interface RunBodyProps {
+  readonly shown: LoadedRun;
+  readonly request: RunRequest;
+}
+
+function RunBody({ shown, request }: RunBodyProps) {
+  return (
+    <>
+      {request.confirms ? <ConfirmDeletion shown={shown} /> : null}
+      <div id="facts" {...following(shown, request)}>
+        <Failure shown={shown} />
+        <Glance shown={shown} />
+        {shown.run.opening?.goal === undefined ? null : (
+          <p class="goal" tabindex={0}>
+            <span class="soft">Goal:</span> {shown.run.opening.goal}
+          </p>
+        )}
+        <RunLabelList shown={shown} />
+        <Contents shown={shown} />
+      </div>
+      <Timeline shown={shown} opened={request.event} />
+      <div id="results">
+        <Output shown={shown} />
+        <Scores shown={shown} />
+        <CostSection shown={shown} />
+        <MetadataTable shown={shown} />
+        <Relatives shown={shown} />
+        <Stages shown={shown} />
+      </div>
+      <Elsewhere shown={shown} request={request} />
+    </>
+  );
+}
+
+/** Has the browser reload the parts that may change, while something may. */
+function following(shown: LoadedRun, { confirms }: RunRequest): Record<string, string> {
+  const { run, page, after, isLive } = shown;
+  if (!isLive || confirms) return {};
+  // A full page of events has no place for new ones.
+  const events = page.next === null ? [`#${chunkName({ after })}`] : [];
+  return {
+    "hx-get": pagePath(run.id, after),
+    "hx-trigger": `every ${RELOAD_SECONDS}s`,
+    "hx-swap": "none",
+    "hx-select-oob": ["#facts", "#results", ...events].join(","),
+  };
+}
+
+/** The way to what is further down. */
+function Contents({ shown: { run, family } }: { readonly shown: LoadedRun }) {
+  const links: readonly (readonly [string, string, boolean])[] = [
+    ["Timeline", "timeline", true],
+    ["Output", "output", run.output !== null],
+    ["Scores", "scores", run.scores.length + run.addedScores.length > 0],
+    ["Cost", "cost", run.cost.models.length > 0],
+    ["Metadata", "metadata", (run.metadata?.length ?? 0) > 0],
+    [
+      "Parent and children",
+      "family",
+      run.opening?.parentRunId !== undefined || family.children.length > 0,
+    ],
+    ["Processing", "processing", run.processing.length > 0],
+    ["JSON and curl", "elsewhere", true],
+  ];
+  return (
+    <nav class="contents" aria-label="On this page">
+      {links.filter(([, , isThere]) => isThere).map(([name, to]) => <a href={`#${to}`}>{name}</a>)}
+    </nav>
+  );
+}
+
+/** The same run for programs, and the way to be rid of it. */
+function Elsewhere({ shown, request }: RunBodyProps) {
+  const { id } = shown.run;
+  const line = `curl -sS -u "$RUNLEDGER_KEY:" "${request.origin}/v1/runs/${id}"`;
+  return (
+    <section id="elsewhere">
+      <h2>The same as JSON</h2>
+      <p>
+        <a href={rawPath(id)}>Show the JSON</a>, or ask for it with a key of the team:
+      </p>
+      <Copyable id="curl" text={line} />
+      <OfferDeletion shown={shown} />
+    </section>
+  );
+}

@@ -1,0 +1,254 @@
+/** `/dashboard/runs`: the runs of a team, newest first, by the filters of `GET /v1/runs`. */
+import type { Problem } from "../../../domain/core/errors.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
+import type { RunListPage } from "../../../domain/runs/list.ts";
+import { parseRunsQuery, type RunsRequest } from "../../../domain/runs/list_query.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
+import { teamKey } from "../../http/access.ts";
+import { isSessionStillLive } from "../../http/session.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import { queryOf } from "../../http/query.ts";
+import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
+import { originOf } from "../components/origin.ts";
+import runsStyle from "../assets/style/runs.css" with { type: "text" };
+import type { DashboardPage, PageDeps } from "../layout/page.ts";
+import { RUNS_PATH } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
+import { Ago, NextPage, Wide } from "../components/elements.tsx";
+import { Done } from "../components/done_notice.tsx";
+import { countRejected, RejectedBanner } from "../refusals/banner.tsx";
+import { Chips, FilterForm, listPath, readRunListQuery, type RunListQuery } from "./filters.tsx";
+import { EmptyRunList } from "./empty.tsx";
+import { RunsTable } from "./table.tsx";
+import {
+  newOf,
+  TAIL_RELOAD_SECONDS,
+  TAIL_WAIT_MS,
+  type TailCursor,
+  tailCursorOf,
+  tailCursorText,
+  whenChanged,
+} from "./tail.ts";
+
+/** The list of runs, and its files. */
+export const runsPage: DashboardPage = {
+  path: RUNS_PATH,
+  menu: "Runs",
+  access: teamKey("read"),
+  handler: showRuns,
+  styles: [runsStyle],
+  routes: [
+    {
+      method: "GET",
+      path: `${RUNS_PATH}.csv`,
+      handler: ({ createExport }) => createExport("csv", isSessionStillLive),
+    },
+    {
+      method: "GET",
+      path: `${RUNS_PATH}.ndjson`,
+      handler: ({ createExport }) => createExport("ndjson", isSessionStillLive),
+    },
+  ],
+};
+
+/** Shows the list. A live page that sends what it has seen waits for something new. */
+function showRuns(deps: PageDeps): Handle {
+  const { changes, environment, longPolls } = deps;
+  return async (c) => {
+    const filters = readRunListQuery(queryOf(c));
+    const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
+    if (!request.ok) {
+      c.set("renderProblem", (c, problem, headers) => showRefused(c, filters, problem, headers));
+      return fail(c, request.problem);
+    }
+    const { id } = c.get("principal").team;
+    const seen = isFollowed(filters) ? tailCursorOf(filters) : null;
+    const show = () => showList(deps, c, { filters, request: request.value, seen });
+    // Without a slot the page polls instead.
+    if (seen === null || !longPolls.hasSlot(id)) return await show();
+    return await longPolls.park(c, TAIL_WAIT_MS, async (signal) => {
+      await whenChanged(changes, id, seen.change, signal);
+      return await show();
+    });
+  };
+}
+
+/** Only the first page can be followed: the others stand still. */
+function isFollowed(filters: RunListQuery): boolean {
+  return filters.get("live") === "1" && !filters.has("cursor");
+}
+
+interface ListRequest {
+  readonly filters: RunListQuery;
+  readonly request: RunsRequest;
+  /** The part of the list that was seen; null where it is not followed yet. */
+  readonly seen: TailCursor | null;
+}
+
+/** The content of a page of the list. */
+interface ListContent extends Omit<ListRequest, "seen"> {
+  readonly page: RunListPage;
+  /** Its runs that the browser has not shown yet. */
+  readonly fresh: ReadonlySet<RunId>;
+  readonly nowMs: number;
+  readonly origin: string;
+  readonly live: boolean;
+  /** The number of the latest change before the list was read. */
+  readonly change: number;
+}
+
+async function showList(
+  deps: AppDeps,
+  c: RequestContext,
+  { filters, request, seen }: ListRequest,
+): Promise<Response> {
+  const { runList, changes, environment } = deps;
+  const { team } = c.get("principal");
+  const nowMs = environment.now();
+  const live = isFollowed(filters);
+  // The number is read first: the next request then reports what changes in between.
+  const change = live ? await changes.last(team.id) : 0;
+  const [page, rejected] = await Promise.all([
+    runList.page(team, request.query, request.after, request.limit),
+    countRejected(deps, team.id, nowMs),
+  ]);
+  const origin = originOf(c);
+  const fresh = newOf(page.rows, seen);
+  const content = { filters, request, page, fresh, nowMs, origin, live, change };
+  return showPage(c, {
+    title: "Runs",
+    aside: <Tools filters={filters} live={live} fresh={fresh.size} />,
+    body: (
+      <>
+        <Done c={c} />
+        <RejectedBanner count={rejected} />
+        <List {...content} />
+      </>
+    ),
+    ...(live ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {}),
+  });
+}
+
+function showRefused(
+  c: RequestContext,
+  filters: RunListQuery,
+  problem: Problem,
+  headers: Record<string, string>,
+): Response {
+  const body = (
+    <>
+      <FilterForm filters={filters} live={false} problem={problem} />
+      <Chips filters={filters} live={false} />
+      <p>
+        <a href={listPath(new Map())}>Show all runs</a>
+      </p>
+    </>
+  );
+  return showPage(c, { title: "Runs", body, problem }, headers);
+}
+
+/** Links that follow the list, and that export it. */
+function Tools(
+  { filters, live, fresh }: {
+    readonly filters: RunListQuery;
+    readonly live: boolean;
+    readonly fresh: number;
+  },
+) {
+  const file = { limit: null };
+  return (
+    <div class="tools">
+      {live
+        ? (
+          <>
+            <span class="live">
+              <span aria-hidden="true">●</span> Live
+            </span>
+            <a role="button" class="small secondary" href={listPath(filters)}>Pause</a>
+            <span id="news" class="news" role="status">{fresh === 0 ? null : `${fresh} new`}</span>
+          </>
+        )
+        : <a role="button" class="small" href={listPath(filters, { live: "1" })}>Live</a>}
+      <span>
+        Export as <a href={listPath(filters, file, ".csv")} download="">CSV</a>,{" "}
+        <a href={listPath(filters, file, ".ndjson")} download="">NDJSON</a>
+      </span>
+    </div>
+  );
+}
+
+function List(content: ListContent) {
+  const { filters, live, page: { rows, next }, fresh, nowMs } = content;
+  return (
+    <>
+      <FilterForm filters={filters} live={live} problem={null} />
+      <Chips filters={filters} live={live} />
+      <WindowNote {...content} />
+      <Wide label="Runs">
+        <div id="runs" {...followed(content)}>
+          {rows.length > 0
+            ? <RunsTable rows={rows} fresh={fresh} filters={filters} live={live} nowMs={nowMs} />
+            : <EmptyRunList {...content} goesOn={next !== null} />}
+        </div>
+      </Wide>
+      <Onward {...content} />
+    </>
+  );
+}
+
+/**
+ * Has the list reload itself: every 2 s one request at most, which waits for something new. One
+ * that fails, or whose connection is gone, leaves everything as it is, and the next one is sent.
+ */
+function followed({ filters, live, change, page: { rows } }: ListContent): Record<string, string> {
+  if (!live) return {};
+  return {
+    "hx-get": listPath(filters, { live: "1", ...tailCursorText(change, rows) }),
+    "hx-trigger": "every 2s",
+    "hx-sync": "this:drop",
+    "hx-select": "#runs",
+    "hx-select-oob": "#news:innerHTML,#onward",
+    "hx-swap": "outerHTML",
+    "hx-request": JSON.stringify({ timeout: 2 * TAIL_WAIT_MS }),
+  };
+}
+
+/** Said where the API looks at the latest hours only. */
+function WindowNote({ filters, request: { query, isWindowDefault }, nowMs, live }: ListContent) {
+  if (!isWindowDefault || query.from === null) return null;
+  const from = formatInstant(nowMs - 7 * 86_400_000).slice(0, 10);
+  return (
+    <p class="soft">
+      Only runs since <Ago at={query.from} now={nowMs} />{" "}
+      are looked at, one by one, as no index answers this. To look further back, say <b>From</b>
+      {" "}
+      when: <a href={listPath(filters, { from, live: live ? "1" : null })}>the last 7 days</a>.
+    </p>
+  );
+}
+
+/** How far was looked, and the way on. */
+function Onward({ filters, request, page: { next, searchedTo }, nowMs }: ListContent) {
+  const { query, isWindowDefault } = request;
+  const cursor = next === null ? null : runsCursorText(next, isWindowDefault ? query.from : null);
+  const to = cursor === null ? null : listPath(filters, { cursor });
+  return (
+    <div id="onward">
+      {to === null || searchedTo === null ? <NextPage to={to} /> : (
+        <p>
+          Looked back to <Ago at={searchedTo} now={nowMs} />{" "}
+          (<code>{formatInstant(searchedTo)}</code>) and stopped there, as too many runs did not
+          fit. <a href={to} rel="next">Go on from there</a>
+        </p>
+      )}
+      {filters.has("cursor")
+        ? (
+          <p>
+            <a href={listPath(filters)}>Back to the newest</a>
+          </p>
+        )
+        : null}
+    </div>
+  );
+}
