@@ -14,7 +14,7 @@ import type { RunSummary } from "../../domain/runs/summary.ts";
 import { keys } from "../base/keys.ts";
 import { agentPart } from "../base/index_parts.ts";
 import { decodeSums } from "../base/codec_sums.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getValue, listRows, type Store } from "../store.ts";
 
 /**
  * The run of an agent that started last, of those stored and those that went by age; null for none.
@@ -27,8 +27,8 @@ export async function lastRunOf(
   slug: string,
   gone: ReadonlySet<RunId>,
 ): Promise<LastRun | null> {
-  const [removed] = await getMany(store, [keys.removedAgent(team, slug)]);
-  const swept = (removed?.value as AgentActivity | null | undefined)?.lastRun ?? null;
+  const removed = await getValue<AgentActivity>(store, keys.removedAgent(team, slug));
+  const swept = removed?.lastRun ?? null;
   const range = { prefix: keys.runsBy(team, "agent", agentPart(slug)) };
   const rows = await listRows(store, range, { limit: gone.size + 1, reverse: true });
   const id = rows.map(({ key }) => key.at(-1) as RunId).find((each) => !gone.has(each));
@@ -36,9 +36,8 @@ export async function lastRunOf(
 }
 
 async function startOf(store: Store, team: TeamId, id: RunId): Promise<LastRun | null> {
-  const [entry] = await getMany(store, [keys.summary(team, id)]);
-  const summary = entry?.value instanceof Uint8Array ? decodeSums<RunSummary>(entry.value) : null;
-  const run = agentRunOf(id, summary);
+  const stored = await getValue<Uint8Array>(store, keys.summary(team, id));
+  const run = agentRunOf(id, stored && decodeSums<RunSummary>(stored));
   if (run === null) return null;
   const { status, startedAt, sortedAt } = run;
   return { id, status, startedAt, sortedAt };

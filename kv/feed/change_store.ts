@@ -11,7 +11,7 @@ import { summedRowOf } from "../../domain/runs/list.ts";
 import { keys } from "../base/keys.ts";
 import { readSummaries } from "../run_list/rows.ts";
 import { lastChangeOf } from "../spend/rollup_cache.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getValue, listRows, type Store } from "../store.ts";
 import type { ChangeNotifier } from "./change_notifier.ts";
 
 /** Where the number and the run stand in a key. */
@@ -23,19 +23,18 @@ const CHANGES_AT_ONCE = 50;
 /** Characters of a change besides its names: of a deletion, of a run, and of each of its models. */
 const DELETED_CHARS = 150, ROW_CHARS = 700, MODEL_CHARS = 160;
 
-/** Creates the store; the bell is that of whoever changes runs in this process. */
-export function createChangeStore(store: Store, bell: ChangeNotifier): ChangeStore {
+/** Creates the store; the notifier is that of whoever changes runs in this process. */
+export function createChangeStore(store: Store, notifier: ChangeNotifier): ChangeStore {
   return {
     page: (team, after, limit, charsMax = CHANGES_PAGE_CHARS_MAX) =>
       store.reads.run(team, () => readPage(store, team, after, limit, charsMax)),
     last: (team) => store.reads.run(team, () => readLast(store, team)),
-    watch: (team, run) => bell.watch(team, run),
+    watch: (team, run) => notifier.watch(team, run),
   };
 }
 
 async function readLast(store: Store, team: TeamId): Promise<number> {
-  const [entry] = await getMany(store, [keys.rollupVersion(team)]);
-  return lastChangeOf(entry?.value);
+  return lastChangeOf(await getValue(store, keys.rollupVersion(team)));
 }
 
 async function readPage(

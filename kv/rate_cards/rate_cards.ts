@@ -6,19 +6,14 @@
  * @module
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createHash } from "node:crypto";
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import {
   createRateCard,
   NAMES_BYTES_MAX,
-  type OwnRate,
-  type PutRateOutcome,
   type RateCardStore,
 } from "../../domain/pricing/rate_card.ts";
-import { isSameRate, rateCapRefusal, type RateSpec } from "../../domain/pricing/rate_body.ts";
-import { rowFields } from "../../domain/pricing/rate_fields.ts";
 import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
 import { NAME_CHARS_MAX } from "../../domain/pricing/model_names.ts";
 import { defaultModels, PricedModels } from "../../domain/pricing/nearest_model.ts";
@@ -26,11 +21,10 @@ import type { RateCard, RateRow } from "../../domain/pricing/rates.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
 import { outsideScope } from "../base/read_scope.ts";
-import { keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/retry.ts";
-import { getEntry, getMany, listRows, newRowName, type Store } from "../store.ts";
+import type { Store } from "../store.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
-import { auditRows } from "../teams/audit_log.ts";
+import { readRates, versionOf } from "./rate_rows.ts";
+import { RateWriter } from "./rate_writer.ts";
 
 /** How long a card is not looked at again: half of what another process may take to notice a change. */
 const CACHE = {
@@ -56,12 +50,6 @@ interface Loaded {
   readonly models: () => PricedModels;
   readonly version: string | null;
   readonly bytes: number;
-}
-
-/** A team's own rows at one version; null before the first. */
-interface OwnRates {
-  readonly rates: readonly OwnRate[];
-  readonly version: string | null;
 }
 
 /** Milliseconds from which reading a card is followed by a rest. */
@@ -154,101 +142,6 @@ export function createRateCardStore(
   };
 }
 
-/**
- * Changes a team's own rows. Each change checks the version of the whole card, so that of two at once
- * the later decides by what the earlier left.
- */
-class RateWriter {
-  readonly #store: Store;
-  readonly #environment: Pick<Environment, "now">;
-  readonly #locks = new KeyedMutex();
-
-  constructor(store: Store, environment: Pick<Environment, "now">) {
-    this.#store = store;
-    this.#environment = environment;
-  }
-
-  /** See {@link RateCardStore.put}. */
-  put(team: TeamId, spec: RateSpec, by: string): Promise<PutRateOutcome> {
-    return this.#change(team, async () => {
-      const key = keys.rate(team, nameOf(spec));
-      const [stored, head] = await getMany(this.#store, [key, keys.rates(team)]);
-      const known = (stored?.value ?? null) as OwnRate | null;
-      if (known !== null && isSameRate(specOf(known), spec)) {
-        return { kind: "replayed", rate: known } as const;
-      }
-      const count = Number(head?.value ?? 0);
-      const refusal = known === null ? rateCapRefusal(count) : null;
-      if (refusal !== null) return { kind: "refused", problem: refusal };
-      const rate = newRate(spec, by, this.#environment.now());
-      const before = known === null ? null : rowFields(known.row);
-      const details = { before, after: rowFields(rate.row) };
-      const committed = await this.#store.writer.commit({
-        team,
-        checks: [{ key: keys.rates(team), versionstamp: head?.versionstamp ?? null }],
-        sets: [
-          { key, value: rate },
-          { key: keys.rates(team), value: known === null ? count + 1 : count },
-          ...auditRows({
-            at: rate.createdAt,
-            team,
-            actor: by,
-            action: "rate.put",
-            target: rate.row.id,
-            details,
-          }),
-        ],
-      });
-      return committed === null ? LOST : { kind: "stored", rate };
-    });
-  }
-
-  /** See {@link RateCardStore.delete}. */
-  delete(team: TeamId, id: string, by: string): Promise<OwnRate | null> {
-    return this.#change(team, async () => {
-      const { rates, version } = await readRates(this.#store, team);
-      const rate = rates.find(({ row }) => row.id === id);
-      if (rate === undefined) return null;
-      const committed = await this.#store.writer.commit({
-        team,
-        checks: [{ key: keys.rates(team), versionstamp: version }],
-        sets: [
-          { key: keys.rates(team), value: rates.length - 1 },
-          ...auditRows({
-            at: this.#environment.now(),
-            team,
-            actor: by,
-            action: "rate.deleted",
-            target: id,
-            details: { before: rowFields(rate.row) },
-          }),
-        ],
-        deletes: [keys.rate(team, nameOf(rate.row))],
-      });
-      return committed === null ? LOST : rate;
-    });
-  }
-
-  /** Reads, decides and commits until the decision holds. */
-  #change<T>(team: TeamId, attempt: () => Promise<T | typeof LOST>): Promise<T> {
-    return this.#locks.take(team, () => untilCommitted("change a rate card", attempt));
-  }
-}
-
-function newRate({ note, ...spec }: RateSpec, by: string, nowMs: number): OwnRate {
-  const { provider, model, from, rates, tiers, batchPercent } = spec;
-  const id = `rate_${newRowName()}`;
-  const row: RateRow = {
-    ...{ id, source: "own", provider, model, from, rates, tiers },
-    ...batchPercent === undefined ? {} : { batchPercent },
-  };
-  return { row, createdAt: nowMs, createdBy: by, ...(note === undefined ? {} : { note }) };
-}
-
-function specOf({ row, note }: OwnRate): RateSpec {
-  return { ...row, note };
-}
-
 /** Reads a team's card; the known one if nothing has changed since. */
 async function readCard(
   store: Store,
@@ -272,46 +165,7 @@ async function readCard(
   };
 }
 
-/**
- * Reads all own rows of one version. A list is read in several steps between which rows may change,
- * and it counts only if they have not.
- */
-async function readRates(store: Store, team: TeamId): Promise<OwnRates> {
-  let before = await versionOf(store, team);
-  return await untilCommitted("read a rate card", async () => {
-    const version = before;
-    if (version === null) return { rates: [], version };
-    const entries = await listRows(store, { prefix: keys.rates(team) });
-    before = await versionOf(store, team);
-    if (before !== version) return LOST;
-    return { rates: entries.map(({ value }) => value as OwnRate).sort(byName), version };
-  });
-}
-
-async function versionOf(store: Store, team: TeamId): Promise<string | null> {
-  return (await getEntry(store, keys.rates(team))).versionstamp;
-}
-
 function bytesOfRow({ provider, model, tiers }: RateRow): number {
   const chars = (provider?.length ?? 0) + NAMES_OF_MODEL * model.length;
   return ROW_BYTES + TIER_BYTES * tiers.length + BYTES_PER_CHAR * chars;
-}
-
-/** The order rows are listed in: by model, provider and date. */
-function byName({ row: a }: OwnRate, { row: b }: OwnRate): number {
-  return compare(a.model, b.model) || compare(a.provider ?? "", b.provider ?? "") ||
-    compare(a.from ?? -1, b.from ?? -1);
-}
-
-function compare<T extends string | number>(a: T, b: T): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/**
- * What names a row in its key. Names are matched whatever their case, so case makes no other row; they
- * are hashed because two of the longest would not fit a key.
- */
-function nameOf({ provider, model, from }: Pick<RateRow, "provider" | "model" | "from">) {
-  const name = JSON.stringify([provider?.toLowerCase() ?? null, model.toLowerCase(), from]);
-  return new Uint8Array(createHash("sha256").update(name).digest());
 }

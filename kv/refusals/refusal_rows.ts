@@ -50,7 +50,7 @@ export async function writeTally(
     const rows = await getAll(store, hours.map(([hour]) => keys.refusalHour(team, hour)));
     const sums = new Map(stored.hours);
     const sets = hours.map(([hour, added], at) => {
-      const groups = groupsOf(rows[at]?.value);
+      const groups = readGroups(rows[at]?.value);
       for (const { kind, count } of added.values()) addRefusals(groups, kind, count);
       sums.set(hour, Array.from(groups.values()).reduce((sum, { count }) => sum + count, 0));
       return { key: keys.refusalHour(team, hour), value: packGroups(groups) };
@@ -115,7 +115,7 @@ export function sumsOf(value: unknown): RefusalSums {
 }
 
 /** Reads the row of an hour. */
-export function groupsOf(value: unknown): RefusalGroups {
+export function readGroups(value: unknown): RefusalGroups {
   const groups: RefusalGroups = new Map();
   if (!(value instanceof Uint8Array)) return groups;
   const stored: RefusalGroup[] = JSON.parse(unpackBlob(value, []));

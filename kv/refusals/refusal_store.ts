@@ -18,8 +18,8 @@ import {
 } from "../../domain/refusals/refusals.ts";
 import { REFUSAL_LIMITS } from "../../domain/core/limits.ts";
 import { keys } from "../base/keys.ts";
-import { getMany, listRows, newRowName, type Store } from "../store.ts";
-import { groupsOf, type RefusalSums, sumsOf, writeTally } from "./refusal_rows.ts";
+import { getValue, listRows, newRowName, type Store } from "../store.ts";
+import { readGroups, type RefusalSums, sumsOf, writeTally } from "./refusal_rows.ts";
 
 /** Teams that are written at once. */
 const TEAMS_AT_ONCE = 10;
@@ -103,15 +103,14 @@ async function readRows(
   first: number | null,
 ): Promise<{ sums: RefusalSums; groups: Map<number, RefusalGroups> }> {
   if (first === null) {
-    const [entry] = await getMany(store, [keys.refusalSums(team)]);
-    return { sums: sumsOf(entry?.value), groups: new Map() };
+    return { sums: sumsOf(await getValue(store, keys.refusalSums(team))), groups: new Map() };
   }
   const rows = await listRows(store, keys.refusalsFrom(team, first));
   const groups = new Map<number, RefusalGroups>();
   let sums = sumsOf(null);
   for (const { key, value } of rows) {
     const hour = key.at(-1);
-    if (typeof hour === "number") groups.set(hour, groupsOf(value));
+    if (typeof hour === "number") groups.set(hour, readGroups(value));
     else sums = sumsOf(value);
   }
   return { sums, groups };

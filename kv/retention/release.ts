@@ -7,7 +7,7 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import { keys } from "../base/keys.ts";
 import { insertedKeys, tombstoneOf } from "../runs/tombstone.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getEntry, getMany, listRows, type Store } from "../store.ts";
 import { purge } from "./purge.ts";
 
 /** Receipts looked at in one night, the oldest first. */
@@ -54,13 +54,12 @@ async function release(
   run: RunId,
   rows: readonly Deno.KvKey[],
 ): Promise<boolean> {
-  const [mark] = await getMany(store, [keys.purge(team, run)]);
+  const mark = await getEntry(store, keys.purge(team, run));
   // Nobody may use the id before its rows are gone.
-  if (mark !== undefined && mark.versionstamp !== null) await purge(store, team, run);
+  if (mark.versionstamp !== null) await purge(store, team, run);
   const inserted = insertedKeys(team, run);
   const entries = await getMany(store, inserted);
   const isDeleted = tombstoneOf(entries.map(({ value }) => value)) !== null;
-  const checks = entries.map(({ key, versionstamp }) => ({ key, versionstamp }));
   const deletes = [...rows, ...isDeleted ? inserted : []];
-  return await store.writer.commit({ team, checks, deletes }) !== null && isDeleted;
+  return await store.writer.commit({ team, checks: entries, deletes }) !== null && isDeleted;
 }

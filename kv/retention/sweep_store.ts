@@ -23,7 +23,7 @@ import { keys } from "../base/keys.ts";
 import type { RunUpdater } from "../summaries/run_updater.ts";
 import { forgetRefusals } from "../refusals/refusal_rows.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";
-import { eachRow, getMany, listRows, type Store } from "../store.ts";
+import { eachRow, getEntry, listRows, type Store } from "../store.ts";
 import { forgetSessions } from "../teams/sessions.ts";
 import { keyText } from "../writer/group.ts";
 import { leaveFaulty } from "./faulty_runs.ts";
@@ -163,15 +163,13 @@ async function wouldSweep(
 }
 
 async function readClock(store: Store): Promise<SweepClock | null> {
-  const [entry] = await getMany(store, [keys.sweepClock()]);
-  if (entry === undefined || entry.versionstamp === null) return null;
-  return { atMs: entry.value as number, version: entry.versionstamp };
+  const { value, versionstamp } = await getEntry(store, keys.sweepClock());
+  return versionstamp === null ? null : { atMs: value as number, version: versionstamp };
 }
 
 async function readReport(store: Store, night: string): Promise<ReadReport | null> {
-  const [entry] = await getMany(store, [keys.sweep(night)]);
-  if (entry === undefined || entry.versionstamp === null) return null;
-  return { report: entry.value as SweepReport, version: entry.versionstamp };
+  const { value, versionstamp } = await getEntry(store, keys.sweep(night));
+  return versionstamp === null ? null : { report: value as SweepReport, version: versionstamp };
 }
 
 async function tell(

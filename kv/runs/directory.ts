@@ -6,7 +6,7 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { EventLedger, LedgerPage, PageEntry } from "../../domain/runs/ledger.ts";
 import { keys } from "../base/keys.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getValue, listRows, type Store } from "../store.ts";
 import type { KvSet } from "../writer/write.ts";
 
 /** Where a run is. */
@@ -35,11 +35,10 @@ export async function readOpenRow(
 ): Promise<DirectoryRow> {
   const count = sealed % PAGES_PER_ROW;
   if (count === 0) return [];
-  const [row] = await getMany(store, [
-    keys.directoryRow(team, id, Math.floor(sealed / PAGES_PER_ROW)),
-  ]);
+  const key = keys.directoryRow(team, id, Math.floor(sealed / PAGES_PER_ROW));
+  const row = await getValue<StoredEntry[]>(store, key);
   // A row that another writer went on with is of a ledger that loses its check.
-  return ((row?.value ?? []) as StoredEntry[]).slice(0, count);
+  return (row ?? []).slice(0, count);
 }
 
 /** Returns what stores where a page lies, and the row that the next page goes to. */
@@ -75,6 +74,6 @@ export async function readDirectoryPage(
   { store, team, id }: RunAt,
   page: number,
 ): Promise<LedgerPage> {
-  const [row] = await getMany(store, [keys.page(team, id, page)]);
-  return (row?.value ?? { ids: new Uint8Array(), batches: [] }) as LedgerPage;
+  const stored = await getValue<LedgerPage>(store, keys.page(team, id, page));
+  return stored ?? { ids: new Uint8Array(), batches: [] };
 }

@@ -6,7 +6,7 @@
 import { nextSweepClock } from "../../domain/retention/sweep.ts";
 import { keys } from "../base/keys.ts";
 import { outsideScope } from "../base/read_scope.ts";
-import { getMany, type Store } from "../store.ts";
+import { getValue, type Store } from "../store.ts";
 import type { ReadCredential } from "./credential_rows.ts";
 
 /**
@@ -27,8 +27,8 @@ async function tryMark(
 ): Promise<void> {
   const { endsAt = Infinity, revokedAt, hasEnded = false } = stored;
   if (revokedAt !== null || hasEnded || endsAt > nowMs) return;
-  const [clock] = await getMany(store, [keys.sweepClock()]);
-  if (typeof clock?.value !== "number" || endsAt > nextSweepClock(clock.value, nowMs)) return;
+  const clockMs = await getValue<number>(store, keys.sweepClock());
+  if (clockMs === null || endsAt > nextSweepClock(clockMs, nowMs)) return;
   await store.writer.commit({
     team: stored.team,
     checks: [{ key, versionstamp: version }],

@@ -15,7 +15,7 @@ import { SETTINGS_ACTOR } from "../../domain/teams/audit_log.ts";
 import type { TeamChange } from "../../domain/teams/team_change.ts";
 import { keys, LEDGER_FORMAT } from "../base/keys.ts";
 import { newTeamId } from "../base/names.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getEntry, getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "./audit_log.ts";
 import { credentialEntry, hashOf, insertion, newRecord, readTeam } from "./credential_rows.ts";
 import { changeTeam, FIRST_KEY, newTeam } from "./teams.ts";
@@ -56,9 +56,9 @@ export async function ensureFirstTeam(
   options: FirstTeamOptions,
 ): Promise<FirstTeam> {
   const { region, key } = options;
-  const [pointer] = await getMany(store, [keys.firstTeam()]);
-  const team = pointer?.versionstamp
-    ? await withOptions(store, pointer.value as TeamId, environment, options)
+  const id = await getValue<TeamId>(store, keys.firstTeam());
+  const team = id !== null
+    ? await withOptions(store, id, environment, options)
     : await createDefaultTeam(store, environment, options);
   if (key === null) {
     const refused = options.refusedKey ? hashOf(options.refusedKey).toHex() : null;
@@ -69,8 +69,8 @@ export async function ensureFirstTeam(
     const { secret } = await credentials.create(team, FIRST_KEY, SETTINGS_ACTOR);
     return { team, createdKey: secret };
   }
-  const [known] = await getMany(store, [keys.credential(hashOf(key))]);
-  if (known?.versionstamp) return { team, createdKey: null };
+  const known = await getEntry(store, keys.credential(hashOf(key)));
+  if (known.versionstamp !== null) return { team, createdKey: null };
   await addKey(store, team.id, newRecord(FIRST_KEY, region, environment), key);
   return { team, createdKey: key };
 }
@@ -140,6 +140,6 @@ async function createDefaultTeam(
     sets: [{ key, value: team.id }, { key: keys.format(), value: LEDGER_FORMAT }, ...sets],
   });
   if (committed !== null) return team;
-  const [pointer] = await getMany(store, [key]);
-  return await withOptions(store, pointer?.value as TeamId, environment, options);
+  const { value } = await getEntry(store, key);
+  return await withOptions(store, value as TeamId, environment, options);
 }

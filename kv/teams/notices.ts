@@ -13,17 +13,14 @@ import {
   type ReadNotice,
 } from "../../domain/teams/quota_notice.ts";
 import { keys } from "../base/keys.ts";
-import { eachRow, getMany, listRows, type Store } from "../store.ts";
+import { eachRow, getEntry, getValue, listRows, type Store } from "../store.ts";
 import { readUse } from "./usage.ts";
 
 /** Creates the store of notices. */
 export function createNoticeStore(store: Store): NoticeStore {
   return {
     teams: () => teamsOf(store),
-    team: async (id) => {
-      const [entry] = await getMany(store, [keys.team(id)]);
-      return (entry?.value ?? null) as Team | null;
-    },
+    team: (id) => getValue<Team>(store, keys.team(id)),
     used: (team, month) => readUse(store, team, month),
     has: async (name) => (await read(store, name)) !== null,
     add: async (notice) => await write(store, notice, null) !== null,
@@ -50,9 +47,8 @@ async function read(
   store: Store,
   { team, month, percent }: NoticeName,
 ): Promise<ReadNotice | null> {
-  const [entry] = await getMany(store, [keys.notice(team, month, percent)]);
-  if (!entry?.versionstamp) return null;
-  return { notice: entry.value as Notice, version: entry.versionstamp };
+  const { value, versionstamp } = await getEntry(store, keys.notice(team, month, percent));
+  return versionstamp === null ? null : { notice: value as Notice, version: versionstamp };
 }
 
 /** Writes a notice with its place in the index; null when it is not as expected any more. */

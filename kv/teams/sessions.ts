@@ -19,7 +19,7 @@ import {
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { Reads } from "../base/reads.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getEntry, getValue, listRows, type Store } from "../store.ts";
 import { hashOf, readSecret, readTeam } from "./credential_rows.ts";
 import { markEnded } from "./ended_credentials.ts";
 import { SecretLookups } from "./secret_lookups.ts";
@@ -85,12 +85,12 @@ export function createSessionStore(
 
   async function find(token: string): Promise<Principal | null> {
     const key = keys.session(hashOf(token));
-    const [entry] = await getMany(store, [key]);
-    const session = (entry?.value ?? null) as StoredSession | null;
+    const entry = await getEntry(store, key);
+    const session = entry.value as StoredSession | null;
     if (session === null || !isSessionLive(session, now())) return null;
     const principal = await principalOf(session.credential);
     if (principal !== null && isUseDue(session, now())) {
-      await noteUse(key, session, entry?.versionstamp ?? null);
+      await noteUse(entry, session);
     }
     return principal;
   }
@@ -109,16 +109,15 @@ export function createSessionStore(
   }
 
   /** Its check keeps a session that was ended meanwhile from coming back. */
-  async function noteUse(key: Deno.KvKey, session: StoredSession, versionstamp: string | null) {
+  async function noteUse(entry: Deno.AtomicCheck, session: StoredSession) {
     const value: StoredSession = { ...session, usedAt: now() };
-    await store.writer.commit({ checks: [{ key, versionstamp }], sets: [{ key, value }] });
+    await store.writer.commit({ checks: [entry], sets: [{ key: entry.key, value }] });
   }
 
   /** Reads first: whoever makes up tokens has nothing written. */
   async function end(token: string): Promise<void> {
     const hash = hashOf(token);
-    const [entry] = await getMany(store, [keys.session(hash)]);
-    const session = (entry?.value ?? null) as StoredSession | null;
+    const session = await getValue<StoredSession>(store, keys.session(hash));
     if (session === null) return;
     const { credential, startedAt } = session;
     await store.writer.commit({ deletes: rowsOf(keys.sessionOf(credential, startedAt, hash)) });

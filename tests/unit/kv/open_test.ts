@@ -46,8 +46,14 @@ Deno.test("open: a second opener in this process is refused by its own pid", asy
   await assertRefused(temp.path, `in use by process ${Deno.pid}`);
 });
 
+/** The address of a module, as a program names it. */
+function hrefOf(path: string): string {
+  return JSON.stringify(new URL(`../../../${path}`, import.meta.url).href);
+}
+
 const OPENER = `
-  import { openStore } from ${JSON.stringify(new URL("../../../kv/open.ts", import.meta.url).href)};
+  import { openStore } from ${hrefOf("kv/open.ts")};
+  import { Memory } from ${hrefOf("domain/core/memory.ts")};
   const store = await openStore(Deno.args[0], new Memory());
   await store.writer.commit({ sets: [{ key: ["from"], value: "another process" }] });
   console.log("open");
