@@ -86,7 +86,7 @@ function localUrl(host: string, port: string): string {
   return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
 }
 
-/** Statuses after which the same request may be sent again (spec, Client behaviour). */
+/** Statuses after which the same request may be sent again (contract 11). */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 500, 502, 503]);
 /** Attempts at one request; with the pauses below they span about a quarter of a minute. */
 const ATTEMPTS_MAX = 7;

@@ -32,7 +32,7 @@ export const ERRORS = {
   shutting_down: { status: 503, retry: true },
 } as const;
 
-/** A machine-readable code of the error envelope (spec, Errors; decision 7). */
+/** A machine-readable code of the error envelope (contract 9, decision 7). */
 export type ErrorCode = keyof typeof ERRORS;
 
 /** A refusal: what the error envelope says. `field` is the bare name of a request field. */

@@ -1,5 +1,5 @@
 /**
- * Numbers of JSON with all of their digits, also those that no JavaScript number holds (decisions, R16).
+ * Numbers of JSON with all of their digits, also those that no JavaScript number holds (R16).
  *
  * @module
  */

@@ -1,10 +1,10 @@
 /**
- * Identifiers: `<prefix>_<region>_<32 hex>` (spec, Identifiers).
+ * Identifiers: `<prefix>_<region>_<32 hex>` (contract 1).
  *
  * @module
  */
 
-/** The regions a deployment can be (spec: `eu` or `us`). */
+/** The regions a deployment can be (contract 1). */
 export const REGIONS = ["eu", "us"] as const;
 
 /** One of {@link REGIONS}. */

@@ -1,13 +1,13 @@
 /**
  * Every number the service enforces, each with where it comes from.
  *
- * "spec" is the interface specification, "decision N" a numbered row of the decisions that fill
- * its gaps. `docs/API.md` lists them all; a test keeps the two together.
+ * "contract N", "decision N" and "RN" are rulings of `docs/DECISIONS.md`.
+ * `docs/API.md` lists all numbers; a test keeps the two together.
  *
  * @module
  */
 
-/** Events one batch may hold (spec, Limits: 50 maximum). */
+/** Events one batch may hold (contract 14). */
 export const EVENTS_PER_BATCH_MAX = 50;
 
 /** Bytes of a batch of events, after inflating (R10). */
@@ -73,10 +73,10 @@ export const SCORE_SOURCE_CHARS_MAX = 128;
 /** Characters of a score's name. */
 export const SCORE_NAME_CHARS_MAX = 128;
 
-/** Characters of a metadata key (spec, Limits). */
+/** Characters of a metadata key (contract 14). */
 export const METADATA_KEY_CHARS_MAX = 20;
 
-/** Characters of a metadata value, numbers and booleans as JSON text (spec, Limits). */
+/** Characters of a metadata value, numbers and booleans as JSON text (contract 14). */
 export const METADATA_VALUE_CHARS_MAX = 50;
 
 /** Characters of a ping's `metadata` note (decisions, section 3). */

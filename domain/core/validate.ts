@@ -51,7 +51,7 @@ export function missing(field: string, path: string, expected: string): Problem 
   return { code: "missing_field", message, field };
 }
 
-/** The refusal of an identifier (decision 5); `field` is `id` whatever it is called (spec, Errors). */
+/** The refusal of an identifier (decision 5); `field` is `id` whatever it is called (contract 9). */
 export function idProblem(
   code: "invalid_id" | "unknown_region",
   prefix: string,

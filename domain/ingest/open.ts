@@ -30,7 +30,7 @@ import { keepIf, mendLabels, mendMetadata, mendText, type MutableFields } from "
 const IDLE_TIMEOUT = `an integer from ${IDLE_TIMEOUT_SECONDS.min} to ${IDLE_TIMEOUT_SECONDS.max}`;
 
 /**
- * Body of `POST /v1/runs`, in the order of the specification's table.
+ * Body of `POST /v1/runs`; the order of the fields is that in which a body is checked.
  *
  * @internal
  */

@@ -1,5 +1,5 @@
 /**
- * What a call in a batch costs: a share of every rate of the row that prices it (decisions, R12).
+ * What a call in a batch costs: a share of every rate of the row that prices it (R12).
  *
  * @module
  */

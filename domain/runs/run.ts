@@ -13,7 +13,7 @@ import type { RunId } from "../core/ids.ts";
 import { priceOf } from "../pricing/price.ts";
 import type { RateCard, RateMatch } from "../pricing/rates.ts";
 
-/** How a run can end (spec, States). */
+/** How a run can end (contract 6). */
 export const FINISH_STATUSES = ["success", "failed", "timeout", "cancelled"] as const;
 
 /** One of {@link FINISH_STATUSES}. */
@@ -22,7 +22,7 @@ export type FinishStatus = typeof FINISH_STATUSES[number];
 /** A run's status in the words every read uses (decision 28). */
 export type RunStatus = "running" | FinishStatus;
 
-/** What a heartbeat can say (spec, Heartbeat). */
+/** What a heartbeat can say (contract 5). */
 export const HEARTBEAT_STATUSES = ["ok", "fail", "start", "timeout"] as const;
 
 /** One of {@link HEARTBEAT_STATUSES}. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** The stages in their order (spec, States: effects of a finish). */
+/** The stages in their order (contract 6). */
 export const STAGES = ["cost", "checks", "alerts", "judge"] as const;
 
 /** One of {@link STAGES}. */

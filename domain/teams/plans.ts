@@ -1,12 +1,12 @@
 /**
- * What each plan includes (spec, Limits; decisions 36 and 38 to 40).
+ * What each plan includes (contract 14, decisions 36 and 38 to 40).
  *
  * @module
  */
 
 /** What one plan includes; `Infinity` is no limit. */
 export interface TierLimits {
-  /** Requests a second a team may send for ever (spec, Request rate per team). */
+  /** Requests a second a team may send for ever (contract 12). */
   readonly requestsPerSecond: number;
   /** Requests it may send at once after a rest. */
   readonly burst: number;

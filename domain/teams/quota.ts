@@ -1,6 +1,6 @@
 /**
  * The monthly quota: how much a team has used, and what it means. It never stands in the way of a call
- * (spec, Included events per month; decisions 35 and 41).
+ * (contract 13, decisions 35 and 41).
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The request rate of teams: a bucket for each, over all its keys (spec, Request rate per team;
+ * The request rate of teams: a bucket for each, over all its keys (contract 12,
  * decision 36).
  *
  * @module

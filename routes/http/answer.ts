@@ -5,7 +5,7 @@ import type { Losses } from "../../domain/core/losses.ts";
 import type { RequestContext } from "./context.ts";
 import { isKnown, tagOf } from "./etag.ts";
 
-/** Path whose errors are plain text (spec, Errors). */
+/** Path whose errors are plain text (contract 9). */
 export const PING_PATH = "/v1/ping";
 
 /** Headers of one answer, by name. */

@@ -151,7 +151,7 @@ Deno.test("decision 2: a ping token may call only ping and heartbeats", async ()
   assertEquals(await h.usage(), 2);
 });
 
-Deno.test("spec, scope_violation: a ping token cannot speak for another agent", async () => {
+Deno.test("contract 8: a ping token cannot speak for another agent", async () => {
   await using h = await Harness.open();
   const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
   const before = await h.dump();

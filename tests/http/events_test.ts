@@ -23,7 +23,7 @@ async function idsOf(h: Harness, n = 1): Promise<string[]> {
   return run.events.map(({ id }: { id: string }) => id);
 }
 
-Deno.test("spec, Endpoints: a batch is 202 with its counts and read back whole", async () => {
+Deno.test("contract 3: a batch is 202 with its counts and read back whole", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   h.nowMs += 400;
@@ -47,7 +47,7 @@ Deno.test("spec, Endpoints: a batch is 202 with its counts and read back whole",
   assertEquals(await h.usage(), 5);
 });
 
-Deno.test("spec, Limits: 50 events are stored, 51 are batch_too_large and none is", async () => {
+Deno.test("contract 14: 50 events are stored, 51 are batch_too_large and none is", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   const refused = await send(h, events(1, 51));
@@ -61,7 +61,7 @@ Deno.test("spec, Limits: 50 events are stored, 51 are batch_too_large and none i
   assertEquals((await idsOf(h)).length, 50);
 });
 
-Deno.test("spec, Endpoints: events is required and an array of objects", async () => {
+Deno.test("contract 3: events is required and an array of objects", async () => {
   await using h = await Harness.open();
   for (
     const [body, error] of [
@@ -171,7 +171,7 @@ Deno.test("decision 19: external_id stands in for an absent id, and id wins", as
   assertEquals([bad.status, bad.json.error, bad.json.field], [400, "invalid_id", "id"]);
 });
 
-Deno.test("spec, States: events before their run are held and join it", async () => {
+Deno.test("contract 3: events before their run are held and join it", async () => {
   await using h = await Harness.open();
   assertEquals((await send(h, events(1, 2))).json, { accepted: 2, duplicates: 0 });
   const opened = await h.post("/v1/runs", aRun(1));
@@ -203,7 +203,7 @@ Deno.test("decision 17: events after the finish are stored, each batch a revisio
   assertEquals([run.usage.events, run.finished_at, run.updated_at], [4, at(5_000), at(3_000)]);
 });
 
-Deno.test("spec, Events: overlapping batches at once store each event exactly once", async () => {
+Deno.test("contract 3: overlapping batches at once store each event exactly once", async () => {
   await using h = await Harness.open();
   const batches = Array.from({ length: 20 }, (_, i) => events(i * 10, i * 10 + 29));
   const answers = await Promise.all(batches.map((batch) => send(h, batch)));

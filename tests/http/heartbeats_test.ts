@@ -3,7 +3,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 
-Deno.test("spec, Heartbeat: only agent is required; every default is the server's", async () => {
+Deno.test("contract 5: only agent is required; every default is the server's", async () => {
   await using h = await Harness.open();
   const sent = await h.post("/v1/heartbeats", { agent: "nightly" });
   assertEquals(sent.status, 202);

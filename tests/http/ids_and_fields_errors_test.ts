@@ -120,7 +120,7 @@ async function runKeys(h: Harness): Promise<string[]> {
   return (await h.dump()).filter((line) => /^\[\s+"(run|agent)/.test(line));
 }
 
-Deno.test("spec, Retry-After: every 503 says when to come back, 1 to 5 seconds", async () => {
+Deno.test("contract 10: every 503 says when to come back, 1 to 5 seconds", async () => {
   for (const code of ["storage_unavailable", "shutting_down"] as const) {
     const provocation = PROVOCATIONS[code];
     assert(typeof provocation === "object");

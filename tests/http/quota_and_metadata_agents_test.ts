@@ -1,4 +1,4 @@
-/** The cap on agents by plan (spec, Limits; decision 39). */
+/** The cap on agents by plan (contract 14, decision 39). */
 import { runStoreOf } from "../support/harness/stores.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
@@ -50,7 +50,7 @@ Deno.test("decision 39: enterprise has no cap", async () => {
   assertEquals(await storedAgents(h), 120);
 });
 
-Deno.test("spec, Limits: at the cap existing agents keep ingesting, also after a restart", async () => {
+Deno.test("contract 14: at the cap existing agents keep ingesting, also after a restart", async () => {
   await using h = await Harness.open({ tier: "free" });
   await fill(h, 10);
   await h.restart();

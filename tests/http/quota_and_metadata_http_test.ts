@@ -10,7 +10,7 @@ import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const ID = runId(1);
 
-/** Every route of the specification: its path and the methods it has. */
+/** Every route of the contract: its path and the methods it has. */
 const ROUTES: readonly (readonly [path: string, methods: readonly string[]])[] = [
   ["/v1/runs", ["GET", "HEAD", "POST"]],
   [`/v1/runs/${ID}`, ["GET", "HEAD", "DELETE"]],

@@ -93,7 +93,7 @@ Deno.test("decision 38: labels that can never be stored take no place", async ()
   assertEquals(await stored(h), { one: 1, two: 2, three: 3 });
 });
 
-Deno.test("spec, Limits: a key has 20 characters at most and a value 50, both as code points", async () => {
+Deno.test("contract 14: a key has 20 characters at most and a value 50, both as code points", async () => {
   await using h = await Harness.open();
   const metadata = {
     ["🦉".repeat(20)]: "🦉".repeat(50),

@@ -1,4 +1,4 @@
-/** What counts as one event, and in which month (spec, Limits; decision 35). */
+/** What counts as one event, and in which month (contract 13, decision 35). */
 import { assertEquals } from "@std/assert";
 import {
   aFinish,

@@ -42,7 +42,7 @@ Deno.test("50 identical opens at once: one 202, 49 replays, counted once", async
   }
 });
 
-Deno.test("spec, States: opens of two agents on one id: one 202, the loser's are 409", async () => {
+Deno.test("contract 6: opens of two agents on one id: one 202, the loser's are 409", async () => {
   await using h = await Harness.open();
   for (const n of [1, 2, 3]) {
     const answers = await atOnce(40, (i) => h.post("/v1/runs", aRun(n, { agent: `a${i % 2}` })));
@@ -56,7 +56,7 @@ Deno.test("spec, States: opens of two agents on one id: one 202, the loser's are
   }
 });
 
-Deno.test("spec, States: 20 opens that all differ: one 202, all others 409", async () => {
+Deno.test("contract 6: 20 opens that all differ: one 202, all others 409", async () => {
   await using h = await Harness.open();
   const answers = await atOnce(20, (i) => h.post("/v1/runs", aRun(1, { started_at: at(i) })));
   assertEquals(tally(answers), "409x19 202x1");

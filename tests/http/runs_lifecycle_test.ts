@@ -1,4 +1,4 @@
-/** A run from its opening to its finish, in any order (spec, States; decisions 14 to 18, 22, 23). */
+/** A run from its opening to its finish, in any order (contract 6, decisions 14 to 18, 22, 23). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FINISH_STATUSES } from "../../domain/runs/run.ts";
 import { aFinish, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
@@ -8,7 +8,7 @@ const PATH = `/v1/runs/${runId(1)}`;
 
 const replayed = (answer: Answer) => answer.headers.get("idempotent-replayed");
 
-Deno.test("spec, States: the first POST /v1/runs is 202, running, with its agent created", async () => {
+Deno.test("contract 6: the first POST /v1/runs is 202, running, with its agent created", async () => {
   await using h = await Harness.open();
   h.nowMs += 250;
   const answer = await h.post("/v1/runs", aRun(1));
@@ -29,7 +29,7 @@ Deno.test("spec, States: the first POST /v1/runs is 202, running, with its agent
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("spec, States: the same opening again is 200, marked, and changes nothing", async () => {
+Deno.test("contract 6: the same opening again is 200, marked, and changes nothing", async () => {
   await using h = await Harness.open();
   const first = await h.post("/v1/runs", aRun(1));
   const before = await h.dump();
@@ -120,7 +120,7 @@ Deno.test("decision 22: a finish without output and scores answers them as null"
   assertEquals([output, scores, rest], [null, null, {}]);
 });
 
-Deno.test("spec, States: finishing again is 200 with the first record, whatever is sent", async () => {
+Deno.test("contract 6: finishing again is 200 with the first record, whatever is sent", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const sent = aFinish({ output: { kept: true }, scores: { quality: 1 } });
@@ -171,7 +171,7 @@ Deno.test("decision 18: parts without an opening are readable as what they are",
   assertEquals((await h.get(PATH)).json.flags, []);
 });
 
-Deno.test("spec: status words of finish are strict, but an SDK's own word is taken", async () => {
+Deno.test("contract 4: status words of finish are strict, but an SDK's own word is taken", async () => {
   await using h = await Harness.open();
   for (const status of ["ok", "fail", "running", "start", "error", "SUCCESS", ""]) {
     const { status: code, json } = await h.post(`${PATH}/finish`, aFinish({ status }));

@@ -1,4 +1,4 @@
-/** What official SDKs send beyond the tables of the specification (decisions, section 4). */
+/** What official SDKs send beyond the contract's tables (decisions, section 4). */
 import { assertEquals } from "@std/assert";
 import {
   aFinish,

@@ -1,7 +1,7 @@
 /**
  * The contract as one pure function: what a call answers, and what is stored after it.
  *
- * It is written from the specification ("States and transitions") and decisions 11 to 38 and imports
+ * It is written from the contract (contract 6) and decisions 11 to 38 and imports
  * nothing of the service: where the two differ, one of them is wrong.
  */
 import { mended } from "./lenient.ts";

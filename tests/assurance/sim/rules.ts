@@ -1,6 +1,6 @@
 /**
- * What makes a call malformed once its payload is mended, written from the specification: the tables of
- * "Resources and their fields", decisions 5 to 8, 12, 13 and 34. It imports nothing of the service.
+ * What makes a call malformed once its payload is mended, written from the contract: the tables of
+ * contract 1 to 5, decisions 5 to 8, 12, 13 and 34. It imports nothing of the service.
  */
 import type { Fields, Request } from "./shape.ts";
 

@@ -63,3 +63,15 @@ Deno.test("every ruling is written down once, and those of a kind without a gap"
     assert(numbers.length > 0, heading);
   }
 });
+
+/** Citations of documents that are not in the repository. */
+const ELSEWHERE =
+  /\(spec[,:] (?:[A-Z][a-z ]+[,;:)]|`)|"spec[,:] |the specification\b|\b(?:interface|decisions|design)\.md/;
+
+Deno.test("no text cites a document that is not in the repository", () => {
+  for (const path of textsBelow("")) {
+    if (path === "tests/unit/docs/citations_test.ts") continue;
+    const found = ELSEWHERE.exec(read(path));
+    assertEquals(found?.[0], undefined, path);
+  }
+});

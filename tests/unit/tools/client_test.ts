@@ -53,7 +53,7 @@ Deno.test("decision 42: a 503 is retried after the seconds it names, and the wri
   assertEquals(await h.usage(), 1);
 });
 
-Deno.test("spec, Retry-After: a 429 waits as told, without the header longer each time", async () => {
+Deno.test("contract 10: a 429 waits as told, without the header longer each time", async () => {
   const { server, url } = scripted([
     refusal(429, { "Retry-After": "3" }),
     refusal(429),
@@ -95,7 +95,7 @@ Deno.test("a server that restarts is waited for; one that never answered is not"
   assertStringIncludes(error.message, "deno task dev");
 });
 
-Deno.test("spec, Client behaviour: a 409 is told at once, with code and field", async () => {
+Deno.test("contract 11: a 409 is told at once, with code and field", async () => {
   await using h = await Harness.open();
   using client = createClient({ url: h.url, key: h.key }, () => {
     throw new RangeError("must not wait");

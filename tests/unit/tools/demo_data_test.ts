@@ -129,7 +129,7 @@ Deno.test("every instant is before now, events between start and end of their ru
   }
 });
 
-Deno.test("spec, Limits: every batch and body fits", () => {
+Deno.test("contract 14: every batch and body fits", () => {
   for (const body of bodies(demoRuns(1, NOON, "eu"))) {
     assert((body.events?.length ?? 1) >= 1);
     assert((body.events?.length ?? 0) <= EVENTS_PER_BATCH_MAX);

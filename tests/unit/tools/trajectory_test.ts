@@ -192,7 +192,7 @@ Deno.test("decision 11: a long model text, action or submission is cut as well",
   assert(output.submission.length > 500_000);
 });
 
-Deno.test("spec, Limits: batches hold at most 50 events and fit into a body", () => {
+Deno.test("contract 14: batches hold at most 50 events and fit into a body", () => {
   const short = plan(parsed({ trajectory: Array.from({ length: 40 }, (_, n) => aStep(n)) }));
   assertEquals(short.batches.map((batch) => batch.length), [50, 50, 20]);
   const observation = "é".repeat(100_000);

@@ -1,4 +1,4 @@
-/** Limits that must fit each other and the specification's numbers. */
+/** Limits that must fit each other and the contract's numbers. */
 import { assert, assertEquals } from "@std/assert";
 import { ERRORS } from "../../../../domain/core/errors.ts";
 import { PACKED_ID_BYTES, PAGE_IDS_MAX } from "../../../../domain/runs/ledger.ts";
@@ -10,7 +10,7 @@ import { CHUNK_BYTES_MAX, COMMIT_BYTES_MAX, LOCKED_RETRY } from "../../../../kv/
 /** What the store takes in one value, and in one commit. */
 const KV_VALUE_BYTES = 65_536, KV_COMMIT_BYTES = 819_200, KV_KEY_BYTES = 2_048;
 
-Deno.test("spec, Limits: the numbers of the specification", () => {
+Deno.test("contract 14: the numbers of the contract", () => {
   assertEquals(limits.EVENTS_PER_BATCH_MAX, 50);
   assertEquals([limits.METADATA_KEY_CHARS_MAX, limits.METADATA_VALUE_CHARS_MAX], [20, 50]);
   const kept = Object.values(TIERS).map(({ metadataKeysMax }) => metadataKeysMax);
@@ -68,7 +68,7 @@ Deno.test("the way down leaves a storage call time to end", () => {
   assert(limits.STORAGE_DEADLINE_MS < limits.DRAIN_MS_MAX);
 });
 
-Deno.test("spec, Status codes: a retry helps exactly for 429 and 5xx, and for a slow body", () => {
+Deno.test("contract 9: a retry helps exactly for 429 and 5xx, and for a slow body", () => {
   for (const [code, { status, retry }] of Object.entries(ERRORS)) {
     assertEquals(retry, status === 408 || status === 429 || status >= 500, code);
   }

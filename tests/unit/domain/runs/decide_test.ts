@@ -1,4 +1,4 @@
-/** The state table of the specification, as data: state × call → answer, and what is written. */
+/** The state table of the contract (contract 6), as data: state × call → answer, and what is written. */
 import { assert, assertEquals } from "@std/assert";
 import {
   decideFinish,
@@ -109,7 +109,7 @@ function summary({ outcome, opening, closing }: Decision): string {
 
 /**
  * What is promised is what is stored: parts are only added, and told exactly as written. A call
- * that only opens says `running`, also where a close came before it (spec, Run: start response).
+ * that only opens says `running`, also where a close came before it (contract 2).
  */
 function checkPromise(callName: string, stored: RunParts, decision: Decision): void {
   const { outcome, opening, closing } = decision;
@@ -128,7 +128,7 @@ Deno.test("decision 28: each heartbeat word closes with its run word", () => {
   assertEquals(words, ["success", "failed", "timeout"]);
 });
 
-Deno.test("spec, Heartbeat: start and end default to the arrival", () => {
+Deno.test("contract 5: start and end default to the arrival", () => {
   const { opening, closing } = heartbeat("ok", {})(STATES.nothing);
   assertEquals([opening?.startedAt, closing?.finishedAt], [NOW, NOW]);
   assertEquals([opening?.receivedAt, closing?.receivedAt], [NOW, NOW]);
@@ -144,7 +144,7 @@ Deno.test("decision 25: details go with the close, or with the opening where non
   assertEquals(late.opening?.reported, { cost: 7n });
 });
 
-Deno.test("spec, States: a start never closes, whatever it carries", () => {
+Deno.test("contract 6: a start never closes, whatever it carries", () => {
   for (const state of Object.values(STATES)) {
     assertEquals(heartbeat("start", { finishedAt: END })(state).closing, undefined);
   }

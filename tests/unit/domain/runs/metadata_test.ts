@@ -25,7 +25,7 @@ Deno.test("decision 38: labels that cannot be stored use no place", () => {
   assertEquals(keep(text), { kept: [["a", 1], ["b", 2], ["c", 3]], dropped: 6 });
 });
 
-Deno.test("spec, Limits: a key of 20 and a value of 50 characters fit, one more does not", () => {
+Deno.test("contract 14: a key of 20 and a value of 50 characters fit, one more does not", () => {
   const fits = (key: number, value: number) =>
     keep(`{"${"😀".repeat(key)}":"${"😀".repeat(value)}"}`).kept.length === 1;
   assertEquals([fits(20, 50), fits(21, 50), fits(20, 51)], [true, false, false]);

@@ -148,7 +148,7 @@ function drain(limiter: RateLimiter, of: Team, nowMs = 0): number {
   return Infinity;
 }
 
-Deno.test("spec, Request rate per team: each plan's burst and its sustained rate", () => {
+Deno.test("contract 12: each plan's burst and its sustained rate", () => {
   const plans = Object.values(TIERS).map((t) => [t.requestsPerSecond, t.burst, t.eventsPerMonth]);
   assertEquals(plans, [
     [100, 200, 100_000],
