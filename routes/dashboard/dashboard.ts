@@ -1,20 +1,18 @@
 /** The dashboard: its pages, and what a request for one must pass. */
 import { answerText, fail } from "../http/answer.ts";
 import type { AppDeps, Guard, RequestContext, Route } from "../http/context.ts";
-import { createExports } from "../api/exports/exports.ts";
 import { readForm } from "../http/body.ts";
-import { requireScope } from "../http/credential.ts";
+import { authorize } from "../http/authorize.ts";
 import { requireHost } from "../http/host.ts";
 import { limitRate, metered } from "../http/rate.ts";
-import type { ConcurrencyLimit } from "../http/admission.ts";
+import type { Admission } from "../http/admission.ts";
 import { requireSameOrigin } from "../http/same_origin.ts";
-import { requireSession } from "../http/session.ts";
-import { LongPolls } from "../http/long_polls.ts";
-import { SHUTTING_DOWN } from "../api/service/health.ts";
+import { sessionAuth } from "../http/session.ts";
+import { SHUTTING_DOWN } from "../api/service/service.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "./layout/paths.ts";
 import { renderProblemPage } from "./layout/problem.tsx";
 import { seeOther } from "./layout/reply.tsx";
-import { pageTable, type Shared } from "./pages.ts";
+import { pageTable } from "./pages.ts";
 
 /** The dashboard, for the application. */
 export interface Dashboard {
@@ -26,16 +24,9 @@ export interface Dashboard {
 }
 
 /** Builds the dashboard. */
-export function createDashboard(
-  deps: AppDeps,
-  room: ConcurrencyLimit,
-  shared: Shared = {
-    waiting: new LongPolls(room, deps.shuttingDown),
-    exported: createExports(deps, room),
-  },
-): Dashboard {
+export function createDashboard(deps: AppDeps, admission: Admission): Dashboard {
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
-  const withSession = requireSession(deps, askToSignIn);
+  const authenticate = sessionAuth(deps, askToSignIn);
   const asPage: Guard = (c) => {
     if (c.req.path.startsWith(DASHBOARD_PATH)) c.set("renderProblem", renderProblemPage);
     return null;
@@ -47,17 +38,15 @@ export function createDashboard(
       asPage,
       requireHost(deps),
       whileServing,
-      room.require,
+      admission.require,
       ...(changes ? [requireSameOrigin] : []),
       ...(access === null ? [] : [
-        withSession,
-        limitRate(deps, "control", { reserve: true }),
-        requireScope(access),
+        authorize(access, authenticate, [limitRate(deps, "control", { reserve: true })]),
       ]),
-      ...(changes ? [readForm(deps.bodyDeadlines, room), room.require] : []),
+      ...(changes ? [readForm(deps.bodyDeadlines, admission), admission.require] : []),
     ];
   }
-  const routes = pageTable(deps, shared).map((route) =>
+  const routes = pageTable({ ...deps, admission }).map((route) =>
     route.access === null ? route : { ...route, handler: metered(deps, route.handler) }
   );
   return { routes, guards, asPage };

@@ -3,10 +3,10 @@
  * shows.
  */
 import type { Requirement } from "../../domain/teams/credentials.ts";
-import type { AppDeps, Handle, Route } from "../http/context.ts";
-import type { Exports } from "../api/exports/exports.ts";
+import type { Handle, Route } from "../http/context.ts";
+import { exportRuns } from "../api/exports/exports.ts";
 import { isSessionStillLive } from "../http/session.ts";
-import type { LongPolls } from "../http/long_polls.ts";
+import type { HandlerDeps } from "../http/admission.ts";
 import { showAudit } from "./audit/list.tsx";
 import { sendAsset } from "./layout/assets.ts";
 import {
@@ -53,16 +53,8 @@ import { showSignIn, signIn, signOut } from "./sign_in.tsx";
 import { showUsage } from "./usage/usage.tsx";
 import { OPERATOR_ONLY, teamKey, teamKeyOrOperator } from "../http/access.ts";
 
-/** What pages and the API have in common, so that its bounds hold for both together. */
-export interface Shared {
-  /** Those who wait. */
-  readonly waiting: LongPolls;
-  /** Makes the handler of an export. */
-  readonly exported: Exports;
-}
-
 /** Every page, with what it asks of whoever signed in. */
-export function pageTable(deps: AppDeps, { waiting, exported }: Shared): Route[] {
+export function pageTable(deps: HandlerDeps): Route[] {
   return [
     page("GET", "/", null, () => seeOther(DASHBOARD_PATH)),
     page("GET", `${DASHBOARD_PATH}/assets/:name`, null, sendAsset),
@@ -91,9 +83,14 @@ export function pageTable(deps: AppDeps, { waiting, exported }: Shared): Route[]
     page("POST", `${TEAMS_PATH}/:id/resume`, OPERATOR_ONLY, serveTeam(deps, false)),
     page("POST", `${TEAMS_PATH}/:id/keys`, OPERATOR_ONLY, makeTeamKey(deps)),
     page("GET", `${TEAMS_PATH}/:id/keys`, OPERATOR_ONLY, backToTeam),
-    page("GET", `${RUNS_PATH}`, teamKey("read"), showRuns(deps, waiting)),
-    page("GET", `${RUNS_PATH}.csv`, teamKey("read"), exported("csv", isSessionStillLive)),
-    page("GET", `${RUNS_PATH}.ndjson`, teamKey("read"), exported("ndjson", isSessionStillLive)),
+    page("GET", `${RUNS_PATH}`, teamKey("read"), showRuns(deps)),
+    page("GET", `${RUNS_PATH}.csv`, teamKey("read"), exportRuns("csv", isSessionStillLive)(deps)),
+    page(
+      "GET",
+      `${RUNS_PATH}.ndjson`,
+      teamKey("read"),
+      exportRuns("ndjson", isSessionStillLive)(deps),
+    ),
     page("GET", `${RUNS_PATH}/:id`, teamKey("read"), showRun(deps)),
     page("GET", `${RUNS_PATH}/:id/raw`, teamKey("read"), showRawRun(deps)),
     page("POST", `${RUNS_PATH}/:id/delete`, teamKey("admin"), sendDeletion(deps)),

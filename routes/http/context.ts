@@ -28,7 +28,7 @@ import type { RequestMetrics } from "../../domain/metrics/requests.ts";
 import type { MetricFamily } from "../../domain/metrics/text.ts";
 import type { ScoreStore } from "../../domain/runs/scores.ts";
 import type { Body } from "../../domain/core/body.ts";
-import type { ParseContext } from "../../domain/ingest/parse.ts";
+import type { BodyShape, ParseContext } from "../../domain/ingest/parse.ts";
 import type { RequestLimits } from "../../domain/teams/rate_limit.ts";
 import type { TokenBucket } from "../../domain/core/token_bucket.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
@@ -138,14 +138,24 @@ export interface Metrics {
   readonly ofProcess: () => Promise<MetricFamily[]>;
 }
 
-/** One row of the route table. */
-export interface Route {
+/** How a route is reached, and what its guards ask for. */
+export interface RouteRule {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  /** What a credential needs; `null` for routes open to everybody. */
+  /** Requirement on the credential; `null` for routes without one. */
   readonly access: Requirement | null;
+  /** Shape of a large body; one of the control API is small. */
+  readonly bodyShape?: BodyShape;
   /** Whether a request without a body is one with an empty object. */
   readonly mayLackBody?: boolean;
+  /** Whether HTTP/1.0 may ask, which has no Host. */
+  readonly mayLackHost?: boolean;
+  /** Whether it is served under overload. */
+  readonly servesUnderOverload?: boolean;
+}
+
+/** One row of the route table. */
+export interface Route extends RouteRule {
   readonly handler: Handle;
 }
 

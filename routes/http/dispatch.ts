@@ -13,7 +13,7 @@ import { formatInstant } from "../../domain/core/time.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Guard, Handle, RequestContext, Route } from "./context.ts";
 import type { HeadAnswers } from "./head.ts";
-import { type ConcurrencyLimit, OVERLOADED } from "./admission.ts";
+import { type Admission, OVERLOADED } from "./admission.ts";
 import { LongAnswers } from "./long_answers.ts";
 import { recordRefusal } from "./refusal_notes.ts";
 
@@ -27,20 +27,20 @@ export type Dispatch = (
 /** Creates the pipeline that all routes of an application share. */
 export function createDispatch(
   deps: AppDeps,
-  room: ConcurrencyLimit,
+  admission: Admission,
   heads: HeadAnswers,
 ): Dispatch {
   // Unique across restarts by the prefix, within the process by the number.
   const prefix = deps.environment.random(6).toHex();
   let requests = 0;
-  const figures = deps.metrics.requests;
-  const longAnswers = new LongAnswers(room.answers);
+  const metrics = deps.metrics.requests;
+  const longAnswers = new LongAnswers(admission.answers);
 
   return (route, guards, handle) => {
     // The method of what no route takes is the client's word.
     const { method, path } = route ?? { method: "other", path: "other" };
     const name = route === null ? null : `${method} ${path}`;
-    const count = figures.route(method, path);
+    const count = metrics.route(method, path);
     return (c) => handleRequest(c, name, guards, handle, count);
   };
 
@@ -54,7 +54,7 @@ export function createDispatch(
     const startedMs = performance.now();
     c.set("requestId", `${prefix}-${++requests}`);
     if (name !== null) c.set("route", name);
-    figures.inFlight++;
+    metrics.inFlight++;
     let response: Response | null;
     let entered = false;
     let team = "";
@@ -62,20 +62,20 @@ export function createDispatch(
       response = await runGuards(c, guards);
       // Those without a team share one count.
       team = teamOf(c) ?? "";
-      if (response === null && !room.hasCapacity(team)) response = fail(c, OVERLOADED);
+      if (response === null && admission.requests.isTeamFull(team)) response = fail(c, OVERLOADED);
       if (response === null) {
         entered = true;
-        room.enter(team);
+        admission.requests.enter(team);
         response = await handle(c);
         if (c.get("isLong")) response = await longAnswers.send(c, response);
       }
     } catch (error) {
       response = failure(deps, c, error);
     }
-    if (entered) room.leave(team);
+    if (entered) admission.requests.leave(team);
     c.get("bodyLease")?.[Symbol.dispose]();
     const tookMs = performance.now() - startedMs;
-    figures.inFlight--;
+    metrics.inFlight--;
     const problem: Problem | undefined = c.get("problem");
     count(teamOf(c), response.status, tookMs / 1_000, problem?.code);
     if (problem !== undefined) recordRefusal(deps, c, response.status, problem);

@@ -1,5 +1,5 @@
 /** Headers that answers may have. */
-import type { Route } from "../http/context.ts";
+import type { RouteRule } from "../http/context.ts";
 
 /** Each with what it means, its type, and an example. */
 export const HEADERS = {
@@ -91,9 +91,9 @@ export function headerRefs(names: readonly HeaderName[]): Record<string, unknown
   );
 }
 
-/** References to the headers of an answer that is no refusal. */
+/** Returns references to the headers of a successful answer. */
 export function answerHeaders(
-  { access }: Pick<Route, "access">,
+  access: RouteRule["access"],
   own: readonly HeaderName[] = [],
 ): Record<string, unknown> {
   const rate: HeaderName[] = access === null ? [] : ["RateLimit-Policy", "RateLimit"];

@@ -3,12 +3,13 @@ import { assertEquals } from "@std/assert";
 import type { AppDeps, Route } from "../../routes/http/context.ts";
 import { createDashboard } from "../../routes/dashboard/dashboard.ts";
 import { Memory } from "../../domain/core/memory.ts";
-import { ConcurrencyLimit } from "../../routes/http/admission.ts";
+import { Admission } from "../../routes/http/admission.ts";
 import type { Answer, Harness } from "./harness.ts";
 
 /** The dashboard's own table. Building it calls nothing of what the handlers need. */
 export function dashboardRoutes(): readonly Route[] {
-  return createDashboard({} as AppDeps, new ConcurrencyLimit(new Memory())).routes;
+  const deps = { memory: new Memory(), shuttingDown: new AbortController().signal } as AppDeps;
+  return createDashboard(deps, new Admission(deps)).routes;
 }
 
 /** A session of the dashboard. */

@@ -6,9 +6,9 @@ import { parseQuery } from "../../../domain/core/query.ts";
 import { CHANGES_PER_PAGE, CHANGES_WAIT_SECONDS_MAX } from "../../../domain/core/limits.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
+import type { Handle, RequestContext } from "../../http/context.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
-import type { LongPolls } from "../../http/long_polls.ts";
+import type { HandlerDeps } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { runRowJson } from "../runs/run_list.ts";
 
@@ -19,7 +19,7 @@ interface ChangesQuery {
   readonly waitSeconds: number;
 }
 
-export function listChanges({ changes }: AppDeps, waiting: LongPolls): Handle {
+export function listChanges({ changes, admission }: HandlerDeps): Handle {
   /** Shows what there is, if that is anything. */
   async function show(
     c: RequestContext,
@@ -52,7 +52,7 @@ export function listChanges({ changes }: AppDeps, waiting: LongPolls): Handle {
     const { waitSeconds } = query.value;
     const shown = await show(c, query.value, waitSeconds === 0);
     return shown ??
-      await waiting.park(
+      await admission.park(
         c,
         waitSeconds * 1_000,
         (signal) => whenChanged(c, query.value, signal),

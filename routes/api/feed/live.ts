@@ -10,7 +10,7 @@ import { parseChangeCursor, UNKNOWN_CURSOR } from "./changes.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { paced } from "../../http/rate.ts";
 import { isStillLive } from "../../http/credential.ts";
-import type { LongPolls } from "../../http/long_polls.ts";
+import type { HandlerDeps } from "../../http/admission.ts";
 import { emptyStream } from "../../http/head.ts";
 import { LiveStream } from "./live_stream.ts";
 import { queryOf } from "../../http/query.ts";
@@ -28,21 +28,22 @@ const HEADERS = { "Cache-Control": "no-store, no-transform", "X-Accel-Buffering"
 /** Changes read at once for a stream that begins behind. */
 const CHANGES_PER_READ = 100;
 
-export function followLive(deps: AppDeps, waiting: LongPolls): Handle {
+export function followLive(deps: HandlerDeps): Handle {
+  const { admission } = deps;
   return async (c) => {
     const query = parseLiveQuery(c);
     if (!query.ok) return fail(c, query.problem);
     if (c.req.method === "HEAD") {
       return answerText(c, 200, emptyStream(), "text/event-stream", HEADERS);
     }
-    const seat = waiting.acquire(c);
-    if (seat instanceof Response) return seat;
+    const slot = admission.acquireLongPoll(c);
+    if (slot instanceof Response) return slot;
     const { filters, after } = query.value;
     const team = c.get("principal").team.id;
     const mayGoOn = isStillLive(deps, c);
-    const stream = new LiveStream({ team, filters, waiting: waiting.texts, mayGoOn });
-    stream.holds(seat);
-    stream.endsWith(waiting.shuttingDown);
+    const stream = new LiveStream({ team, filters, waiting: admission.liveText, mayGoOn });
+    stream.holds(slot);
+    stream.endsWith(deps.shuttingDown);
     try {
       const read = paced(deps, c);
       if (!await begin(deps, team, stream, after, (page) => read(c.req.raw.signal, page))) {

@@ -1,13 +1,18 @@
 /** `/v1/rate-card/reprice`: pricing stored calls anew, after a look at what would change. */
+import { teamKey } from "../../http/access.ts";
 import type { Principal } from "../../../domain/teams/credentials.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { dollars } from "../../../domain/pricing/money.ts";
-import { parseReprice, type RepriceRequest } from "../../../domain/repricing/body.ts";
+import { parseReprice, repriceBody, type RepriceRequest } from "../../../domain/repricing/body.ts";
 import { isJobId, type RepriceJob, type RepriceStore } from "../../../domain/repricing/job.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, answerWrite, fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
+import { z } from "zod";
+import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
+import { bodyDescription, endpoints, written } from "../../openapi/describe.ts";
+import { count, dollarsField, instantField, jobId, jobState } from "../../openapi/fields.ts";
 
 /** Milliseconds a caller waits for a job to be done: most are by then, and need no second call. */
 const WAIT_MS = 2_000;
@@ -88,3 +93,106 @@ function jobFields(job: RepriceJob) {
 function instant(ms: number | null): string | null {
   return ms === null ? null : formatInstant(ms);
 }
+
+const job = z.object({
+  id: jobId,
+  model: z.string(),
+  provider: z.string().nullable(),
+  from: instantField.nullable(),
+  to: instantField.nullable(),
+  dry_run: z.boolean(),
+  state: jobState
+    .describe("`waiting` until the calls stored before it are in the spend."),
+  progress: z.number().meta({ minimum: 0, maximum: 1 }),
+  runs: count.describe("Runs with such calls looked at."),
+  runs_changed: count,
+  runs_failed: count.describe("Runs that could not be read; their cost is as it was."),
+  llm_calls: count.describe("Calls priced anew."),
+  old_cost_usd: dollarsField,
+  new_cost_usd: dollarsField,
+  difference_usd: z.number().describe("May be negative."),
+  created_at: instantField,
+  created_by: z.string(),
+  finished_at: instantField.nullable(),
+}).meta({ id: "RepriceJob" });
+
+const JOB = {
+  id: "01KAK7ZJ5V76GRSDBZG2T155Y0",
+  model: "claude-haiku-4-5",
+  provider: null,
+  from: "2026-11-01T00:00:00.000Z",
+  to: null,
+  dry_run: true,
+  state: "done",
+  progress: 1,
+  runs: 1,
+  runs_changed: 1,
+  runs_failed: 0,
+  llm_calls: 1,
+  old_cost_usd: 0.0013,
+  new_cost_usd: 0.00104,
+  difference_usd: -0.00026,
+  created_at: "2026-11-21T12:00:00.000Z",
+  created_by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
+  finished_at: "2026-11-21T12:00:00.000Z",
+};
+
+/** Pricing stored calls anew. */
+export const REPRICE_ENDPOINTS = endpoints("Rate card", [
+  {
+    method: "POST",
+    path: "/v1/rate-card/reprice",
+    access: teamKey("admin"),
+    handler: startReprice,
+    id: "startReprice",
+    summary: "Price stored calls anew",
+    description: "By the card as it is now: each call to the model, and each heartbeat priced by " +
+      "its tokens. It is a job, and the call waits up to 2 seconds for its end. 200 when the " +
+      `same job is under way already; 429 when ${ACTIVE_JOBS_MAX} others of the team are.`,
+    body: bodyDescription(repriceBody, "RepriceRequest", {
+      model: "As the calls named it.",
+      provider: "As the calls named it; whoever served it when absent.",
+      from: "Runs that started then or later.",
+      to: "Runs that started before; later than `from`.",
+      dry_run: "`true` says what would change, and changes nothing.",
+    }),
+    answers: written(job),
+    errors: ["missing_field"],
+    links: ["getReprice"],
+    idempotency: "content",
+    example: {
+      body: { model: "claude-haiku-4-5", from: "2026-11-01T00:00:00Z", dry_run: true },
+      status: 202,
+      answer: JOB,
+      needs: ["openRun", "appendEvents", "finishRun", "putRate"],
+    },
+  },
+  {
+    method: "GET",
+    path: "/v1/rate-card/reprice",
+    access: teamKey("admin"),
+    handler: listReprices,
+    id: "listReprices",
+    summary: "List repricing jobs",
+    description: "Newest first; the last 100 that are done are kept.",
+    answers: [{
+      status: 200,
+      description: "The team's jobs.",
+      schema: z.object({ jobs: z.array(job) }).meta({ id: "RepriceJobs" }),
+    }],
+    example: { status: 200, answer: { jobs: [JOB] }, needs: ["startReprice"] },
+  },
+  {
+    method: "GET",
+    path: "/v1/rate-card/reprice/:id",
+    access: teamKey("admin"),
+    handler: getReprice,
+    id: "getReprice",
+    summary: "Read a repricing job",
+    description: "How far it is, and what it came to.",
+    pathFields: { id: jobId.describe("The job's id.") },
+    answers: [{ status: 200, description: "The job as it is now.", schema: job }],
+    errors: ["not_found"],
+    example: { path: { id: JOB.id }, status: 200, answer: JOB, needs: ["startReprice"] },
+  },
+]);

@@ -6,13 +6,13 @@ import { parseQuery } from "../../../domain/core/query.ts";
 import { FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
 import { isProcessed } from "../../../domain/runs/record.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
-import type { LongPolls } from "../../http/long_polls.ts";
+import type { Handle } from "../../http/context.ts";
+import type { HandlerDeps } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseEventsPage } from "./runs.ts";
 
 /** Lets a request for a run wait, if it asks for that, before `show` answers it. */
-export function whenFinal(deps: AppDeps, waiting: LongPolls, show: Handle): Handle {
+export function whenFinal(deps: HandlerDeps, show: Handle): Handle {
   const { runs, changes } = deps;
 
   /** Whether nothing is to be waited for: also a run that is not there is shown at once. */
@@ -38,7 +38,7 @@ export function whenFinal(deps: AppDeps, waiting: LongPolls, show: Handle): Hand
     // What `show` refuses, it refuses at once.
     const isRefused = !id.ok || !parseEventsPage(queryOf(c)).ok;
     if (wait.value === null || isRefused || await isDone(c, id.value)) return await show(c);
-    return await waiting.park(c, wait.value * 1_000, async (signal) => {
+    return await deps.admission.park(c, wait.value * 1_000, async (signal) => {
       await untilDone(c, c.get("principal").team.id, id.value, signal);
       return await show(c);
     });

@@ -6,7 +6,7 @@ import { parseRunsQuery, type RunsRequest } from "../../../domain/runs/list_quer
 import { formatInstant } from "../../../domain/core/time.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
-import type { LongPolls } from "../../http/long_polls.ts";
+import type { HandlerDeps } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
 import { originOf } from "../components/address.ts";
@@ -28,8 +28,8 @@ import {
 } from "./tail.ts";
 
 /** Shows the list; a page that is followed waits for something new, if it says what was seen of it. */
-export function showRuns(deps: AppDeps, waiting: LongPolls): Handle {
-  const { changes, environment } = deps;
+export function showRuns(deps: HandlerDeps): Handle {
+  const { admission, changes, environment } = deps;
   return async (c) => {
     const asked = readRunListQuery(queryOf(c));
     const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
@@ -40,9 +40,9 @@ export function showRuns(deps: AppDeps, waiting: LongPolls): Handle {
     const { id } = c.get("principal").team;
     const seen = isFollowed(asked) ? tailCursorOf(asked) : null;
     const show = () => showList(deps, c, { asked, request: request.value, seen });
-    // Without a seat it asks again and again instead.
-    if (seen === null || !waiting.hasSlot(id)) return await show();
-    return await waiting.park(c, TAIL_WAIT_MS, async (signal) => {
+    // Without a slot the page polls instead.
+    if (seen === null || !admission.longPolls.hasRoom(id)) return await show();
+    return await admission.park(c, TAIL_WAIT_MS, async (signal) => {
       await whenChanged(changes, id, seen.change, signal);
       return await show();
     });

@@ -1,4 +1,7 @@
 /** `/v1/spend` and `/v1/usage`, described. */
+import { getSpend, getUnpriced } from "./spend.ts";
+import { getUsage } from "../teams/usage.ts";
+import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
 import {
@@ -7,7 +10,7 @@ import {
   SPEND_DAYS_MAX,
 } from "../../../domain/spend/spend_query.ts";
 import { UNPRICED_MODELS_MAX } from "../../../domain/spend/unpriced.ts";
-import { type OperationDescription, tagged } from "../../openapi/describe.ts";
+import { endpoints, tagged } from "../../openapi/describe.ts";
 import {
   count,
   day,
@@ -129,12 +132,13 @@ const SUMS = {
 };
 
 /** What runs cost, and how much of the plan is used. */
-export const SPEND_OPERATIONS: readonly OperationDescription[] = [
+export const SPEND_ENDPOINTS = endpoints("Spend", [
   {
     method: "GET",
     path: "/v1/spend",
+    access: teamKey("read"),
+    handler: getSpend,
     id: "getSpend",
-    tag: "Spend",
     summary: "Sum up spend",
     description: "What runs cost by day or by what they were for. A run must pass all filters; " +
       "`(unattributed)` stands for having none. The groups add up to the totals exactly.",
@@ -148,8 +152,6 @@ export const SPEND_OPERATIONS: readonly OperationDescription[] = [
       status: runStatus.optional().describe("Runs of this status."),
     },
     answers: [{ status: 200, description: "The sums as they are now.", schema: spend }],
-    errors: [],
-    idempotency: "read",
     example: {
       query: { group_by: "agent", from: "2026-11-01", to: "2026-11-30", customer_id: "acme" },
       status: 200,
@@ -167,15 +169,14 @@ export const SPEND_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/spend/unpriced",
+    access: teamKey("read"),
+    handler: getUnpriced,
     id: "getUnpriced",
-    tag: "Spend",
     summary: "List models without a price",
     description: "Those with the most tokens first, each with what it would cost at the nearest " +
       "priced model. Such estimates are stored nowhere and are part of no other figure.",
     query: { ...range, ...ofModels },
     answers: [{ status: 200, description: "The models.", schema: unpriced }],
-    errors: [],
-    idempotency: "read",
     example: {
       query: { from: "2026-11-01", to: "2026-11-30" },
       status: 200,
@@ -191,8 +192,9 @@ export const SPEND_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/usage",
+    access: teamKey("read"),
+    handler: getUsage,
     id: "getUsage",
-    tag: "Spend",
     summary: "Read the month's usage",
     description: "How many of the plan's events the team has used. The number stands in the way " +
       "of nothing: nothing is refused or charged beyond it.",
@@ -203,8 +205,6 @@ export const SPEND_OPERATIONS: readonly OperationDescription[] = [
     },
     headers: ifNoneMatch,
     answers: tagged("The month's count.", usage),
-    errors: [],
-    idempotency: "read",
     example: {
       query: { month: "2026-11" },
       status: 200,
@@ -222,4 +222,4 @@ export const SPEND_OPERATIONS: readonly OperationDescription[] = [
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
-];
+]);

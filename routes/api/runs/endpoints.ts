@@ -1,13 +1,13 @@
 /** The calls that write a run, described. */
+import { appendEvents } from "./events.ts";
+import { finishRun } from "./finish.ts";
+import { openRun } from "./runs.ts";
+import { addScore } from "./scores.ts";
+import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { finishBody, openBody, scoreBody } from "../../../domain/ingest/schemas.ts";
 import { EVENTS_PER_BATCH_MAX } from "../../../domain/core/limits.ts";
-import {
-  bodyDescription,
-  LOSS_HEADERS,
-  type OperationDescription,
-  written,
-} from "../../openapi/describe.ts";
+import { bodyDescription, endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
 import { eventItem } from "./describe_events.ts";
 import { idOf, traceparent } from "../../openapi/fields.ts";
 import { addedScore, batchReceipt, finishRecord, openedRun } from "./describe_answers.ts";
@@ -23,12 +23,13 @@ const eventsBody = z.object({ events: z.array(eventItem).max(EVENTS_PER_BATCH_MA
   .meta({ id: "EventBatch" });
 
 /** Open, append, finish, judge. */
-export const RUN_OPERATIONS: readonly OperationDescription[] = [
+export const RUN_ENDPOINTS = endpoints("Runs", [
   {
     method: "POST",
     path: "/v1/runs",
+    access: teamKey("ingest"),
+    handler: openRun,
     id: "openRun",
-    tag: "Runs",
     summary: "Open a run",
     description: "Its events and its finish may be sent without waiting for the answer, and may " +
       "arrive first. 200 with the current status when it is stored with the same `agent` and " +
@@ -72,8 +73,10 @@ export const RUN_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "POST",
     path: "/v1/runs/:id/events",
+    access: teamKey("ingest"),
+    bodyShape: "events",
+    handler: appendEvents,
     id: "appendEvents",
-    tag: "Runs",
     summary: "Append events",
     description:
       "A batch, all or nothing: one bad event refuses it. The run need not be open yet " +
@@ -111,8 +114,9 @@ export const RUN_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "POST",
     path: "/v1/runs/:id/finish",
+    access: teamKey("ingest"),
+    handler: finishRun,
     id: "finishRun",
-    tag: "Runs",
     summary: "Finish a run",
     description: "The first finish wins: every later one is answered with the first record, " +
       "whatever it sends. The run need not be open yet. Counts one event.",
@@ -152,8 +156,9 @@ export const RUN_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "POST",
     path: "/v1/runs/:id/scores",
+    access: teamKey("ingest"),
+    handler: addScore,
     id: "addScore",
-    tag: "Runs",
     summary: "Add a score",
     description:
       "Whenever somebody has judged the run: it may be open, closed, or not there yet. " +
@@ -181,4 +186,4 @@ export const RUN_OPERATIONS: readonly OperationDescription[] = [
       },
     },
   },
-];
+]);

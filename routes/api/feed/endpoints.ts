@@ -1,4 +1,7 @@
 /** The calls that follow runs as they change, described. */
+import { listChanges } from "./changes.ts";
+import { followLive } from "./live.ts";
+import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { LIVE_EVENTS } from "../../../domain/feed/live.ts";
 import {
@@ -8,9 +11,9 @@ import {
   LIVE_CHANGES_LAG_MAX,
   LIVE_KEEP_ALIVE_MS,
 } from "../../../domain/core/limits.ts";
-import type { OperationDescription } from "../../openapi/describe.ts";
+import { endpoints } from "../../openapi/describe.ts";
 import { cursor, idOf, instantField, limitOf } from "../../openapi/fields.ts";
-import { ROW, RUN_FILTERS, runRow } from "../runs/describe_list.ts";
+import { ROW, RUN_FILTERS, runRow } from "../runs/endpoints_list.ts";
 
 const at = cursor.describe("The place of the change in the feed.");
 
@@ -37,12 +40,13 @@ const { agent, customer_id, feature, status, kind } = RUN_FILTERS;
 const EVENTS = LIVE_EVENTS.map((event) => `\`${event}\``).join(", ");
 
 /** Runs as they change. */
-export const FEED_OPERATIONS: readonly OperationDescription[] = [
+export const FEED_ENDPOINTS = endpoints("Runs", [
   {
     method: "GET",
     path: "/v1/changes",
+    access: teamKey("read"),
+    handler: listChanges,
     id: "listChanges",
-    tag: "Runs",
     summary: "Follow changes",
     description:
       "Every run once, at its latest change, in the order of the changes. Whoever goes " +
@@ -55,7 +59,6 @@ export const FEED_OPERATIONS: readonly OperationDescription[] = [
     },
     answers: [{ status: 200, description: "A page of the feed.", schema: page }],
     errors: ["rate_limit", "overloaded"],
-    idempotency: "read",
     example: {
       query: { limit: "10" },
       status: 200,
@@ -73,8 +76,9 @@ export const FEED_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/live",
+    access: teamKey("read"),
+    handler: followLive,
     id: "followLive",
-    tag: "Runs",
     summary: "Follow live",
     description: `Server-sent events: ${EVENTS}, each with the run as lists show it in \`data\` ` +
       "and a cursor of the feed in `id`. Of a change that is told by several events the last " +
@@ -105,7 +109,6 @@ export const FEED_OPERATIONS: readonly OperationDescription[] = [
       },
     }],
     errors: ["rate_limit", "overloaded"],
-    idempotency: "read",
     example: {
       query: { status: "failed" },
       status: 200,
@@ -113,4 +116,4 @@ export const FEED_OPERATIONS: readonly OperationDescription[] = [
       endless: true,
     },
   },
-];
+]);

@@ -1,10 +1,12 @@
 /** `GET /v1/runs.ndjson` and `GET /v1/runs.csv`, described. */
+import { exportRuns } from "./exports.ts";
+import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
-import type { OperationDescription } from "../../openapi/describe.ts";
+import { endpoints } from "../../openapi/describe.ts";
 import { EXPORT_COLUMNS } from "./formats.ts";
 import { count } from "../../openapi/fields.ts";
-import { RUN_FILTERS, runRow } from "../runs/describe_list.ts";
-import { RUN } from "../runs/describe.ts";
+import { RUN_FILTERS, runRow } from "../runs/endpoints_list.ts";
+import { RUN } from "../runs/endpoints.ts";
 
 const exportedRun = runRow.extend({
   cost_usd: z.string().meta({ pattern: "^[0-9]+(\\.[0-9]+)?$" })
@@ -32,12 +34,13 @@ const SHARED =
   "may take 4 at once. ";
 
 /** Lists of runs in one answer. */
-export const EXPORT_OPERATIONS: readonly OperationDescription[] = [
+export const EXPORT_ENDPOINTS = endpoints("Runs", [
   {
     method: "GET",
     path: "/v1/runs.ndjson",
+    access: teamKey("read"),
+    handler: exportRuns("ndjson"),
     id: "exportRuns",
-    tag: "Runs",
     summary: "Export runs as lines of JSON",
     description: SHARED + 'The last line is `{"end":true,"runs":…}` with the number of runs.',
     query: RUN_FILTERS,
@@ -50,7 +53,6 @@ export const EXPORT_OPERATIONS: readonly OperationDescription[] = [
       headers: ["Content-Disposition", "Cache-Control"],
     }],
     errors: ["overloaded"],
-    idempotency: "read",
     example: {
       query: { agent: "researcher" },
       status: 200,
@@ -61,8 +63,9 @@ export const EXPORT_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/runs.csv",
+    access: teamKey("read"),
+    handler: exportRuns("csv"),
     id: "exportRunsAsCsv",
-    tag: "Runs",
     summary: "Export runs as a table",
     description: SHARED +
       "CSV by RFC 4180, the first line with the names of the columns. Texts that somebody sent get " +
@@ -77,7 +80,6 @@ export const EXPORT_OPERATIONS: readonly OperationDescription[] = [
       headers: ["Content-Disposition", "Cache-Control"],
     }],
     errors: ["overloaded"],
-    idempotency: "read",
     example: {
       query: { agent: "researcher" },
       status: 200,
@@ -85,4 +87,4 @@ export const EXPORT_OPERATIONS: readonly OperationDescription[] = [
       needs: NEEDS,
     },
   },
-];
+]);
