@@ -33,9 +33,10 @@ export function createApp(deps: AppDeps): Hono<Env> {
     const served = isCompressed(route) ? compressed(handler) : handler;
     app.on(route.method, [route.path], dispatch(route, guards, served));
   };
+  const handlerDeps = { ...deps, admission };
   for (const endpoint of ENDPOINTS) {
-    const handler = endpoint.handler({ ...deps, admission });
-    const served = isControl(endpoint) ? metered(deps, handler) : handler;
+    const handle: Handle = (c) => endpoint.handler(c, handlerDeps);
+    const served = isControl(endpoint) ? metered(deps, handle) : handle;
     mount(endpoint, guardsOf(deps, admission, endpoint), served);
   }
   for (const route of dashboard.routes) mount(route, dashboard.guards(route), route.handler);

@@ -5,6 +5,7 @@
 import type { Requirement } from "../../domain/teams/credentials.ts";
 import type { Handle, Route } from "../http/context.ts";
 import { exportRuns } from "../api/exports/exports.ts";
+import type { ExportFormat } from "../api/exports/formats.ts";
 import { isSessionStillLive } from "../http/session.ts";
 import type { HandlerDeps } from "../http/admission.ts";
 import { showAudit } from "./audit/list.tsx";
@@ -55,6 +56,8 @@ import { OPERATOR_ONLY, teamKey, teamKeyOrOperator } from "../http/access.ts";
 
 /** Every page, with what it asks of whoever signed in. */
 export function pageTable(deps: HandlerDeps): Route[] {
+  const exported = (format: ExportFormat): Handle => (c) =>
+    exportRuns(format, isSessionStillLive)(c, deps);
   return [
     page("GET", "/", null, () => seeOther(DASHBOARD_PATH)),
     page("GET", `${DASHBOARD_PATH}/assets/:name`, null, sendAsset),
@@ -84,12 +87,12 @@ export function pageTable(deps: HandlerDeps): Route[] {
     page("POST", `${TEAMS_PATH}/:id/keys`, OPERATOR_ONLY, makeTeamKey(deps)),
     page("GET", `${TEAMS_PATH}/:id/keys`, OPERATOR_ONLY, backToTeam),
     page("GET", `${RUNS_PATH}`, teamKey("read"), showRuns(deps)),
-    page("GET", `${RUNS_PATH}.csv`, teamKey("read"), exportRuns("csv", isSessionStillLive)(deps)),
+    page("GET", `${RUNS_PATH}.csv`, teamKey("read"), exported("csv")),
     page(
       "GET",
       `${RUNS_PATH}.ndjson`,
       teamKey("read"),
-      exportRuns("ndjson", isSessionStillLive)(deps),
+      exported("ndjson"),
     ),
     page("GET", `${RUNS_PATH}/:id`, teamKey("read"), showRun(deps)),
     page("GET", `${RUNS_PATH}/:id/raw`, teamKey("read"), showRawRun(deps)),

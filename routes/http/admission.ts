@@ -10,6 +10,7 @@ import type { AppDeps, Guard, RequestContext } from "./context.ts";
 import { type ConcurrencyBounds, ConcurrencyLimit, type Slot } from "./concurrency.ts";
 import { FairSlots, type SlotLimits } from "../../domain/core/fair_slots.ts";
 import { BytesInFlight } from "./bytes_in_flight.ts";
+import { PacedStreams } from "./paced_streams.ts";
 import { LargeBodies } from "./large_bodies.ts";
 
 /**
@@ -34,6 +35,8 @@ const REFUSAL_MS = 250;
  */
 const CHUNKED_BODIES: SlotLimits = { all: 256, team: 4, waiting: 1_024, teamWaiting: 256 };
 
+type AdmissionDeps = Pick<AppDeps, "memory" | "shuttingDown" | "draining">;
+
 /** Everything that bounds how much is worked on. All routes of an application share one. */
 export class Admission {
   /** Requests that are worked on. */
@@ -44,6 +47,7 @@ export class Admission {
     team: LISTENERS_MAX.team,
   });
   readonly exports = new ConcurrencyLimit(EXPORTS);
+  readonly exportStreams: PacedStreams;
   /** Bodies that arrive, or whose requests are worked on. */
   readonly bodies: BytesInFlight;
   /** Answers that clients have not taken yet. */
@@ -58,7 +62,8 @@ export class Admission {
   readonly #tinyChunks = new Map<string, number>();
   readonly #shuttingDown: AbortSignal;
 
-  constructor({ memory, shuttingDown }: Pick<AppDeps, "memory" | "shuttingDown">) {
+  constructor({ memory, shuttingDown, draining }: AdmissionDeps) {
+    this.exportStreams = new PacedStreams(draining);
     const bytesInFlight = (share: "bodies" | "answers" | "live") => {
       const bytes = new BytesInFlight(memory.bytesMax(share));
       memory.register(share, () => bytes.bytes);
@@ -133,6 +138,9 @@ export class Admission {
 export interface HandlerDeps extends AppDeps {
   readonly admission: Admission;
 }
+
+/** Answers a request that every guard let through. */
+export type Handler = (c: RequestContext, deps: HandlerDeps) => Response | Promise<Response>;
 
 /** Refuses a request under overload. */
 export const OVERLOADED = {

@@ -26,8 +26,8 @@
 import type { z } from "zod";
 import type { ErrorCode } from "../../domain/core/errors.ts";
 import type { Schema } from "../../domain/core/validate.ts";
-import type { HandlerDeps } from "../http/admission.ts";
-import type { Handle, RouteRule } from "../http/context.ts";
+import type { Handler } from "../http/admission.ts";
+import type { RouteRule } from "../http/context.ts";
 import type { HeaderName } from "./headers.ts";
 import { NOTES, PARTS } from "./json_schema.ts";
 
@@ -80,8 +80,7 @@ export interface Example {
 
 /** One endpoint of the API. */
 export interface Endpoint extends RouteRule {
-  /** Makes the handler. */
-  readonly handler: (deps: HandlerDeps) => Handle;
+  readonly handler: Handler;
   /** Its name in generated clients. */
   readonly id: string;
   /** Resource. */

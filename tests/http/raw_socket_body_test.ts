@@ -122,7 +122,11 @@ async function withDeadline(ms: number, run: (url: string) => Promise<void>): Pr
   using deadlines = new Deadlines(ms, TIMERS);
   const guard = readJsonBody(
     deadlines,
-    new Admission({ memory: new Memory(), shuttingDown: new AbortController().signal }),
+    new Admission({
+      memory: new Memory(),
+      shuttingDown: new AbortController().signal,
+      draining: () => false,
+    }),
     { shape: "fields" },
   );
   const team: Team = { id: "team" as TeamId, name: "team", tier: "team" };

@@ -8,8 +8,9 @@ import type { Answer, Harness } from "./harness.ts";
 
 /** The dashboard's own table. Building it calls nothing of what the handlers need. */
 export function dashboardRoutes(): readonly Route[] {
-  const deps = { memory: new Memory(), shuttingDown: new AbortController().signal } as AppDeps;
-  return createDashboard(deps, new Admission(deps)).routes;
+  const shuttingDown = new AbortController().signal;
+  const deps = { memory: new Memory(), shuttingDown, draining: () => false } as Partial<AppDeps>;
+  return createDashboard(deps as AppDeps, new Admission(deps as AppDeps)).routes;
 }
 
 /** A session of the dashboard. */

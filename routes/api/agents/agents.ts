@@ -1,4 +1,5 @@
 /** `GET /v1/agents`, and one agent: `GET` and `PATCH /v1/agents/{slug}`. */
+import type { Handler } from "../../http/admission.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
@@ -15,7 +16,6 @@ import {
 import { agentPatchBody, parseAgentPatch } from "../../../domain/agents/change.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, answerTagged, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { lastPartOf, queryOf } from "../../http/query.ts";
 import { z } from "zod";
@@ -32,45 +32,39 @@ import {
   slug,
 } from "../../openapi/fields.ts";
 
-export function listAgents({ agents }: AppDeps): Handle {
-  return async (c) => {
-    const query = parseAgentsQuery(queryOf(c), parseAgentCursor);
-    if (!query.ok) return fail(c, query.problem);
-    const page = await agents.list(c.get("principal").team, query.value);
-    if (!page.ok) return fail(c, page.problem);
-    const { next } = page.value;
-    const cursor = next === null ? null : agentCursor(next, query.value.sort);
-    return answer(c, 200, rawOf({ agents: page.value.agents.map(agentFields), cursor }));
-  };
-}
+export const listAgents: Handler = async (c, { agents }) => {
+  const query = parseAgentsQuery(queryOf(c), parseAgentCursor);
+  if (!query.ok) return fail(c, query.problem);
+  const page = await agents.list(c.get("principal").team, query.value);
+  if (!page.ok) return fail(c, page.problem);
+  const { next } = page.value;
+  const cursor = next === null ? null : agentCursor(next, query.value.sort);
+  return answer(c, 200, rawOf({ agents: page.value.agents.map(agentFields), cursor }));
+};
 
-export function getAgent({ agents }: AppDeps): Handle {
-  return async (c) => {
-    const slug = lastPartOf(c);
-    // Any other text names no agent, and may be longer than the store takes.
-    const record = isName(slug, AGENT_CHARS_MAX)
-      ? await agents.read(c.get("principal").team, slug)
-      : null;
-    if (record === null) return fail(c, NO_SUCH_AGENT);
-    return answerTagged(c, rawOf(agentFields(record)));
-  };
-}
+export const getAgent: Handler = async (c, { agents }) => {
+  const slug = lastPartOf(c);
+  // Any other text names no agent, and may be longer than the store takes.
+  const record = isName(slug, AGENT_CHARS_MAX)
+    ? await agents.read(c.get("principal").team, slug)
+    : null;
+  if (record === null) return fail(c, NO_SUCH_AGENT);
+  return answerTagged(c, rawOf(agentFields(record)));
+};
 
-export function changeAgent({ agents, environment }: AppDeps): Handle {
-  return async (c) => {
-    const patch = parseAgentPatch(c.get("body"));
-    if (!patch.ok) return fail(c, patch.problem);
-    const slug = lastPartOf(c);
-    const { team, credentialId } = c.get("principal");
-    const made = { by: credentialId, at: environment.now() };
-    const changed = isName(slug, AGENT_CHARS_MAX)
-      ? await agents.change(team, slug, patch.value, made)
-      : null;
-    if (changed === null) return fail(c, NO_SUCH_AGENT);
-    if (!changed.ok) return fail(c, changed.problem);
-    return answer(c, 200, rawOf(agentFields(changed.value)));
-  };
-}
+export const changeAgent: Handler = async (c, { agents, environment }) => {
+  const patch = parseAgentPatch(c.get("body"));
+  if (!patch.ok) return fail(c, patch.problem);
+  const slug = lastPartOf(c);
+  const { team, credentialId } = c.get("principal");
+  const made = { by: credentialId, at: environment.now() };
+  const changed = isName(slug, AGENT_CHARS_MAX)
+    ? await agents.change(team, slug, patch.value, made)
+    : null;
+  if (changed === null) return fail(c, NO_SUCH_AGENT);
+  if (!changed.ok) return fail(c, changed.problem);
+  return answer(c, 200, rawOf(agentFields(changed.value)));
+};
 
 /** The same bytes for a slug that never was and one of another team (decision 32). */
 export const NO_SUCH_AGENT: Problem = {

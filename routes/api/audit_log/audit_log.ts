@@ -1,4 +1,5 @@
 /** `GET /v1/audit`: who changed what of a team, and when. */
+import type { Handler } from "../../http/admission.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import {
@@ -9,7 +10,6 @@ import {
 } from "../../../domain/teams/audit_log.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { z } from "zod";
@@ -25,15 +25,13 @@ import {
   sentInstantField,
 } from "../../openapi/fields.ts";
 
-export function listAudit({ auditLog }: AppDeps): Handle {
-  return async (c) => {
-    const query = parseAuditQuery(queryOf(c), parseAuditCursor);
-    if (!query.ok) return fail(c, query.problem);
-    const { entries, next } = await auditLog.page(c.get("principal").team.id, query.value);
-    const cursor = next === null ? null : auditCursor(next);
-    return answer(c, 200, rawOf({ entries: entries.map(entryFields), cursor }));
-  };
-}
+export const listAudit: Handler = async (c, { auditLog }) => {
+  const query = parseAuditQuery(queryOf(c), parseAuditCursor);
+  if (!query.ok) return fail(c, query.problem);
+  const { entries, next } = await auditLog.page(c.get("principal").team.id, query.value);
+  const cursor = next === null ? null : auditCursor(next);
+  return answer(c, 200, rawOf({ entries: entries.map(entryFields), cursor }));
+};
 
 function entryFields(entry: ReadAuditEntry) {
   const { at, team, actor, actorName, action, target, details } = entry;

@@ -1,4 +1,6 @@
 /** `DELETE /v1/runs/{id}`, `DELETE /v1/customers/{customer_id}`, and how the latter stands. */
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Parsed, Problem } from "../../../domain/core/errors.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
@@ -14,7 +16,6 @@ import type {
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, fail, writeHeaders } from "../../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { lastPartOf } from "../../http/query.ts";
 import { NO_SUCH_RUN } from "../runs/runs.ts";
 import { z } from "zod";
@@ -28,14 +29,12 @@ const WAIT_MS = 5_000;
 
 const DAY_MS = 86_400_000;
 
-export function deleteRun(deps: AppDeps): Handle {
-  return async (c) => {
-    const deleted = await deleteNamedRun(deps, c);
-    if (!deleted.ok) return fail(c, deleted.problem);
-    const { kind, receipt } = deleted.value;
-    return answer(c, 200, rawOf(receiptFields(receipt)), writeHeaders(kind, null));
-  };
-}
+export const deleteRun: Handler = async (c, deps) => {
+  const deleted = await deleteNamedRun(deps, c);
+  if (!deleted.ok) return fail(c, deleted.problem);
+  const { kind, receipt } = deleted.value;
+  return answer(c, 200, rawOf(receiptFields(receipt)), writeHeaders(kind, null));
+};
 
 /** Deletes the run that the path names, for whoever asks. */
 export async function deleteNamedRun(
@@ -49,26 +48,22 @@ export async function deleteNamedRun(
   return deleted === null ? { ok: false, problem: NO_SUCH_RUN } : { ok: true, value: deleted };
 }
 
-export function deleteCustomer({ deletions }: AppDeps): Handle {
-  return async (c) => {
-    const customer = lastPartOf(c);
-    if (customer === "" || !isText(customer, LABEL_CHARS_MAX)) return fail(c, NO_CUSTOMER);
-    const { team, credentialId } = c.get("principal");
-    const begun = await deletions.deleteCustomer(team, customer, credentialId);
-    if (begun.kind === "refused") return fail(c, begun.problem);
-    const now = await deletions.waitUntilDone(team, begun.job, WAIT_MS);
-    const status = now.state === "done" ? 200 : 202;
-    return answer(c, status, rawOf(jobFields(now)), writeHeaders(begun.kind, null));
-  };
-}
+export const deleteCustomer: Handler = async (c, { deletions }) => {
+  const customer = lastPartOf(c);
+  if (customer === "" || !isText(customer, LABEL_CHARS_MAX)) return fail(c, NO_CUSTOMER);
+  const { team, credentialId } = c.get("principal");
+  const begun = await deletions.deleteCustomer(team, customer, credentialId);
+  if (begun.kind === "refused") return fail(c, begun.problem);
+  const now = await deletions.waitUntilDone(team, begun.job, WAIT_MS);
+  const status = now.state === "done" ? 200 : 202;
+  return answer(c, status, rawOf(jobFields(now)), writeHeaders(begun.kind, null));
+};
 
-export function getDeletion({ deletions }: AppDeps): Handle {
-  return async (c) => {
-    const id = c.req.param("id") ?? "";
-    const job = isJobId(id) ? await deletions.get(c.get("principal").team, id) : null;
-    return job === null ? fail(c, NO_SUCH_DELETION) : answer(c, 200, rawOf(jobFields(job)));
-  };
-}
+export const getDeletion: Handler = async (c, { deletions }) => {
+  const id = c.req.param("id") ?? "";
+  const job = isJobId(id) ? await deletions.get(c.get("principal").team, id) : null;
+  return job === null ? fail(c, NO_SUCH_DELETION) : answer(c, 200, rawOf(jobFields(job)));
+};
 
 const NO_CUSTOMER: Problem = {
   code: "invalid_field",

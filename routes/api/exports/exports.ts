@@ -2,17 +2,17 @@
  * `GET /v1/runs.ndjson` and `GET /v1/runs.csv`: all runs that match a query. A page of them is read when the
  * client has taken the one before, so an export of any length holds one page.
  */
+import { type Handler, type HandlerDeps, OVERLOADED } from "../../http/admission.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
 import type { RunListPage, RunPosition } from "../../../domain/runs/list.ts";
 import { parseRunsQuery } from "../../../domain/runs/list_query.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answerStream, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { EXPORT_FORMS, type ExportForm, type ExportFormat } from "./formats.ts";
 import { isStillLive } from "../../http/credential.ts";
 import { emptyStream } from "../../http/head.ts";
 import { paced } from "../../http/rate.ts";
-import { type HandlerDeps, OVERLOADED } from "../../http/admission.ts";
-import { BrokenOff, PacedStreams } from "../../http/paced_streams.ts";
+import { BrokenOff } from "../../http/paced_streams.ts";
 import { logFailure } from "../../http/dispatch.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor } from "../runs/run_list.ts";
@@ -31,46 +31,42 @@ type MakeCheck = (deps: AppDeps, c: RequestContext) => () => Promise<boolean>;
  *
  * @param isLive checks the credential of a request, or its session, before each page
  */
-export function exportRuns(format: ExportFormat, isLive: MakeCheck = isStillLive) {
+export function exportRuns(format: ExportFormat, isLive: MakeCheck = isStillLive): Handler {
   const form = EXPORT_FORMS[format];
-  return (deps: HandlerDeps): Handle => {
+  return (c, deps) => {
     const { environment, runList } = deps;
-    const streams = new PacedStreams(() => deps.draining());
-    return (c) => {
-      const nowMs = environment.now();
-      const request = parseRunsQuery(queryOf(c), nowMs, parseRunsCursor);
-      if (!request.ok) return fail(c, request.problem);
-      const { team } = c.get("principal");
-      const { query, isWindowDefault, after } = request.value;
-      // A list without a range reads one day at most; an export has the time for everything.
-      const filters = isWindowDefault ? { ...query, from: null } : query;
-      const checkLive = isLive(deps, c);
-      const readPaced = paced(deps, c);
-      const parts = (signal: AbortSignal) =>
-        partsOf(form, after, async (from) => {
-          if (!await checkLive()) throw new BrokenOff("The credential does not work any more");
-          return await readPaced(signal, () => runList.page(team, filters, from, RUNS_PER_PART));
-        });
-      // HEAD takes nothing, so nothing is started for it.
-      const body = c.req.method === "HEAD" ? emptyStream() : startExport(deps, streams, c, parts);
-      if (body === null) return fail(c, OVERLOADED);
-      const name = `runs-${formatInstant(nowMs).slice(0, 10)}.${format}`;
-      return answerStream(c, body, form.type, {
-        "Content-Disposition": `attachment; filename="${name}"`,
-        "Cache-Control": "no-store",
+    const nowMs = environment.now();
+    const request = parseRunsQuery(queryOf(c), nowMs, parseRunsCursor);
+    if (!request.ok) return fail(c, request.problem);
+    const { team } = c.get("principal");
+    const { query, isWindowDefault, after } = request.value;
+    // A list without a range reads one day at most; an export has the time for everything.
+    const filters = isWindowDefault ? { ...query, from: null } : query;
+    const checkLive = isLive(deps, c);
+    const readPaced = paced(deps, c);
+    const parts = (signal: AbortSignal) =>
+      partsOf(form, after, async (from) => {
+        if (!await checkLive()) throw new BrokenOff("The credential does not work any more");
+        return await readPaced(signal, () => runList.page(team, filters, from, RUNS_PER_PART));
       });
-    };
+    // HEAD takes nothing, so nothing is started for it.
+    const body = c.req.method === "HEAD" ? emptyStream() : startExport(deps, c, parts);
+    if (body === null) return fail(c, OVERLOADED);
+    const name = `runs-${formatInstant(nowMs).slice(0, 10)}.${format}`;
+    return answerStream(c, body, form.type, {
+      "Content-Disposition": `attachment; filename="${name}"`,
+      "Cache-Control": "no-store",
+    });
   };
 }
 
 /** Starts to send parts; null when too many exports are sent already. */
 function startExport(
   deps: HandlerDeps,
-  streams: PacedStreams,
   c: RequestContext,
   parts: (signal: AbortSignal) => AsyncIterator<Uint8Array>,
 ): ReadableStream<Uint8Array> | null {
-  const { exports, answers } = deps.admission;
+  const { exports, exportStreams, answers } = deps.admission;
   const { id } = c.get("principal").team;
   const slot = exports.acquire(id);
   if (slot === null) return null;
@@ -86,7 +82,7 @@ function startExport(
     return null;
   }
   const onFailure = (error: unknown) => logFailure(deps, c.get("requestId"), error);
-  const stream = streams.begin(parts(over.signal), onEnd, onFailure);
+  const stream = exportStreams.begin(parts(over.signal), onEnd, onFailure);
   return stream.body;
 }
 

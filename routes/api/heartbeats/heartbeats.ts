@@ -1,4 +1,6 @@
 /** `POST /v1/heartbeats`, and what a ping shares with it. */
+import type { Handler } from "../../http/admission.ts";
+import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import { agentRefusalOf } from "../../../domain/teams/credentials.ts";
 import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
@@ -18,28 +20,20 @@ import {
 } from "../../../domain/runs/run.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answerWrite, fail } from "../../http/answer.ts";
-import {
-  type AppDeps,
-  type Handle,
-  parseContext,
-  type RequestContext,
-} from "../../http/context.ts";
 import { conflictProblem } from "../runs/runs.ts";
 
-export function sendHeartbeat(deps: AppDeps): Handle {
-  return async (c) => {
-    const principal = c.get("principal");
-    const body = c.get("body");
-    const refused = agentRefusalOf(principal, body.value.agent);
-    if (refused !== null) return fail(c, refused);
-    const parsed = parseHeartbeat(body, parseContext(c));
-    if (!parsed.ok) return fail(c, parsed.problem);
-    const settled = await writeHeartbeat(deps, c, parsed.value.request);
-    if (!settled.ok) return fail(c, settled.problem);
-    const json = heartbeatJson(settled.value);
-    return answerWrite(c, settled.value.kind, json, parsed.value.losses);
-  };
-}
+export const sendHeartbeat: Handler = async (c, deps) => {
+  const principal = c.get("principal");
+  const body = c.get("body");
+  const refused = agentRefusalOf(principal, body.value.agent);
+  if (refused !== null) return fail(c, refused);
+  const parsed = parseHeartbeat(body, parseContext(c));
+  if (!parsed.ok) return fail(c, parsed.problem);
+  const settled = await writeHeartbeat(deps, c, parsed.value.request);
+  if (!settled.ok) return fail(c, settled.problem);
+  const json = heartbeatJson(settled.value);
+  return answerWrite(c, settled.value.kind, json, parsed.value.losses);
+};
 
 /** A heartbeat that is on disk. */
 export interface HeartbeatResult {

@@ -1,4 +1,6 @@
 /** `/v1/keys`: create, list, rotate and revoke a team's credentials. */
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
 import {
   type CredentialRecord,
@@ -13,7 +15,6 @@ import { parseKeysQuery } from "../../../domain/teams/key_list.ts";
 import { parseRotation, rotateBody } from "../../../domain/teams/rotation.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { z } from "zod";
@@ -21,9 +22,7 @@ import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { bodyDescription, endpoints } from "../../openapi/describe.ts";
 import { cursorOf, idOf, instantField, limitOf, nextCursor, slug } from "../../openapi/fields.ts";
 
-export function createKey(deps: AppDeps): Handle {
-  return (c) => answerNewKey(deps, c, c.get("principal").team);
-}
+const createKey: Handler = (c, deps) => answerNewKey(deps, c, c.get("principal").team);
 
 /** Creates the credential of the body for a team, and shows its secret this once. */
 export async function answerNewKey(
@@ -43,45 +42,39 @@ export function answerSecret(c: RequestContext, json: RawJson): Response {
   return answer(c, 201, json, { "Cache-Control": "no-store" });
 }
 
-export function listKeys({ credentials }: AppDeps): Handle {
-  return async (c) => {
-    const query = parseKeysQuery(queryOf(c), keyIdOf);
-    if (!query.ok) return fail(c, query.problem);
-    const { records, next } = await credentials.list(c.get("principal").team, query.value);
-    const json = rawOf({
-      keys: records.map(({ lastUsedAt, ...record }) => ({
-        ...keyFields(record),
-        last_used_at: instant(lastUsedAt),
-      })),
-      cursor: next === null ? null : encodeCursor(next),
-    });
-    return answer(c, 200, json);
-  };
-}
+export const listKeys: Handler = async (c, { credentials }) => {
+  const query = parseKeysQuery(queryOf(c), keyIdOf);
+  if (!query.ok) return fail(c, query.problem);
+  const { records, next } = await credentials.list(c.get("principal").team, query.value);
+  const json = rawOf({
+    keys: records.map(({ lastUsedAt, ...record }) => ({
+      ...keyFields(record),
+      last_used_at: instant(lastUsedAt),
+    })),
+    cursor: next === null ? null : encodeCursor(next),
+  });
+  return answer(c, 200, json);
+};
 
-export function rotateKey({ credentials }: AppDeps): Handle {
-  return async (c) => {
-    const overlap = parseRotation(c.get("body"));
-    if (!overlap.ok) return fail(c, overlap.problem);
-    const { team, credentialId } = c.get("principal");
-    const id = c.req.param("id") ?? "";
-    const rotated = isKeyId(id)
-      ? await credentials.rotate(team, id, overlap.value, credentialId)
-      : null;
-    if (rotated === null) return fail(c, NO_SUCH_KEY);
-    if (!rotated.ok) return fail(c, rotated.problem);
-    return answerSecret(c, rawOf(newKeyFields(rotated.value)));
-  };
-}
+export const rotateKey: Handler = async (c, { credentials }) => {
+  const overlap = parseRotation(c.get("body"));
+  if (!overlap.ok) return fail(c, overlap.problem);
+  const { team, credentialId } = c.get("principal");
+  const id = c.req.param("id") ?? "";
+  const rotated = isKeyId(id)
+    ? await credentials.rotate(team, id, overlap.value, credentialId)
+    : null;
+  if (rotated === null) return fail(c, NO_SUCH_KEY);
+  if (!rotated.ok) return fail(c, rotated.problem);
+  return answerSecret(c, rawOf(newKeyFields(rotated.value)));
+};
 
-export function revokeKey({ credentials }: AppDeps): Handle {
-  return async (c) => {
-    const { team, credentialId } = c.get("principal");
-    const id = c.req.param("id") ?? "";
-    const record = isKeyId(id) ? await credentials.revoke(team, id, credentialId) : null;
-    return record === null ? fail(c, NO_SUCH_KEY) : answer(c, 200, rawOf(keyFields(record)));
-  };
-}
+export const revokeKey: Handler = async (c, { credentials }) => {
+  const { team, credentialId } = c.get("principal");
+  const id = c.req.param("id") ?? "";
+  const record = isKeyId(id) ? await credentials.revoke(team, id, credentialId) : null;
+  return record === null ? fail(c, NO_SUCH_KEY) : answer(c, 200, rawOf(keyFields(record)));
+};
 
 /** Any other text names no key, and may be longer than the store takes. */
 export function isKeyId(text: string): boolean {

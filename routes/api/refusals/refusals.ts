@@ -1,4 +1,5 @@
 /** `GET /v1/refusals`: which calls of a team were refused, and why. */
+import type { Handler } from "../../http/admission.ts";
 import { teamKey } from "../../http/access.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import {
@@ -10,7 +11,6 @@ import {
 } from "../../../domain/refusals/refusals.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { ERRORS } from "../../../domain/core/errors.ts";
@@ -23,15 +23,13 @@ import {
 import { endpoints } from "../../openapi/describe.ts";
 import { count, instantField } from "../../openapi/fields.ts";
 
-export function listRefusals({ refusals, environment }: AppDeps): Handle {
-  return async (c) => {
-    const hours = parseRefusalsQuery(queryOf(c));
-    if (!hours.ok) return fail(c, hours.problem);
-    const nowMs = environment.now();
-    const report = await refusals.read(c.get("principal").team.id, nowMs, hours.value);
-    return answer(c, 200, rawOf(reportFields(report, firstHour(nowMs, hours.value), nowMs)));
-  };
-}
+export const listRefusals: Handler = async (c, { refusals, environment }) => {
+  const hours = parseRefusalsQuery(queryOf(c));
+  if (!hours.ok) return fail(c, hours.problem);
+  const nowMs = environment.now();
+  const report = await refusals.read(c.get("principal").team.id, nowMs, hours.value);
+  return answer(c, 200, rawOf(reportFields(report, firstHour(nowMs, hours.value), nowMs)));
+};
 
 function reportFields({ groups, latest }: RefusalReport, from: number, to: number) {
   return {

@@ -1,4 +1,6 @@
 /** `/v1/rate-card/reprice`: pricing stored calls anew, after a look at what would change. */
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Principal } from "../../../domain/teams/credentials.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
@@ -8,7 +10,6 @@ import { parseReprice, repriceBody, type RepriceRequest } from "../../../domain/
 import { isJobId, type RepriceJob, type RepriceStore } from "../../../domain/repricing/job.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, answerWrite, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { bodyDescription, endpoints, written } from "../../openapi/describe.ts";
@@ -17,15 +18,13 @@ import { count, dollarsField, instantField, jobId, jobState } from "../../openap
 /** Milliseconds a caller waits for a job to be done: most are by then, and need no second call. */
 const WAIT_MS = 2_000;
 
-export function startReprice(deps: AppDeps): Handle {
-  return async (c) => {
-    const request = parseReprice(c.get("body"));
-    if (!request.ok) return fail(c, request.problem);
-    const begun = await beginReprice(deps, c.get("principal"), request.value);
-    if (begun.kind === "refused") return fail(c, begun.problem);
-    return answerWrite(c, begun.kind, rawOf(jobFields(begun.job)), null);
-  };
-}
+export const startReprice: Handler = async (c, deps) => {
+  const request = parseReprice(c.get("body"));
+  if (!request.ok) return fail(c, request.problem);
+  const begun = await beginReprice(deps, c.get("principal"), request.value);
+  if (begun.kind === "refused") return fail(c, begun.problem);
+  return answerWrite(c, begun.kind, rawOf(jobFields(begun.job)), null);
+};
 
 /** Makes a job, or finds the same one under way, and gives it a moment to be done. */
 export async function beginReprice(
@@ -38,16 +37,14 @@ export async function beginReprice(
   return { ...begun, job: await reprices.waitUntilDone(team, begun.job, WAIT_MS) };
 }
 
-export function getReprice({ reprices }: AppDeps): Handle {
-  return async (c) => {
-    const id = c.req.param("id") ?? "";
-    const job = isJobId(id) ? await reprices.get(c.get("principal").team, id) : null;
-    if (job === null) {
-      return fail(c, NO_SUCH_JOB);
-    }
-    return answer(c, 200, rawOf(jobFields(job)));
-  };
-}
+export const getReprice: Handler = async (c, { reprices }) => {
+  const id = c.req.param("id") ?? "";
+  const job = isJobId(id) ? await reprices.get(c.get("principal").team, id) : null;
+  if (job === null) {
+    return fail(c, NO_SUCH_JOB);
+  }
+  return answer(c, 200, rawOf(jobFields(job)));
+};
 
 /** The same for an id that never was, one of another team, and one that is kept no longer. */
 export const NO_SUCH_JOB: Problem = {
@@ -55,12 +52,10 @@ export const NO_SUCH_JOB: Problem = {
   message: "No such job: list the jobs to see their ids",
 };
 
-export function listReprices({ reprices }: AppDeps): Handle {
-  return async (c) => {
-    const jobs = await reprices.list(c.get("principal").team);
-    return answer(c, 200, jobsJson(jobs));
-  };
-}
+export const listReprices: Handler = async (c, { reprices }) => {
+  const jobs = await reprices.list(c.get("principal").team);
+  return answer(c, 200, jobsJson(jobs));
+};
 
 function jobsJson(jobs: readonly RepriceJob[]): RawJson {
   return rawOf({ jobs: jobs.map(jobFields) });

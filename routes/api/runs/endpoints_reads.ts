@@ -1,7 +1,6 @@
 /** The calls that read a run, described. */
 import { getRunCost } from "./run_cost.ts";
-import { getRun } from "./runs.ts";
-import { whenFinal } from "./when_final.ts";
+import { getRun } from "./when_final.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
@@ -114,7 +113,7 @@ export const RUN_READS = endpoints("Runs", [
     method: "GET",
     path: "/v1/runs/:id",
     access: teamKey("read"),
-    handler: (deps) => whenFinal(deps, getRun(deps)),
+    handler: getRun,
     id: "getRun",
     summary: "Read a run",
     description: "The full record with one page of its events. An unknown id and another team's " +

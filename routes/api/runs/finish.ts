@@ -1,28 +1,27 @@
 /** `POST /v1/runs/{id}/finish`. */
+import type { Handler } from "../../http/admission.ts";
+import { parseContext } from "../../http/context.ts";
 import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
 import { parseFinish, parseRunId } from "../../../domain/ingest/parse.ts";
 import type { Closing } from "../../../domain/runs/run.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answerWrite, fail } from "../../http/answer.ts";
-import { type AppDeps, type Handle, parseContext } from "../../http/context.ts";
 import { conflictProblem } from "./runs.ts";
 
-export function finishRun({ runs, environment }: AppDeps): Handle {
-  return async (c) => {
-    const id = parseRunId(c.req.param("id") ?? "");
-    if (!id.ok) return fail(c, id.problem);
-    const parsed = parseFinish(c.get("body"), parseContext(c));
-    if (!parsed.ok) return fail(c, parsed.problem);
-    const { request, losses } = parsed.value;
-    const { team } = c.get("principal");
-    const outcome = await runs.finish(team, id.value, request, environment.now());
-    if (outcome.kind === "conflict") return fail(c, conflictProblem(id.value, outcome));
-    const { closing } = outcome.parts;
-    // Stored or replayed, a finish always ends in a close.
-    if (closing === null) throw new TypeError("A finished run has no close");
-    return answerWrite(c, outcome.kind, finishJson(id.value, closing), losses);
-  };
-}
+export const finishRun: Handler = async (c, { runs, environment }) => {
+  const id = parseRunId(c.req.param("id") ?? "");
+  if (!id.ok) return fail(c, id.problem);
+  const parsed = parseFinish(c.get("body"), parseContext(c));
+  if (!parsed.ok) return fail(c, parsed.problem);
+  const { request, losses } = parsed.value;
+  const { team } = c.get("principal");
+  const outcome = await runs.finish(team, id.value, request, environment.now());
+  if (outcome.kind === "conflict") return fail(c, conflictProblem(id.value, outcome));
+  const { closing } = outcome.parts;
+  // Stored or replayed, a finish always ends in a close.
+  if (closing === null) throw new TypeError("A finished run has no close");
+  return answerWrite(c, outcome.kind, finishJson(id.value, closing), losses);
+};
 
 /** The stored finish record, the same for the first write and every retry (decision 22). */
 function finishJson(id: string, closing: Closing): RawJson {

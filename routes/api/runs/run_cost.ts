@@ -15,16 +15,12 @@ import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { RateMatch } from "../../../domain/pricing/rates.ts";
 import { assemble } from "../../../domain/runs/record.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { costJson, cursorText } from "./run_json.ts";
 import { answerPage } from "./runs.ts";
 
-export function getRunCost(deps: AppDeps): Handle {
-  return answerPage(
-    deps,
-    (id, run, { isFirst }) => runCostJson(id, run, explainCalls(run, isFirst)),
-  );
-}
+export const getRunCost = answerPage((id, run, { isFirst }) =>
+  runCostJson(id, run, explainCalls(run, isFirst))
+);
 
 function runCostJson(id: RunId, run: RunPage, calls: readonly ExplainedCall[]): RawJson {
   const { kind, cost } = assemble(id, run);

@@ -1,8 +1,9 @@
 /** The endpoints about the service itself: health, metrics, and the description of the API. */
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps } from "../../http/context.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { answer, answerText, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle, Route } from "../../http/context.ts";
 import {
   gauge,
   type MetricFamily,
@@ -18,18 +19,16 @@ import { type AnswerDescription, endpoints } from "../../openapi/describe.ts";
 import { anyObject, ifNoneMatch } from "../../openapi/fields.ts";
 
 /** The process is alive. */
-export function getHealth(): Handle {
-  return (c) => answer(c, 200, rawOf({ status: "ok" }));
-}
+export const getHealth: Handler = (c) => {
+  return answer(c, 200, rawOf({ status: "ok" }));
+};
 
 /** The store answers and new requests are welcome. */
-export function getReadiness({ ready, draining }: AppDeps): Handle {
-  return async (c) => {
-    if (draining()) return fail(c, SHUTTING_DOWN);
-    if (await ready()) return answer(c, 200, rawOf({ status: "ready" }));
-    return fail(c, { code: "storage_unavailable", message: "The store does not answer: retry" });
-  };
-}
+export const getReadiness: Handler = async (c, { ready, draining }) => {
+  if (draining()) return fail(c, SHUTTING_DOWN);
+  if (await ready()) return answer(c, 200, rawOf({ status: "ready" }));
+  return fail(c, { code: "storage_unavailable", message: "The store does not answer: retry" });
+};
 
 /** Refuses requests from the signal to stop on. */
 export const SHUTTING_DOWN = {
@@ -37,19 +36,17 @@ export const SHUTTING_DOWN = {
   message: "This instance is shutting down: send the request again",
 } as const;
 
-export function getMetrics({ metrics, usage, environment }: AppDeps): Handle {
-  return async (c) => {
-    const principal = c.get("principal");
-    // Who runs the service sees all of it; a team would learn from it what others do.
-    const families = principal.grant.kind === "operator"
-      ? [...metrics.requests.families(null), ...await metrics.ofProcess()]
-      : [
-        ...metrics.requests.families(principal.team.id),
-        ...await quotaFamilies(principal.team, usage, environment.now()),
-      ];
-    return answerText(c, 200, metricsText(families), METRICS_TYPE);
-  };
-}
+export const getMetrics: Handler = async (c, { metrics, usage, environment }) => {
+  const principal = c.get("principal");
+  // Who runs the service sees all of it; a team would learn from it what others do.
+  const families = principal.grant.kind === "operator"
+    ? [...metrics.requests.families(null), ...await metrics.ofProcess()]
+    : [
+      ...metrics.requests.families(principal.team.id),
+      ...await quotaFamilies(principal.team, usage, environment.now()),
+    ];
+  return answerText(c, 200, metricsText(families), METRICS_TYPE);
+};
 
 /** How much of the present month is used; nothing is included where everything is. */
 async function quotaFamilies(
@@ -68,25 +65,21 @@ async function quotaFamilies(
 }
 
 /** Answers with the document. */
-function getDescription(): Handle {
-  return staticResponse(async () => {
-    const { documentText } = await import("./openapi_text.ts");
-    return { type: "application/json", text: documentText(), headers: {} };
-  });
-}
+const getDescription: Handler = staticResponse(async () => {
+  const { documentText } = await import("./openapi_text.ts");
+  return { type: "application/json", text: documentText(), headers: {} };
+});
 
 /** Answers with the page. Its style is allowed by its hash, and nothing else is. */
-function getDocs(): Handle {
-  return staticResponse(async () => {
-    const { documentText } = await import("./openapi_text.ts");
-    const { renderDocsPage, POLICY } = await import("../../docs/page.tsx");
-    return {
-      type: "text/html; charset=UTF-8",
-      text: renderDocsPage(JSON.parse(documentText())),
-      headers: { "Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer" },
-    };
-  });
-}
+const getDocs: Handler = staticResponse(async () => {
+  const { documentText } = await import("./openapi_text.ts");
+  const { renderDocsPage, POLICY } = await import("../../docs/page.tsx");
+  return {
+    type: "text/html; charset=UTF-8",
+    text: renderDocsPage(JSON.parse(documentText())),
+    headers: { "Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer" },
+  };
+});
 
 const same: AnswerDescription = {
   status: 304,

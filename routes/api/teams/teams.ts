@@ -1,4 +1,5 @@
 /** `/v1/teams`: what the operator of the service does with teams. */
+import type { Handler } from "../../http/admission.ts";
 import { OPERATOR_ONLY } from "../../http/access.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
@@ -13,7 +14,6 @@ import {
   teamFields,
 } from "../../../domain/teams/team_change.ts";
 import { answer, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { answerNewKey, answerSecret, newKeyFields } from "../keys/keys.ts";
 import { queryOf } from "../../http/query.ts";
@@ -24,49 +24,39 @@ import { bodyDescription, endpoints } from "../../openapi/describe.ts";
 import { cursorOf, instantField, jobId, limitOf, nextCursor } from "../../openapi/fields.ts";
 import { newCredentialBody, newKey } from "../keys/keys.ts";
 
-export function createTeam({ teams }: AppDeps): Handle {
-  return async (c) => {
-    const spec = parseNewTeam(c.get("body"));
-    if (!spec.ok) return fail(c, spec.problem);
-    const { team, ...key } = await teams.create(spec.value);
-    return answerSecret(c, rawOf({ ...teamFields(team), key: newKeyFields(key) }));
-  };
-}
+export const createTeam: Handler = async (c, { teams }) => {
+  const spec = parseNewTeam(c.get("body"));
+  if (!spec.ok) return fail(c, spec.problem);
+  const { team, ...key } = await teams.create(spec.value);
+  return answerSecret(c, rawOf({ ...teamFields(team), key: newKeyFields(key) }));
+};
 
-export function listTeams({ teams }: AppDeps): Handle {
-  return async (c) => {
-    const query = parsePage(queryOf(c), teamIdOf);
-    if (!query.ok) return fail(c, query.problem);
-    const page = await teams.page(query.value);
-    const cursor = page.next === null ? null : encodeCursor(page.next);
-    return answer(c, 200, rawOf({ teams: page.teams.map(teamFields), cursor }));
-  };
-}
+export const listTeams: Handler = async (c, { teams }) => {
+  const query = parsePage(queryOf(c), teamIdOf);
+  if (!query.ok) return fail(c, query.problem);
+  const page = await teams.page(query.value);
+  const cursor = page.next === null ? null : encodeCursor(page.next);
+  return answer(c, 200, rawOf({ teams: page.teams.map(teamFields), cursor }));
+};
 
-export function getTeam({ teams }: AppDeps): Handle {
-  return async (c) => {
-    const team = await teams.get(c.req.param("id") ?? "");
-    return team === null ? fail(c, NO_SUCH_TEAM) : answer(c, 200, rawOf(teamFields(team)));
-  };
-}
+export const getTeam: Handler = async (c, { teams }) => {
+  const team = await teams.get(c.req.param("id") ?? "");
+  return team === null ? fail(c, NO_SUCH_TEAM) : answer(c, 200, rawOf(teamFields(team)));
+};
 
-export function changeTeam({ teams }: AppDeps): Handle {
-  return async (c) => {
-    const change = parseTeamChange(c.get("body"));
-    if (!change.ok) return fail(c, change.problem);
-    const changed = await teams.change(c.req.param("id") ?? "", change.value);
-    if (changed === null) return fail(c, NO_SUCH_TEAM);
-    if (!changed.ok) return fail(c, changed.problem);
-    return answer(c, 200, rawOf(teamFields(changed.value)));
-  };
-}
+export const changeTeam: Handler = async (c, { teams }) => {
+  const change = parseTeamChange(c.get("body"));
+  if (!change.ok) return fail(c, change.problem);
+  const changed = await teams.change(c.req.param("id") ?? "", change.value);
+  if (changed === null) return fail(c, NO_SUCH_TEAM);
+  if (!changed.ok) return fail(c, changed.problem);
+  return answer(c, 200, rawOf(teamFields(changed.value)));
+};
 
-export function createTeamKey(deps: AppDeps): Handle {
-  return async (c) => {
-    const team = await deps.teams.get(c.req.param("id") ?? "");
-    return team === null ? fail(c, NO_SUCH_TEAM) : answerNewKey(deps, c, team);
-  };
-}
+export const createTeamKey: Handler = async (c, deps) => {
+  const team = await deps.teams.get(c.req.param("id") ?? "");
+  return team === null ? fail(c, NO_SUCH_TEAM) : answerNewKey(deps, c, team);
+};
 
 /** The place that a cursor of the list stands for, or null. */
 export function teamIdOf(cursor: string): TeamId | null {

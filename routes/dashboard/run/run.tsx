@@ -3,7 +3,7 @@ import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
-import { getRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
+import { answerRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/address.ts";
 import { Copyable } from "../components/basics.tsx";
@@ -53,10 +53,9 @@ export function showRun(deps: AppDeps): Handle {
 
 /** Answers with the record that the API answers, to look at in a browser. */
 export function showRawRun(deps: AppDeps): Handle {
-  const show = getRun(deps);
   return async (c) => {
     c.set("renderProblem", renderRunNotFound);
-    const response = await show(c);
+    const response = await answerRun(c, deps);
     if (response.status !== 200) return response;
     response.headers.set("X-Content-Type-Options", "nosniff");
     response.headers.set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
