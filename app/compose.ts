@@ -111,12 +111,12 @@ export function createService(options: ServiceOptions): Service {
     store: createSweepStore(store, commits),
     now,
     processMs: TIMERS.now,
-    calls: () => store.doorbell.rings,
+    calls: () => store.workerSignal.raised,
     log,
     quiet: options.dev ?? false,
   });
   const changes = createChangeStore(store, commits.notifier);
-  const live = new LiveJob({ changes, calls: () => store.doorbell.rings, log });
+  const live = new LiveJob({ changes, calls: () => store.workerSignal.raised, log });
   const leaving = new AbortController();
   const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS);
   const app = createApp({
@@ -160,7 +160,7 @@ export function createService(options: ServiceOptions): Service {
     worker,
     sweep,
     start() {
-      store.doorbell.listen(() => worker.wake());
+      store.workerSignal.listen(() => worker.wake());
       worker.start();
     },
     leave() {

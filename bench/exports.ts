@@ -52,7 +52,7 @@ async function take(url: string, pid: number): Promise<Exported> {
 async function untilListed(file: string): Promise<void> {
   const store = await openBeside(file);
   try {
-    while ((await readBacklog(store, 1)).dirty.closed.count > 0) {
+    while ((await readBacklog(store, 1)).runs.closed.count > 0) {
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
   } finally {

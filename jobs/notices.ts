@@ -70,7 +70,7 @@ export class NoticeJob {
   }
 
   /** Says that a team may have used more. */
-  projected(team: TeamId): void {
+  updated(team: TeamId): void {
     this.#active.add(team);
     this.#alarm.wake();
   }

@@ -36,7 +36,7 @@ export interface Job {
 export interface Companion {
   start(): void;
   /** Tells it that runs of a team were brought up to date. */
-  projected(team: TeamId): void;
+  updated(team: TeamId): void;
   stop(): Promise<void>;
 }
 
@@ -87,7 +87,7 @@ export class Worker {
   /** Ends a rest early; only stopping does. */
   readonly #endOfRest = new Waker();
   /** Rings so far: whether there were any tells whether calls came in. */
-  #rings = 0;
+  #signals = 0;
   #restMs = 0;
   /** Runs of the next turn. */
   readonly #runsMax: Record<PendingLane, number> = {
@@ -113,7 +113,7 @@ export class Worker {
 
   /** Says that there may be something to do. */
   wake(): void {
-    this.#rings++;
+    this.#signals++;
     this.#alarm.wake();
   }
 
@@ -172,14 +172,14 @@ export class Worker {
   async #sumUp(): Promise<boolean> {
     const isTurnOfOpen = this.#closedTurns >= CLOSED_TURNS_MAX;
     for (const lane of isTurnOfOpen ? PENDING_LANES.toReversed() : PENDING_LANES) {
-      const rows = await this.#deps.store.takeDirty(lane, this.#runsMax[lane]);
+      const rows = await this.#deps.store.takePending(lane, this.#runsMax[lane]);
       this.#closedTurns = lane === "open" ? 0 : this.#closedTurns + 1;
       if (rows.isEmpty) continue;
-      const [startMs, rings] = [performance.now(), this.#rings];
+      const [startMs, signals] = [performance.now(), this.#signals];
       await this.#bringUpToDate(rows);
       const tookMs = performance.now() - startMs;
       this.#fitRunsMax(lane, tookMs);
-      if (this.#rings > rings) this.#restMs = Math.min(REST.msMax, REST[lane] * tookMs);
+      if (this.#signals > signals) this.#restMs = Math.min(REST.msMax, REST[lane] * tookMs);
       return true;
     }
     return false;
@@ -228,7 +228,7 @@ export class Worker {
   async #project(team: TeamId, runs: readonly RunId[]): Promise<PendingRun[]> {
     try {
       await this.#deps.store.project(team, runs);
-      this.#deps.companion?.projected(team);
+      this.#deps.companion?.updated(team);
       return [];
     } catch (error) {
       await this.#throwIfOfStore(error);
@@ -289,7 +289,7 @@ export class Worker {
     if (isOfStore(error) && !await this.#deps.store.isAlive()) throw error;
   }
 
-  /** How long there is nothing to do unless somebody rings; null for as long as it takes. */
+  /** How long there is nothing to do unless somebody signals; null for as long as it takes. */
   async #idleMs(): Promise<number | null> {
     const dueMs = await this.#deps.store.nextDueMs();
     return dueMs === null ? null : Math.max(0, dueMs - this.#deps.now());

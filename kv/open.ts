@@ -182,9 +182,9 @@ function openHandles(
   memory: Memory,
 ): OpenStore {
   const deadlines = new Deadlines(STORAGE_DEADLINE_MS, TIMERS);
-  const doorbell = new WorkerSignal();
+  const workerSignal = new WorkerSignal();
   const back = reader ?? kv;
-  const store = createStore(kv, back, limits, deadlines, doorbell, inPlace, fileBytes, memory);
+  const store = createStore(kv, back, limits, deadlines, workerSignal, inPlace, fileBytes, memory);
   return {
     ...store,
     async close() {

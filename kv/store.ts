@@ -9,6 +9,7 @@ import { Memory } from "../domain/core/memory.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { type Blob, chunksOf, packBlob, unpackBlob } from "./base/blob.ts";
 import { inTime } from "./base/deadline.ts";
+import { groupsOf } from "./base/groups.ts";
 import type { FileBytes } from "./base/files.ts";
 import { WorkerSignal } from "./writer/signal.ts";
 import { keys } from "./base/keys.ts";
@@ -33,13 +34,13 @@ export interface Store {
   /** How long callers wait. */
   readonly deadlines: Deadlines;
   /** Rings when runs became dirty. */
-  readonly doorbell: WorkerSignal;
+  readonly workerSignal: WorkerSignal;
   /** Whether what is written is still found where the ledger is. */
   readonly inPlace: () => boolean;
   /** Sizes of the ledger's files; null where it has none. */
   readonly fileBytes: () => FileBytes | null;
-  /** Locks for adding events to a run and for removing some, by its dirty name. */
-  readonly runTurns: KeyedMutex;
+  /** Locks for adding events to a run and for removing some, by its pending name. */
+  readonly runLocks: KeyedMutex;
   /** Slots for the reads of requests. */
   readonly reads: Reads;
   /** How many bytes caches and queues may hold. */
@@ -52,22 +53,22 @@ export function createStore(
   reader: Deno.Kv,
   limits: BackEnd,
   deadlines: Deadlines,
-  doorbell: WorkerSignal = new WorkerSignal(),
+  workerSignal: WorkerSignal = new WorkerSignal(),
   inPlace: () => boolean = () => true,
   fileBytes: () => FileBytes | null = () => null,
   memory: Memory = new Memory(),
 ): Store {
-  const writer = createWriter(kv, reader, limits, deadlines, doorbell, inPlace, memory);
-  const [runTurns, reads] = [new KeyedMutex(deadlines), new Reads(deadlines)];
+  const writer = createWriter(kv, reader, limits, deadlines, workerSignal, inPlace, memory);
+  const [runLocks, reads] = [new KeyedMutex(deadlines), new Reads(deadlines)];
   return {
     reader,
     writer,
     limits,
     deadlines,
-    doorbell,
+    workerSignal,
     inPlace,
     fileBytes,
-    runTurns,
+    runLocks,
     reads,
     memory,
   };
@@ -86,6 +87,44 @@ export async function getMany(
   } catch (error) {
     throw unavailable("read", error);
   }
+}
+
+/** Reads the entry at a key. */
+export async function getEntry(store: Store, key: Deno.KvKey): Promise<Deno.KvEntryMaybe<unknown>> {
+  const [entry] = await getMany(store, [key]);
+  return entry ?? { key, value: null, versionstamp: null };
+}
+
+/** Reads the value at a key; null where there is none. */
+export async function getValue<T>(store: Store, key: Deno.KvKey): Promise<T | null> {
+  return (await getEntry(store, key)).value as T | null;
+}
+
+/** Returns what a counter at a key has come to. */
+export function countOf({ value }: Deno.KvEntryMaybe<unknown>): number {
+  return value instanceof Deno.KvU64 ? Number(value.value) : 0;
+}
+
+/** Keys read at once: each read of 10 of them is of one moment. */
+const KEYS_AT_ONCE = 5 * GET_MANY_KEYS_MAX;
+
+/** Reads any number of keys, in their order; more than 10 are not of one moment. */
+export async function getAll(
+  store: Store,
+  wanted: readonly Deno.KvKey[],
+): Promise<Deno.KvEntryMaybe<unknown>[]> {
+  const entries: Deno.KvEntryMaybe<unknown>[] = [];
+  for (const some of groupsOf(wanted, KEYS_AT_ONCE)) {
+    const reads = groupsOf(some, GET_MANY_KEYS_MAX).map((each) => getMany(store, each));
+    entries.push(...(await Promise.all(reads)).flat());
+  }
+  return entries;
+}
+
+/** Selects the rows below a prefix that follow a row; all of them where there is none. */
+export function rowsAfter(prefix: Deno.KvKey, row: Deno.KvKey | null): Deno.KvListSelector {
+  // `true` sorts after every other part of a key.
+  return row === null ? { prefix } : { prefix, start: [...row, true] };
 }
 
 /** Whether the store is where it was and answers a read in time. */
@@ -162,6 +201,9 @@ export function blobWrite(team: TeamId, run: RunId, key: Deno.KvKey, text: strin
     : { sets: [head], staged: pieces };
 }
 
+/** Pieces that one commit takes. */
+const PIECES_PER_COMMIT = 10;
+
 /**
  * Stores pieces ahead of the commit that makes them visible, for the rare text that fits no single
  * commit. Nobody can read them before: only the head knows their name.
@@ -171,8 +213,8 @@ export async function stage(
   team: TeamId,
   pieces: BlobWrite["staged"],
 ): Promise<void> {
-  for (let at = 0; at < pieces.length; at += GET_MANY_KEYS_MAX) {
-    await store.writer.commit({ team, sets: pieces.slice(at, at + GET_MANY_KEYS_MAX) });
+  for (const sets of groupsOf(pieces, PIECES_PER_COMMIT)) {
+    await store.writer.commit({ team, sets });
   }
 }
 
@@ -193,14 +235,9 @@ export async function readBlob(
   head: unknown,
 ): Promise<string | null> {
   if (!(head instanceof Uint8Array)) return null;
-  const { name, count } = chunksOf(head);
-  const chunks: Uint8Array[] = [];
-  for (let at = 0; at < count; at += GET_MANY_KEYS_MAX) {
-    const length = Math.min(GET_MANY_KEYS_MAX, count - at);
-    const wanted = Array.from({ length }, (_, i) => keys.chunk(team, run, name, at + i));
-    for (const { value } of await getMany(store, wanted)) chunks.push(value as Uint8Array);
-  }
-  const text = unpackBlob(head, chunks);
+  // Nearly every text is one piece, for which nothing else is read.
+  const pieces = head[1] === 0 ? [] : await getAll(store, pieceKeys(team, run, head));
+  const text = unpackBlob(head, pieces.map(({ value }) => value as Uint8Array));
   countBytes(text.length);
   return text;
 }

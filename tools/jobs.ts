@@ -49,10 +49,10 @@ async function list(store: OpenStore, pipeline: ProcessingStore, io: Io): Promis
   return dead === 0 ? 0 : 1;
 }
 
-function backlogLines({ dirty, stages }: Backlog): string[] {
+function backlogLines({ runs, stages }: Backlog): string[] {
   return [
     ...PENDING_LANES.map((lane) =>
-      `Changes of ${lane} runs to sum up: ${waitingText(dirty[lane], "since")}`
+      `Changes of ${lane} runs to sum up: ${waitingText(runs[lane], "since")}`
     ),
     `Stages that wait: ${waitingText(stages, "due")}`,
   ];

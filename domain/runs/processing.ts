@@ -74,7 +74,7 @@ export interface DeadStageStore {
 /** The store as the worker sees it. Methods reject with `StorageUnavailable` when it fails. */
 export interface ProcessingStore {
   /** Takes so many dirty runs of a lane at most, of teams in turn. */
-  takeDirty(lane: PendingLane, runsMax: number): Promise<PendingBatch>;
+  takePending(lane: PendingLane, runsMax: number): Promise<PendingBatch>;
   /**
    * Brings the summaries of a team's runs up to date, and the team's roll-ups by the difference.
    * Repeating it changes nothing.

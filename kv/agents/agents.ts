@@ -24,9 +24,8 @@ import type { StoredAgent } from "./rows.ts";
 import { changeAgent, recordOf } from "./change.ts";
 import { KnownAgents } from "./known_agents.ts";
 import { lastRunOf } from "./last_run.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { SizedMap } from "../base/sized_map.ts";
-import { getMany, type Store } from "../store.ts";
+import { getAll, getMany, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
 /** Part of the share of agents; the rest is for which of them are in use. */
@@ -168,12 +167,9 @@ export class ActivityCache {
     wanted: ReadonlySet<string>,
   ): Promise<void> {
     const missing = [...wanted].filter((slug) => !rows.has(slug));
-    for (let at = 0; at < missing.length; at += GET_MANY_KEYS_MAX) {
-      const some = missing.slice(at, at + GET_MANY_KEYS_MAX);
-      const found = await getMany(this.#store, some.map((slug) => keys.agentActivity(team, slug)));
-      for (const [i, slug] of some.entries()) {
-        rows.set(slug, (found[i]?.value ?? null) as AgentActivity | null);
-      }
+    const found = await getAll(this.#store, missing.map((slug) => keys.agentActivity(team, slug)));
+    for (const [i, slug] of missing.entries()) {
+      rows.set(slug, (found[i]?.value ?? null) as AgentActivity | null);
     }
   }
 

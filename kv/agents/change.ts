@@ -4,13 +4,13 @@
  * @module
  */
 import type { Team } from "../../domain/teams/team.ts";
-import { type Parsed, StorageUnavailable } from "../../domain/core/errors.ts";
+import type { Parsed } from "../../domain/core/errors.ts";
 import { type AgentPatch, patchedTexts } from "../../domain/agents/change.ts";
 import type { AgentStore } from "../../domain/agents/store.ts";
 import { differenceOf } from "../../domain/teams/audit_log.ts";
 import type { AgentActivity, AgentRecord } from "../../domain/agents/agents.ts";
 import { keys } from "../base/keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
 import { getMany, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 import {
@@ -29,7 +29,7 @@ import type { KnownAgents } from "./known_agents.ts";
 export type MadeBy = Parameters<AgentStore["change"]>[3];
 
 /** Changes an agent until nobody else is faster; null when the team has none of that slug. */
-export async function changeAgent(
+export function changeAgent(
   store: Store,
   known: KnownAgents,
   team: Team,
@@ -38,7 +38,7 @@ export async function changeAgent(
   made: MadeBy,
 ): Promise<Parsed<AgentRecord> | null> {
   const wanted = [...keysOfAgent(team.id, slug), keys.agentActivity(team.id, slug)];
-  for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+  return untilCommitted("change an agent", async () => {
     const [activity, ...entries] = (await getMany(store, wanted)).reverse();
     const rows = agentRows(entries.reverse());
     const before = rows.used ?? rows.archived;
@@ -64,12 +64,11 @@ export async function changeAgent(
     });
     const sets = [...write.sets ?? [], ...logged];
     const version = await store.writer.commit({ ...write, sets, team: team.id });
-    if (version === null) continue;
+    if (version === null) return LOST;
     // Nobody here may take it for in use any more.
     if (archived && !isArchived) known.saw(team.id, version, known.now());
     return { ok: true, value: record };
-  }
-  throw new StorageUnavailable("Cannot change an agent: other writers were always first");
+  });
 }
 
 /** What can be changed of an agent, as answers show it. */

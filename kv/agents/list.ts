@@ -17,10 +17,9 @@ import {
   sortRefusal,
 } from "../../domain/agents/agents.ts";
 import { keys } from "../base/keys.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getAll, getMany, listRows, type Store } from "../store.ts";
 import type { StoredAgent } from "./rows.ts";
 import { recordOf } from "./change.ts";
-import { readAll } from "../teams/credential_rows.ts";
 
 /** Where the slug stands in a key, and what the keys of agents in use begin with. */
 const SLUG = 2, USED = "agent";
@@ -106,13 +105,13 @@ async function listLatest(
   const shown = afterLastSeen(activities, positionOf, after).slice(0, limit + 1);
   if (shown.length <= limit) return null;
   const slugs = shown.map(positionOf).map(({ agent }) => agent);
-  const used = await readAll(store, slugs.map((slug) => keys.agent(team.id, slug)));
+  const used = await getAll(store, slugs.map((slug) => keys.agent(team.id, slug)));
   const gone = archived
-    ? await readAll(store, slugs.map((slug) => keys.archivedAgent(team.id, slug)))
+    ? await getAll(store, slugs.map((slug) => keys.archivedAgent(team.id, slug)))
     : [];
   const records = slugs.flatMap((slug, i) => {
-    const stored = (used[i] ?? gone[i] ?? null) as StoredAgent | null;
-    return stored === null ? [] : [recordOf(slug, stored, shown[i]?.value, !used[i])];
+    const stored = (used[i]?.value ?? gone[i]?.value ?? null) as StoredAgent | null;
+    return stored === null ? [] : [recordOf(slug, stored, shown[i]?.value, !used[i]?.value)];
   });
   return records.length === slugs.length ? agentPageOf(records, limit) : null;
 }

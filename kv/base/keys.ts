@@ -110,8 +110,8 @@ export const keys = {
     blob,
     chunk,
   ],
-  /** All rows of dirty runs in a lane. */
-  dirtyLane: (lane: PendingLane): Deno.KvKey => ["dirty", lane],
+  /** All rows of pending runs in a lane. */
+  pendingLane: (lane: PendingLane): Deno.KvKey => ["dirty", lane],
   /** Runs that one commit changed. */
   pending: (lane: PendingLane, name: string): Deno.KvKey => ["dirty", lane, name],
   /**
@@ -302,8 +302,8 @@ export const keys = {
   rateBucket: (team: TeamId, api: Api): Deno.KvKey => ["rate_bucket", team, api],
   /** Every run of every team. */
   runs: (): Deno.KvKey => ["run"],
-  /** Every mark of a dirty run, in all lanes. */
-  dirtyMarks: (): Deno.KvKey => ["dirty"],
+  /** Every mark of a pending run, in all lanes. */
+  pendingMarks: (): Deno.KvKey => ["dirty"],
   /** The versions of all teams' roll-ups. */
   rollupVersions: (): Deno.KvKey => ["rollup_version"],
   /** All roll-ups of a team. */

@@ -1,7 +1,7 @@
 /**
  * Waking those who follow the changes of a team, or of one run.
  *
- * A commit of this process rings at once. Those of other processes are found once a second by the versions
+ * A commit of this process notifies at once. Those of other processes are found once a second by the versions
  * of the rows that are watched: a team's roll-ups, or the stages of a run.
  *
  * @module
@@ -9,9 +9,8 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { ChangeWatch } from "../../domain/feed/changes.ts";
 import { keys } from "../base/keys.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { outsideScope } from "../base/read_scope.ts";
-import { getMany, type Store } from "../store.ts";
+import { getAll, type Store } from "../store.ts";
 
 /** Milliseconds between two looks at what other processes committed. */
 const LOOK_MS = 1_000;
@@ -21,15 +20,15 @@ class Watched {
   readonly watchers = new Set<Watcher>();
   version: string | null | undefined;
 
-  ring(): void {
-    for (const watcher of this.watchers) watcher.ring();
+  notify(): void {
+    for (const watcher of this.watchers) watcher.notify();
   }
 
   /** Rings for a version that is new, and at the first look: it may have changed since they began. */
   note(version: string | null): void {
     const isNew = this.version !== version;
     this.version = version;
-    if (isNew) this.ring();
+    if (isNew) this.notify();
   }
 }
 
@@ -71,12 +70,12 @@ export class ChangeNotifier {
   }
 
   /** Says that runs of a team changed. */
-  ring(team: TeamId, runs: readonly RunId[]): void {
+  notify(team: TeamId, runs: readonly RunId[]): void {
     const ofTeam = this.#teams.get(team);
     if (ofTeam === undefined) return;
-    ofTeam.all.ring();
+    ofTeam.all.notify();
     if (ofTeam.runs.size === 0) return;
-    for (const run of runs) ofTeam.runs.get(run)?.ring();
+    for (const run of runs) ofTeam.runs.get(run)?.notify();
   }
 
   /** Looks once a second, and only while there is somebody to tell. */
@@ -95,12 +94,9 @@ export class ChangeNotifier {
     this.#looking = true;
     try {
       const rows = [...this.#rows()];
-      for (let at = 0; at < rows.length; at += GET_MANY_KEYS_MAX) {
-        const some = rows.slice(at, at + GET_MANY_KEYS_MAX);
-        const entries = await getMany(this.#store, some.map(([key]) => key));
-        for (const [i, [, watched]] of some.entries()) {
-          watched.note(entries[i]?.versionstamp ?? null);
-        }
+      const entries = await getAll(this.#store, rows.map(([key]) => key));
+      for (const [i, [, watched]] of rows.entries()) {
+        watched.note(entries[i]?.versionstamp ?? null);
       }
     } catch {
       // A store that fails is told to whoever reads next; the look after this one tries again.
@@ -118,7 +114,7 @@ export class ChangeNotifier {
   }
 }
 
-/** One watch: a ring while nobody waits is kept for the next wait. */
+/** One watch: a notification while nobody waits is kept for the next wait. */
 class Watcher implements ChangeWatch {
   readonly #leave: () => void;
   #rung = false;
@@ -128,7 +124,7 @@ class Watcher implements ChangeWatch {
     this.#leave = leave;
   }
 
-  ring(): void {
+  notify(): void {
     this.#rung = true;
     this.#wakeUp?.();
   }

@@ -84,7 +84,7 @@ export async function verifyStore(
     const after = await readState(store);
     busy = new Map();
     for (const [team, sum] of sums) {
-      const rested = !before.dirty.has(team) && !after.dirty.has(team) &&
+      const rested = !before.pending.has(team) && !after.pending.has(team) &&
         before.versions.get(team) === after.versions.get(team);
       (rested ? settled : busy).set(team, sum);
     }
@@ -118,20 +118,20 @@ function resultOf(
 /** What changes with the runs of a team: every change leaves a mark, and ends in a new version. */
 interface State {
   readonly versions: ReadonlyMap<TeamId, string>;
-  readonly dirty: ReadonlySet<TeamId>;
+  readonly pending: ReadonlySet<TeamId>;
 }
 
 async function readState(store: Store): Promise<State> {
   // Marks before versions: a run between the two has its mark or a newer version than before.
-  const dirty = new Set<TeamId>();
-  for await (const { value } of eachRow(store, { prefix: keys.dirtyMarks() })) {
-    for (const name of decodePending(String(value))) dirty.add(parsePendingName(name).team);
+  const pending = new Set<TeamId>();
+  for await (const { value } of eachRow(store, { prefix: keys.pendingMarks() })) {
+    for (const name of decodePending(String(value))) pending.add(parsePendingName(name).team);
   }
   const versions = new Map<TeamId, string>();
   for await (const { key, versionstamp } of eachRow(store, { prefix: keys.rollupVersions() })) {
     versions.set(key[1] as TeamId, versionstamp);
   }
-  return { versions, dirty };
+  return { versions, pending };
 }
 
 /** Sums up the runs of teams and compares them with what is stored of each. */

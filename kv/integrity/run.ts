@@ -25,10 +25,9 @@ import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import { headKeys, headOf, isStored, type SummarizedHead } from "../runs/heads.ts";
 import { keys } from "../base/keys.ts";
 import { tombstoneOf } from "../runs/tombstone.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { readRemovedTotals } from "../retention/old_batches.ts";
 import { type IndexRow, indexRows } from "../run_list/run_index.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getAll, getEntry, getMany, listRows, type Store } from "../store.ts";
 
 /** What an audited run comes to. */
 export interface VerifiedRun {
@@ -65,7 +64,7 @@ const PROCESSING = 5;
 /** Audits a run. A part that cannot be read is a mismatch, not an error. */
 export async function verifyRun(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
   try {
-    return await auditReadable(store, team, id);
+    return await verifyReadable(store, team, id);
   } catch (error) {
     if (error instanceof StorageUnavailable) throw error;
     const found = error instanceof Error ? error.message : String(error);
@@ -74,7 +73,7 @@ export async function verifyRun(store: Store, team: TeamId, id: RunId): Promise<
   }
 }
 
-async function auditReadable(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
+async function verifyReadable(store: Store, team: TeamId, id: RunId): Promise<VerifiedRun> {
   const wanted = [...headKeys(team, id), keys.processing(team, id)];
   const entries = await getMany(store, wanted);
   const deleted = tombstoneOf(entries.map(({ value }) => value));
@@ -156,8 +155,8 @@ async function sumEvents(store: Store, team: TeamId, id: RunId, ledger: EventLed
     const month = monthOf(events[0]?.receivedAt ?? 0);
     usage.set(month, (usage.get(month) ?? 0) + events.length);
   }
-  const [beyond] = await getMany(store, [keys.batch(team, id, ledger.batches)]);
-  if (beyond !== undefined && beyond.versionstamp !== null) {
+  const beyond = await getEntry(store, keys.batch(team, id, ledger.batches));
+  if (beyond.versionstamp !== null) {
     const what = `batch ${ledger.batches} of ${id}`;
     mismatches.push({ what, expected: "counted by the ledger", found: "not counted" });
   }
@@ -241,13 +240,11 @@ async function unfound(
   const others = [...filed, ...fed].map((key) => ({ key, value: null }));
   const wanted = [...indexed, ...others];
   const missing: Mismatch[] = [];
-  for (let at = 0; at < wanted.length; at += GET_MANY_KEYS_MAX) {
-    const some = wanted.slice(at, at + GET_MANY_KEYS_MAX);
-    for (const [i, entry] of (await getMany(store, some.map(({ key }) => key))).entries()) {
-      const what = `index ${entry.key.slice(2, -1).join(" ")} for ${id}`;
-      if (entry.versionstamp === null) missing.push({ what, expected: "stored", found: NONE });
-      else missing.push(...compareValues(what, some[i]?.value ?? null, entry.value));
-    }
+  const entries = await getAll(store, wanted.map(({ key }) => key));
+  for (const [i, entry] of entries.entries()) {
+    const what = `index ${entry.key.slice(2, -1).join(" ")} for ${id}`;
+    if (entry.versionstamp === null) missing.push({ what, expected: "stored", found: NONE });
+    else missing.push(...compareValues(what, wanted[i]?.value ?? null, entry.value));
   }
   return missing;
 }

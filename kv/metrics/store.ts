@@ -31,7 +31,7 @@ export async function storeMetrics(store: Store, nowMs: number): Promise<MetricF
     throw error;
   });
   return [
-    ...writerFamilies(store.writer.figures),
+    ...writerFamilies(store.writer.metrics),
     gauge(
       "runledger_writer_writes_waiting",
       "Writes that wait for a commit or are part of one.",
@@ -81,7 +81,7 @@ async function countRows(store: Store, prefix: Deno.KvKey): Promise<number> {
 }
 
 function rowFamilies({ backlog, deadStages, openNotices }: Rows, nowMs: number): MetricFamily[] {
-  const { dirty, stages } = backlog;
+  const { runs, stages } = backlog;
   // Clocks may be set back: an age is never negative.
   const ageOf = (ms: number | null) => ms === null ? 0 : Math.max(0, nowMs - ms) / 1_000;
   const byLane = (value: (lane: typeof PENDING_LANES[number]) => number) =>
@@ -91,13 +91,13 @@ function rowFamilies({ backlog, deadStages, openNotices }: Rows, nowMs: number):
       type: "gauge",
       name: "runledger_dirty_runs",
       help: `Changes of runs that wait to be summed up, of the first ${ROWS_MAX} commits.`,
-      samples: byLane((lane) => dirty[lane].count),
+      samples: byLane((lane) => runs[lane].count),
     },
     {
       type: "gauge",
       name: "runledger_dirty_oldest_age_seconds",
       help: "How long the oldest of them waits; 0 when none does.",
-      samples: byLane((lane) => ageOf(dirty[lane].oldestMs)),
+      samples: byLane((lane) => ageOf(runs[lane].oldestMs)),
     },
     gauge(
       "runledger_stages_waiting",

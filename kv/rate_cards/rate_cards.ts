@@ -9,7 +9,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createHash } from "node:crypto";
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { OwnRate, PutRateOutcome, RateCardStore } from "../../domain/pricing/rate_store.ts";
 import { isSameRate, rateCapRefusal, type RateSpec } from "../../domain/pricing/rate_body.ts";
@@ -23,8 +22,8 @@ import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
 import { outsideScope } from "../base/read_scope.ts";
 import { keys } from "../base/keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
-import { getMany, listRows, newRowName, type Store } from "../store.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
+import { getEntry, getMany, listRows, newRowName, type Store } from "../store.ts";
 import { KeyedMutex } from "../base/keyed_mutex.ts";
 import { auditRows } from "../teams/audit_log.ts";
 
@@ -157,7 +156,7 @@ export function createRateCardStore(
 class RateWriter {
   readonly #store: Store;
   readonly #environment: Pick<Environment, "now">;
-  readonly #turns = new KeyedMutex();
+  readonly #locks = new KeyedMutex();
 
   constructor(store: Store, environment: Pick<Environment, "now">) {
     this.#store = store;
@@ -166,11 +165,13 @@ class RateWriter {
 
   /** See {@link RateCardStore.put}. */
   put(team: TeamId, spec: RateSpec, by: string): Promise<PutRateOutcome> {
-    return this.#untilSettled(team, async () => {
+    return this.#change(team, async () => {
       const key = keys.rate(team, nameOf(spec));
       const [stored, head] = await getMany(this.#store, [key, keys.rates(team)]);
       const known = (stored?.value ?? null) as OwnRate | null;
-      if (known !== null && isSameRate(specOf(known), spec)) return replayed(known);
+      if (known !== null && isSameRate(specOf(known), spec)) {
+        return { kind: "replayed", rate: known } as const;
+      }
       const count = Number(head?.value ?? 0);
       const refusal = known === null ? rateCapRefusal(count) : null;
       if (refusal !== null) return { kind: "refused", problem: refusal };
@@ -199,7 +200,7 @@ class RateWriter {
 
   /** See {@link RateCardStore.delete}. */
   delete(team: TeamId, id: string, by: string): Promise<OwnRate | null> {
-    return this.#untilSettled(team, async () => {
+    return this.#change(team, async () => {
       const { rates, version } = await readRates(this.#store, team);
       const rate = rates.find(({ row }) => row.id === id);
       if (rate === undefined) return null;
@@ -224,22 +225,9 @@ class RateWriter {
   }
 
   /** Reads, decides and commits until the decision holds. */
-  #untilSettled<T>(team: TeamId, attempt: () => Promise<T | typeof LOST>): Promise<T> {
-    return this.#turns.take(team, async () => {
-      for (let tries = 1; tries <= COMMIT_ATTEMPTS_MAX; tries++) {
-        const outcome = await attempt();
-        if (outcome !== LOST) return outcome;
-      }
-      throw new StorageUnavailable("Cannot change a rate card: other writers were always first");
-    });
+  #change<T>(team: TeamId, attempt: () => Promise<T | typeof LOST>): Promise<T> {
+    return this.#locks.take(team, () => untilCommitted("change a rate card", attempt));
   }
-}
-
-/** What an attempt answers whose check was lost. */
-const LOST = Symbol("lost");
-
-function replayed(rate: OwnRate): PutRateOutcome {
-  return { kind: "replayed", rate };
 }
 
 function newRate({ note, ...spec }: RateSpec, by: string, nowMs: number): OwnRate {
@@ -284,22 +272,19 @@ async function readCard(
  * and it counts only if they have not.
  */
 async function readRates(store: Store, team: TeamId): Promise<OwnRates> {
-  let version = await versionOf(store, team);
-  for (let tries = 1; tries <= COMMIT_ATTEMPTS_MAX; tries++) {
+  let before = await versionOf(store, team);
+  return await untilCommitted("read a rate card", async () => {
+    const version = before;
     if (version === null) return { rates: [], version };
     const entries = await listRows(store, { prefix: keys.rates(team) });
-    const after = await versionOf(store, team);
-    if (after === version) {
-      return { rates: entries.map(({ value }) => value as OwnRate).sort(byName), version };
-    }
-    version = after;
-  }
-  throw new StorageUnavailable("Cannot read a rate card: it changed all the time");
+    before = await versionOf(store, team);
+    if (before !== version) return LOST;
+    return { rates: entries.map(({ value }) => value as OwnRate).sort(byName), version };
+  });
 }
 
 async function versionOf(store: Store, team: TeamId): Promise<string | null> {
-  const [head] = await getMany(store, [keys.rates(team)]);
-  return head?.versionstamp ?? null;
+  return (await getEntry(store, keys.rates(team))).versionstamp;
 }
 
 function bytesOfRow({ provider, model, tiers }: RateRow): number {

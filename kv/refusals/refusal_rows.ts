@@ -6,7 +6,6 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { REFUSAL_LIMITS } from "../../domain/core/limits.ts";
 import type { RefusalTally } from "../../domain/refusals/refusal_tally.ts";
 import {
@@ -20,9 +19,8 @@ import {
 import { packBlob, unpackBlob } from "../base/blob.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
-import { getMany, newRowName, type Store } from "../store.ts";
-import { readAll } from "../teams/credential_rows.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
+import { getAll, getEntry, newRowName, type Store } from "../store.ts";
 
 /** Names of writes that are remembered: as many processes may read and write at once. */
 const WRITES_MAX = 32;
@@ -49,10 +47,10 @@ export async function writeTally(
   await rewrite(store, team, nowMs, async (stored) => {
     if (stored.writes.includes(tally.name)) return null;
     const hours = [...tally.hours].filter(([hour]) => hour >= firstKeptHour(nowMs));
-    const rows = await readAll(store, hours.map(([hour]) => keys.refusalHour(team, hour)));
+    const rows = await getAll(store, hours.map(([hour]) => keys.refusalHour(team, hour)));
     const sums = new Map(stored.hours);
     const sets = hours.map(([hour, added], at) => {
-      const groups = groupsOf(rows[at]);
+      const groups = groupsOf(rows[at]?.value);
       for (const { kind, count } of added.values()) addRefusals(groups, kind, count);
       sums.set(hour, Array.from(groups.values()).reduce((sum, { count }) => sum + count, 0));
       return { key: keys.refusalHour(team, hour), value: packGroups(groups) };
@@ -87,10 +85,10 @@ async function rewrite(
   change: (stored: RefusalSums) => Promise<Rewritten | null>,
 ): Promise<void> {
   const key = keys.refusalSums(team);
-  for (let attempt = 0; attempt < COMMIT_ATTEMPTS_MAX; attempt++) {
-    const [entry] = await inTime(getMany(store, [key]), store.deadlines);
-    const changed = await change(sumsOf(entry?.value));
-    if (changed === null) return;
+  await untilCommitted("write refusals", async () => {
+    const entry = await inTime(getEntry(store, key), store.deadlines);
+    const changed = await change(sumsOf(entry.value));
+    if (changed === null) return null;
     const first = firstKeptHour(nowMs);
     const { hours, latest, writes } = changed.sums;
     const kept: RefusalSums = {
@@ -103,13 +101,12 @@ async function rewrite(
     const isEmpty = kept.hours.length === 0 && kept.latest.length === 0;
     const version = await store.writer.commit({
       team,
-      checks: [{ key, versionstamp: entry?.versionstamp ?? null }],
+      checks: [entry],
       sets: isEmpty ? [] : [...changed.sets, { key, value: packSums(kept) }],
       deletes: isEmpty ? [...deletes, key] : deletes,
     });
-    if (version !== null) return;
-  }
-  throw new StorageUnavailable("Cannot write refusals: other processes were always first");
+    return version ?? LOST;
+  });
 }
 
 /** Reads the row of all hours. */

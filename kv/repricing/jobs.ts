@@ -8,7 +8,6 @@
  */
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import { StorageUnavailable } from "../../domain/core/errors.ts";
 import {
   ACTIVE_JOBS_MAX,
   JOB_NAMES_MAX,
@@ -25,18 +24,26 @@ import type { Environment } from "../../domain/core/environment.ts";
 import type { RateCards } from "../../domain/pricing/rate_store.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import { formatInstant } from "../../domain/core/time.ts";
-import { JobWaiters } from "../base/job_waiters.ts";
 import { keys } from "../base/keys.ts";
+import { type JobKeys, JobQueue } from "../job_queue.ts";
+import { PendingWaits } from "../runs/pending_waits.ts";
+import type { RepriceSpec } from "../../domain/repricing/reprice.ts";
 import { newRowName } from "../base/names.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
 import { countNames } from "./index.ts";
 import { RepriceWork } from "./work.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
-import { KeyedMutex } from "../base/keyed_mutex.ts";
 
 /** Jobs of a team that are kept when all are done. */
 const DONE_JOBS_MAX = 100;
+
+/** The keys of these jobs. */
+const JOB_KEYS: JobKeys = {
+  all: keys.repriceJobs,
+  job: keys.repriceJob,
+  active: keys.activeReprices,
+  activeJob: keys.activeReprice,
+};
 
 /** Creates the store of jobs. */
 export function createRepriceStore(
@@ -44,73 +51,50 @@ export function createRepriceStore(
   cards: RateCards,
   environment: Pick<Environment, "now">,
 ): RepriceStore {
-  const waiters = new JobWaiters<RepriceJob>();
-  const work = new RepriceWork(store, cards, environment.now, (job) => waiters.tell(job));
-  const turns = new KeyedMutex();
-
-  async function waitUntilDone(team: Team, job: RepriceJob, ms: number): Promise<RepriceJob> {
-    using waiter = waiters.waitFor(job.id, ms);
-    // It may have been done before anybody waited.
-    const now = await readJob(store, team.id, job.id);
-    if (now === null || now.state === "done") return now ?? job;
-    return await waiter.done ?? await readJob(store, team.id, job.id) ?? job;
-  }
-
-  return {
-    waitUntilDone,
-    list: (team) => store.reads.run(team.id, () => readJobs(store, team.id)),
-    get: (team, id) => readJob(store, team.id, id),
-    work: () => work.turns.work(),
-    get underWay() {
-      return work.turns.underWay;
-    },
-    async create(team, spec, dryRun, by) {
-      const max = JOB_NAMES_MAX;
-      const names = await store.reads.run(team.id, () => countNames(store, team.id, spec, max));
-      if (names > max) return { kind: "refused", problem: tooManyNames(spec.model) };
-      const newOne = () => newJob(newRowName(), spec, dryRun, by, environment.now());
-      const made = await turns.take(team.id, () => findOrMake(store, team.id, newOne));
-      if (made.kind !== "refused") store.doorbell.ring();
-      return made;
-    },
-  };
+  return new RepriceJobs(store, cards, environment.now);
 }
 
-/**
- * Finds the same job under way, or makes one. Each new job changes one version, so that of two same
- * requests at once the later finds the job of the earlier.
- */
-async function findOrMake(
-  store: Store,
-  team: TeamId,
-  newOne: () => RepriceJob,
-): ReturnType<RepriceStore["create"]> {
-  const versionKey = keys.repriceJobs(team);
-  for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
-    const [version] = await getMany(store, [versionKey]);
-    const jobs = await readJobs(store, team);
-    const job = newOne();
-    const same = jobs.find((known) => isSameJob(known, job.spec, job.dryRun));
-    if (same !== undefined) return { kind: "replayed", job: same };
-    const done = jobs.filter(({ state }) => state === "done");
-    if (jobs.length - done.length >= ACTIVE_JOBS_MAX) {
-      return { kind: "refused", problem: tooManyJobs("repricings") };
-    }
-    const old = done.slice(DONE_JOBS_MAX - 1);
-    const committed = await store.writer.commit({
-      team,
-      checks: [{ key: versionKey, versionstamp: version?.versionstamp ?? null }],
-      sets: [
-        { key: versionKey, value: true },
-        { key: keys.repriceJob(team, job.id), value: job },
-        { key: keys.activeReprice(team, job.id), value: true },
-        ...auditRows(startedEntry(team, job)),
-      ],
-      deletes: old.map(({ id }) => keys.repriceJob(team, id)),
-    });
-    if (committed !== null) return { kind: "stored", job };
+class RepriceJobs extends JobQueue<RepriceJob> implements RepriceStore {
+  readonly #store: Store;
+  readonly #now: () => number;
+  readonly #work: RepriceWork;
+
+  constructor(store: Store, cards: RateCards, now: () => number) {
+    super(store, JOB_KEYS, new PendingWaits(store), now);
+    this.#store = store;
+    this.#now = now;
+    this.#work = new RepriceWork(store, cards, now);
   }
-  throw new StorageUnavailable("Cannot make a job: other writers were always first");
+
+  protected advance(team: TeamId, job: RepriceJob, entry: Deno.AtomicCheck) {
+    return this.#work.advance(team, job, entry);
+  }
+
+  list({ id: team }: Team): Promise<RepriceJob[]> {
+    return this.#store.reads.run(team, () => readJobs(this.#store, team));
+  }
+
+  /** Of two same requests at once the later one finds the job of the earlier one. */
+  async create({ id: team }: Team, spec: RepriceSpec, dryRun: boolean, by: string) {
+    const max = JOB_NAMES_MAX;
+    const count = () => countNames(this.#store, team, spec, max);
+    if (await this.#store.reads.run(team, count) > max) {
+      return { kind: "refused", problem: tooManyNames(spec.model) } as const;
+    }
+    return await this.add(team, async () => {
+      const jobs = await readJobs(this.#store, team);
+      const same = jobs.find((known) => isSameJob(known, spec, dryRun));
+      if (same !== undefined) return { kind: "replayed", job: same };
+      const done = jobs.filter(({ state }) => state === "done");
+      if (jobs.length - done.length >= ACTIVE_JOBS_MAX) {
+        return { kind: "refused", problem: tooManyJobs("repricings") };
+      }
+      const job = newJob(newRowName(), spec, dryRun, by, this.#now());
+      const old = done.slice(DONE_JOBS_MAX - 1);
+      const deletes = old.map(({ id }) => keys.repriceJob(team, id));
+      return { kind: "stored", job, rows: { sets: auditRows(startedEntry(team, job)), deletes } };
+    });
+  }
 }
 
 /** What the audit log says of a new job. */
@@ -139,9 +123,4 @@ function startedEntry(
 async function readJobs(store: Store, team: TeamId): Promise<RepriceJob[]> {
   const entries = await listRows(store, { prefix: keys.repriceJobs(team) });
   return entries.map(({ value }) => value as RepriceJob).reverse();
-}
-
-async function readJob(store: Store, team: TeamId, id: string): Promise<RepriceJob | null> {
-  const [entry] = await getMany(store, [keys.repriceJob(team, id)]);
-  return (entry?.value ?? null) as RepriceJob | null;
 }

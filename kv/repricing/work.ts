@@ -22,11 +22,9 @@ import { type PendingMark, pendingName } from "../writer/pending_mark.ts";
 import { costOf } from "../writer/group.ts";
 import { keys } from "../base/keys.ts";
 import type { BackEnd } from "../base/limits.ts";
-import { JobTurns } from "../job_turns.ts";
-import { PendingWaits } from "../runs/pending_queue.ts";
 import { gatherRuns, indexSpanOf } from "./index.ts";
 import { type RepriceStep, repriceStep, type RepriceTarget, type Sets } from "./run.ts";
-import { getMany, type Store } from "../store.ts";
+import type { Store } from "../store.ts";
 
 /**
  * What a step holds at most: runs, and what its commit may have before one more run is added to it. A run adds less than half of what a commit may weigh.
@@ -44,7 +42,7 @@ interface Draft {
   job: RepriceJob;
   readonly checks: Deno.AtomicCheck[];
   readonly sets: Sets;
-  readonly dirty: PendingMark[];
+  readonly pending: PendingMark[];
 }
 
 /** Works on jobs. */
@@ -52,69 +50,38 @@ export class RepriceWork {
   readonly #store: Store;
   readonly #cards: RateCards;
   readonly #now: () => number;
-  readonly #onDone: (job: RepriceJob) => void;
-  readonly #marks: PendingWaits;
-  /** Gives each team its turn. */
-  readonly turns: JobTurns;
   /** Runs of the next step: fewer after one was lost, as it is where runs change all the time. */
   #runsMax: number = STEP.runsMax;
 
-  /**
-   * Works on nothing yet.
-   *
-   * @param onDone is told of each job that is brought to its end here
-   */
-  constructor(
-    store: Store,
-    cards: RateCards,
-    now: () => number,
-    onDone: (job: RepriceJob) => void,
-  ) {
+  /** Has worked on nothing yet; `now` is in unix milliseconds. */
+  constructor(store: Store, cards: RateCards, now: () => number) {
     this.#store = store;
     this.#cards = cards;
     this.#now = now;
-    this.#onDone = onDone;
-    this.#marks = new PendingWaits(store);
-    this.turns = new JobTurns(
-      store,
-      keys.activeReprices(),
-      now,
-      (team, id) => this.#step(team, id),
-    );
   }
 
-  async #step(team: TeamId, id: string): Promise<boolean> {
-    const [key, activeKey] = [keys.repriceJob(team, id), keys.activeReprice(team, id)];
-    const [entry] = await getMany(this.#store, [key]);
-    const job = (entry?.value ?? null) as RepriceJob | null;
-    if (job === null || job.state === "done") {
-      await this.#store.writer.commit({ deletes: [activeKey] });
-      return true;
-    }
-    // A job that waits is as it was made: its version is of that moment.
-    const version = entry?.versionstamp ?? "";
-    if (job.state === "waiting") {
-      const waits = await this.#marks.look(id, team, version);
-      if (waits !== "over") return waits === "further";
-    }
-    const checks = [{ key, versionstamp: entry?.versionstamp ?? null }];
-    const draft: Draft = { job, checks, sets: [], dirty: [] };
+  /** Takes a job a step further; returns it as it was stored, null when the step was lost. */
+  async advance(
+    team: TeamId,
+    job: RepriceJob,
+    entry: Deno.AtomicCheck,
+  ): Promise<RepriceJob | null> {
+    const draft: Draft = { job, checks: [entry], sets: [], pending: [] };
     if (job.state === "waiting") await this.#begin(team, draft);
     else await this.#goOn(team, draft);
     const after = draft.job;
     const committed = await this.#store.writer.commit({
       team,
-      checks,
-      sets: [...draft.sets, { key, value: after }],
-      deletes: after.state === "done" ? [activeKey] : [],
-      dirty: draft.dirty,
+      checks: draft.checks,
+      sets: [...draft.sets, { key: entry.key, value: after }],
+      deletes: after.state === "done" ? [keys.activeReprice(team, job.id)] : [],
+      pending: draft.pending,
     });
-    // A lost check: a run changed, or another process took the step. The next one reads anew.
+    // A lost check: a run changed, or another process took the step. The next one reads again.
     this.#runsMax = committed === null
       ? Math.max(1, this.#runsMax >> 1)
       : Math.min(STEP.runsMax, this.#runsMax * 2);
-    if (committed !== null && after.state === "done") this.#onDone(after);
-    return true;
+    return committed === null ? null : after;
   }
 
   async #begin(team: TeamId, draft: Draft): Promise<void> {
@@ -202,7 +169,7 @@ function leave(team: TeamId, draft: Draft, place: RunPosition, ahead: RunsRemain
   const { job } = draft;
   const { met, changed } = job.cursor;
   if (changed && !job.dryRun) {
-    draft.dirty.push({ lane: "closed", name: pendingName(team, place.run) });
+    draft.pending.push({ lane: "closed", name: pendingName(team, place.run) });
   }
   draft.job = {
     ...job,

@@ -17,10 +17,9 @@ import {
   subtractMeasures,
 } from "../../domain/spend/rollup.ts";
 import { keys } from "../base/keys.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { decodeRollup } from "../spend/rollups.ts";
 import { customerPart } from "../base/index_parts.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getAll, getValue, listRows, rowsAfter, type Store } from "../store.ts";
 
 /** Rows of one step; each is taken from six sums at most, whose keys must fit into one commit. */
 const ROWS_PER_STEP = 30;
@@ -33,9 +32,6 @@ const READ_MAX = { rows: 1_000, days: 100 } as const;
 
 /** Where the day stands in a key. */
 const DAY = 3;
-
-/** Sorts behind every other part of a key. */
-const BEHIND = true;
 
 /** How far a customer's spend is deleted. */
 export interface SpendPlace {
@@ -73,8 +69,8 @@ export async function customerShareOf(
   const found: RollupRow[] = [];
   let [last, isEnd] = [after, false];
   for (let read = 0; read < READ_MAX.rows && found.length < ROWS_PER_STEP && !isEnd;) {
-    const range = last === null ? { prefix } : { prefix, start: [...last, BEHIND] };
-    const rows = await listRows<Uint8Array>(store, range, { limit: ROWS_PER_READ });
+    const options = { limit: ROWS_PER_READ };
+    const rows = await listRows<Uint8Array>(store, rowsAfter(prefix, last), options);
     const used = rowsOf(customer, day, rows, ROWS_PER_STEP - found.length);
     found.push(...used.found);
     last = rows[used.count - 1]?.key ?? last;
@@ -121,17 +117,17 @@ async function nextDay(
 ): Promise<CustomerShare> {
   const name = customerPart(customer);
   const prefix = keys.removedRollups(team, "total");
-  const range = { prefix, start: [...prefix, day, BEHIND] };
+  const range = rowsAfter(prefix, [...prefix, day]);
   const totals = await listRows(store, range, { limit: READ_MAX.days });
   const days = totals.map(({ key }) => String(key[DAY]));
   const step = (next: SpendPlace | null): CustomerShare => ({ rows: [], isLast: false, next });
-  for (let at = 0; at < days.length; at += GET_MANY_KEYS_MAX) {
-    const some = days.slice(at, at + GET_MANY_KEYS_MAX);
-    const rows = some.map((one) => keys.removedRollup(team, "customer", one, name));
-    const found = (await getMany(store, rows)).find(({ versionstamp }) => versionstamp !== null);
-    if (found !== undefined) {
-      return step({ day: String(found.key[DAY]), kind: "model_cell", after: null });
-    }
+  const rows = await getAll(
+    store,
+    days.map((each) => keys.removedRollup(team, "customer", each, name)),
+  );
+  const found = rows.find(({ versionstamp }) => versionstamp !== null);
+  if (found !== undefined) {
+    return step({ day: String(found.key[DAY]), kind: "model_cell", after: null });
   }
   const last = days.at(-1);
   return step(
@@ -150,9 +146,9 @@ async function isAllOf(
   const taken = rows.find(({ group }) => group.kind === "customer");
   if (taken === undefined) return false;
   const key = keys.removedRollup(team, "customer", day, customerPart(customer));
-  const [entry] = await getMany(store, [key]);
-  if (!(entry?.value instanceof Uint8Array)) return false;
-  return isEmpty(addMeasures(decodeRollup(day, entry.value).measures, taken.measures));
+  const stored = await getValue<Uint8Array>(store, key);
+  if (stored === null) return false;
+  return isEmpty(addMeasures(decodeRollup(day, stored).measures, taken.measures));
 }
 
 /** The differences that take a row from itself and from every sum that it is part of. */

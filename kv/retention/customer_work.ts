@@ -10,13 +10,11 @@ import { LRUCache } from "lru-cache";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import { keys } from "../base/keys.ts";
-import { JobTurns } from "../job_turns.ts";
-import { PendingWaits } from "../runs/pending_queue.ts";
 import { customerPart } from "../base/index_parts.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import type { RunUpdater } from "../summaries/run_updater.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { countOf, getMany, listRows, type Store } from "../store.ts";
 import { customerShareOf, FIRST_DAY, type SpendPlace } from "./customer_spend.ts";
 import { leaveFaulty } from "./faulty_runs.ts";
 import { purge } from "./purge.ts";
@@ -31,8 +29,8 @@ const PURGE_COMMITS_PER_STEP = 10;
 /** What a job counts while it is at it; each is the last part of a key. */
 const COUNTED = ["runs", "events", "days"] as const;
 
-/** Sorts a range right behind the key it is appended to: `true` is behind every other part. */
-const BEHIND = true;
+/** Sorts a range right after the key it is appended to: `true` sorts after every other part. */
+const AFTER = true;
 
 /** How far a job is here. */
 interface Passed {
@@ -50,65 +48,40 @@ const JOBS_MAX = 1_000;
 /** Works on jobs. */
 export class CustomerWork {
   readonly #store: Store;
-  readonly #commits: RunUpdater;
+  readonly #updater: RunUpdater;
   readonly #now: () => number;
-  readonly #onDone: (job: CustomerDeletion) => void;
-  /** By job. After a restart it begins anew, which finds what is left. */
+  /** By job. After a restart it begins again, which finds what is left. */
   readonly #passed = new LRUCache<string, Passed>({ max: JOBS_MAX });
-  readonly #marks: PendingWaits;
-  /** Gives each team its turn. */
-  readonly turns: JobTurns;
 
-  /**
-   * Works on nothing yet.
-   *
-   * @param onDone is told of each job that is brought to its end here
-   */
-  constructor(
-    store: Store,
-    commits: RunUpdater,
-    now: () => number,
-    onDone: (job: CustomerDeletion) => void,
-  ) {
+  /** Has worked on nothing yet; `now` is in unix milliseconds. */
+  constructor(store: Store, updater: RunUpdater, now: () => number) {
     this.#store = store;
-    this.#commits = commits;
+    this.#updater = updater;
     this.#now = now;
-    this.#onDone = onDone;
-    this.#marks = new PendingWaits(store);
-    this.turns = new JobTurns(
-      store,
-      keys.activeDeletions(),
-      now,
-      (team, id) => this.#step(team, id),
-    );
   }
 
-  async #step(team: TeamId, id: string): Promise<boolean> {
-    const [entry] = await getMany(this.#store, [keys.deletion(team, id)]);
-    const job = (entry?.value ?? null) as CustomerDeletion | null;
-    const version = entry?.versionstamp ?? null;
-    if (job === null || job.state === "done") {
-      this.#passed.delete(id);
-      await this.#store.writer.commit({ deletes: [keys.activeDeletion(team, id)] });
-      return true;
+  /** Takes a job a step further; returns it as it was stored, null when another process was faster. */
+  async advance(
+    team: TeamId,
+    job: CustomerDeletion,
+    entry: Deno.AtomicCheck,
+  ): Promise<CustomerDeletion | null> {
+    if (job.state === "waiting") {
+      return await this.#write(team, entry, { ...job, state: "running" });
     }
-    if (job.state === "waiting") return await this.#begin(team, job, version);
-    if (!await this.#deleteRuns(team, job) && !await this.#deleteSpend(team, job)) {
-      await this.#finish(team, job, version);
-    }
-    return true;
+    if (await this.#deleteRuns(team, job) || await this.#deleteSpend(team, job)) return job;
+    return await this.#finish(team, job, entry);
   }
 
-  /** Begins once every run that was stored before is in the index; answers false until then. */
-  async #begin(team: TeamId, job: CustomerDeletion, version: string | null): Promise<boolean> {
-    // As long as it waits, its version is of the moment it was made.
-    const waits = await this.#marks.look(job.id, team, version ?? "");
-    if (waits !== "over") return waits === "further";
-    const key = keys.deletion(team, job.id);
-    const running: CustomerDeletion = { ...job, state: "running" };
-    const checks = [{ key, versionstamp: version }];
-    await this.#store.writer.commit({ team, checks, sets: [{ key, value: running }] });
-    return true;
+  async #write(
+    team: TeamId,
+    entry: Deno.AtomicCheck,
+    job: CustomerDeletion,
+    deletes: readonly Deno.KvKey[] = [],
+  ): Promise<CustomerDeletion | null> {
+    const sets = [{ key: entry.key, value: job }];
+    const committed = await this.#store.writer.commit({ team, checks: [entry], sets, deletes });
+    return committed === null ? null : job;
   }
 
   /** Passes by some runs of the customer and deletes them; answers false behind the last one. */
@@ -124,14 +97,14 @@ export class CustomerWork {
     const failed = await leaveFaulty(
       found,
       (some) =>
-        this.#commits.remove(
+        this.#updater.remove(
           team,
           [...some.keys()],
           (run) => this.#plan(team, job, run, found.get(run.id) ?? []),
         ),
     );
     const last = rows.at(-1)?.key;
-    const rest = last === undefined ? passed.rest : { ...passed.rest, start: [...last, BEHIND] };
+    const rest = last === undefined ? passed.rest : { ...passed.rest, start: [...last, AFTER] };
     this.#passed.set(job.id, { ...passed, rest, failed: passed.failed + failed });
     return last !== undefined;
   }
@@ -141,7 +114,7 @@ export class CustomerWork {
     const prefix = keys.runsBy(team, "customer", customerPart(job.customer));
     const [last] = await listRows(this.#store, { prefix }, { limit: 1, reverse: true });
     return {
-      rest: { start: prefix, end: [...last?.key ?? prefix, BEHIND] },
+      rest: { start: prefix, end: [...last?.key ?? prefix, AFTER] },
       failed: 0,
       spend: FIRST_DAY,
     };
@@ -178,7 +151,7 @@ export class CustomerWork {
     const place = passed?.spend ?? null;
     if (passed === undefined || place === null) return false;
     let next: SpendPlace | null = null;
-    await this.#commits.adjust(team, async () => {
+    await this.#updater.adjust(team, async () => {
       const share = await customerShareOf(this.#store, team, customer, place);
       next = share.next;
       if (share.rows.length === 0) return null;
@@ -189,28 +162,17 @@ export class CustomerWork {
     return next !== null;
   }
 
-  async #finish(team: TeamId, job: CustomerDeletion, version: string | null): Promise<void> {
+  async #finish(
+    team: TeamId,
+    job: CustomerDeletion,
+    entry: Deno.AtomicCheck,
+  ): Promise<CustomerDeletion | null> {
     const counters = COUNTED.map((what) => keys.deletionCount(team, job.id, what));
-    const [runs, events, days] = (await getMany(this.#store, counters)).map(({ value }) =>
-      value instanceof Deno.KvU64 ? Number(value.value) : 0
-    );
-    const counts = { runs: runs ?? 0, events: events ?? 0, days: days ?? 0 };
-    const done: CustomerDeletion = {
-      ...job,
-      ...counts,
-      failed: this.#passed.get(job.id)?.failed ?? 0,
-      state: "done",
-      finishedAt: this.#now(),
-    };
-    const key = keys.deletion(team, job.id);
-    const committed = await this.#store.writer.commit({
-      team,
-      checks: [{ key, versionstamp: version }],
-      sets: [{ key, value: done }],
-      deletes: [keys.activeDeletion(team, job.id), ...counters],
-    });
-    if (committed === null) return;
-    this.#passed.delete(job.id);
-    this.#onDone(done);
+    const [runs = 0, events = 0, days = 0] = (await getMany(this.#store, counters)).map(countOf);
+    const failed = this.#passed.get(job.id)?.failed ?? 0;
+    const counts = { runs, events, days, failed };
+    const done = { ...job, ...counts, state: "done", finishedAt: this.#now() } as const;
+    const deletes = [keys.activeDeletion(team, job.id), ...counters];
+    return await this.#write(team, entry, done, deletes);
   }
 }

@@ -9,12 +9,11 @@ import { addEvents, type EventTotals, NO_EVENTS } from "../../domain/runs/event_
 import { addToMonth, type BatchEntry, type EventLedger } from "../../domain/runs/ledger.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { keys } from "../base/keys.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { BatchIndex } from "../runs/batch_index.ts";
 import { numbersFrom, readBatches, withFacts } from "../runs/batches.ts";
 import { decodeSums, encodeSums } from "../base/codec_sums.ts";
 import type { RunAt } from "../runs/directory.ts";
-import { getMany, listRows, pieceKeys } from "../store.ts";
+import { getAll, getValue, listRows, pieceKeys } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
 /** What removing batches comes to. */
@@ -79,6 +78,9 @@ async function findOld(run: RunAt, ledger: EventLedger, beforeMs: number, batche
   return { old, next: null };
 }
 
+/** Batches whose further pieces are looked for at once. */
+const BATCHES_PER_READ = 10;
+
 /** The rows of batches up to one that is not meant, and which one that became. */
 async function rowsOf(
   { store, team, id }: RunAt,
@@ -90,8 +92,7 @@ async function rowsOf(
   const deletes: Deno.KvKey[] = [];
   let end = ledger.removed;
   while (end < old && deletes.length < rowsMax) {
-    const length = Math.min(GET_MANY_KEYS_MAX, old - end);
-    const numbers = Array.from({ length }, (_, i) => end + i);
+    const numbers = numbersFrom(end, Math.min(end + BATCHES_PER_READ, old));
     const batches = numbers.map((batch) => keys.batch(team, id, batch));
     const prices = ledger.repricings === 0
       ? []
@@ -101,17 +102,17 @@ async function rowsOf(
       deletes.push(...await chunkKeys({ store, team, id }, batches));
       deletes.push(...await chunkKeys({ store, team, id }, prices));
     }
-    end += length;
+    end += numbers.length;
   }
   return { deletes, end };
 }
 
-/** The keys of the further pieces of values, at most 10. */
+/** Reads the keys of the further pieces of values. */
 export async function chunkKeys(
   { store, team, id }: RunAt,
   heads: readonly Deno.KvKey[],
 ): Promise<Deno.KvKey[]> {
-  const entries = await getMany(store, heads);
+  const entries = await getAll(store, heads);
   return entries.flatMap(({ value }) => pieceKeys(team, id, value));
 }
 
@@ -147,6 +148,6 @@ export async function readRemovedTotals(
   ledger: EventLedger,
 ): Promise<EventTotals> {
   if (ledger.removed === 0) return NO_EVENTS;
-  const [entry] = await getMany(store, [keys.removedTotals(team, id)]);
-  return entry?.value instanceof Uint8Array ? decodeSums<EventTotals>(entry.value) : NO_EVENTS;
+  const stored = await getValue<Uint8Array>(store, keys.removedTotals(team, id));
+  return stored === null ? NO_EVENTS : decodeSums<EventTotals>(stored);
 }

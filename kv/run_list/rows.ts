@@ -7,10 +7,10 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { listRowOf, type RunListRow, summedRowOf } from "../../domain/runs/list.ts";
 import { keys } from "../base/keys.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
+import { groupsOf } from "../base/groups.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { isStored, readHeads } from "../runs/heads.ts";
-import { getMany, type Store } from "../store.ts";
+import { getAll, type Store } from "../store.ts";
 
 /** Stored summaries in memory at once; each is at most one value of the store. */
 const SUMMARIES_AT_ONCE = 50;
@@ -37,11 +37,9 @@ export async function readSummaries(
   team: TeamId,
   ids: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, RunSummary>> {
-  const reads = groupsOf(ids, GET_MANY_KEYS_MAX).map((some) =>
-    getMany(store, some.map((id) => keys.summary(team, id)))
-  );
+  const entries = await getAll(store, ids.map((id) => keys.summary(team, id)));
   const found = new Map<RunId, RunSummary>();
-  for (const [i, { value }] of (await Promise.all(reads)).flat().entries()) {
+  for (const [i, { value }] of entries.entries()) {
     const id = ids[i];
     if (id !== undefined && value instanceof Uint8Array) found.set(id, decodeSums(value));
   }
@@ -57,11 +55,4 @@ export async function readPresentRows(
   const heads = await readHeads(store, team, ids);
   return heads.filter(({ head }) => isStored(head))
     .map(({ id, head, summary }) => listRowOf(id, head, summary));
-}
-
-/** Cuts a list into groups of some length. */
-function groupsOf(ids: readonly RunId[], length: number): (readonly RunId[])[] {
-  const groups: (readonly RunId[])[] = [];
-  for (let at = 0; at < ids.length; at += length) groups.push(ids.slice(at, at + length));
-  return groups;
 }

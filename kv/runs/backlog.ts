@@ -20,7 +20,7 @@ export interface PendingWork {
 /** What waits for the worker. */
 export interface Backlog {
   /** Runs to sum up, by lane; a run that changed several times counts as often. */
-  readonly dirty: Readonly<Record<PendingLane, PendingWork>>;
+  readonly runs: Readonly<Record<PendingLane, PendingWork>>;
   /** Stages that wait; the oldest by when it is due. */
   readonly stages: PendingWork;
 }
@@ -34,15 +34,15 @@ const NAME = 2, DUE = 1;
  * @param rowsMax rows of each kind after which no more are counted; the oldest is always known
  */
 export async function readBacklog(store: Store, rowsMax = Infinity): Promise<Backlog> {
-  const dirty: Partial<Record<PendingLane, PendingWork>> = {};
-  for (const lane of PENDING_LANES) dirty[lane] = await readLane(store, lane, rowsMax);
-  const { closed = NOTHING, open = NOTHING } = dirty;
+  const pending: Partial<Record<PendingLane, PendingWork>> = {};
+  for (const lane of PENDING_LANES) pending[lane] = await readLane(store, lane, rowsMax);
+  const { closed = NOTHING, open = NOTHING } = pending;
   let stages = NOTHING;
   for await (const { key } of eachRow(store, { prefix: keys.dueStages() })) {
     stages = { count: stages.count + 1, oldestMs: stages.oldestMs ?? Number(key[DUE]) };
     if (stages.count >= rowsMax) break;
   }
-  return { dirty: { closed, open }, stages };
+  return { runs: { closed, open }, stages };
 }
 
 const NOTHING: PendingWork = { count: 0, oldestMs: null };
@@ -50,7 +50,7 @@ const NOTHING: PendingWork = { count: 0, oldestMs: null };
 async function readLane(store: Store, lane: PendingLane, rowsMax: number): Promise<PendingWork> {
   let waiting = NOTHING;
   let rows = 0;
-  for await (const { key, value } of eachRow(store, { prefix: keys.dirtyLane(lane) })) {
+  for await (const { key, value } of eachRow(store, { prefix: keys.pendingLane(lane) })) {
     const count = waiting.count + decodePending(String(value)).length;
     // The names of marks begin with the time they were made.
     waiting = { count, oldestMs: waiting.oldestMs ?? decodeTime(String(key[NAME])) };

@@ -29,8 +29,8 @@ import { encodeBatch } from "../base/codec.ts";
 import { addToRow, type DirectoryRow, readOpenRow, type RunAt } from "./directory.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
-import { COMMIT_ATTEMPTS_MAX, GET_MANY_KEYS_MAX } from "../base/limits.ts";
-import { blobWrite, getMany, listRows, stage, type Store, unstage } from "../store.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
+import { blobWrite, getAll, getEntry, listRows, stage, type Store, unstage } from "../store.ts";
 import { tombstoneOf } from "./tombstone.ts";
 import type { KvSet } from "../writer/write.ts";
 
@@ -111,7 +111,7 @@ export function createEvents(store: Store, cards: RateCards): Pick<RunStore, "ap
     async append(team, id, batch, receivedAt) {
       const name = pendingName(team.id, id);
       const inTurn = (part: readonly RunEvent[]) =>
-        store.runTurns.take(name, () => append(name, team, id, part, receivedAt));
+        store.runLocks.take(name, () => append(name, team, id, part, receivedAt));
       // Nearly every batch is one commit.
       if (!isLarge(batch)) return await inTurn(batch);
       let [accepted, duplicates, scoresDropped] = [0, 0, 0];
@@ -170,12 +170,7 @@ async function withRows(
   batch: readonly RunEvent[],
 ): Promise<KnownIds> {
   const wanted = batch.flatMap(({ id }) => sealed.has(id) ? [] : [id]);
-  const reads: Promise<Deno.KvEntryMaybe<unknown>[]>[] = [];
-  for (let at = 0; at < wanted.length; at += GET_MANY_KEYS_MAX) {
-    const some = wanted.slice(at, at + GET_MANY_KEYS_MAX);
-    reads.push(getMany(run.store, some.map((id) => rowKey(run, id))));
-  }
-  const entries = (await Promise.all(reads)).flat();
+  const entries = await getAll(run.store, wanted.map((id) => rowKey(run, id)));
   const found = new Set(wanted.filter((_, i) => entries[i]?.versionstamp));
   return { isEmpty: false, has: (id) => found.has(id) || sealed.has(id) };
 }
@@ -205,16 +200,15 @@ function ledgerRows(run: RunAt, current: LiveLedger, decision: AppendDecision): 
 
 /** Whether a ledger in memory is what is stored: a batch without a fresh event is no commit to tell. */
 async function isUnchanged({ store, team, id }: RunAt, { version }: LiveLedger): Promise<boolean> {
-  const [entry] = await getMany(store, [keys.ledger(team, id)]);
-  return entry?.versionstamp === version;
+  return (await getEntry(store, keys.ledger(team, id))).versionstamp === version;
 }
 
 /** Reads the ledger as it is; null for that of a deleted run. */
 async function readLedger(run: RunAt): Promise<LiveLedger | null> {
   const { store, team, id } = run;
-  const [entry] = await getMany(store, [keys.ledger(team, id)]);
+  const entry = await getEntry(store, keys.ledger(team, id));
   const none = noEvents();
-  if (entry === undefined || entry.versionstamp === null) return none;
+  if (entry.versionstamp === null) return none;
   if (tombstoneOf([entry.value]) !== null) return null;
   const ledger = entry.value as EventLedger;
   // A page sealed after the ledger was read belongs to a later state.
@@ -245,7 +239,7 @@ async function commitBatch(
     checks: [{ key: ledgerKey, versionstamp: current.version }],
     sums: [{ key: keys.usage(team, monthOf(receivedAt)), by: BigInt(fresh.length) }],
     sets: [...blob.sets, ...rows, { key: ledgerKey, value: ledger }],
-    dirty: [{ lane: "open", name: pendingName(team, id) }],
+    pending: [{ lane: "open", name: pendingName(team, id) }],
   });
   if (committed === null) await unstage(store, team, blob.staged);
   return committed;

@@ -9,15 +9,14 @@ import type { RunSummary } from "../../domain/runs/summary.ts";
 import type { LineageStore, RunLineage } from "../../domain/runs/lineage.ts";
 import { listRowOf, type RunListRow } from "../../domain/runs/list.ts";
 import { keys } from "../base/keys.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getAll, listRows, type Store } from "../store.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { isStored, readHeads } from "./heads.ts";
 
 /** Creates the store that families are read from. */
 export function createLineageStore(store: Store): LineageStore {
   return {
-    of: (team, id) => store.reads.run(team.id, () => readFamily(store, team.id, id)),
+    of: (team, id) => store.reads.run(team.id, () => readLineage(store, team.id, id)),
     rows: (team, ids) => store.reads.run(team.id, () => readRows(store, team.id, ids)),
   };
 }
@@ -34,7 +33,7 @@ async function readRows(
 }
 
 /** Reads a run's family, generation by generation. */
-async function readFamily(store: Store, team: TeamId, id: RunId): Promise<RunLineage> {
+async function readLineage(store: Store, team: TeamId, id: RunId): Promise<RunLineage> {
   const listed = await childrenOf(store, team, id, Math.max(CHILDREN_MAX, DESCENDANTS.max) + 1);
   const children = listed.slice(0, CHILDREN_MAX);
   // A run that names one of its descendants as its parent is met again, and counts once.
@@ -72,12 +71,9 @@ async function childrenOf(
 /** What runs cost together by their summaries. */
 async function costOfAll(store: Store, team: TeamId, ids: readonly RunId[]): Promise<bigint> {
   let cost = 0n;
-  for (let at = 0; at < ids.length; at += GET_MANY_KEYS_MAX) {
-    const some = ids.slice(at, at + GET_MANY_KEYS_MAX);
-    for (const { value } of await getMany(store, some.map((id) => keys.summary(team, id)))) {
-      if (!(value instanceof Uint8Array)) continue;
-      cost += decodeSums<RunSummary>(value).contribution?.cost ?? 0n;
-    }
+  for (const { value } of await getAll(store, ids.map((id) => keys.summary(team, id)))) {
+    if (!(value instanceof Uint8Array)) continue;
+    cost += decodeSums<RunSummary>(value).contribution?.cost ?? 0n;
   }
   return cost;
 }

@@ -12,7 +12,6 @@ import {
   type Decision,
   DELETED,
 } from "../../domain/runs/decide.ts";
-import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 import type { CappedOutcome, RunStore } from "../../domain/runs/store.ts";
 import type { RateCards } from "../../domain/pricing/rate_store.ts";
@@ -24,7 +23,7 @@ import { readParts } from "./parts.ts";
 import { inTime } from "../base/deadline.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { keys } from "../base/keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
 import { OpenHeartbeats } from "./open_heartbeats.ts";
 import { RecentIds } from "./recent_ids.ts";
 import {
@@ -46,7 +45,7 @@ import type { Write } from "../writer/write.ts";
  * Calls that may wait for the first sight of an agent: after a start all calls of a team do, for as long
  * as the first of them takes.
  */
-const FIRST_SIGHTS = { name: 1_024, all: 4_096 } as const;
+const NEW_AGENT_WAITS = { name: 1_024, all: 4_096 } as const;
 
 /** What is stored about a run, or assumed before anything is read. */
 interface Snapshot {
@@ -80,24 +79,24 @@ export function createRuns(
   cards: RateCards,
   known: KnownAgents,
 ): Pick<RunStore, "open" | "finish" | "heartbeat"> {
-  const settler = new Settler(store, known);
+  const writer = new RunWriter(store, known);
   return {
     open(team, request, receivedAt) {
       const decide = (parts: RunParts) => decideOpen(parts, request, receivedAt);
-      return settler.settle({ team, id: request.id, receivedAt, agent: request.agent, decide });
+      return writer.write({ team, id: request.id, receivedAt, agent: request.agent, decide });
     },
     heartbeat(team, request, receivedAt) {
-      const settle = (card: RateCard) => {
+      const write = (card: RateCard) => {
         const decide = (parts: RunParts) => decideHeartbeat(parts, request, receivedAt, card);
         const call = { team, id: request.id, receivedAt, agent: request.agent, decide };
-        return settler.settle(call, settler.begun(call));
+        return writer.write(call, writer.assumedOf(call));
       };
       const card = cards.card(team);
-      return card instanceof Promise ? inTime(card, store.deadlines).then(settle) : settle(card);
+      return card instanceof Promise ? inTime(card, store.deadlines).then(write) : write(card);
     },
     async finish(team, id, request, receivedAt) {
       const decide = (parts: RunParts) => decideFinish(parts, request, receivedAt);
-      const outcome = await settler.settle({ team, id, receivedAt, agent: null, decide });
+      const outcome = await writer.write({ team, id, receivedAt, agent: null, decide });
       // Only an agent can be refused, and a finish names none.
       if (outcome.kind === "refused") throw new TypeError("A finish cannot reach the agent cap");
       return outcome;
@@ -105,81 +104,81 @@ export function createRuns(
   };
 }
 
-/** Settles calls: at once where nothing is stored of the run yet, else by what is. */
-class Settler {
+/** Writes calls: without a read where nothing is stored of the run yet, else by what is stored. */
+class RunWriter {
   readonly #store: Store;
   readonly #known: KnownAgents;
   /** Ids whose opening, or whose close, was written lately: a repeated call reads before it writes. */
   readonly #opened: RecentIds;
   readonly #closed: RecentIds;
-  readonly #begun: OpenHeartbeats;
-  readonly #teams: KeyedMutex;
+  readonly #openHeartbeats: OpenHeartbeats;
+  readonly #teamLocks: KeyedMutex;
 
   constructor(store: Store, known: KnownAgents) {
     this.#store = store;
     this.#known = known;
-    this.#teams = new KeyedMutex(store.deadlines, FIRST_SIGHTS);
-    this.#begun = new OpenHeartbeats(store.memory);
+    this.#teamLocks = new KeyedMutex(store.deadlines, NEW_AGENT_WAITS);
+    this.#openHeartbeats = new OpenHeartbeats(store.memory);
     const idsMax = RecentIds.within(store.memory.bytesMax("recent_ids") / 2);
     [this.#opened, this.#closed] = [new RecentIds(idsMax), new RecentIds(idsMax)];
     store.memory.register("recent_ids", () => this.#opened.bytes + this.#closed.bytes);
   }
 
   /**
-   * Settles a call. The first try assumes that nothing is stored of the run, which is true of nearly
+   * Writes a call. The first try assumes that nothing is stored of the run, which is true of nearly
    * every call and costs no read; a lost check reads and decides again.
    */
-  settle(call: Call, assumed: RunParts = NO_PARTS): Promise<CappedOutcome> {
+  write(call: Call, assumed: RunParts = NO_PARTS): Promise<CappedOutcome> {
     const { team, agent } = call;
     const isKnown = agent === null || this.#known.hasOrAsk(team.id, agent);
-    if (!isKnown) return inTime(this.#settleNewAgent(call), this.#store.deadlines);
+    if (!isKnown) return inTime(this.#writeWithNewAgent(call), this.#store.deadlines);
     const decision = call.decide(assumed);
     const { opening, closing, outcome } = decision;
     // An assumption may only lead to a commit, whose checks prove it; a replay needs a read.
     const repeated = (opening === undefined && closing === undefined) ||
       (opening !== undefined && this.#opened.has(call.id)) ||
       (closing !== undefined && this.#closed.has(call.id));
-    if (repeated) return this.#settleStored(call);
+    if (repeated) return this.#writeStored(call);
     const { write, staged } = partsWrite(call, decision, undefined);
-    if (staged.length > 0) return this.#settleStored(call);
+    if (staged.length > 0) return this.#writeStored(call);
     return this.#store.writer.commit(write).then((version) => {
-      if (version === null) return this.#settleStored(call);
+      if (version === null) return this.#writeStored(call);
       this.#remember(call, decision);
       return outcome;
     });
   }
 
   /** What to assume of the run of a heartbeat: that it is as the heartbeat that began it left it. */
-  begun(call: Call): RunParts {
-    const opening = this.#begun.get(nameOf(call), call.receivedAt);
+  assumedOf(call: Call): RunParts {
+    const opening = this.#openHeartbeats.get(nameOf(call), call.receivedAt);
     return opening === undefined ? NO_PARTS : { opening, closing: null };
   }
 
-  /** Settles a call by what is stored, for the few whose first try would not do. */
-  #settleStored(call: Call): Promise<CappedOutcome> {
-    return inTime(this.#settleReading(call, null), this.#store.deadlines);
+  /** Writes a call by what is stored, for the few whose first try would not do. */
+  #writeStored(call: Call): Promise<CappedOutcome> {
+    return inTime(this.#writeReading(call, null), this.#store.deadlines);
   }
 
   /**
    * First sights of agents hold the lock of their team: they all write the count. A call that finds its
    * agent known once it has the lock goes on without it, together with all others.
    */
-  async #settleNewAgent(call: Call): Promise<CappedOutcome> {
+  async #writeWithNewAgent(call: Call): Promise<CappedOutcome> {
     const { team, agent } = call;
-    const settled = await this.#teams.take(
+    const outcome = await this.#teamLocks.take(
       team.id,
       () =>
         agent !== null && this.#known.has(team.id, agent)
           ? Promise.resolve(null)
-          : this.#settleReading(call, agent),
+          : this.#writeReading(call, agent),
     );
-    return settled ?? await this.settle(call);
+    return outcome ?? await this.write(call);
   }
 
   /** Reads, decides and commits until the decision holds; `newAgent` is added with it. */
-  async #settleReading(call: Call, newAgent: string | null): Promise<CappedOutcome> {
+  #writeReading(call: Call, newAgent: string | null): Promise<CappedOutcome> {
     const { team, receivedAt } = call;
-    for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+    return untilCommitted("write a run", async () => {
       const snapshot = await this.#read(team, call.id, newAgent);
       if (snapshot === null) return DELETED;
       const { parts, agent, opening } = snapshot;
@@ -198,8 +197,8 @@ class Settler {
         return decision.outcome;
       }
       await unstage(this.#store, team.id, staged);
-    }
-    throw new StorageUnavailable("Cannot settle a run: other writers were always first");
+      return LOST;
+    });
   }
 
   /** Reads what a call depends on; null where the run is deleted. */
@@ -222,8 +221,8 @@ class Settler {
     if (opening !== undefined) this.#opened.add(id);
     if (closing !== undefined) this.#closed.add(id);
     if (opening?.kind === "heartbeat" && closing === undefined) {
-      this.#begun.add(nameOf(call), opening);
-    } else if (replaces !== undefined) this.#begun.delete(nameOf(call));
+      this.#openHeartbeats.add(nameOf(call), opening);
+    } else if (replaces !== undefined) this.#openHeartbeats.delete(nameOf(call));
   }
 }
 
@@ -260,8 +259,8 @@ function partsWrite(
   const isCounted = replaces?.isCounted === true;
   const sums = isCounted ? [] : [{ key: keys.usage(team.id, monthOf(receivedAt)), by: 1n }];
   const lane = closing === undefined ? "open" : "closed";
-  const dirty = [{ lane, name: pendingName(team.id, id) }] as const;
-  return { write: { team: team.id, checks, sums, sets, deletes, dirty }, staged };
+  const pending = [{ lane, name: pendingName(team.id, id) }] as const;
+  return { write: { team: team.id, checks, sums, sets, deletes, pending }, staged };
 }
 
 function merge(a: Write, b: Write): Write {

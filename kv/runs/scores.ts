@@ -5,7 +5,6 @@
  */
 import type { Team } from "../../domain/teams/team.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { DELETED } from "../../domain/runs/decide.ts";
 import type { EventLedger } from "../../domain/runs/ledger.ts";
 import type { AddedScore } from "../../domain/runs/added_scores.ts";
@@ -18,7 +17,7 @@ import {
 } from "../../domain/runs/scores.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { pendingName } from "../writer/pending_mark.ts";
 import { ledgerOf, tombstoneOf } from "./tombstone.ts";
@@ -29,7 +28,7 @@ export function createScoreStore(store: Store): ScoreStore {
     add(team, id, request, receivedAt) {
       const name = pendingName(team.id, id);
       const add = () => addScore(store, team, id, request, receivedAt);
-      return inTime(store.runTurns.take(name, add), store.deadlines);
+      return inTime(store.runLocks.take(name, add), store.deadlines);
     },
   };
 }
@@ -47,7 +46,7 @@ export async function readScores(
 }
 
 /** Reads, decides and commits until the decision holds. */
-async function addScore(
+function addScore(
   store: Store,
   team: Team,
   id: RunId,
@@ -56,7 +55,7 @@ async function addScore(
 ): Promise<ScoreOutcome> {
   const key = keys.score(team.id, id, request.id);
   const ledgerKey = keys.ledger(team.id, id);
-  for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+  return untilCommitted("add a score", async () => {
     const [stored, entry] = await getMany(store, [key, ledgerKey]);
     if (tombstoneOf([entry?.value]) !== null) return DELETED;
     const known = (stored?.value ?? null) as AddedScore | null;
@@ -67,9 +66,8 @@ async function addScore(
       // Every score changes the ledger, so its version says that this one is still new.
       checks: [{ key: ledgerKey, versionstamp: entry?.versionstamp ?? null }],
       sets: [{ key, value: outcome.score }, { key: ledgerKey, value: ledger }],
-      dirty: [{ lane: "open", name: pendingName(team.id, id) }],
+      pending: [{ lane: "open", name: pendingName(team.id, id) }],
     });
-    if (committed !== null) return outcome;
-  }
-  throw new StorageUnavailable("Cannot add a score: other writers were always first");
+    return committed === null ? LOST : outcome;
+  });
 }

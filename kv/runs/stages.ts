@@ -7,7 +7,6 @@
  * @module
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { DeadStage, PendingRun, StageTask } from "../../domain/runs/processing.ts";
 import {
   nextStage,
@@ -26,8 +25,8 @@ import { pendingName } from "../writer/pending_mark.ts";
 import { keyText } from "../writer/group.ts";
 import { FairQueue } from "../writer/fair_queue.ts";
 import { keys } from "../base/keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
-import { eachRow, getMany, listRows, type Store } from "../store.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
+import { eachRow, getEntry, getValue, listRows, rowsAfter, type Store } from "../store.ts";
 
 /** Due rows read for a turn. */
 const ROWS_PER_READ = 500;
@@ -86,7 +85,7 @@ export class DueStages {
   async #tasksOf(rows: readonly DueRow[], nowMs: number): Promise<StageTask[]> {
     const tasks = await Promise.all(rows.map(async (row): Promise<StageTask[]> => {
       try {
-        const { processing } = await readProcessing(this.#store, row);
+        const processing = await readProcessing(this.#store, row);
         const next = processing === null ? null : nextStage(processing);
         // A stage that failed since waits for its own row.
         const stage = next !== null && stageDueAt(next) <= nowMs ? next : null;
@@ -148,7 +147,7 @@ export async function costFailed(
 
 /** Gives a dead stage its tries back. */
 export async function revive(store: Store, run: PendingRun, nowMs: number): Promise<boolean> {
-  const { processing } = await readProcessing(store, run);
+  const processing = await readProcessing(store, run);
   if (processing === null || deadOf(processing) === null) return false;
   await change(store, run, [keys.deadStage(run.team, run.run)], (known) => {
     const dead = deadOf(known);
@@ -161,7 +160,7 @@ export async function revive(store: Store, run: PendingRun, nowMs: number): Prom
 export async function* deadStages(store: Store): AsyncGenerator<DeadStage> {
   for await (const { key } of eachRow(store, { prefix: keys.deadStages() })) {
     const run = { team: key[1] as TeamId, run: key[2] as RunId };
-    const { processing } = await readProcessing(store, run);
+    const processing = await readProcessing(store, run);
     const dead = processing === null ? null : deadOf(processing);
     if (dead !== null) yield { ...run, stage: dead };
   }
@@ -194,10 +193,7 @@ function keyOf({ dueMs, team, run }: DueRow): Deno.KvKey {
 }
 
 async function dueRows(store: Store, max: number, after: Deno.KvKey | null): Promise<DueRow[]> {
-  const prefix = keys.dueStages();
-  // `true` is behind every other part of a key.
-  const range = after === null ? { prefix } : { prefix, start: [...after, true] };
-  const rows = await listRows(store, range, { limit: max });
+  const rows = await listRows(store, rowsAfter(keys.dueStages(), after), { limit: max });
   return rows.map(({ key }) => ({
     dueMs: Number(key[1]),
     team: key[2] as TeamId,
@@ -205,15 +201,8 @@ async function dueRows(store: Store, max: number, after: Deno.KvKey | null): Pro
   }));
 }
 
-async function readProcessing(
-  store: Store,
-  { team, run }: PendingRun,
-): Promise<{ readonly processing: Processing | null; readonly version: string | null }> {
-  const [entry] = await getMany(store, [keys.processing(team, run)]);
-  return {
-    processing: (entry?.value ?? null) as Processing | null,
-    version: entry?.versionstamp ?? null,
-  };
+function readProcessing(store: Store, { team, run }: PendingRun): Promise<Processing | null> {
+  return getValue<Processing>(store, keys.processing(team, run));
 }
 
 /**
@@ -227,13 +216,12 @@ async function change(
   to: (processing: Processing) => Processing | null,
 ): Promise<void> {
   const key = keys.processing(team, run);
-  for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
-    const { processing, version } = await readProcessing(store, { team, run });
-    const checks = [{ key, versionstamp: version }];
-    const after = to(processing ?? NOT_BEGUN);
+  await untilCommitted("write a stage", async () => {
+    const entry = await getEntry(store, key);
+    const checks = [entry];
+    const after = to(entry.value as Processing | null ?? NOT_BEGUN);
     if (after === null) {
-      if (await store.writer.commit({ team, checks, deletes: [...deletes, key] }) !== null) return;
-      continue;
+      return await store.writer.commit({ team, checks, deletes: [...deletes, key] }) ?? LOST;
     }
     const sets: { key: Deno.KvKey; value: unknown }[] = [{ key, value: after }];
     const next = nextStage(after);
@@ -242,9 +230,8 @@ async function change(
     // A row that is written again is not to be deleted.
     const written = new Set(sets.map((set) => keyText(set.key)));
     const gone = deletes.filter((old) => !written.has(keyText(old)));
-    if (await store.writer.commit({ team, checks, sets, deletes: gone }) !== null) return;
-  }
-  throw new StorageUnavailable("Cannot settle a stage: other workers were always first");
+    return await store.writer.commit({ team, checks, sets, deletes: gone }) ?? LOST;
+  });
 }
 
 const NOT_BEGUN: Processing = {

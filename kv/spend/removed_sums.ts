@@ -21,11 +21,10 @@ import {
 } from "../../domain/spend/rollup.ts";
 import { keyText } from "../writer/group.ts";
 import { keys } from "../base/keys.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { decodeRollup, encodeRollup } from "./rollups.ts";
 import { keyPart } from "../base/index_parts.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
-import { getMany, type Store } from "../store.ts";
+import { getAll, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
 /** Keeps what gone runs came to; its rows change under the version of the team's roll-ups. */
@@ -103,13 +102,8 @@ export class RemovedSums {
 
   /** The rows there are of these. */
   async #read(wanted: readonly Deno.KvKey[]): Promise<Deno.KvEntry<unknown>[]> {
-    const found: Deno.KvEntry<unknown>[] = [];
-    for (let at = 0; at < wanted.length; at += GET_MANY_KEYS_MAX) {
-      for (const entry of await getMany(this.#store, wanted.slice(at, at + GET_MANY_KEYS_MAX))) {
-        if (entry.versionstamp !== null) found.push(entry);
-      }
-    }
-    return found;
+    const entries = await getAll(this.#store, wanted);
+    return entries.filter((entry) => entry.versionstamp !== null);
   }
 }
 

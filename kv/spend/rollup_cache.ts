@@ -10,12 +10,11 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { addMeasures, isEmpty, type RollupRow } from "../../domain/spend/rollup.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { keys } from "../base/keys.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { SizedMap } from "../base/sized_map.ts";
 import { keyText } from "../writer/group.ts";
 import { bytesOfRow } from "./rollup_bytes.ts";
 import { decodeRollup, encodeRollup, rollupKey } from "./rollups.ts";
-import { getMany, type Store } from "../store.ts";
+import { getAll, getEntry, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
 /** Part of the share that roll-ups may take; the rest is for the versions of runs. */
@@ -60,10 +59,10 @@ export class RollupCache {
   async of(team: TeamId): Promise<TeamRollups> {
     const known = this.#teams.get(team);
     if (known !== undefined) return known;
-    const [entry] = await getMany(this.#store, [keys.rollupVersion(team)]);
+    const { value, versionstamp } = await getEntry(this.#store, keys.rollupVersion(team));
     const loaded: TeamRollups = {
-      version: entry?.versionstamp ?? null,
-      lastChange: lastChangeOf(entry?.value),
+      version: versionstamp,
+      lastChange: lastChangeOf(value),
       rows: newRows(),
     };
     this.#teams.set(team, loaded);
@@ -119,13 +118,10 @@ export class RollupCache {
     wanted: readonly { readonly key: Deno.KvKey; readonly name: string; readonly row: RollupRow }[],
   ): Promise<void> {
     const missing = wanted.filter(({ name }) => !known.rows.has(name));
-    for (let at = 0; at < missing.length; at += GET_MANY_KEYS_MAX) {
-      const some = missing.slice(at, at + GET_MANY_KEYS_MAX);
-      const entries = await getMany(this.#store, some.map(({ key }) => key));
-      for (const [i, { name, row }] of some.entries()) {
-        const value = entries[i]?.value as Uint8Array | null | undefined;
-        known.rows.set(name, value ? decodeRollup(row.day, value) : null);
-      }
+    const entries = await getAll(this.#store, missing.map(({ key }) => key));
+    for (const [i, { name, row }] of missing.entries()) {
+      const value = entries[i]?.value as Uint8Array | null | undefined;
+      known.rows.set(name, value ? decodeRollup(row.day, value) : null);
     }
   }
 

@@ -10,9 +10,8 @@ import type { RollupGroup, RollupKind, RollupRow } from "../../domain/spend/roll
 import type { Measures } from "../../domain/runs/contribution.ts";
 import { daysOf } from "../../domain/spend/spend_query.ts";
 import { keys } from "../base/keys.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
 import { countRead, throwIfEnded } from "../base/read_scope.ts";
-import { getMany, type Store, unavailable } from "../store.ts";
+import { getAll, type Store, unavailable } from "../store.ts";
 import { readDayVersions, RollupDays } from "./rollup_days.ts";
 import { SpendQuestions } from "./questions.ts";
 import { keyPart } from "../base/index_parts.ts";
@@ -146,11 +145,7 @@ async function readSome(
     const name = keyPart(group);
     return days.map((day) => keys.rollup(team, group.kind, day, name));
   });
-  const reads: Promise<Deno.KvEntryMaybe<unknown>[]>[] = [];
-  for (let at = 0; at < wanted.length; at += GET_MANY_KEYS_MAX) {
-    reads.push(getMany(store, wanted.slice(at, at + GET_MANY_KEYS_MAX)));
-  }
-  return (await Promise.all(reads)).flat().flatMap(({ key, value }) =>
+  return (await getAll(store, wanted)).flatMap(({ key, value }) =>
     value instanceof Uint8Array ? [decodeRollup(String(key[DAY_AT]), value)] : []
   );
 }

@@ -34,7 +34,7 @@ export function createProcessingStore(
   };
   const stages = new DueStages(store, putOff);
   return {
-    takeDirty: (lane, runsMax) => queues[lane].take(runsMax),
+    takePending: (lane, runsMax) => queues[lane].take(runsMax),
     project: (team, runs) => projector.project(team, runs),
     projectFailed: (run, error) => costFailed(store, run, error, now()),
     dueStages: (nowMs, max) => stages.take(nowMs, max),
@@ -45,7 +45,7 @@ export function createProcessingStore(
     async completeStage(task, error) {
       await completeStage(store, task, error, now());
       stages.done(task);
-      commits.notifier.ring(task.team, [task.run]);
+      commits.notifier.notify(task.team, [task.run]);
     },
     putOffStage: (task) => stages.putOff(task),
     isAlive: () => isAlive(store),

@@ -26,7 +26,7 @@ export class Projector {
   /** Up to which version runs were last looked at: most marks of a run are seen together. */
   readonly #seen: ByteCache<string, string>;
 
-  /** Whether a run, by its dirty name, was looked at since something of it had this version. */
+  /** Whether a run, by its pending name, was looked at since something of it had this version. */
   readonly isKnown = (name: string, version: string): boolean =>
     version <= (this.#seen.get(name) ?? "");
 

@@ -9,12 +9,12 @@
  * @module
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { agentRunOf } from "../../domain/agents/agents.ts";
 import { differencesOf, mergeRows, type RollupRow } from "../../domain/spend/rollup.ts";
 import { costOf } from "../writer/group.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";
-import { BACK_ENDS, COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
+import { BACK_ENDS } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
 import { ChangeNotifier } from "../feed/change_notifier.ts";
 import { feedRows } from "../feed/feed_rows.ts";
 import { RemovedSums } from "../spend/removed_sums.ts";
@@ -47,7 +47,7 @@ export class RunUpdater {
   readonly #rollups: RollupCache;
   readonly #agents: ActivityCache;
   readonly #removed: RemovedSums;
-  readonly #turns = new KeyedMutex();
+  readonly #locks = new KeyedMutex();
 
   /** Remembers nothing of any team yet. */
   constructor(store: Store) {
@@ -70,7 +70,7 @@ export class RunUpdater {
     plan: PlanUpdate,
     done: OnCommitted = () => {},
   ): Promise<void> {
-    return this.#turns.take(team, () => this.#changeAll(team, ids, plan, done));
+    return this.#locks.take(team, () => this.#changeAll(team, ids, plan, done));
   }
 
   /**
@@ -84,7 +84,7 @@ export class RunUpdater {
     done: OnCommitted = () => {},
   ): Promise<void> {
     const names = ids.map((id) => pendingName(team, id));
-    return this.#store.runTurns.takeAll(names, () => this.change(team, ids, plan, done));
+    return this.#store.runLocks.takeAll(names, () => this.change(team, ids, plan, done));
   }
 
   /**
@@ -94,28 +94,27 @@ export class RunUpdater {
    * @returns whether there was anything
    */
   adjust(team: TeamId, plan: () => Promise<SumsAdjustment | null>): Promise<boolean> {
-    return this.#turns.take(team, async () => {
-      for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
-        const known = await this.#rollups.of(team);
-        const planned = await plan();
-        if (planned === null) return false;
-        const rollups = await this.#rollups.change(team, known, planned.rows);
-        const removed = await this.#removed.adjust(team, planned.rows);
-        const version = await this.#store.writer.commit({
-          team,
-          checks: rollups.checks,
-          sums: planned.sums,
-          sets: [...rollups.sets, ...removed.sets],
-          deletes: [...rollups.deletes, ...removed.deletes],
-        });
-        if (version !== null) {
-          rollups.remember(version);
-          return true;
-        }
+    const adjust = async () => {
+      const known = await this.#rollups.of(team);
+      const planned = await plan();
+      if (planned === null) return false;
+      const rollups = await this.#rollups.change(team, known, planned.rows);
+      const removed = await this.#removed.adjust(team, planned.rows);
+      const version = await this.#store.writer.commit({
+        team,
+        checks: rollups.checks,
+        sums: planned.sums,
+        sets: [...rollups.sets, ...removed.sets],
+        deletes: [...rollups.deletes, ...removed.deletes],
+      });
+      if (version === null) {
         this.#rollups.forget(team);
+        return LOST;
       }
-      throw new StorageUnavailable("Cannot change roll-ups: other workers were always first");
-    });
+      rollups.remember(version);
+      return true;
+    };
+    return this.#locks.take(team, () => untilCommitted("change roll-ups", adjust));
   }
 
   /** Reads the next runs while those before them are on their way to the disk. */
@@ -143,20 +142,18 @@ export class RunUpdater {
   }
 
   /** Changes runs until nobody else is faster. */
-  async #changeAgain(
+  #changeAgain(
     team: TeamId,
     ids: readonly RunId[],
     plan: PlanUpdate,
     done: OnCommitted,
   ): Promise<TeamRollups> {
-    for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+    return untilCommitted("change runs", async () => {
       this.#rollups.forget(team);
       const known = await this.#rollups.of(team);
       const runs = await readHeads(this.#store, team, ids);
-      const after = await this.#commit(team, known, runs, plan, done);
-      if (after !== null) return after;
-    }
-    throw new StorageUnavailable("Cannot change runs: other workers were always first");
+      return await this.#commit(team, known, runs, plan, done) ?? LOST;
+    });
   }
 
   /**
@@ -188,7 +185,7 @@ export class RunUpdater {
       const version = await this.#store.writer.commit(write);
       if (version === null) return null;
       after = remember(version);
-      this.notifier.ring(team, changes.map(({ run }) => run.id));
+      this.notifier.notify(team, changes.map(({ run }) => run.id));
     }
     done(runs);
     return after;

@@ -15,8 +15,7 @@ import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { AuditAction, AuditEntry } from "../../domain/teams/audit_log.ts";
 import { keys } from "../base/keys.ts";
-import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
-import { getMany, type Store } from "../store.ts";
+import { getAll, getEntry, getValue, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 
 /** A credential as stored at the hash of its secret. */
@@ -105,16 +104,16 @@ export async function readCredential(
   team: TeamId,
   id: string,
 ): Promise<ReadCredential | null> {
-  const [pointer] = await getMany(store, [keys.teamCredential(team, id)]);
-  return pointer?.value instanceof Uint8Array ? await readSecret(store, pointer.value) : null;
+  const hash = await getValue<Uint8Array>(store, keys.teamCredential(team, id));
+  return hash && await readSecret(store, hash);
 }
 
 /** Reads a credential by the hash of its secret; null when there is none. */
 export async function readSecret(store: Store, hash: Uint8Array): Promise<ReadCredential | null> {
   const key = keys.credential(hash);
-  const [entry] = await getMany(store, [key]);
-  if (entry === undefined || entry.versionstamp === null) return null;
-  return { key, stored: entry.value as StoredCredential, version: entry.versionstamp };
+  const { value, versionstamp } = await getEntry(store, key);
+  if (versionstamp === null) return null;
+  return { key, stored: value as StoredCredential, version: versionstamp };
 }
 
 /** Reads those of some credentials that a team has. */
@@ -123,8 +122,9 @@ export async function readCredentials(
   team: TeamId,
   ids: readonly string[],
 ): Promise<StoredCredential[]> {
-  const pointers = await readAll(store, ids.map((id) => keys.teamCredential(team, id)));
-  return await readByHash(store, pointers.filter((hash) => hash instanceof Uint8Array));
+  const pointers = await getAll(store, ids.map((id) => keys.teamCredential(team, id)));
+  const hashes = pointers.map(({ value }) => value);
+  return await readByHash(store, hashes.filter((hash) => hash instanceof Uint8Array));
 }
 
 /** Reads credentials by the hashes of their secrets, in the same order. */
@@ -132,24 +132,14 @@ export async function readByHash(
   store: Store,
   hashes: readonly Uint8Array[],
 ): Promise<StoredCredential[]> {
-  const values = await readAll(store, hashes.map((hash) => keys.credential(hash)));
-  return values as StoredCredential[];
-}
-
-/** Reads the values of any number of keys. */
-export async function readAll(store: Store, wanted: readonly Deno.KvKey[]): Promise<unknown[]> {
-  const values: unknown[] = [];
-  for (let at = 0; at < wanted.length; at += GET_MANY_KEYS_MAX) {
-    const entries = await getMany(store, wanted.slice(at, at + GET_MANY_KEYS_MAX));
-    values.push(...entries.map(({ value }) => value));
-  }
-  return values;
+  const entries = await getAll(store, hashes.map((hash) => keys.credential(hash)));
+  return entries.map(({ value }) => value as StoredCredential);
 }
 
 /** Reads the team of a credential. */
 export async function readTeam(store: Store, id: TeamId): Promise<Team> {
-  const [entry] = await getMany(store, [keys.team(id)]);
-  if (entry?.value) return entry.value as Team;
+  const team = await getValue<Team>(store, keys.team(id));
+  if (team !== null) return team;
   throw new StorageUnavailable(`Cannot find team ${id} that a credential belongs to`);
 }
 

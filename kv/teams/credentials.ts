@@ -21,7 +21,7 @@ import { formatInstant } from "../../domain/core/time.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
 import { listRows, type Store } from "../store.ts";
 import { auditRows } from "./audit_log.ts";
 import {
@@ -191,31 +191,32 @@ class Credentials implements CredentialStore {
     return inTime(this.#revoke(team, id, by), this.#store.deadlines);
   }
 
-  async #revoke(team: Team, id: string, by: string): ReturnType<CredentialStore["revoke"]> {
-    const read = await readCredential(this.#store, team.id, id);
-    if (read === null) return null;
-    const { key, stored, version } = read;
-    if (stored.revokedAt !== null) return publicRecord(stored);
-    const revokedAt = this.#environment.now();
-    const revoked = { ...stored, revokedAt };
-    const entry = credentialEntry("credential.revoked", team.id, stored, by, revokedAt);
-    const committed = await this.#store.writer.commit({
-      team: team.id,
-      checks: [{ key, versionstamp: version }],
-      sets: [{ key, value: revoked }, ...auditRows(entry)],
+  #revoke(team: Team, id: string, by: string): ReturnType<CredentialStore["revoke"]> {
+    return untilCommitted("revoke a key", async () => {
+      const read = await readCredential(this.#store, team.id, id);
+      if (read === null) return null;
+      const { key, stored, version } = read;
+      if (stored.revokedAt !== null) return publicRecord(stored);
+      const revokedAt = this.#environment.now();
+      const revoked = { ...stored, revokedAt };
+      const entry = credentialEntry("credential.revoked", team.id, stored, by, revokedAt);
+      const committed = await this.#store.writer.commit({
+        team: team.id,
+        checks: [{ key, versionstamp: version }],
+        sets: [{ key, value: revoked }, ...auditRows(entry)],
+      });
+      if (committed === null) return LOST;
+      this.#forgetOne(id);
+      return publicRecord(revoked);
     });
-    // Only a rotation, its end or another revocation changes a credential, and of each there is one.
-    if (committed === null) return await this.#revoke(team, id, by);
-    this.#forgetOne(id);
-    return publicRecord(revoked);
   }
 
   rotate(team: Team, id: string, overlapMs: number, by: string): Promise<RotateOutcome> {
     return inTime(this.#rotate(team, id, overlapMs, by), this.#store.deadlines);
   }
 
-  async #rotate(team: Team, id: string, overlapMs: number, by: string): Promise<RotateOutcome> {
-    for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
+  #rotate(team: Team, id: string, overlapMs: number, by: string): Promise<RotateOutcome> {
+    return untilCommitted("rotate a key", async () => {
       const read = await readCredential(this.#store, team.id, id);
       if (read === null) return null;
       const { key, stored, version } = read;
@@ -233,11 +234,10 @@ class Credentials implements CredentialStore {
         checks: [{ key, versionstamp: version }, ...checks],
         sets: [{ key, value: { ...stored, ...old.value } }, ...sets, ...auditRows(entry)],
       });
-      if (committed === null) continue;
+      if (committed === null) return LOST;
       this.#forgetOne(id);
       return { ok: true, value: successor };
-    }
-    throw new StorageUnavailable("Cannot rotate a key: other writers were always first");
+    });
   }
 
   read(team: Team, id: string): Promise<ListedCredential | null> {

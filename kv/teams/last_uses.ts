@@ -9,9 +9,9 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
+import { groupsOf } from "../base/groups.ts";
 import { keys } from "../base/keys.ts";
-import type { Store } from "../store.ts";
-import { readAll } from "./credential_rows.ts";
+import { getAll, type Store } from "../store.ts";
 
 /** Part of the share of credentials; the rest is for the credentials themselves. */
 const USES_PART = 0.5;
@@ -65,10 +65,10 @@ export class LastUses {
 
   /** When credentials of a team were last used, in the order of their ids; null for not known. */
   async read(team: TeamId, ids: readonly string[]): Promise<(number | null)[]> {
-    const stored = await readAll(this.#store, ids.map((id) => keys.credentialUse(team, id)));
+    const stored = await getAll(this.#store, ids.map((id) => keys.credentialUse(team, id)));
     return ids.map((id, at) => {
       const latest = Math.max(
-        Number(stored[at] ?? -Infinity),
+        Number(stored[at]?.value ?? -Infinity),
         this.#uses.peek(id)?.usedAt ?? -Infinity,
       );
       return latest === -Infinity ? null : latest;
@@ -84,9 +84,7 @@ export class LastUses {
     const due = [...this.#uses.values()].filter(({ usedAt, writtenAt }) =>
       all ? usedAt > writtenAt : usedAt - writtenAt >= WRITTEN_EVERY_MS
     );
-    for (let at = 0; at < due.length; at += ROWS_PER_COMMIT) {
-      await this.#writeSome(due.slice(at, at + ROWS_PER_COMMIT));
-    }
+    for (const some of groupsOf(due, ROWS_PER_COMMIT)) await this.#writeSome(some);
   }
 
   async #writeSome(uses: readonly Use[]): Promise<void> {
@@ -96,8 +94,8 @@ export class LastUses {
       key: keys.credentialUse(use.team, use.id),
     }));
     // Another process may have written a later one.
-    const stored = await readAll(this.#store, rows.map(({ key }) => key));
-    const sets = rows.filter(({ usedAt }, at) => usedAt > Number(stored[at] ?? -Infinity))
+    const stored = await getAll(this.#store, rows.map(({ key }) => key));
+    const sets = rows.filter(({ usedAt }, at) => usedAt > Number(stored[at]?.value ?? -Infinity))
       .map(({ key, usedAt }) => ({ key, value: usedAt }));
     if (sets.length > 0) await this.#store.writer.commit({ sets });
     for (const { use, usedAt } of rows) use.writtenAt = usedAt;

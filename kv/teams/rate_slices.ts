@@ -5,13 +5,12 @@
  * @module
  */
 import type { Timers } from "../../domain/core/deadlines.ts";
-import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Api, NewBucket } from "../../domain/teams/rate_limit.ts";
 import { type BucketRow, type Lease, SharedBucket } from "../../domain/teams/shared_bucket.ts";
 import { inTime, TIMERS } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
-import { getMany, type Store } from "../store.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
+import { getEntry, type Store } from "../store.ts";
 import { createWriter, type Writer } from "../writer/writer.ts";
 
 /** The leases of one instance. A bucket has one under way at most; requests never wait for it. */
@@ -78,19 +77,17 @@ export class RateSlices {
   }
 
   /** One read and one commit, and both again when another instance was faster. */
-  async #takeFromRow(key: Deno.KvKey, bucket: SharedBucket): Promise<Lease> {
+  #takeFromRow(key: Deno.KvKey, bucket: SharedBucket): Promise<Lease> {
     const { deadlines } = this.#store;
-    for (let attempt = 0; attempt < COMMIT_ATTEMPTS_MAX; attempt++) {
-      const [entry] = await inTime(getMany(this.#store, [key]), deadlines);
-      const row = (entry?.value ?? null) as BucketRow | null;
-      const lease = bucket.lease(row, this.#timers.now());
+    return untilCommitted("lease a slice", async () => {
+      const entry = await inTime(getEntry(this.#store, key), deadlines);
+      const lease = bucket.lease(entry.value as BucketRow | null, this.#timers.now());
       const committed = await this.#writer.commit({
-        checks: [{ key, versionstamp: entry?.versionstamp ?? null }],
+        checks: [entry],
         sets: [{ key, value: lease.row }],
       });
-      if (committed !== null) return lease;
-    }
-    throw new StorageUnavailable("Cannot lease: other instances were always first");
+      return committed === null ? LOST : lease;
+    });
   }
 
   /** Buys back the rest once there is more in the row, though nobody should ask meanwhile. */

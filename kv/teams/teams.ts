@@ -21,9 +21,9 @@ import {
 } from "../../domain/teams/team_change.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
-import { COMMIT_ATTEMPTS_MAX } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
 import { newTeamId } from "../base/names.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { getEntry, listRows, type Store } from "../store.ts";
 import type { Write } from "../writer/write.ts";
 import { auditRows } from "./audit_log.ts";
 import { credentialEntry, insertion, newCredential } from "./credential_rows.ts";
@@ -70,7 +70,7 @@ export function createTeamStore(
 
   return {
     create: (spec) => inTime(create(spec), store.deadlines),
-    get: async (id) => (await inTime(read(store, id), store.deadlines))?.team ?? null,
+    get: async (id) => (await inTime(readTeamEntry(store, id), store.deadlines))?.value ?? null,
     page: (query) => inTime(readPage(store, query), store.deadlines),
     change: (id, wanted) => inTime(change(id, wanted), store.deadlines),
   };
@@ -92,32 +92,30 @@ export function newTeam(
 }
 
 /** Changes a team and says so in its audit log; null when there is none, and nothing where nothing does. */
-export async function changeTeam(
+export function changeTeam(
   store: Store,
   id: string,
   change: TeamChange,
   by: string,
   nowMs: number,
 ): Promise<Parsed<Team> | null> {
-  for (let attempt = 1; attempt <= COMMIT_ATTEMPTS_MAX; attempt++) {
-    const known = await read(store, id);
-    if (known === null) return null;
-    const { team, version } = known;
+  return untilCommitted("change a team", async () => {
+    const entry = await readTeamEntry(store, id);
+    if (entry === null) return null;
+    const team = entry.value;
     const changed = changedTeam(team, change, nowMs);
     if (!changed.ok) return changed;
     const details = differenceOf(teamFields(team), teamFields(changed.value));
     if (details === null) return changed;
-    const key = keys.team(team.id);
     const action = actionOf(team, changed.value);
-    const entry: AuditEntry = { at: nowMs, team: team.id, actor: by, action, target: id, details };
+    const logged: AuditEntry = { at: nowMs, team: team.id, actor: by, action, target: id, details };
     const committed = await store.writer.commit({
       team: team.id,
-      checks: [{ key, versionstamp: version }],
-      sets: [{ key, value: changed.value }, ...auditRows(entry)],
+      checks: [entry],
+      sets: [{ key: entry.key, value: changed.value }, ...auditRows(logged)],
     });
-    if (committed !== null) return changed;
-  }
-  throw new StorageUnavailable("Cannot change a team: other writers were always first");
+    return committed === null ? LOST : changed;
+  });
 }
 
 /** That a team is no longer served, or again, is what people look for: it has a name of its own. */
@@ -126,14 +124,10 @@ function actionOf(before: Team, after: Team): AuditEntry["action"] {
   return was === is ? "team.changed" : is ? "team.suspended" : "team.resumed";
 }
 
-async function read(
-  store: Store,
-  id: string,
-): Promise<{ readonly team: Team; readonly version: string } | null> {
+async function readTeamEntry(store: Store, id: string): Promise<Deno.KvEntry<Team> | null> {
   if (!isTeamId(id)) return null;
-  const [entry] = await getMany(store, [keys.team(id)]);
-  if (entry === undefined || entry.versionstamp === null) return null;
-  return { team: entry.value as Team, version: entry.versionstamp };
+  const entry = await getEntry(store, keys.team(id));
+  return entry.versionstamp === null ? null : entry as Deno.KvEntry<Team>;
 }
 
 async function readPage(store: Store, { after, limit }: PageQuery<string>): Promise<TeamPage> {

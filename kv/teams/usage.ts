@@ -7,7 +7,7 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import type { Notice, UsageStore } from "../../domain/teams/quota_notice.ts";
 import type { MonthUse } from "../../domain/teams/quota.ts";
 import { keys } from "../base/keys.ts";
-import { getMany, listRows, type Store } from "../store.ts";
+import { countOf, getEntry, listRows, type Store } from "../store.ts";
 
 /** Creates the store of usage. */
 export function createUsageStore(store: Store): UsageStore {
@@ -20,21 +20,16 @@ export function createUsageStore(store: Store): UsageStore {
 
 /** Events counted for a team in a month, `YYYY-MM`. */
 export async function readUse(store: Store, team: TeamId, month: string): Promise<number> {
-  const [entry] = await getMany(store, [keys.usage(team, month)]);
-  return countOf(entry?.value);
+  return countOf(await getEntry(store, keys.usage(team, month)));
 }
 
 async function readMonths(store: Store, team: TeamId, max: number): Promise<MonthUse[]> {
   const options = { limit: max, reverse: true };
   const rows = await listRows(store, { prefix: keys.teamUsage(team) }, options);
-  return rows.map(({ key, value }) => ({ month: String(key[2]), used: countOf(value) }));
+  return rows.map((row) => ({ month: String(row.key[2]), used: countOf(row) }));
 }
 
 async function readNotices(store: Store, team: TeamId, month: string): Promise<Notice[]> {
   const rows = await listRows(store, { prefix: keys.notices(team, month) });
   return rows.map(({ value }) => value as Notice);
-}
-
-function countOf(value: unknown): number {
-  return value instanceof Deno.KvU64 ? Number(value.value) : 0;
 }

@@ -30,7 +30,7 @@ export function keyText(key: Deno.KvKey): string {
 
 /** What a write costs. */
 export function costOf(
-  { checks = [], sums = [], sets = [], deletes = [], dirty = [] }: Write,
+  { checks = [], sums = [], sets = [], deletes = [], pending = [] }: Write,
 ): Cost {
   let bytes = 0;
   let keyBytes = 0;
@@ -41,7 +41,7 @@ export function costOf(
     keyBytes += bytesOfKey(key);
     bytes += bytesOf(value);
   }
-  for (const { name } of dirty) bytes += name.length + 1;
+  for (const { name } of pending) bytes += name.length + 1;
   const mutations = sums.length + sets.length + deletes.length;
   return { checks: checks.length, mutations, bytes: bytes + keyBytes, keyBytes };
 }
@@ -77,7 +77,7 @@ export class Group<Member extends { readonly write: Write; readonly cost: Cost }
     this.#bytes += bytes;
     this.#keyBytes += keyBytes;
     this.members.push(member);
-    this.hasMarks ||= (member.write.dirty?.length ?? 0) > 0;
+    this.hasMarks ||= (member.write.pending?.length ?? 0) > 0;
     return true;
   }
 
@@ -111,7 +111,7 @@ export class Group<Member extends { readonly write: Write; readonly cost: Cost }
     for (const lane of PENDING_LANES) {
       const names: string[] = [];
       for (const { write } of this.members) {
-        for (const mark of write.dirty ?? []) if (mark.lane === lane) names.push(mark.name);
+        for (const mark of write.pending ?? []) if (mark.lane === lane) names.push(mark.name);
       }
       if (names.length > 0) operation.set(keys.pending(lane, newRowName()), encodePending(names));
     }

@@ -20,12 +20,12 @@ export class WorkerSignal {
   }
 
   /** How often it rang, which shows whether calls come in. */
-  get rings(): number {
+  get raised(): number {
     return this.#rings;
   }
 
   /** Wakes the worker: a commit with marks is on disk. */
-  ring(): void {
+  raise(): void {
     this.#rings++;
     this.#wake();
   }

@@ -18,7 +18,7 @@ export interface Write {
   /** Keys to remove. */
   readonly deletes?: readonly Deno.KvKey[];
   /** The runs it changes. */
-  readonly dirty?: readonly PendingMark[];
+  readonly pending?: readonly PendingMark[];
 }
 
 /** A value to set. */

@@ -44,7 +44,7 @@ export interface Writer {
   /** Writes that wait or are being committed. */
   readonly underWay: number;
   /** What it did so far. */
-  readonly figures: WriterMetrics;
+  readonly metrics: WriterMetrics;
 }
 
 /** A write on its way. */
@@ -75,11 +75,11 @@ export function createWriter(
   reader: Deno.Kv = kv,
   limits: BackEnd = BACK_ENDS.embedded,
   deadlines?: Deadlines,
-  doorbell: WorkerSignal = new WorkerSignal(),
+  workerSignal: WorkerSignal = new WorkerSignal(),
   inPlace: () => boolean = () => true,
   memory: Memory = new Memory(),
 ): Writer {
-  return new GroupWriter(kv, reader, limits, deadlines, doorbell, inPlace, memory);
+  return new GroupWriter(kv, reader, limits, deadlines, workerSignal, inPlace, memory);
 }
 
 class GroupWriter implements Writer {
@@ -87,7 +87,7 @@ class GroupWriter implements Writer {
   readonly #reader: Deno.Kv;
   readonly #limits: BackEnd;
   readonly #deadlines: Deadlines | undefined;
-  readonly #doorbell: WorkerSignal;
+  readonly #workerSignal: WorkerSignal;
   readonly #inPlace: () => boolean;
   readonly #queue = new FairQueue<Pending>();
   /** Who holds a checked key: two writes on one key never share a commit, or fly side by side. */
@@ -100,14 +100,14 @@ class GroupWriter implements Writer {
   #inFlight = 0;
   #cutting = false;
   #idle: PromiseWithResolvers<void> | null = null;
-  readonly figures = new WriterCounts();
+  readonly metrics = new WriterCounts();
 
   constructor(
     kv: Deno.Kv,
     reader: Deno.Kv,
     limits: BackEnd,
     deadlines: Deadlines | undefined,
-    doorbell: WorkerSignal,
+    workerSignal: WorkerSignal,
     inPlace: () => boolean,
     memory: Memory,
   ) {
@@ -115,7 +115,7 @@ class GroupWriter implements Writer {
     this.#reader = reader;
     this.#limits = limits;
     this.#deadlines = deadlines;
-    this.#doorbell = doorbell;
+    this.#workerSignal = workerSignal;
     this.#inPlace = inPlace;
     this.#bytesMax = memory.bytesMax("writes");
     memory.register("writes", () => this.#queuedBytes);
@@ -188,11 +188,11 @@ class GroupWriter implements Writer {
 
   async #commitGroup(group: Group<Pending>): Promise<void> {
     try {
-      const result = await this.figures.counted(
+      const result = await this.metrics.counted(
         group.members.length,
         () => commitInPlace(this.#kv, group, this.#inPlace),
       );
-      if (result.ok && group.hasMarks) this.#doorbell.ring();
+      if (result.ok && group.hasMarks) this.#workerSignal.raise();
       if (result.ok) {
         for (const pending of group.members) this.#settle(pending, result.versionstamp);
       } else await this.#sortOut(group.members);

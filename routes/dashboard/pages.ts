@@ -8,7 +8,7 @@ import { exportRuns } from "../api/exports/exports.ts";
 import type { ExportFormat } from "../api/exports/formats.ts";
 import { isSessionStillLive } from "../http/session.ts";
 import type { HandlerDeps } from "../http/admission.ts";
-import { showAudit } from "./audit/list.tsx";
+import { showAudit } from "./audit_log/page.tsx";
 import { sendAsset } from "./layout/assets.ts";
 import {
   AGENTS_PATH,
@@ -25,33 +25,33 @@ import {
   USAGE_PATH,
 } from "./layout/paths.ts";
 import { seeOther } from "./layout/reply.tsx";
-import { showOverview } from "./overview/overview.tsx";
+import { showOverview } from "./overview/page.tsx";
 import { showAgent } from "./agents/agent.tsx";
 import { submitAgentChange } from "./agents/form.tsx";
-import { showAgents } from "./agents/list.tsx";
-import { backToKey, makeKey, submitRevokeKey, submitRotateKey } from "./keys/change.tsx";
+import { showAgents } from "./agents/page.tsx";
+import { backToKey, makeKey, submitRevokeKey, submitRotateKey } from "./keys/submit.tsx";
 import { showNewKey } from "./keys/form.tsx";
-import { showKeys } from "./keys/list.tsx";
-import { backToTeam, makeTeamKey, serveTeam, submitTeamChange } from "./teams/change.tsx";
-import { makeTeam, showNewTeam } from "./teams/create.tsx";
-import { showTeams } from "./teams/list.tsx";
-import { showTeam } from "./teams/one.tsx";
-import { showOwnTeam } from "./teams/own.tsx";
+import { showKeys } from "./keys/page.tsx";
+import { backToTeam, makeTeamKey, serveTeam, submitTeamChange } from "./teams/submit.tsx";
+import { makeTeam, showNewTeam } from "./teams/new_team_page.tsx";
+import { showTeams } from "./teams/page.tsx";
+import { showTeam } from "./teams/team_page.tsx";
+import { showOwnTeam } from "./team/page.tsx";
 import { sendDeletion } from "./run/delete_run.tsx";
-import { showRuns } from "./runs/list.tsx";
-import { showRawRun, showRun } from "./run/run.tsx";
-import { showRateCard } from "./rate_card/card_page.tsx";
+import { showRuns } from "./runs/page.tsx";
+import { showRawRun, showRun } from "./run/page.tsx";
+import { showRateCard } from "./rate_card/page.tsx";
 import { askDeleteRate, deleteRatePage } from "./rate_card/delete_page.tsx";
 import { showJob } from "./rate_card/job_page.tsx";
 import { showMatch } from "./rate_card/match_page.tsx";
-import { showRateForm, storeRate } from "./rate_card/form.tsx";
+import { showRateForm, storeRate } from "./rate_card/rate_form.tsx";
 import { MATCH, NEW_RATE, REPRICE } from "./rate_card/paths.ts";
 import { beginRepricePage, showReprices } from "./rate_card/reprice_page.tsx";
 import { showRefusals } from "./refusals/page.tsx";
 import { sendSpendCsv } from "./spend/csv.ts";
 import { showSpend } from "./spend/page.tsx";
-import { showSignIn, signIn, signOut } from "./sign_in.tsx";
-import { showUsage } from "./usage/usage.tsx";
+import { showSignIn, signIn, signOut } from "./sign_in/page.tsx";
+import { showUsage } from "./usage/page.tsx";
 import { OPERATOR_ONLY, teamKey, teamKeyOrOperator } from "../http/access.ts";
 
 /** Every page, with what it asks of whoever signed in. */

@@ -2,11 +2,17 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { SCOPES } from "../../domain/teams/credentials.ts";
 import type { Route } from "../../routes/http/context.ts";
-import { aRun, runId } from "../support/builders.ts";
-import { dashboardRoutes, type Reader, signedIn, submit, textOf } from "../support/dashboard.ts";
-import { Harness } from "../support/harness.ts";
-import { aTeam, openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
-import { PRICE } from "../support/rate_cards.ts";
+import { aRun, runId } from "../support/builders/requests.ts";
+import {
+  dashboardRoutes,
+  type Reader,
+  signedIn,
+  submit,
+  textOf,
+} from "../support/harness/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { aTeam, openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { PRICE } from "../support/builders/rate_cards.ts";
 
 type Guarded = Route & { readonly access: NonNullable<Route["access"]> };
 

@@ -1,10 +1,10 @@
 /** Agents as pages: how each does, what people say of it, its ping tokens. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import { aFinish, aHeartbeat, aRun, runId } from "../support/builders.ts";
-import { signedIn, textOf } from "../support/dashboard.ts";
-import { Harness } from "../support/harness.ts";
-import { aContribution, storeSpend } from "../support/spend.ts";
+import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
+import { signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { aContribution, storeSpend } from "../support/builders/spend.ts";
 
 const AGENTS = "/dashboard/agents";
 const DAY_MS = 86_400_000;

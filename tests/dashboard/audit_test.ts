@@ -1,9 +1,9 @@
 /** The audit log as a page. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { aHeartbeat } from "../support/builders.ts";
-import { signedIn, textOf } from "../support/dashboard.ts";
-import { Harness, NOON } from "../support/harness.ts";
-import { PRICE } from "../support/rate_cards.ts";
+import { aHeartbeat } from "../support/builders/requests.ts";
+import { signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
+import { PRICE } from "../support/builders/rate_cards.ts";
 
 const AUDIT = "/dashboard/audit";
 const DAY_MS = 86_400_000;

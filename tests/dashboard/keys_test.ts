@@ -1,7 +1,7 @@
 /** Keys as pages: made, shown once, rotated, revoked. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { signedIn, textOf } from "../support/dashboard.ts";
-import { Harness, NOON } from "../support/harness.ts";
+import { signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
 
 const KEYS = "/dashboard/keys";
 const HOUR_MS = 3_600_000;

@@ -2,9 +2,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Scope, SCOPES } from "../../domain/teams/credentials.ts";
 import type { Route } from "../../routes/http/context.ts";
-import { dashboardRoutes, signedIn } from "../support/dashboard.ts";
-import { type DemoWorld, openDemoWorld } from "../support/demo_world.ts";
-import { OPERATOR_KEY } from "../support/operator.ts";
+import { dashboardRoutes, signedIn } from "../support/harness/dashboard.ts";
+import { type DemoWorld, openDemoWorld } from "../support/builders/demo_world.ts";
+import { OPERATOR_KEY } from "../support/harness/operator.ts";
 
 /** Pages that are opened of those of one route that have a parameter. */
 const PAGES_OF_A_KIND = 3;

@@ -8,8 +8,8 @@ import {
   metricsOf,
   spanAt,
   usualDayOf,
-} from "../../routes/dashboard/overview/figures.ts";
-import { aContribution, DOLLAR, UNPRICED } from "../support/spend.ts";
+} from "../../routes/dashboard/overview/day_metrics.ts";
+import { aContribution, DOLLAR, UNPRICED } from "../support/builders/spend.ts";
 
 const DAY: DayMetrics = {
   day: "2026-11-21",

@@ -2,11 +2,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { keys } from "../../kv/base/keys.ts";
 import type { RunId } from "../../domain/core/ids.ts";
-import { aHeartbeat, at, runId } from "../support/builders.ts";
-import { type Reader, signedIn, textOf } from "../support/dashboard.ts";
-import { Harness } from "../support/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
-import { aContribution, DOLLAR, LINE, storeSpend, UNPRICED } from "../support/spend.ts";
+import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
+import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { aContribution, DOLLAR, LINE, storeSpend, UNPRICED } from "../support/builders/spend.ts";
 
 const PAGE = "/dashboard";
 const HOUR_MS = 3_600_000;

@@ -1,8 +1,8 @@
 /** `/dashboard/rate-card`: what calls cost, and putting and deleting own rows. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { Harness } from "../support/harness.ts";
-import { type Reader, signedIn, textOf } from "../support/dashboard.ts";
-import { MODEL, ownRows, put, UNKNOWN } from "../support/rate_cards.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { MODEL, ownRows, put, UNKNOWN } from "../support/builders/rate_cards.ts";
 
 const CARD = "/dashboard/rate-card";
 const HOSTILE = `<img src=x onerror=alert(1)>"'`;

@@ -1,8 +1,8 @@
 /** Rejected requests as a page, and the banner that leads to it (R13). */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { aRun } from "../support/builders.ts";
-import { signedIn, textOf } from "../support/dashboard.ts";
-import { Harness, NOON } from "../support/harness.ts";
+import { aRun } from "../support/builders/requests.ts";
+import { signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
 
 const PAGE = "/dashboard/refusals";
 const HOUR_MS = 3_600_000;

@@ -1,8 +1,8 @@
 /** `/dashboard/rate-card/reprice`: what a price changes, before it does, and its progress. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { keys } from "../../kv/base/keys.ts";
-import { Harness } from "../support/harness.ts";
-import { type Reader, signedIn, textOf } from "../support/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
 import {
   aClosedRun,
   aModelCall,
@@ -11,7 +11,7 @@ import {
   daysAgo,
   putPrice,
   REPRICE as API,
-} from "../support/reprice.ts";
+} from "../support/builders/reprice.ts";
 
 const CARD = "/dashboard/rate-card";
 const REPRICE = `${CARD}/reprice`;

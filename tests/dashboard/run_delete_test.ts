@@ -1,8 +1,8 @@
 /** Deleting a run from its page. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { anEvent, aRun, runId } from "../support/builders.ts";
-import { signedIn, textOf } from "../support/dashboard.ts";
-import { Harness } from "../support/harness.ts";
+import { anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const PAGE = `/dashboard/runs/${runId(1)}`;
 

@@ -1,8 +1,16 @@
 /** The page of a run: what it says of how the run stands, why it failed, and what it belongs to. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, aScore, at, runId } from "../support/builders.ts";
-import { signedIn, textOf } from "../support/dashboard.ts";
-import { Harness } from "../support/harness.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  aScore,
+  at,
+  runId,
+} from "../support/builders/requests.ts";
+import { signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const PAGE = `/dashboard/runs/${runId(1)}`;
 

@@ -1,9 +1,9 @@
 /** The timeline of a run: its events in pages, each with its data and why it cost what it did. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { anEvent, aRun, at, eventId, runId } from "../support/builders.ts";
-import { type Reader, signedIn, textOf } from "../support/dashboard.ts";
-import { Harness } from "../support/harness.ts";
-import { aCall, ATLAS, putPrice, sendEvents, TIERED } from "../support/run_cost.ts";
+import { anEvent, aRun, at, eventId, runId } from "../support/builders/requests.ts";
+import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { aCall, ATLAS, putPrice, sendEvents, TIERED } from "../support/oracles/run_cost.ts";
 
 const PAGE = `/dashboard/runs/${runId(1)}`;
 

@@ -2,11 +2,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { RunListStore } from "../../domain/runs/list.ts";
 import type { RunId } from "../../domain/core/ids.ts";
-import { aHeartbeat, at, runId } from "../support/builders.ts";
-import { hrefsOf, signedIn, textOf } from "../support/dashboard.ts";
-import { listedOn, RUNS, storeSome } from "../support/dashboard_runs.ts";
-import { aRow } from "../support/exports.ts";
-import { Harness, NOON } from "../support/harness.ts";
+import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
+import { hrefsOf, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { listedOn, RUNS, storeSome } from "../support/builders/dashboard_runs.ts";
+import { aRow } from "../support/builders/exports.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -3,12 +3,12 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 import { newOf, tailCursorOf, tailCursorText } from "../../routes/dashboard/runs/tail.ts";
 import { readRunListQuery } from "../../routes/dashboard/runs/filters.tsx";
-import { aHeartbeat, aRun, at, runId } from "../support/builders.ts";
-import { hrefsOf, type Reader, signedIn, textOf } from "../support/dashboard.ts";
-import { RUNS } from "../support/dashboard_runs.ts";
-import { aRow } from "../support/exports.ts";
-import { Harness } from "../support/harness.ts";
-import { follow, type Listener } from "../support/live.ts";
+import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
+import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { RUNS } from "../support/builders/dashboard_runs.ts";
+import { aRow } from "../support/builders/exports.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { follow, type Listener } from "../support/harness/live.ts";
 
 /** Where a page that is followed asks for its next look. */
 function nextLook(html: string): string {

@@ -1,11 +1,11 @@
 /** The page of runs: what its rows say, its empty states, its files, and who sees what. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
-import { hrefsOf, type Reader, signedIn, textOf } from "../support/dashboard.ts";
-import { listedOn, RUNS, storeSome } from "../support/dashboard_runs.ts";
-import { aRow, FakeRunList } from "../support/exports.ts";
-import { Harness } from "../support/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { listedOn, RUNS, storeSome } from "../support/builders/dashboard_runs.ts";
+import { aRow, FakeRunList } from "../support/builders/exports.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
 
 /** What the row of a run says. */
 function rowOf(html: string, n: number): string {

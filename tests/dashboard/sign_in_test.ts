@@ -7,9 +7,9 @@ import { keys } from "../../kv/base/keys.ts";
 import { hashOf } from "../../kv/teams/credential_rows.ts";
 import { setTeamRate } from "../../kv/teams/credentials.ts";
 import { createSessionStore } from "../../kv/teams/sessions.ts";
-import { signedIn, submit, textOf } from "../support/dashboard.ts";
-import { Harness, KEY } from "../support/harness.ts";
-import { ReadsOf } from "../support/reads.ts";
+import { signedIn, submit, textOf } from "../support/harness/dashboard.ts";
+import { Harness, KEY } from "../support/harness/harness.ts";
+import { ReadsOf } from "../support/oracles/reads.ts";
 
 const SIGN_IN = "/dashboard/sign-in";
 
@@ -247,10 +247,10 @@ Deno.test("made-up sessions are looked for once at most, and write nothing", asy
     assertEquals(await ask(token), 303);
   }
   assertEquals(reads.count, 1);
-  const commits = h.store.writer.figures.commits.stored;
+  const commits = h.store.writer.metrics.commits.stored;
   const out = await submit(h, "/dashboard/sign-out", {}, cookie("c1".repeat(32)));
   assertEquals(out.status, 303);
-  assertEquals(h.store.writer.figures.commits.stored, commits);
+  assertEquals(h.store.writer.metrics.commits.stored, commits);
 });
 
 Deno.test("the store drops no session by itself: the sweep does, and leaves those that go on", async () => {

@@ -1,9 +1,9 @@
 /** `/dashboard/spend`: the bill, what it is made of, and what is missing in it. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { Harness } from "../support/harness.ts";
-import { signedIn, textOf } from "../support/dashboard.ts";
-import { OTHER } from "../support/rate_cards.ts";
-import { aContribution, DOLLAR, LINE, storeSpend, UNPRICED } from "../support/spend.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { signedIn, textOf } from "../support/harness/dashboard.ts";
+import { OTHER } from "../support/builders/rate_cards.ts";
+import { aContribution, DOLLAR, LINE, storeSpend, UNPRICED } from "../support/builders/spend.ts";
 
 const SPEND = "/dashboard/spend";
 const HOSTILE = `<img src=x onerror=alert(1)>"'`;

@@ -1,8 +1,8 @@
 /** Teams as pages: the reader's own, and all of them for the operator. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { signedIn, textOf } from "../support/dashboard.ts";
-import { Harness } from "../support/harness.ts";
-import { aTeam, openWithOperator, operate, OPERATOR_KEY } from "../support/operator.ts";
+import { signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { aTeam, openWithOperator, operate, OPERATOR_KEY } from "../support/harness/operator.ts";
 
 const TEAMS = "/dashboard/teams";
 

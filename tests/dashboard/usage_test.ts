@@ -3,8 +3,8 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import type { Team } from "../../domain/teams/team.ts";
 import { newNotice, type NoticeState } from "../../domain/teams/quota_notice.ts";
 import { keys } from "../../kv/base/keys.ts";
-import { signedIn, textOf } from "../support/dashboard.ts";
-import { Harness } from "../support/harness.ts";
+import { signedIn, textOf } from "../support/harness/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const PAGE = "/dashboard/usage";
 

@@ -1,7 +1,7 @@
 /** What a client was told is on disk, however the process ended; what was left undone is finished. */
 import { assert, assertEquals } from "@std/assert";
 import { Rounds } from "../assurance/crash/rounds.ts";
-import { withFolder } from "../support/temp_store.ts";
+import { withFolder } from "../support/harness/temp_store.ts";
 
 /** Acknowledged calls of each round before the process is killed: early, late, and in between. */
 const ROUNDS = [1, 150, 20, 600, 60, 250];

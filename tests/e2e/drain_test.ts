@@ -2,10 +2,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DRAIN_MS_MAX } from "../../domain/core/limits.ts";
 import { Rounds } from "../assurance/crash/rounds.ts";
-import { aRun, runId } from "../support/builders.ts";
-import { Listener } from "../support/live.ts";
-import { Process } from "../support/process.ts";
-import { withFolder } from "../support/temp_store.ts";
+import { aRun, runId } from "../support/builders/requests.ts";
+import { Listener } from "../support/harness/live.ts";
+import { Process } from "../support/harness/process.ts";
+import { withFolder } from "../support/harness/temp_store.ts";
 
 const KEY = `apk_eu_${"d5".repeat(16)}`;
 /** What the machine may take on top of the program's own limit. */

@@ -1,10 +1,10 @@
 /** A client that goes on sending while its answer is under way: the runtime keeps all of it. */
 import { assert, assertEquals } from "@std/assert";
-import { aRun, runId } from "../support/builders.ts";
-import { Listener } from "../support/live.ts";
-import { Process } from "../support/process.ts";
-import { head, RawSocket } from "../support/raw_socket.ts";
-import { withFolder } from "../support/temp_store.ts";
+import { aRun, runId } from "../support/builders/requests.ts";
+import { Listener } from "../support/harness/live.ts";
+import { Process } from "../support/harness/process.ts";
+import { head, RawSocket } from "../support/harness/raw_socket.ts";
+import { withFolder } from "../support/harness/temp_store.ts";
 
 const KEY = `apk_eu_${"d5".repeat(16)}`;
 const AUTH = `Authorization: Bearer ${KEY}`;

@@ -1,8 +1,8 @@
 /** The figures of the real program, as a scraper with the operator's key gets them. */
 import { assert, assertEquals } from "@std/assert";
-import { Process } from "../support/process.ts";
-import { Scrape } from "../support/prometheus.ts";
-import { withFolder } from "../support/temp_store.ts";
+import { Process } from "../support/harness/process.ts";
+import { Scrape } from "../support/oracles/prometheus.ts";
+import { withFolder } from "../support/harness/temp_store.ts";
 
 const OPERATOR_KEY = `opk_eu_${"0f".repeat(16)}`;
 

@@ -6,9 +6,9 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../../kv/base/keys.ts";
 import type { OpenStore } from "../../kv/open.ts";
 import { createNoticeStore } from "../../kv/teams/notices.ts";
-import { Process, type Settings } from "../support/process.ts";
-import { type Behaviour, SmtpSink } from "../support/smtp.ts";
-import { withFolder, withStore } from "../support/temp_store.ts";
+import { Process, type Settings } from "../support/harness/process.ts";
+import { type Behaviour, SmtpSink } from "../support/fakes/smtp.ts";
+import { withFolder, withStore } from "../support/harness/temp_store.ts";
 
 const KEY = `apk_eu_${"d5".repeat(16)}`;
 const OWNER = "owner@example.org";

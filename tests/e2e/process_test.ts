@@ -1,8 +1,8 @@
 /** The program as an operator meets it: settings, keys, and files it must refuse. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { developmentKey } from "../../domain/teams/credentials.ts";
-import { Process, runToEnd } from "../support/process.ts";
-import { fillStore, MIDDLE, withFolder } from "../support/temp_store.ts";
+import { Process, runToEnd } from "../support/harness/process.ts";
+import { fillStore, MIDDLE, withFolder } from "../support/harness/temp_store.ts";
 
 const DEV_KEY = developmentKey("eu");
 const EXIT_SETTINGS = 2, EXIT_STORE = 3;

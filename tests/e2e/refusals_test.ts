@@ -1,7 +1,7 @@
 /** Refused calls outlive a regular end of the process (R13). */
 import { assertEquals } from "@std/assert";
-import { Process } from "../support/process.ts";
-import { withFolder } from "../support/temp_store.ts";
+import { Process } from "../support/harness/process.ts";
+import { withFolder } from "../support/harness/temp_store.ts";
 
 const KEY = `apk_eu_${"d5".repeat(16)}`;
 const HEADERS = { Authorization: `Bearer ${KEY}`, "Content-Type": "application/json" };

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { jobOf, jobs } from "../assurance/crash/new_price.ts";
 import { Rounds } from "../assurance/crash/rounds.ts";
-import { withFolder } from "../support/temp_store.ts";
+import { withFolder } from "../support/harness/temp_store.ts";
 
 const RUNS = 1_000;
 const PICODOLLARS = 1e12;

@@ -4,7 +4,7 @@ import { fileDamaged } from "../assurance/chaos/file_damaged.ts";
 import { filesMoved } from "../assurance/chaos/files_lost.ts";
 import { restoreDrill } from "../assurance/chaos/restore.ts";
 import { storeLocked } from "../assurance/chaos/store_locked.ts";
-import { diskKinds } from "../support/small_disk.ts";
+import { diskKinds } from "../support/harness/small_disk.ts";
 
 const kinds = await diskKinds();
 const [disk] = kinds;

@@ -3,11 +3,11 @@ import { assert, assertEquals } from "@std/assert";
 import { openStore } from "../../kv/open.ts";
 import type { Store } from "../../kv/store.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
-import { DAY_MS, RetentionHarness } from "../support/retention_harness.ts";
-import { aRunNow } from "../support/old_ledger.ts";
-import { run } from "../support/pipeline.ts";
-import { Process } from "../support/process.ts";
-import { withFolder } from "../support/temp_store.ts";
+import { DAY_MS, RetentionHarness } from "../support/harness/retention_harness.ts";
+import { aRunNow } from "../support/builders/old_ledger.ts";
+import { run } from "../support/builders/pipeline.ts";
+import { Process } from "../support/harness/process.ts";
+import { withFolder } from "../support/harness/temp_store.ts";
 
 const KEY = `apk_eu_${"b7".repeat(16)}`;
 

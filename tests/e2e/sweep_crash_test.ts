@@ -8,11 +8,16 @@ import { keys } from "../../kv/base/keys.ts";
 import { openStore } from "../../kv/open.ts";
 import type { Store } from "../../kv/store.ts";
 import { createCredentialStore, ensureFirstTeam } from "../../kv/teams/credentials.ts";
-import { contentsOf, DAY_MS, FIGURES, RetentionHarness } from "../support/retention_harness.ts";
-import { aRunNow } from "../support/old_ledger.ts";
-import { Process } from "../support/process.ts";
-import { assertClean, assertExact } from "../support/stray_rows.ts";
-import { withFolder } from "../support/temp_store.ts";
+import {
+  contentsOf,
+  DAY_MS,
+  FIGURES,
+  RetentionHarness,
+} from "../support/harness/retention_harness.ts";
+import { aRunNow } from "../support/builders/old_ledger.ts";
+import { Process } from "../support/harness/process.ts";
+import { assertClean, assertExact } from "../support/oracles/stray_rows.ts";
+import { withFolder } from "../support/harness/temp_store.ts";
 
 const KEY = `apk_eu_${"a8".repeat(16)}`;
 

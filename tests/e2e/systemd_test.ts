@@ -1,7 +1,7 @@
 /** The unit that `docs/OPERATIONS.md` shows starts the service, with the permissions it shows. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { Process } from "../support/process.ts";
-import { withFolder } from "../support/temp_store.ts";
+import { Process } from "../support/harness/process.ts";
+import { withFolder } from "../support/harness/temp_store.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const KEY = `apk_eu_${"5e".repeat(16)}`;

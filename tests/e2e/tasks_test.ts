@@ -1,9 +1,9 @@
 /** The tasks of a newcomer: they say what they do, end when told, and fetch what production needs. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { SETTING_NAMES } from "../../app/config.ts";
-import { Harness } from "../support/harness.ts";
-import { Process, runToEnd } from "../support/process.ts";
-import { withFolder } from "../support/temp_store.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { Process, runToEnd } from "../support/harness/process.ts";
+import { withFolder } from "../support/harness/temp_store.ts";
 import { runTask, runTaskWith } from "../unit/tools/support.ts";
 
 const ROOT = new URL("../../", import.meta.url);

@@ -1,9 +1,9 @@
 /** What the runtime tells an OpenTelemetry collector of the program, switched on by its environment. */
 import { assert, assertEquals } from "@std/assert";
-import { aHeartbeat, runId } from "../support/builders.ts";
-import { OtlpReceiver, type Span } from "../support/otlp.ts";
-import { Process } from "../support/process.ts";
-import { withFolder } from "../support/temp_store.ts";
+import { aHeartbeat, runId } from "../support/builders/requests.ts";
+import { OtlpReceiver, type Span } from "../support/fakes/otlp.ts";
+import { Process } from "../support/harness/process.ts";
+import { withFolder } from "../support/harness/temp_store.ts";
 
 /** What `docs/OPERATIONS.md` tells to set, with intervals that a test can wait for. */
 const TELEMETRY = {

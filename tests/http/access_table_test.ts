@@ -3,10 +3,10 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SCOPES } from "../../domain/teams/credentials.ts";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
 import type { RouteRule } from "../../routes/http/context.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
-import { PRICE } from "../support/rate_cards.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { PRICE } from "../support/builders/rate_cards.ts";
 
 /** Bodies and queries with which a route does something; the rest is sent an empty object. */
 const SENT: Readonly<Record<string, { readonly body?: unknown; readonly query?: string }>> = {

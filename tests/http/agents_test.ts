@@ -1,8 +1,8 @@
 /** Agents read back, their order, and who may see them; what is told of dropped metadata. */
 import { assert, assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
-import { put } from "../support/rate_cards.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
+import { put } from "../support/builders/rate_cards.ts";
 
 /** An agent as it is read once everything is summed up. */
 async function agentOf(h: Harness, slug: string) {

@@ -5,13 +5,13 @@ import { GROUPINGS } from "../../domain/spend/spend_query.ts";
 import { EXPORT_COLUMNS } from "../../routes/api/exports/formats.ts";
 import { LIVE_EVENTS } from "../../domain/feed/live.ts";
 import { schemaName } from "../../routes/docs/document.ts";
-import { aFinish, anEvent, runId } from "../support/builders.ts";
-import type { Harness } from "../support/harness.ts";
-import { Listener } from "../support/live.ts";
-import { closed, describedApi, judgeBy } from "../support/openapi.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
-import { putPrice, reprice } from "../support/reprice.ts";
-import { storeShapes } from "../support/run_shapes.ts";
+import { aFinish, anEvent, runId } from "../support/builders/requests.ts";
+import type { Harness } from "../support/harness/harness.ts";
+import { Listener } from "../support/harness/live.ts";
+import { closed, describedApi, judgeBy } from "../support/oracles/openapi.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { putPrice, reprice } from "../support/builders/reprice.ts";
+import { storeShapes } from "../support/builders/run_shapes.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,9 +1,9 @@
 /** `GET /v1/audit`: every change once, with who did it, for the team and for the operator. */
 import { assert, assertEquals } from "@std/assert";
-import { aRun, at, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
-import { aTeam, openWithOperator, operate } from "../support/operator.ts";
-import { PRICE, put, remove } from "../support/rate_cards.ts";
+import { aRun, at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
+import { aTeam, openWithOperator, operate } from "../support/harness/operator.ts";
+import { PRICE, put, remove } from "../support/builders/rate_cards.ts";
 
 const API_KEY = { kind: "api_key", name: "ci", scopes: ["read"] };
 

@@ -4,11 +4,11 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
-import { CARD, PRICE } from "../support/rate_cards.ts";
-import { REPRICE } from "../support/reprice.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { CARD, PRICE } from "../support/builders/rate_cards.ts";
+import { REPRICE } from "../support/builders/reprice.ts";
 import { bodyOf, type CredentialName, readRows, type Row } from "./bad_requests/rows.ts";
 
 const ROWS_MIN = 300;

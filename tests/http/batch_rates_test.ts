@@ -1,8 +1,8 @@
 /** Calls in batches pay the card's batch rates, and the full ones where the card has none. */
 import { assertEquals } from "@std/assert";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
-import { anEvent, aRun, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const TOKENS = { input_tokens: 1_000, output_tokens: 100 };
 const RUN = `/v1/runs/${runId(1)}`;

@@ -4,8 +4,8 @@ import { Memory } from "../../domain/core/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import { FORM_BYTES_MAX } from "../../domain/core/limits.ts";
-import { aRun } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aRun } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 /** The smallest budget, so that little is enough to fill it: 20 MB for bodies, a quarter for a team. */
 const MEMORY_MB = 256;

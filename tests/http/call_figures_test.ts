@@ -1,9 +1,9 @@
 /** Figures of model calls that cannot be read refuse nothing: the event, the run and the pages say so. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
-import { anEvent, aRun, runId } from "../support/builders.ts";
-import { signedIn } from "../support/dashboard.ts";
-import { Harness } from "../support/harness.ts";
+import { anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { signedIn } from "../support/harness/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const GPT = { provider: "openai", model: "gpt-4o" };
 const RUN = `/v1/runs/${runId(1)}`;

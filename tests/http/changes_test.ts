@@ -1,7 +1,7 @@
 /** `GET /v1/changes` over the socket. */
 import { assert, assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, aRun, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 // deno-lint-ignore no-explicit-any -- what an answer shows
 type Shown = any;

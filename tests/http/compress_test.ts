@@ -6,7 +6,7 @@ import { type IncomingMessage, request } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { compressed } from "../../routes/http/compress.ts";
 import type { RequestContext } from "../../routes/http/context.ts";
-import { Harness } from "../support/harness.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const VARY = "Authorization, X-AgentPing-Key, Accept-Encoding";
 

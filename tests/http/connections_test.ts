@@ -1,7 +1,7 @@
 /** Connections that nobody uses are closed, those with an answer under way are not. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type RunningServer, serve } from "../../app/server.ts";
-import { head, RawSocket } from "../support/raw_socket.ts";
+import { head, RawSocket } from "../support/harness/raw_socket.ts";
 
 const LIMITS = { headMs: 400, idleMs: 900, refusedMs: 200 };
 /** What a check of all connections and a busy machine add. */

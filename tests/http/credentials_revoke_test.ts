@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { createCredentialStore } from "../../kv/teams/credentials.ts";
 import type { CredentialStore } from "../../domain/teams/credential_store.ts";
-import { aRun, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aRun, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 /** The longest another instance may go on accepting a revoked key. */
 const NOTICED_WITHIN_MS = 10_000;

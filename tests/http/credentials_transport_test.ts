@@ -1,9 +1,9 @@
 /** How a credential travels, and where it must never be seen (decisions 2 and 3). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createHash } from "node:crypto";
-import { aHeartbeat, aRun, runId } from "../support/builders.ts";
-import { brokenCredentials } from "../support/broken_credentials.ts";
-import { Harness, KEY } from "../support/harness.ts";
+import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
+import { brokenCredentials } from "../support/fakes/broken_credentials.ts";
+import { Harness, KEY } from "../support/harness/harness.ts";
 
 const basic = (user: string, password = "") => `Basic ${btoa(`${user}:${password}`)}`;
 

@@ -4,12 +4,12 @@ import { ACTIVE_JOBS_MAX } from "../../domain/core/jobs.ts";
 import type { CustomerDeletion } from "../../domain/retention/deletion.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { newRowName } from "../../kv/base/names.ts";
-import { DAY_MS } from "../support/retention_harness.ts";
-import { aFinish, aRun, at, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
-import { aCall } from "../support/ledger_of_everything.ts";
-import { refusalOf } from "../support/rate_cards.ts";
-import { assertClean } from "../support/stray_rows.ts";
+import { DAY_MS } from "../support/harness/retention_harness.ts";
+import { aFinish, aRun, at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
+import { aCall } from "../support/builders/ledger_of_everything.ts";
+import { refusalOf } from "../support/builders/rate_cards.ts";
+import { assertClean } from "../support/oracles/stray_rows.ts";
 
 const UNKNOWN = "0".repeat(26);
 

@@ -1,9 +1,17 @@
 /** `DELETE /v1/runs/{id}`: its receipt, what it leaves, and what every later call of the run is told. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { DAY_MS } from "../support/retention_harness.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, at, events, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
-import { assertClean } from "../support/stray_rows.ts";
+import { DAY_MS } from "../support/harness/retention_harness.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  at,
+  events,
+  runId,
+} from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
+import { assertClean } from "../support/oracles/stray_rows.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 

@@ -5,8 +5,8 @@ import { gzipSync } from "node:zlib";
 import { curlOf } from "../../routes/docs/curl.ts";
 import { documentedCalls } from "../../routes/docs/document.ts";
 import { ERRORS } from "../../domain/core/errors.ts";
-import { Harness } from "../support/harness.ts";
-import { describedApi } from "../support/openapi.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { describedApi } from "../support/oracles/openapi.ts";
 
 /** Bytes of the page on its way, compressed. */
 const PAGE_BYTES_MAX = 60_000;

@@ -1,8 +1,8 @@
 /** `ETag` and `If-None-Match`: a record that did not change is not sent again. */
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { aFinish, anEvent, aRun, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
-import { put } from "../support/rate_cards.ts";
+import { aFinish, anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { put } from "../support/builders/rate_cards.ts";
 
 const RUN = `/v1/runs/${runId(1)}`;
 

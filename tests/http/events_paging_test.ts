@@ -1,7 +1,7 @@
 /** Reading a run's events page by page: by `ts`, then arrival (decisions, section 6). */
 import { assert, assertEquals } from "@std/assert";
-import { anEvent, aRun, at, eventId, events, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { anEvent, aRun, at, eventId, events, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 

@@ -1,7 +1,7 @@
 /** Payloads come back as the very text that was sent, and what counts in them is counted. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, eventId, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, anEvent, eventId, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 

@@ -1,7 +1,15 @@
 /** Batches of events: counted once, all or nothing, in any order (decisions 17 and 19 to 21). */
 import { assertEquals } from "@std/assert";
-import { aFinish, anEvent, aRun, at, eventId, events, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import {
+  aFinish,
+  anEvent,
+  aRun,
+  at,
+  eventId,
+  events,
+  runId,
+} from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 

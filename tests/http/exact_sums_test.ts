@@ -1,8 +1,8 @@
 /** Sums in answers have all their digits, so that groups add up to totals for who reads them exactly. */
 import { assertEquals } from "@std/assert";
 import { picodollars } from "../../domain/pricing/money.ts";
-import { aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const MAX = Number.MAX_SAFE_INTEGER;
 

@@ -3,7 +3,7 @@ import { parse } from "csv-parse";
 import { EXPORT_FORMS } from "../../routes/api/exports/formats.ts";
 import { dollarsText, type Picodollars } from "../../domain/pricing/money.ts";
 import type { RunListRow } from "../../domain/runs/list.ts";
-import { aRow } from "../support/exports.ts";
+import { aRow } from "../support/builders/exports.ts";
 
 /** A run as CSV, read as a table with names. */
 function csvOf(row: RunListRow): Record<string, string> {

@@ -4,11 +4,11 @@ import { parse } from "csv-parse";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { currentScope } from "../../kv/base/read_scope.ts";
 import type { RunListStore } from "../../domain/runs/list.ts";
-import { aFinish, aHeartbeat, aRun, at, events, runId } from "../support/builders.ts";
-import { aRow, FakeRunList } from "../support/exports.ts";
-import { operate, OPERATOR_KEY } from "../support/operator.ts";
-import { signedIn } from "../support/dashboard.ts";
-import { ALL_SCOPES, Harness, NOON } from "../support/harness.ts";
+import { aFinish, aHeartbeat, aRun, at, events, runId } from "../support/builders/requests.ts";
+import { aRow, FakeRunList } from "../support/builders/exports.ts";
+import { operate, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { signedIn } from "../support/harness/dashboard.ts";
+import { ALL_SCOPES, Harness, NOON } from "../support/harness/harness.ts";
 
 const FORMS = ["ndjson", "csv"] as const;
 

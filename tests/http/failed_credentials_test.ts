@@ -1,10 +1,10 @@
 /** Failed credentials are 401 however many there are, cost little, and hurt nobody at the same address. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
-import { aHeartbeat, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
-import { ReadsOf } from "../support/reads.ts";
-import { Gate } from "../support/worker_harness.ts";
+import { aHeartbeat, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { ReadsOf } from "../support/oracles/reads.ts";
+import { Gate } from "../support/harness/worker_harness.ts";
 
 const WRONG = `apk_eu_${"0".repeat(32)}`;
 

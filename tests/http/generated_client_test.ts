@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import openapiTS, { astToString } from "openapi-typescript";
 import { fileURLToPath } from "node:url";
-import { runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 

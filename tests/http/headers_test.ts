@@ -1,9 +1,9 @@
 /** Headers that every answer has: what browsers and caches may do with it. */
 import { assert, assertEquals } from "@std/assert";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
-import { aRun, runId } from "../support/builders.ts";
-import { dashboardRoutes } from "../support/dashboard.ts";
-import { Harness } from "../support/harness.ts";
+import { aRun, runId } from "../support/builders/requests.ts";
+import { dashboardRoutes } from "../support/harness/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 /** Asks and leaves the body: some have no end. */
 async function headersOf(

@@ -1,7 +1,7 @@
 /** Starts, closes and their order: every way heartbeats and runs can share an id. */
 import { assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const CLOSES = { ok: "success", fail: "failed", timeout: "timeout" } as const;
 

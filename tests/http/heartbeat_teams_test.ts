@@ -1,7 +1,7 @@
 /** One id in two teams: nothing one team does changes a byte of what the other is told. */
 import { assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
-import { type Answer, Harness, KEY } from "../support/harness.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness, KEY } from "../support/harness/harness.ts";
 
 /** A team's story on one id: every call, some of them refused or replayed. */
 async function tell(h: Harness, key: string, agent: string): Promise<Answer[]> {

@@ -1,7 +1,7 @@
 /** What a heartbeat costs (pricing rules 1 to 4, decision 34). */
 import { assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const TOKENS = { model: "m-1", provider: "p", input_tokens: 100, output_tokens: 10 };
 

@@ -1,7 +1,7 @@
 /** What one heartbeat says: its answer, its fields, its price, its times. */
 import { assertEquals, assertMatch } from "@std/assert";
-import { aHeartbeat, at, runId } from "../support/builders.ts";
-import { Harness, NOON } from "../support/harness.ts";
+import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
 
 Deno.test("spec, Heartbeat: only agent is required; every default is the server's", async () => {
   await using h = await Harness.open();

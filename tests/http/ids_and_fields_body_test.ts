@@ -2,8 +2,8 @@
 import { assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX, PREVIEW_CHARS_MAX } from "../../domain/core/limits.ts";
-import { aFinish, anEvent, aRun, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aFinish, anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const encoder = new TextEncoder();
 const GZIP = { "Content-Encoding": "gzip" };

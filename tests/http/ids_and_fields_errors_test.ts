@@ -3,8 +3,8 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, ERRORS, StorageUnavailable } from "../../domain/core/errors.ts";
 import { BODY_BYTES_MAX } from "../../domain/core/limits.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
-import { aFinish, aHeartbeat, aRun, aScore, events, runId } from "../support/builders.ts";
-import { type Answer, Harness, type HarnessOptions } from "../support/harness.ts";
+import { aFinish, aHeartbeat, aRun, aScore, events, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness, type HarnessOptions } from "../support/harness/harness.ts";
 
 /** How a code comes about, and the field its envelope names. */
 interface Provocation {

@@ -1,7 +1,7 @@
 /** Identifiers, and which field a refusal names (decisions 5, 6, 8 and 9). */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const HEX = "0123456789abcdef0123456789abcdef";
 

@@ -1,7 +1,7 @@
 /** Instants and agent slugs: what is accepted, as what it is kept (decisions 12 and 13). */
 import { assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const GOOD_INSTANTS: readonly (readonly [sent: string, echoed: string])[] = [
   ["2026-11-21T12:00:00Z", "2026-11-21T12:00:00.000Z"],

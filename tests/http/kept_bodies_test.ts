@@ -2,8 +2,16 @@
 import { assert, assertEquals } from "@std/assert";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { aFinish, aHeartbeat, anEvent, aRun, aScore, eventId, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  aScore,
+  eventId,
+  runId,
+} from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 /** Requests of each kind, and units of filler in each: together far more than may stay. */
 const REQUESTS = 5, FILLER = 1_000_000, LONG_URLS = 60, URL_FILLER = 50_000;

@@ -1,7 +1,7 @@
 /** `/v1/keys`: making, listing and revoking a team's credentials. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { aHeartbeat, aRun, at, runId } from "../support/builders.ts";
-import { Harness, KEY } from "../support/harness.ts";
+import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
+import { Harness, KEY } from "../support/harness/harness.ts";
 
 const API_KEY = { kind: "api_key", name: "ci server", scopes: ["ingest", "read"] };
 const PING_TOKEN = { kind: "ping_token", name: "backup host", agent: "nightly" };

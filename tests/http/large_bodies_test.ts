@@ -9,8 +9,15 @@ import {
   OUTPUT_BYTES_MAX,
   WHOLE_BODY_BYTES_MAX,
 } from "../../domain/core/limits.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, eventId, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  eventId,
+  runId,
+} from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 

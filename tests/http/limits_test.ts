@@ -5,8 +5,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ErrorCode } from "../../domain/core/errors.ts";
 import * as limits from "../../domain/core/limits.ts";
-import { aHeartbeat, anEvent, aRun, events, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aHeartbeat, anEvent, aRun, events, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 /** One limit in one place. */
 interface Edge {
@@ -243,13 +243,13 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "LISTENERS_MAX",
     "LIVE_BATCH_CHARS_MAX",
     "LIVE_BUFFER_BYTES_MAX",
-    "LIVE_CHANGES_BEHIND_MAX",
+    "LIVE_CHANGES_LAG_MAX",
     "LIVE_KEEP_ALIVE_MS",
   ];
   /** In `dashboard/sign_in_test.ts` and `bodies_test.ts`. */
   const ofPages = ["SESSION", "SESSIONS_PER_KEY_MAX", "FORM_BYTES_MAX"];
   /** In `refusals_test.ts` and `../unit/kv/refusals_test.ts`. */
-  const ofRefusals = ["REFUSALS", "REFUSAL_CHARS_MAX", "REFUSAL_HOURS"];
+  const ofRefusals = ["REFUSAL_LIMITS", "REFUSAL_CHARS_MAX", "REFUSAL_HOURS"];
   /** In `large_bodies_test.ts`, `ids_and_fields_sizes_test.ts`, `ids_and_fields_body_test.ts` and `domain/input/cut_body_test.ts`. */
   const ofPayloads = [
     "WHOLE_BODY_BYTES_MAX",
@@ -257,7 +257,7 @@ Deno.test("every limit of the service has its edge here, or is known to be met e
     "OUTPUT_BYTES_MAX",
     "JSON_DEPTH_MAX",
     "PREVIEW_CHARS_MAX",
-    "FIGURE_BYTES_MAX",
+    "USAGE_FIELD_BYTES_MAX",
   ];
   const here = EDGES.map(({ limit }) => limit);
   const lists = [

@@ -5,8 +5,16 @@ import type { RunStore } from "../../domain/runs/store.ts";
 import { BACK_ENDS } from "../../kv/base/limits.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import { createWriter } from "../../kv/writer/writer.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, at, events, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  at,
+  events,
+  runId,
+} from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const RUN = `/v1/runs/${runId(1)}`;
 const faces = (count: number) => "\u{1f600}".repeat(count);

@@ -1,9 +1,9 @@
 /** Parents, children and traces of runs, and what a run costs with those it started. */
 import { assertEquals } from "@std/assert";
 import { CHILDREN_MAX, DESCENDANTS } from "../../domain/core/limits.ts";
-import { aFinish, aHeartbeat, aRun, at, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
-import { assertClean } from "../support/stray_rows.ts";
+import { aFinish, aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { assertClean } from "../support/oracles/stray_rows.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";

@@ -14,8 +14,8 @@ import { changeCursor } from "../../routes/api/feed/changes.ts";
 import { BytesInFlight } from "../../routes/http/bytes_in_flight.ts";
 import { LiveStream, type ReadPage } from "../../routes/api/feed/live_stream.ts";
 import { readHeads } from "../../kv/runs/heads.ts";
-import { open, projectAll, run, runsOf, TEAM } from "../support/pipeline.ts";
-import { TempStore } from "../support/temp_store.ts";
+import { open, projectAll, run, runsOf, TEAM } from "../support/builders/pipeline.ts";
+import { TempStore } from "../support/harness/temp_store.ts";
 
 /** Changes `from` to `to`, each the opening of the same run. */
 async function changes(from: number, to: number): Promise<RunChange[]> {

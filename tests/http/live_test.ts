@@ -1,10 +1,10 @@
 /** `GET /v1/live` over the socket. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
-import { aTeam, openWithOperator, operate } from "../support/operator.ts";
-import { briefly, follow, type Listener, type Told } from "../support/live.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { aTeam, openWithOperator, operate } from "../support/harness/operator.ts";
+import { briefly, follow, type Listener, type Told } from "../support/harness/live.ts";
 
 Deno.test("live: a run is told as it opens, ends and costs, each with the run as lists show it", async () => {
   await using h = await Harness.open();

@@ -1,9 +1,9 @@
 /** Long answers: sent in parts, whole for whoever reads, and counted for whoever does not. */
 import { Memory } from "../../domain/core/memory.ts";
 import { assert, assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, aRun, runId } from "../support/builders.ts";
-import { signedIn } from "../support/dashboard.ts";
-import { Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
+import { signedIn } from "../support/harness/dashboard.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const RUN = `/v1/runs/${runId(1)}`;
 

@@ -6,8 +6,8 @@ import {
   type MemoryShare,
   type MemoryUse,
 } from "../../domain/core/memory.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 /** A budget so small that a few hundred calls are more than each cache may hold. */
 const MEMORY_MB = 8;

@@ -1,10 +1,10 @@
 /** Figures for Prometheus: exact, bounded, and each team's own. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { aFinish, aHeartbeat, aRun, events, runId } from "../support/builders.ts";
-import { Harness, KEY } from "../support/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
-import { Scrape } from "../support/prometheus.ts";
-import { RawSocket } from "../support/raw_socket.ts";
+import { aFinish, aHeartbeat, aRun, events, runId } from "../support/builders/requests.ts";
+import { Harness, KEY } from "../support/harness/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { Scrape } from "../support/oracles/prometheus.ts";
+import { RawSocket } from "../support/harness/raw_socket.ts";
 
 const TOTAL = "runledger_http_requests_total";
 

@@ -1,7 +1,7 @@
 /** Names that no path can hold are stored nowhere: nobody could ask for them or erase them. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { aHeartbeat, aRun, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 Deno.test("agents that no path can hold are refused on every call", async () => {
   await using h = await Harness.open();

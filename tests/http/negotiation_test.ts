@@ -3,10 +3,10 @@ import { assert, assertEquals } from "@std/assert";
 import { Deadlines } from "../../domain/core/deadlines.ts";
 import { TIMERS } from "../../kv/base/deadline.ts";
 import { prefersJson } from "../../routes/http/accept.ts";
-import { aRun, runId } from "../support/builders.ts";
-import { Harness, KEY } from "../support/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
-import { ask, head, RawSocket } from "../support/raw_socket.ts";
+import { aRun, runId } from "../support/builders/requests.ts";
+import { Harness, KEY } from "../support/harness/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { ask, head, RawSocket } from "../support/harness/raw_socket.ts";
 
 const CREDENTIAL = `Authorization: Bearer ${KEY}`;
 

@@ -9,9 +9,9 @@ import {
 } from "../../routes/docs/document.ts";
 import type { Endpoint, Example } from "../../routes/openapi/describe.ts";
 import { pathTemplate } from "../../routes/openapi/document.ts";
-import { type Answer, Harness, type RequestOptions } from "../support/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/operator.ts";
-import { closed, describedApi, judgeBy } from "../support/openapi.ts";
+import { type Answer, Harness, type RequestOptions } from "../support/harness/harness.ts";
+import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { closed, describedApi, judgeBy } from "../support/oracles/openapi.ts";
 
 const document = describedApi();
 const judge = judgeBy(document);

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { NAME_PATTERN, SLUG_PATTERN } from "../../domain/core/fields.ts";
 import { isAgent, isName } from "../../domain/core/rules.ts";
 import { documentedCalls, type DocumentedSchema } from "../../routes/docs/document.ts";
-import { describedApi } from "../support/openapi.ts";
+import { describedApi } from "../support/oracles/openapi.ts";
 
 /** Named schemas at most: each is a class in the clients of some languages. */
 const SCHEMAS_MAX = 150;

@@ -7,8 +7,8 @@ import { documentedCalls, schemaName } from "../../routes/docs/document.ts";
 import { IDEMPOTENCY } from "../../routes/openapi/describe.ts";
 import { pathTemplate } from "../../routes/openapi/document.ts";
 import { HEADERS } from "../../routes/openapi/headers.ts";
-import { Harness } from "../support/harness.ts";
-import { describedApi, isJsonSchema } from "../support/openapi.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { describedApi, isJsonSchema } from "../support/oracles/openapi.ts";
 
 Deno.test("the document is valid OpenAPI 3.1, and each schema in it valid JSON Schema", async () => {
   const document = describedApi();

@@ -2,8 +2,8 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const AGENT = { agent: "researcher" };
 const GPT = { provider: "openai", model: "gpt-4o" };

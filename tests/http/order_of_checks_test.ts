@@ -6,8 +6,8 @@
  */
 import { BODY_BYTES_MAX, EVENTS_BODY_BYTES_MAX } from "../../domain/core/limits.ts";
 import { assertEquals } from "@std/assert";
-import { aHeartbeat, aRun, at, runId } from "../support/builders.ts";
-import { type Answer, Harness, type RequestOptions } from "../support/harness.ts";
+import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness, type RequestOptions } from "../support/harness/harness.ts";
 
 type Refused = readonly [status: number, code: string];
 

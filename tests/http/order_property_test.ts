@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { BODY_BYTES_MAX } from "../../domain/core/limits.ts";
-import { aFinish, anEvent, aRun, at, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aFinish, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 /** A call of a run; `events` counts the items it sends. */
 interface Call {

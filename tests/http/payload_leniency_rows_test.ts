@@ -1,7 +1,7 @@
 /** Odd payloads of `odd_payloads.jsonl`: every one is stored, and what is lost of it is told. */
 import { assert, assertEquals } from "@std/assert";
-import { runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 import { bodyOf, readFile, type Row } from "./bad_requests/rows.ts";
 
 /** A call that is stored although its payload does not fit. */

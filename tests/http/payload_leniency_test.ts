@@ -10,8 +10,8 @@ import {
   at,
   eventId,
   runId,
-} from "../support/builders.ts";
-import { type Answer, Harness, NOON } from "../support/harness.ts";
+} from "../support/builders/requests.ts";
+import { type Answer, Harness, NOON } from "../support/harness/harness.ts";
 
 const RUN = `/v1/runs/${runId(1)}`;
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 /** The documented command line, run by the very curl that cron would run (section 3). */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { Harness } from "../support/harness.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const text = new TextDecoder();
 

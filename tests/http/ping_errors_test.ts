@@ -2,8 +2,8 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
-import { at, runId } from "../support/builders.ts";
-import { type Answer, Harness, type HarnessOptions, KEY } from "../support/harness.ts";
+import { at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness, type HarnessOptions, KEY } from "../support/harness/harness.ts";
 
 /** What every refusal on this path looks like, with GET and with HEAD. */
 function checkRefusal(sent: Answer, status: number, code: string, hasBody = true): void {

@@ -1,7 +1,7 @@
 /** `GET /v1/ping`: every parameter, and the answer of a ping that is taken (section 3). */
 import { assertEquals, assertMatch } from "@std/assert";
-import { aHeartbeat, at, runId } from "../support/builders.ts";
-import { type Answer, Harness, type RequestOptions } from "../support/harness.ts";
+import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness, type RequestOptions } from "../support/harness/harness.ts";
 
 const JSON_WANTED = { headers: { Accept: "application/json" } };
 

@@ -1,7 +1,7 @@
 /** What calls cost by the rate card: in events, heartbeats and pings (pricing rules 2 and 4). */
 import { assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 /** $2.50 and $10 a million, cached at $1.25: the default card. */
 const GPT = { provider: "openai", model: "gpt-4o" };

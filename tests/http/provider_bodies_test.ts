@@ -1,8 +1,8 @@
 /** Answers of providers, sent unchanged as the data of a model call, are priced to the picodollar. */
 import { assertEquals } from "@std/assert";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
-import { anEvent, aRun, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 import {
   ANTHROPIC_MESSAGES,
   COHERE_CHAT_V1,
@@ -12,7 +12,7 @@ import {
   OPENAI_CHAT,
   OPENAI_EMBEDDINGS,
   OPENAI_RESPONSES,
-} from "../support/provider_bodies.ts";
+} from "../support/builders/provider_bodies.ts";
 
 /** A body, the row that prices it, its tokens (input, output, cached) and its picodollars. */
 interface Priced {

@@ -2,8 +2,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
 import { queryNamesOf } from "../../routes/app.ts";
-import { aRun, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aRun, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const OPERATOR_KEY = `opk_eu_${"0".repeat(31)}1`;
 

@@ -1,7 +1,7 @@
 /** The cap on agents by plan (spec, Limits; decision 39). */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 

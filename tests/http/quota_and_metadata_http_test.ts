@@ -3,9 +3,9 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
-import { brokenCredentials } from "../support/broken_credentials.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { brokenCredentials } from "../support/fakes/broken_credentials.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const ID = runId(1);
 

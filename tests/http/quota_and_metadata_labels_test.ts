@@ -1,7 +1,7 @@
 /** Metadata by plan: what is kept, in which order, and what is told of the rest (decision 38). */
 import { assert, assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, aRun, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
 
 const KEPT: Record<Tier, number> = { free: 0, starter: 0, team: 3, business: 10, enterprise: 15 };

@@ -1,7 +1,15 @@
 /** What counts as one event, and in which month (spec, Limits; decision 35). */
 import { assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, at, events, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  at,
+  events,
+  runId,
+} from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 interface Row {
   readonly call: string;

@@ -9,8 +9,8 @@ import {
   eventId,
   events,
   runId,
-} from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+} from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 /** Sends requests at once. */
 async function atOnce(times: number, send: (n: number) => Promise<Answer>): Promise<Answer[]> {

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
 import { RATE_ROWS_MAX } from "../../domain/core/limits.ts";
-import { Harness } from "../support/harness.ts";
+import { Harness } from "../support/harness/harness.ts";
 import {
   aSpec,
   CARD,
@@ -17,7 +17,7 @@ import {
   refusalOf,
   remove,
   UNKNOWN,
-} from "../support/rate_cards.ts";
+} from "../support/builders/rate_cards.ts";
 
 Deno.test("DELETE /v1/rate-card/{id}: ids that are not the team's are one and the same 404", async () => {
   await using h = await Harness.open();

@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
 import { RATES_PER_PAGE } from "../../domain/core/limits.ts";
-import { type Answer, Harness } from "../support/harness.ts";
-import { CARD, put, refusalOf } from "../support/rate_cards.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
+import { CARD, put, refusalOf } from "../support/builders/rate_cards.ts";
 
 Deno.test("GET /v1/rate-card: own rows whole, default rows in pages, each row once", async () => {
   await using h = await Harness.open();

@@ -1,7 +1,7 @@
 /** `/v1/rate-card`: a team's own prices over those that come with the service. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { at } from "../support/builders.ts";
-import { Harness, NOON } from "../support/harness.ts";
+import { at } from "../support/builders/requests.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
 import {
   CARD,
   match,
@@ -11,7 +11,7 @@ import {
   put,
   refusalOf,
   remove,
-} from "../support/rate_cards.ts";
+} from "../support/builders/rate_cards.ts";
 
 const ID = /^rate_[0-9A-HJKMNP-TV-Z]{26}$/;
 

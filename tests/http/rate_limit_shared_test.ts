@@ -3,10 +3,10 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import { openStore } from "../../kv/open.ts";
 import { RateSlices } from "../../kv/teams/rate_slices.ts";
-import { FakeTimers } from "../support/fake_timers.ts";
-import { Harness, NOON } from "../support/harness.ts";
-import { Process } from "../support/process.ts";
-import { withFolder } from "../support/temp_store.ts";
+import { FakeTimers } from "../support/fakes/fake_timers.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
+import { Process } from "../support/harness/process.ts";
+import { withFolder } from "../support/harness/temp_store.ts";
 
 /** A service of a free team, and another instance that shares its buckets. */
 async function open() {

@@ -6,9 +6,9 @@ import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import type { TokenBucket } from "../../domain/core/token_bucket.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
 import { setTeamRate } from "../../kv/teams/credentials.ts";
-import { aHeartbeat, aRun, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
-import { get, RawSocket } from "../support/raw_socket.ts";
+import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
+import { get, RawSocket } from "../support/harness/raw_socket.ts";
 
 /** A service whose rate has a clock of its own, and how to look into its buckets. */
 async function open(tier: Tier = "free") {

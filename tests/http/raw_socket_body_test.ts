@@ -11,7 +11,7 @@ import type { Env } from "../../routes/http/context.ts";
 import { readJsonBody } from "../../routes/http/body.ts";
 import { Admission } from "../../routes/http/admission.ts";
 import { serve } from "../../app/server.ts";
-import { ALL_SCOPES, Harness } from "../support/harness.ts";
+import { ALL_SCOPES, Harness } from "../support/harness/harness.ts";
 import {
   ask,
   AUTH,
@@ -28,7 +28,7 @@ import {
   SIZE,
   SMUGGLED,
   unharmed,
-} from "../support/raw_socket.ts";
+} from "../support/harness/raw_socket.ts";
 
 const ANSWER_MS_MAX = 1_000;
 

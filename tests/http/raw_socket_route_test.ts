@@ -1,8 +1,8 @@
 /** Nothing but the path of the target chooses the route, however else a path is named or written. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { aRun, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
-import { ask, AUTH, BODY, get, head, LENGTH, unharmed } from "../support/raw_socket.ts";
+import { aRun, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { ask, AUTH, BODY, get, head, LENGTH, unharmed } from "../support/harness/raw_socket.ts";
 
 /** Headers by which proxies and frameworks let themselves be told another path, host or method. */
 const MISLEADING = [

@@ -1,7 +1,7 @@
 /** Requests that no HTTP client would send: none may choose a route, be two, hang or break a thing. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 import {
   AMBIGUOUS,
   ask,
@@ -17,7 +17,7 @@ import {
   SIZE,
   SMUGGLED,
   unharmed,
-} from "../support/raw_socket.ts";
+} from "../support/harness/raw_socket.ts";
 
 Deno.test("decisions, section 2: a Host that is no host and port cannot choose the route", async () => {
   await using h = await Harness.open();

@@ -3,8 +3,8 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
 import { EVENTS_BODY_BYTES_MAX } from "../../domain/core/limits.ts";
-import { aHeartbeat, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aHeartbeat, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 /** A service whose buckets stand still unless the test moves their clock. */
 async function open(tier: Tier = "free") {

@@ -1,7 +1,15 @@
 /** Who may read a record, and how it tells of what came late (decisions 17, 31, 32; section 6). */
 import { assertEquals } from "@std/assert";
-import { aFinish, anEvent, aRun, at, eventId, events, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import {
+  aFinish,
+  anEvent,
+  aRun,
+  at,
+  eventId,
+  events,
+  runId,
+} from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 

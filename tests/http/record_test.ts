@@ -1,7 +1,15 @@
 /** `GET /v1/runs/{id}`: the exact record of every kind of run (decisions, section 6). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, at, eventId, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  at,
+  eventId,
+  runId,
+} from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 

@@ -1,8 +1,8 @@
 /** `GET /v1/refusals`: what a team's clients send wrong (R13). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
-import { Harness, NOON } from "../support/harness.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
 
 const UA = { "User-Agent": "agentping-python/1.2" };
 const PATH = "/v1/refusals";

@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { EVENTS_PER_BATCH_MAX, RUN_MODELS_MAX } from "../../domain/core/limits.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
-import { aFinish, aHeartbeat, aRun, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 import {
   aClosedRun,
   aModelCall,
@@ -17,7 +17,7 @@ import {
   runOf,
   sendEvents,
   spent,
-} from "../support/reprice.ts";
+} from "../support/builders/reprice.ts";
 
 /** Whether a line of a dump is a job, the version of a team's jobs, or the entry that tells of one. */
 function isJob(line: string): boolean {

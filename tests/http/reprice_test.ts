@@ -1,7 +1,7 @@
 /** `/v1/rate-card/reprice`: what stored calls cost by the card as it is now. */
 import { assertEquals } from "@std/assert";
-import { anEvent, aRun, at, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const ATLAS = { provider: "in-house", model: "atlas-70b" };
 const PRICE = { ...ATLAS, input_usd_per_million: 2, output_usd_per_million: 10 };

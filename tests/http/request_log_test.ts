@@ -3,9 +3,17 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, StorageUnavailable } from "../../domain/core/errors.ts";
 import { createRunStore } from "../../kv/runs/run_store.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, at, eventId, runId } from "../support/builders.ts";
-import { Harness, KEY, type RequestOptions } from "../support/harness.ts";
-import { ask, get } from "../support/raw_socket.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  at,
+  eventId,
+  runId,
+} from "../support/builders/requests.ts";
+import { Harness, KEY, type RequestOptions } from "../support/harness/harness.ts";
+import { ask, get } from "../support/harness/raw_socket.ts";
 
 const PLANTED = "planted_secret";
 const UNKNOWN = `apk_eu_${"f".repeat(32)}`;

@@ -1,8 +1,8 @@
 /** Too many requests at once: refused before anything of them is read (decision 2, decision 42). */
 import { assert, assertEquals } from "@std/assert";
 import type { RunStore } from "../../domain/runs/store.ts";
-import { aRun } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aRun } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 const REQUESTS_MAX = 500;
 

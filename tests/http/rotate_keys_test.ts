@@ -3,9 +3,9 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { keys } from "../../kv/base/keys.ts";
 import { hashOf } from "../../kv/teams/credential_rows.ts";
 import { createCredentialStore } from "../../kv/teams/credentials.ts";
-import { at, runId } from "../support/builders.ts";
-import { signedIn } from "../support/dashboard.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { at, runId } from "../support/builders/requests.ts";
+import { signedIn } from "../support/harness/dashboard.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -1,7 +1,7 @@
 /** `GET /v1/runs/{id}/cost` of heartbeats: what they report is a call of its own. */
 import { assertEquals } from "@std/assert";
-import { aHeartbeat, at, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 import {
   aCall,
   assertAddsUp,
@@ -10,7 +10,7 @@ import {
   PATH,
   putPrice,
   sendEvents,
-} from "../support/run_cost.ts";
+} from "../support/oracles/run_cost.ts";
 
 Deno.test("cost of a heartbeat: its tokens are a call of their own, on the first page only", async () => {
   await using h = await Harness.open();

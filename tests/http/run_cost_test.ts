@@ -1,7 +1,15 @@
 /** `GET /v1/runs/{id}/cost`: tokens times rate for each call, which add up to the run's cost. */
 import { assert, assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, at, eventId, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  at,
+  eventId,
+  runId,
+} from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 import {
   aCall,
   assertAddsUp,
@@ -11,7 +19,7 @@ import {
   putPrice,
   sendEvents,
   TIERED,
-} from "../support/run_cost.ts";
+} from "../support/oracles/run_cost.ts";
 
 Deno.test("cost of a run: each kind of token is a line at the rate of the row that priced it", async () => {
   await using h = await Harness.open();

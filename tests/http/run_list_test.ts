@@ -1,8 +1,8 @@
 /** `GET /v1/runs`: what a row says, which runs a query finds, and where its pages go on. */
 import { assert, assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders.ts";
-import { Harness, NOON } from "../support/harness.ts";
-import { put } from "../support/rate_cards.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { Harness, NOON } from "../support/harness/harness.ts";
+import { put } from "../support/builders/rate_cards.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,8 +1,8 @@
 /** Any order and any number of writers end in the same run (decisions, section 1; decision 32). */
 import { assertEquals } from "@std/assert";
 import { FINISH_STATUSES } from "../../domain/runs/run.ts";
-import { aFinish, aRun, at, events, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aFinish, aRun, at, events, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 

@@ -1,8 +1,8 @@
 /** A run from its opening to its finish, in any order (spec, States; decisions 14 to 18, 22, 23). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FINISH_STATUSES } from "../../domain/runs/run.ts";
-import { aFinish, anEvent, aRun, at, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aFinish, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { aFinish, anEvent, aRun, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aFinish, anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 Deno.test("a run is opened, fed with events, finished and read back", async () => {
   await using h = await Harness.open();

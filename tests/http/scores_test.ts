@@ -2,9 +2,18 @@
 import { assert, assertEquals } from "@std/assert";
 import { ADDED_SCORES_MAX, SCORE_SOURCE_CHARS_MAX } from "../../domain/core/limits.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
-import { aFinish, anEvent, aRun, aScore, at, events, runId, scoreId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
-import { assertClean } from "../support/stray_rows.ts";
+import {
+  aFinish,
+  anEvent,
+  aRun,
+  aScore,
+  at,
+  events,
+  runId,
+  scoreId,
+} from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
+import { assertClean } from "../support/oracles/stray_rows.ts";
 
 const RUN = `/v1/runs/${runId(1)}`;
 const PATH = `${RUN}/scores`;

@@ -1,7 +1,14 @@
 /** What official SDKs send beyond the tables of the specification (decisions, section 4). */
 import { assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, eventId, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  eventId,
+  runId,
+} from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const SDK = { headers: { "User-Agent": "agentping-python/1.4.2" } };
 const PATH = `/v1/runs/${runId(1)}`;

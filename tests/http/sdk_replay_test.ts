@@ -3,8 +3,8 @@
  * that is answered with 4xx and say nothing, so none of these may be refused.
  */
 import { assert, assertEquals } from "@std/assert";
-import { at, eventId, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { at, eventId, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const TYPESCRIPT = {
   "Content-Type": "application/json",

@@ -2,8 +2,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { AppDeps } from "../../routes/http/context.ts";
-import { Harness } from "../support/harness.ts";
-import { aContribution, LINE, NOTHING, storeSpend, UNPRICED } from "../support/spend.ts";
+import { Harness } from "../support/harness/harness.ts";
+import { aContribution, LINE, NOTHING, storeSpend, UNPRICED } from "../support/builders/spend.ts";
 
 Deno.test("GET /v1/spend: each bad parameter is refused by its name", async () => {
   await using h = await Harness.open();

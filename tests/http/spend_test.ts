@@ -1,6 +1,6 @@
 /** `/v1/spend`: what runs cost, over roll-ups as the worker writes them. */
 import { assertEquals } from "@std/assert";
-import { Harness } from "../support/harness.ts";
+import { Harness } from "../support/harness/harness.ts";
 import {
   aContribution,
   DOLLAR,
@@ -9,7 +9,7 @@ import {
   storeSpend,
   TODAY,
   UNPRICED,
-} from "../support/spend.ts";
+} from "../support/builders/spend.ts";
 
 /** Keys and dollars of the groups of an answer. */
 // deno-lint-ignore no-explicit-any -- any answer

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { Document, DocumentedSchema } from "../../routes/docs/document.ts";
 import { documentedCalls, schemaName } from "../../routes/docs/document.ts";
-import { describedApi } from "../support/openapi.ts";
+import { describedApi } from "../support/oracles/openapi.ts";
 
 /** A pattern that ends where it says, without anything that repeats without an end. */
 const BOUNDED_PATTERN = /^\^(?:[^*+]|\\[*+])*\$$/;

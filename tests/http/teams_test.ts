@@ -1,10 +1,10 @@
 /** `/v1/teams`: what the operator does with teams, and when it is felt. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createTeamStore } from "../../kv/teams/teams.ts";
-import { aHeartbeat, aRun, at, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
-import { aTeam, openWithOperator, operate, OPERATOR_KEY } from "../support/operator.ts";
-import { monotonicClockAheadBy, NOTICED_WITHIN_MS } from "../support/rate_cards.ts";
+import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
+import { aTeam, openWithOperator, operate, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { monotonicClockAheadBy, NOTICED_WITHIN_MS } from "../support/builders/rate_cards.ts";
 
 const TEAM_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 

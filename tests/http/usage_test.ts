@@ -5,8 +5,8 @@ import type { Team } from "../../domain/teams/team.ts";
 import { newNotice, type NoticeState } from "../../domain/teams/quota_notice.ts";
 import { createNoticeStore } from "../../kv/teams/notices.ts";
 import { keys } from "../../kv/base/keys.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
-import { Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { Harness } from "../support/harness/harness.ts";
 
 /** Counts events for a team, as the calls of a month do. */
 async function count(h: Harness, month: string, by: number, team: Team = h.team): Promise<void> {

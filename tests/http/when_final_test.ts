@@ -3,8 +3,8 @@ import { assert, assertEquals } from "@std/assert";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 import { isProcessed } from "../../domain/runs/record.ts";
 import type { StoredRun } from "../../domain/runs/record.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders.ts";
-import { type Answer, Harness } from "../support/harness.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 

@@ -10,16 +10,16 @@ import type { AppDeps, Handle } from "../../http/context.ts";
 import { AGENTS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { mayAdmin } from "../../http/access.ts";
-import { InlineNotice } from "../components/basics.tsx";
-import { Done } from "../components/done.tsx";
-import { AgentDaysTable, DaysChart } from "./chart.tsx";
+import { InlineNotice } from "../components/elements.tsx";
+import { Done } from "../components/done_notice.tsx";
+import { AgentDaysTable, DaysChart } from "./days_chart.tsx";
 import { FAILURES, readFailures } from "../components/failures.ts";
-import { readDays } from "./days.ts";
+import { readDays } from "./read.ts";
 import { AgentForm } from "./form.tsx";
 import { agentNamed } from "./named.ts";
-import { RunsOf } from "./runs.tsx";
+import { RunsOf } from "./run_table.tsx";
 import { AgentTiles } from "./tiles.tsx";
-import { Tokens } from "./tokens.tsx";
+import { Tokens } from "./ping_tokens.tsx";
 
 /** Runs and failures that are listed, and ping tokens. */
 const RUNS_SHOWN = 10, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;

@@ -8,7 +8,7 @@ import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { agentPath } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { SAVED } from "../components/done.tsx";
+import { SAVED } from "../components/done_notice.tsx";
 import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
 import { agentNamed } from "./named.ts";
 

@@ -2,9 +2,9 @@
 import type { Child } from "hono/jsx";
 import type { AgentRecord } from "../../../domain/agents/agents.ts";
 import { AGENT_DAYS, type AgentDays } from "../../../domain/spend/agent_days.ts";
-import { Ago, Money } from "../components/basics.tsx";
+import { Ago, Money } from "../components/elements.tsx";
 import { countedText, formatCount } from "../components/format.ts";
-import { CostOfSuccess, LastRunOf, SuccessRate } from "./facts.tsx";
+import { CostOfSuccess, LastRunOf, SuccessRate } from "./metrics.tsx";
 
 interface Of {
   readonly record: AgentRecord;

@@ -1,6 +1,6 @@
 /** Credentials as a table. */
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
-import { Ago, Wide } from "../components/basics.tsx";
+import { Ago, Wide } from "../components/elements.tsx";
 import { keyPath } from "./paths.ts";
 import { KeyActions, LastUse, May, State } from "./labels.tsx";
 

@@ -2,7 +2,7 @@
 import { type CredentialRecord, isLive } from "../../../domain/teams/credentials.ts";
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
 import { agentPath } from "../layout/paths.ts";
-import { Ago } from "../components/basics.tsx";
+import { Ago } from "../components/elements.tsx";
 import { type KeyConfirmation, keyPath } from "./paths.ts";
 
 /** What each scope lets a key do. */

@@ -3,8 +3,8 @@ import type { Child } from "hono/jsx";
 import type { CredentialRecord } from "../../../domain/teams/credentials.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { showPage } from "../layout/reply.tsx";
-import { originOf } from "../components/address.ts";
-import { Copyable, InlineNotice } from "../components/basics.tsx";
+import { originOf } from "../components/origin.ts";
+import { Copyable, InlineNotice } from "../components/elements.tsx";
 import { kindLabel } from "./labels.tsx";
 
 /** A credential that was just made. */

@@ -1,7 +1,7 @@
 /** What needs somebody's work, each with what to do. */
 import type { DeadStage } from "../../../domain/runs/processing.ts";
 import { queryText, runPath, SPEND_PATH, USAGE_PATH } from "../layout/paths.ts";
-import { InlineNotice } from "../components/basics.tsx";
+import { InlineNotice } from "../components/elements.tsx";
 import { countedText, formatCount, percentText } from "../components/format.ts";
 import { RejectedBanner } from "../refusals/banner.tsx";
 import type { Overview, Quota, UnpricedCalls } from "./read.ts";

@@ -1,10 +1,10 @@
 /** The days up to today: runs with their failures, and cost. */
 import { queryText, RUNS_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import { Money, Wide } from "../components/basics.tsx";
+import { Money, Wide } from "../components/elements.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
 import { countedText, formatCount, moneyText, percentText } from "../components/format.ts";
-import { type DayMetrics, DAYS_BEFORE, usualDayOf } from "./figures.ts";
+import { type DayMetrics, DAYS_BEFORE, usualDayOf } from "./day_metrics.ts";
 import type { Overview } from "./read.ts";
 
 /** Draws both. */

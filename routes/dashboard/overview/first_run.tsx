@@ -2,8 +2,8 @@
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { DASHBOARD_PATH, KEYS_PATH, RUNS_PATH } from "../layout/paths.ts";
-import { Ago, Copyable, Empty } from "../components/basics.tsx";
-import { DAYS_BEFORE } from "./figures.ts";
+import { Ago, Copyable, Empty } from "../components/elements.tsx";
+import { DAYS_BEFORE } from "./day_metrics.ts";
 
 /** When the newest run began, unix milliseconds; null for a team that never had one. */
 export async function readLastStart({ runList }: AppDeps, team: Team): Promise<number | null> {

@@ -11,8 +11,8 @@ import { monthOf } from "../../../domain/core/time.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { readFailures } from "../components/failures.ts";
 import { countRejected } from "../refusals/banner.tsx";
-import { readSpendByAgent, type SpendByAgent } from "./agents.ts";
-import { type DayMetrics, metricsOf, type Span, spanAt } from "./figures.ts";
+import { readSpendByAgent, type SpendByAgent } from "./agent_spend.ts";
+import { type DayMetrics, metricsOf, type Span, spanAt } from "./day_metrics.ts";
 
 /** The newest runs of today that the slowest ones are found among. */
 export const RECENT_RUNS_MAX = 50;

@@ -4,10 +4,10 @@ import type { Child } from "hono/jsx";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
-import { Ago, Money, Status, Wide } from "../components/basics.tsx";
+import { Ago, Money, Status, Wide } from "../components/elements.tsx";
 import { countedText, durationText, formatCount, pluralOf } from "../components/format.ts";
-import type { AgentSpend } from "./agents.ts";
-import { DAYS_BEFORE, type Span } from "./figures.ts";
+import type { AgentSpend } from "./agent_spend.ts";
+import { DAYS_BEFORE, type Span } from "./day_metrics.ts";
 import type { Overview } from "./read.ts";
 
 /** The runs that failed last. */

@@ -1,7 +1,7 @@
 /** Today in four figures, each with how it compares. */
 import { queryText, RUNS_PATH, SPEND_PATH, USAGE_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import { Money } from "../components/basics.tsx";
+import { Money } from "../components/elements.tsx";
 import { compactText, countedText, formatCount, percentText } from "../components/format.ts";
 import {
   type Compared,
@@ -10,7 +10,7 @@ import {
   type DayMetrics,
   type UsualDay,
   usualDayOf,
-} from "./figures.ts";
+} from "./day_metrics.ts";
 import type { Overview, Quota } from "./read.ts";
 
 /** Shows them. */

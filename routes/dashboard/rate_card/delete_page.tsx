@@ -5,7 +5,7 @@ import { NO_SUCH_ROW } from "../../api/rate_card/rate_card.ts";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { deletePath, repricePath } from "./paths.ts";
-import { RateTable } from "./rows.tsx";
+import { RateTable } from "./rate_table.tsx";
 
 /** Shows what would be deleted. */
 export function askDeleteRate({ rateCards }: AppDeps): Handle {

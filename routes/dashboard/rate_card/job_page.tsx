@@ -10,11 +10,11 @@ import { NO_SUCH_JOB } from "../../api/repricing/reprice.ts";
 import { agentPath, queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Actor, type ActorNames, actorNames } from "../keys/actor.tsx";
-import { Ago, InlineNotice, Money, Wide } from "../components/basics.tsx";
+import { Ago, InlineNotice, Money, Wide } from "../components/elements.tsx";
 import { countedText, formatCount, pluralOf } from "../components/format.ts";
 import { dayText } from "../spend/labels.ts";
-import { CostDifference, JOB_STATE_LABELS, periodText } from "./job_parts.tsx";
-import { typedInstant } from "./form_fields.ts";
+import { CostDifference, JOB_STATE_LABELS, periodText } from "./labels.tsx";
+import { typedInstant } from "./rate_form_values.ts";
 import { jobPath, REPRICE } from "./paths.ts";
 
 /** Seconds after which a job that is under way is looked at again. */

@@ -9,9 +9,9 @@ import { queryOf } from "../../http/query.ts";
 import { type MatchQuery, parseMatchQuery } from "../../api/rate_card/rate_card.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { InlineNotice } from "../components/basics.tsx";
+import { InlineNotice } from "../components/elements.tsx";
 import { MATCH, NEW_RATE } from "./paths.ts";
-import { editPath, RateTable } from "./rows.tsx";
+import { editPath, RateTable } from "./rate_table.tsx";
 
 type Sent = ReadonlyMap<string, string>;
 

@@ -10,10 +10,10 @@ import { queryOf } from "../../http/query.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { Ago, Empty, InlineNotice, Wide } from "../components/basics.tsx";
+import { Ago, Empty, InlineNotice, Wide } from "../components/elements.tsx";
 import { formatCount, pluralOf } from "../components/format.ts";
-import { CostDifference, JOB_STATE_LABELS, periodText } from "./job_parts.tsx";
-import { instantText } from "./form_fields.ts";
+import { CostDifference, JOB_STATE_LABELS, periodText } from "./labels.tsx";
+import { instantText } from "./rate_form_values.ts";
 import { jobPath, REPRICE } from "./paths.ts";
 
 /** What the form says, by its fields. */

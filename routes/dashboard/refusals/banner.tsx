@@ -3,7 +3,7 @@ import type { TeamId } from "../../../domain/core/ids.ts";
 import { countSince } from "../../../domain/refusals/refusals.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { REFUSALS_PATH } from "../layout/paths.ts";
-import { InlineNotice } from "../components/basics.tsx";
+import { InlineNotice } from "../components/elements.tsx";
 import { countedText } from "../components/format.ts";
 
 /** Hours that the banner looks back. */

@@ -13,7 +13,7 @@ import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { queryText, REFUSALS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Empty } from "../components/basics.tsx";
+import { Empty } from "../components/elements.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
 import { countedText, formatCount } from "../components/format.ts";
 import { KindsTable, LatestTable } from "./tables.tsx";

@@ -1,7 +1,7 @@
 /** Tables of rejected calls: by reason, and the latest with their message. */
 import { REFUSAL_LIMITS as KEPT } from "../../../domain/core/limits.ts";
 import type { Refusal, RefusalGroup } from "../../../domain/refusals/refusals.ts";
-import { Ago, Wide } from "../components/basics.tsx";
+import { Ago, Wide } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 
 /**

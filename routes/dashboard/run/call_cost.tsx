@@ -4,7 +4,7 @@ import type { CostLine } from "../../../domain/pricing/price.ts";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { MatchStep, RateMatch } from "../../../domain/pricing/rates.ts";
 import { dayOf } from "../../../domain/core/time.ts";
-import { Money, Wide } from "../components/basics.tsx";
+import { Money, Wide } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { pricePath } from "./paths.ts";
 

@@ -5,10 +5,10 @@ import type { AppDeps, Handle } from "../../http/context.ts";
 import { deleteNamedRun } from "../../api/deletions/deletions.ts";
 import { runPath, RUNS_PATH } from "../layout/paths.ts";
 import { seeOther } from "../layout/reply.tsx";
-import { InlineNotice } from "../components/basics.tsx";
-import { DELETED } from "../components/done.tsx";
+import { InlineNotice } from "../components/elements.tsx";
+import { DELETED } from "../components/done_notice.tsx";
 import type { LoadedRun } from "./load.ts";
-import { renderRunNotFound } from "./no_run.tsx";
+import { renderRunNotFound } from "./not_found.tsx";
 import { countedText } from "../components/format.ts";
 
 /** Deletes the run and goes on to the list. */

@@ -1,10 +1,10 @@
 /** A row of the timeline: when, what, how long, how much; opened, its data and its cost. */
 import type { ExplainedCall } from "../../../domain/runs/explain_cost.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
-import { Money } from "../components/basics.tsx";
+import { Money } from "../components/elements.tsx";
 import { compactText, durationText, formatCount } from "../components/format.ts";
 import { CallCost } from "./call_cost.tsx";
-import { Data } from "./data.tsx";
+import { Data } from "./payload.tsx";
 import type { EventPreview } from "./event_preview.ts";
 import { offsetText } from "./labels.ts";
 

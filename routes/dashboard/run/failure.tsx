@@ -1,7 +1,7 @@
 /** What went wrong with a run, in front of all else. */
 import type { EventPosition } from "../../../domain/runs/event_page.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
-import { InlineNotice } from "../components/basics.tsx";
+import { InlineNotice } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
 import { type EventPreview, lineOf, membersOf, previewOf, reasonIn } from "./event_preview.ts";
 import type { LoadedRun } from "./load.ts";

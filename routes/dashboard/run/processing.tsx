@@ -5,7 +5,7 @@ import {
   type StageProgress,
   type StageState,
 } from "../../../domain/runs/stages.ts";
-import { Ago, Wide } from "../components/basics.tsx";
+import { Ago, Wide } from "../components/elements.tsx";
 import type { LoadedRun } from "./load.ts";
 
 const STATES: Readonly<Record<StageState, readonly [sign: string, meaning: string]>> = {

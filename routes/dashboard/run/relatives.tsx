@@ -3,7 +3,7 @@ import { runPath } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
-import { Money, Status } from "../components/basics.tsx";
+import { Money, Status } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
 import { CHILDREN_LISTED, type LoadedRun } from "./load.ts";
 import { rawPath } from "./paths.ts";

@@ -1,9 +1,9 @@
 /** What a run came to: its output, its scores, its labels, its cost by model. */
 import { costByModel, type ModelCost } from "../../../domain/runs/explain_cost.ts";
-import { Ago, Money, Wide } from "../components/basics.tsx";
+import { Ago, Money, Wide } from "../components/elements.tsx";
 import { formatCount, pluralOf } from "../components/format.ts";
 import { CallCost, UnpricedCall } from "./call_cost.tsx";
-import { Data } from "./data.tsx";
+import { Data } from "./payload.tsx";
 import { membersOf } from "./event_preview.ts";
 import type { LoadedRun } from "./load.ts";
 import { rawPath } from "./paths.ts";

@@ -3,10 +3,10 @@ import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { agentPath, runPath } from "../layout/paths.ts";
-import { Ago, Money, Status } from "../components/basics.tsx";
+import { Ago, Money, Status } from "../components/elements.tsx";
 import { countedText, durationText, formatCount, pluralOf } from "../components/format.ts";
 import { listPath, type RunListQuery } from "./filters.tsx";
-import { notesOf } from "./notes.ts";
+import { notesOf } from "./labels.ts";
 
 /** Width of the longest bar, in pixels. */
 const BAR_WIDTH = 84;

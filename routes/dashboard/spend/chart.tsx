@@ -3,7 +3,7 @@ import type { Picodollars } from "../../../domain/pricing/money.ts";
 import { type DailySpend, seriesOf } from "../../../domain/spend/daily.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import type { SpendGroup } from "../../../domain/spend/spend.ts";
-import { Money, Wide } from "../components/basics.tsx";
+import { Money, Wide } from "../components/elements.tsx";
 import { moneyText, percentText } from "../components/format.ts";
 import { seriesName, type SpendBar, spendBarsOf, ticksOf } from "./bars.ts";
 import { daySpan } from "./labels.ts";

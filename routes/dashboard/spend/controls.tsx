@@ -9,7 +9,7 @@ import {
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
-import { type SpendPageQuery, spendPath } from "./links.ts";
+import { type SpendPageQuery, spendPath } from "./paths.ts";
 
 const DAY_MS = 86_400_000;
 

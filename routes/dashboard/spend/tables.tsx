@@ -3,11 +3,11 @@ import type { DailySpend } from "../../../domain/spend/daily.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
 import { costPerSuccess, type SpendGroup } from "../../../domain/spend/spend.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
-import { Money, Wide } from "../components/basics.tsx";
+import { Money, Wide } from "../components/elements.tsx";
 import { compactText, formatCount, percentText, pluralOf } from "../components/format.ts";
 import { DAY_BARS_MAX, seriesName, spendBarsOf } from "./bars.ts";
 import { SpendSwatch } from "./chart.tsx";
-import { insidePath, runsOfGroupPath, type SpendPageQuery, spendPath } from "./links.ts";
+import { insidePath, runsOfGroupPath, type SpendPageQuery, spendPath } from "./paths.ts";
 import { dayText, percentOf } from "./labels.ts";
 
 /** Groups that are shown before one asks for all of them. */

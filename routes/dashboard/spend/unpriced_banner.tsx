@@ -4,7 +4,7 @@ import { modelKey } from "../../../domain/spend/spend.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { OTHER_MODELS } from "../../../domain/runs/model_usage.ts";
 import { queryText } from "../layout/paths.ts";
-import { Money, Wide } from "../components/basics.tsx";
+import { Money, Wide } from "../components/elements.tsx";
 import { compactText, formatCount, pluralOf } from "../components/format.ts";
 import { NEW_RATE } from "../rate_card/paths.ts";
 import { daySpan, dayText } from "./labels.ts";

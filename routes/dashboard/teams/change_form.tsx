@@ -6,7 +6,7 @@ import { TIER_OF_OWN_LIMITS } from "../../../domain/teams/plans.ts";
 import { teamFields } from "../../../domain/teams/team_change.ts";
 import { Choice, Field, FormProblem } from "../components/form_fields.tsx";
 import { numberOf } from "../components/numbers.ts";
-import { PLAN_LABELS } from "./create.tsx";
+import { PLAN_LABELS } from "./new_team_page.tsx";
 import { teamPath } from "./paths.ts";
 
 /** Fields of the form by name, as texts. */

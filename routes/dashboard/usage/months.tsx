@@ -2,7 +2,7 @@
 import type { QuotaState } from "../../../domain/teams/quota.ts";
 import type { UsageView } from "../../api/teams/usage.ts";
 import { queryText, USAGE_PATH } from "../layout/paths.ts";
-import { Wide } from "../components/basics.tsx";
+import { Wide } from "../components/elements.tsx";
 import { percent } from "../components/column_chart.tsx";
 import { formatCount, percentText } from "../components/format.ts";
 

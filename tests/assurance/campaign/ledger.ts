@@ -3,8 +3,8 @@ import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import { openStore } from "../../../kv/open.ts";
 import type { Store } from "../../../kv/store.ts";
-import { OPERATOR_KEY } from "../../support/operator.ts";
-import { type Ended, type Launcher, Process } from "../../support/process.ts";
+import { OPERATOR_KEY } from "../../support/harness/operator.ts";
+import { type Ended, type Launcher, Process } from "../../support/harness/process.ts";
 import type { Target } from "./attacker.ts";
 import type { MemoryGroup } from "./cgroup.ts";
 

@@ -5,7 +5,7 @@
  * Usage: deno task attack [NAMES…] [--seconds=60] [--list] [--json=FILE]
  */
 import { print, say } from "../../../bench/say.ts";
-import { withFolder } from "../../support/temp_store.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
 import { type Options, parseOptions } from "./options.ts";
 import { ATTACKS } from "./attacks.ts";
 import type { Attack } from "./attack.ts";

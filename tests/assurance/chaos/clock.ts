@@ -4,9 +4,9 @@ import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import { TIERS } from "../../../domain/teams/plans.ts";
 import { dayOf, monthOf } from "../../../domain/core/time.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../../support/builders.ts";
-import { type Answer, Harness, NOON } from "../../support/harness.ts";
-import { Bench, MONTH } from "../../support/notices.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../../support/builders/requests.ts";
+import { type Answer, Harness, NOON } from "../../support/harness/harness.ts";
+import { Bench, MONTH } from "../../support/harness/notices.ts";
 import { number } from "./fault.ts";
 
 const HOUR_MS = 3_600_000, DAY_MS = 86_400_000;
@@ -150,7 +150,7 @@ export async function clockAndNotices(): Promise<string> {
   const job = b.job();
   for (const days of [0, -1, 0, 40, 0, -40, 40, 0]) {
     b.nowMs = NOON + days * DAY_MS;
-    job.projected(b.team.id);
+    job.updated(b.team.id);
     await job.round();
   }
   assertEquals(b.subjects, [`80 % of its events for ${MONTH}`]);

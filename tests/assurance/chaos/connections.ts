@@ -3,10 +3,10 @@ import { connect } from "node:net";
 import { assert, assertEquals } from "@std/assert";
 import { usageOf } from "../../../bench/process.ts";
 import { BODY_BYTES_MAX, BODY_DEADLINE_MS } from "../../../domain/core/limits.ts";
-import { aHeartbeat, runId } from "../../support/builders.ts";
-import { Process } from "../../support/process.ts";
-import { ask, head, post, RawSocket, refusal } from "../../support/raw_socket.ts";
-import { withFolder } from "../../support/temp_store.ts";
+import { aHeartbeat, runId } from "../../support/builders/requests.ts";
+import { Process } from "../../support/harness/process.ts";
+import { ask, head, post, RawSocket, refusal } from "../../support/harness/raw_socket.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
 import { assertExact, noMarksLeft } from "./verify.ts";
 import { KEY, number, settingsIn } from "./fault.ts";
 

@@ -1,9 +1,9 @@
 /** A whole disk fails: it turns read-only by itself, as after an error of the device, or hangs. */
 import { assert, assertEquals } from "@std/assert";
-import { Load } from "../../support/load.ts";
-import { Process } from "../../support/process.ts";
-import { run, succeeds } from "../../support/small_disk.ts";
-import { withFolder } from "../../support/temp_store.ts";
+import { Load } from "../../support/harness/load.ts";
+import { Process } from "../../support/harness/process.ts";
+import { run, succeeds } from "../../support/harness/small_disk.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
 import { stopExact } from "./verify.ts";
 import { accessTo, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
 

@@ -1,8 +1,8 @@
 /** The disk under a service gets full while it is written to, and has space again. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { Load } from "../../support/load.ts";
-import { Process, runToEnd } from "../../support/process.ts";
-import { type DiskKind, openSmallDisk } from "../../support/small_disk.ts";
+import { Load } from "../../support/harness/load.ts";
+import { Process, runToEnd } from "../../support/harness/process.ts";
+import { type DiskKind, openSmallDisk } from "../../support/harness/small_disk.ts";
 import { stopExact, verify } from "./verify.ts";
 import { accessTo, KEY, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
 

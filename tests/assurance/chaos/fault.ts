@@ -1,9 +1,9 @@
 /** What the faults share: how one is written down, and the service that it is done to. */
-import { KEY } from "../../support/harness.ts";
-import type { Load } from "../../support/load.ts";
-import type { Settings } from "../../support/process.ts";
-import type { Access } from "../../support/totals.ts";
-import type { Tally } from "../../support/verify.ts";
+import { KEY } from "../../support/harness/harness.ts";
+import type { Load } from "../../support/harness/load.ts";
+import type { Settings } from "../../support/harness/process.ts";
+import type { Access } from "../../support/oracles/totals.ts";
+import type { Tally } from "../../support/oracles/verify.ts";
 
 /** Something that goes wrong around a service, done to it on purpose. */
 export interface Fault {

@@ -1,8 +1,8 @@
 /** Pages of the ledger's file are overwritten. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { Load } from "../../support/load.ts";
-import { Process, runToEnd } from "../../support/process.ts";
-import { withFolder } from "../../support/temp_store.ts";
+import { Load } from "../../support/harness/load.ts";
+import { Process, runToEnd } from "../../support/harness/process.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
 import { KEY, number, settingsIn, startLoad } from "./fault.ts";
 
 /** Calls that make the file large enough to have a middle. */

@@ -4,10 +4,10 @@ import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { Processing } from "../../../domain/runs/stages.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { OpenStore } from "../../../kv/open.ts";
-import { runId } from "../../support/builders.ts";
-import { Load } from "../../support/load.ts";
-import { Process } from "../../support/process.ts";
-import { withFolder, withStore } from "../../support/temp_store.ts";
+import { runId } from "../../support/builders/requests.ts";
+import { Load } from "../../support/harness/load.ts";
+import { Process } from "../../support/harness/process.ts";
+import { withFolder, withStore } from "../../support/harness/temp_store.ts";
 import { assertExact, noMarksLeft, verify } from "./verify.ts";
 import { accessTo, number, settingsIn } from "./fault.ts";
 
@@ -72,7 +72,7 @@ async function poison(store: OpenStore, team: TeamId): Promise<void> {
   }));
   await store.writer.commit({
     sets: [...rubbish, { key: keys.opening(team, POISONED), value: new Uint8Array([9, 9, 9]) }],
-    dirty: [{ lane: "closed", name: `${team} ${POISONED}` }],
+    pending: [{ lane: "closed", name: `${team} ${POISONED}` }],
   });
 }
 

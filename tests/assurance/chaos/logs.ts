@@ -1,10 +1,10 @@
 /** The reader of the log stops or goes, or its disk is full: the service answers, and stops in time. */
 import { assert, assertEquals } from "@std/assert";
 import { DRAIN_MS_MAX } from "../../../domain/core/limits.ts";
-import { Process } from "../../support/process.ts";
-import { Scrape } from "../../support/prometheus.ts";
-import { openSmallDisk, run } from "../../support/small_disk.ts";
-import { withFolder } from "../../support/temp_store.ts";
+import { Process } from "../../support/harness/process.ts";
+import { Scrape } from "../../support/oracles/prometheus.ts";
+import { openSmallDisk, run } from "../../support/harness/small_disk.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
 import { KEY, number, settingsIn } from "./fault.ts";
 
 /** Calls whose lines are several times what a pipe holds. */

@@ -2,10 +2,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { monthOf } from "../../../domain/core/time.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { aHeartbeat } from "../../support/builders.ts";
-import { Process, type Settings } from "../../support/process.ts";
-import { drip, SmtpSink } from "../../support/smtp.ts";
-import { withFolder, withStore } from "../../support/temp_store.ts";
+import { aHeartbeat } from "../../support/builders/requests.ts";
+import { Process, type Settings } from "../../support/harness/process.ts";
+import { drip, SmtpSink } from "../../support/fakes/smtp.ts";
+import { withFolder, withStore } from "../../support/harness/temp_store.ts";
 import { KEY, settingsIn } from "./fault.ts";
 
 /** Calls while a try is under way: fewer than the free plan's burst. */

@@ -1,8 +1,8 @@
 /** A second process is started on one ledger. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { Load } from "../../support/load.ts";
-import { Process, runToEnd } from "../../support/process.ts";
-import { withFolder } from "../../support/temp_store.ts";
+import { Load } from "../../support/harness/load.ts";
+import { Process, runToEnd } from "../../support/harness/process.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
 import { stopExact } from "./verify.ts";
 import { accessTo, number, settingsIn, startLoad, toldOf } from "./fault.ts";
 

@@ -1,9 +1,9 @@
 /** The drill of `docs/OPERATIONS.md`: a backup under load, a kill, and the backup in the ledger's place. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { Load } from "../../support/load.ts";
-import { Process } from "../../support/process.ts";
-import type { Call } from "../../support/scripts.ts";
-import { withFolder } from "../../support/temp_store.ts";
+import { Load } from "../../support/harness/load.ts";
+import { Process } from "../../support/harness/process.ts";
+import type { Call } from "../../support/builders/scripts.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
 import { runTask } from "../../unit/tools/support.ts";
 import { stopExact, verify } from "./verify.ts";
 import { number, settingsIn, startLoad, toldOf } from "./fault.ts";

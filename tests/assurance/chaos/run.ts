@@ -5,7 +5,7 @@
  * Usage: deno task faults [PART OF A NAME]
  */
 import { print, say } from "../../../bench/say.ts";
-import { diskKinds } from "../../support/small_disk.ts";
+import { diskKinds } from "../../support/harness/small_disk.ts";
 import { clockAndNotices, clockAndRate, clockMoves, CLOCKS } from "./clock.ts";
 import { halfOpen, hugeAndDeep, reset } from "./connections.ts";
 import { diskHangs, diskTurnsReadOnly, whyNoFailingDisk } from "./disk_failing.ts";

@@ -1,9 +1,9 @@
 /** Something else holds the ledger's file, longer than anybody waits. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { Load } from "../../support/load.ts";
-import { Process, runToEnd } from "../../support/process.ts";
-import { withFolder } from "../../support/temp_store.ts";
+import { Load } from "../../support/harness/load.ts";
+import { Process, runToEnd } from "../../support/harness/process.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
 import { stopExact } from "./verify.ts";
 import { accessTo, KEY, msSince, number, settingsIn, startLoad, toldOf } from "./fault.ts";
 

@@ -4,11 +4,11 @@ import { DatabaseSync } from "node:sqlite";
 import { monthOf } from "../../../domain/core/time.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
-import type { Load } from "../../support/load.ts";
-import { assertSumsAddUp, TEAM } from "../../support/pipeline.ts";
-import type { Process } from "../../support/process.ts";
-import { withStore } from "../../support/temp_store.ts";
-import { noTally, type Tally, verifyRun } from "../../support/verify.ts";
+import type { Load } from "../../support/harness/load.ts";
+import { assertSumsAddUp, TEAM } from "../../support/builders/pipeline.ts";
+import type { Process } from "../../support/harness/process.ts";
+import { withStore } from "../../support/harness/temp_store.ts";
+import { noTally, type Tally, verifyRun } from "../../support/oracles/verify.ts";
 
 /** What the worker may take for what another process left: it looks at least once a minute. */
 const MARKS_MS_MAX = 70_000;

@@ -1,7 +1,7 @@
 /** A price for a model that had none, and all its calls priced anew. */
 import { assert } from "@std/assert";
-import { PRICES } from "../../support/scripts.ts";
-import type { Access } from "../../support/totals.ts";
+import { PRICES } from "../../support/builders/scripts.ts";
+import type { Access } from "../../support/oracles/totals.ts";
 
 /** What the worker may take to price everything anew; far more than it does. */
 const DONE_MS_MAX = 60_000;

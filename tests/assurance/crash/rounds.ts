@@ -4,11 +4,11 @@
  * The clients are the witness: their memory is in this process, which lives on.
  */
 import { assert, assertEquals } from "@std/assert";
-import { Load } from "../../support/load.ts";
-import { assertRollupsAddUp } from "../../support/pipeline.ts";
-import { type Ended, Process, type Settings } from "../../support/process.ts";
-import { costOfOthers, DAYS, totalsOf } from "../../support/scripts.ts";
-import { withStore } from "../../support/temp_store.ts";
+import { Load } from "../../support/harness/load.ts";
+import { assertRollupsAddUp } from "../../support/builders/pipeline.ts";
+import { type Ended, Process, type Settings } from "../../support/harness/process.ts";
+import { costOfOthers, DAYS, totalsOf } from "../../support/builders/scripts.ts";
+import { withStore } from "../../support/harness/temp_store.ts";
 import {
   type Access,
   addTotals,
@@ -16,7 +16,7 @@ import {
   assertTotals,
   assertUsage,
   noTotals,
-} from "../../support/totals.ts";
+} from "../../support/oracles/totals.ts";
 import { NewPrice } from "./new_price.ts";
 
 const KEY = `apk_eu_${"c4".repeat(16)}`;

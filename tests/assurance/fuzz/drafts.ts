@@ -1,7 +1,7 @@
 /** Requests to every route: good ones, and good ones with some things of them spoilt. */
 import { writeObject } from "../../../domain/core/raw_json.ts";
 import type { Random } from "../../../tools/random.ts";
-import { eventId, runId } from "../../support/builders.ts";
+import { eventId, runId } from "../../support/builders/requests.ts";
 import { oddId, oddInstant, oddJson, oddQueryValue } from "./values.ts";
 
 /** Members of an object, each value as JSON text: more than any object can hold. */

@@ -1,6 +1,6 @@
 /** A short siege on each push: once the same as ever, once as nobody has seen it before. */
 import { assert, assertEquals } from "@std/assert";
-import { withFolder } from "../../support/temp_store.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
 import { besiege } from "./besiege.ts";
 import { Service } from "./service.ts";
 

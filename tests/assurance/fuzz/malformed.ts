@@ -14,7 +14,7 @@ import {
   post,
   SIZE,
   SMUGGLED,
-} from "../../support/raw_socket.ts";
+} from "../../support/harness/raw_socket.ts";
 import { type Draft, Drafts } from "./drafts.ts";
 import { write } from "./requests.ts";
 import { type Shot, shot } from "./shot.ts";

@@ -1,7 +1,7 @@
 /** Requests to the dashboard: pages with odd queries, forms with odd fields, from here and from elsewhere. */
 import type { Random } from "../../../tools/random.ts";
-import { runId } from "../../support/builders.ts";
-import { dashboardRoutes } from "../../support/dashboard.ts";
+import { runId } from "../../support/builders/requests.ts";
+import { dashboardRoutes } from "../../support/harness/dashboard.ts";
 import { NAMES } from "./drafts.ts";
 import { write } from "./requests.ts";
 import type { Shot } from "./shot.ts";

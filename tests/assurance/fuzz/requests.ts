@@ -1,6 +1,6 @@
 /** Requests of HTTP that keep to its rules, with anything else spoilt. */
 import type { Random } from "../../../tools/random.ts";
-import { KEY } from "../../support/harness.ts";
+import { KEY } from "../../support/harness/harness.ts";
 import { PING_PATH } from "../../../routes/http/answer.ts";
 import { type Draft, Drafts } from "./drafts.ts";
 import { type Shot, shot } from "./shot.ts";

@@ -2,7 +2,7 @@
 import { keys } from "../../../kv/base/keys.ts";
 import { openBeside, type OpenStore } from "../../../kv/open.ts";
 import { eachRow } from "../../../kv/store.ts";
-import { KEY } from "../../support/harness.ts";
+import { KEY } from "../../support/harness/harness.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 const ARGS = ["run", "--frozen", "--no-prompt", "-N", "-E", "-R", "-W", "main.ts"];
@@ -92,7 +92,7 @@ export class Service implements AsyncDisposable {
   }
 
   async #isBusy(): Promise<boolean> {
-    for (const prefix of [keys.dirtyMarks(), keys.dueStages(), keys.activeReprices()]) {
+    for (const prefix of [keys.pendingMarks(), keys.dueStages(), keys.activeReprices()]) {
       for await (const _ of eachRow(this.#store, { prefix })) return true;
     }
     return false;

@@ -2,7 +2,7 @@
 import { ERRORS } from "../../../domain/core/errors.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "../../../routes/dashboard/layout/paths.ts";
 import type { Random } from "../../../tools/random.ts";
-import { type RawAnswer, RawSocket } from "../../support/raw_socket.ts";
+import { type RawAnswer, RawSocket } from "../../support/harness/raw_socket.ts";
 import { joined, type Shot, showShot } from "./shot.ts";
 import type { Watch } from "./watch.ts";
 

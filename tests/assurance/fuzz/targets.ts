@@ -2,7 +2,7 @@
 import type { Random } from "../../../tools/random.ts";
 import { type Draft, Drafts } from "./drafts.ts";
 import { write } from "./requests.ts";
-import { AUTH } from "../../support/raw_socket.ts";
+import { AUTH } from "../../support/harness/raw_socket.ts";
 import type { Shot } from "./shot.ts";
 
 /** A good request whose path is written so that it is another path, or none of ours. */

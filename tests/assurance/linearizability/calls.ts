@@ -1,6 +1,6 @@
 /** The calls that clients send to one run, and what an answer to one tells. */
 import type { FinishStatus } from "../../../domain/runs/run.ts";
-import { eventId, runId } from "../../support/builders.ts";
+import { eventId, runId } from "../../support/builders/requests.ts";
 import { STATUSES, type View, viewOf } from "./view.ts";
 
 /** An event of a batch; a call of a model, so that it costs something. */

@@ -1,7 +1,7 @@
 /** Clients that race for the same few runs, until every history is explained or one cannot be. */
 import { assert } from "@std/assert";
 import { Random } from "../../../tools/random.ts";
-import { addTotals, noTotals } from "../../support/totals.ts";
+import { addTotals, noTotals } from "../../support/oracles/totals.ts";
 import { type Call, type Operation, type Outcome, outcomeOf, requestOf } from "./calls.ts";
 import { type Anomaly, explain } from "./explain.ts";
 import { PATIENCE_MS, planGroup, type Planned, RUNS_PER_GROUP } from "./plan.ts";

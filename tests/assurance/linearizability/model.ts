@@ -1,5 +1,5 @@
 /** A run kept in memory by the rules of the interface, one call at a time: what a sound service does. */
-import { eventId } from "../../support/builders.ts";
+import { eventId } from "../../support/builders/requests.ts";
 import type { Call, Outcome } from "./calls.ts";
 import { factsOf, type Part, statusOf, type View } from "./view.ts";
 

@@ -1,5 +1,5 @@
 /** Operations to plant histories with: a few calls, by their places, and answers to them. */
-import { eventId } from "../../support/builders.ts";
+import { eventId } from "../../support/builders/requests.ts";
 import type { Call, Operation, Outcome, Written } from "./calls.ts";
 import { factsOf, type Part, type View } from "./view.ts";
 

@@ -1,6 +1,6 @@
 /** A race on a new ledger, its histories explained, and all its sums held against them. */
 import { dayOf } from "../../../domain/core/time.ts";
-import { assertAudit, assertTotals } from "../../support/totals.ts";
+import { assertAudit, assertTotals } from "../../support/oracles/totals.ts";
 import { Clients, type Finding } from "./clients.ts";
 import { Service } from "./service.ts";
 

@@ -1,6 +1,6 @@
 /** What 32 clients were told while they raced, and while the process was killed, can be explained. */
 import { assert, assertEquals } from "@std/assert";
-import { withFolder } from "../../support/temp_store.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
 import { race } from "./race.ts";
 
 Deno.test("decisions, section 1: every history of 20,000 operations is explained, through a kill -9", async () => {

@@ -1,6 +1,6 @@
 /** The real service, killed and started again while clients use it. */
 import { assertEquals } from "@std/assert";
-import { Process, type Settings } from "../../support/process.ts";
+import { Process, type Settings } from "../../support/harness/process.ts";
 
 /** Always `await using`. */
 export class Service implements AsyncDisposable {

@@ -1,6 +1,6 @@
 /** What each answer proves about the parts of a run at the instant its call took effect. */
 import type { Call, Operation, Outcome, Told, Written } from "./calls.ts";
-import { eventId } from "../../support/builders.ts";
+import { eventId } from "../../support/builders/requests.ts";
 import { factsOf, type Part, type View } from "./view.ts";
 
 /** What an answer proves: parts that were there, and parts that were not. */

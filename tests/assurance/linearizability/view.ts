@@ -1,6 +1,6 @@
 /** What one read shows of a run: which of its parts are there and by which calls, and what follows. */
 import type { Call } from "./calls.ts";
-import { noTotals, type Totals } from "../../support/totals.ts";
+import { noTotals, type Totals } from "../../support/oracles/totals.ts";
 
 /** A thing that is stored once: the opening, the close, or an event by its id. */
 export type Part = "opening" | "closing" | `evt_${string}`;

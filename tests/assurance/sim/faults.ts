@@ -1,7 +1,7 @@
 /** One fault at one commit of a world, whichever that is. */
 import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
 import { LOCKED_RETRY } from "../../../kv/base/limits.ts";
-import { type Fault, faultKv } from "../../support/fault_kv.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { World, type WorldOptions } from "./world.ts";
 
 /** A commit stalls until so many others came, or for so many turns of the event loop. */

@@ -5,7 +5,7 @@ import { checkAll, Revisions } from "./check.ts";
 import { call, type Play, sequences } from "./commands.ts";
 import { instant, type State, TIERS } from "./shape.ts";
 import { hurriedTimers, openFaulty } from "./faults.ts";
-import { type Fault, FAULTS } from "../../support/fault_kv.ts";
+import { type Fault, FAULTS } from "../../support/fakes/fault_kv.ts";
 import type { World } from "./world.ts";
 
 /** Commands of the longest sequence; on average they have half of that. */

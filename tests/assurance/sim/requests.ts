@@ -1,6 +1,6 @@
 /** Calls to try: few ids, few agents and few instants, so that they meet again and again. */
 import fc from "fast-check";
-import { NOON } from "../../support/harness.ts";
+import { NOON } from "../../support/harness/harness.ts";
 import type { Fields, Request } from "./shape.ts";
 
 /** The runs of a sequence; one has an id of the other region, which is taken all the same. */

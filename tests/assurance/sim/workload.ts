@@ -1,5 +1,5 @@
 /** One mixed workload, the same each time: every kind of commit that the service makes for a team. */
-import { NOON } from "../../support/harness.ts";
+import { NOON } from "../../support/harness/harness.ts";
 import { RUN_IDS } from "./requests.ts";
 import { type Fields, instant, type Request } from "./shape.ts";
 

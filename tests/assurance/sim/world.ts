@@ -41,7 +41,7 @@ import { createTeamStore } from "../../../kv/teams/teams.ts";
 import { createUsageStore } from "../../../kv/teams/usage.ts";
 import { createApp } from "../../../routes/app.ts";
 import { Random } from "../../../tools/random.ts";
-import { KEY, NOON } from "../../support/harness.ts";
+import { KEY, NOON } from "../../support/harness/harness.ts";
 import { RATES, type State } from "./shape.ts";
 
 /** Where files cost no sync to a disk, on machines that have it. */

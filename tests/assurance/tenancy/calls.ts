@@ -1,8 +1,16 @@
 /** Every call of the API as a team may make it, over ids and names that all teams share. */
-import { aFinish, aHeartbeat, anEvent, aRun, aScore, at, runId } from "../../support/builders.ts";
-import type { RequestOptions } from "../../support/harness.ts";
-import { CARD, MODEL, PRICE, UNKNOWN } from "../../support/rate_cards.ts";
-import { REPRICE } from "../../support/reprice.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  aScore,
+  at,
+  runId,
+} from "../../support/builders/requests.ts";
+import type { RequestOptions } from "../../support/harness/harness.ts";
+import { CARD, MODEL, PRICE, UNKNOWN } from "../../support/builders/rate_cards.ts";
+import { REPRICE } from "../../support/builders/reprice.ts";
 
 /** One call: what it is, and numbers that choose its details. */
 export interface Step {

@@ -1,11 +1,18 @@
 /** What is another team's, what was revoked and what never was get the same bytes. */
 import { assert, assertEquals } from "@std/assert";
-import { aFinish, aHeartbeat, anEvent, aRun, aScore, runId } from "../../support/builders.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  aScore,
+  runId,
+} from "../../support/builders/requests.ts";
 import { REFUSED_AFTER_MS } from "../../../routes/http/credential.ts";
-import { ALL_SCOPES, Harness } from "../../support/harness.ts";
-import { CARD, put } from "../../support/rate_cards.ts";
-import { RawSocket } from "../../support/raw_socket.ts";
-import { REPRICE } from "../../support/reprice.ts";
+import { ALL_SCOPES, Harness } from "../../support/harness/harness.ts";
+import { CARD, put } from "../../support/builders/rate_cards.ts";
+import { RawSocket } from "../../support/harness/raw_socket.ts";
+import { REPRICE } from "../../support/builders/reprice.ts";
 import { NEVER } from "./calls.ts";
 
 /** Names of the same thing, the first of which never was. */

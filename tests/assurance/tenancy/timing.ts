@@ -11,11 +11,11 @@ import { print, say } from "../../../bench/say.ts";
 import { median } from "../../../bench/stats.ts";
 import { number, percent, table } from "../../../bench/table.ts";
 import { Random } from "../../../tools/random.ts";
-import { aFinish, anEvent, aRun, runId } from "../../support/builders.ts";
-import { Harness } from "../../support/harness.ts";
-import { AUTH, get, head, RawSocket } from "../../support/raw_socket.ts";
-import { CARD, put } from "../../support/rate_cards.ts";
-import { REPRICE } from "../../support/reprice.ts";
+import { aFinish, anEvent, aRun, runId } from "../../support/builders/requests.ts";
+import { Harness } from "../../support/harness/harness.ts";
+import { AUTH, get, head, RawSocket } from "../../support/harness/raw_socket.ts";
+import { CARD, put } from "../../support/builders/rate_cards.ts";
+import { REPRICE } from "../../support/builders/reprice.ts";
 
 /** Pairs before those that count. */
 const WARM_UP = 300;

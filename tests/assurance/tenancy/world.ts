@@ -2,8 +2,8 @@
 import type { Team } from "../../../domain/teams/team.ts";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
-import { type Answer, Harness, NOON } from "../../support/harness.ts";
-import { REPRICE } from "../../support/reprice.ts";
+import { type Answer, Harness, NOON } from "../../support/harness/harness.ts";
+import { REPRICE } from "../../support/builders/reprice.ts";
 import { callOf, type Kind, type NameOf, NEVER, type Step } from "./calls.ts";
 
 /** Milliseconds between two calls of the team that is looked at, by the service's clock. */

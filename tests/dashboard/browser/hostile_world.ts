@@ -1,8 +1,8 @@
 /** A service whose every text was written by somebody who means harm. */
-import type { DemoWorld } from "../../support/demo_world.ts";
-import type { Answer, Harness } from "../../support/harness.ts";
-import { aTeam, openWithOperator, operate } from "../../support/operator.ts";
-import { eventId, runId, scoreId } from "../../support/builders.ts";
+import type { DemoWorld } from "../../support/builders/demo_world.ts";
+import type { Answer, Harness } from "../../support/harness/harness.ts";
+import { aTeam, openWithOperator, operate } from "../../support/harness/operator.ts";
+import { eventId, runId, scoreId } from "../../support/builders/requests.ts";
 
 /** The world, and the runs that hold one of the texts each. */
 export interface HostileWorld extends DemoWorld {

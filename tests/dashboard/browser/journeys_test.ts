@@ -2,9 +2,9 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
 import { UNPRICED_MODEL } from "../../../tools/demo_agents.ts";
-import { browserTest } from "../../support/browser.ts";
-import { CAUSE, type DemoWorld, openDemoWorld } from "../../support/demo_world.ts";
-import { BrowserSession, DESK, PHONE } from "../../support/browser_session.ts";
+import { browserTest } from "../../support/harness/browser.ts";
+import { CAUSE, type DemoWorld, openDemoWorld } from "../../support/builders/demo_world.ts";
+import { BrowserSession, DESK, PHONE } from "../../support/harness/browser_session.ts";
 
 /** How somebody looks who clicks through. */
 const WAYS = {

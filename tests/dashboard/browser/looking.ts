@@ -1,10 +1,10 @@
 /** Looking at pages in a browser: what must hold of each of them. */
 import { assert, assertEquals } from "@std/assert";
 import type { Browser, Page } from "playwright-core";
-import { axe } from "../../support/axe.ts";
-import type { DemoWorld } from "../../support/demo_world.ts";
-import { OPERATOR_KEY } from "../../support/operator.ts";
-import { BrowserSession, DESK, PHONE } from "../../support/browser_session.ts";
+import { axe } from "../../support/oracles/axe.ts";
+import type { DemoWorld } from "../../support/builders/demo_world.ts";
+import { OPERATOR_KEY } from "../../support/harness/operator.ts";
+import { BrowserSession, DESK, PHONE } from "../../support/harness/browser_session.ts";
 import type { PageUnderTest, Who } from "./pages.ts";
 
 /** Bytes of a page and everything it loads, by a browser that has nothing of it yet. */

@@ -1,7 +1,7 @@
 /** Every page of the dashboard that there is to look at. */
 import { DASHBOARD_PATH } from "../../../routes/dashboard/layout/paths.ts";
-import { dashboardRoutes } from "../../support/dashboard.ts";
-import type { DemoWorld } from "../../support/demo_world.ts";
+import { dashboardRoutes } from "../../support/harness/dashboard.ts";
+import type { DemoWorld } from "../../support/builders/demo_world.ts";
 
 /** Who looks at a page. */
 export type Who = "nobody" | "reader" | "admin" | "operator";

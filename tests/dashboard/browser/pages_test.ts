@@ -1,11 +1,11 @@
 /** Every page in a real browser: both themes, a desk and a phone, with scripts and without. */
 import { assert, assertEquals } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
-import { axe } from "../../support/axe.ts";
-import { browserTest } from "../../support/browser.ts";
-import { openDemoWorld } from "../../support/demo_world.ts";
-import { Harness } from "../../support/harness.ts";
-import { BrowserSession, PHONE } from "../../support/browser_session.ts";
+import { axe } from "../../support/oracles/axe.ts";
+import { browserTest } from "../../support/harness/browser.ts";
+import { openDemoWorld } from "../../support/builders/demo_world.ts";
+import { Harness } from "../../support/harness/harness.ts";
+import { BrowserSession, PHONE } from "../../support/harness/browser_session.ts";
 import { lookAt, Visitors, WIDER_THAN_SCREEN } from "./looking.ts";
 import { pageRoutes, PAGES } from "./pages.ts";
 

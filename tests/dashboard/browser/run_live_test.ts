@@ -1,10 +1,10 @@
 /** Following a run, and its timeline page by page, in a real browser. */
 import { assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
-import { aFinish, aRun, eventId, events, runId } from "../../support/builders.ts";
-import { browserTest } from "../../support/browser.ts";
-import { Harness } from "../../support/harness.ts";
-import { BrowserSession } from "../../support/browser_session.ts";
+import { aFinish, aRun, eventId, events, runId } from "../../support/builders/requests.ts";
+import { browserTest } from "../../support/harness/browser.ts";
+import { Harness } from "../../support/harness/harness.ts";
+import { BrowserSession } from "../../support/harness/browser_session.ts";
 
 const PAGE = `/dashboard/runs/${runId(1)}`;
 

@@ -1,10 +1,10 @@
 /** Following the list of runs in a real browser. */
 import { assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
-import { aHeartbeat, at, runId } from "../../support/builders.ts";
-import { browserTest } from "../../support/browser.ts";
-import { Harness } from "../../support/harness.ts";
-import { BrowserSession, PHONE } from "../../support/browser_session.ts";
+import { aHeartbeat, at, runId } from "../../support/builders/requests.ts";
+import { browserTest } from "../../support/harness/browser.ts";
+import { Harness } from "../../support/harness/harness.ts";
+import { BrowserSession, PHONE } from "../../support/harness/browser_session.ts";
 
 /** Waits until a run is in the table. */
 function untilListed(page: Page, n: number): Promise<void> {

@@ -1,10 +1,10 @@
 /** Text is text, whatever it looks like, on every page. */
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Browser } from "playwright-core";
-import { aHeartbeat, runId } from "../../support/builders.ts";
-import { browserTest } from "../../support/browser.ts";
-import { OPERATOR_KEY } from "../../support/operator.ts";
-import { BrowserSession } from "../../support/browser_session.ts";
+import { aHeartbeat, runId } from "../../support/builders/requests.ts";
+import { browserTest } from "../../support/harness/browser.ts";
+import { OPERATOR_KEY } from "../../support/harness/operator.ts";
+import { BrowserSession } from "../../support/harness/browser_session.ts";
 import { type HostileWorld, openHostileWorld } from "./hostile_world.ts";
 import { PAGES } from "./pages.ts";
 import { MARKUP, PAYLOADS, STRANGE_ELEMENTS, TELL_WHEN_RUN, unnoticed } from "./payloads.ts";

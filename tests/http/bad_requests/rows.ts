@@ -4,7 +4,7 @@
  * In any text of a row `{{unit*count}}` stands for so many repetitions, so that a long value stays
  * readable. `batch` stands for `{events: [...]}` with good events and one bad among them.
  */
-import { events } from "../../support/builders.ts";
+import { events } from "../../support/builders/requests.ts";
 import type { ErrorCode } from "../../../domain/core/errors.ts";
 
 /** One bad request and how it must be refused. */

@@ -1,8 +1,8 @@
 /** The log over real pipes: bounded in bytes, and honest about what it dropped. */
 import { assert, assertEquals } from "@std/assert";
 import { LineLog } from "../../../app/log.ts";
-import { run } from "../../support/small_disk.ts";
-import { withFolder } from "../../support/temp_store.ts";
+import { run } from "../../support/harness/small_disk.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
 
 const BYTES_MAX = 500_000;
 /** Several times that, together. */

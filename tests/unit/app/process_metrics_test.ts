@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { metricsText } from "../../../domain/metrics/text.ts";
 import { ProcessMetrics } from "../../../app/process_metrics.ts";
-import { Scrape } from "../../support/prometheus.ts";
+import { Scrape } from "../../support/oracles/prometheus.ts";
 
 Deno.test("process: memory, time and build are told, and how long the event loop was kept busy", async () => {
   const figures = new ProcessMetrics("eu");

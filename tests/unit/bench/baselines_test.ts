@@ -5,7 +5,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { EventId, RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
-import { eventId, runId } from "../../support/builders.ts";
+import { eventId, runId } from "../../support/builders/requests.ts";
 
 const TEAM: Team = { id: "T" as TeamId, name: "team", tier: "business" };
 const RUN = runId(1) as RunId;

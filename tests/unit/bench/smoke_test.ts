@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { isInstalled } from "../../../bench/children.ts";
 import { measure } from "../../../bench/measure.ts";
 import { startSide } from "../../../bench/sides.ts";
-import { withFolder } from "../../support/temp_store.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
 
 Deno.test({
   name: "bench: a second of opens on the ledger as it ships",

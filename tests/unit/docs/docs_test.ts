@@ -17,6 +17,12 @@ import { TIERS } from "../../../domain/teams/plans.ts";
 import { ORPHAN_DAYS, TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
 import { UNPRICED_MODELS_MAX } from "../../../domain/spend/unpriced.ts";
 import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
+import { documentedCalls } from "../../../routes/docs/document.ts";
+import {
+  currentText,
+  GENERATED_DOCUMENTS,
+  servedDocument,
+} from "../../../tools/docs/api_reference.ts";
 
 const root = new URL("../../../", import.meta.url);
 const read = (path: string) => Deno.readTextFileSync(new URL(path, root));
@@ -104,6 +110,20 @@ Deno.test("every route has its section in the API document", () => {
   for (const { method, path } of ENDPOINTS) {
     const title = `## ${method} ${path.replace(/:(\w+)/, "{$1}")}`;
     assert(sections.includes(title), `"${title}" is missing`);
+  }
+});
+
+for (const path of GENERATED_DOCUMENTS) {
+  Deno.test(`the generated blocks of ${path} are current`, async () => {
+    assertEquals(read(path), await currentText(path), "run: deno task docs");
+  });
+}
+
+Deno.test("every call has its generated block in the API document", () => {
+  const text = read("docs/API.md");
+  for (const { method, call } of documentedCalls(servedDocument())) {
+    if (method === "HEAD") continue;
+    assertStringIncludes(text, `<!-- generated: ${call.operationId} -->`);
   }
 });
 

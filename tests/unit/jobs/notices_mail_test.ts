@@ -6,11 +6,11 @@ import {
   NOTICE_LEASE_MS,
 } from "../../../domain/teams/quota_notice.ts";
 import { createMailer } from "../../../outbound/mail.ts";
-import { drip, SmtpSink } from "../../support/smtp.ts";
-import { Harness } from "../../support/harness.ts";
-import { aHeartbeat } from "../../support/builders.ts";
+import { drip, SmtpSink } from "../../support/fakes/smtp.ts";
+import { Harness } from "../../support/harness/harness.ts";
+import { aHeartbeat } from "../../support/builders/requests.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { Bench, MONTH } from "../../support/notices.ts";
+import { Bench, MONTH } from "../../support/harness/notices.ts";
 
 Deno.test("notices: a mail server that refuses is asked again, ever later, eight times in all", async () => {
   await using b = await Bench.open();

@@ -9,15 +9,15 @@ import {
 import { createCredentialStore, ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { createNoticeStore } from "../../../kv/teams/notices.ts";
 import { createMailer } from "../../../outbound/mail.ts";
-import { KEY, NOON } from "../../support/harness.ts";
-import { Bench, MONTH } from "../../support/notices.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { KEY, NOON } from "../../support/harness/harness.ts";
+import { Bench, MONTH } from "../../support/harness/notices.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 Deno.test("notices: the owner gets one e-mail at exactly 80 % and one at exactly 100 %", async () => {
   await using b = await Bench.open();
   const job = b.job();
   const look = async () => {
-    job.projected(b.team.id);
+    job.updated(b.team.id);
     await job.round();
     return b.sink.received.length;
   };
@@ -54,11 +54,11 @@ Deno.test("notices: each month has its own, and the last events of a month still
   b.nowMs++;
   await b.count(20_000, "2026-12");
   await b.count(79_999, "2027-01");
-  job.projected(b.team.id);
+  job.updated(b.team.id);
   await job.round();
   assertEquals(b.subjects, ["100 % of its events for 2026-12", "80 % of its events for 2026-12"]);
   await b.count(1, "2027-01");
-  job.projected(b.team.id);
+  job.updated(b.team.id);
   await job.round();
   assertEquals(b.subjects.filter((subject) => subject.includes("2027-01")).length, 1);
 });

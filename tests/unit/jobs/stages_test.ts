@@ -5,9 +5,9 @@ import type { RunId } from "../../../domain/core/ids.ts";
 import type { ProcessingStore } from "../../../domain/runs/processing.ts";
 import { type Stage, STAGE_ATTEMPTS_MAX, STAGE_BACKOFF_MS } from "../../../domain/runs/stages.ts";
 import type { StageHandlers } from "../../../jobs/worker.ts";
-import { NOON } from "../../support/harness.ts";
-import { aCall, finish, open, run, TEAM } from "../../support/pipeline.ts";
-import { Gate, WorkerHarness } from "../../support/worker_harness.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { aCall, finish, open, run, TEAM } from "../../support/builders/pipeline.ts";
+import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
 
 /** A store that cannot sum up one run for as long as `broken` says so. */
 function breaking(bad: RunId, broken: () => boolean) {

@@ -1,11 +1,11 @@
 /** The clock of sweeps: a machine's clock that is wrong for a while removes next to nothing too early. */
 import { assert, assertEquals } from "@std/assert";
 import { EMPTY_SWEEP, SWEEP_CLOCK_STEP_MS, SWEEP_GAP_MS } from "../../../domain/retention/sweep.ts";
-import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/retention_harness.ts";
-import { NOON } from "../../support/harness.ts";
-import { aRunNow, OLD_SWEPT, OldLedger, openArchive } from "../../support/old_ledger.ts";
-import { run } from "../../support/pipeline.ts";
-import { Gate } from "../../support/worker_harness.ts";
+import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { aRunNow, OLD_SWEPT, OldLedger, openArchive } from "../../support/builders/old_ledger.ts";
+import { run } from "../../support/builders/pipeline.ts";
+import { Gate } from "../../support/harness/worker_harness.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -15,13 +15,13 @@ import {
   type SweepStore,
 } from "../../../domain/retention/sweep.ts";
 import { SweepJob } from "../../../jobs/sweep.ts";
-import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/retention_harness.ts";
-import { FakeTime } from "../../support/fake_time.ts";
-import { NOON } from "../../support/harness.ts";
-import { OLD_SWEPT, OldLedger, openArchive } from "../../support/old_ledger.ts";
-import { run, TEAM } from "../../support/pipeline.ts";
-import { strayRows } from "../../support/stray_rows.ts";
-import { Gate } from "../../support/worker_harness.ts";
+import { DAY_MS, HOUR_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { FakeTime } from "../../support/fakes/fake_time.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { OLD_SWEPT, OldLedger, openArchive } from "../../support/builders/old_ledger.ts";
+import { run, TEAM } from "../../support/builders/pipeline.ts";
+import { strayRows } from "../../support/oracles/stray_rows.ts";
+import { Gate } from "../../support/harness/worker_harness.ts";
 
 const NIGHT = "2026-11-21";
 

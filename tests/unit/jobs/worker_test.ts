@@ -7,8 +7,8 @@ import { keys } from "../../../kv/base/keys.ts";
 import { newRowName } from "../../../kv/base/names.ts";
 import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
 import { encodePending, pendingName } from "../../../kv/writer/pending_mark.ts";
-import { finish, open, run, TEAM } from "../../support/pipeline.ts";
-import { Gate, WorkerHarness } from "../../support/worker_harness.ts";
+import { finish, open, run, TEAM } from "../../support/builders/pipeline.ts";
+import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
 
 Deno.test("worker: a finish becomes final without anybody calling anything", async () => {
   await using shop = await WorkerHarness.open();
@@ -140,7 +140,7 @@ Deno.test("worker: a store that fails keeps the marks, and the worker goes on af
     <Args extends unknown[], T>(method: (...args: Args) => Promise<T>) =>
     (...args: Args): Promise<T> =>
       failures-- > 0 ? Promise.reject(new StorageUnavailable("disk I/O error")) : method(...args);
-  for (const name of ["takeDirty", "project", "dueStages", "nextDueMs"] as const) {
+  for (const name of ["takePending", "project", "dueStages", "nextDueMs"] as const) {
     failures = 3;
     await using shop = await WorkerHarness.open({
       failurePauseMs: 1,
@@ -170,8 +170,8 @@ Deno.test("worker: marks whose forgetting failed are looked at again, and nothin
     failurePauseMs: 1,
     wrap: (store) => ({
       ...store,
-      takeDirty: async (lane, max) => {
-        const { ack, ...rows } = await store.takeDirty(lane, max);
+      takePending: async (lane, max) => {
+        const { ack, ...rows } = await store.takePending(lane, max);
         return {
           ...rows,
           ack: (again) =>
@@ -224,8 +224,8 @@ async function flood(shop: WorkerHarness, runs: number, team = TEAM.id): Promise
 function turnsOf(taken: PendingRun[][]) {
   return (store: ProcessingStore): ProcessingStore => ({
     ...store,
-    takeDirty: async (lane, max) => {
-      const rows = await store.takeDirty(lane, max);
+    takePending: async (lane, max) => {
+      const rows = await store.takePending(lane, max);
       if (rows.runs.length > 0) taken.push([...rows.runs]);
       return rows;
     },

@@ -11,13 +11,21 @@ import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { createStore, type Store } from "../../../kv/store.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";
-import { auditDamaged, type Damage, valueOf } from "../../support/damage.ts";
-import { type Fault, faultKv } from "../../support/fault_kv.ts";
-import { Harness, NOON } from "../../support/harness.ts";
-import { aRun, at } from "../../support/builders.ts";
-import { fill } from "../../support/ledger_of_everything.ts";
-import { aCall, finish, open, pipelineOf, run, runsOf, TEAM } from "../../support/pipeline.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { auditDamaged, type Damage, valueOf } from "../../support/oracles/damage.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
+import { Harness, NOON } from "../../support/harness/harness.ts";
+import { aRun, at } from "../../support/builders/requests.ts";
+import { fill } from "../../support/builders/ledger_of_everything.ts";
+import {
+  aCall,
+  finish,
+  open,
+  pipelineOf,
+  run,
+  runsOf,
+  TEAM,
+} from "../../support/builders/pipeline.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** What the runs of the agent `a` come to. */
 async function activityOf(store: Store, team = TEAM): Promise<AgentActivity | null> {

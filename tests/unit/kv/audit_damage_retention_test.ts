@@ -6,11 +6,17 @@ import type { EventLedger } from "../../../domain/runs/ledger.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { decodeSums, encodeSums } from "../../../kv/base/codec_sums.ts";
-import { DAY_MS } from "../../support/retention_harness.ts";
-import { aRun, runId } from "../../support/builders.ts";
-import { assertAllFound, type Damage, type Damages, RUN, valueOf } from "../../support/damage.ts";
-import { Harness, NOON } from "../../support/harness.ts";
-import { aCall, fill } from "../../support/ledger_of_everything.ts";
+import { DAY_MS } from "../../support/harness/retention_harness.ts";
+import { aRun, runId } from "../../support/builders/requests.ts";
+import {
+  assertAllFound,
+  type Damage,
+  type Damages,
+  RUN,
+  valueOf,
+} from "../../support/oracles/damage.ts";
+import { Harness, NOON } from "../../support/harness/harness.ts";
+import { aCall, fill } from "../../support/builders/ledger_of_everything.ts";
 
 /** A run whose events all went, one that is deleted, and one that went as a whole. */
 const DELETED = runId(80) as RunId, GONE = runId(81) as RunId;

@@ -8,7 +8,7 @@ import { decodeSums, encodeSums } from "../../../kv/base/codec_sums.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readParts } from "../../../kv/runs/parts.ts";
 import { blobWrite, readBlob } from "../../../kv/store.ts";
-import { runId } from "../../support/builders.ts";
+import { runId } from "../../support/builders/requests.ts";
 import {
   aRollup,
   assertAllFound,
@@ -16,9 +16,9 @@ import {
   type Damages,
   RUN,
   valueOf,
-} from "../../support/damage.ts";
-import { Harness, NOON } from "../../support/harness.ts";
-import { fill } from "../../support/ledger_of_everything.ts";
+} from "../../support/oracles/damage.ts";
+import { Harness, NOON } from "../../support/harness/harness.ts";
+import { fill } from "../../support/builders/ledger_of_everything.ts";
 
 /** The first batch of the first run, changed. */
 async function changedBatch(

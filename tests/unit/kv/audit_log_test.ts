@@ -6,12 +6,12 @@ import { keys } from "../../../kv/base/keys.ts";
 import { createCredentialStore, insertTeam } from "../../../kv/teams/credentials.ts";
 import { createTeamStore } from "../../../kv/teams/teams.ts";
 import type { Write } from "../../../kv/writer/write.ts";
-import { DAY_MS, RetentionHarness } from "../../support/retention_harness.ts";
-import { finish, open, run } from "../../support/pipeline.ts";
-import { NOON } from "../../support/harness.ts";
-import { aSpec, cardsOf, rateOf } from "../../support/rate_cards.ts";
-import { assertClean } from "../../support/stray_rows.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { finish, open, run } from "../../support/builders/pipeline.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { aSpec, cardsOf, rateOf } from "../../support/builders/rate_cards.ts";
+import { assertClean } from "../../support/oracles/stray_rows.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const environment = {
   now: () => NOON,

@@ -5,11 +5,11 @@ import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { openBeside } from "../../../kv/open.ts";
 import { newRowName } from "../../../kv/store.ts";
-import { anEvent, aRun, events, runId } from "../../support/builders.ts";
-import { aRollup, auditDamaged, json, RUN } from "../../support/damage.ts";
-import { Harness } from "../../support/harness.ts";
-import { fill, FILLED } from "../../support/ledger_of_everything.ts";
-import { put } from "../../support/rate_cards.ts";
+import { anEvent, aRun, events, runId } from "../../support/builders/requests.ts";
+import { aRollup, auditDamaged, json, RUN } from "../../support/oracles/damage.ts";
+import { Harness } from "../../support/harness/harness.ts";
+import { fill, FILLED } from "../../support/builders/ledger_of_everything.ts";
+import { put } from "../../support/builders/rate_cards.ts";
 
 Deno.test("audit: a ledger with everything in it is exact", async () => {
   await using h = await Harness.open();

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { type Blob, chunksOf, packBlob, unpackBlob } from "../../../kv/base/blob.ts";
 import { CHUNK_BYTES_MAX } from "../../../kv/base/limits.ts";
 import { newRowName } from "../../../kv/store.ts";
-import { noise } from "../../support/temp_store.ts";
+import { noise } from "../../support/harness/temp_store.ts";
 
 const VALUE_BYTES_MAX = 65_536;
 const COMPRESS_FROM_BYTES = 2_048;

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { NO_PRICES } from "../../../domain/pricing/price_events.ts";
-import { rateRow } from "../../support/cards.ts";
+import { rateRow } from "../../support/builders/cards.ts";
 import type { EventId } from "../../../domain/core/ids.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";

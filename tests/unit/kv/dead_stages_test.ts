@@ -4,8 +4,16 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { DEAD_STAGES_LISTED_MAX } from "../../../domain/runs/processing.ts";
 import { createDeadStageStore } from "../../../kv/runs/dead_stages.ts";
-import { finish, open, pipelineOf, projectAll, run, runsOf, TEAM } from "../../support/pipeline.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import {
+  finish,
+  open,
+  pipelineOf,
+  projectAll,
+  run,
+  runsOf,
+  TEAM,
+} from "../../support/builders/pipeline.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const OTHER: Team = { ...TEAM, id: "other" as TeamId };
 

@@ -4,13 +4,13 @@ import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { CustomerDeletion } from "../../../domain/retention/deletion.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { DAY_MS, RetentionHarness } from "../../support/retention_harness.ts";
-import { NOON } from "../../support/harness.ts";
-import { begun } from "../../support/jobs.ts";
-import { aRunNow, openArchive } from "../../support/old_ledger.ts";
-import { aCall, open, run } from "../../support/pipeline.ts";
-import { assertClean } from "../../support/stray_rows.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { begun } from "../../support/builders/jobs.ts";
+import { aRunNow, openArchive } from "../../support/builders/old_ledger.ts";
+import { aCall, open, run } from "../../support/builders/pipeline.ts";
+import { assertClean } from "../../support/oracles/stray_rows.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** Deletes a customer to the end; answers the receipt. */
 async function deleteCustomer(

@@ -4,12 +4,12 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { createAgentStore } from "../../../kv/agents/agents.ts";
-import { aLargeCall, DAY_MS, RetentionHarness } from "../../support/retention_harness.ts";
-import { NOON } from "../../support/harness.ts";
-import { aRunNow, MANY, OldLedger } from "../../support/old_ledger.ts";
-import { aCall, finish, open, run } from "../../support/pipeline.ts";
-import { assertClean } from "../../support/stray_rows.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { aLargeCall, DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { aRunNow, MANY, OldLedger } from "../../support/builders/old_ledger.ts";
+import { aCall, finish, open, run } from "../../support/builders/pipeline.ts";
+import { assertClean } from "../../support/oracles/stray_rows.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** What an agent's runs come to: runs, succeeded, and the number of the last. */
 async function agentOf({ store }: RetentionHarness, team: Team, slug: string): Promise<unknown[]> {

@@ -2,12 +2,16 @@
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Store } from "../../../kv/store.ts";
-import { contentsOf, DAY_MS, type RetentionHarness } from "../../support/retention_harness.ts";
-import { begun } from "../../support/jobs.ts";
-import type { Fault } from "../../support/fault_kv.ts";
-import { MANY, OldLedger, openArchive } from "../../support/old_ledger.ts";
-import { run } from "../../support/pipeline.ts";
-import { assertClean, assertExact } from "../../support/stray_rows.ts";
+import {
+  contentsOf,
+  DAY_MS,
+  type RetentionHarness,
+} from "../../support/harness/retention_harness.ts";
+import { begun } from "../../support/builders/jobs.ts";
+import type { Fault } from "../../support/fakes/fault_kv.ts";
+import { MANY, OldLedger, openArchive } from "../../support/builders/old_ledger.ts";
+import { run } from "../../support/builders/pipeline.ts";
+import { assertClean, assertExact } from "../../support/oracles/stray_rows.ts";
 
 const FAULTS = ["throw", "commit then throw", "lost"] as const;
 

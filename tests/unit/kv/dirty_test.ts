@@ -4,7 +4,8 @@ import { ulid } from "@std/ulid";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { PENDING_LANES, type PendingLane } from "../../../domain/runs/processing.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { PendingQueue, PendingWaits } from "../../../kv/runs/pending_queue.ts";
+import { PendingQueue } from "../../../kv/runs/pending_queue.ts";
+import { PendingWaits } from "../../../kv/runs/pending_waits.ts";
 import { PutOff } from "../../../kv/base/retry_later.ts";
 import {
   decodePending,
@@ -12,9 +13,9 @@ import {
   parsePendingName,
   pendingName,
 } from "../../../kv/writer/pending_mark.ts";
-import { NOON } from "../../support/harness.ts";
-import { aCall, finish, open, run, runsOf, TEAM } from "../../support/pipeline.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { aCall, finish, open, run, runsOf, TEAM } from "../../support/builders/pipeline.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** A lane's queue that nothing was taken from yet. */
 function queueOf(temp: TempStore, lane: PendingLane = "closed"): PendingQueue {
@@ -104,7 +105,7 @@ Deno.test("dirty: a row that is damaged names nobody, and goes with the others",
   const name = pendingName(TEAM.id, run(1));
   const rubbish = ["", "x", ` ${run(1)}`, `${TEAM.id} ${"r".repeat(3_000)}`, 7, null, [name]];
   const sets = rubbish.map((value, n) => ({ key: keys.pending("closed", `${n}`), value }));
-  await temp.store.writer.commit({ sets, dirty: [{ lane: "closed", name }] });
+  await temp.store.writer.commit({ sets, pending: [{ lane: "closed", name }] });
   const taken = await queueOf(temp).take(100);
   assertEquals(taken.runs, [{ team: TEAM.id, run: run(1) }]);
   await taken.ack();
@@ -150,7 +151,7 @@ Deno.test("dirty: behind 5,000 rows of one team another's run is taken soon, and
   const other = { team: "other" as TeamId, run: run(1) };
   const queue = queueOf(temp);
   const late = pendingName(other.team, other.run);
-  await store.writer.commit({ dirty: [{ lane: "closed", name: late }] });
+  await store.writer.commit({ pending: [{ lane: "closed", name: late }] });
   const seen: string[] = [];
   let turnOfOther = -1;
   for (let turn = 0;; turn++) {
@@ -171,7 +172,7 @@ Deno.test("dirty: a row goes when the last of its runs is done, and not before",
   await using temp = await TempStore.open();
   const names = ["a", "b"].map((team) => pendingName(team as TeamId, run(1)));
   await temp.store.writer.commit({
-    dirty: names.map((name) => ({ lane: "closed" as const, name })),
+    pending: names.map((name) => ({ lane: "closed" as const, name })),
   });
   let nowMs = NOON;
   const queue = new PendingQueue(temp.store, "closed", new PutOff(() => nowMs));

@@ -2,21 +2,21 @@
 import { assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "../../../kv/open.ts";
-import { finish, runsOf } from "../../support/pipeline.ts";
-import { TempStore, withFolder } from "../../support/temp_store.ts";
+import { finish, runsOf } from "../../support/builders/pipeline.ts";
+import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
 Deno.test("doorbell: a commit that changes a run wakes the worker of this process at once", async () => {
   await using temp = await TempStore.open();
   let wakes = 0;
-  temp.store.doorbell.listen(() => wakes++);
+  temp.store.workerSignal.listen(() => wakes++);
   await finish(runsOf(temp.store), 1);
-  assertEquals([wakes, temp.store.doorbell.rings], [1, 1]);
+  assertEquals([wakes, temp.store.workerSignal.raised], [1, 1]);
 });
 
 Deno.test("doorbell: writes that change no run ring for nobody", async () => {
   await using temp = await TempStore.open();
   let wakes = 0;
-  temp.store.doorbell.listen(() => wakes++);
+  temp.store.workerSignal.listen(() => wakes++);
   await temp.store.writer.commit({ sets: [{ key: ["item"], value: 1 }] });
   assertEquals(wakes, 0);
 });
@@ -24,11 +24,11 @@ Deno.test("doorbell: writes that change no run ring for nobody", async () => {
 Deno.test("doorbell: a write that lost its check rings for nobody", async () => {
   await using temp = await TempStore.open();
   let wakes = 0;
-  temp.store.doorbell.listen(() => wakes++);
+  temp.store.workerSignal.listen(() => wakes++);
   const lost = await temp.store.writer.commit({
     checks: [{ key: ["item"], versionstamp: "00000000000000000001" }],
     sets: [{ key: ["item"], value: 1 }],
-    dirty: [{ lane: "open", name: "team run1" }],
+    pending: [{ lane: "open", name: "team run1" }],
   });
   assertEquals([lost, wakes], [null, 0]);
 });

@@ -4,9 +4,9 @@ import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { DueStages } from "../../../kv/runs/stages.ts";
 import { PutOff } from "../../../kv/base/retry_later.ts";
-import { NOON } from "../../support/harness.ts";
-import { run } from "../../support/pipeline.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { run } from "../../support/builders/pipeline.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const [BUSY, OTHER] = ["busy", "other"] as [TeamId, TeamId];
 

@@ -10,10 +10,10 @@ import { ReadScope } from "../../../domain/core/read_scope.ts";
 import { ChangeNotifier } from "../../../kv/feed/change_notifier.ts";
 import { createChangeStore } from "../../../kv/feed/change_store.ts";
 import { readScopes } from "../../../kv/base/read_scope.ts";
-import { Follower } from "../../support/feed.ts";
-import { NOON } from "../../support/harness.ts";
-import { aCall, open, projectAll, run, runsOf, TEAM } from "../../support/pipeline.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { Follower } from "../../support/oracles/feed.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { aCall, open, projectAll, run, runsOf, TEAM } from "../../support/builders/pipeline.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 Deno.test("feed: a page reads a little of each run, however large its output is", async () => {
   await using temp = await TempStore.open();

@@ -15,10 +15,10 @@ import { ChangeNotifier } from "../../../kv/feed/change_notifier.ts";
 import { createChangeStore } from "../../../kv/feed/change_store.ts";
 import type { RunSummary } from "../../../domain/runs/summary.ts";
 import { decodeSums, encodeSums } from "../../../kv/base/codec_sums.ts";
-import { DAY_MS, RetentionHarness } from "../../support/retention_harness.ts";
-import { type Fault, faultKv } from "../../support/fault_kv.ts";
-import { assertFollowed, Follower } from "../../support/feed.ts";
-import { NOON } from "../../support/harness.ts";
+import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
+import { assertFollowed, Follower } from "../../support/oracles/feed.ts";
+import { NOON } from "../../support/harness/harness.ts";
 import {
   aCall,
   finish,
@@ -28,9 +28,9 @@ import {
   run,
   runsOf,
   TEAM,
-} from "../../support/pipeline.ts";
-import { assertClean } from "../../support/stray_rows.ts";
-import { TempStore } from "../../support/temp_store.ts";
+} from "../../support/builders/pipeline.ts";
+import { assertClean } from "../../support/oracles/stray_rows.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const RUNS = 6;
 const IDS = Array.from({ length: RUNS }, (_, n) => run(n));

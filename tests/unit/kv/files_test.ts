@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { isReady } from "../../../kv/store.ts";
 import { openStore } from "../../../kv/open.ts";
-import { TempStore, withFolder } from "../../support/temp_store.ts";
+import { TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
 const ENTRY = { key: ["value"], value: 1 };
 

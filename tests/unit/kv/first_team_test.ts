@@ -7,7 +7,7 @@ import {
   insertTeam,
 } from "../../../kv/teams/credentials.ts";
 import type { OpenStore } from "../../../kv/open.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const OWN_KEY = `apk_eu_${"ab".repeat(16)}`;
 const OTHER_KEY = `apk_eu_${"cd".repeat(16)}`;

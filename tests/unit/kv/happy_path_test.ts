@@ -9,9 +9,9 @@ import type { RunStore } from "../../../domain/runs/store.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { RecentIds } from "../../../kv/runs/recent_ids.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
-import { eventId, runId } from "../../support/builders.ts";
-import { NOON } from "../../support/harness.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { eventId, runId } from "../../support/builders/requests.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const TEAM: Team = { id: "team" as TeamId, name: "team", tier: "enterprise" };
 const id = (n: number) => runId(n) as RunId;

@@ -5,9 +5,9 @@ import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { createRunListStore } from "../../../kv/run_list/run_list.ts";
 import { indexValue, isSameValue, maybeListed } from "../../../kv/run_list/index_value.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { NOON } from "../../support/harness.ts";
-import { aCall, open, projectAll, run, runsOf, TEAM } from "../../support/pipeline.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { aCall, open, projectAll, run, runsOf, TEAM } from "../../support/builders/pipeline.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const ALL = { from: null, to: null };
 

@@ -5,11 +5,11 @@ import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { JobTurns } from "../../../kv/job_turns.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { RetentionHarness } from "../../support/retention_harness.ts";
-import { NOON } from "../../support/harness.ts";
-import { begun } from "../../support/jobs.ts";
-import { TEAM } from "../../support/pipeline.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { begun } from "../../support/builders/jobs.ts";
+import { TEAM } from "../../support/builders/pipeline.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const [A, B] = ["a", "b"].map((id) => ({ ...TEAM, id: id as TeamId })) as [
   typeof TEAM,

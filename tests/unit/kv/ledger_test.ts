@@ -10,9 +10,9 @@ import { RUN_MODELS_MAX } from "../../../domain/core/limits.ts";
 import type { AppendOutcome, RunStore } from "../../../domain/runs/store.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
-import { eventId, runId } from "../../support/builders.ts";
-import { NOON } from "../../support/harness.ts";
-import { noise, TempStore } from "../../support/temp_store.ts";
+import { eventId, runId } from "../../support/builders/requests.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { noise, TempStore } from "../../support/harness/temp_store.ts";
 
 const TEAM: Team = { id: "team" as TeamId, name: "team", tier: "business" };
 const ID = runId(1) as RunId;

@@ -19,13 +19,13 @@ import { verifyLedger } from "../../../kv/integrity/ledger.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readScopes } from "../../../kv/base/read_scope.ts";
 import type { Store } from "../../../kv/store.ts";
-import { DAY_MS, RetentionHarness } from "../../support/retention_harness.ts";
-import { runId } from "../../support/builders.ts";
-import { NOON } from "../../support/harness.ts";
-import { aLine, type Batches, fillRun, linesOf } from "../../support/long_run.ts";
-import { runsOf } from "../../support/pipeline.ts";
-import { assertClean, assertExact, strayRows } from "../../support/stray_rows.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { runId } from "../../support/builders/requests.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { aLine, type Batches, fillRun, linesOf } from "../../support/builders/long_run.ts";
+import { runsOf } from "../../support/builders/pipeline.ts";
+import { assertClean, assertExact, strayRows } from "../../support/oracles/stray_rows.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const id = (n: number) => runId(n) as RunId;
 

@@ -16,9 +16,9 @@ import { ActivityCache } from "../../../kv/agents/agents.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { LastUses } from "../../../kv/teams/last_uses.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
-import { runId } from "../../support/builders.ts";
-import { rateRow } from "../../support/cards.ts";
-import { NOON } from "../../support/harness.ts";
+import { runId } from "../../support/builders/requests.ts";
+import { rateRow } from "../../support/builders/cards.ts";
+import { NOON } from "../../support/harness/harness.ts";
 
 /** How far what is claimed may be from what is taken. */
 const FACTOR = 2;

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
 import { openBeside, openStore, StoreRefused } from "../../../kv/open.ts";
-import { fillStore, MIDDLE, TempStore, withFolder } from "../../support/temp_store.ts";
+import { fillStore, MIDDLE, TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
 const KEY = ["value"];
 

@@ -7,9 +7,9 @@ import type { RawJson } from "../../../domain/core/raw_json.ts";
 import type { Metadata } from "../../../domain/runs/metadata.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
-import { runId } from "../../support/builders.ts";
-import { NOON } from "../../support/harness.ts";
-import { noise, TempStore } from "../../support/temp_store.ts";
+import { runId } from "../../support/builders/requests.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { noise, TempStore } from "../../support/harness/temp_store.ts";
 
 const TEAM: Team = { id: "team" as TeamId, name: "team", tier: "enterprise" };
 const ID = runId(1) as RunId;

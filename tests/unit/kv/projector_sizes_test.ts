@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { AGENT_CHARS_MAX, LABEL_CHARS_MAX, RUN_MODELS_MAX } from "../../../domain/core/limits.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
-import { NOON } from "../../support/harness.ts";
+import { NOON } from "../../support/harness/harness.ts";
 import {
   aCall,
   assertSumsAddUp,
@@ -12,8 +12,8 @@ import {
   run,
   runsOf,
   TEAM,
-} from "../../support/pipeline.ts";
-import { TempStore } from "../../support/temp_store.ts";
+} from "../../support/builders/pipeline.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** A name of the most characters, of which each is as large as the store may have to take. */
 function longest(character: string, chars: number, n = 0): string {

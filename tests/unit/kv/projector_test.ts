@@ -11,8 +11,8 @@ import { TIMERS } from "../../../kv/base/deadline.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { createStore, type Store } from "../../../kv/store.ts";
-import { type Fault, faultKv } from "../../support/fault_kv.ts";
-import { NOON } from "../../support/harness.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
+import { NOON } from "../../support/harness/harness.ts";
 import {
   aCall,
   assertSumsAddUp,
@@ -24,8 +24,8 @@ import {
   run,
   runsOf,
   TEAM,
-} from "../../support/pipeline.ts";
-import { TempStore } from "../../support/temp_store.ts";
+} from "../../support/builders/pipeline.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const DAY_MS = 86_400_000;
 const RUNS = 4;

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { Store } from "../../../kv/store.ts";
 import type { Write } from "../../../kv/writer/write.ts";
-import { NOON } from "../../support/harness.ts";
+import { NOON } from "../../support/harness/harness.ts";
 import {
   aSpec,
   cardsOf,
@@ -15,8 +15,8 @@ import {
   priced,
   rateOf,
   TEAM,
-} from "../../support/rate_cards.ts";
-import { TempStore } from "../../support/temp_store.ts";
+} from "../../support/builders/rate_cards.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** A store whose reads are counted, and of which one can be held back. */
 function watched(store: Store) {

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { RATE_ROWS_MAX } from "../../../domain/core/limits.ts";
 import type { PutRateOutcome, RateCardStore } from "../../../domain/pricing/rate_store.ts";
-import { NOON } from "../../support/harness.ts";
+import { NOON } from "../../support/harness/harness.ts";
 import {
   aSpec,
   cardsOf,
@@ -12,8 +12,8 @@ import {
   priced,
   rateOf,
   TEAM,
-} from "../../support/rate_cards.ts";
-import { TempStore } from "../../support/temp_store.ts";
+} from "../../support/builders/rate_cards.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 Deno.test("a put row is on the card at once, with who put it and when", async () => {
   await using temp = await TempStore.open();

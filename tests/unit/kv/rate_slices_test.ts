@@ -9,9 +9,9 @@ import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { isShared } from "../../../kv/open.ts";
 import { createStore } from "../../../kv/store.ts";
 import { RateSlices } from "../../../kv/teams/rate_slices.ts";
-import { FakeTimers } from "../../support/fake_timers.ts";
-import { type Fault, faultKv } from "../../support/fault_kv.ts";
-import { NOON } from "../../support/harness.ts";
+import { FakeTimers } from "../../support/fakes/fake_timers.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
+import { NOON } from "../../support/harness/harness.ts";
 
 /** 100 requests a second, 200 at once: a slice is 20. */
 const TEAM: Team = { id: "01J00000000000000000000000" as TeamId, name: "t", tier: "free" };

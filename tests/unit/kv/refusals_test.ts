@@ -10,10 +10,10 @@ import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { forgetRefusals } from "../../../kv/refusals/refusal_rows.ts";
 import { createRefusalStore } from "../../../kv/refusals/refusal_store.ts";
 import { createStore } from "../../../kv/store.ts";
-import { type Fault, faultKv } from "../../support/fault_kv.ts";
-import { NOON } from "../../support/harness.ts";
-import { aRefusal } from "../../support/refusals.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { aRefusal } from "../../support/builders/refusals.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const TEAM = "01J00000000000000000000000" as TeamId;
 const OTHER_TEAM = "01J00000000000000000000001" as TeamId;
@@ -55,7 +55,7 @@ Deno.test("R13: a minute of refusals is one commit a team, however many there we
   }
   await refusals.flush();
   await refusals.flush();
-  assertEquals(temp.store.writer.figures.writes.sum, 2);
+  assertEquals(temp.store.writer.metrics.writes.sum, 2);
   assertEquals(totals(await refusals.read(TEAM, NOON, 1)), [5_000, 5_000]);
 });
 

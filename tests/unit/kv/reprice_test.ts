@@ -13,10 +13,10 @@ import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
 import { createStore, type Store } from "../../../kv/store.ts";
-import { eventId } from "../../support/builders.ts";
-import { cardOf, rateRow } from "../../support/cards.ts";
-import { NOON } from "../../support/harness.ts";
-import { begun } from "../../support/jobs.ts";
+import { eventId } from "../../support/builders/requests.ts";
+import { cardOf, rateRow } from "../../support/builders/cards.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { begun } from "../../support/builders/jobs.ts";
 import {
   aCall,
   assertRollupsAddUp,
@@ -27,8 +27,8 @@ import {
   run,
   runsOf,
   TEAM,
-} from "../../support/pipeline.ts";
-import { TempStore } from "../../support/temp_store.ts";
+} from "../../support/builders/pipeline.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** What calls were stored by, and what they are priced by anew: tokens in, and one token out. */
 const OLD = cardOf(rateRow("known", 3, 5));

@@ -3,12 +3,12 @@ import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
-import { DAY_MS, RetentionHarness } from "../../support/retention_harness.ts";
-import { NOON } from "../../support/harness.ts";
-import { openArchive } from "../../support/old_ledger.ts";
-import { aCall, finish, open, run } from "../../support/pipeline.ts";
-import { assertClean } from "../../support/stray_rows.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { openArchive } from "../../support/builders/old_ledger.ts";
+import { aCall, finish, open, run } from "../../support/builders/pipeline.ts";
+import { assertClean } from "../../support/oracles/stray_rows.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** A call of run 1, and how to see that it is stored. */
 interface Late {

@@ -19,7 +19,7 @@ import {
   rollupKey,
 } from "../../../kv/spend/rollups.ts";
 import type { Store } from "../../../kv/store.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const DAY = "2026-11-21";
 

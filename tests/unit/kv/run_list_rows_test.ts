@@ -7,10 +7,18 @@ import {
   PAGE_ROWS_MAX,
   readRunListPage,
 } from "../../../kv/run_list/run_list.ts";
-import { NOON } from "../../support/harness.ts";
-import { aCall, finish, open, projectAll, run, runsOf, TEAM } from "../../support/pipeline.ts";
-import { readList } from "../../support/run_lists.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import {
+  aCall,
+  finish,
+  open,
+  projectAll,
+  run,
+  runsOf,
+  TEAM,
+} from "../../support/builders/pipeline.ts";
+import { readList } from "../../support/builders/run_lists.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const ALL = { from: null, to: null };
 

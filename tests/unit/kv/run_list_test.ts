@@ -8,12 +8,27 @@ import { Budget } from "../../../kv/run_list/budget.ts";
 import { createRunListStore, readRunListPage } from "../../../kv/run_list/run_list.ts";
 import { costPart, costPartsFrom, modelPart, modelPrefix } from "../../../kv/base/index_parts.ts";
 import type { Store } from "../../../kv/store.ts";
-import { RetentionHarness } from "../../support/retention_harness.ts";
-import { NOON } from "../../support/harness.ts";
-import { aCall, finish, open, projectAll, run, runsOf, TEAM } from "../../support/pipeline.ts";
-import { anyQuery, anyRun, LIST_CARD, listOf, readList, send } from "../../support/run_lists.ts";
-import { assertClean } from "../../support/stray_rows.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import {
+  aCall,
+  finish,
+  open,
+  projectAll,
+  run,
+  runsOf,
+  TEAM,
+} from "../../support/builders/pipeline.ts";
+import {
+  anyQuery,
+  anyRun,
+  LIST_CARD,
+  listOf,
+  readList,
+  send,
+} from "../../support/builders/run_lists.ts";
+import { assertClean } from "../../support/oracles/stray_rows.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const OTHER: Team = { ...TEAM, id: "other" as TeamId };
 const ALL = { from: null, to: null };

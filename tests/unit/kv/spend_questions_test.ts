@@ -12,7 +12,7 @@ import { createSpendStore, encodeRollup, rollupKey } from "../../../kv/spend/rol
 import { SpendQuestions } from "../../../kv/spend/questions.ts";
 import { readScopes } from "../../../kv/base/read_scope.ts";
 import type { Store } from "../../../kv/store.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const TEAM: Team = { id: "team" as TeamId, name: "team", tier: "business" };
 const DAY = "2026-11-21";

@@ -7,10 +7,10 @@ import { keys } from "../../../kv/base/keys.ts";
 import { storeMetrics } from "../../../kv/metrics/store.ts";
 import { createStore, type Store } from "../../../kv/store.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
-import { runId } from "../../support/builders.ts";
-import { type Fault, faultKv } from "../../support/fault_kv.ts";
-import { Scrape } from "../../support/prometheus.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { runId } from "../../support/builders/requests.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
+import { Scrape } from "../../support/oracles/prometheus.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const TEAM = "team" as TeamId;
 
@@ -26,8 +26,8 @@ Deno.test("backlog: runs that wait are counted by lane, with the age of the olde
   await using temp = await TempStore.open();
   const { store } = temp;
   const startMs = Date.now();
-  await store.writer.commit({ team: TEAM, dirty: [mark(1), mark(2), mark(3, "open")] });
-  await store.writer.commit({ team: TEAM, dirty: [mark(1)] });
+  await store.writer.commit({ team: TEAM, pending: [mark(1), mark(2), mark(3, "open")] });
+  await store.writer.commit({ team: TEAM, pending: [mark(1)] });
   const told = await scrape(store, startMs + 60_000);
   const value = (name: string, lane: string) =>
     told.value(`runledger_dirty_${name}`, { lane }) ?? 0;
@@ -46,7 +46,7 @@ Deno.test("backlog: a long one is counted to a bound, and its oldest is known al
   const { store } = temp;
   const startMs = Date.now();
   // One after the other: each has a row of its own.
-  for (let n = 0; n < 1_100; n++) await store.writer.commit({ team: TEAM, dirty: [mark(n)] });
+  for (let n = 0; n < 1_100; n++) await store.writer.commit({ team: TEAM, pending: [mark(n)] });
   const told = await scrape(store, startMs + 3_600_000);
   assertEquals(told.value("runledger_dirty_runs", { lane: "closed" }), 1_000);
   const age = told.value("runledger_dirty_oldest_age_seconds", { lane: "closed" }) ?? 0;

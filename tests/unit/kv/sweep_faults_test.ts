@@ -2,10 +2,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { nightOf, SWEEP_SILENCE_MS, type SweepCounts } from "../../../domain/retention/sweep.ts";
-import { contentsOf, type RetentionHarness } from "../../support/retention_harness.ts";
-import type { Fault } from "../../support/fault_kv.ts";
-import { OLD_SWEPT, OldLedger, openArchive } from "../../support/old_ledger.ts";
-import { assertClean, assertExact } from "../../support/stray_rows.ts";
+import { contentsOf, type RetentionHarness } from "../../support/harness/retention_harness.ts";
+import type { Fault } from "../../support/fakes/fault_kv.ts";
+import { OLD_SWEPT, OldLedger, openArchive } from "../../support/builders/old_ledger.ts";
+import { assertClean, assertExact } from "../../support/oracles/stray_rows.ts";
 
 /** What tonight's sweep came to, if it is done. */
 async function resultOf({ sweeps, nowMs }: RetentionHarness): Promise<SweepCounts | null> {

@@ -7,7 +7,7 @@ import { rawOf } from "../../../domain/core/raw_json.ts";
 import { TIER_NAMES } from "../../../domain/teams/plans.ts";
 import { hasPayload } from "../../../domain/retention/retention.ts";
 import { addSwept, EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
-import { eventId } from "../../support/builders.ts";
+import { eventId } from "../../support/builders/requests.ts";
 import {
   aLargeCall,
   contentsOf,
@@ -15,13 +15,13 @@ import {
   FIGURES,
   HOUR_MS,
   RetentionHarness,
-} from "../../support/retention_harness.ts";
-import { cardOf, rateRow } from "../../support/cards.ts";
-import { NOON } from "../../support/harness.ts";
-import { aCall, dumpOf, run } from "../../support/pipeline.ts";
-import { RunModel, TeamModel } from "../../support/retention_model.ts";
-import { assertClean } from "../../support/stray_rows.ts";
-import { noise, TempStore } from "../../support/temp_store.ts";
+} from "../../support/harness/retention_harness.ts";
+import { cardOf, rateRow } from "../../support/builders/cards.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { aCall, dumpOf, run } from "../../support/builders/pipeline.ts";
+import { RunModel, TeamModel } from "../../support/oracles/retention_model.ts";
+import { assertClean } from "../../support/oracles/stray_rows.ts";
+import { noise, TempStore } from "../../support/harness/temp_store.ts";
 
 const RUNS = 4;
 

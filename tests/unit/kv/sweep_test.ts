@@ -3,13 +3,13 @@ import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import { addSwept, EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { contentsOf, DAY_MS, RetentionHarness } from "../../support/retention_harness.ts";
-import { cardOf, rateRow } from "../../support/cards.ts";
-import { NOON } from "../../support/harness.ts";
-import { aRunNow, OLD_SWEPT, OldLedger, openArchive } from "../../support/old_ledger.ts";
-import { aCall, finish, open, run } from "../../support/pipeline.ts";
-import { assertClean } from "../../support/stray_rows.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { contentsOf, DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
+import { cardOf, rateRow } from "../../support/builders/cards.ts";
+import { NOON } from "../../support/harness/harness.ts";
+import { aRunNow, OLD_SWEPT, OldLedger, openArchive } from "../../support/builders/old_ledger.ts";
+import { aCall, finish, open, run } from "../../support/builders/pipeline.ts";
+import { assertClean } from "../../support/oracles/stray_rows.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 Deno.test("sweep: something of every kind goes, each counted once, and a dry run says so before", async () => {
   await using ledger = await OldLedger.open();
@@ -94,7 +94,7 @@ Deno.test("sweep: a run that gets events all the time keeps nobody from coming t
     await deletions.deleteCustomer(team, "acme", "key");
     do {
       // Only what is there by now: more comes all the time.
-      const rows = await archive.pipeline.takeDirty("open", 80);
+      const rows = await archive.pipeline.takePending("open", 80);
       await archive.pipeline.project(team.id, rows.runs.map((dirty) => dirty.run));
       await rows.ack();
       await deletions.work();

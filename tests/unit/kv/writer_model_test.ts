@@ -6,7 +6,7 @@ import { Memory } from "../../../domain/core/memory.ts";
 import { BACK_ENDS, QUEUE } from "../../../kv/base/limits.ts";
 import { createWriter } from "../../../kv/writer/writer.ts";
 import type { Write } from "../../../kv/writer/write.ts";
-import { type Fault, faultKv } from "../../support/fault_kv.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 
 /** What a caller was told of one write. */
 type Told = "stored" | "stale" | "unknown";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { LOCKED_RETRY } from "../../../kv/base/limits.ts";
 import { createWriter } from "../../../kv/writer/writer.ts";
-import { TempStore } from "../../support/temp_store.ts";
+import { TempStore } from "../../support/harness/temp_store.ts";
 
 const KEY = ["value"], COUNTER = ["counter"];
 

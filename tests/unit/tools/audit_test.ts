@@ -3,9 +3,9 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import type { RunId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { audit } from "../../../tools/audit.ts";
-import { anEvent, runId } from "../../support/builders.ts";
-import { Harness } from "../../support/harness.ts";
-import { fill, FILLED } from "../../support/ledger_of_everything.ts";
+import { anEvent, runId } from "../../support/builders/requests.ts";
+import { Harness } from "../../support/harness/harness.ts";
+import { fill, FILLED } from "../../support/builders/ledger_of_everything.ts";
 import { Folder, Recorder, runTask } from "./support.ts";
 
 Deno.test("audit: one line for each team and a verdict, exit code 0 where all is exact", async () => {

@@ -6,8 +6,8 @@ import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
 import { openStore } from "../../../kv/open.ts";
 import { backup } from "../../../tools/backup.ts";
 import { restore } from "../../../tools/restore.ts";
-import { Harness } from "../../support/harness.ts";
-import { MIDDLE, withFolder } from "../../support/temp_store.ts";
+import { Harness } from "../../support/harness/harness.ts";
+import { MIDDLE, withFolder } from "../../support/harness/temp_store.ts";
 import { Recorder } from "./support.ts";
 
 const KEY = ["value"];

@@ -2,8 +2,8 @@ import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from 
 import { developmentKey } from "../../../domain/teams/credentials.ts";
 import { connectionOf, createClient, Refused } from "../../../tools/client.ts";
 import { ToolFailure, UsageError } from "../../../tools/progress.ts";
-import { aRun, runId } from "../../support/builders.ts";
-import { Harness, KEY } from "../../support/harness.ts";
+import { aRun, runId } from "../../support/builders/requests.ts";
+import { Harness, KEY } from "../../support/harness/harness.ts";
 
 /** A server that gives these answers in turn: for codes the service gives only under load. */
 function scripted(answers: readonly Response[], port = 0) {

@@ -6,7 +6,7 @@ import { parseInstant } from "../../../domain/core/time.ts";
 import { DAY_MS, demoRuns } from "../../../tools/demo_data.ts";
 import type { DemoRun } from "../../../tools/demo_run.ts";
 import { jsonBytes } from "../../../tools/wire.ts";
-import { NOON } from "../../support/harness.ts";
+import { NOON } from "../../support/harness/harness.ts";
 
 /** What the demo's bodies have in common, as far as these tests look. */
 interface Sent {

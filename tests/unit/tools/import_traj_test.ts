@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { importTraj } from "../../../tools/import_traj.ts";
-import { Harness, NOON } from "../../support/harness.ts";
+import { Harness, NOON } from "../../support/harness/harness.ts";
 import { aStep, aTrajectory, Folder, Recorder, runTask } from "./support.ts";
 
 const DATE = new Date(NOON - 3_600_000);

@@ -5,8 +5,8 @@ import { type Processing, STAGE_ATTEMPTS_MAX } from "../../../domain/runs/stages
 import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { jobs } from "../../../tools/jobs.ts";
-import { aFinish, anEvent, aRun, runId } from "../../support/builders.ts";
-import { Harness, NOON } from "../../support/harness.ts";
+import { aFinish, anEvent, aRun, runId } from "../../support/builders/requests.ts";
+import { Harness, NOON } from "../../support/harness/harness.ts";
 import { Folder, Recorder, runTask } from "./support.ts";
 
 const FAILURE = new TypeError("the odd one");

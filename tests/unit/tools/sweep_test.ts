@@ -5,8 +5,15 @@ import type { RunId } from "../../../domain/core/ids.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { sweep } from "../../../tools/sweep.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, events, runId } from "../../support/builders.ts";
-import { Harness, NOON } from "../../support/harness.ts";
+import {
+  aFinish,
+  aHeartbeat,
+  anEvent,
+  aRun,
+  events,
+  runId,
+} from "../../support/builders/requests.ts";
+import { Harness, NOON } from "../../support/harness/harness.ts";
 import { Folder, Recorder, runTask } from "./support.ts";
 
 const DAY_MS = 86_400_000;

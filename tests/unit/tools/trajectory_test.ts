@@ -14,7 +14,7 @@ import {
 } from "../../../tools/trajectory.ts";
 import { parseTrajectory, type Trajectory } from "../../../tools/trajectory_file.ts";
 import { jsonBytes } from "../../../tools/wire.ts";
-import { NOON } from "../../support/harness.ts";
+import { NOON } from "../../support/harness/harness.ts";
 import { aStep, aTrajectory } from "./support.ts";
 
 function parsed(fields: Record<string, unknown> = {}): Trajectory {

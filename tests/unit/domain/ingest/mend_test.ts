@@ -11,7 +11,7 @@ import {
   parseScore,
 } from "../../../../domain/ingest/parse.ts";
 import { parseEvents } from "../../../../domain/ingest/parse_events.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, scoreId } from "../../../support/builders.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, scoreId } from "../../../support/builders/requests.ts";
 
 const context = { metadataKeysMax: 10, sdkWords: false };
 

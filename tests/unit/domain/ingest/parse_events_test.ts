@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { EVENT_BYTES_MAX } from "../../../../domain/core/limits.ts";
 import { parseBody } from "../../../../domain/ingest/parse.ts";
 import { parseEvents } from "../../../../domain/ingest/parse_events.ts";
-import { anEvent } from "../../../support/builders.ts";
+import { anEvent } from "../../../support/builders/requests.ts";
 
 function parse(text: string) {
   const body = parseBody(text);

@@ -4,7 +4,7 @@ import type { RunId } from "../../../../domain/core/ids.ts";
 import { parseHeartbeat } from "../../../../domain/ingest/parse.ts";
 import { parseQuery } from "../../../../domain/core/query.ts";
 import { readPing } from "../../../../domain/ingest/ping.ts";
-import { runId } from "../../../support/builders.ts";
+import { runId } from "../../../support/builders/requests.ts";
 
 function query(text: string): Map<string, string> {
   const parsed = parseQuery(text);

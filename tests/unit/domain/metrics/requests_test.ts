@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../../domain/core/ids.ts";
 import { RequestMetrics } from "../../../../domain/metrics/requests.ts";
 import { metricsText } from "../../../../domain/metrics/text.ts";
-import { Scrape } from "../../../support/prometheus.ts";
+import { Scrape } from "../../../support/oracles/prometheus.ts";
 
 const TOTAL = "runledger_http_requests_total";
 

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { Histogram } from "../../../../domain/metrics/histogram.ts";
 import { type MetricFamily, metricsText } from "../../../../domain/metrics/text.ts";
-import { Scrape } from "../../../support/prometheus.ts";
+import { Scrape } from "../../../support/oracles/prometheus.ts";
 
 Deno.test("text: each family has its help, its type and its figures, byte for byte", () => {
   const sizes = new Histogram([1, 2.5]);

@@ -4,7 +4,7 @@ import type { LlmCall } from "../../../../domain/pricing/llm_call.ts";
 import { isPriceable, NO_PRICES, priceEvents } from "../../../../domain/pricing/price_events.ts";
 import { costLines } from "../../../../domain/pricing/price.ts";
 import type { RateCard, RateMatch } from "../../../../domain/pricing/rates.ts";
-import { cardOf, NO_CARD, rateRow } from "../../../support/cards.ts";
+import { cardOf, NO_CARD, rateRow } from "../../../support/builders/cards.ts";
 
 function aCall(fields: Partial<LlmCall> = {}): LlmCall {
   return {

@@ -5,8 +5,8 @@ import { REFUSAL_LIMITS } from "../../../../domain/core/limits.ts";
 import { PendingRefusals } from "../../../../domain/refusals/pending_refusals.ts";
 import { RefusalTally } from "../../../../domain/refusals/refusal_tally.ts";
 import { OTHER, type Refusal } from "../../../../domain/refusals/refusals.ts";
-import { aRefusal } from "../../../support/refusals.ts";
-import { NOON } from "../../../support/harness.ts";
+import { aRefusal } from "../../../support/builders/refusals.ts";
+import { NOON } from "../../../support/harness/harness.ts";
 
 const HOUR_MS = 3_600_000;
 const TEAMS = ["a", "b", "c"] as TeamId[];

@@ -21,9 +21,9 @@ import {
   priceReported,
   type Reported,
 } from "../../../../domain/runs/run.ts";
-import { NOON } from "../../../support/harness.ts";
-import { eventId } from "../../../support/builders.ts";
-import { cardOf, NO_CARD, rateRow } from "../../../support/cards.ts";
+import { NOON } from "../../../support/harness/harness.ts";
+import { eventId } from "../../../support/builders/requests.ts";
+import { cardOf, NO_CARD, rateRow } from "../../../support/builders/cards.ts";
 
 const ALL: RepriceSpec = { model: "m", provider: null, from: null, to: null };
 

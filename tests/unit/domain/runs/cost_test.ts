@@ -3,7 +3,7 @@ import { type EventTotals, NO_EVENTS } from "../../../../domain/runs/event_total
 import type { ModelUsage } from "../../../../domain/runs/model_usage.ts";
 import type { Closing, Opening, Reported } from "../../../../domain/runs/run.ts";
 import { costOfRun, type RunHead, usageOfRun } from "../../../../domain/runs/cost.ts";
-import { rateRow } from "../../../support/cards.ts";
+import { rateRow } from "../../../support/builders/cards.ts";
 
 const AT = Date.UTC(2026, 0, 31, 12);
 const LINE: ModelUsage = {

@@ -10,8 +10,8 @@ import {
 } from "../../../../domain/runs/decide.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import type { Closing, HeartbeatStatus, Opening, RunParts } from "../../../../domain/runs/run.ts";
-import { runId } from "../../../support/builders.ts";
-import { NO_CARD } from "../../../support/cards.ts";
+import { runId } from "../../../support/builders/requests.ts";
+import { NO_CARD } from "../../../support/builders/cards.ts";
 
 const ID = runId(1) as RunId;
 const START = 1_000, END = 5_000, NOW = 9_000;

@@ -9,7 +9,7 @@ import {
   type PositionedEvent,
 } from "../../../../domain/runs/event_page.ts";
 import type { EventId } from "../../../../domain/core/ids.ts";
-import { eventId } from "../../../support/builders.ts";
+import { eventId } from "../../../support/builders/requests.ts";
 
 function batchOf(batch: number, instants: readonly number[], bytes = 2): PositionedEvent[] {
   return instants.map((ts, index) => ({

@@ -23,8 +23,8 @@ import {
   type ModelUsage,
   OTHER_MODELS,
 } from "../../../../domain/runs/model_usage.ts";
-import { eventId } from "../../../support/builders.ts";
-import { cardOf, rateRow } from "../../../support/cards.ts";
+import { eventId } from "../../../support/builders/requests.ts";
+import { cardOf, rateRow } from "../../../support/builders/cards.ts";
 
 /** Prices every third model. */
 const CARD = cardOf(...Array.from({ length: 24 }, (_, i) => rateRow(`m${3 * i}`, 7, 11)));

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import { parseRunsQuery, type RunsCursor } from "../../../../domain/runs/list_query.ts";
-import { runId } from "../../../support/builders.ts";
+import { runId } from "../../../support/builders/requests.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const DAY_MS = 86_400_000;

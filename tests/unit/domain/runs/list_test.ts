@@ -10,7 +10,7 @@ import { type Closing, FINISH_STATUSES, type Opening } from "../../../../domain/
 import type { RunHead } from "../../../../domain/runs/cost.ts";
 import { listRowOf, summedRowOf } from "../../../../domain/runs/list.ts";
 import { traitsOf } from "../../../../domain/runs/traits.ts";
-import { runId } from "../../../support/builders.ts";
+import { runId } from "../../../support/builders/requests.ts";
 
 const ID = runId(1) as RunId;
 const NOON = Date.UTC(2026, 0, 31, 12);

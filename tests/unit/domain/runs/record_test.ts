@@ -7,7 +7,7 @@ import type { RawJson } from "../../../../domain/core/raw_json.ts";
 import { assemble, type StoredRun } from "../../../../domain/runs/record.ts";
 import type { Closing, Opening, Reported } from "../../../../domain/runs/run.ts";
 import { type RunSummary, summarize } from "../../../../domain/runs/summary.ts";
-import { runId } from "../../../support/builders.ts";
+import { runId } from "../../../support/builders/requests.ts";
 
 const ID = runId(1) as RunId;
 const NOON = Date.UTC(2026, 0, 31, 12);

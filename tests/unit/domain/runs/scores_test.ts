@@ -5,7 +5,7 @@ import type { ScoreId } from "../../../../domain/core/ids.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../../../../domain/runs/ledger.ts";
 import type { AddedScore } from "../../../../domain/runs/added_scores.ts";
 import { decideScore, inOrder } from "../../../../domain/runs/scores.ts";
-import { scoreId } from "../../../support/builders.ts";
+import { scoreId } from "../../../support/builders/requests.ts";
 
 const request = { id: scoreId(1) as ScoreId, name: "quality", value: 0.5, source: "judge" };
 const known: AddedScore = { ...request, receivedAt: 7 };

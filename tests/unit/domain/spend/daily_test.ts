@@ -11,7 +11,7 @@ import {
 import type { Contribution } from "../../../../domain/runs/contribution.ts";
 import { type ReadRows, spendOf } from "../../../../domain/spend/spend.ts";
 import { GROUPINGS, type SpendQuery } from "../../../../domain/spend/spend_query.ts";
-import { aContribution, LINE } from "../../../support/spend.ts";
+import { aContribution, LINE } from "../../../support/builders/spend.ts";
 
 const DAYS = ["2026-02-27", "2026-02-28", "2026-03-01"];
 const RANGE = { from: "2026-02-27", to: "2026-03-01", filters: {} } as const;

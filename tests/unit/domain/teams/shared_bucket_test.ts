@@ -9,7 +9,7 @@ import {
   sliceOf,
 } from "../../../../domain/teams/shared_bucket.ts";
 import { type Rate, TokenBucket } from "../../../../domain/core/token_bucket.ts";
-import { newWorld, SharedInstance, type World } from "../../../support/shared_rate.ts";
+import { newWorld, SharedInstance, type World } from "../../../support/fakes/shared_rate.ts";
 
 const FREE: Rate = { sustained: 100, burst: 200 };
 

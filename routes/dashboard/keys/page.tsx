@@ -1,0 +1,97 @@
+/** `/dashboard/keys`: the credentials of a team, or one of them by its id. */
+import { type KeyPage, type KeysQuery, parseKeysQuery } from "../../../domain/teams/key_list.ts";
+import { encodeCursor } from "../../http/cursor.ts";
+import { fail } from "../../http/answer.ts";
+import type { AppDeps, Handle } from "../../http/context.ts";
+import { isKeyId, keyIdOf, NO_SUCH_KEY } from "../../api/keys/keys.ts";
+import { queryOf } from "../../http/query.ts";
+import { agentPath, KEYS_PATH, queryText } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
+import { Empty, NextPage } from "../components/elements.tsx";
+import { KeyTable } from "./key_table.tsx";
+import { showKey } from "./key_page.tsx";
+import { newKeyPath } from "./paths.ts";
+
+/** Shows a page of the list, or with `id` one credential and what is to be confirmed of it. */
+export function showKeys({ credentials, environment }: AppDeps): Handle {
+  return async (c) => {
+    const { team, credentialId } = c.get("principal");
+    const now = environment.now();
+    const { id, confirm } = c.req.query();
+    if (id !== undefined) {
+      const record = isKeyId(id) ? await credentials.read(team, id) : null;
+      if (record === null) return fail(c, NO_SUCH_KEY);
+      const asked = confirm === "rotate" || confirm === "revoke" ? confirm : null;
+      return showKey(c, { record, now, confirm: asked, problem: null });
+    }
+    const query = parseKeysQuery(queryOf(c), keyIdOf);
+    if (!query.ok) return fail(c, query.problem);
+    const page = await credentials.list(team, query.value);
+    const { agent } = query.value;
+    return showPage(c, {
+      title: "Keys",
+      aside: <NewKeys agent={agent} />,
+      body: <KeyList page={page} query={query.value} now={now} mine={credentialId} />,
+    });
+  };
+}
+
+function NewKeys({ agent }: { readonly agent: string | null }) {
+  return (
+    <span class="actions">
+      <a role="button" class="small" href={newKeyPath("api_key")}>New API key</a>
+      <a role="button" class="small outline" href={newKeyPath("ping_token", agent)}>
+        New ping token
+      </a>
+    </span>
+  );
+}
+
+interface Listed {
+  readonly page: KeyPage;
+  readonly query: KeysQuery;
+  readonly now: number;
+  /** The credential of this session. */
+  readonly mine: string;
+}
+
+function KeyList({ page: { records, next }, query: { agent, limit, sent }, now, mine }: Listed) {
+  const more = next === null ? null : KEYS_PATH +
+    queryText([["agent", agent], ["limit", sent.has("limit") ? limit : null], [
+      "cursor",
+      encodeCursor(next),
+    ]]);
+  return (
+    <>
+      {agent === null
+        ? (
+          <p class="soft">
+            An <b>API key</b> is for programs that send runs and people who look at them. A{" "}
+            <b>ping token</b>{" "}
+            speaks for one agent alone, such as a cron job. Secrets are shown once, when they are
+            made.
+          </p>
+        )
+        : (
+          <p>
+            Ping tokens of <a href={agentPath(agent)}>{agent}</a> · <a href={KEYS_PATH}>all keys</a>
+          </p>
+        )}
+      {records.length === 0
+        ? <NoKeys agent={agent} />
+        : <KeyTable label="Keys" caption="Oldest first." {...{ records, now, mine }} withGrant />}
+      <NextPage to={more} />
+    </>
+  );
+}
+
+function NoKeys({ agent }: { readonly agent: string | null }) {
+  return (
+    <Empty title="No ping token here">
+      <p>
+        <a href={newKeyPath("ping_token", agent)}>Make one</a>, or go on to the next page if there
+        is one.
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,63 @@
+/** A list without runs: what would fill it, or how to find more. */
+import { Copyable, Empty } from "../components/elements.tsx";
+import { isFiltered, listPath, type RunListQuery } from "./filters.tsx";
+
+interface NothingProps {
+  readonly asked: RunListQuery;
+  /** Where the service is, as its browser sees it. */
+  readonly origin: string;
+  readonly live: boolean;
+  /** Whether the list goes on behind what was looked at. */
+  readonly goesOn: boolean;
+}
+
+/** Said in place of the table. */
+export function EmptyRunList({ asked, origin, live, goesOn }: NothingProps) {
+  const kept = { live: live ? "1" : null };
+  if (goesOn) {
+    return (
+      <Empty title="Nothing found so far">
+        <p>The search goes on below.</p>
+      </Empty>
+    );
+  }
+  if (asked.has("cursor")) {
+    return (
+      <Empty title="No more runs">
+        <p>
+          <a href={listPath(asked)}>Back to the newest</a>
+        </p>
+      </Empty>
+    );
+  }
+  return isFiltered(asked)
+    ? (
+      <Empty title="No run is like that">
+        <p>
+          {live ? "One that is shows up here by itself. " : null}
+          Take a filter away above, or <a href={listPath(new Map(), kept)}>clear all of them</a>.
+        </p>
+      </Empty>
+    )
+    : <FirstRun origin={origin} live={live} />;
+}
+
+function FirstRun({ origin, live }: Pick<NothingProps, "origin" | "live">) {
+  const line = `curl -fsS -u "$RUNLEDGER_KEY:" "${origin}/v1/ping?agent=nightly&exit_code=0"`;
+  return (
+    <Empty title="No runs yet">
+      <p>
+        Send the first one from a shell. The key is one with the scope <code>ingest</code>.
+      </p>
+      <Copyable id="first-run" text={line} />
+      <p>
+        {live ? "It shows up here by itself." : (
+          <>
+            Then load this page again, or{" "}
+            <a href={listPath(new Map(), { live: "1" })}>watch live</a>.
+          </>
+        )} <a href="/docs">All the calls there are</a>
+      </p>
+    </Empty>
+  );
+}

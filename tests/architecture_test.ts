@@ -1,0 +1,161 @@
+/**
+ * The architecture as the folder tree shows it: each file imports only from its own folder and from those
+ * before it, no files import each other in a circle, and the root holds what it is known to hold.
+ */
+import { assertEquals } from "@std/assert";
+import { dirname, normalize } from "node:path";
+
+const ROOT = new URL("../", import.meta.url);
+
+/** Folders in the order of their layers. Each imports only from itself and from those it names. */
+const LAYERS: Record<string, readonly string[]> = {
+  domain: [],
+  kv: ["domain"],
+  jobs: ["domain"],
+  outbound: ["domain"],
+  routes: ["domain"],
+  app: ["domain", "kv", "jobs", "outbound", "routes"],
+  "main.ts": ["domain", "kv", "jobs", "outbound", "routes", "app"],
+  tools: ["domain", "kv", "jobs", "outbound", "routes", "app"],
+  bench: ["domain", "kv", "jobs", "outbound", "routes", "app", "tools", "tests"],
+};
+
+/** Folders inside a layer, in their order; `.` stands for the files of the layer's own folder. */
+const ORDER: Record<string, readonly string[]> = {
+  domain: [
+    "core",
+    "metrics",
+    "teams",
+    "pricing",
+    "runs",
+    "agents",
+    "spend",
+    "feed",
+    "refusals",
+    "retention",
+    "repricing",
+    "ingest",
+  ],
+  kv: [
+    "base",
+    "writer",
+    ".",
+    "teams",
+    "rate_cards",
+    "agents",
+    "runs",
+    "spend",
+    "run_list",
+    "feed",
+    "summaries",
+    "refusals",
+    "retention",
+    "repricing",
+    "integrity",
+    "metrics",
+  ],
+  routes: ["http", "openapi", "docs", "api", "dashboard", "."],
+};
+
+/** What the root holds besides the folders of {@link LAYERS}. */
+const ROOT_ENTRIES = new Set([
+  ".ci",
+  ".git",
+  ".gitignore",
+  "CONTRIBUTING.md",
+  "LICENSE",
+  "README.md",
+  "data",
+  "deno.json",
+  "deno.lock",
+  "docs",
+  "ops",
+  "tests",
+]);
+
+const IMPORT = /\b(?:import|export)\b[^;"']*?(?:\bfrom\s*|\(\s*|\bimport\s*)"(\.[^"]+)"/g;
+
+/** The files of a layer with the files that each imports, all as paths from the root. */
+function importsOf(layer: string): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  const files = layer.endsWith(".ts") ? [layer] : [...filesIn(layer)];
+  for (const file of files) {
+    const text = Deno.readTextFileSync(new URL(file, ROOT));
+    const targets = [...text.matchAll(IMPORT)].map(([, target = ""]) =>
+      normalize(`${dirname(file)}/${target}`)
+    );
+    found.set(file, targets);
+  }
+  return found;
+}
+
+function* filesIn(folder: string): Generator<string> {
+  for (const { name, isDirectory } of Deno.readDirSync(new URL(`${folder}/`, ROOT))) {
+    if (isDirectory) yield* filesIn(`${folder}/${name}`);
+    else if (/\.tsx?$/.test(name)) yield `${folder}/${name}`;
+  }
+}
+
+function layerOf(file: string): string {
+  return file.split("/")[0] ?? "";
+}
+
+/** The position of a file's folder within its layer; -1 for a folder that has no place there. */
+function rankOf(file: string, order: readonly string[]): number {
+  const [, ...rest] = file.split("/");
+  return order.indexOf(rest.length > 1 ? rest[0] ?? "" : ".");
+}
+
+/** Says what is wrong with an import, or nothing. */
+function problemOf(from: string, to: string): string[] {
+  const [layer, target] = [layerOf(from), layerOf(to)];
+  if (layer !== target) {
+    return LAYERS[layer]?.includes(target) ? [] : [`${from} imports ${to}: ${layer} may not`];
+  }
+  const order = ORDER[layer];
+  if (order === undefined) return [];
+  const [own, other] = [rankOf(from, order), rankOf(to, order)];
+  if (own < 0) return [`${from}: its folder has no place in the order of ${layer}/`];
+  return other <= own ? [] : [`${from} imports ${to}: that folder comes later in ${layer}/`];
+}
+
+/** Finds circles: each is the list of files that import each other in turn. */
+function circlesIn(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const circles: string[][] = [];
+  const done = new Set<string>();
+  const path: string[] = [];
+  const visit = (file: string): void => {
+    const start = path.indexOf(file);
+    if (start >= 0) circles.push(path.slice(start));
+    if (start >= 0 || done.has(file)) return;
+    path.push(file);
+    for (const target of imports.get(file) ?? []) visit(target);
+    path.pop();
+    done.add(file);
+  };
+  for (const file of imports.keys()) visit(file);
+  return circles;
+}
+
+const all = new Map(Object.keys(LAYERS).flatMap((layer) => [...importsOf(layer)]));
+
+Deno.test("architecture: each file imports only from its own folder and those before it", () => {
+  assertEquals([...all].flatMap(([from, to]) => to.flatMap((to) => problemOf(from, to))), []);
+});
+
+Deno.test("architecture: no files import each other in a circle, types included", () => {
+  assertEquals(circlesIn(all), []);
+});
+
+Deno.test("architecture: the check sees what it is to see", () => {
+  assertEquals(all.size > 400, true);
+  assertEquals(problemOf("domain/core/text.ts", "domain/runs/run.ts").length, 1);
+  assertEquals(problemOf("domain/runs/run.ts", "domain/core/text.ts"), []);
+  assertEquals(problemOf("kv/store.ts", "routes/app.ts").length, 1);
+  assertEquals(circlesIn(new Map([["a", ["b"]], ["b", ["c"]], ["c", ["b"]]])), [["b", "c"]]);
+});
+
+Deno.test("architecture: the root holds only what it is known to hold", () => {
+  const names = [...Deno.readDirSync(ROOT)].map(({ name }) => name);
+  assertEquals(names.filter((name) => !(name in LAYERS) && !ROOT_ENTRIES.has(name)), []);
+});

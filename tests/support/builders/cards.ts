@@ -1,0 +1,27 @@
+/** Rate cards to price by. */
+import type { RateCard, RateMatch, RateRow } from "../../../domain/pricing/rates.ts";
+
+/** A card without any row. */
+export const NO_CARD: RateCard = { find: () => null };
+
+/** A row that is always in force, in picodollars a token. */
+export function rateRow(model: string, input: number, output: number): RateRow {
+  const rates = { input, output, cachedInput: null, cacheWrite: null };
+  return {
+    id: `rate_${model}`,
+    source: "own",
+    provider: null,
+    model,
+    from: null,
+    rates,
+    tiers: [],
+  };
+}
+
+/** A card of such rows. */
+export function cardOf(...rows: RateRow[]): RateCard {
+  const matches = new Map(
+    rows.map((row): [string, RateMatch] => [row.model, { row, match: "exact" }]),
+  );
+  return { find: (_, model) => matches.get(model) ?? null };
+}

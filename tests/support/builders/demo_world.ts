@@ -1,0 +1,220 @@
+/**
+ * A service with a past to look at: the demo's three agents up to today's noon, a run that failed last night, a
+ * very long one, scores, tokens, and another team that none of this is to be seen by.
+ */
+import type { DemoRun } from "../../../tools/demo_run.ts";
+import { demoRuns } from "../../../tools/demo_data.ts";
+import { Harness, NOON } from "../harness/harness.ts";
+import { OPERATOR_KEY } from "../harness/operator.ts";
+
+/** Where to look. */
+export interface DemoWorld extends AsyncDisposable {
+  readonly h: Harness;
+  /** Ids of runs, by what there is to see in them. */
+  readonly runs: Readonly<Record<"failed" | "long" | "parent" | "unpriced" | "running", string>>;
+  /** An agent with a ping token. */
+  readonly agent: string;
+  /** The id of a key that nobody signs in with. */
+  readonly keyId: string;
+  /** The id of a row of the rate card that is the team's own. */
+  readonly rateId: string;
+  /** The id of a job that looked at what new prices change. */
+  readonly jobId: string;
+  /** What only the other team may see. */
+  readonly otherTeam: { readonly key: string; readonly agent: string; readonly run: string };
+}
+
+/** Why the run of last night failed, as its tool said. */
+export const CAUSE = "403 from the ledger of invoices: token expired at 02:11";
+
+/** Events of the long run. */
+export const LONG_RUN_EVENTS = 300;
+
+/** Opens a service and fills it; its clock then stands at noon. */
+export async function openDemoWorld(): Promise<DemoWorld> {
+  const h = await Harness.open({ operatorKey: OPERATOR_KEY });
+  const past = demoRuns(1, NOON, "eu");
+  await replay(h, past);
+  const failed = await lastNight(h);
+  const long = await longRun(h);
+  const running = await runningNow(h);
+  h.nowMs = NOON;
+  await h.post(`/v1/runs/${failed}/scores`, {
+    id: idOf("scr", 1),
+    name: "reviewed",
+    value: false,
+    source: "people",
+  });
+  await rejected(h);
+  const agent = "nightly-report";
+  await h.post("/v1/keys", { kind: "ping_token", name: "backup host", agent });
+  const made = await h.post("/v1/keys", { kind: "api_key", name: "Grafana", scopes: ["read"] });
+  const otherTeam = await anotherTeam(h);
+  await h.worker.idle();
+  const prices = await newPrices(h);
+  return {
+    h,
+    runs: {
+      failed,
+      long,
+      running,
+      parent: oneOf(past, "with children"),
+      unpriced: oneOf(past, "unknown model"),
+    },
+    agent,
+    keyId: made.json.id,
+    ...prices,
+    otherTeam,
+    [Symbol.asyncDispose]: () => h[Symbol.asyncDispose](),
+  };
+}
+
+function oneOf(runs: readonly DemoRun[], story: DemoRun["story"]): string {
+  const found = runs.findLast((run) => run.story === story);
+  if (found === undefined) throw new Error(`the demo has no run "${story}"`);
+  return found.id;
+}
+
+/** Sends each run's first call when it began, and the others when it ended, or now. */
+async function replay(h: Harness, runs: readonly DemoRun[]): Promise<void> {
+  for (const run of runs) {
+    for (const [i, { path, body }] of run.calls.entries()) {
+      h.nowMs = i === 0 ? run.startMs : run.endMs ?? NOON;
+      await sent(h, path, body);
+    }
+  }
+}
+
+/** Calls that clients will not get accepted, however often they send them. */
+async function rejected(h: Harness): Promise<void> {
+  const headers = { "User-Agent": "agentping-python/1.2.0" };
+  for (let n = 0; n < 3; n++) {
+    await h.post("/v1/runs", { id: `run-${n}`, agent: "researcher" }, { headers });
+    await h.post("/v1/heartbeats", { agent: "nightly-report", cost_usd: "a lot" }, { headers });
+  }
+}
+
+async function sent(h: Harness, path: string, body: unknown): Promise<void> {
+  const { status, text } = await h.post(path, body);
+  if (status > 299) throw new Error(`${path}: ${status} ${text}`);
+}
+
+function idOf(prefix: "run" | "evt" | "scr", n: number): string {
+  return `${prefix}_eu_019aa000${n.toString(16).padStart(24, "0")}`;
+}
+
+const llm = (latencyMs: number) => ({
+  provider: "openai",
+  model: "gpt-4o",
+  input_tokens: 1_800,
+  output_tokens: 210,
+  latency_ms: latencyMs,
+});
+
+const tool = (name: string, latencyMs: number, more: Record<string, unknown> = {}) => ({
+  name,
+  latency_ms: latencyMs,
+  status: "ok",
+  ...more,
+});
+
+/** Runs at ten past two, and is refused by what it works with. */
+async function lastNight(h: Harness): Promise<string> {
+  const startMs = NOON - 10 * 3_600_000 + 600_000;
+  const error = { status: "error", error: CAUSE };
+  const events: (readonly [string, number, Record<string, unknown>])[] = [
+    ["log", 100, { level: "info", message: "41 invoices to reconcile" }],
+    ["llm_call", 900, llm(2_400)],
+    ["tool_call", 3_600, tool("fetch_invoices", 700, { arguments: { since: "2026-11-20" } })],
+    ["llm_call", 4_800, llm(3_900)],
+    ["tool_call", 9_100, tool("post_booking", 1_250, { arguments: { invoice: 7_114 }, ...error })],
+    ["log", 10_600, { level: "error", message: `Giving up: ${CAUSE}` }],
+  ];
+  return await wholeRun(
+    h,
+    1_000,
+    startMs,
+    {
+      agent: "invoice-sync",
+      customer_id: "acme",
+      feature: "bookkeeping",
+      goal: "Reconcile yesterday's invoices with the bank's statement",
+      metadata: { host: "worker-2", attempt: 3 },
+    },
+    events,
+    {
+      status: "failed",
+      finished_at: new Date(startMs + 11_000).toISOString(),
+      output: { error: CAUSE, booked: 17, left: 24 },
+      scores: { completed: false },
+    },
+  );
+}
+
+/** So many events that a page cannot show them all at once. */
+async function longRun(h: Harness): Promise<string> {
+  const startMs = NOON - 3 * 3_600_000;
+  const events = Array.from({ length: LONG_RUN_EVENTS }, (_, i) => {
+    const afterMs = i * 9_000;
+    if (i % 3 === 0) return ["llm_call", afterMs, llm(4_000 + i)] as const;
+    if (i % 3 === 1) return ["tool_call", afterMs, tool("read_page", 1_000 + i)] as const;
+    return ["log", afterMs, { level: "info", message: `page ${i} read` }] as const;
+  });
+  return await wholeRun(h, 2_000, startMs, { agent: "research", customer_id: "hooli" }, events, {
+    status: "success",
+    finished_at: new Date(startMs + LONG_RUN_EVENTS * 9_000).toISOString(),
+    output: { report: "Four databases compared. ".repeat(80) },
+    scores: { grounded: true, coverage: 0.82 },
+  });
+}
+
+async function runningNow(h: Harness): Promise<string> {
+  const id = idOf("run", 3_000);
+  h.nowMs = NOON - 120_000;
+  const started_at = new Date(h.nowMs).toISOString();
+  await sent(h, "/v1/runs", { id, agent: "issue-triage", started_at, customer_id: "globex" });
+  return id;
+}
+
+async function wholeRun(
+  h: Harness,
+  n: number,
+  startMs: number,
+  opening: Record<string, unknown>,
+  events: readonly (readonly [string, number, Record<string, unknown>])[],
+  finish: Record<string, unknown> & { readonly finished_at: string },
+): Promise<string> {
+  const id = idOf("run", n);
+  h.nowMs = startMs;
+  await sent(h, "/v1/runs", { id, started_at: new Date(startMs).toISOString(), ...opening });
+  h.nowMs = Date.parse(finish.finished_at);
+  const items = events.map(([type, afterMs, data], i) => ({
+    id: idOf("evt", n + i),
+    type,
+    ts: new Date(startMs + afterMs).toISOString(),
+    data,
+  }));
+  for (let at = 0; at < items.length; at += 50) {
+    await sent(h, `/v1/runs/${id}/events`, { events: items.slice(at, at + 50) });
+  }
+  await sent(h, `/v1/runs/${id}/finish`, finish);
+  return id;
+}
+
+/** A price of the team's own for a model in use, and what it would change. */
+async function newPrices(h: Harness): Promise<{ rateId: string; jobId: string }> {
+  const model = "gpt-4o-mini";
+  const price = { input_usd_per_million: 0.12, output_usd_per_million: 0.5, note: "our contract" };
+  const { json: row } = await h.request("PUT", "/v1/rate-card", {
+    body: { provider: "openai", model, ...price },
+  });
+  const { json: job } = await h.post("/v1/rate-card/reprice", { model, dry_run: true });
+  return { rateId: row.id, jobId: job.id };
+}
+
+async function anotherTeam(h: Harness): Promise<DemoWorld["otherTeam"]> {
+  const { key } = await h.addTeam("team");
+  const [agent, run] = ["rivals-secret-agent", idOf("run", 4_000)];
+  await h.post("/v1/heartbeats", { id: run, agent, customer_id: "rivals-customer" }, { key });
+  return { key, agent, run };
+}

@@ -1,0 +1,138 @@
+/** A ledger in which something of every kind is due, and something is not. */
+import type { Team } from "../../../domain/teams/team.ts";
+import { rawOf } from "../../../domain/core/raw_json.ts";
+import type { SweepCounts } from "../../../domain/retention/sweep.ts";
+import { Deadlines } from "../../../domain/core/deadlines.ts";
+import { TIMERS } from "../../../kv/base/deadline.ts";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { createStore } from "../../../kv/store.ts";
+import { aLargeCall, DAY_MS, RetentionHarness } from "../harness/retention_harness.ts";
+import { cardOf, rateRow } from "./cards.ts";
+import { type Fault, faultKv } from "../fakes/fault_kv.ts";
+import { NOON } from "../harness/harness.ts";
+import { aCall, run } from "./pipeline.ts";
+import { TempStore } from "../harness/temp_store.ts";
+
+/** Batches of one run that are more rows than a commit takes, with their prices of a second time. */
+export const MANY = 160;
+
+/** Opens, fills and closes a run at the present time of an archive. */
+export async function aRunNow(
+  { runs, nowMs }: RetentionHarness,
+  team: Team,
+  n: number,
+  fields: { readonly customerId?: string; readonly agent?: string; readonly batches?: number } = {},
+): Promise<void> {
+  const { batches = 1, agent = "a", ...labels } = fields;
+  await runs.open(team, { id: run(n), agent, startedAt: nowMs + n, goal: "g", ...labels }, nowMs);
+  for (let i = 0; i < batches; i++) await runs.append(team, run(n), [aCall(n + i)], nowMs);
+  const request = { status: "success", finishedAt: nowMs + n, output: rawOf("done") } as const;
+  await runs.finish(team, run(n), request, nowMs);
+}
+
+/** What a sweep of {@link fillOld} comes to. */
+export const OLD_SWEPT: SweepCounts = {
+  payloads: 6,
+  events: 5 + MANY + 4 + MANY + 3 + 2,
+  records: 6,
+  orphans: 2,
+  released: 2,
+  failed: 0,
+};
+
+/** An old ledger, open. */
+export class OldLedger implements AsyncDisposable {
+  static #made: Promise<{ readonly file: Uint8Array; readonly team: Team }> | null = null;
+  readonly archive: RetentionHarness;
+
+  private constructor(readonly temp: TempStore, readonly team: Team) {
+    this.archive = new RetentionHarness(temp.store);
+  }
+
+  /** Opens a copy of one that is made once for all tests of a file. */
+  static async open(): Promise<OldLedger> {
+    OldLedger.#made ??= make();
+    const { file, team } = await OldLedger.#made;
+    return new OldLedger(await TempStore.open(file), team);
+  }
+
+  /** Changes one and answers what opens copies of it. */
+  static async changed(
+    change: (ledger: OldLedger) => Promise<void>,
+  ): Promise<() => Promise<OldLedger>> {
+    const ledger = await OldLedger.open();
+    await change(ledger);
+    const { temp, team } = ledger;
+    const file = await temp.close();
+    await Deno.remove(temp.folder, { recursive: true });
+    return async () => new OldLedger(await TempStore.open(file), team);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.temp[Symbol.asyncDispose]();
+  }
+}
+
+async function make() {
+  const temp = await TempStore.open();
+  const team = await fillOld(new RetentionHarness(temp.store));
+  const file = await temp.close();
+  await Deno.remove(temp.folder, { recursive: true });
+  return { file, team };
+}
+
+/** Fills a ledger of a free team so that at noon of the tests' day something of every kind is due. */
+async function fillOld(archive: RetentionHarness): Promise<Team> {
+  const team = await archive.addTeam("free");
+  const { runs } = archive;
+  // The night before was swept.
+  await archive.sweeps.startClock(NOON - DAY_MS);
+  const at = (days: number) => archive.nowMs = NOON - days * DAY_MS;
+  at(40);
+  // Records, one of them with more rows than one commit takes.
+  for (let n = 0; n < 5; n++) await aRunNow(archive, team, n, { customerId: "acme" });
+  const many = [aRunNow(archive, team, 5, { batches: MANY, customerId: "globex" })];
+  at(31);
+  // Ids of deleted runs, and a customer's receipt.
+  for (const n of [6, 7]) {
+    await aRunNow(archive, team, n);
+    await archive.deletions.deleteRun(team, run(n), "key");
+  }
+  await archive.settle();
+  await archive.deletions.deleteCustomer(team, "nobody", "key");
+  await archive.deleteAll();
+  at(10);
+  // Payloads, one of them of many batches, one with further pieces.
+  for (let n = 10; n < 14; n++) await aRunNow(archive, team, n, { customerId: "acme" });
+  many.push(aRunNow(archive, team, 14, { batches: MANY, customerId: "acme" }));
+  await runs.open(team, { id: run(15), agent: "b", startedAt: NOON }, archive.nowMs);
+  for (let i = 0; i < 3; i++) await runs.append(team, run(15), [aLargeCall(i, 2)], archive.nowMs);
+  // Parts without an opening.
+  for (const n of [16, 17]) await runs.append(team, run(n), [aLargeCall(n)], archive.nowMs);
+  at(1);
+  for (let n = 20; n < 25; n++) await aRunNow(archive, team, n, { customerId: "acme" });
+  await runs.append(team, run(15), [aCall(9)], archive.nowMs);
+  at(0);
+  await Promise.all(many);
+  await archive.settle();
+  await archive.reprice(team, cardOf(rateRow("known", 7, 11)));
+  return team;
+}
+
+/** What works on a file, as a process of its own that does not know of any other. */
+export async function openArchive(
+  path: string,
+  next: () => Fault = () => "none",
+): Promise<AsyncDisposable & { readonly archive: RetentionHarness }> {
+  const kv = await Deno.openKv(path);
+  const deadlines = new Deadlines(60_000, TIMERS);
+  const store = createStore(faultKv(kv, next), kv, BACK_ENDS.embedded, deadlines);
+  return {
+    archive: new RetentionHarness(store),
+    async [Symbol.asyncDispose]() {
+      await store.writer.idle();
+      deadlines[Symbol.dispose]();
+      kv.close();
+    },
+  };
+}

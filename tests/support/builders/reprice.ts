@@ -1,0 +1,82 @@
+/** Runs with calls of a model, and what pricing them anew comes to, over a running service. */
+import { assert, assertEquals } from "@std/assert";
+import { aFinish, anEvent, aRun, at, runId } from "./requests.ts";
+import type { Answer, Harness } from "../harness/harness.ts";
+
+export const REPRICE = "/v1/rate-card/reprice";
+
+/** A model that no default row prices, of a provider that none knows. */
+export const ATLAS = { provider: "in-house", model: "atlas-70b" };
+
+/** A price of it: {@link aModelCall} costs 0.003. */
+export const PRICE = { model: ATLAS.model, input_usd_per_million: 2, output_usd_per_million: 10 };
+
+/** A call of it, 1,000 tokens in and 100 out. */
+export function aModelCall(
+  n: number,
+  data: Record<string, unknown> = {},
+  fields: Record<string, unknown> = {},
+) {
+  const tokens = { input_tokens: 1_000, output_tokens: 100 };
+  return anEvent(n, { type: "llm_call", data: { ...ATLAS, ...tokens, ...data }, ...fields });
+}
+
+/** Sends events to run number `n`. */
+export async function sendEvents(h: Harness, n: number, ...events: unknown[]): Promise<void> {
+  assertEquals((await h.post(`/v1/runs/${runId(n)}/events`, { events })).status, 202);
+}
+
+/** Stores a closed run with some events, one call by default. */
+export async function aClosedRun(
+  h: Harness,
+  n: number,
+  events: unknown[] = [aModelCall(1)],
+  fields: Record<string, unknown> = {},
+): Promise<void> {
+  assertEquals((await h.post("/v1/runs", aRun(n, fields))).status, 202);
+  await sendEvents(h, n, ...events);
+  assertEquals((await h.post(`/v1/runs/${runId(n)}/finish`, aFinish())).status, 202);
+}
+
+/** Puts a price; answers the id of its row. */
+export async function putPrice(h: Harness, fields: Record<string, unknown> = {}): Promise<string> {
+  const answer = await h.request("PUT", "/v1/rate-card", { body: { ...PRICE, ...fields } });
+  assert(answer.status < 300, answer.text);
+  return answer.json.id;
+}
+
+/** Prices calls of the model anew and answers the job, which is done. */
+export async function reprice(h: Harness, fields: Record<string, unknown> = {}) {
+  const { status, json } = await h.post(REPRICE, { model: ATLAS.model, ...fields });
+  assertEquals([status, json.state], [202, "done"], JSON.stringify(json));
+  return json;
+}
+
+/** What a job came to: calls, runs, runs changed, and costs before and after. */
+export function resultOf(job: Answer["json"]): number[] {
+  return [job.llm_calls, job.runs, job.runs_changed, job.old_cost_usd, job.new_cost_usd];
+}
+
+/** A run as it is once everything is summed up. */
+export async function runOf(h: Harness, n: number) {
+  return (await h.getSettled(`/v1/runs/${runId(n)}?events_limit=1000`)).json;
+}
+
+/** Cost, revision and unpriced models of a run. */
+export async function costOf(h: Harness, n: number): Promise<unknown[]> {
+  const { cost_usd, cost } = await runOf(h, n);
+  return [cost_usd, cost.revision, cost.unpriced_models];
+}
+
+/** Cost and unpriced calls of all runs. */
+export async function spent(h: Harness, group = "day"): Promise<unknown[]> {
+  const { json } = await h.getSettled(`/v1/spend?from=2026-11-01&to=2026-11-30&group_by=${group}`);
+  const { totals, groups } = json;
+  const sums = [totals.cost_usd, totals.unpriced.llm_calls];
+  return group === "day" ? sums : groups.map((each: Answer["json"]) => [each.key, each.cost_usd]);
+}
+
+/** An instant some days before the tests' noon. */
+export function daysAgo(days: number, ms = 0): string {
+  return at(-days * 86_400_000 + ms);
+}

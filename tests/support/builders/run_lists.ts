@@ -1,0 +1,196 @@
+/** Runs of every sort as data: stored by calls, and listed in memory by the words of the contract. */
+import fc from "fast-check";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { RunStore } from "../../../domain/runs/store.ts";
+import type { RunListStore, RunPosition, RunsQuery } from "../../../domain/runs/list.ts";
+import { STATUS_OF_HEARTBEAT } from "../../../domain/runs/run.ts";
+import { cardOf, rateRow } from "./cards.ts";
+import { NOON } from "../harness/harness.ts";
+import { aCall, run } from "./pipeline.ts";
+
+/** A token in costs 3 and one out 5 picodollars, of the one model that is known. */
+export const LIST_CARD = cardOf(rateRow("known", 3, 5));
+
+const HOUR_MS = 3_600_000;
+
+/** A run as it is sent. */
+export interface SentRun {
+  /** Orphans have no opening. */
+  readonly kind: "run" | "heartbeat" | "orphan";
+  /** Hours after noon; of orphans that of their first part. */
+  readonly hour: number;
+  readonly agent: string;
+  readonly customer: string | null;
+  readonly feature: string | null;
+  /** How it ends; null for not at all. */
+  readonly end: "success" | "failed" | "timeout" | null;
+  /** Models it calls; a heartbeat reports the first. */
+  readonly calls: readonly { model: string; provider: string | null; tokens: number }[];
+  /** Whether the last call comes after the close. */
+  readonly isLate: boolean;
+}
+
+const names = (...all: (string | null)[]) => fc.constantFrom(...all);
+
+/** Any run. */
+export const anyRun: fc.Arbitrary<SentRun> = fc.record({
+  kind: fc.constantFrom("run", "run", "heartbeat", "orphan"),
+  hour: fc.nat(5),
+  agent: fc.constantFrom("a", "b"),
+  customer: names("c", "d", null),
+  feature: names("f", null),
+  end: fc.constantFrom("success", "success", "failed", "timeout", null),
+  calls: fc.array(
+    fc.record({
+      model: fc.constantFrom("known", "new"),
+      provider: names("p", null),
+      tokens: fc.nat(5).map((digits) => 10 ** (2 * digits)),
+    }),
+    { maxLength: 2 },
+  ),
+  isLate: fc.boolean(),
+});
+
+/** Any query; ids are of runs with numbers of two hex digits. */
+export const anyQuery: fc.Arbitrary<RunsQuery> = fc.record({
+  agent: fc.constantFrom("a", "b", "x"),
+  customer: names("c", "d", null),
+  feature: names("f", null),
+  status: fc.constantFrom("success", "failed", "timeout", "running"),
+  kind: fc.constantFrom("run", "heartbeat"),
+  model: fc.constantFrom("known", "new", "none"),
+  has: fc.constantFrom("unpriced", "late", "orphan", "failed_check"),
+  minCost: fc.constantFrom(1n, 300n, 3_000_005n, 3_000_000_006n, 10n ** 15n),
+  q: fc.constantFrom("0", "1", "a", run(7)),
+  range: fc.tuple(fc.option(fc.nat(5)), fc.option(fc.nat(5))),
+}, { requiredKeys: ["range"] }).chain(({ range: [from, hours], ...query }) =>
+  fc.constantFrom({}, { provider: "p" }, { provider: null }).map((provider) => ({
+    ...query,
+    ...query.model === undefined ? {} : provider,
+    from: from === null ? null : NOON + from * HOUR_MS,
+    to: hours === null ? null : NOON + ((from ?? 0) + hours) * HOUR_MS + 1,
+  }))
+);
+
+/** Stores a run by the calls that send it. */
+export async function send(
+  runs: RunStore,
+  team: Team,
+  n: number,
+  sent: SentRun,
+): Promise<void> {
+  const id = run(n);
+  const at = NOON + sent.hour * HOUR_MS;
+  const labels = {
+    ...sent.customer === null ? {} : { customerId: sent.customer },
+    ...sent.feature === null ? {} : { feature: sent.feature },
+  };
+  if (sent.kind === "heartbeat") {
+    const [call] = sent.calls;
+    const reported = call === undefined ? {} : {
+      model: call.model,
+      inputTokens: call.tokens,
+      ...call.provider === null ? {} : { provider: call.provider },
+    };
+    const status = beatOf(sent.end);
+    const beat = { id, agent: sent.agent, status, startedAt: at, reported, ...labels };
+    await runs.heartbeat(team, beat, NOON);
+    return;
+  }
+  const calls = callsOf(sent).map(({ model, provider, tokens }, i) => ({
+    ...aCall(n * 10 + i, model, provider),
+    facts: {
+      error: false,
+      call: { ...aCall(1, model, provider).facts.call!, inputTokens: tokens },
+    },
+  }));
+  const isOrphan = sent.kind === "orphan";
+  if (!isOrphan) await runs.open(team, { id, agent: sent.agent, startedAt: at, ...labels }, NOON);
+  const late = isLate(sent) ? calls.slice(-1) : [];
+  const early = calls.slice(0, calls.length - late.length);
+  if (early.length > 0 || isOrphan) {
+    const some = early.length > 0
+      ? early
+      : [{ ...aCall(n * 10), type: "log", facts: { error: false } }];
+    await runs.append(team, id, some, isOrphan ? at : NOON);
+  }
+  if (sent.end === null) return;
+  await runs.finish(team, id, { status: sent.end, finishedAt: at + 1 }, at + 1);
+  if (late.length > 0) await runs.append(team, id, late, at + 2);
+}
+
+/** The runs that a query lists, newest first, as one who has them all in memory says. */
+export function listOf(all: ReadonlyMap<number, SentRun>, query: RunsQuery): string[] {
+  return [...all]
+    .filter(([n, sent]) => isMeant(n, sent, query))
+    .sort(([n, a], [m, b]) => b.hour - a.hour || m - n)
+    .map(([n]) => run(n));
+}
+
+function isMeant(n: number, sent: SentRun, query: RunsQuery): boolean {
+  const at = NOON + sent.hour * HOUR_MS;
+  const isOrphan = sent.kind === "orphan";
+  const calls = callsOf(sent);
+  const cost = calls.reduce(
+    (sum, { model, tokens }) =>
+      model === "known" ? sum + 3 * tokens + (sent.kind === "heartbeat" ? 0 : 5) : sum,
+    0,
+  );
+  const traits = {
+    unpriced: calls.some(({ model }) => model === "new"),
+    late: isLate(sent),
+    orphan: isOrphan,
+    failed_check: false,
+  };
+  const is = <T>(wanted: T | undefined, value: T) => wanted === undefined || wanted === value;
+  // An orphan has none of what an opening says; it is found as one, or by its whole id.
+  return (isOrphan ? query.has === "orphan" || query.q === run(n) : true) &&
+    is(query.agent, isOrphan ? null : sent.agent) &&
+    is(query.customer, isOrphan ? null : sent.customer) &&
+    is(query.feature, isOrphan ? null : sent.feature) &&
+    is(query.status, sent.end ?? "running") &&
+    is(query.kind, isOrphan ? "run" : sent.kind) &&
+    (query.has === undefined || traits[query.has]) &&
+    (query.model === undefined ||
+      calls.some(({ model, provider }) => model === query.model && is(query.provider, provider))) &&
+    BigInt(cost) >= (query.minCost ?? 0n) && run(n).includes(query.q ?? "") &&
+    at >= (query.from ?? 0) && at < (query.to ?? Infinity);
+}
+
+/** The calls that count: a heartbeat is one at most, an orphan's first part is at least an event. */
+function callsOf({ kind, calls }: SentRun) {
+  return kind === "heartbeat" ? calls.slice(0, 1) : calls;
+}
+
+function isLate({ kind, end, calls, isLate }: SentRun): boolean {
+  return isLate && kind !== "heartbeat" && end !== null && calls.length > 0;
+}
+
+function beatOf(end: SentRun["end"]) {
+  const words = ["ok", "fail", "timeout", "start"] as const;
+  return words.find((word) => STATUS_OF_HEARTBEAT[word] === (end ?? "running")) ?? "ok";
+}
+
+/** The ids of a list, read page by page; fails where pages do not come to an end. */
+export async function readList(
+  page: RunListStore["page"],
+  team: Team,
+  query: RunsQuery,
+  limit: number,
+  between: () => Promise<void> = () => Promise.resolve(),
+): Promise<string[]> {
+  const found: string[] = [];
+  let after: RunPosition | null = null;
+  for (let pages = 0; pages < 1_000; pages++) {
+    const { rows, next, searchedTo } = await page(team, query, after, limit);
+    found.push(...rows.map(({ id }) => id));
+    if (rows.length > limit) throw new Error(`${rows.length} runs on a page of ${limit}`);
+    if ((rows.length < limit && next !== null) !== (searchedTo !== null)) {
+      throw new Error("A page is short and does not say how far was looked");
+    }
+    if (next === null) return found;
+    after = next;
+    await between();
+  }
+  throw new Error("The pages do not come to an end");
+}

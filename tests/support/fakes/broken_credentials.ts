@@ -1,0 +1,18 @@
+/** A store of credentials in which nothing works. */
+import type { CredentialStore } from "../../../domain/teams/credential_store.ts";
+
+/** Every method does the same: throws, or answers a promise that rejects. */
+export function brokenCredentials(fail: () => never | Promise<never>): CredentialStore {
+  const find = fail as CredentialStore["find"];
+  const broken = fail as () => Promise<never>;
+  return {
+    find,
+    create: broken,
+    read: broken,
+    list: broken,
+    revoke: broken,
+    rotate: broken,
+    forget: () => void fail(),
+    writeUses: broken,
+  };
+}

@@ -1,0 +1,76 @@
+/** Somebody who looks at the dashboard, without a browser: a session, its pages and its forms. */
+import { assertEquals } from "@std/assert";
+import type { AppDeps, Route } from "../../../routes/http/context.ts";
+import { createDashboard } from "../../../routes/dashboard/dashboard.ts";
+import { Memory } from "../../../domain/core/memory.ts";
+import { Admission } from "../../../routes/http/admission.ts";
+import type { Answer, Harness } from "./harness.ts";
+
+/** The dashboard's own table. Building it calls nothing of what the handlers need. */
+export function dashboardRoutes(): readonly Route[] {
+  const shuttingDown = new AbortController().signal;
+  const deps = { memory: new Memory(), shuttingDown, draining: () => false } as Partial<AppDeps>;
+  return createDashboard(deps as AppDeps, new Admission(deps as AppDeps)).routes;
+}
+
+/** A session of the dashboard. */
+export interface Reader {
+  /** The header that the session goes by. */
+  readonly cookie: string;
+  /** Asks for a page. */
+  get(path: string): Promise<Answer>;
+  /** Sends a form as a page of the service would; redirections are answers, not followed. */
+  send(path: string, fields?: Record<string, string>): Promise<Answer>;
+}
+
+/** Signs in with a key, the first team's by default. */
+export async function signedIn(h: Harness, key = h.key): Promise<Reader> {
+  const answer = await submit(h, "/dashboard/sign-in", { key });
+  assertEquals(answer.status, 303, answer.text);
+  const cookie = (answer.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
+  return {
+    cookie,
+    get: (path) => h.get(path, { key: null, headers: { Cookie: cookie }, redirect: "manual" }),
+    send: (path, fields = {}) => submit(h, path, fields, { Cookie: cookie }),
+  };
+}
+
+/** Sends a form with the headers that a browser adds; an empty one among `headers` is not sent. */
+export function submit(
+  h: Harness,
+  path: string,
+  fields: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return h.request("POST", path, {
+    key: null,
+    headers: Object.fromEntries(
+      Object.entries({
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Origin": new URL(h.url).origin,
+        "Sec-Fetch-Site": "same-origin",
+        ...headers,
+      }).filter(([, value]) => value !== ""),
+    ),
+    body: new URLSearchParams(fields).toString(),
+    redirect: "manual",
+  });
+}
+
+/** What a page says, without its markup: text of elements apart by spaces. */
+export function textOf(html: string): string {
+  return html.replace(/<(script|style)\b[\s\S]*?<\/\1>/g, "").replace(/<[^>]+>/g, " ")
+    .replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'").replaceAll("&amp;", "&").replace(/\s+/g, " ").trim();
+}
+
+/**
+ * Where the links of a page lead, in its order.
+ *
+ * @param marked what a link must have in its tag to be meant
+ */
+export function hrefsOf(html: string, marked = ""): string[] {
+  return [...html.matchAll(/<a\b[^>]*>/g)].map(([tag]) => tag)
+    .filter((tag) => tag.includes(marked))
+    .flatMap((tag) => /\shref="([^"]*)"/.exec(tag)?.[1]?.replaceAll("&amp;", "&") ?? []);
+}

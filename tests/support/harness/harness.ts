@@ -1,0 +1,265 @@
+/**
+ * The service as it really runs - a KV file on disk, a socket, the whole HTTP stack - with a clock
+ * that the test moves.
+ */
+import type { Grant } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { Memory } from "../../../domain/core/memory.ts";
+import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
+import type { Region } from "../../../domain/core/ids.ts";
+import type { RefusalStore } from "../../../domain/refusals/refusals.ts";
+import type { CredentialStore } from "../../../domain/teams/credential_store.ts";
+import type { Mailer } from "../../../domain/core/mail.ts";
+import type { Tier } from "../../../domain/teams/plans.ts";
+import { monthOf } from "../../../domain/core/time.ts";
+import {
+  createCredentialStore,
+  ensureFirstTeam,
+  insertTeam,
+} from "../../../kv/teams/credentials.ts";
+import { type OpenStore, openStore } from "../../../kv/open.ts";
+import { createService, type Service } from "../../../app/compose.ts";
+import type { SweepJob } from "../../../jobs/sweep.ts";
+import type { Worker } from "../../../jobs/worker.ts";
+import type { AppDeps } from "../../../routes/http/context.ts";
+import { type RunningServer, serve } from "../../../app/server.ts";
+
+/** Noon of the day tests live in. */
+export const NOON = Date.UTC(2026, 10, 21, 12);
+
+/** The key of the first team. */
+export const KEY = "apk_eu_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+/** All scopes, which a team's first key has. */
+export const ALL_SCOPES: Grant = { kind: "api_key", scopes: ["ingest", "read", "admin"] };
+
+/** Answers as they are: how much smaller they get depends on the names in them, which are chance. */
+const PLAIN = { "Accept-Encoding": "identity" };
+
+/** An answer, its body already read. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; fails where it is none. */
+  // deno-lint-ignore no-explicit-any -- tests look into any answer
+  readonly json: any;
+}
+
+/** What a request has besides method and path. */
+export interface RequestOptions {
+  /** Sent as Bearer; `null` for none. The first team's key by default. */
+  readonly key?: string | null;
+  readonly headers?: Record<string, string>;
+  /** An object is sent as JSON, text and bytes as they are. */
+  readonly body?: unknown;
+  /** What becomes of a redirection: followed by default. */
+  readonly redirect?: "follow" | "manual";
+}
+
+/** What a harness begins with. */
+export interface HarnessOptions {
+  readonly tier?: Tier;
+  readonly region?: Region;
+  /** Replaces parts of what the routes get, for faults. */
+  readonly deps?: Partial<AppDeps>;
+  /** Sends notices about quotas. */
+  readonly mailer?: Mailer;
+  /** A secret that must not work. */
+  readonly refusedSecret?: string;
+  /** The operator's key. */
+  readonly operatorKey?: string;
+  /** How many bytes caches and queues may hold. */
+  readonly memory?: Memory;
+  /** Whether it runs as `deno task dev` does. */
+  readonly dev?: boolean;
+}
+
+/** One running service. Always `await using`. */
+export class Harness implements AsyncDisposable {
+  /** The server's clock. */
+  nowMs = NOON;
+  /** Whether the service says that it is shutting down. */
+  draining = false;
+  /** Lines of the request log. */
+  readonly log: string[] = [];
+  readonly path: string;
+  store!: OpenStore;
+  team!: Team;
+  #minutes = 0;
+  #server!: RunningServer;
+  #service!: Service;
+  #client = Deno.createHttpClient({});
+  readonly #folder: string;
+  readonly #options: HarnessOptions;
+
+  private constructor(folder: string, options: HarnessOptions) {
+    this.#folder = folder;
+    this.path = `${folder}/test.kv`;
+    this.#options = options;
+  }
+
+  /** Starts a service on an empty file. */
+  static async open(options: HarnessOptions = {}): Promise<Harness> {
+    const harness = new Harness(await Deno.makeTempDir({ prefix: "runledger-" }), options);
+    await harness.#start();
+    return harness;
+  }
+
+  get url(): string {
+    return this.#server.url;
+  }
+
+  get credentials(): CredentialStore {
+    return this.#service.credentials;
+  }
+
+  get worker(): Worker {
+    return this.#service.worker;
+  }
+
+  get refusals(): RefusalStore {
+    return this.#service.refusals;
+  }
+
+  /** The nightly sweep; it does not begin by itself here. */
+  get sweep(): SweepJob {
+    return this.#service.sweep;
+  }
+
+  async #start(): Promise<void> {
+    const { region = "eu", tier = "business", refusedSecret = null, mailer = null, deps = {} } =
+      this.#options;
+    const { operatorKey = null } = this.#options;
+    this.store = await openStore(this.path, undefined, this.#options.memory);
+    const environment = this.#environment();
+    this.#service = createService({
+      store: this.store,
+      environment,
+      region,
+      refusedSecret,
+      operatorKey,
+      dev: this.#options.dev ?? false,
+      // A minute passes before each request: only tests of the limits meet them.
+      limits: createRequestLimits(() => 60_000 * this.#minutes++, undefined, this.store.memory),
+      mailer,
+      log: (line) => void this.log.push(line),
+      draining: () => this.draining,
+      parts: deps,
+    });
+    const key = KEY.replace("_eu_", `_${region}_`);
+    const { credentials, app } = this.#service;
+    const settings = { region, key, tier };
+    this.team = (await ensureFirstTeam(this.store, credentials, environment, settings)).team;
+    this.#service.start();
+    this.#server = serve(app.fetch, "127.0.0.1", 0);
+  }
+
+  /** Stops the service and starts it again on the same file, after what is done to it meanwhile. */
+  async restart(meanwhile: () => Promise<void> = () => Promise.resolve()): Promise<void> {
+    await this.#stop();
+    await meanwhile();
+    await this.#start();
+  }
+
+  async #stop(): Promise<void> {
+    this.#client.close();
+    this.#client = Deno.createHttpClient({});
+    this.#service.leave();
+    await this.#server.drain();
+    await this.#service.stop();
+    await this.store.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stop();
+    this.#client.close();
+    await Deno.remove(this.#folder, { recursive: true });
+  }
+
+  #environment() {
+    return {
+      now: () => this.nowMs,
+      random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),
+    };
+  }
+
+  /** Sends a request over the socket. */
+  async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    const { key = this.key, headers = {}, body, redirect = "follow" } = options;
+    const raw = body === undefined || typeof body === "string" || body instanceof Uint8Array;
+    const response = await fetch(this.url + path, {
+      method,
+      client: this.#client,
+      redirect,
+      headers: {
+        ...PLAIN,
+        ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: (raw ? body : JSON.stringify(body)) as BodyInit }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      get json() {
+        return JSON.parse(text);
+      },
+    };
+  }
+
+  post(path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> {
+    return this.request("POST", path, { ...options, body });
+  }
+
+  get(path: string, options: RequestOptions = {}): Promise<Answer> {
+    return this.request("GET", path, options);
+  }
+
+  /** Reads once the worker has seen everything there is: costs of closed runs are final. */
+  async getSettled(path: string, options: RequestOptions = {}): Promise<Answer> {
+    await this.worker.idle();
+    return await this.get(path, options);
+  }
+
+  /** The first team's key, with every scope. */
+  get key(): string {
+    return KEY.replace("_eu_", `_${this.#options.region ?? "eu"}_`);
+  }
+
+  /** Creates another team and a key for it. */
+  async addTeam(tier: Tier, grant: Grant = ALL_SCOPES): Promise<{ team: Team; key: string }> {
+    const team = await insertTeam(this.store, tier);
+    return { team, key: await this.addKey(grant, team) };
+  }
+
+  /** Creates a credential, the first team's by default. */
+  async addKey(grant: Grant, team: Team = this.team): Promise<string> {
+    const { region = "eu" } = this.#options;
+    const options = { region, refusedSecret: null };
+    const credentials = createCredentialStore(this.store, this.#environment(), options);
+    return (await credentials.create(team, { name: "test", grant }, "test")).secret;
+  }
+
+  /** Events counted for a team in the current month. */
+  async usage(team: Team = this.team): Promise<number> {
+    const entry = await this.store.reader.get<Deno.KvU64>([
+      "usage",
+      team.id,
+      monthOf(this.nowMs),
+    ]);
+    return Number(entry.value?.value ?? 0n);
+  }
+
+  /** The whole store as text, one line a key with its version: equal dumps are equal stores. */
+  async dump(): Promise<string[]> {
+    await this.worker.idle();
+    const lines: string[] = [];
+    for await (const { key, value, versionstamp } of this.store.reader.list({ prefix: [] })) {
+      lines.push(`${Deno.inspect(key)} ${versionstamp} ${Deno.inspect(value, { depth: 9 })}`);
+    }
+    return lines;
+  }
+}

@@ -1,0 +1,70 @@
+/** Notices about the quota of one team, with a real mail server and a clock that the test moves. */
+import type { Team } from "../../../domain/teams/team.ts";
+import type { NoticeState, NoticeStore } from "../../../domain/teams/quota_notice.ts";
+import type { Mailer } from "../../../domain/core/mail.ts";
+import { NoticeJob } from "../../../jobs/notices.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { insertTeam } from "../../../kv/teams/credentials.ts";
+import { createNoticeStore } from "../../../kv/teams/notices.ts";
+import { createUsageStore } from "../../../kv/teams/usage.ts";
+import { createMailer } from "../../../outbound/mail.ts";
+import { NOON } from "./harness.ts";
+import { SmtpSink } from "../fakes/smtp.ts";
+import { TempStore } from "./temp_store.ts";
+
+/** The month of {@link NOON}. */
+export const MONTH = "2026-11";
+
+/** A team on the free plan with an owner, a mail server, and as many jobs as wanted. */
+export class Bench implements AsyncDisposable {
+  nowMs = NOON;
+  readonly log: string[] = [];
+  team!: Team;
+  #temp!: TempStore;
+  sink!: SmtpSink;
+
+  static async open(login?: { user: string; pass: string }): Promise<Bench> {
+    const bench = new Bench();
+    bench.#temp = await TempStore.open();
+    bench.sink = await SmtpSink.start(login === undefined ? {} : { login });
+    const team = await insertTeam(bench.#temp.store, "free", "Ships");
+    bench.team = { ...team, ownerEmail: "owner@example.org" };
+    await bench.#temp.store.writer.commit({
+      sets: [{ key: keys.team(team.id), value: bench.team }],
+    });
+    return bench;
+  }
+
+  get store(): NoticeStore {
+    return createNoticeStore(this.#temp.store);
+  }
+
+  job(mailer: Mailer | null = createMailer(this.sink.url), store = this.store): NoticeJob {
+    const log = (line: string) => void this.log.push(line);
+    return new NoticeJob({ store, mailer, now: () => this.nowMs, log });
+  }
+
+  async count(by: number, month = MONTH): Promise<void> {
+    const sums = [{ key: keys.usage(this.team.id, month), by: BigInt(by) }];
+    await this.#temp.store.writer.commit({ sums });
+  }
+
+  async forgetOwner(): Promise<void> {
+    const { ownerEmail: _, ...value } = this.team;
+    await this.#temp.store.writer.commit({ sets: [{ key: keys.team(value.id), value }] });
+  }
+
+  async states(month = MONTH): Promise<[number, NoticeState][]> {
+    const notices = await createUsageStore(this.#temp.store).notices(this.team.id, month);
+    return notices.map(({ percent, state }) => [percent, state]);
+  }
+
+  get subjects(): string[] {
+    return this.sink.received.map(({ subject }) => subject.replace(/.*reached /, "")).sort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.sink[Symbol.asyncDispose]();
+    await this.#temp[Symbol.asyncDispose]();
+  }
+}

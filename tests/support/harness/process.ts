@@ -1,0 +1,206 @@
+/** The real program as a process of its own, started and stopped as an operator does. */
+
+const ROOT = new URL("../../../", import.meta.url).pathname;
+const ARGS = [
+  "run",
+  "--frozen",
+  "--no-prompt",
+  "-N",
+  "-E",
+  "-R",
+  "-W",
+  "main.ts",
+];
+
+/** Settings of a process; `undefined` takes one out of the environment. */
+export type Settings = Readonly<Record<string, string | undefined>>;
+
+/** How a process ended. */
+export interface Ended {
+  readonly code: number;
+  readonly signal: string | null;
+  readonly stderr: string;
+  readonly stdout: string;
+  /** Milliseconds from the signal that stopped it, or from its start. */
+  readonly ms: number;
+}
+
+/** What to put before the program's own command line. */
+export type Launcher = readonly string[];
+
+function spawn(
+  settings: Settings,
+  flags: readonly string[],
+  launcher: Launcher = [],
+): Deno.ChildProcess {
+  return spawnCommand(settings, [...launcher, Deno.execPath(), ...ARGS, ...flags]);
+}
+
+function spawnCommand(
+  settings: Settings,
+  [command = "", ...args]: readonly string[],
+): Deno.ChildProcess {
+  const inherited = Object.entries(Deno.env.toObject())
+    .filter(([name]) => name !== "HOST" && !name.startsWith("RUNLEDGER_"));
+  const given = Object.entries({ PORT: "0", ...settings })
+    .filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return new Deno.Command(command, {
+    args,
+    cwd: ROOT,
+    clearEnv: true,
+    env: { ...Object.fromEntries(inherited), NO_COLOR: "1", ...Object.fromEntries(given) },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+}
+
+/** Collects what a stream says and tells everybody who waits for a part of it. */
+class Output {
+  text = "";
+  readonly done: Promise<void>;
+  #waiting: {
+    readonly pattern: RegExp;
+    readonly found: (match: RegExpExecArray | null) => void;
+  }[] = [];
+
+  constructor(stream: ReadableStream<Uint8Array>) {
+    this.done = this.#collect(stream);
+  }
+
+  async #collect(stream: ReadableStream<Uint8Array>): Promise<void> {
+    for await (const part of stream.pipeThrough(new TextDecoderStream())) {
+      this.text += part;
+      this.#tell(false);
+    }
+    this.#tell(true);
+  }
+
+  #tell(ended: boolean): void {
+    this.#waiting = this.#waiting.filter(({ pattern, found }) => {
+      const match = pattern.exec(this.text);
+      if (match !== null || ended) found(match);
+      return match === null && !ended;
+    });
+  }
+
+  /** The first match once it was written; null when the stream ends without it. */
+  async match(pattern: RegExp): Promise<RegExpExecArray | null> {
+    const match = pattern.exec(this.text);
+    if (match !== null) return match;
+    const { promise, resolve } = Promise.withResolvers<RegExpExecArray | null>();
+    this.#waiting.push({ pattern, found: resolve });
+    return await promise;
+  }
+}
+
+/** Runs the program where it is expected to end by itself. */
+export async function runToEnd(settings: Settings, ...flags: string[]): Promise<Ended> {
+  const startedMs = performance.now();
+  const child = spawn(settings, flags);
+  const { code, signal, stdout, stderr } = await child.output();
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  const ms = performance.now() - startedMs;
+  return { code, signal, stdout: decode(stdout), stderr: decode(stderr), ms };
+}
+
+/** A running program. Always `await using`. */
+export class Process implements AsyncDisposable {
+  readonly url: string;
+  readonly #child: Deno.ChildProcess;
+  readonly #stdout: Output;
+  readonly #stderr: Output;
+  #ended = false;
+
+  private constructor(child: Deno.ChildProcess, stdout: Output, stderr: Output, url: string) {
+    this.#child = child;
+    this.#stdout = stdout;
+    this.#stderr = stderr;
+    this.url = url;
+  }
+
+  /** Starts the program and waits until it says where it listens. */
+  static start(settings: Settings, ...flags: string[]): Promise<Process> {
+    return Process.#listening(spawn(settings, flags));
+  }
+
+  /** The same by way of another command, which must become the program. */
+  static startBy(launcher: Launcher, settings: Settings): Promise<Process> {
+    return Process.#listening(spawn(settings, [], launcher));
+  }
+
+  /** The same by way of `deno task`, as a newcomer does. */
+  static startTask(task: string, settings: Settings): Promise<Process> {
+    return Process.#listening(
+      spawnCommand(settings, [Deno.execPath(), "task", "--quiet", task]),
+    );
+  }
+
+  static async #listening(child: Deno.ChildProcess): Promise<Process> {
+    const stdout = new Output(child.stdout);
+    const stderr = new Output(child.stderr);
+    const listens = await stderr.match(/listens on (http:\/\/\S+?),.*\n/);
+    if (listens === null) {
+      await Promise.all([child.status, stdout.done, stderr.done]);
+      throw new Error(`The program did not start:\n${stderr.text}`);
+    }
+    return new Process(child, stdout, stderr, listens[1] ?? "");
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  get stderr(): string {
+    return this.#stderr.text;
+  }
+
+  get stdout(): string {
+    return this.#stdout.text;
+  }
+
+  /** Waits for a text on stdout, where the request log is. */
+  async logs(pattern: RegExp): Promise<RegExpExecArray | null> {
+    return await this.#stdout.match(pattern);
+  }
+
+  /** Waits for a text on stderr. */
+  async says(pattern: RegExp): Promise<RegExpExecArray | null> {
+    return await this.#stderr.match(pattern);
+  }
+
+  /** Sends a signal without waiting for what it does; nothing when the program has ended. */
+  signal(signal: Deno.Signal): void {
+    try {
+      this.#child.kill(signal);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+    }
+  }
+
+  /** Sends a signal and waits for the end. */
+  async stop(signal: Deno.Signal = "SIGTERM"): Promise<Ended> {
+    const startedMs = performance.now();
+    if (!this.#ended) this.#child.kill(signal);
+    return await this.ended(startedMs);
+  }
+
+  /** Waits for the end. */
+  async ended(sinceMs: number = performance.now()): Promise<Ended> {
+    const status = await this.#child.status;
+    const ms = performance.now() - sinceMs;
+    this.#ended = true;
+    await Promise.all([this.#stdout.done, this.#stderr.done]);
+    return {
+      code: status.code,
+      signal: status.signal,
+      stdout: this.stdout,
+      stderr: this.stderr,
+      ms,
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#ended) await this.stop("SIGKILL");
+  }
+}

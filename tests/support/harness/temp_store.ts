@@ -1,0 +1,109 @@
+/** Stores for tests below the HTTP stack: in a folder of their own, or left by a process. */
+import { assert } from "@std/assert";
+import type { TeamId } from "../../../domain/core/ids.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { type OpenStore, openStore } from "../../../kv/open.ts";
+
+/** An open store. Always `await using`. */
+export class TempStore implements AsyncDisposable {
+  readonly path: string;
+  readonly folder: string;
+  #store: OpenStore;
+
+  private constructor(folder: string, path: string, store: OpenStore) {
+    this.folder = folder;
+    this.path = path;
+    this.#store = store;
+  }
+
+  /** Opens a store on a file that does not exist yet, or on a copy of another store's closed file. */
+  static async open(copied?: Uint8Array): Promise<TempStore> {
+    const folder = await Deno.makeTempDir({ prefix: "runledger-" });
+    const path = `${folder}/test.kv`;
+    if (copied !== undefined) await Deno.writeFile(path, copied);
+    return new TempStore(folder, path, await openStore(path));
+  }
+
+  get store(): OpenStore {
+    return this.#store;
+  }
+
+  /** Closes the store and answers what its file holds. */
+  async close(): Promise<Uint8Array> {
+    await this.#store.close();
+    return await Deno.readFile(this.path);
+  }
+
+  /** Closes the store and opens it again on the same file. */
+  async reopen(): Promise<OpenStore> {
+    await this.#store.close();
+    return this.#store = await openStore(this.path);
+  }
+
+  /** All keys below a prefix. */
+  async keysBelow(prefix: Deno.KvKey): Promise<Deno.KvKey[]> {
+    return await Array.fromAsync(this.#store.reader.list({ prefix }), ({ key }) => key);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#store.close();
+    await Deno.remove(this.folder, { recursive: true });
+  }
+}
+
+/** ASCII text that compresses as badly as JSON text can, the same for the same seed. */
+export function noise(chars: number, seed = 1): string {
+  let state = seed;
+  const codes = Array.from({ length: chars }, () => {
+    // The low bits of this generator repeat early, the high ones do not.
+    state = Math.imul(state, 1_664_525) + 1_013_904_223 | 0;
+    const code = 35 + (state >>> 16) % 91;
+    return code === 92 ? 33 : code;
+  });
+  const parts: string[] = [];
+  for (let at = 0; at < codes.length; at += 10_000) {
+    parts.push(String.fromCharCode(...codes.slice(at, at + 10_000)));
+  }
+  return parts.join("");
+}
+
+/** Runs a test with a folder of its own. */
+export async function withFolder<T>(test: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await Deno.makeTempDir({ prefix: "runledger-" });
+  try {
+    return await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Works on a store that no process has, and on its first team. */
+export async function withStore<T>(
+  path: string,
+  work: (store: OpenStore, team: TeamId) => Promise<T>,
+): Promise<T> {
+  const store = await openStore(path);
+  try {
+    const { value } = await store.reader.get<TeamId>(keys.firstTeam());
+    assert(value !== null);
+    return await work(store, value);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Bytes that a filled store's file surely has around its middle. */
+export const MIDDLE = { from: 100_000, to: 200_000 } as const;
+
+/** Writes a store of many pages and closes it, so that everything is in its one file. */
+export async function fillStore(path: string): Promise<void> {
+  const store = await openStore(path);
+  for (let n = 0; n < 40; n++) {
+    const sets = Array.from({ length: 10 }, (_, i) => ({
+      key: ["filler", n, i],
+      value: new Uint8Array(2_000).fill(n),
+    }));
+    await store.writer.commit({ sets });
+  }
+  await store.close();
+}

@@ -1,0 +1,118 @@
+/** A worker over a real file, with a clock that the test moves and a store that it may wrap. */
+import { assertEquals } from "@std/assert";
+import type { RunId } from "../../../domain/core/ids.ts";
+import type { ProcessingStore } from "../../../domain/runs/processing.ts";
+import type { RunStore } from "../../../domain/runs/store.ts";
+import type { Stage } from "../../../domain/runs/stages.ts";
+import { type StageHandlers, Worker, type WorkerDeps } from "../../../jobs/worker.ts";
+import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
+import type { OpenStore } from "../../../kv/open.ts";
+import { NOON } from "./harness.ts";
+import { assertSumsAddUp, runsOf, TEAM } from "../builders/pipeline.ts";
+import { TempStore } from "./temp_store.ts";
+
+/** What a workshop begins with. */
+export interface WorkerHarnessOptions {
+  readonly handlers?: StageHandlers;
+  readonly failurePauseMs?: number;
+  /** Replaces methods of the worker's store, for faults. */
+  readonly wrap?: (store: ProcessingStore) => ProcessingStore;
+}
+
+/** A worker, not started yet, that commits of its store wake. Always `await using`. */
+export class WorkerHarness implements AsyncDisposable {
+  /** The worker's clock. */
+  nowMs = NOON;
+  readonly log: string[] = [];
+  readonly worker: Worker;
+  readonly runs: RunStore;
+  readonly pipeline: ProcessingStore;
+  /** How the stages without handlers read once the cost is final. */
+  readonly skipped = ["checks skipped 0", "alerts skipped 0", "judge skipped 0"];
+
+  private constructor(readonly temp: TempStore, readonly options: WorkerHarnessOptions) {
+    const { handlers = new Map(), wrap = (store) => store } = options;
+    const handled: ReadonlySet<Stage> = new Set(handlers.keys());
+    this.pipeline = createProcessingStore(temp.store, handled, this.now);
+    this.runs = runsOf(temp.store);
+    this.worker = this.another(wrap(this.pipeline));
+    temp.store.workerSignal.listen(() => this.worker.wake());
+  }
+
+  static async open(options: WorkerHarnessOptions = {}): Promise<WorkerHarness> {
+    return new WorkerHarness(await TempStore.open(), options);
+  }
+
+  get store(): OpenStore {
+    return this.temp.store;
+  }
+
+  readonly now = (): number => this.nowMs;
+
+  /** Another worker with the same handlers. */
+  another(store: ProcessingStore, jobs: WorkerDeps["jobs"] = []): Worker {
+    const { handlers = new Map(), failurePauseMs } = this.options;
+    return new Worker({
+      store,
+      handlers,
+      jobs,
+      now: this.now,
+      log: (line) => this.log.push(line),
+      ...(failurePauseMs === undefined ? {} : { failurePauseMs }),
+    });
+  }
+
+  /** Moves the clock and has the worker look. */
+  async after(ms: number): Promise<void> {
+    this.nowMs += ms;
+    await this.worker.idle();
+  }
+
+  /** The stages of a run: name, state, attempts. */
+  async stagesOf(run: RunId): Promise<string[]> {
+    const stored = await this.runs.read(TEAM, run, null, 1);
+    return (stored?.processing?.stages ?? []).map(({ stage, state, attempts }) =>
+      `${stage} ${state} ${attempts}`
+    );
+  }
+
+  /** Resolves once a run is final, without asking the worker for anything. */
+  async settled(run: RunId): Promise<void> {
+    const key = ["run", run, TEAM.id, "processing"];
+    for await (const [entry] of this.store.reader.watch([key])) {
+      if (entry.value !== null) return;
+    }
+  }
+
+  /** Fails unless the roll-ups are the sum of the runs; answers how many closed ones there are. */
+  async sumsAddUp(): Promise<number> {
+    assertEquals(await this.temp.keysBelow(["dirty"]), []);
+    return await assertSumsAddUp(this.store);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.worker.stop();
+    await this.temp[Symbol.asyncDispose]();
+  }
+}
+
+/** A place where the first to come waits until the test lets it, and everybody, pass. */
+export class Gate {
+  readonly #reached = Promise.withResolvers<void>();
+  readonly #opened = Promise.withResolvers<void>();
+
+  /** Waits at the gate. */
+  async pass(): Promise<void> {
+    this.#reached.resolve();
+    await this.#opened.promise;
+  }
+
+  /** Resolves once somebody waits. */
+  async reached(): Promise<void> {
+    await this.#reached.promise;
+  }
+
+  open(): void {
+    this.#opened.resolve();
+  }
+}

@@ -1,0 +1,74 @@
+/** Damage to a ledger behind the service's back, and what the audit says of it. */
+import { assert, assertEquals } from "@std/assert";
+import type { RunId } from "../../../domain/core/ids.ts";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
+import { runId } from "../builders/requests.ts";
+import type { Harness } from "../harness/harness.ts";
+
+/** The run that damage is done to. */
+export const RUN = runId(1) as RunId;
+
+/** Values to write and keys to remove behind the service's back. */
+export interface Damage {
+  readonly sets?: { key: Deno.KvKey; value: unknown }[];
+  readonly deletes?: Deno.KvKey[];
+}
+
+/** Kinds of damage by name, each with words of a difference that tells of it. */
+export type Damages = Readonly<
+  Record<string, { readonly says: string; readonly make: (h: Harness) => Promise<Damage> }>
+>;
+
+/** Does each damage to the first team by itself and fails unless the audit finds it there, and no more. */
+export async function assertAllFound(
+  h: Harness,
+  t: Deno.TestContext,
+  damages: Damages,
+): Promise<void> {
+  for (const [name, { says, make }] of Object.entries(damages)) {
+    await t.step(name, async () => {
+      const result = await auditDamaged(h, await make(h));
+      const whats = result.differences.map(({ what }) => what);
+      assert(whats.some((what) => what.includes(says)), `${says} is not in ${json(whats)}`);
+      assertEquals(result.differenceCount, whats.length);
+      assertEquals(new Set(result.differences.map(({ team }) => team)), new Set([h.team.id]));
+      const states = result.teams.map(({ team, state }) => [team === h.team.id, state]);
+      assertEquals(new Set(states.map(json)), new Set(['[true,"different"]', '[false,"exact"]']));
+    });
+  }
+  assertEquals((await verifyStore(h.store)).differences, []);
+}
+
+/** Does damage, audits, and mends it again. */
+export async function auditDamaged(h: Harness, { sets = [], deletes = [] }: Damage) {
+  const touched = [...sets.map(({ key }) => key), ...deletes];
+  const before = await Promise.all(touched.map((key) => h.store.reader.get(key)));
+  await h.store.writer.commit({ sets, deletes });
+  const result = await verifyStore(h.store);
+  await h.store.writer.commit({
+    sets: before.filter(({ versionstamp }) => versionstamp !== null),
+    deletes: before.filter(({ versionstamp }) => versionstamp === null).map(({ key }) => key),
+  });
+  return result;
+}
+
+/** What is stored at a key. */
+export async function valueOf(h: Harness, key: Deno.KvKey): Promise<unknown> {
+  const { value, versionstamp } = await h.store.reader.get(key);
+  assert(versionstamp !== null, `nothing at ${key.join(" ")}`);
+  return value;
+}
+
+/** The first roll-up of a kind. */
+export async function aRollup(h: Harness, kind: string) {
+  const prefix = ["rollup", h.team.id, kind];
+  const [entry] = await Array.fromAsync(h.store.reader.list<Uint8Array>({ prefix }, { limit: 1 }));
+  assert(entry !== undefined);
+  const row = JSON.parse(new TextDecoder().decode(entry.value));
+  return { key: entry.key, row, write: (to: unknown) => new TextEncoder().encode(json(to)) };
+}
+
+/** A value as text. */
+export function json(value: unknown): string {
+  return JSON.stringify(value);
+}

@@ -1,0 +1,105 @@
+/** Rows that belong to nothing: what a removal forgot. */
+import { assertEquals } from "@std/assert";
+import { type EventLedger, ID_PAGES_MAX } from "../../../domain/runs/ledger.ts";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
+import { chunksOf } from "../../../kv/base/blob.ts";
+import { tombstoneOf } from "../../../kv/runs/tombstone.ts";
+import type { Store } from "../../../kv/store.ts";
+
+type Row = Deno.KvEntry<unknown>;
+
+/** Where the run and its team stand in the keys of each family that names one. */
+const RUN_AND_TEAM: Readonly<Record<string, readonly [run: number, team: number]>> = {
+  run: [1, 2],
+  events: [1, 2],
+  chunk: [1, 2],
+  run_by: [5, 1],
+  expiry: [4, 1],
+  change: [3, 1],
+  due_stage: [3, 2],
+  dead_stage: [2, 1],
+};
+
+/** Parts of a run that calls store: without any of them there is no run. */
+const PARTS = ["opening", "closing", "ledger"];
+
+/** What is stored of one run. */
+class StoredRun {
+  readonly parts = new Map<string, unknown>();
+  readonly rows: Row[] = [];
+
+  get isDeleted(): boolean {
+    return tombstoneOf([...this.parts.values()]) !== null;
+  }
+
+  get ledger(): EventLedger | null {
+    return (this.parts.get("ledger") ?? null) as EventLedger | null;
+  }
+}
+
+/**
+ * The rows of a store that belong to no stored run, or to nothing of it any more.
+ *
+ * A deleted run may have rows that say when it was to be looked at: they go when they are due.
+ */
+export async function strayRows(store: Store): Promise<string[]> {
+  const runs = new Map<string, StoredRun>();
+  const stray: Deno.KvKey[] = [];
+  for await (const row of store.reader.list({ prefix: [] })) {
+    const { key, value } = row;
+    if (key[0] === "purge" || key[0] === "deletion_count") stray.push(key);
+    const at = RUN_AND_TEAM[String(key[0])];
+    if (at === undefined) continue;
+    const name = `${String(key[at[1]])} ${String(key[at[0]])}`;
+    const run = runs.get(name) ?? new StoredRun();
+    runs.set(name, run);
+    if (key[0] === "run" && PARTS.includes(String(key[3]))) run.parts.set(String(key[3]), value);
+    else run.rows.push(row);
+  }
+  for (const run of runs.values()) {
+    const held = piecesOf([...run.parts.values(), ...run.rows.map(({ value }) => value)]);
+    stray.push(...run.rows.filter((row) => isStray(run, row, held)).map(({ key }) => key));
+  }
+  return stray.map((key) => key.join(" "));
+}
+
+/** Fails unless every figure of every team is what its runs' parts come to. */
+export async function assertExact(store: Store, message?: string): Promise<void> {
+  const { differences, teams } = await verifyStore(store, { pauseMs: 0 });
+  assertEquals(differences, [], message);
+  // One whose runs wait to be summed up is not compared.
+  assertEquals(teams.filter(({ state }) => state !== "exact"), [], message);
+}
+
+/** Fails unless nothing is left of what is gone, and every figure is exact. */
+export async function assertClean(store: Store, message?: string): Promise<void> {
+  assertEquals(await strayRows(store), [], message);
+  await assertExact(store, message);
+}
+
+function isStray(run: StoredRun, { key }: Row, held: ReadonlySet<string>): boolean {
+  const [family, , , kind, number] = key;
+  if (run.parts.size === 0) return true;
+  // The feed tells of it as long as its id is refused.
+  if (run.isDeleted) return family !== "expiry" && family !== "change";
+  if (family === "chunk") return !held.has(`${String(kind)} ${String(number)}`);
+  if (family !== "events") return false;
+  const { removed = 0, batches = 0, sealed = 0 } = run.ledger ?? {};
+  if (kind === "page") return Number(number) >= sealed;
+  if (kind === "directory") return Number(number) * 64 >= sealed;
+  if (kind === "id") return sealed < ID_PAGES_MAX;
+  if (kind === "removed") return removed === 0;
+  if (kind === "score") return run.ledger?.scores === undefined;
+  return Number(number) < removed || Number(number) >= batches;
+}
+
+/** The further pieces that values name. */
+function piecesOf(values: readonly unknown[]): Set<string> {
+  const names = new Set<string>();
+  for (const value of values) {
+    if (!(value instanceof Uint8Array) || value.length < 2) continue;
+    const { name, count } = chunksOf(value);
+    for (let i = 0; i < count; i++) names.add(`${name} ${i}`);
+  }
+  return names;
+}

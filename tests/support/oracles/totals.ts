@@ -1,0 +1,107 @@
+/** What the service says that everything comes to, held against what its clients know they sent. */
+import { assert, assertEquals } from "@std/assert";
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
+import { openBeside } from "../../../kv/open.ts";
+
+/** Sums over all runs, none of them in doubt. */
+export interface Totals {
+  /** Events that count toward the quota. */
+  counted: number;
+  /** Runs that have their opening. */
+  runs: number;
+  events: number;
+  llmCalls: number;
+  inputTokens: number;
+  /** Picodollars. */
+  cost: number;
+  /** Calls of models without a price. */
+  unpriced: number;
+}
+
+/** Nothing at all. */
+export function noTotals(): Totals {
+  return { counted: 0, runs: 0, events: 0, llmCalls: 0, inputTokens: 0, cost: 0, unpriced: 0 };
+}
+
+/** Adds to sums, in place. */
+export function addTotals(sums: Totals, more: Totals): void {
+  for (const name of Object.keys(sums) as (keyof Totals)[]) sums[name] += more[name];
+}
+
+/** A running service, and a key to it. */
+export interface Access {
+  readonly url: string;
+  readonly key: string;
+}
+
+/** The worker may be behind; as long as sums still change it is at work. */
+const UNCHANGED_MS_MAX = 15_000;
+const LOOK_MS = 20;
+const PICODOLLARS = 1e12;
+
+/** Waits until usage and spend from one day to another are exactly as expected. */
+export async function assertTotals(
+  access: Access,
+  [from, to]: readonly [from: string, to: string],
+  expected: Totals,
+): Promise<void> {
+  let found = await totalsOf(access, from, to);
+  let changedMs = performance.now();
+  while (JSON.stringify(found) !== JSON.stringify(expected)) {
+    if (performance.now() - changedMs > UNCHANGED_MS_MAX) assertEquals(found, expected);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const next = await totalsOf(access, from, to);
+    if (JSON.stringify(next) !== JSON.stringify(found)) changedMs = performance.now();
+    found = next;
+  }
+}
+
+/** Fails unless so many events are counted toward the quota; they are in the commit they count. */
+export async function assertUsage(access: Access, expected: number): Promise<void> {
+  assertEquals(await usageOf(access), expected, "usage is not what is stored");
+}
+
+async function usageOf(access: Access): Promise<number> {
+  const { months } = await getJson(access, "/v1/usage");
+  // The first of a month may pass meanwhile.
+  return months.reduce((sum: number, { used }: { used: number }) => sum + used, 0);
+}
+
+async function totalsOf(access: Access, from: string, to: string): Promise<Totals> {
+  const [counted, { totals }] = await Promise.all([
+    usageOf(access),
+    getJson(access, `/v1/spend?from=${from}&to=${to}`),
+  ]);
+  return {
+    counted,
+    runs: totals.runs,
+    events: totals.events,
+    llmCalls: totals.llm_calls,
+    inputTokens: totals.input_tokens,
+    cost: Math.round(totals.cost_usd * PICODOLLARS),
+    unpriced: totals.unpriced.llm_calls,
+  };
+}
+
+async function getJson({ url, key }: Access, path: string) {
+  const response = await fetch(url + path, { headers: { Authorization: `Bearer ${key}` } });
+  const json = await response.json();
+  assertEquals(response.status, 200, `${path}: ${JSON.stringify(json)}`);
+  return json;
+}
+
+/** Adds up a ledger from its runs' parts, beside a service that may have it: all must be exact. */
+export async function assertAudit(
+  path: string,
+  expected: { readonly runs: number; readonly events: number },
+): Promise<void> {
+  const store = await openBeside(path);
+  try {
+    const { differences, teams, runs, events } = await verifyStore(store);
+    assertEquals(differences, []);
+    assert(teams.every(({ state }) => state === "exact"), JSON.stringify(teams));
+    assertEquals({ runs, events }, { runs: expected.runs, events: expected.events });
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,64 @@
+/** Runs held against what their clients were told: nothing lost, doubled or partial. */
+import { assert, assertEquals } from "@std/assert";
+import { eventId } from "../builders/requests.ts";
+import { EVENTS, type Script } from "../builders/scripts.ts";
+
+/** What a ledger holds of a run. */
+export interface Held {
+  readonly opened: boolean;
+  readonly closed: boolean;
+  /** Ids of its events, in their order. */
+  readonly ids: readonly string[];
+  /** How many events it says that it has. */
+  readonly events: number;
+}
+
+/** Counted things of a part of the ledger: events, and each opening and close. */
+export interface Tally {
+  stored: number;
+  acknowledged: number;
+  sent: number;
+}
+
+/** Nothing at all. */
+export function noTally(): Tally {
+  return { stored: 0, acknowledged: 0, sent: 0 };
+}
+
+/** What a service tells of a run; null when it has none of it. */
+// deno-lint-ignore no-explicit-any -- an answer's body
+export function heldOf(run: any): Held {
+  return {
+    opened: run !== null && run.agent !== null,
+    closed: run !== null && run.status !== "running",
+    ids: run?.events.map((event: { id: string }) => event.id) ?? [],
+    events: run?.usage.events ?? 0,
+  };
+}
+
+/** Checks one run part by part, and counts them. */
+export function verifyRun(held: Held, { id, calls }: Script, tally: Tally): void {
+  const { opened, closed, ids } = held;
+  let known = 0;
+  for (const { stores, state } of calls) {
+    const there = typeof stores === "number"
+      ? ids.length >= stores
+      : stores === "both"
+      ? opened && closed
+      : stores === "opening"
+      ? opened
+      : closed;
+    if (state === "acknowledged") assert(there, `${stores} of ${id} is lost`);
+    if (state === "unsent") assert(!there, `${stores} of ${id} was never sent`);
+    const size = typeof stores === "number" ? stores - known : 1;
+    if (typeof stores === "number") known = stores;
+    if (state !== "unsent") tally.sent += size;
+    if (state === "acknowledged") tally.acknowledged += size;
+    if (there) tally.stored += size;
+  }
+  // Nothing partial: whole batches, in order, each event once; a heartbeat with both its parts.
+  assert([0, EVENTS.first, EVENTS.both].includes(ids.length), `${ids.length} events of ${id}`);
+  assertEquals(ids, ids.map((_, n) => eventId(n)));
+  assertEquals(held.events, ids.length);
+  if (calls[0]?.stores === "both") assertEquals(opened, closed, id);
+}

@@ -1,0 +1,65 @@
+/** Every ruling that code, tests and documents cite is in `docs/DECISIONS.md`. */
+import { assert, assertEquals } from "@std/assert";
+
+const root = new URL("../../../", import.meta.url);
+const read = (path: string) => Deno.readTextFileSync(new URL(path, root));
+
+/** Folders that are not searched: data, images and what tools write. */
+const SKIPPED_FOLDERS = new Set([".git", "data", "images", "node_modules", "output"]);
+
+/** Paths of all texts below a folder that may cite a ruling. */
+function textsBelow(folder: string): string[] {
+  return [...Deno.readDirSync(new URL(folder, root))].flatMap(({ name, isDirectory }) => {
+    if (isDirectory) return SKIPPED_FOLDERS.has(name) ? [] : textsBelow(`${folder}${name}/`);
+    return /\.(tsx?|js|css|md)$/.test(name) ? [`${folder}${name}`] : [];
+  });
+}
+
+/** Numbers after a word, such as "decisions 5, 6 and 8 to 10"; their last ends a range. */
+const NUMBERS = String.raw`\d{1,2}(?:(?:, | and | to |, and |-)\d{1,2})*`;
+
+/** The kinds of rulings: how they are cited, and what their headings begin with. */
+const KINDS = [
+  { pattern: new RegExp(String.raw`\bdecisions? (${NUMBERS})`, "gi"), heading: "Decision " },
+  { pattern: new RegExp(String.raw`\bsections? (${NUMBERS})`, "gi"), heading: "Section " },
+  {
+    pattern: new RegExp(String.raw`\bpricing rules? (${NUMBERS})`, "gi"),
+    heading: "Pricing rule ",
+  },
+  { pattern: new RegExp(String.raw`\bcontract (${NUMBERS})`, "gi"), heading: "Contract " },
+  { pattern: /(?<![\w$.-])R(\d{1,2})\b/g, heading: "R" },
+] as const;
+
+/** The rulings that a text cites, as their headings begin. */
+function citationsIn(text: string): string[] {
+  return KINDS.flatMap(({ pattern, heading }) =>
+    [...text.matchAll(pattern)].flatMap(([, numbers = ""]) =>
+      numbers.match(/\d+/g)?.map((number) => `${heading}${number}`) ?? []
+    )
+  );
+}
+
+const headings = [...read("docs/DECISIONS.md").matchAll(/^##+ ([A-Z][a-z ]*\d+)/gm)]
+  .map(([, heading = ""]) => heading);
+
+Deno.test("every ruling that is cited has its entry in docs/DECISIONS.md", () => {
+  const known = new Set(headings);
+  let cited = 0;
+  for (const path of textsBelow("")) {
+    for (const citation of citationsIn(read(path))) {
+      cited++;
+      assert(known.has(citation), `${path} cites "${citation}", which docs/DECISIONS.md lacks`);
+    }
+  }
+  assert(cited > 500, `${cited}`);
+});
+
+Deno.test("every ruling is written down once, and those of a kind without a gap", () => {
+  assertEquals(headings.length, new Set(headings).size);
+  for (const { heading } of KINDS) {
+    const numbers = headings.filter((each) => each.replace(/\d+$/, "") === heading)
+      .map((each) => Number(each.slice(heading.length)));
+    assertEquals(numbers, numbers.map((_, at) => at + 1), heading);
+    assert(numbers.length > 0, heading);
+  }
+});

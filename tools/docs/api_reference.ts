@@ -1,0 +1,115 @@
+/**
+ * Writes the generated blocks of `docs/API.md` and `docs/ERRORS.md` from the OpenAPI document that
+ * the service serves. Text outside of the markers is left as it is.
+ *
+ * `deno task docs` writes the files; a test compares them with what this module makes.
+ */
+import { ERRORS } from "../../domain/core/errors.ts";
+import { documentText } from "../../routes/api/service/openapi_text.ts";
+import { type Document, documentedCalls } from "../../routes/docs/document.ts";
+import { callBlock } from "./call_block.ts";
+import { fieldRow, table } from "./fields.ts";
+import { documentedFields } from "../../routes/docs/fields.tsx";
+
+const ROOT = new URL("../../", import.meta.url);
+
+/** Documents that have generated blocks. */
+export const GENERATED_DOCUMENTS = ["docs/API.md", "docs/ERRORS.md"] as const;
+
+/** The OpenAPI document, as `GET /openapi.json` serves it. Describing a route runs none of its code. */
+export function servedDocument(): Document {
+  return JSON.parse(documentText());
+}
+
+/** Generated blocks by the name in their marker. */
+export function generatedBlocks(document: Document): ReadonlyMap<string, string> {
+  const calls = documentedCalls(document)
+    .map((placed): [string, string] => [placed.call.operationId, callBlock(document, placed)]);
+  return new Map([
+    ...calls,
+    ["headers", headersBlock(document)],
+    ["schemas", schemasBlock(document)],
+    ["errors", errorsBlock(document)],
+  ]);
+}
+
+function headersBlock({ components }: Document): string {
+  return table(
+    ["header", "meaning"],
+    Object.entries(components.headers).map(([name, { description }]) => [
+      `\`${name}\``,
+      description,
+    ]),
+  );
+}
+
+/** One section for each object that answers and bodies refer to. */
+function schemasBlock(document: Document): string {
+  const bodies = new Set(
+    documentedCalls(document).map(({ call }) =>
+      call.requestBody?.content["application/json"]?.schema.$ref
+    ),
+  );
+  return Object.entries(document.components.schemas)
+    .filter(([name, schema]) =>
+      schema.properties !== undefined && !bodies.has(`#/components/schemas/${name}`)
+    )
+    .map(([name, schema]) => {
+      const rows = documentedFields(schema).map((field) => fieldRow(document, field));
+      return [`### ${name}`, schema.description ?? "", table(["field", "type", "meaning"], rows)]
+        .join("\n\n");
+    })
+    .join("\n\n");
+}
+
+function errorsBlock(document: Document): string {
+  const meanings = new Map(document["x-errors"].map(({ code, meaning }) => [code, meaning]));
+  return table(
+    ["code", "status", "retry", "meaning"],
+    Object.entries(ERRORS).map(([code, { status, retry }]) => [
+      `[\`${code}\`](#${code})`,
+      String(status),
+      retry ? "yes" : "no",
+      meanings.get(code) ?? "",
+    ]),
+  );
+}
+
+/** A document with its generated blocks made new. An unknown name in a marker is an error. */
+export function withBlocks(text: string, blocks: ReadonlyMap<string, string>): string {
+  return text.replaceAll(
+    /<!-- generated: (\w+) -->\n.*?<!-- end -->/gs,
+    (_, name: string) => {
+      const block = blocks.get(name);
+      if (block === undefined) throw new Error(`No generated block has the name "${name}"`);
+      return `<!-- generated: ${name} -->\n\n${block}\n\n<!-- end -->`;
+    },
+  );
+}
+
+/** A document as it must be, formatted as `deno fmt` formats it. */
+export async function currentText(path: string): Promise<string> {
+  const text = withBlocks(
+    await Deno.readTextFile(new URL(path, ROOT)),
+    generatedBlocks(servedDocument()),
+  );
+  const formatter = new Deno.Command(Deno.execPath(), {
+    args: ["fmt", "--quiet", "--ext=md", "-"],
+    cwd: ROOT,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const input = formatter.stdin.getWriter();
+  await input.write(new TextEncoder().encode(text));
+  await input.close();
+  const { success, stdout } = await formatter.output();
+  if (!success) throw new Error(`deno fmt cannot format ${path}`);
+  return new TextDecoder().decode(stdout);
+}
+
+if (import.meta.main) {
+  for (const path of GENERATED_DOCUMENTS) {
+    await Deno.writeTextFile(new URL(path, ROOT), await currentText(path));
+  }
+}

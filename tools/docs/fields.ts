@@ -1,0 +1,78 @@
+/** Fields and their types as rows of Markdown tables. */
+import {
+  type Document,
+  type DocumentedSchema,
+  resolved,
+  schemaName,
+} from "../../routes/docs/document.ts";
+
+/** A field of a body or an answer, or a parameter. */
+export interface Field {
+  readonly name: string;
+  readonly required: boolean;
+  readonly schema: DocumentedSchema;
+}
+
+/** Types that a word explains better than a section does. */
+const PLAIN_TYPES: Readonly<Record<string, string>> = {
+  Instant: "instant",
+  DayOrInstant: "day or instant",
+  JsonObject: "object",
+  JsonValue: "any JSON value",
+  ErrorCode: "[code](ERRORS.md)",
+};
+
+/** Writes a table; nothing for no rows. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  if (rows.length === 0) return "";
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+/** Name, type and meaning of a field; an asterisk marks a required one. */
+export function fieldRow(document: Document, { name, required, schema }: Field): string[] {
+  const { description = "", default: value } = schema;
+  const meaning = value === undefined ? description : `${description} Default: \`${value}\`.`;
+  return [`\`${name}\`${required ? " \\*" : ""}`, typeText(document, schema), meaning.trim()];
+}
+
+/** The values that a schema allows, in a few words. */
+export function typeText(document: Document, schema: DocumentedSchema): string {
+  if (schema.$ref !== undefined) return referenceText(document, schema.$ref);
+  const ways = schema.anyOf ?? schema.oneOf;
+  if (ways !== undefined) return ways.map((way) => typeText(document, way)).join(" or ");
+  if (schema.enum !== undefined) return schema.enum.map((word) => `\`${word}\``).join(", ");
+  if (schema.const !== undefined) return `\`${schema.const}\``;
+  if (schema.type === "array") {
+    const most = schema.maxItems === undefined ? "" : ` of up to ${schema.maxItems}`;
+    return `list${most}: ${typeText(document, schema.items ?? {})}`;
+  }
+  return `${typeName(schema)}${boundsText(schema)}`;
+}
+
+function referenceText(document: Document, ref: string): string {
+  const name = schemaName(ref);
+  const plain = PLAIN_TYPES[name];
+  if (plain !== undefined) return plain;
+  const schema = resolved(document, { $ref: ref });
+  if (schema.properties !== undefined) return `[${name}](#${name.toLowerCase()})`;
+  return typeText(document, schema);
+}
+
+function typeName({ type, format, pattern }: DocumentedSchema): string {
+  const id = /^\^([a-z]+)_\(eu\|us\)/.exec(pattern ?? "")?.[1];
+  if (id !== undefined) return `id \`${id}_…\``;
+  if (format === "date-time") return "instant";
+  if (format === "date") return "day";
+  return [type ?? "any JSON value"].flat().join(" or ");
+}
+
+/** Bounds that say more than how far integers go. */
+function boundsText({ minimum, maximum, minLength, maxLength }: DocumentedSchema): string {
+  const isLoose = (bound?: number) =>
+    bound === undefined || Math.abs(bound) >= Number.MAX_SAFE_INTEGER;
+  if (maxLength !== undefined) return `, ${minLength ?? 0} to ${maxLength} characters`;
+  if (!isLoose(maximum)) return `, ${minimum ?? ""} to ${maximum}`;
+  return isLoose(minimum) ? "" : `, from ${minimum}`;
+}
