@@ -5,7 +5,7 @@
  * @module
  */
 import { type Parsed, type Problem, refuse } from "../core/errors.ts";
-import { parseQuery } from "../core/query.ts";
+import { integerOf, parseQuery } from "../core/query.ts";
 import { show } from "../core/text.ts";
 import type { RunSummary } from "../runs/summary.ts";
 import { type Planned, planOfTeam } from "../teams/plans.ts";
@@ -235,12 +235,8 @@ export function parseAgentsQuery(
     const message = `Parameter "sort" must be one of ${known}: got ${show(wanted)}`;
     return refuse("invalid_field", message, "sort");
   }
-  const digits = sent.get("limit") ?? String(AGENTS_PER_PAGE.default);
-  const limit = /^\d{1,4}$/.test(digits) ? Number(digits) : 0;
-  if (limit < 1 || limit > AGENTS_PER_PAGE.max) {
-    const message = `"limit" must be an integer from 1 to ${AGENTS_PER_PAGE.max}`;
-    return refuse("invalid_field", message, "limit");
-  }
+  const limit = integerOf(sent, "limit", AGENTS_PER_PAGE);
+  if (!limit.ok) return limit;
   const archived = sent.get("archived") ?? "false";
   if (archived !== "true" && archived !== "false") {
     const message = `Parameter "archived" must be "true" or "false": got ${show(archived)}`;
@@ -252,7 +248,7 @@ export function parseAgentsQuery(
     const message = '"cursor" must be the "cursor" of the page before, in the same order';
     return refuse("invalid_field", message, "cursor");
   }
-  return { ok: true, value: { sort, limit, after, archived: archived === "true" } };
+  return { ok: true, value: { sort, limit: limit.value, after, archived: archived === "true" } };
 }
 
 /** Where an agent stands. */

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { type Parsed, refuse } from "./errors.ts";
-import { parseQuery } from "./query.ts";
+import type { Parsed } from "./errors.ts";
+import { cursorOf, integerOf, parseQuery } from "./query.ts";
 import { ADMIN_PER_PAGE } from "./limits.ts";
 
 /** A page that is asked for. */
@@ -29,15 +29,8 @@ export function parsePage<Place>(
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;
   const sent = parameters.value;
-  const text = sent.get("limit") ?? String(ADMIN_PER_PAGE.default);
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > ADMIN_PER_PAGE.max) {
-    const message = `"limit" must be an integer from 1 to ${ADMIN_PER_PAGE.max}`;
-    return refuse("invalid_field", message, "limit");
-  }
-  const cursor = sent.get("cursor");
-  if (cursor === undefined) return { ok: true, value: { limit, after: null, sent } };
-  const after = placeOf(cursor);
-  if (after !== null) return { ok: true, value: { limit, after, sent } };
-  return refuse("invalid_field", '"cursor" must be the "cursor" of the page before', "cursor");
+  const limit = integerOf(sent, "limit", ADMIN_PER_PAGE);
+  if (!limit.ok) return limit;
+  const after = cursorOf(sent, "cursor", placeOf);
+  return after.ok ? { ok: true, value: { limit: limit.value, after: after.value, sent } } : after;
 }

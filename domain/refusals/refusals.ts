@@ -5,8 +5,8 @@
  * @module
  */
 import type { TeamId } from "../core/ids.ts";
-import { type Parsed, refuse } from "../core/errors.ts";
-import { parseQuery } from "../core/query.ts";
+import type { Parsed } from "../core/errors.ts";
+import { integerOf, parseQuery } from "../core/query.ts";
 import { REFUSAL_HOURS, REFUSAL_LIMITS } from "../core/limits.ts";
 
 /** Stands for the fields of refusals beyond the combinations that are counted apart. */
@@ -111,11 +111,7 @@ export function countSince({ hours }: RefusalReport, nowMs: number, last: number
 export function parseRefusalsQuery(query: string): Parsed<number> {
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;
-  const { default: usual, max } = REFUSAL_HOURS;
-  const sent = parameters.value.get("hours") ?? String(usual);
-  const hours = /^\d{1,3}$/.test(sent) ? Number(sent) : 0;
-  if (hours >= 1 && hours <= max) return { ok: true, value: hours };
-  return refuse("invalid_field", `"hours" must be an integer from 1 to ${max}`, "hours");
+  return integerOf(parameters.value, "hours", REFUSAL_HOURS, 3);
 }
 
 /** Kinds of refusals by name, with their counts. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Parsed, refuse } from "../core/errors.ts";
-import { parseQuery, refuseChoice } from "../core/query.ts";
+import { cursorOf, integerOf, parseQuery, refuseChoice } from "../core/query.ts";
 import { show } from "../core/text.ts";
 import { picodollars } from "../pricing/money.ts";
 import { FILTERS, parseFilters } from "./filters.ts";
@@ -63,12 +63,12 @@ const SEARCH = new RegExp(`^[0-9a-z_]{1,${RUN_SEARCH_CHARS_MAX}}$`);
  *
  * @param text the query without its question mark
  * @param nowMs unix milliseconds: where the default window ends
- * @param cursorOf reads a cursor; null when it is none
+ * @param positionOf reads a cursor; null when it is none
  */
 export function parseRunsQuery(
   text: string,
   nowMs: number,
-  cursorOf: (cursor: string) => RunsCursor | null,
+  positionOf: (cursor: string) => RunsCursor | null,
 ): Parsed<RunsRequest> {
   const parameters = parseQuery(text);
   if (!parameters.ok) return parameters;
@@ -76,7 +76,7 @@ export function parseRunsQuery(
   if (!filters.ok) return filters;
   const range = parseRange(parameters.value);
   if (!range.ok) return range;
-  const page = parsePage(parameters.value, cursorOf);
+  const page = parsePage(parameters.value, positionOf);
   if (!page.ok) return page;
   const { limit, cursor } = page.value;
   const query: RunsQuery = { ...filters.value, ...range.value };
@@ -163,19 +163,11 @@ function parseBound(parameters: Parameters, name: string, ofDayMs: number): Pars
 
 function parsePage(
   parameters: Parameters,
-  cursorOf: (cursor: string) => RunsCursor | null,
+  positionOf: (cursor: string) => RunsCursor | null,
 ): Parsed<{ readonly limit: number; readonly cursor: RunsCursor | null }> {
-  const digits = parameters.get("limit") ?? String(RUNS_PER_PAGE.default);
-  const limit = /^\d{1,4}$/.test(digits) ? Number(digits) : 0;
-  if (limit < 1 || limit > RUNS_PER_PAGE.max) {
-    const message = `"limit" must be an integer from 1 to ${RUNS_PER_PAGE.max}`;
-    return refuse("invalid_field", message, "limit");
-  }
-  const sent = parameters.get("cursor");
-  const cursor = sent === undefined ? null : cursorOf(sent);
-  if (sent !== undefined && cursor === null) {
-    const message = '"cursor" must be the "cursor" of the page before';
-    return refuse("invalid_field", message, "cursor");
-  }
-  return { ok: true, value: { limit, cursor } };
+  const limit = integerOf(parameters, "limit", RUNS_PER_PAGE);
+  if (!limit.ok) return limit;
+  const cursor = cursorOf(parameters, "cursor", positionOf);
+  if (!cursor.ok) return cursor;
+  return { ok: true, value: { limit: limit.value, cursor: cursor.value } };
 }

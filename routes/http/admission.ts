@@ -4,7 +4,6 @@
  */
 import type { Problem } from "../../domain/core/errors.ts";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
-import type { Memory } from "../../domain/core/memory.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Guard, RequestContext } from "./context.ts";
 import { type ConcurrencyBounds, ConcurrencyLimit, type Slot } from "./concurrency.ts";

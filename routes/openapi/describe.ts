@@ -152,6 +152,16 @@ export function bodyDescription<T>(
   return (schema as unknown as z.ZodObject).meta({ id, [NOTES]: notes, [PARTS]: parts });
 }
 
+/** The only answer of a call: 200. */
+export function ok(description: string, schema: z.ZodType): readonly AnswerDescription[] {
+  return [{ status: 200, description, schema }];
+}
+
+/** The only answer of a call that shows a secret: 201. */
+export function created(description: string, schema: z.ZodType): readonly AnswerDescription[] {
+  return [{ status: 201, description, schema, headers: ["Cache-Control"] }];
+}
+
 /** The answers of a read whose client may have it already; `ifNoneMatch` is its header. */
 export function tagged(description: string, schema: z.ZodType): readonly AnswerDescription[] {
   return [

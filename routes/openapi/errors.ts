@@ -64,13 +64,8 @@ function errorsByStatus({ access, body, errors }: Endpoint): Map<number, ErrorCo
     ...(body === undefined ? [] : WITH_BODY),
     ...errors,
   ]);
-  const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of Object.keys(ERRORS) as ErrorCode[]) {
-    if (!given.has(code)) continue;
-    const { status } = ERRORS[code];
-    byStatus.set(status, [...byStatus.get(status) ?? [], code]);
-  }
-  return byStatus;
+  const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => given.has(code));
+  return Map.groupBy(codes, (code) => ERRORS[code].status);
 }
 
 /** Headers of refusals with a status, besides those of every answer. */

@@ -1,7 +1,7 @@
 /** `GET /v1/agents`, and one agent: `GET` and `PATCH /v1/agents/{slug}`. */
 import type { Handler } from "../../http/admission.ts";
 import { teamKey } from "../../http/access.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { notFound } from "../../../domain/core/errors.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { isName } from "../../../domain/core/rules.ts";
 import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
@@ -14,12 +14,12 @@ import {
   parseAgentsQuery,
 } from "../../../domain/agents/agents.ts";
 import { agentPatchBody, parseAgentPatch } from "../../../domain/agents/change.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 import { answer, answerTagged, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { lastPartOf, queryOf } from "../../http/query.ts";
 import { z } from "zod";
-import { bodyDescription, endpoints, tagged } from "../../openapi/describe.ts";
+import { bodyDescription, endpoints, ok, tagged } from "../../openapi/describe.ts";
 import {
   count,
   cursorOf,
@@ -67,10 +67,7 @@ export const changeAgent: Handler = async (c, { agents, environment }) => {
 };
 
 /** The same bytes for a slug that never was and one of another team (decision 32). */
-export const NO_SUCH_AGENT: Problem = {
-  code: "not_found",
-  message: "No such agent: list them to see slugs",
-};
+export const NO_SUCH_AGENT = notFound("No such agent: list them to see slugs");
 
 function agentFields({ agent, firstSeen, activity, name, notes, archived }: AgentRecord) {
   const last = activity?.lastRun ?? null;
@@ -78,14 +75,14 @@ function agentFields({ agent, firstSeen, activity, name, notes, archived }: Agen
     agent,
     name: name ?? agent,
     first_seen: formatInstant(firstSeen),
-    last_seen: activity === null ? null : formatInstant(activity.lastSeen),
+    last_seen: formatInstantOrNull(activity?.lastSeen),
     runs: activity?.runs ?? 0,
     succeeded: activity?.succeeded ?? 0,
     failed: activity?.failed ?? 0,
     running: activity?.running ?? 0,
     last_run_id: last?.id ?? null,
     last_status: last?.status ?? null,
-    last_started_at: last === null ? null : formatInstant(last.startedAt),
+    last_started_at: formatInstantOrNull(last?.startedAt),
     notes,
     archived,
   };
@@ -161,11 +158,10 @@ export const AGENT_ENDPOINTS = endpoints("Agents", [
       archived: z.boolean().default(false)
         .describe("Whether archived agents are among them."),
     },
-    answers: [{
-      status: 200,
-      description: "A page of agents.",
-      schema: z.object({ agents: z.array(agent), cursor: nextCursor }).meta({ id: "AgentPage" }),
-    }],
+    answers: ok(
+      "A page of agents.",
+      z.object({ agents: z.array(agent), cursor: nextCursor }).meta({ id: "AgentPage" }),
+    ),
     example: {
       status: 200,
       answer: { agents: [AGENT], cursor: null },
@@ -208,7 +204,7 @@ export const AGENT_ENDPOINTS = endpoints("Agents", [
       notes: "Anything worth knowing; empty for nothing.",
       archived: "Whether it is out of use.",
     }),
-    answers: [{ status: 200, description: "The agent as it then is.", schema: agent }],
+    answers: ok("The agent as it then is.", agent),
     errors: ["agent_cap_reached", "not_found"],
     idempotency: "content",
     example: {

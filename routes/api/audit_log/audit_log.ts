@@ -14,7 +14,7 @@ import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
-import { endpoints } from "../../openapi/describe.ts";
+import { endpoints, ok } from "../../openapi/describe.ts";
 import {
   anyObject,
   cursorOf,
@@ -90,11 +90,10 @@ export const AUDIT_ENDPOINTS = endpoints("Audit log", [
       limit: limitOf(ADMIN_PER_PAGE, "Entries"),
       cursor: cursorOf("cursor"),
     },
-    answers: [{
-      status: 200,
-      description: "A page.",
-      schema: z.object({ entries: z.array(entry), cursor: nextCursor }).meta({ id: "AuditPage" }),
-    }],
+    answers: ok(
+      "A page.",
+      z.object({ entries: z.array(entry), cursor: nextCursor }).meta({ id: "AuditPage" }),
+    ),
     example: {
       status: 200,
       answer: {

@@ -2,7 +2,7 @@
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
-import type { Parsed, Problem } from "../../../domain/core/errors.ts";
+import { notFound, type Parsed, type Problem } from "../../../domain/core/errors.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { isText } from "../../../domain/core/rules.ts";
@@ -14,13 +14,13 @@ import type {
   RunDeletion,
 } from "../../../domain/retention/deletion.ts";
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 import { answer, fail, writeHeaders } from "../../http/answer.ts";
 import { lastPartOf } from "../../http/query.ts";
 import { NO_SUCH_RUN } from "../runs/runs.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
-import { endpoints } from "../../openapi/describe.ts";
+import { endpoints, ok } from "../../openapi/describe.ts";
 import { count, idOf, instantField, jobId, jobState } from "../../openapi/fields.ts";
 import { RUN } from "../runs/endpoints.ts";
 
@@ -72,10 +72,9 @@ const NO_CUSTOMER: Problem = {
   field: "customer_id",
 };
 
-const NO_SUCH_DELETION: Problem = {
-  code: "not_found",
-  message: "No such deletion: its id is in the answer to the DELETE that began it",
-};
+const NO_SUCH_DELETION = notFound(
+  "No such deletion: its id is in the answer to the DELETE that began it",
+);
 
 function receiptFields({ run, deletedAt, by, events }: RunDeletion) {
   return {
@@ -99,7 +98,7 @@ function jobFields(job: CustomerDeletion) {
     spend_days: job.days,
     created_at: formatInstant(job.createdAt),
     created_by: job.createdBy,
-    finished_at: job.finishedAt === null ? null : formatInstant(job.finishedAt),
+    finished_at: formatInstantOrNull(job.finishedAt),
   };
 }
 
@@ -221,7 +220,7 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", [
     summary: "Read a customer's deletion",
     description: "How it stands; its receipt can be read for 30 days.",
     pathFields: { id: jobId.describe("From the answer to the call that began it.") },
-    answers: [{ status: 200, description: "The job as it is now.", schema: job }],
+    answers: ok("The job as it is now.", job),
     errors: ["not_found"],
     example: { path: { id: JOB.id }, status: 200, answer: JOB, needs: ["deleteCustomer"] },
   },

@@ -1,9 +1,9 @@
 /** `GET /v1/changes`: every run at its latest change, in the order of the changes. */
 import type { Handler } from "../../http/admission.ts";
-import { type Parsed, refuse } from "../../../domain/core/errors.ts";
+import type { Parsed } from "../../../domain/core/errors.ts";
 import type { ChangePage, RunChange } from "../../../domain/feed/changes.ts";
 import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
-import { parseQuery } from "../../../domain/core/query.ts";
+import { integerOf, parseQuery } from "../../../domain/core/query.ts";
 import { CHANGES_PER_PAGE, CHANGES_WAIT_SECONDS_MAX } from "../../../domain/core/limits.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";
@@ -64,28 +64,15 @@ export function parseChangeCursor(text: string): number | null {
 function parseChangesQuery(text: string): Parsed<ChangesQuery> {
   const parameters = parseQuery(text);
   if (!parameters.ok) return parameters;
-  const { default: usual, max } = CHANGES_PER_PAGE;
-  const limit = parseInteger(parameters.value, "limit", { usual, min: 1, max });
+  const limit = integerOf(parameters.value, "limit", CHANGES_PER_PAGE);
   if (!limit.ok) return limit;
-  const bounds = { usual: 0, min: 0, max: CHANGES_WAIT_SECONDS_MAX };
-  const wait = parseInteger(parameters.value, "wait", bounds);
+  const bounds = { default: 0, min: 0, max: CHANGES_WAIT_SECONDS_MAX };
+  const wait = integerOf(parameters.value, "wait", bounds);
   if (!wait.ok) return wait;
   const cursor = parameters.value.get("after");
   const after = cursor === undefined ? 0 : parseChangeCursor(cursor);
   if (after === null) return { ok: false, problem: UNKNOWN_CURSOR };
   return { ok: true, value: { after, limit: limit.value, waitSeconds: wait.value } };
-}
-
-/** Reads a parameter that is a whole number. */
-function parseInteger(
-  parameters: ReadonlyMap<string, string>,
-  name: string,
-  { usual, min, max }: { readonly usual: number; readonly min: number; readonly max: number },
-): Parsed<number> {
-  const sent = parameters.get(name) ?? String(usual);
-  const value = /^\d{1,4}$/.test(sent) ? Number(sent) : -1;
-  if (value >= min && value <= max) return { ok: true, value };
-  return refuse("invalid_field", `"${name}" must be an integer from ${min} to ${max}`, name);
 }
 
 function pageJson({ changes, next, hasMore }: ChangePage): RawJson {

@@ -11,7 +11,7 @@ import {
   LIVE_CHANGES_LAG_MAX,
   LIVE_KEEP_ALIVE_MS,
 } from "../../../domain/core/limits.ts";
-import { endpoints } from "../../openapi/describe.ts";
+import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursor, idOf, instantField, limitOf } from "../../openapi/fields.ts";
 import { ROW, RUN_FILTERS, runRow } from "../runs/endpoints_list.ts";
 
@@ -57,7 +57,7 @@ export const FEED_ENDPOINTS = endpoints("Runs", [
       wait: z.int().min(0).max(CHANGES_WAIT_SECONDS_MAX).default(0)
         .describe("Seconds to wait for the first change when there is none."),
     },
-    answers: [{ status: 200, description: "A page of the feed.", schema: page }],
+    answers: ok("A page of the feed.", page),
     errors: ["rate_limit", "overloaded"],
     example: {
       query: { limit: "10" },

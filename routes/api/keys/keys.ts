@@ -7,19 +7,19 @@ import {
   type Principal,
   SCOPES,
 } from "../../../domain/teams/credentials.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { notFound } from "../../../domain/core/errors.ts";
 import { judgeId } from "../../../domain/core/ids.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { keyBody, parseKey } from "../../../domain/teams/new_key.ts";
 import { parseKeysQuery } from "../../../domain/teams/key_list.ts";
 import { parseRotation, rotateBody } from "../../../domain/teams/rotation.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
-import { bodyDescription, endpoints } from "../../openapi/describe.ts";
+import { bodyDescription, created, endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, idOf, instantField, limitOf, nextCursor, slug } from "../../openapi/fields.ts";
 
 const createKey: Handler = (c, deps) => answerNewKey(deps, c, c.get("principal").team);
@@ -49,7 +49,7 @@ export const listKeys: Handler = async (c, { credentials }) => {
   const json = rawOf({
     keys: records.map(({ lastUsedAt, ...record }) => ({
       ...keyFields(record),
-      last_used_at: instant(lastUsedAt),
+      last_used_at: formatInstantOrNull(lastUsedAt),
     })),
     cursor: next === null ? null : encodeCursor(next),
   });
@@ -88,10 +88,7 @@ export function keyIdOf(cursor: string): string | null {
 }
 
 /** The same bytes for a key that never was and one of another team. */
-export const NO_SUCH_KEY: Problem = {
-  code: "not_found",
-  message: "No such key: list them to see ids",
-};
+export const NO_SUCH_KEY = notFound("No such key: list them to see ids");
 
 /** A new credential with its secret. */
 export function newKeyFields(
@@ -109,15 +106,11 @@ function keyFields(record: CredentialRecord) {
     name,
     ...(grant.kind === "api_key" ? { scopes: grant.scopes } : { agent: grant.agent }),
     created_at: formatInstant(createdAt),
-    revoked_at: instant(revokedAt),
-    ends_at: instant(endsAt ?? null),
+    revoked_at: formatInstantOrNull(revokedAt),
+    ends_at: formatInstantOrNull(endsAt),
     replaced_by: replacedBy ?? null,
     replaces: replaces ?? null,
   };
-}
-
-function instant(ms: number | null): string | null {
-  return ms === null ? null : formatInstant(ms);
 }
 
 const CREDENTIAL_KINDS = ["api_key", "ping_token"] as const;
@@ -199,12 +192,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
     description: "A team key with scopes (`ingest` alone when none are named), or a ping token " +
       "that speaks for one agent. No other answer has the `secret`.",
     body: newCredentialBody,
-    answers: [{
-      status: 201,
-      description: "Created.",
-      schema: newKey,
-      headers: ["Cache-Control"],
-    }],
+    answers: created("Created.", newKey),
     errors: ["missing_field"],
     links: ["rotateKey", "revokeKey"],
     idempotency: "none",
@@ -228,12 +216,11 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
       limit: limitOf(ADMIN_PER_PAGE, "Credentials"),
       cursor: cursorOf("cursor"),
     },
-    answers: [{
-      status: 200,
-      description: "A page.",
-      schema: z.object({ keys: z.array(listedKey), cursor: nextCursor })
+    answers: ok(
+      "A page.",
+      z.object({ keys: z.array(listedKey), cursor: nextCursor })
         .meta({ id: "CredentialPage" }),
-    }],
+    ),
     example: {
       query: { agent: "nightly" },
       status: 200,
@@ -259,12 +246,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
       overlap_hours:
         "How long the old secret goes on; 24 when absent. At least 1 for the caller's own.",
     }),
-    answers: [{
-      status: 201,
-      description: "The new credential.",
-      schema: newKey,
-      headers: ["Cache-Control"],
-    }],
+    answers: created("The new credential.", newKey),
     errors: ["not_found", "credential_ended"],
     idempotency: "target",
     example: {
@@ -285,7 +267,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
     description: "It stops at once in this process, within 10 seconds in others. Again changes " +
       "nothing.",
     pathFields: { id: idOf("key").describe("The credential's id.") },
-    answers: [{ status: 200, description: "Its record.", schema: key }],
+    answers: ok("Its record.", key),
     errors: ["not_found"],
     idempotency: "target",
     example: {

@@ -4,7 +4,7 @@ import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { LABEL_CHARS_MAX, RATE_TIERS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
 import { rateBody, tierBody } from "../../../domain/pricing/rate_body.ts";
-import { bodyDescription, endpoints, tagged, written } from "../../openapi/describe.ts";
+import { bodyDescription, endpoints, ok, tagged, written } from "../../openapi/describe.ts";
 import {
   count,
   cursorOf,
@@ -189,7 +189,7 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
       provider: z.string().max(LABEL_CHARS_MAX).optional().describe("As the call names it."),
       at: sentInstantField.optional().describe("Instant of the call; now when absent."),
     },
-    answers: [{ status: 200, description: "The row, or null.", schema: match }],
+    answers: ok("The row, or null.", match),
     errors: ["missing_field"],
     example: {
       query: { provider: "anthropic", model: "claude-haiku-4-5" },
@@ -213,7 +213,7 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
     description: "An own row; calls that it priced keep their price. Any other id is 404, also " +
       "a second time, and also for a default row.",
     pathFields: { id: z.string().describe("The row's id.") },
-    answers: [{ status: 200, description: "The row that was deleted.", schema: ownRow }],
+    answers: ok("The row that was deleted.", ownRow),
     errors: ["not_found"],
     idempotency: "target",
     example: { path: { id: OWN_ROW.id }, status: 200, answer: OWN_ROW, needs: ["putRate"] },

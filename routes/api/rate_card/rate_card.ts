@@ -8,10 +8,10 @@ import {
   type DefaultRates,
   findProvider,
 } from "../../../domain/pricing/default_rates.ts";
-import { type Parsed, type Problem, refuse } from "../../../domain/core/errors.ts";
+import { notFound, type Parsed, refuse } from "../../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { LABEL_CHARS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
-import { parseQuery } from "../../../domain/core/query.ts";
+import { cursorOf, integerOf, parseQuery } from "../../../domain/core/query.ts";
 import type { OwnRate } from "../../../domain/pricing/rate_store.ts";
 import { parseRate } from "../../../domain/pricing/rate_body.ts";
 import { rowFields } from "../../../domain/pricing/rate_fields.ts";
@@ -95,11 +95,10 @@ export const deleteRate: Handler = async (c, { rateCards }) => {
 };
 
 /** The same bytes for an id that never was, one of another team, and one of the default card. */
-export const NO_SUCH_ROW: Problem = {
-  code: "not_found",
-  message: "No own row has this id: list the card to see ids. Rows of the default card cannot be " +
+export const NO_SUCH_ROW = notFound(
+  "No own row has this id: list the card to see ids. Rows of the default card cannot be " +
     "deleted: put an own row for the model, which goes before them",
-};
+);
 
 function ownJson(rate: OwnRate): RawJson {
   return rawOf(ownFields(rate));
@@ -135,19 +134,12 @@ export function parseListQuery(query: string): Parsed<RateListQuery> {
   if (source !== undefined && source !== "own" && source !== "default") {
     return refuse("invalid_field", '"source" must be one of "own", "default"', "source");
   }
-  const text = sent.get("limit") ?? String(RATES_PER_PAGE.default);
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > RATES_PER_PAGE.max) {
-    const message = `"limit" must be an integer from 1 to ${RATES_PER_PAGE.max}`;
-    return refuse("invalid_field", message, "limit");
-  }
-  const cursor = sent.get("cursor");
-  const after = cursor === undefined ? "" : decodeCursor(cursor);
-  if (after === null) {
-    return refuse("invalid_field", '"cursor" must be the "cursor" of the page before', "cursor");
-  }
+  const limit = integerOf(sent, "limit", RATES_PER_PAGE);
+  if (!limit.ok) return limit;
+  const after = cursorOf(sent, "cursor", decodeCursor);
+  if (!after.ok) return after;
   const accepts = filterOf(sent.get("provider"), sent.get("model"));
-  return { ok: true, value: { limit, after, source, accepts } };
+  return { ok: true, value: { limit: limit.value, after: after.value ?? "", source, accepts } };
 }
 
 /** Whether a row is of the provider, by any of its names, and has the text in its model. */

@@ -20,7 +20,7 @@ import {
   REFUSAL_HOURS,
   REFUSAL_LIMITS,
 } from "../../../domain/core/limits.ts";
-import { endpoints } from "../../openapi/describe.ts";
+import { endpoints, ok } from "../../openapi/describe.ts";
 import { count, instantField } from "../../openapi/fields.ts";
 
 export const listRefusals: Handler = async (c, { refusals, environment }) => {
@@ -105,7 +105,7 @@ export const REFUSAL_ENDPOINTS = endpoints("Refusals", [
       hours: z.int().min(1).max(REFUSAL_HOURS.max).default(REFUSAL_HOURS.default)
         .describe("Hours to look back, the present one among them."),
     },
-    answers: [{ status: 200, description: "Counts, and the latest.", schema: report }],
+    answers: ok("Counts, and the latest.", report),
     example: {
       query: { hours: "24" },
       status: 200,

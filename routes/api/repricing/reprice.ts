@@ -3,16 +3,16 @@ import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
 import type { Principal } from "../../../domain/teams/credentials.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { notFound } from "../../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { dollars } from "../../../domain/pricing/money.ts";
 import { parseReprice, repriceBody, type RepriceRequest } from "../../../domain/repricing/body.ts";
 import { isJobId, type RepriceJob, type RepriceStore } from "../../../domain/repricing/job.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { formatInstantOrNull } from "../../../domain/core/time.ts";
 import { answer, answerWrite, fail } from "../../http/answer.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
-import { bodyDescription, endpoints, written } from "../../openapi/describe.ts";
+import { bodyDescription, endpoints, ok, written } from "../../openapi/describe.ts";
 import { count, dollarsField, instantField, jobId, jobState } from "../../openapi/fields.ts";
 
 /** Milliseconds a caller waits for a job to be done: most are by then, and need no second call. */
@@ -47,10 +47,7 @@ export const getReprice: Handler = async (c, { reprices }) => {
 };
 
 /** The same for an id that never was, one of another team, and one that is kept no longer. */
-export const NO_SUCH_JOB: Problem = {
-  code: "not_found",
-  message: "No such job: list the jobs to see their ids",
-};
+export const NO_SUCH_JOB = notFound("No such job: list the jobs to see their ids");
 
 export const listReprices: Handler = async (c, { reprices }) => {
   const jobs = await reprices.list(c.get("principal").team);
@@ -67,8 +64,8 @@ function jobFields(job: RepriceJob) {
     id: job.id,
     model: spec.model,
     provider: spec.provider,
-    from: instant(spec.from),
-    to: instant(spec.to),
+    from: formatInstantOrNull(spec.from),
+    to: formatInstantOrNull(spec.to),
     dry_run: job.dryRun,
     state: job.state,
     progress: job.progress,
@@ -79,14 +76,10 @@ function jobFields(job: RepriceJob) {
     old_cost_usd: dollars(sum.before),
     new_cost_usd: dollars(sum.after),
     difference_usd: dollars(sum.after - sum.before),
-    created_at: instant(job.createdAt),
+    created_at: formatInstantOrNull(job.createdAt),
     created_by: job.createdBy,
-    finished_at: instant(job.finishedAt),
+    finished_at: formatInstantOrNull(job.finishedAt),
   };
-}
-
-function instant(ms: number | null): string | null {
-  return ms === null ? null : formatInstant(ms);
 }
 
 const job = z.object({
@@ -170,11 +163,7 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", [
     id: "listReprices",
     summary: "List repricing jobs",
     description: "Newest first; the last 100 that are done are kept.",
-    answers: [{
-      status: 200,
-      description: "The team's jobs.",
-      schema: z.object({ jobs: z.array(job) }).meta({ id: "RepriceJobs" }),
-    }],
+    answers: ok("The team's jobs.", z.object({ jobs: z.array(job) }).meta({ id: "RepriceJobs" })),
     example: { status: 200, answer: { jobs: [JOB] }, needs: ["startReprice"] },
   },
   {
@@ -186,7 +175,7 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", [
     summary: "Read a repricing job",
     description: "How far it is, and what it came to.",
     pathFields: { id: jobId.describe("The job's id.") },
-    answers: [{ status: 200, description: "The job as it is now.", schema: job }],
+    answers: ok("The job as it is now.", job),
     errors: ["not_found"],
     example: { path: { id: JOB.id }, status: 200, answer: JOB, needs: ["startReprice"] },
   },

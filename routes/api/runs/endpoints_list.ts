@@ -9,7 +9,7 @@ import {
   RUNS_PER_PAGE,
   RUNS_WINDOW_HOURS,
 } from "../../../domain/runs/list_query.ts";
-import { endpoints } from "../../openapi/describe.ts";
+import { endpoints, ok } from "../../openapi/describe.ts";
 import {
   cursorOf,
   dayOrInstant,
@@ -133,7 +133,7 @@ export const RUN_LISTS = endpoints("Runs", [
       limit: limitOf(RUNS_PER_PAGE, "Runs"),
       cursor: cursorOf("cursor"),
     },
-    answers: [{ status: 200, description: "A page of runs.", schema: page }],
+    answers: ok("A page of runs.", page),
     example: {
       query: { agent: "researcher", status: "success", limit: "10" },
       status: 200,

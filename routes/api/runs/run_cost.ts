@@ -14,7 +14,7 @@ import type { CostLine } from "../../../domain/pricing/price.ts";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { RateMatch } from "../../../domain/pricing/rates.ts";
 import { assemble } from "../../../domain/runs/record.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 import { costJson, cursorText } from "./run_json.ts";
 import { answerPage } from "./runs.ts";
 
@@ -67,7 +67,7 @@ function callFields(call: ExplainedCall) {
 }
 
 function rowFields({ row: { id, source, from } }: RateMatch) {
-  return { id, source, effective_from: from === null ? null : formatInstant(from) };
+  return { id, source, effective_from: formatInstantOrNull(from) };
 }
 
 function lineFields({ kind, tokens, rate, cost }: CostLine) {

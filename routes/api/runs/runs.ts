@@ -3,11 +3,11 @@ import type { Handler } from "../../http/admission.ts";
 import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Conflict } from "../../../domain/runs/decide.ts";
-import { type Parsed, type Problem, refuse } from "../../../domain/core/errors.ts";
+import { notFound, type Parsed, type Problem } from "../../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
 import { parseOpen, parseRunId } from "../../../domain/ingest/parse.ts";
-import { parseQuery } from "../../../domain/core/query.ts";
+import { cursorOf, integerOf, parseQuery } from "../../../domain/core/query.ts";
 import type { EventPosition, RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
@@ -84,7 +84,7 @@ export function answerPage(
 }
 
 /** The same bytes for an id that never was and one of another team (decision 32). */
-export const NO_SUCH_RUN: Problem = { code: "not_found", message: "No such run: check its id" };
+export const NO_SUCH_RUN = notFound("No such run: check its id");
 
 /** Which events of a run are asked for. */
 export interface EventsPage {
@@ -98,16 +98,8 @@ export interface EventsPage {
 export function parseEventsPage(query: string): Parsed<EventsPage> {
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;
-  const sent = parameters.value.get("events_limit") ?? String(EVENTS_PER_PAGE.default);
-  const limit = /^\d{1,4}$/.test(sent) ? Number(sent) : 0;
-  if (limit < 1 || limit > EVENTS_PER_PAGE.max) {
-    const message = `"events_limit" must be an integer from 1 to ${EVENTS_PER_PAGE.max}`;
-    return refuse("invalid_field", message, "events_limit");
-  }
-  const cursor = parameters.value.get("events_cursor");
-  if (cursor === undefined) return { ok: true, value: { after: null, limit } };
-  const after = parseCursor(cursor);
-  if (after !== null) return { ok: true, value: { after, limit } };
-  const message = '"events_cursor" must be the "events_cursor" of the page before';
-  return refuse("invalid_field", message, "events_cursor");
+  const limit = integerOf(parameters.value, "events_limit", EVENTS_PER_PAGE);
+  if (!limit.ok) return limit;
+  const after = cursorOf(parameters.value, "events_cursor", parseCursor);
+  return after.ok ? { ok: true, value: { after: after.value, limit: limit.value } } : after;
 }

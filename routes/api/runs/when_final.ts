@@ -4,7 +4,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { type Parsed, refuse } from "../../../domain/core/errors.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
-import { parseQuery } from "../../../domain/core/query.ts";
+import { integerOf, parseQuery } from "../../../domain/core/query.ts";
 import { FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
 import { isProcessed } from "../../../domain/runs/record.ts";
 import { fail } from "../../http/answer.ts";
@@ -42,11 +42,7 @@ function parseWait(query: string): Parsed<number | null> {
   if (wait !== undefined && wait !== "final") {
     return refuse("invalid_field", '"wait" must be "final"', "wait");
   }
-  const sent = parameters.value.get("timeout") ?? String(FINAL_WAIT_SECONDS.default);
-  const seconds = /^\d{1,3}$/.test(sent) ? Number(sent) : -1;
-  if (seconds < 0 || seconds > FINAL_WAIT_SECONDS.max) {
-    const message = `"timeout" must be an integer from 0 to ${FINAL_WAIT_SECONDS.max}`;
-    return refuse("invalid_field", message, "timeout");
-  }
-  return { ok: true, value: wait === undefined ? null : seconds };
+  const bounds = { ...FINAL_WAIT_SECONDS, min: 0 };
+  const seconds = integerOf(parameters.value, "timeout", bounds, 3);
+  return wait === undefined && seconds.ok ? { ok: true, value: null } : seconds;
 }

@@ -15,7 +15,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import { staticResponse } from "../../http/static_response.ts";
 import { z } from "zod";
-import { type AnswerDescription, endpoints } from "../../openapi/describe.ts";
+import { type AnswerDescription, endpoints, ok } from "../../openapi/describe.ts";
 import { anyObject, ifNoneMatch } from "../../openapi/fields.ts";
 
 /** The process is alive. */
@@ -98,11 +98,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
     id: "getHealth",
     summary: "Whether the process lives",
     description: "200 while it does.",
-    answers: [{
-      status: 200,
-      description: "It does.",
-      schema: z.object({ status: z.literal("ok") }).meta({ id: "Health" }),
-    }],
+    answers: ok("It does.", z.object({ status: z.literal("ok") }).meta({ id: "Health" })),
     example: { status: 200, answer: { status: "ok" } },
   },
   {
@@ -114,11 +110,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
     id: "getReadiness",
     summary: "Whether it takes requests",
     description: "200 while the store answers and the process is not shutting down.",
-    answers: [{
-      status: 200,
-      description: "It does.",
-      schema: z.object({ status: z.literal("ready") }).meta({ id: "Readiness" }),
-    }],
+    answers: ok("It does.", z.object({ status: z.literal("ready") }).meta({ id: "Readiness" })),
     errors: ["storage_unavailable", "shutting_down"],
     example: { status: 200, answer: { status: "ready" } },
   },

@@ -10,7 +10,7 @@ import {
   SPEND_DAYS_MAX,
 } from "../../../domain/spend/spend_query.ts";
 import { UNPRICED_MODELS_MAX } from "../../../domain/spend/unpriced.ts";
-import { endpoints, tagged } from "../../openapi/describe.ts";
+import { endpoints, ok, tagged } from "../../openapi/describe.ts";
 import {
   count,
   day,
@@ -151,7 +151,7 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
       ...ofModels,
       status: runStatus.optional().describe("Runs of this status."),
     },
-    answers: [{ status: 200, description: "The sums as they are now.", schema: spend }],
+    answers: ok("The sums as they are now.", spend),
     example: {
       query: { group_by: "agent", from: "2026-11-01", to: "2026-11-30", customer_id: "acme" },
       status: 200,
@@ -176,7 +176,7 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
     description: "Those with the most tokens first, each with what it would cost at the nearest " +
       "priced model. Such estimates are stored nowhere and are part of no other figure.",
     query: { ...range, ...ofModels },
-    answers: [{ status: 200, description: "The models.", schema: unpriced }],
+    answers: ok("The models.", unpriced),
     example: {
       query: { from: "2026-11-01", to: "2026-11-30" },
       status: 200,

@@ -2,7 +2,7 @@
 import type { Handler } from "../../http/admission.ts";
 import { OPERATOR_ONLY } from "../../http/access.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { notFound } from "../../../domain/core/errors.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { parsePage } from "../../../domain/core/page.ts";
 import {
@@ -20,7 +20,7 @@ import { queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { TIER_NAMES } from "../../../domain/teams/plans.ts";
-import { bodyDescription, endpoints } from "../../openapi/describe.ts";
+import { bodyDescription, created, endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, instantField, jobId, limitOf, nextCursor } from "../../openapi/fields.ts";
 import { newCredentialBody, newKey } from "../keys/keys.ts";
 
@@ -65,10 +65,7 @@ export function teamIdOf(cursor: string): TeamId | null {
 }
 
 /** Says that an id names no team. */
-export const NO_SUCH_TEAM: Problem = {
-  code: "not_found",
-  message: "No such team: list them to see ids",
-};
+export const NO_SUCH_TEAM = notFound("No such team: list them to see ids");
 
 const limit = z.number().meta({ type: "integer", minimum: 1 }).nullable();
 
@@ -141,12 +138,7 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
       tier: "The plan.",
       owner_email: "Where notices about the quota are sent.",
     }),
-    answers: [{
-      status: 201,
-      description: secretShown,
-      schema: newTeam,
-      headers: ["Cache-Control"],
-    }],
+    answers: created(secretShown, newTeam),
     errors: ["missing_field"],
     links: ["getTeam", "changeTeam", "createTeamKey"],
     idempotency: "none",
@@ -166,12 +158,7 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
     description: "The way back in for a team that lost every key.",
     pathFields,
     body: newCredentialBody,
-    answers: [{
-      status: 201,
-      description: secretShown,
-      schema: newKey,
-      headers: ["Cache-Control"],
-    }],
+    answers: created(secretShown, newKey),
     errors: ["missing_field", "not_found"],
     idempotency: "none",
     example: {
@@ -191,11 +178,10 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
     summary: "List teams",
     description: "All teams, by id.",
     query: page,
-    answers: [{
-      status: 200,
-      description: "A page.",
-      schema: z.object({ teams: z.array(team), cursor: nextCursor }).meta({ id: "TeamPage" }),
-    }],
+    answers: ok(
+      "A page.",
+      z.object({ teams: z.array(team), cursor: nextCursor }).meta({ id: "TeamPage" }),
+    ),
     example: { status: 200, answer: { teams: [TEAM], cursor: null }, needs: ["createTeam"] },
   },
   {
@@ -207,7 +193,7 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
     summary: "Read a team",
     description: "What is set for it; nothing of what it stores.",
     pathFields,
-    answers: [{ status: 200, description: "The team.", schema: team }],
+    answers: ok("The team.", team),
     errors: ["not_found"],
     example: { path: { id: TEAM.id }, status: 200, answer: TEAM, needs: ["createTeam"] },
   },
@@ -230,7 +216,7 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
         "`record_days`.",
       suspended: "Whether every call of the team is refused.",
     }, { rate: "TeamRateChange", limits: "TeamLimitsChange" }),
-    answers: [{ status: 200, description: "The team as it is now.", schema: team }],
+    answers: ok("The team as it is now.", team),
     errors: ["not_found"],
     idempotency: "content",
     example: {

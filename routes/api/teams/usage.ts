@@ -12,7 +12,7 @@ import {
 } from "../../../domain/teams/quota.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 import { answerTagged, fail } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
 
@@ -85,5 +85,5 @@ export const getUsage: Handler = async (c, { usage, environment }) => {
 
 /** A notice; without `sent_at` no mail server is known to have accepted it. */
 function noticeFields({ percent, sentAt }: Notice) {
-  return { threshold: percent / 100, sent_at: sentAt === null ? null : formatInstant(sentAt) };
+  return { threshold: percent / 100, sent_at: formatInstantOrNull(sentAt) };
 }
