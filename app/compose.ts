@@ -1,6 +1,6 @@
-/** The service over an open store, put together: the application, and what works behind its answers. */
+/** The composition root: builds the application and its background jobs over an open store. */
 import type { Hono } from "hono";
-import { Deadlines } from "../domain/core/deadlines.ts";
+import { Deadlines, type Timers } from "../domain/core/deadlines.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { RequestMetrics } from "../domain/metrics/requests.ts";
 import { gauge, type MetricFamily } from "../domain/metrics/text.ts";
@@ -15,7 +15,6 @@ import { NoticeJob } from "../jobs/notices.ts";
 import { STAGE_HANDLERS } from "../jobs/stages.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
-import { TIMERS } from "../kv/base/deadline.ts";
 import { createRunListStore } from "../kv/run_list/run_list.ts";
 import { createChangeStore } from "../kv/feed/change_store.ts";
 import { storeMetrics } from "../kv/metrics/store.ts";
@@ -44,51 +43,52 @@ import { createUsageStore } from "../kv/teams/usage.ts";
 import { createApp } from "../routes/app.ts";
 import type { AppDeps, Env, Metrics, SignInLink } from "../routes/http/context.ts";
 
-/** What a service is made from. */
-export interface ServiceOptions {
+/** Parts and settings of a service. */
+interface ServiceOptions {
   readonly store: Store;
   readonly environment: Environment;
+  readonly timers: Timers;
   readonly region: Region;
   /** Whether this is `deno task dev`. */
   readonly dev?: boolean;
-  /** A secret that must not work here. */
+  /** A secret that is refused. */
   readonly refusedSecret: string | null;
   /** The operator's key; null or absent for no operator. */
   readonly operatorKey?: string | null;
-  /** Signs in to the dashboard from this very machine; none when absent. */
+  /** Signs in to the dashboard from this machine; none when absent. */
   readonly signInLink?: SignInLink | null;
-  /** What requests are counted by. */
+  /** Rate limits of teams. */
   readonly limits: RequestLimits;
   /** Sends notices about quotas; null where no mail server is set. */
   readonly mailer: Mailer | null;
-  /** Figures of the process that are no business of the service; none when absent. */
+  /** Metrics of the process; none when absent. */
   readonly processFamilies?: () => readonly MetricFamily[];
   /** Takes one line of the log. */
   readonly log: (line: string) => void;
   /** Whether the process is shutting down. */
   readonly draining: () => boolean;
-  /** Takes the place of parts, for faults in tests and baselines of benchmarks. */
+  /** Replaces parts, for faults in tests and baselines of benchmarks. */
   readonly parts?: Partial<AppDeps>;
 }
 
-/** A service that nobody listens for yet. */
+/** A service without a listener. */
 export interface Service {
   readonly app: Hono<Env>;
   readonly credentials: CredentialStore;
   readonly refusals: RefusalStore;
   readonly worker: Worker;
   readonly sweep: SweepJob;
-  /** Sets the worker to work, with what an earlier process left. The sweep is started by itself. */
+  /** Starts the worker, with what an earlier process left. The sweep is started separately. */
   start(): void;
-  /** Answers all who wait for something and ends live streams, so that the server can be drained. */
+  /** Answers long polls and ends live streams, so that the server can be drained. */
   leave(): void;
-  /** Ends what works behind the answers. Call it before the store closes. */
+  /** Stops the background jobs. Call it before the store closes. */
   stop(): Promise<void>;
 }
 
 /** Builds a service. */
 export function createService(options: ServiceOptions): Service {
-  const { store, environment, region, refusedSecret, mailer, log } = options;
+  const { store, environment, timers, region, refusedSecret, mailer, log } = options;
   const { now } = environment;
   const { operatorKey = null } = options;
   const secrets = { region, refusedSecret, operatorKey };
@@ -110,7 +110,7 @@ export function createService(options: ServiceOptions): Service {
   const sweep = new SweepJob({
     store: createSweepStore(store, commits),
     now,
-    processMs: TIMERS.now,
+    processMs: timers.now,
     calls: () => store.workerSignal.raised,
     log,
     quiet: options.dev ?? false,
@@ -118,7 +118,7 @@ export function createService(options: ServiceOptions): Service {
   const changes = createChangeStore(store, commits.notifier);
   const live = new LiveJob({ changes, calls: () => store.workerSignal.raised, log });
   const leaving = new AbortController();
-  const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, TIMERS);
+  const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, timers);
   const app = createApp({
     region,
     dev: options.dev ?? false,
@@ -144,7 +144,7 @@ export function createService(options: ServiceOptions): Service {
     environment,
     limits: options.limits,
     bodyDeadlines,
-    metrics: figuresOf(options),
+    metrics: metricsOf(options),
     ready: () => isReady(store),
     draining: options.draining,
     shuttingDown: leaving.signal,
@@ -173,8 +173,8 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
-/** Counts requests, and gathers what else is counted. */
-function figuresOf({ store, environment, processFamilies = () => [] }: ServiceOptions): Metrics {
+/** Counts requests, and collects the other metrics. */
+function metricsOf({ store, environment, processFamilies = () => [] }: ServiceOptions): Metrics {
   const requests = new RequestMetrics(store.memory.bytesMax("metrics"));
   store.memory.register("metrics", () => requests.bytes);
   return {

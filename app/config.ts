@@ -38,7 +38,7 @@ export interface Config {
 }
 
 /** The settings or everything that is wrong with them. */
-export type ConfigResult =
+type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly string[] };
 

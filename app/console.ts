@@ -9,7 +9,7 @@
 import type { Config } from "./config.ts";
 import { developmentKey } from "../domain/teams/credentials.ts";
 import { isLoopback } from "../domain/core/loopback.ts";
-import { LAST_WORDS_MS_MAX, LineLog } from "./log.ts";
+import { FLUSH_MS_MAX, LineLog } from "./request_log.ts";
 
 /** How the process ends before it serves; `docs/OPERATIONS.md` has the list. */
 export const EXIT = { settings: 2, store: 3 } as const;
@@ -28,7 +28,7 @@ export function showHelp(lines: readonly string[]): void {
 }
 
 /** Waits until everything is said, for as long as it is given; answers whether it is. */
-export function flushTerminal(msMax: number): Promise<boolean> {
+export function flushConsole(msMax: number): Promise<boolean> {
   return stderr.flush(msMax);
 }
 
@@ -38,12 +38,12 @@ export async function fatal(
   lines: readonly string[],
 ): Promise<never> {
   stderr.write(lines.join("\n  "));
-  await flushTerminal(LAST_WORDS_MS_MAX);
+  await flushConsole(FLUSH_MS_MAX);
   Deno.exit(code);
 }
 
 /** What was made for whoever started the process. */
-export interface StartedWith {
+interface StartedWith {
   /** The first team's key, when this start created it. */
   readonly createdKey: string | null;
   /** What signs in to the dashboard without a key. */

@@ -32,7 +32,7 @@ interface Listening {
 }
 
 /** What a server is made from. */
-export interface ServeOptions {
+interface ServeOptions {
   /** How large the process may be before long answers end; without it they do not. */
   readonly memory?: Memory;
   /** How long a connection may be idle. */

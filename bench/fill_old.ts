@@ -4,6 +4,7 @@
  * Usage: fill_old.ts FILE RUNS HORIZON; with the horizon `payload` each run has ten events and an output
  * that are too old, with `record` it is a heartbeat whose record is. Prints the seconds it took.
  */
+import { TIMERS } from "../kv/base/deadline.ts";
 import type { RawJson } from "../domain/core/raw_json.ts";
 import { createRequestLimits } from "../domain/teams/rate_limit.ts";
 import { TIERS } from "../domain/teams/plans.ts";
@@ -45,6 +46,7 @@ const runs = createRunStore(store, rateCards);
 const service = createService({
   store,
   environment,
+  timers: TIMERS,
   region: "eu",
   refusedSecret: null,
   limits: createRequestLimits(() => performance.now()),

@@ -4,6 +4,7 @@
  *
  * Usage: deno task bench-pages [RUNS] [TIMES] [FILE]; a file that `bench-runs` kept is used as it is.
  */
+import { TIMERS } from "../kv/base/deadline.ts";
 import { type RunId, type TeamId, uuid7Hex } from "../domain/core/ids.ts";
 import { createRequestLimits } from "../domain/teams/rate_limit.ts";
 import { formatInstant } from "../domain/core/time.ts";
@@ -130,6 +131,7 @@ try {
   await fillSums(store, team, count, nowMs);
   const service = createService({
     store,
+    timers: TIMERS,
     environment: {
       now: () => Date.now(),
       random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),

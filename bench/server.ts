@@ -11,6 +11,7 @@
  *
  * Usage: server.ts KIND FILE [TEAMS]; says on stderr where it listens.
  */
+import { TIMERS } from "../kv/base/deadline.ts";
 import { createService } from "../app/compose.ts";
 import { decideFinish, decideHeartbeat, decideOpen } from "../domain/runs/decide.ts";
 import { decideAppend, EMPTY_LEDGER } from "../domain/runs/ledger.ts";
@@ -22,7 +23,7 @@ import { openStore } from "../kv/open.ts";
 import { createRateCardStore } from "../kv/rate_cards/rate_cards.ts";
 import { createRunStore } from "../kv/runs/run_store.ts";
 import type { Store } from "../kv/store.ts";
-import { LineLog } from "../app/log.ts";
+import { LineLog } from "../app/request_log.ts";
 import { serve } from "../app/server.ts";
 import { consumeFinished, createBaseline } from "./baselines.ts";
 import type { SideKind } from "./sides.ts";
@@ -72,6 +73,7 @@ const rateCards = createRateCardStore(store, environment);
 const service = createService({
   store,
   environment,
+  timers: TIMERS,
   region: "eu",
   refusedSecret: null,
   limits: createRequestLimits(() => performance.now()),

@@ -18,7 +18,7 @@ import { LongAnswers } from "./long_answers.ts";
 import { recordRefusal } from "./refusal_notes.ts";
 
 /** Makes the handler of a route, which it is named by; `null` for paths and methods that no route takes. */
-export type Dispatch = (
+type Dispatch = (
   route: Pick<Route, "method" | "path"> | null,
   guards: readonly Guard[],
   handle: Handle,

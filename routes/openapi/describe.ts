@@ -45,7 +45,7 @@ export const IDEMPOTENCY = {
 } as const;
 
 /** One of {@link IDEMPOTENCY}. */
-export type Idempotency = keyof typeof IDEMPOTENCY;
+type Idempotency = keyof typeof IDEMPOTENCY;
 
 /** A successful answer. */
 export interface AnswerDescription {
@@ -136,7 +136,7 @@ export const TAGS = {
 } as const;
 
 /** One of {@link TAGS}. */
-export type Tag = keyof typeof TAGS;
+type Tag = keyof typeof TAGS;
 
 /**
  * A body's schema under a name, with a note for each field that needs one.

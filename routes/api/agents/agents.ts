@@ -32,7 +32,7 @@ import {
   slug,
 } from "../../openapi/fields.ts";
 
-export const listAgents: Handler = async (c, { agents }) => {
+const listAgents: Handler = async (c, { agents }) => {
   const query = parseAgentsQuery(queryOf(c), parseAgentCursor);
   if (!query.ok) return fail(c, query.problem);
   const page = await agents.list(c.get("principal").team, query.value);
@@ -42,7 +42,7 @@ export const listAgents: Handler = async (c, { agents }) => {
   return answer(c, 200, rawOf({ agents: page.value.agents.map(agentFields), cursor }));
 };
 
-export const getAgent: Handler = async (c, { agents }) => {
+const getAgent: Handler = async (c, { agents }) => {
   const slug = lastPartOf(c);
   // Any other text names no agent, and may be longer than the store takes.
   const record = isName(slug, AGENT_CHARS_MAX)
@@ -52,7 +52,7 @@ export const getAgent: Handler = async (c, { agents }) => {
   return answerTagged(c, rawOf(agentFields(record)));
 };
 
-export const changeAgent: Handler = async (c, { agents, environment }) => {
+const changeAgent: Handler = async (c, { agents, environment }) => {
   const patch = parseAgentPatch(c.get("body"));
   if (!patch.ok) return fail(c, patch.problem);
   const slug = lastPartOf(c);

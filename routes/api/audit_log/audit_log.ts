@@ -25,7 +25,7 @@ import {
   sentInstantField,
 } from "../../openapi/fields.ts";
 
-export const listAudit: Handler = async (c, { auditLog }) => {
+const listAudit: Handler = async (c, { auditLog }) => {
   const query = parseAuditQuery(queryOf(c), parseAuditCursor);
   if (!query.ok) return fail(c, query.problem);
   const { entries, next } = await auditLog.page(c.get("principal").team.id, query.value);

@@ -29,7 +29,7 @@ const WAIT_MS = 5_000;
 
 const DAY_MS = 86_400_000;
 
-export const deleteRun: Handler = async (c, deps) => {
+const deleteRun: Handler = async (c, deps) => {
   const deleted = await deleteNamedRun(deps, c);
   if (!deleted.ok) return fail(c, deleted.problem);
   const { kind, receipt } = deleted.value;
@@ -48,7 +48,7 @@ export async function deleteNamedRun(
   return deleted === null ? { ok: false, problem: NO_SUCH_RUN } : { ok: true, value: deleted };
 }
 
-export const deleteCustomer: Handler = async (c, { deletions }) => {
+const deleteCustomer: Handler = async (c, { deletions }) => {
   const customer = lastPartOf(c);
   if (customer === "" || !isText(customer, LABEL_CHARS_MAX)) return fail(c, NO_CUSTOMER);
   const { team, credentialId } = c.get("principal");
@@ -59,7 +59,7 @@ export const deleteCustomer: Handler = async (c, { deletions }) => {
   return answer(c, status, rawOf(jobFields(now)), writeHeaders(begun.kind, null));
 };
 
-export const getDeletion: Handler = async (c, { deletions }) => {
+const getDeletion: Handler = async (c, { deletions }) => {
   const id = c.req.param("id") ?? "";
   const job = isJobId(id) ? await deletions.get(c.get("principal").team, id) : null;
   return job === null ? fail(c, NO_SUCH_DELETION) : answer(c, 200, rawOf(jobFields(job)));

@@ -7,7 +7,7 @@ import { formatInstantOrNull } from "../../../domain/core/time.ts";
 import { runRowJsonWith } from "../runs/run_list.ts";
 
 /** The forms of an export. */
-export const EXPORT_FORMATS = ["ndjson", "csv"] as const;
+const EXPORT_FORMATS = ["ndjson", "csv"] as const;
 
 /** One of {@link EXPORT_FORMATS}. */
 export type ExportFormat = typeof EXPORT_FORMATS[number];

@@ -34,7 +34,7 @@ interface SharedText {
 const WHOLE = new WeakMap<LiveBatch, SharedText>();
 
 /** What a stream is made from. */
-export interface LiveStreamOptions {
+interface LiveStreamOptions {
   readonly team: TeamId;
   readonly filters: LiveFilters;
   /** Text that waits for the clients of all streams. */

@@ -36,7 +36,7 @@ export const sendHeartbeat: Handler = async (c, deps) => {
 };
 
 /** A heartbeat that is on disk. */
-export interface HeartbeatResult {
+interface HeartbeatResult {
   readonly kind: "stored" | "replayed";
   readonly id: RunId;
   readonly parts: RunParts;

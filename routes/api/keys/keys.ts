@@ -42,7 +42,7 @@ export function answerSecret(c: RequestContext, json: RawJson): Response {
   return answer(c, 201, json, { "Cache-Control": "no-store" });
 }
 
-export const listKeys: Handler = async (c, { credentials }) => {
+const listKeys: Handler = async (c, { credentials }) => {
   const query = parseKeysQuery(queryOf(c), keyIdOf);
   if (!query.ok) return fail(c, query.problem);
   const { records, next } = await credentials.list(c.get("principal").team, query.value);
@@ -56,7 +56,7 @@ export const listKeys: Handler = async (c, { credentials }) => {
   return answer(c, 200, json);
 };
 
-export const rotateKey: Handler = async (c, { credentials }) => {
+const rotateKey: Handler = async (c, { credentials }) => {
   const overlap = parseRotation(c.get("body"));
   if (!overlap.ok) return fail(c, overlap.problem);
   const { team, credentialId } = c.get("principal");
@@ -69,7 +69,7 @@ export const rotateKey: Handler = async (c, { credentials }) => {
   return answerSecret(c, rawOf(newKeyFields(rotated.value)));
 };
 
-export const revokeKey: Handler = async (c, { credentials }) => {
+const revokeKey: Handler = async (c, { credentials }) => {
   const { team, credentialId } = c.get("principal");
   const id = c.req.param("id") ?? "";
   const record = isKeyId(id) ? await credentials.revoke(team, id, credentialId) : null;

@@ -117,7 +117,7 @@ function defaultSource({ generatedFrom }: DefaultRates) {
 }
 
 /** Which rows a list shows. */
-export interface RateListQuery {
+interface RateListQuery {
   readonly limit: number;
   /** Id of the last row of the page before; the empty text before the first. */
   readonly after: string;

@@ -23,7 +23,7 @@ import {
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { count, instantField } from "../../openapi/fields.ts";
 
-export const listRefusals: Handler = async (c, { refusals, environment }) => {
+const listRefusals: Handler = async (c, { refusals, environment }) => {
   const hours = parseRefusalsQuery(queryOf(c));
   if (!hours.ok) return fail(c, hours.problem);
   const nowMs = environment.now();

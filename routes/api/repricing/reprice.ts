@@ -18,7 +18,7 @@ import { count, dollarsField, instantField, jobId, jobState } from "../../openap
 /** Milliseconds a caller waits for a job to be done: most are by then, and need no second call. */
 const WAIT_MS = 2_000;
 
-export const startReprice: Handler = async (c, deps) => {
+const startReprice: Handler = async (c, deps) => {
   const request = parseReprice(c.get("body"));
   if (!request.ok) return fail(c, request.problem);
   const begun = await beginReprice(deps, c.get("principal"), request.value);
@@ -37,7 +37,7 @@ export async function beginReprice(
   return { ...begun, job: await reprices.waitUntilDone(team, begun.job, WAIT_MS) };
 }
 
-export const getReprice: Handler = async (c, { reprices }) => {
+const getReprice: Handler = async (c, { reprices }) => {
   const id = c.req.param("id") ?? "";
   const job = isJobId(id) ? await reprices.get(c.get("principal").team, id) : null;
   if (job === null) {
@@ -49,7 +49,7 @@ export const getReprice: Handler = async (c, { reprices }) => {
 /** The same for an id that never was, one of another team, and one that is kept no longer. */
 export const NO_SUCH_JOB = notFound("No such job: list the jobs to see their ids");
 
-export const listReprices: Handler = async (c, { reprices }) => {
+const listReprices: Handler = async (c, { reprices }) => {
   const jobs = await reprices.list(c.get("principal").team);
   return answer(c, 200, jobsJson(jobs));
 };

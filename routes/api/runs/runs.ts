@@ -58,7 +58,7 @@ export const answerRun = answerPage(async (id, run, { team }, { lineage }) => {
 });
 
 /** Which page of whose run is shown. */
-export interface RunView {
+interface RunView {
   readonly team: Team;
   /** Whether it is the first page of its events. */
   readonly isFirst: boolean;

@@ -19,12 +19,12 @@ import { type AnswerDescription, endpoints, ok } from "../../openapi/describe.ts
 import { anyObject, ifNoneMatch } from "../../openapi/fields.ts";
 
 /** The process is alive. */
-export const getHealth: Handler = (c) => {
+const getHealth: Handler = (c) => {
   return answer(c, 200, rawOf({ status: "ok" }));
 };
 
 /** The store answers and new requests are welcome. */
-export const getReadiness: Handler = async (c, { ready, draining }) => {
+const getReadiness: Handler = async (c, { ready, draining }) => {
   if (draining()) return fail(c, SHUTTING_DOWN);
   if (await ready()) return answer(c, 200, rawOf({ status: "ready" }));
   return fail(c, { code: "storage_unavailable", message: "The store does not answer: retry" });
@@ -36,7 +36,7 @@ export const SHUTTING_DOWN = {
   message: "This instance is shutting down: send the request again",
 } as const;
 
-export const getMetrics: Handler = async (c, { metrics, usage, environment }) => {
+const getMetrics: Handler = async (c, { metrics, usage, environment }) => {
   const principal = c.get("principal");
   // Who runs the service sees all of it; a team would learn from it what others do.
   const families = principal.grant.kind === "operator"

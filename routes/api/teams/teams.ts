@@ -24,14 +24,14 @@ import { bodyDescription, created, endpoints, ok } from "../../openapi/describe.
 import { cursorOf, instantField, jobId, limitOf, nextCursor } from "../../openapi/fields.ts";
 import { newCredentialBody, newKey } from "../keys/keys.ts";
 
-export const createTeam: Handler = async (c, { teams }) => {
+const createTeam: Handler = async (c, { teams }) => {
   const spec = parseNewTeam(c.get("body"));
   if (!spec.ok) return fail(c, spec.problem);
   const { team, ...key } = await teams.create(spec.value);
   return answerSecret(c, rawOf({ ...teamFields(team), key: newKeyFields(key) }));
 };
 
-export const listTeams: Handler = async (c, { teams }) => {
+const listTeams: Handler = async (c, { teams }) => {
   const query = parsePage(queryOf(c), teamIdOf);
   if (!query.ok) return fail(c, query.problem);
   const page = await teams.page(query.value);
@@ -39,7 +39,7 @@ export const listTeams: Handler = async (c, { teams }) => {
   return answer(c, 200, rawOf({ teams: page.teams.map(teamFields), cursor }));
 };
 
-export const getTeam: Handler = async (c, { teams }) => {
+const getTeam: Handler = async (c, { teams }) => {
   const team = await teams.get(c.req.param("id") ?? "");
   return team === null ? fail(c, NO_SUCH_TEAM) : answer(c, 200, rawOf(teamFields(team)));
 };
@@ -53,7 +53,7 @@ export const changeTeam: Handler = async (c, { teams }) => {
   return answer(c, 200, rawOf(teamFields(changed.value)));
 };
 
-export const createTeamKey: Handler = async (c, deps) => {
+const createTeamKey: Handler = async (c, deps) => {
   const team = await deps.teams.get(c.req.param("id") ?? "");
   return team === null ? fail(c, NO_SUCH_TEAM) : answerNewKey(deps, c, team);
 };

@@ -2,6 +2,7 @@
  * The service as it really runs - a KV file on disk, a socket, the whole HTTP stack - with a clock
  * that the test moves.
  */
+import { TIMERS } from "../../../kv/base/deadline.ts";
 import type { Grant } from "../../../domain/teams/credentials.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Memory } from "../../../domain/core/memory.ts";
@@ -136,6 +137,7 @@ export class Harness implements AsyncDisposable {
     this.#service = createService({
       store: this.store,
       environment,
+      timers: TIMERS,
       region,
       refusedSecret,
       operatorKey,
