@@ -141,7 +141,7 @@ function parseSettings(env: Record<string, string>) {
   };
 }
 
-/** A misspelt setting would otherwise be a default that nobody chose. */
+/** Reports unknown settings: a misspelt one would silently be a default. */
 function unknownSettings(env: Record<string, string>): string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith("RUNLEDGER_") && !SETTING_NAMES.includes(name))

@@ -1,5 +1,5 @@
 /**
- * What the process says to whoever started it, on standard error.
+ * Messages of the process on standard error, for the person who started it.
  *
  * Like the request log it never waits for its reader, and never by way of the console: that waits, and
  * copies to a collector of logs, where keys do not belong.
@@ -42,7 +42,7 @@ export async function fatal(
   Deno.exit(code);
 }
 
-/** What was made for whoever started the process. */
+/** Credentials that this start created. */
 interface StartedWith {
   /** The first team's key, when this start created it. */
   readonly createdKey: string | null;
@@ -69,13 +69,13 @@ export function announce(
         `  Set HOST=127.0.0.1 and put a TLS proxy in front: ${TLS_HELP}`,
     );
   }
-  const shown = key === null ? createdKey : key === developmentKey(region) ? key : null;
-  if (shown === null) return;
-  if (!dev) stderr.write(`First key, shown only now: ${shown}`);
-  stderr.write(`Try it:\n  curl -fsS -u ${shown}: "${url}/v1/ping?agent=hello"`);
+  const keyToShow = key === null ? createdKey : key === developmentKey(region) ? key : null;
+  if (keyToShow === null) return;
+  if (!dev) stderr.write(`First key, shown only now: ${keyToShow}`);
+  stderr.write(`Try it:\n  curl -fsS -u ${keyToShow}: "${url}/v1/ping?agent=hello"`);
 }
 
-/** Says what went wrong where nobody waited for it; the service goes on. */
+/** Reports an unhandled error; the service keeps serving. */
 export function reportUnhandled(what: "error" | "rejection", reason: unknown): void {
   stderr.write(`Unhandled ${what}, still serving: ${Deno.inspect(reason)}`);
 }

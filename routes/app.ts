@@ -127,9 +127,9 @@ function allowedMethods(table: readonly RouteRule[], paths: readonly string[]): 
 function refuseUnknown(table: readonly RouteRule[]): Handle {
   const paths = new TrieRouter<string>();
   // A word goes before a parameter in the same place, such as `match` before an id.
-  const known = [...new Set(table.map(({ path }) => path))];
-  const words = known.filter((path) => !path.includes(":"));
-  for (const path of new Set([...words, ...known])) paths.add("ANY", path, path);
+  const all = [...new Set(table.map(({ path }) => path))];
+  const words = all.filter((path) => !path.includes(":"));
+  for (const path of new Set([...words, ...all])) paths.add("ANY", path, path);
   return (c) => {
     const matched = paths.match("ANY", c.req.path)[0].map(([path]) => path);
     const [path] = matched;

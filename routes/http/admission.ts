@@ -158,5 +158,7 @@ const TEAM_FULL: Problem = {
 
 const PROCESS_FULL: Problem = {
   code: "overloaded",
-  message: "Too many live streams and waiting calls are open: retry, or ask without waiting",
+  message:
+    "Too many live streams and waiting calls are open: retry after the delay in Retry-After, or " +
+    "call without waiting",
 };

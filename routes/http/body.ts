@@ -154,7 +154,7 @@ async function inTime(
   }
 }
 
-/** Whose bytes are those of whoever is not signed in. */
+/** Holder of the bytes of requests without a team. */
 const NOBODY = "";
 
 /** A body that arrives. What is more than small is counted as it comes, not by what is announced. */

@@ -9,7 +9,7 @@ const deflated = promisify(gzip);
 /** Bytes from which it pays: fewer fit one packet as they are. */
 const BYTES_MIN = 1_400;
 
-/** Answers that are whole when they leave. Streams pass: what waits in a compressor arrives late. */
+/** Types of answers that are compressed. Streams are not: text waits in a compressor and arrives late. */
 const WHOLE = /^(application\/json|text\/html|text\/plain)\b/;
 
 /** Compresses what a handler answers, off the thread that serves. */

@@ -1,4 +1,4 @@
-/** What a request carries from its guards to its handler. */
+/** The context of a request, and the parts of the application that serve it. */
 import type { Context } from "hono";
 import type { AgentStore } from "../../domain/agents/store.ts";
 import type { CredentialStore } from "../../domain/teams/credential_store.ts";
@@ -54,7 +54,7 @@ export interface Env {
     bodyLease: Disposable;
     /** Set where the text of the answer is long, so that it leaves in parts. */
     isLong: boolean;
-    /** How refusals are told, where not as JSON. */
+    /** Renders problems, where not as JSON. */
     renderProblem: Refuse | undefined;
     /** Why the request was refused: for the log and for what is counted. */
     problem: Problem;
@@ -76,7 +76,7 @@ export type Handle = (c: RequestContext) => Response | Promise<Response>;
 /** Lets a request through with `null`, or answers in the handler's place. */
 export type Guard = (c: RequestContext) => Response | null | Promise<Response | null>;
 
-/** What the routes are built from; nothing here is made per request. */
+/** Parts that the routes are built from; nothing here is created per request. */
 export interface AppDeps {
   readonly region: Region;
   /** Whether this is `deno task dev`, which answers under local names only. */
@@ -102,17 +102,17 @@ export interface AppDeps {
   readonly live: LiveFeed;
   readonly deadStages: DeadStageStore;
   readonly environment: Environment;
-  /** What requests are counted by. */
+  /** Rate limits of teams. */
   readonly limits: RequestLimits;
   /** How long clients may take to send a body. */
   readonly bodyDeadlines: Deadlines;
-  /** What is counted. */
+  /** Metrics of the process and its teams. */
   readonly metrics: Metrics;
   /** Whether the store answers. */
   readonly ready: () => Promise<boolean>;
   /** Whether the process is shutting down. */
   readonly draining: () => boolean;
-  /** Aborted when the process shuts down: whoever waits for something is answered then. */
+  /** Aborted when the process shuts down: long polls are answered then. */
   readonly shuttingDown: AbortSignal;
   /** Counts what requests read, and ends it with them. */
   readonly reading: ReadScopes;
@@ -122,7 +122,7 @@ export interface AppDeps {
   readonly log: (line: string) => void;
 }
 
-/** A link that signs in whoever started the service. */
+/** A link that signs in the person who started the service. */
 export interface SignInLink {
   /** The code in the link. */
   readonly code: string;
@@ -130,11 +130,11 @@ export interface SignInLink {
   readonly secret: string;
 }
 
-/** What is counted, for who may see it. */
+/** Metrics, by who may see them. */
 export interface Metrics {
   /** Requests, in all and by team. */
   readonly requests: RequestMetrics;
-  /** What is of no one team: the process, the store, the worker. */
+  /** Metrics of no single team: the process, the store, the worker. */
   readonly ofProcess: () => Promise<MetricFamily[]>;
 }
 

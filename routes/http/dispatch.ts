@@ -1,5 +1,5 @@
 /**
- * The way of every request: its guards in order, the handler, the line in the log.
+ * Dispatches every request: its guards in order, the handler, the line in the log.
  *
  * One function rather than a chain of middleware: a chain takes longer than checking the request does
  * (`docs/PERFORMANCE.md`).
@@ -17,14 +17,14 @@ import { type Admission, OVERLOADED } from "./admission.ts";
 import { LongAnswers } from "./long_answers.ts";
 import { recordRefusal } from "./refusal_notes.ts";
 
-/** Makes the handler of a route, which it is named by; `null` for paths and methods that no route takes. */
+/** Makes the function that serves a route; `null` for paths and methods without a route. */
 type Dispatch = (
   route: Pick<Route, "method" | "path"> | null,
   guards: readonly Guard[],
   handle: Handle,
 ) => (c: RequestContext) => Promise<Response>;
 
-/** Creates the pipeline that all routes of an application share. */
+/** Creates the dispatch that all routes of an application share. */
 export function createDispatch(
   deps: AppDeps,
   admission: Admission,
@@ -85,19 +85,19 @@ export function createDispatch(
   }
 }
 
-/** The team of whoever asks; undefined while the credential is not known. */
+/** Returns the team of a request; undefined while its credential is not known. */
 function teamOf(c: RequestContext): TeamId | undefined {
   const principal: Principal | undefined = c.get("principal");
   return principal?.team.id;
 }
 
-/** Asks the guards in order, the first `asked` being asked already; the first refusal is the answer. */
+/** Runs the guards in order, from the one at `start` on; the first refusal is the answer. */
 function runGuards(
   c: RequestContext,
   guards: readonly Guard[],
-  asked = 0,
+  start = 0,
 ): Response | null | Promise<Response | null> {
-  for (let next = asked; next < guards.length; next++) {
+  for (let next = start; next < guards.length; next++) {
     const verdict = guards[next]?.(c) ?? null;
     if (verdict === null) continue;
     if (!(verdict instanceof Promise)) return verdict;
@@ -106,9 +106,9 @@ function runGuards(
   return null;
 }
 
-/** A handler that threw: broken machinery is told apart from our own bugs, and both are logged. */
+/** Answers for a handler that threw, and logs the error: a failed store is 503, anything else 500. */
 function failure(deps: AppDeps, c: RequestContext, error: unknown): Response {
-  // Its reads were ended because the client left: there is nobody to answer, and nothing is wrong.
+  // Its reads were cancelled because the client left: no one reads the answer, and nothing is wrong.
   if (error === c.req.raw.signal.reason) return fail(c, OVERLOADED);
   logFailure(deps, c.get("requestId"), error);
   if (error instanceof Overloaded) return fail(c, OVERLOADED);
@@ -137,8 +137,8 @@ function logLine(c: RequestContext, status: number, nowMs: number, tookMs: numbe
   const problem: Problem | undefined = c.get("problem");
   const ms = Math.round(tookMs * 1000) / 1000;
   // A method is the one word here that is not our own.
-  const told = route === undefined ? null : rawOf(route);
+  const routeJson = route === undefined ? null : rawOf(route);
   return `{"at":"${formatInstant(nowMs)}","id":"${c.get("requestId")}",` +
-    `"team":${team === undefined ? null : `"${team}"`},"route":${told},` +
+    `"team":${team === undefined ? null : `"${team}"`},"route":${routeJson},` +
     `"status":${status},"ms":${ms}${problem === undefined ? "" : `,"error":"${problem.code}"`}}`;
 }

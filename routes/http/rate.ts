@@ -33,16 +33,16 @@ export function limitRate(
     const { team } = c.get("principal");
     let bucket = limits[api].bucketOf(team, nowMs);
     if (bucket === null) return null;
-    let taken = bucket.take(nowMs);
-    if (!taken && reserve) {
+    let hasToken = bucket.take(nowMs);
+    if (!hasToken && reserve) {
       const spare = limits.dashboard.bucketOf(team, nowMs);
-      taken = spare?.take(nowMs) ?? false;
-      if (taken && spare !== null) bucket = spare;
+      hasToken = spare?.take(nowMs) ?? false;
+      if (hasToken && spare !== null) bucket = spare;
     }
     c.set("bucket", bucket);
     c.set("ratePolicy", policyOf(bucket.rate));
     c.set("rate", `"${api}";r=${bucket.remaining};t=${bucket.moreAfterSeconds}`);
-    return taken ? null : refuseRate(c, bucket);
+    return hasToken ? null : refuseRate(c, bucket);
   };
 }
 

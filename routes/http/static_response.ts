@@ -7,7 +7,7 @@ import { isKnown, tagOf } from "./etag.ts";
 
 const deflated = promisify(gzip);
 
-/** What is answered again and again. */
+/** Content of a static answer. */
 interface StaticContent {
   readonly type: string;
   readonly text: string;

@@ -41,7 +41,7 @@ export const IDEMPOTENCY = {
   item: "each item is stored once under its own id; repeats are counted and dropped.",
   content: "with the same content it changes nothing.",
   target: "it finds its work done and changes nothing.",
-  none: "it does its work anew.",
+  none: "each call does the work again.",
 } as const;
 
 /** One of {@link IDEMPOTENCY}. */
@@ -127,7 +127,7 @@ export const TAGS = {
   Refusals: "Calls that were not accepted.",
   Agents: "Who runs.",
   Spend: "What runs cost, and how much of the plan is used.",
-  "Rate card": "What calls of models cost, and pricing them anew.",
+  "Rate card": "Prices of model calls, and repricing.",
   Deletions: "What goes on request.",
   Credentials: "Keys and ping tokens of the team.",
   "Audit log": "Who changed what, and when.",

@@ -158,7 +158,7 @@ function security({ path, access }: Endpoint): Part[] {
 function parametersOf(
   where: "path" | "query" | "header",
   fields: FieldDescriptions = {},
-  shown: Readonly<Record<string, string>> = {},
+  samples: Readonly<Record<string, string>> = {},
   book: SchemaBook,
 ): Part[] {
   return Object.entries(fields).map(([name, field]) => {
@@ -169,7 +169,7 @@ function parametersOf(
       required: where === "path" || !field.safeParse(undefined).success,
       ...(description === undefined ? {} : { description }),
       schema,
-      ...(shown[name] === undefined ? {} : { example: exampleOf(schema, shown[name]) }),
+      ...(samples[name] === undefined ? {} : { example: exampleOf(schema, samples[name]) }),
     };
   });
 }
@@ -183,13 +183,13 @@ function answersPart({ access, answers, example, links }: Endpoint, parts: Parts
   const { book } = parts;
   return Object.fromEntries(answers.map((answer) => {
     const { status, description, schema, type = "application/json", also = {} } = answer;
-    const shown = status === example.status ? { example: example.answer } : {};
+    const sample = status === example.status ? { example: example.answer } : {};
     const others = Object.entries(also).map((
       [name, other],
     ) => [name, { schema: book.write(other) }]);
     const content = schema === undefined ? {} : {
       content: {
-        [type]: { schema: book.write(schema), ...shown, ...partsOf(answer, book) },
+        [type]: { schema: book.write(schema), ...sample, ...partsOf(answer, book) },
         ...Object.fromEntries(others),
       },
     };

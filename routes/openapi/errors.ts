@@ -58,13 +58,13 @@ const WITH_BODY: readonly ErrorCode[] = [
 
 /** Every code that a route can answer, by status, in the order of the table of codes. */
 function errorsByStatus({ access, body, errors }: Endpoint): Map<number, ErrorCode[]> {
-  const given = new Set([
+  const possible = new Set([
     ...ALWAYS,
     ...(access === null ? [] : WITH_CREDENTIAL),
     ...(body === undefined ? [] : WITH_BODY),
     ...errors,
   ]);
-  const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => given.has(code));
+  const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => possible.has(code));
   return Map.groupBy(codes, (code) => ERRORS[code].status);
 }
 

@@ -36,7 +36,7 @@ const deleteRun: Handler = async (c, deps) => {
   return answer(c, 200, rawOf(receiptFields(receipt)), writeHeaders(kind, null));
 };
 
-/** Deletes the run that the path names, for whoever asks. */
+/** Deletes the run that the path names. */
 export async function deleteNamedRun(
   { deletions }: Pick<AppDeps, "deletions">,
   c: RequestContext,
@@ -115,7 +115,7 @@ const job = z.object({
   id: jobId,
   customer_id: z.string(),
   state: jobState
-    .describe("`waiting` until the calls stored before it are summed up."),
+    .describe("`waiting` until the calls stored before it are in the spend."),
   runs: count.describe("Deleted; 0 until it is `done`."),
   runs_failed: count.describe("Runs that could not be read; they are as they were."),
   events: count.describe("Deleted; 0 until it is `done`."),

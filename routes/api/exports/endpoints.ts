@@ -68,7 +68,7 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", [
     id: "exportRunsAsCsv",
     summary: "Export runs as a table",
     description: SHARED +
-      "CSV by RFC 4180, the first line with the names of the columns. Texts that somebody sent get " +
+      "CSV by RFC 4180, the first line with the names of the columns. Texts of clients get " +
       "an apostrophe in front where a spreadsheet would take them for a formula.",
     query: RUN_FILTERS,
     answers: [{

@@ -43,10 +43,10 @@ export const listChanges: Handler = async (c, { changes, admission }) => {
     });
 };
 
-/** Said of a place that no page of this ledger ended at: going on from it could leave something out. */
+/** Refuses a cursor that no page of this ledger returned: continuing from it could skip changes. */
 export const UNKNOWN_CURSOR = {
   code: "invalid_field",
-  message: '"after" must be a "cursor" of this feed: leave it out to begin anew',
+  message: '"after" must be a "cursor" of this feed: leave it out to start from the beginning',
   field: "after",
 } as const;
 

@@ -49,10 +49,12 @@ export const FEED_ENDPOINTS = endpoints("Runs", [
     id: "listChanges",
     summary: "Follow changes",
     description:
-      "Every run once, at its latest change, in the order of the changes. Whoever goes " +
-      "on with `next_cursor` misses nothing. A run that goes by age leaves without a word.",
+      "Every run once, at its latest change, in the order of the changes. A client that " +
+      "continues with `next_cursor` misses nothing. A run that goes by age leaves without a word.",
     query: {
-      after: cursor.optional().describe("A `cursor` or `next_cursor`; absent to begin anew."),
+      after: cursor.optional().describe(
+        "A `cursor` or `next_cursor`; absent to start from the beginning.",
+      ),
       limit: limitOf(CHANGES_PER_PAGE, "Changes"),
       wait: z.int().min(0).max(CHANGES_WAIT_SECONDS_MAX).default(0)
         .describe("Seconds to wait for the first change when there is none."),
@@ -100,7 +102,7 @@ export const FEED_ENDPOINTS = endpoints("Runs", [
     },
     answers: [{
       status: 200,
-      description: "The events, until somebody ends the stream.",
+      description: "The events, until the stream ends.",
       schema: z.string(),
       type: "text/event-stream",
       parts: {

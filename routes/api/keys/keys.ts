@@ -37,7 +37,7 @@ export async function answerNewKey(
   return answerSecret(c, rawOf(newKeyFields(made)));
 }
 
-/** Answers with a secret, which nobody on the way may keep. */
+/** Answers with a secret, which no proxy may cache. */
 export function answerSecret(c: RequestContext, json: RawJson): Response {
   return answer(c, 201, json, { "Cache-Control": "no-store" });
 }
@@ -140,7 +140,7 @@ const credential = {
   scopes: z.array(z.enum(SCOPES)).optional().describe("Of a key."),
   agent: z.string().optional().describe("Of a ping token."),
   created_at: instantField,
-  revoked_at: instantField.nullable().describe("Null while nobody revoked it."),
+  revoked_at: instantField.nullable().describe("Null unless it was revoked."),
   ends_at: instantField.nullable().describe("When it stops because it was replaced."),
   replaced_by: idOf("key").nullable(),
   replaces: idOf("key").nullable(),

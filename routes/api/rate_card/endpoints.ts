@@ -28,7 +28,7 @@ const rates = {
 const rowFields = {
   id: z.string().describe("Names this row for ever: a changed price has another."),
   source: z.enum(["own", "default"]),
-  provider: z.string().nullable().describe("Null: whoever serves the model."),
+  provider: z.string().nullable().describe("Null: any provider."),
   model: z.string(),
   effective_from: instantField.nullable().describe("Null: always."),
   ...rates,
@@ -81,7 +81,7 @@ const putBody = (rateBody as unknown as z.ZodObject)
   .meta({
     id: "RateRequest",
     [NOTES]: {
-      provider: "Whoever serves the model when absent.",
+      provider: "Any provider when absent.",
       model: "As calls name it, whatever its case.",
       effective_from: "Always in force when absent.",
       ...RATE_NOTES,

@@ -68,13 +68,13 @@ export const matchRate: Handler = async (c, { rateCards, environment }) => {
   const query = parseMatchQuery(queryOf(c), environment.now());
   if (!query.ok) return fail(c, query.problem);
   const { provider, model, at } = query.value;
-  const found = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
+  const match = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
   const json = rawOf({
     provider,
     model,
     at: formatInstant(at),
-    matched_by: found?.match ?? null,
-    row: found === null ? null : rowFields(found.row),
+    matched_by: match?.match ?? null,
+    row: match === null ? null : rowFields(match.row),
   });
   return answer(c, 200, json);
 };

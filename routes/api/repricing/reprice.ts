@@ -1,4 +1,4 @@
-/** `/v1/rate-card/reprice`: pricing stored calls anew, after a look at what would change. */
+/** `/v1/rate-card/reprice`: repricing stored calls, after a dry run. */
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
@@ -95,7 +95,7 @@ const job = z.object({
   runs: count.describe("Runs with such calls looked at."),
   runs_changed: count,
   runs_failed: count.describe("Runs that could not be read; their cost is as it was."),
-  llm_calls: count.describe("Calls priced anew."),
+  llm_calls: count.describe("Repriced calls."),
   old_cost_usd: dollarsField,
   new_cost_usd: dollarsField,
   difference_usd: z.number().describe("May be negative."),
@@ -125,7 +125,7 @@ const JOB = {
   finished_at: "2026-11-21T12:00:00.000Z",
 };
 
-/** Pricing stored calls anew. */
+/** Repricing of stored calls. */
 export const REPRICE_ENDPOINTS = endpoints("Rate card", [
   {
     method: "POST",
@@ -133,13 +133,13 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", [
     access: teamKey("admin"),
     handler: startReprice,
     id: "startReprice",
-    summary: "Price stored calls anew",
+    summary: "Reprice stored calls",
     description: "By the card as it is now: each call to the model, and each heartbeat priced by " +
       "its tokens. It is a job, and the call waits up to 2 seconds for its end. 200 when the " +
       `same job is under way already; 429 when ${ACTIVE_JOBS_MAX} others of the team are.`,
     body: bodyDescription(repriceBody, "RepriceRequest", {
       model: "As the calls named it.",
-      provider: "As the calls named it; whoever served it when absent.",
+      provider: "As the calls named it; any provider when absent.",
       from: "Runs that started then or later.",
       to: "Runs that started before; later than `from`.",
       dry_run: "`true` says what would change, and changes nothing.",
@@ -173,7 +173,7 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", [
     handler: getReprice,
     id: "getReprice",
     summary: "Read a repricing job",
-    description: "How far it is, and what it came to.",
+    description: "Its progress and its result.",
     pathFields: { id: jobId.describe("The job's id.") },
     answers: ok("The job as it is now.", job),
     errors: ["not_found"],

@@ -160,8 +160,7 @@ export const RUN_ENDPOINTS = endpoints("Runs", [
     handler: addScore,
     id: "addScore",
     summary: "Add a score",
-    description:
-      "Whenever somebody has judged the run: it may be open, closed, or not there yet. " +
+    description: "At any time: the run may be open, closed, or not stored yet. " +
       "409 when a score of this id is stored with another `name` or `value`. Counts no event.",
     pathFields,
     body: bodyDescription(scoreBody, "ScoreRequest", {

@@ -94,7 +94,7 @@ export const RUN_FILTERS = {
   customer_id: label("for this customer"),
   feature: label("for this feature"),
   model: z.string().max(LABEL_CHARS_MAX).optional()
-    .describe("Runs that called this model, whoever provides it."),
+    .describe("Runs that called this model, of any provider."),
   provider: z.string().max(LABEL_CHARS_MAX).optional().describe(
     "Provider of that model; only with `model`.",
   ),

@@ -121,14 +121,14 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
     servesUnderOverload: true,
     handler: getMetrics,
     id: "getMetrics",
-    summary: "Figures for Prometheus",
+    summary: "Metrics for Prometheus",
     description:
       "Text format 0.0.4. A team's key sees the requests of its team by route and status, " +
       "how long they took, refusals by code, and the month's events. The operator's key sees the " +
       "requests of all, the store, the worker and the process, and no team apart.",
     answers: [{
       status: 200,
-      description: "The figures.",
+      description: "The metrics.",
       schema: z.string(),
       type: "text/plain",
     }],

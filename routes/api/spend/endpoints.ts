@@ -114,7 +114,7 @@ const range = {
 
 const ofModels = {
   model: z.string().max(LABEL_CHARS_MAX).optional()
-    .describe("Calls to this model, whoever serves it."),
+    .describe("Calls to this model, of any provider."),
   provider: z.string().max(LABEL_CHARS_MAX).optional()
     .describe("Calls to models of this provider."),
 };
@@ -139,7 +139,7 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
     access: teamKey("read"),
     handler: getSpend,
     id: "getSpend",
-    summary: "Sum up spend",
+    summary: "Aggregate spend",
     description: "What runs cost by day or by what they were for. A run must pass all filters; " +
       "`(unattributed)` stands for having none. The groups add up to the totals exactly.",
     query: {
@@ -174,7 +174,7 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
     id: "getUnpriced",
     summary: "List models without a price",
     description: "Those with the most tokens first, each with what it would cost at the nearest " +
-      "priced model. Such estimates are stored nowhere and are part of no other figure.",
+      "priced model. Such estimates are not stored and are part of no other sum.",
     query: { ...range, ...ofModels },
     answers: ok("The models.", unpriced),
     example: {

@@ -121,7 +121,7 @@ const KEY = {
 
 const pathFields = { id: jobId.describe("The team's id.") };
 const page = { limit: limitOf(ADMIN_PER_PAGE, "Teams"), cursor: cursorOf("cursor") };
-const secretShown = "Created; the secret is shown this once.";
+const SECRET_ONCE = "Created; the secret is shown this once.";
 
 /** Teams, for the operator. */
 export const TEAM_ENDPOINTS = endpoints("Teams", [
@@ -138,7 +138,7 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
       tier: "The plan.",
       owner_email: "Where notices about the quota are sent.",
     }),
-    answers: created(secretShown, newTeam),
+    answers: created(SECRET_ONCE, newTeam),
     errors: ["missing_field"],
     links: ["getTeam", "changeTeam", "createTeamKey"],
     idempotency: "none",
@@ -158,7 +158,7 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
     description: "The way back in for a team that lost every key.",
     pathFields,
     body: newCredentialBody,
-    answers: created(secretShown, newKey),
+    answers: created(SECRET_ONCE, newKey),
     errors: ["missing_field", "not_found"],
     idempotency: "none",
     example: {
@@ -209,8 +209,8 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
     pathFields,
     body: bodyDescription(teamChangeBody, "TeamChange", {
       name: "For people.",
-      tier: "The plan; whoever leaves enterprise leaves `limits` behind.",
-      owner_email: "Null for nobody.",
+      tier: "The plan; a team that leaves enterprise loses its `limits`.",
+      owner_email: "Null for no notices.",
       rate: "In place of the plan's; null for the plan's.",
       limits: "On enterprise alone, all at once; null for the plan's. `payload_days` is at most " +
         "`record_days`.",

@@ -28,9 +28,9 @@ export interface UsageView {
   /** Events the plan includes; `Infinity` for all. */
   readonly included: number;
   readonly state: QuotaState;
-  /** What the month comes to at its present pace. */
+  /** Projected use of the month at its present pace. */
   readonly projected: number;
-  /** When counting begins anew, unix milliseconds. */
+  /** When the count resets, unix milliseconds. */
   readonly resetsAt: number;
   readonly notices: readonly Notice[];
   /** The last months with usage, latest first, with how each stands by the plan of today. */
