@@ -4,7 +4,7 @@ import { AUDIT_ENDPOINTS } from "./audit_log/audit_log.ts";
 import { DELETION_ENDPOINTS } from "./deletions/deletions.ts";
 import type { Endpoint } from "../openapi/describe.ts";
 import { FEED_ENDPOINTS } from "./feed/endpoints.ts";
-import { EXPORT_ENDPOINTS } from "./exports/endpoints.ts";
+import { EXPORT_ENDPOINTS } from "./exports/exports.ts";
 import { HEARTBEAT_ENDPOINTS } from "./heartbeats/endpoints.ts";
 import { KEY_ENDPOINTS } from "./keys/keys.ts";
 import { RATE_CARD_ENDPOINTS } from "./rate_card/endpoints.ts";
@@ -14,7 +14,7 @@ import { RUN_LISTS } from "./runs/endpoints_list.ts";
 import { RUN_READS } from "./runs/endpoints_reads.ts";
 import { RUN_ENDPOINTS } from "./runs/endpoints.ts";
 import { SERVICE_ENDPOINTS } from "./service/service.ts";
-import { SPEND_ENDPOINTS } from "./spend/endpoints.ts";
+import { SPEND_ENDPOINTS } from "./spend/spend.ts";
 import { TEAM_ENDPOINTS } from "./teams/teams.ts";
 
 export const ENDPOINTS: readonly Endpoint[] = [

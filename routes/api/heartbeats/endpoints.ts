@@ -1,7 +1,6 @@
 /** `POST /v1/heartbeats` and `GET /v1/ping`, described. */
 import { KEY_OR_TOKEN } from "../../http/access.ts";
-import { sendHeartbeat } from "./heartbeats.ts";
-import { ping } from "./ping.ts";
+import { ping, sendHeartbeat } from "./heartbeats.ts";
 import { z } from "zod";
 import { heartbeatBody } from "../../../domain/ingest/schemas.ts";
 import { COST_USD_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX } from "../../../domain/core/limits.ts";

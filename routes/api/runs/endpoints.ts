@@ -1,8 +1,7 @@
 /** The calls that write a run, described. */
 import { appendEvents } from "./events.ts";
-import { finishRun } from "./finish.ts";
+import { addScore, finishRun } from "./finish.ts";
 import { openRun } from "./runs.ts";
-import { addScore } from "./scores.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { finishBody, openBody, scoreBody } from "../../../domain/ingest/schemas.ts";
