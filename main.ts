@@ -5,7 +5,8 @@ import { Memory } from "./domain/core/memory.ts";
 import { createRequestLimits } from "./domain/teams/rate_limit.ts";
 import type { Environment } from "./domain/core/environment.ts";
 import { TIMERS } from "./kv/base/deadline.ts";
-import { isShared, openStore, StoreRefused } from "./kv/open.ts";
+import { isShared, openStore } from "./kv/open.ts";
+import { StoreRefused } from "./kv/refused.ts";
 import { ensureFirstTeam } from "./kv/teams/credentials.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
 import { FLUSH_MS_MAX, LineLog } from "./app/request_log.ts";
@@ -31,9 +32,9 @@ const environment: Environment = {
 };
 
 const memory = new Memory(config.memoryMb);
-const store = await openStore(config.kv, undefined, memory).catch(refuseStore);
+const store = await openStore(config.kv, memory).catch(refuseStore);
 // A process with a ledger of its own keeps its rate buckets in memory.
-const slices = isShared(config.kv) ? new RateSlices(store) : null;
+const slices = isShared(config.kv) ? new RateSlices(store, TIMERS, performance.timeOrigin) : null;
 const log = new LineLog(Deno.stdout, memory.bytesMax("log"));
 memory.register("log", () => log.bytes);
 const processMetrics = new ProcessMetrics(config.region);
@@ -41,9 +42,9 @@ const signInLink = config.dev && config.key !== null
   ? { code: environment.random(16).toHex(), secret: config.key }
   : null;
 const service = createService({
+  timers: TIMERS,
   store,
   environment,
-  timers: TIMERS,
   region: config.region,
   dev: config.dev,
   refusedSecret: config.refusedKey,

@@ -5,14 +5,14 @@ import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
 import { RequestMetrics } from "../domain/metrics/requests.ts";
 import { gauge, type MetricFamily } from "../domain/metrics/text.ts";
 import type { RequestLimits } from "../domain/teams/rate_limit.ts";
-import type { CredentialStore } from "../domain/teams/credential_store.ts";
+import type { CredentialStore } from "../domain/teams/key_list.ts";
 import type { Environment } from "../domain/core/environment.ts";
 import type { Mailer } from "../domain/core/mail.ts";
 import type { RefusalStore } from "../domain/refusals/refusals.ts";
 import type { Region } from "../domain/core/ids.ts";
 import { LiveJob } from "../jobs/live_feed.ts";
 import { NoticeJob } from "../jobs/notices.ts";
-import { STAGE_HANDLERS } from "../jobs/stages.ts";
+import { createStages } from "../jobs/stages.ts";
 import { SweepJob } from "../jobs/sweep.ts";
 import { Worker } from "../jobs/worker.ts";
 import { createRunListStore } from "../kv/run_list/run_list.ts";
@@ -44,9 +44,10 @@ import { createApp } from "../routes/app.ts";
 import type { AppDeps, Env, Metrics, SignInLink } from "../routes/http/context.ts";
 
 /** Parts and settings of a service. */
-interface ServiceOptions {
+export interface ServiceOptions {
   readonly store: Store;
   readonly environment: Environment;
+  /** Process time, and what waits for it. */
   readonly timers: Timers;
   readonly region: Region;
   /** Whether this is `deno task dev`. */
@@ -65,6 +66,8 @@ interface ServiceOptions {
   readonly processFamilies?: () => readonly MetricFamily[];
   /** Takes one line of the log. */
   readonly log: (line: string) => void;
+  /** Milliseconds that the worker rests after the store failed; a second when absent. */
+  readonly failurePauseMs?: number;
   /** Whether the process is shutting down. */
   readonly draining: () => boolean;
   /** Replaces parts, for faults in tests and baselines of benchmarks. */
@@ -78,6 +81,7 @@ export interface Service {
   readonly refusals: RefusalStore;
   readonly worker: Worker;
   readonly sweep: SweepJob;
+  readonly notices: NoticeJob;
   /** Starts the worker, with what an earlier process left. The sweep is started separately. */
   start(): void;
   /** Answers long polls and ends live streams, so that the server can be drained. */
@@ -88,35 +92,38 @@ export interface Service {
 
 /** Builds a service. */
 export function createService(options: ServiceOptions): Service {
-  const { store, environment, timers, region, refusedSecret, mailer, log } = options;
+  const { store, environment, region, timers, refusedSecret, mailer, log } = options;
   const { now } = environment;
-  const { operatorKey = null } = options;
+  const { operatorKey = null, failurePauseMs } = options;
   const secrets = { region, refusedSecret, operatorKey };
   const credentials = createCredentialStore(store, environment, secrets);
   const rateCards = createRateCardStore(store, environment);
   const reprices = createRepriceStore(store, rateCards, environment);
-  const commits = new RunUpdater(store);
-  const knownAgents = new KnownAgents(store.memory);
+  const updater = new RunUpdater(store);
+  const knownAgents = new KnownAgents(store.memory, timers.now);
+  const notices = new NoticeJob({ store: createNoticeStore(store), mailer, now, log });
+  const stages = createStages({}, {});
   const refusals = createRefusalStore(store, now);
-  const deletions = createDeletionStore(store, commits, now);
+  const deletions = createDeletionStore(store, updater, now);
   const worker = new Worker({
-    store: createProcessingStore(store, new Set(STAGE_HANDLERS.keys()), now, commits),
-    handlers: STAGE_HANDLERS,
+    store: createProcessingStore({ store, updater, stages, now }),
+    stages,
     jobs: [reprices, deletions],
-    companion: new NoticeJob({ store: createNoticeStore(store), mailer, now, log }),
+    onUpdated: (team) => notices.updated(team),
+    ...(failurePauseMs === undefined ? {} : { failurePauseMs }),
     now,
     log,
   });
   const sweep = new SweepJob({
-    store: createSweepStore(store, commits),
+    store: createSweepStore(store, updater),
     now,
     processMs: timers.now,
     calls: () => store.workerSignal.raised,
     log,
     quiet: options.dev ?? false,
   });
-  const changes = createChangeStore(store, commits.notifier);
-  const live = new LiveJob({ changes, calls: () => store.workerSignal.raised, log });
+  const changes = createChangeStore(store, updater.notifier);
+  const live = new LiveJob({ changes, calls: () => store.workerSignal.raised, now, log });
   const leaving = new AbortController();
   const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, timers);
   const app = createApp({
@@ -159,15 +166,17 @@ export function createService(options: ServiceOptions): Service {
     refusals,
     worker,
     sweep,
+    notices,
     start() {
       store.workerSignal.listen(() => worker.wake());
       worker.start();
+      notices.start();
     },
     leave() {
       leaving.abort();
     },
     async stop() {
-      await Promise.all([worker.stop(), sweep.stop(), live.stop()]);
+      await Promise.all([worker.stop(), notices.stop(), sweep.stop(), live.stop()]);
       bodyDeadlines[Symbol.dispose]();
     },
   };

@@ -1,17 +1,16 @@
 /**
  * CPU microseconds a request of this tree and of another checkout, in turns on one machine: for small
  * changes of cost that rates do not show.
- *
- * Usage: cpu.ts OTHER_CHECKOUT [ROUNDS] [REQUESTS]
  */
-import { print } from "./say.ts";
-import { median } from "./stats.ts";
+import { UsageError } from "../tools/command.ts";
+import { number, table } from "../tools/table.ts";
+import type { BenchOptions } from "./options.ts";
+import { denoArguments, Output, spawn } from "./process.ts";
+import { type Bar, print } from "./report.ts";
+import { median, rotate } from "./stats.ts";
 
-const [other = "", rounds = "12", count = "3000"] = Deno.args;
-if (other === "") throw new Error("Name the checkout to compare with");
 const HERE = new URL("..", import.meta.url).pathname;
 const KEY = "apk_eu_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
-const REQUESTS = Number(count);
 const CONNECTIONS = 32;
 
 /** Requests of each kind, of the same runs in this order. */
@@ -34,42 +33,61 @@ const KINDS: readonly [string, (run: string) => [string, unknown]][] = [
 ];
 
 /** A running service of one checkout. */
-interface Side {
-  readonly child: Deno.ChildProcess;
+interface Checkout {
+  readonly pid: number;
   readonly url: string;
-  readonly medians: Map<string, number[]>;
+  /** Microseconds a request of each round, by kind. */
+  readonly us: Map<string, number[]>;
 }
 
-async function start(folder: string): Promise<Side> {
-  const ledger = await Deno.makeTempDir({ prefix: "runledger-cpu-" });
-  const child = new Deno.Command(Deno.execPath(), {
-    args: "run --frozen --no-prompt --v8-flags=--heap-growing-percent=60 -N -E -R -W main.ts"
-      .split(" "),
-    cwd: folder,
-    env: {
-      PORT: "0",
-      RUNLEDGER_KV: `${ledger}/ledger.kv`,
-      RUNLEDGER_KEY: KEY,
-      RUNLEDGER_TIER: "business",
-      NO_COLOR: "1",
-    },
-    stdin: "null",
-    stdout: "null",
-    stderr: "piped",
-  }).spawn();
-  const reader = child.stderr.pipeThrough(new TextDecoderStream()).getReader();
-  let said = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) throw new Error(`${folder} did not start: ${said}`);
-    said += value;
-    const url = /listens on (http:\/\/\S+?),/.exec(said)?.[1];
-    if (url === undefined) continue;
-    void (async () => {
-      while (!(await reader.read()).done);
-    })();
-    return { child, url, medians: new Map(KINDS.map(([kind]) => [kind, []])) };
+/** Compares the two checkouts kind by kind. No bar: what a change may cost depends on the change. */
+export async function bench(
+  { folder, rounds = 12, runs = 3_000, rest }: BenchOptions,
+): Promise<Bar[]> {
+  const [other] = rest;
+  if (other === undefined) {
+    throw new UsageError("Name the checkout to compare with: bench cpu CHECKOUT");
   }
+  const before = await start(other, `${folder}/before.kv`);
+  const after = await start(HERE, `${folder}/after.kv`);
+  for (let round = 0; round <= rounds; round++) {
+    const ids = Array.from(
+      { length: runs },
+      () => `run_eu_f${crypto.randomUUID().replaceAll("-", "").slice(1)}`,
+    );
+    for (const [kind, requestOf] of KINDS) {
+      for (const checkout of rotate([before, after], round)) {
+        const idleNs = await quiet(checkout.pid);
+        await send(checkout, ids.map(requestOf));
+        const ns = await quiet(checkout.pid) - idleNs;
+        // The first round warms up.
+        if (round > 0) checkout.us.get(kind)?.push(ns / runs / 1_000);
+      }
+    }
+  }
+  const rows = KINDS.map(([kind]) => {
+    const [old, now] = [before.us.get(kind) ?? [], after.us.get(kind) ?? []];
+    const ratios = now.map((us, n) => us / (old[n] ?? NaN));
+    return [kind, number(median(old), 1), number(median(now), 1), number(median(ratios), 3)];
+  });
+  print(table(["call", "before, µs", "after, µs", "ratio"], rows));
+  return [];
+}
+
+async function start(cwd: string, file: string): Promise<Checkout> {
+  const env = {
+    PORT: "0",
+    RUNLEDGER_KV: file,
+    RUNLEDGER_KEY: KEY,
+    RUNLEDGER_TIER: "business",
+    NO_COLOR: "1",
+  };
+  const args = denoArguments("-N", "-E", "-R", "-W", "main.ts");
+  const child = spawn(Deno.execPath(), args, { cwd, env, stdout: "null" });
+  const output = new Output(child.stderr);
+  const url = (await output.match(/listens on (http:\/\/\S+?),/))?.[1];
+  if (url === undefined) throw new Error(`${cwd} did not start: ${output.text}`);
+  return { pid: child.pid, url, us: new Map(KINDS.map(([kind]) => [kind, []])) };
 }
 
 /** Nanoseconds on a processor so far, of all threads. */
@@ -94,11 +112,13 @@ async function quiet(pid: number): Promise<number> {
   return before;
 }
 
-async function send({ url }: Side, requestOf: (n: number) => [string, unknown]): Promise<void> {
-  let next = 0;
+async function send(
+  { url }: Checkout,
+  requests: readonly (readonly [string, unknown])[],
+): Promise<void> {
+  const queue = requests.values();
   const client = async () => {
-    while (next < REQUESTS) {
-      const [path, body] = requestOf(next++);
+    for (const [path, body] of queue) {
       const answer = await fetch(url + path, {
         method: "POST",
         headers: { Authorization: `Bearer ${KEY}` },
@@ -109,33 +129,4 @@ async function send({ url }: Side, requestOf: (n: number) => [string, unknown]):
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, client));
-}
-
-const sides = [await start(other), await start(HERE)] as const;
-try {
-  for (let round = 0; round <= Number(rounds); round++) {
-    const ids = Array.from(
-      { length: REQUESTS },
-      () => `run_eu_f${crypto.randomUUID().replaceAll("-", "").slice(1)}`,
-    );
-    for (const [kind, requestOf] of KINDS) {
-      for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
-        const before = await quiet(side.child.pid);
-        await send(side, (n) => requestOf(ids[n] ?? ""));
-        const ns = await quiet(side.child.pid) - before;
-        // The first round warms up.
-        if (round > 0) side.medians.get(kind)?.push(ns / REQUESTS / 1_000);
-      }
-    }
-  }
-  for (const [kind] of KINDS) {
-    const [before, after] = sides.map(({ medians }) => medians.get(kind) ?? []);
-    const ratios = (after ?? []).map((us, n) => us / (before?.[n] ?? NaN));
-    print(
-      `${kind.padEnd(10)} before ${median(before ?? []).toFixed(1)} µs, ` +
-        `after ${median(after ?? []).toFixed(1)} µs, ratio ${median(ratios).toFixed(3)}`,
-    );
-  }
-} finally {
-  for (const { child } of sides) child.kill("SIGKILL");
 }

@@ -1,26 +1,40 @@
-/**
- * Exports of many runs: how fast they come, and what memory the server takes meanwhile.
- *
- * Usage: exports.ts [RUNS]; 100,000 when none are named. Linux tells about memory, others do not.
- */
-import { endAll, runScript } from "./children.ts";
-import { openBeside } from "../kv/open.ts";
-import { readBacklog } from "../kv/runs/backlog.ts";
+/** Exports of many runs: how fast they are read, and what memory the server takes meanwhile. */
+import { number, table } from "../tools/table.ts";
+import { fillLedger } from "./fill_runs.ts";
+import type { BenchOptions } from "./options.ts";
 import { usageOf } from "./process.ts";
-import { print, say } from "./say.ts";
+import { type Bar, print, say } from "./report.ts";
+import { keyOf } from "./service.ts";
 import { startSide } from "./sides.ts";
-import { number, table } from "./table.ts";
-import { keyOf } from "./teams.ts";
 
-const RUNS_DEFAULT = 100_000;
-
-/** Milliseconds between two looks at what waits for the worker. */
-const LOOK_MS = 1_000;
-
-/** Milliseconds between two looks at the memory. */
+/** Milliseconds between two samples of the memory. */
 const SAMPLE_MS = 100;
 
-/** What an export came to. */
+const HEAD = ["form", "runs", "MB", "s", "runs/s", "RSS before, MB", "highest", "after"];
+
+/** Exports runs in both forms, twice. It has no bar: docs/PERFORMANCE.md has its figures. */
+export async function bench({ folder, runs = 100_000 }: BenchOptions): Promise<Bar[]> {
+  await fillLedger(`${folder}/exports.kv`, runs);
+  await using side = await startSide("ours", `${folder}/exports.kv`);
+  const rows: string[][] = [];
+  for (const [round, form] of ["ndjson", "csv", "ndjson", "csv"].entries()) {
+    say(`exports: ${form}, round ${round + 1} …`);
+    const { lines, bytes, seconds, rssMb } = await take(`${side.url}/v1/runs.${form}`, side.pid);
+    rows.push([
+      form,
+      // One line is the head of the table, or says that it is the end.
+      number(lines - 1),
+      number(bytes / 1e6, 1),
+      number(seconds, 1),
+      number((lines - 1) / seconds),
+      ...[rssMb[0], Math.max(...rssMb), rssMb.at(-1)].map((mb) => number(mb ?? null)),
+    ]);
+  }
+  print(table(HEAD, rows));
+  return [];
+}
+
+/** Measurements of an export. */
 interface Exported {
   readonly lines: number;
   readonly bytes: number;
@@ -28,7 +42,7 @@ interface Exported {
   readonly rssMb: readonly number[];
 }
 
-/** Takes an export as fast as it comes, and keeps nothing of it. */
+/** Reads an export as fast as it comes, and keeps nothing of it. */
 async function take(url: string, pid: number): Promise<Exported> {
   const rssMb: number[] = [];
   const sample = async () => void rssMb.push((await usageOf(pid))?.rssMb ?? NaN);
@@ -47,47 +61,3 @@ async function take(url: string, pid: number): Promise<Exported> {
   await sample();
   return { lines, bytes, seconds, rssMb };
 }
-
-/** Waits until the worker has looked at every run that was stored. */
-async function untilListed(file: string): Promise<void> {
-  const store = await openBeside(file);
-  try {
-    while ((await readBacklog(store, 1)).runs.closed.count > 0) {
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    }
-  } finally {
-    await store.close();
-  }
-}
-
-async function main(runs: number): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
-  try {
-    say(`exports: storing ${runs} runs …`);
-    await runScript<number>("./fill.ts", `${folder}/exports.kv`, "0", String(runs));
-    await using side = await startSide("ours", `${folder}/exports.kv`);
-    say("exports: waiting for the worker …");
-    await untilListed(`${folder}/exports.kv`);
-    const rows: string[][] = [];
-    for (const [round, form] of ["ndjson", "csv", "ndjson", "csv"].entries()) {
-      say(`exports: ${form}, round ${round + 1} …`);
-      const { lines, bytes, seconds, rssMb } = await take(`${side.url}/v1/runs.${form}`, side.pid);
-      rows.push([
-        form,
-        // One line is the head of the table, or says that it is the end.
-        number(lines - 1),
-        number(bytes / 1e6, 1),
-        number(seconds, 1),
-        number((lines - 1) / seconds),
-        ...[rssMb[0], Math.max(...rssMb), rssMb.at(-1)].map((mb) => number(mb ?? null)),
-      ]);
-    }
-    const head = ["form", "runs", "MB", "s", "runs/s", "RSS before, MB", "highest", "after"];
-    print(table(head, rows));
-  } finally {
-    await endAll();
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
-await main(Number(Deno.args[0] ?? RUNS_DEFAULT));

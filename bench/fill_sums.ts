@@ -1,16 +1,16 @@
-/** Sums by day for runs that `fill_list.ts` stored: what pages about spend and agents read. */
+/** Sums by day for runs that `fill_runs.ts` stored: what pages about spend and agents read. */
 import type { TeamId } from "../domain/core/ids.ts";
 import { EMPTY_MEASURES, type RollupGroup, type RollupRow } from "../domain/spend/rollup.ts";
 import { dayOf } from "../domain/core/time.ts";
 import { keys } from "../kv/base/keys.ts";
 import { encodeRollup, rollupKey } from "../kv/spend/rollups.ts";
 import type { Store } from "../kv/store.ts";
-import { SPREAD_MS } from "./fill_list.ts";
+import { SPREAD_MS } from "./fill_runs.ts";
 
 const DAY_MS = 86_400_000;
 const ROWS_PER_COMMIT = 500;
 
-/** How many of each kind a day has. */
+/** Groups of each kind in a day. */
 const GROUPS = { agents: 20, customers: 1_000, features: 8, models: 6 } as const;
 
 /** Names of the agents that the sums are of. */

@@ -1,78 +1,283 @@
 /**
- * Throughput of the ingest calls on this machine, as ratios taken in one run. All sides are measured
- * in turn, so that a machine that is slow for a while is slow for all of them.
- *
- * Progress goes to stderr, two Markdown tables to stdout. Usage: see `arguments.ts`.
+ * Throughput of the ingest calls, as ratios taken in one run: of the service over itself with a commit
+ * for each write, over itself storing nothing, and of one load over another.
  */
-import { parseArguments, type Part, type Plan } from "./arguments.ts";
-import { measureCalls } from "./calls.ts";
-import { endAll, isInstalled } from "./children.ts";
-import { countFsyncs } from "./fsyncs.ts";
-import { measureGrowth } from "./growth.ts";
-import { describeMachine } from "./machine.ts";
-import { measureMemory } from "./memory.ts";
+import { UsageError } from "../tools/command.ts";
+import { number, table } from "../tools/table.ts";
+import { measureGrowing } from "./growing.ts";
+import {
+  type Call,
+  CALLS,
+  inTurn,
+  type Load,
+  LOAD_HEAD,
+  loadRow,
+  measure,
+  type Measured,
+  nextPause,
+  rateRatios,
+} from "./load.ts";
+import type { BenchOptions, IngestPart, IngestPlan } from "./options.ts";
 import { measurePipeline } from "./pipeline.ts";
-import { report, type Results } from "./results.ts";
-import { print, say } from "./say.ts";
-import { measureVariants } from "./variants.ts";
-import { measureGrowing, measureWriter } from "./without_http.ts";
+import { isInstalled, usageOf } from "./process.ts";
+import { atLeast, type Bar, print, say } from "./report.ts";
+import { type Side, type SideKind, startSide } from "./sides.ts";
+import { mean, median } from "./stats.ts";
+import { fillLedger } from "./fill_runs.ts";
 
-/** Exit codes: wrongly called or not installed, and ended by Ctrl-C. */
-const EXIT = { usage: 2, interrupted: 130 } as const;
+/** Parts by name. All but the last are measured unless others are named. */
+const PARTS: Readonly<Record<string, (plan: IngestPlan) => Promise<IngestPart>>> = {
+  calls: measureCalls,
+  fsyncs: measureFsyncs,
+  variants: measureVariants,
+  memory: measureMemory,
+  growing: measureGrowing,
+  pipeline: measurePipeline,
+  growth: measureGrowth,
+};
+const QUICK = ["calls", "fsyncs"];
+const USUAL = Object.keys(PARTS).slice(0, -1);
 
-/** Measures all parts of a plan in a folder. */
-async function measureAll(plan: Plan, folder: string): Promise<Results> {
-  const { rounds, seconds, connections } = plan;
-  const results: Results = {};
-  const wants = (part: Part) => plan.parts.includes(part);
-  if (wants("calls")) results.calls = await measureCalls(folder, connections, rounds, seconds);
-  if (wants("fsyncs")) {
-    const cells = connections.flatMap((n) =>
-      plan.tracedCalls.map((call) => ({ call, connections: n }))
-    );
-    results.fsyncs = await countFsyncs(cells, folder);
+/** Measures the parts that are wanted. */
+export async function bench(options: BenchOptions): Promise<Bar[]> {
+  const plan = planOf(options);
+  const parts: IngestPart[] = [];
+  for (const name of partsOf(options)) {
+    const measurePart = PARTS[name];
+    if (measurePart !== undefined) parts.push(await measurePart(plan));
   }
-  if (wants("variants")) results.variants = await measureVariants(folder, rounds, seconds);
-  if (wants("memory")) results.memory = await measureMemory(folder, plan.memorySeconds);
-  if (wants("growing")) results.growing = await measureGrowing(folder, plan.growingBatches);
-  if (wants("pipeline")) results.pipeline = await measurePipeline(folder, rounds, seconds);
-  if (wants("writer")) results.writer = await measureWriter(folder, rounds, seconds);
-  if (wants("growth")) {
-    results.growth = await measureGrowth(folder, plan.storedRuns, rounds, seconds);
-  }
-  return results;
+  print(table(LOAD_HEAD, parts.flatMap(({ rows }) => rows)));
+  return parts.flatMap(({ bars }) => bars);
 }
 
-async function main(args: readonly string[]): Promise<void> {
-  const plan = parseArguments(args);
-  if (typeof plan === "string") {
-    say(plan);
-    Deno.exit(EXIT.usage);
+/** Rounds, seconds and connections of each part. */
+export function planOf({ folder, quick, rounds, seconds }: BenchOptions): IngestPlan {
+  const usual = quick ? 1 : 3;
+  return {
+    folder,
+    rounds: rounds ?? usual,
+    seconds: seconds ?? usual,
+    connections: quick ? [64] : [64, 256],
+  };
+}
+
+/** Names of the parts that are wanted. */
+export function partsOf({ only, quick }: BenchOptions): readonly string[] {
+  const unknown = only.find((name) => !Object.hasOwn(PARTS, name));
+  if (unknown !== undefined) throw new UsageError(`There is no part "${unknown}" of ingest`);
+  if (only.length > 0) return only;
+  return quick ? QUICK : USUAL;
+}
+
+/** At least these ratios by call, with so many connections: over a commit for each write, and over nothing stored. */
+const CALL_BARS: Readonly<
+  Partial<Record<Call, Partial<Record<SideKind, Readonly<Record<number, number>>>>>>
+> = {
+  open: { alone: { 64: 6, 256: 7 }, nothing: { 64: 0.45, 256: 0.55 } },
+  heartbeat: { alone: { 64: 6, 256: 7 }, nothing: { 64: 0.45, 256: 0.55 } },
+  finish: { nothing: { 64: 0.45, 256: 0.55 } },
+  events: { nothing: { 64: 0.3, 256: 0.3 } },
+};
+
+async function measureCalls(
+  { folder, rounds, seconds, connections }: IngestPlan,
+): Promise<IngestPart> {
+  await using stack = new AsyncDisposableStack();
+  const start = async (kind: SideKind) => stack.use(await startSide(kind, `${folder}/${kind}.kv`));
+  const sides = {
+    workless: await start("workless"),
+    alone: await start("alone"),
+    nothing: await start("nothing"),
+  };
+  const rows: string[][] = [];
+  const bars: Bar[] = [];
+  for (const n of connections) {
+    for (const call of CALLS) {
+      const load = { call, connections: n, seconds };
+      const found = await inTurn(`${call}, ${n} connections`, rounds, {
+        workless: () => measure(sides.workless, load),
+        alone: () => measure(sides.alone, load),
+        nothing: () => measure(sides.nothing, load),
+      });
+      rows.push(callRow(call, n, found.workless, [...found.alone, ...found.nothing]));
+      for (const over of ["alone", "nothing"] as const) {
+        const min = CALL_BARS[call]?.[over]?.[n];
+        if (min === undefined) continue;
+        const name = over === "alone" ? "one commit each" : "storing nothing";
+        const ratios = rateRatios(found.workless, found[over]);
+        bars.push(atLeast(`${call} ÷ ${name}, ${n} connections`, min, ratios));
+      }
+    }
   }
-  if (!await isInstalled("wrk", "--version")) {
-    say("wrk is not installed and makes the load: apt install wrk, or brew install wrk");
-    Deno.exit(EXIT.usage);
+  return { rows, bars };
+}
+
+/** A row of a call. A baseline that fails is no baseline: its failures must show. */
+export function callRow(
+  call: Call,
+  connections: number,
+  ours: readonly Measured[],
+  others: readonly Measured[],
+): string[] {
+  const row = loadRow(call, connections, ours);
+  const failures = others.reduce((sum, other) => sum + other.failures, 0);
+  return failures === 0 ? row : [...row.slice(0, -1), `${row.at(-1)} (others ${failures})`];
+}
+
+const WRITES: readonly Call[] = ["open", "events", "finish", "heartbeat"];
+const FSYNCS_PER_WRITE_MAX = 0.05;
+
+/** Counts syncs by strace in a run of its own: stopping a server at each sync slows it down. */
+async function measureFsyncs({ folder, connections }: IngestPlan): Promise<IngestPart> {
+  const counts = new Map<string, number>();
+  if (Deno.build.os !== "linux" || !await isInstalled("strace", "-V")) {
+    say("fsyncs: not counted, because strace is not there");
+    return { rows: [], bars: [fsyncBar(counts)] };
   }
-  const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
-  let cleaned: Promise<void> | null = null;
-  // Once: ending a process under way also ends the measuring, which cleans up in its turn.
-  const cleanUp = () => cleaned ??= endAll().then(() => Deno.remove(folder, { recursive: true }));
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    Deno.addSignalListener(signal, () => cleanUp().finally(() => Deno.exit(EXIT.interrupted)));
-  }
-  const startMs = performance.now();
+  const traceTo = `${folder}/fsyncs.txt`;
   try {
-    const machine = await describeMachine(folder);
-    const results = await measureAll(plan, folder);
-    const minutes = ((performance.now() - startMs) / 60_000).toFixed(1);
-    print(
-      `${machine}; rounds: ${plan.rounds}, ${plan.seconds} s each, ${minutes} minutes in all\n`,
-    );
-    print(report(results));
-  } finally {
-    await cleanUp();
+    await using side = await startSide("workless", `${folder}/traced.kv`, { traceTo });
+    for (const call of WRITES) {
+      const load = { call, connections: Math.max(...connections), seconds: 1 };
+      say(`fsyncs: ${call}, ${load.connections} connections …`);
+      // The first run warms up, so that the second does nothing but what is counted.
+      await measure(side, load);
+      const before = countSyncs(await Deno.readTextFile(traceTo));
+      const { answered } = await measure(side, load);
+      const syncs = countSyncs(await Deno.readTextFile(traceTo)) - before;
+      if (answered > 0) counts.set(call, syncs / answered);
+    }
+  } catch (error) {
+    // A container may forbid tracing; everything else can still be measured.
+    say(`fsyncs: not counted: ${error instanceof Error ? error.message.trim() : error}`);
   }
-  Deno.exit();
+  return { rows: [], bars: [fsyncBar(counts)] };
 }
 
-await main(Deno.args);
+/** Holds the syncs of each call to their bar. */
+export function fsyncBar(counts: ReadonlyMap<string, number>): Bar {
+  const measured = [...counts].map(([call, count]) => `${call} ${number(count, 3)}`).join(", ");
+  return {
+    name: "fsyncs per acknowledged write",
+    bar: `< ${FSYNCS_PER_WRITE_MAX}`,
+    measured: measured || "not measured",
+    met: counts.size === 0 ? null : [...counts.values()].every((n) => n < FSYNCS_PER_WRITE_MAX),
+  };
+}
+
+/** Counts the syncs that strace wrote down; a call that was interrupted stands on two lines. */
+export function countSyncs(trace: string): number {
+  return trace.match(/\bf(?:data)?sync\(/g)?.length ?? 0;
+}
+
+const TEAMS = 1_000;
+const HALF_P99_MS_MAX = 10;
+
+/** Opens with retries, of many teams, and at half of the top rate. */
+async function measureVariants({ folder, rounds, seconds }: IngestPlan): Promise<IngestPart> {
+  await using side = await startSide("workless", `${folder}/variants.kv`, { teams: TEAMS });
+  const load: Load = { call: "open", connections: 64, seconds };
+  const { plain, retries, teams } = await inTurn("variants", rounds, {
+    plain: () => measure(side, load),
+    retries: () => measure(side, { ...load, retriesPercent: 5 }),
+    teams: () => measure(side, { ...load, teams: TEAMS }),
+  });
+  const top = median(plain.map(({ requestsPerSecond }) => requestsPerSecond));
+  const halfLoad = await loadAt(side, load, top / 2);
+  const { half } = await inTurn("half of the top rate", rounds, {
+    half: () => measure(side, halfLoad),
+  });
+  const p99Ms = median(half.map((one) => one.p99Ms));
+  return {
+    rows: [
+      loadRow("open, 5 % sent twice", 64, retries),
+      loadRow("open, 1,000 teams", 64, teams),
+      loadRow("open, half of the top rate", 64, half),
+    ],
+    bars: [
+      atLeast("5 % retries ÷ none", 0.9, rateRatios(retries, plain)),
+      atLeast("1,000 teams ÷ one team", 0.8, rateRatios(teams, plain)),
+      {
+        name: "p99 at half of the top rate",
+        bar: `< ${HALF_P99_MS_MAX} ms`,
+        measured: `${number(p99Ms, 1)} ms`,
+        met: p99Ms < HALF_P99_MS_MAX,
+      },
+    ],
+  };
+}
+
+/** The load that leads to about a rate; its pause is found with two short tries. */
+async function loadAt(side: Side, load: Load, rate: number): Promise<Load> {
+  const { connections } = load;
+  // At twice the rate, without a pause, a request takes this long.
+  let pauseMs = connections / (2 * rate) * 1000;
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const { requestsPerSecond } = await measure(side, { ...load, seconds: 1, pauseMs });
+    pauseMs = nextPause(pauseMs, connections, requestsPerSecond, rate);
+  }
+  return { ...load, pauseMs };
+}
+
+/** Seconds of the run that watches memory: long against what a warm-up takes. */
+const MEMORY_SECONDS = 60;
+
+/** Measures opens for long and reads the memory each second. */
+async function measureMemory({ folder }: IngestPlan): Promise<IngestPart> {
+  say(`memory: ${MEMORY_SECONDS} s of opens …`);
+  await using side = await startSide("ours", `${folder}/memory.kv`);
+  const load: Load = { call: "open", connections: 64, seconds: MEMORY_SECONDS };
+  await measure(side, { ...load, seconds: 1 });
+  const rssMb: number[] = [];
+  const timer = setInterval(async () => {
+    const usage = await usageOf(side.pid);
+    if (usage !== null && rssMb.length < MEMORY_SECONDS) rssMb.push(usage.rssMb);
+  }, 1000);
+  try {
+    const measured = await measure(side, load);
+    const rows = [loadRow(`open, ${MEMORY_SECONDS} s long`, 64, [measured])];
+    return { rows, bars: [memoryBar(rssMb)] };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Flat is what ends at most a tenth higher than it was once it was warm. */
+const MEMORY = { rssMb: 400, growth: 1.1 } as const;
+
+/** Holds samples of one second each to the bar: the last ten over the ten that follow the first ten. */
+export function memoryBar(rssMb: readonly number[]): Bar {
+  const bar = { name: "RSS in a long run at the top rate", bar: `< ${MEMORY.rssMb} MB, flat` };
+  if (rssMb.length < 10) return { ...bar, measured: "not measured", met: null };
+  const growth = mean(rssMb.slice(-10)) / mean(rssMb.slice(9, 19));
+  const most = Math.max(...rssMb);
+  return {
+    ...bar,
+    measured: `${number(most)} MB at most; last 10 s ${number(growth, 2)} of the second 10`,
+    met: most < MEMORY.rssMb && growth <= MEMORY.growth,
+  };
+}
+
+const STORED_RUNS = 1_000_000;
+
+/** Opens on a file with many stored runs, against an empty one. */
+async function measureGrowth({ folder, rounds, seconds }: IngestPlan): Promise<IngestPart> {
+  const file = `${folder}/growth.kv`;
+  await fillLedger(file, STORED_RUNS);
+  const load: Load = { call: "open", connections: 64, seconds };
+  let empties = 0;
+  // Both servers are new each time, and the empty file too: what is measured fills it.
+  const measureOn = async (path: string) => {
+    await using side = await startSide("workless", path);
+    return await measure(side, load);
+  };
+  const { full, empty } = await inTurn("growth", rounds, {
+    empty: () => measureOn(`${folder}/empty-${empties++}.kv`),
+    full: () => measureOn(file),
+  });
+  const name = `${number(STORED_RUNS)} stored runs`;
+  return {
+    rows: [loadRow(`open, ${name}`, 64, full), loadRow("open, empty file beside it", 64, empty)],
+    bars: [atLeast(`${name} ÷ empty`, 0.85, rateRatios(full, empty))],
+  };
+}

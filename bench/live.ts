@@ -2,37 +2,59 @@
  * Opens with 200 live listeners beside them and without, in turn on one server.
  *
  * The listeners are of four teams, since one may not have so many, and the opens are of the same four.
- * They listen from this process, and take whatever comes. Usage: deno task bench-live [ROUNDS] [SECONDS]
+ * They listen from this process, and read whatever comes.
  */
-import { describeMachine } from "./machine.ts";
-import { type Load, wrk, type WrkResult } from "./measure.ts";
-import { untilIdle, usageOf } from "./process.ts";
-import { print, say } from "./say.ts";
+import { number, table } from "../tools/table.ts";
+import {
+  inTurn,
+  type Load,
+  LOAD_HEAD,
+  loadRow,
+  measure,
+  type Measured,
+  rateRatios,
+} from "./load.ts";
+import type { BenchOptions } from "./options.ts";
+import { atLeast, type Bar, print } from "./report.ts";
+import { keyOf } from "./service.ts";
 import { type Side, startSide } from "./sides.ts";
-import { median, ratios, rotate } from "./stats.ts";
-import { number, table } from "./table.ts";
-import { keyOf } from "./teams.ts";
-import { endWithVerdict } from "./verdict.ts";
+import { median } from "./stats.ts";
 
-const [rounds = 5, seconds = 5] = Deno.args.map(Number);
 const TEAMS = 4;
 const LISTENERS = 200;
-const LOAD: Load = { call: "open", connections: 64, seconds, teams: TEAMS };
 const RATIO_MIN = 0.95;
-const IDLE_LIMIT_MS = 30_000;
 
-/** What one measurement came to. */
-interface Found extends WrkResult {
-  /** Bytes a second that all listeners got. */
+/** Measures opens in turn. */
+export async function bench({ folder, rounds = 5, seconds = 5 }: BenchOptions): Promise<Bar[]> {
+  await using side = await startSide("ours", `${folder}/live.kv`, { teams: TEAMS });
+  const load: Load = { call: "open", connections: 64, seconds, teams: TEAMS };
+  const { beside, alone } = await inTurn("live", rounds, {
+    beside: () => measureBeside(side, load, LISTENERS),
+    alone: () => measureBeside(side, load, 0),
+  });
+  const row = (name: string, all: readonly Found[]) => [
+    ...loadRow(name, load.connections, all),
+    number(median(all.map(({ bytesPerSecond }) => bytesPerSecond / 1_000))),
+    number(all.reduce((sum, { lost }) => sum + lost, 0)),
+  ];
+  const rows = [row("open", alone), row(`open, ${LISTENERS} listeners`, beside)];
+  print(table([...LOAD_HEAD, "kB a second to listeners", "left"], rows));
+  const name = `opens beside ${LISTENERS} live listeners ÷ without`;
+  const bar = atLeast(name, RATIO_MIN, rateRatios(beside, alone));
+  const isClean = beside.every(({ failures }) => failures === 0);
+  return [{ ...bar, met: bar.met && isClean }];
+}
+
+/** Results of one measurement. */
+interface Found extends Measured {
+  /** Bytes a second that all listeners received. */
   readonly bytesPerSecond: number;
-  /** CPU time of the server for one open; null where the system does not tell. */
-  readonly cpuUs: number | null;
   /** Listeners that were left before the end. */
   readonly lost: number;
 }
 
-/** Somebody who listens and forgets what it hears. */
-class Deaf implements Disposable {
+/** A listener that drops what it receives. */
+class Listener implements Disposable {
   bytes = 0;
   isLost = false;
   readonly begun: Promise<void>;
@@ -67,65 +89,18 @@ class Deaf implements Disposable {
   }
 }
 
-async function measure(side: Side, listeners: number): Promise<Found> {
+async function measureBeside(side: Side, load: Load, listeners: number): Promise<Found> {
   using held = new DisposableStack();
-  const deaf: Deaf[] = [];
+  const opened: Listener[] = [];
   for (let n = 0; n < listeners; n++) {
     const connection = await Deno.connect({ port: Number(new URL(side.url).port) });
-    const one = held.use(new Deaf(connection, 1 + n % TEAMS));
+    const one = held.use(new Listener(connection, 1 + n % TEAMS));
     await one.begun;
-    deaf.push(one);
+    opened.push(one);
   }
-  const heard = () => deaf.reduce((sum, { bytes }) => sum + bytes, 0);
-  const [before, used] = [heard(), await usageOf(side.pid)];
-  const found = await wrk(side.url, LOAD);
-  const cpuSeconds = ((await usageOf(side.pid))?.cpuSeconds ?? NaN) - (used?.cpuSeconds ?? NaN);
-  const cpuUs = Number.isNaN(cpuSeconds) ? null : cpuSeconds * 1e6 / found.answered;
-  const bytesPerSecond = (heard() - before) / seconds;
-  const lost = deaf.filter(({ isLost }) => isLost).length;
-  return { ...found, bytesPerSecond, cpuUs, lost };
+  const heard = () => opened.reduce((sum, { bytes }) => sum + bytes, 0);
+  const before = heard();
+  const found = await measure(side, load);
+  const bytesPerSecond = (heard() - before) / load.seconds;
+  return { ...found, bytesPerSecond, lost: opened.filter(({ isLost }) => isLost).length };
 }
-
-async function main(folder: string): Promise<boolean> {
-  print(`${await describeMachine(folder)}; rounds: ${rounds}, ${seconds} s each\n`);
-  const found: Record<"listened" | "alone", Found[]> = { listened: [], alone: [] };
-  await using side = await startSide("ours", `${folder}/live.kv`, { teams: TEAMS });
-  await wrk(side.url, LOAD);
-  for (let round = 0; round < rounds; round++) {
-    for (const kind of rotate(["listened", "alone"] as const, round)) {
-      await untilIdle(side.pid, IDLE_LIMIT_MS);
-      say(`round ${round + 1}/${rounds}, ${kind} …`);
-      found[kind].push(await measure(side, kind === "listened" ? LISTENERS : 0));
-    }
-  }
-  const rates = (all: readonly Found[]) => all.map(({ requestsPerSecond }) => requestsPerSecond);
-  const all = ratios(rates(found.listened), rates(found.alone));
-  const row = (name: string, some: readonly Found[]) => [
-    name,
-    number(median(rates(some))),
-    number(median(some.map(({ p99Ms }) => p99Ms)), 1),
-    number(median(some.map(({ cpuUs }) => cpuUs ?? NaN)), 1),
-    number(median(some.map(({ bytesPerSecond }) => bytesPerSecond / 1_000))),
-    number(some.reduce((sum, { lost }) => sum + lost, 0)),
-    number(some.reduce((sum, { failures }) => sum + failures, 0)),
-  ];
-  const head = [
-    "listeners",
-    "opens a second",
-    "p99 ms",
-    "CPU µs an open",
-    "kB heard a second",
-    "left",
-    "failures",
-  ];
-  print(table(head, [row("0", found.alone), row(String(LISTENERS), found.listened)]));
-  const isMet = median(all) >= RATIO_MIN && found.listened.every(({ failures }) => failures === 0);
-  print(
-    `${isMet ? "met   " : "MISSED"} opens beside ${LISTENERS} live listeners ÷ without: ` +
-      `${number(median(all), 2)} (${number(Math.min(...all), 2)} to ` +
-      `${number(Math.max(...all), 2)}; bar ≥ ${RATIO_MIN})`,
-  );
-  return isMet;
-}
-
-await endWithVerdict(main);

@@ -1,28 +1,20 @@
 /**
  * Pages of the dashboard over many runs: the milliseconds of the server for each, and the bytes that the
  * first one takes with everything it loads.
- *
- * Usage: deno task bench-pages [RUNS] [TIMES] [FILE]; a file that `bench-runs` kept is used as it is.
  */
-import { TIMERS } from "../kv/base/deadline.ts";
-import { type RunId, type TeamId, uuid7Hex } from "../domain/core/ids.ts";
-import { createRequestLimits } from "../domain/teams/rate_limit.ts";
+import { Memory } from "../domain/core/memory.ts";
+import { type RunId, uuid7Hex } from "../domain/core/ids.ts";
 import { formatInstant } from "../domain/core/time.ts";
-import { keys } from "../kv/base/keys.ts";
 import { openStore } from "../kv/open.ts";
-import { getMany } from "../kv/store.ts";
 import { serve } from "../app/server.ts";
-import { createService } from "../app/compose.ts";
-import { fillList } from "./fill_list.ts";
 import { AGENTS, fillSums } from "./fill_sums.ts";
-import { describeMachine } from "./machine.ts";
-import { print, say } from "./say.ts";
+import { type Bar, print, say } from "./report.ts";
 import { quantile } from "./stats.ts";
-import { number, table } from "./table.ts";
-import { createTeams, keyOf } from "./teams.ts";
+import { number, table } from "../tools/table.ts";
+import { createBenchService, firstTeamOf, keyOf } from "./service.ts";
+import { fillOnce } from "./fill_runs.ts";
+import type { BenchOptions } from "./options.ts";
 
-const [count = 1_000_000, times = 50] = Deno.args.slice(0, 2).map(Number);
-const kept = Deno.args[2];
 const BAR = { ms: 30, firstPageBytes: 60_000 } as const;
 
 /** Events of the longest run. */
@@ -84,7 +76,7 @@ async function fillByCalls(url: string): Promise<void> {
   }
 }
 
-/** Signs in as a browser does; answers the session's cookie. */
+/** Signs in as a browser does; returns the session's cookie. */
 async function signIn(url: string): Promise<string> {
   const { headers, body } = await fetch(`${url}/dashboard/sign-in`, {
     method: "POST",
@@ -113,82 +105,82 @@ async function firstPageBytes(url: string, cookie: string): Promise<number> {
   return loaded.reduce((sum, file) => sum + file.bytes, bytes);
 }
 
-/** What a page came to. */
+/** Measurements of a page. */
 interface Asked {
   readonly ms: number[];
   status: number;
   bytes: number;
 }
 
-const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
-let tookMs = 0;
-try {
-  const store = await openStore(kept ?? `${folder}/pages.kv`);
-  await createTeams(store, 1);
-  const [first] = await getMany(store, [keys.firstTeam()]);
-  const team = first?.value as TeamId;
-  if (kept === undefined) await fillList(store, team, count, nowMs);
-  await fillSums(store, team, count, nowMs);
-  const service = createService({
-    store,
-    timers: TIMERS,
-    environment: {
-      now: () => Date.now(),
-      random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
-    },
-    region: "eu",
-    refusedSecret: null,
-    limits: createRequestLimits(() => performance.now()),
-    mailer: null,
-    log: (line) => void (tookMs = JSON.parse(line).ms ?? tookMs),
-    draining: () => false,
-  });
+const HEAD = ["page", "status", "first ms", "p50 ms", "p99 ms", "bytes, plain"];
+
+/** Asks for all pages, round by round. */
+export async function bench(
+  { folder, runs = 1_000_000, rounds = 50, file = `${folder}/pages.kv` }: BenchOptions,
+): Promise<Bar[]> {
+  await fillOnce(file, runs);
+  const store = await openStore(file, new Memory());
+  await fillSums(store, await firstTeamOf(store), runs, nowMs);
+  let tookMs = 0;
+  const log = (line: string) => void (tookMs = JSON.parse(line).ms ?? tookMs);
+  const service = createBenchService(store, { log });
   service.start();
   const server = serve(service.app.fetch, "127.0.0.1", 0);
   const { url } = server;
   await fillByCalls(url);
   await service.worker.idle();
   const cookie = await signIn(url);
-  const asked = new Map<string, Asked>();
-  for (let round = 0; round < times; round++) {
-    // As on a service in use, today is never as it was looked at last.
+  const asked = new Map(
+    PAGES.map((page): [string, Asked] => [page, { ms: [], status: 0, bytes: 0 }]),
+  );
+  for (let round = 0; round < rounds; round++) {
+    // As on a service in use, today has changed since the page was asked for last.
     const started_at = formatInstant(Date.now());
     const labels = { agent: "busy", customer_id: "customer-7" };
     await call(url, "/v1/runs", { id: idOf("run"), ...labels, started_at });
     await service.worker.idle();
-    for (const page of PAGES) {
-      const known = asked.get(page) ?? { ms: [], status: 0, bytes: 0 };
-      asked.set(page, known);
+    for (const [page, measured] of asked) {
       const response = await fetch(`${url}/dashboard${page}`, { headers: { Cookie: cookie } });
-      known.bytes = (await response.bytes()).length;
-      known.status = response.status;
-      known.ms.push(tookMs);
+      measured.bytes = (await response.bytes()).length;
+      measured.status = response.status;
+      measured.ms.push(tookMs);
     }
-    if (round % 10 === 0) say(`pages: round ${round} of ${times} …`);
+    if (round % 10 === 0) say(`pages: round ${round} of ${rounds} …`);
   }
   const firstBytes = await firstPageBytes(url, cookie);
   await server.drain();
   await service.stop();
   await store.close();
-  const rows = [...asked].map(([page, { ms, status, bytes }]) => [
+  print(`Pages of the dashboard over ${number(runs)} runs, ${rounds} times each.\n`);
+  print(table(HEAD, [...asked].map(([page, measured]) => rowOf(page, measured))));
+  return barsOf([...asked.values()], firstBytes);
+}
+
+function rowOf(page: string, { ms, status, bytes }: Asked): string[] {
+  return [
     page.replace(longRun, "<5,000 events>") || "/",
     String(status),
     number(ms[0] ?? NaN, 1),
     number(quantile(ms, 0.5), 1),
     number(quantile(ms, 0.99), 1),
     number(bytes),
-  ]);
-  print(`${await describeMachine(folder)}\n`);
-  print(`Pages of the dashboard over ${number(count)} runs, ${times} times each.\n`);
-  print(table(["page", "status", "first ms", "p50 ms", "p99 ms", "bytes, plain"], rows));
-  const isGood = ({ ms, status }: Asked) => status === 200 && quantile(ms, 0.5) < BAR.ms;
-  const met = [...asked.values()].every(isGood) && firstBytes < BAR.firstPageBytes;
-  print(`\nThe first page with everything it loads: ${number(firstBytes)} bytes compressed.`);
-  print(
-    `The bars are ${BAR.ms} ms and ${number(BAR.firstPageBytes)} bytes: ${
-      met ? "met" : "not met"
-    }.`,
-  );
-} finally {
-  await Deno.remove(folder, { recursive: true });
+  ];
+}
+
+function barsOf(asked: readonly Asked[], firstBytes: number): Bar[] {
+  const slowest = Math.max(...asked.map(({ ms }) => quantile(ms, 0.5)));
+  return [
+    {
+      name: "p50 of the slowest page",
+      bar: `< ${BAR.ms} ms`,
+      measured: `${number(slowest, 1)} ms`,
+      met: slowest < BAR.ms && asked.every(({ status }) => status === 200),
+    },
+    {
+      name: "the first page with everything it loads, compressed",
+      bar: `< ${number(BAR.firstPageBytes)} bytes`,
+      measured: `${number(firstBytes)} bytes`,
+      met: firstBytes < BAR.firstPageBytes,
+    },
+  ];
 }

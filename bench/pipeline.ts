@@ -3,57 +3,67 @@
  * finish a second, and what the worker takes from the ingest.
  */
 import { uuid7Hex } from "../domain/core/ids.ts";
-import { type Figures, figuresOf } from "./calls.ts";
-import { type Load, measure, type Measured, nextPause, wrk } from "./measure.ts";
+import { number } from "../tools/table.ts";
+import type { IngestPart, IngestPlan } from "./options.ts";
+import {
+  inTurn,
+  type Load,
+  loadRow,
+  measure,
+  type Measured,
+  nextPause,
+  rateRatios,
+  wrk,
+} from "./load.ts";
 import { untilIdle } from "./process.ts";
-import { say } from "./say.ts";
+import { atLeast, say } from "./report.ts";
 import { type Side, startSide } from "./sides.ts";
-import { ratios, rotate } from "./stats.ts";
-import { keyOf } from "./teams.ts";
-
-/** What the part came to. */
-export interface PipelineResult {
-  /** Opens while runs finish, with the worker. */
-  readonly ingest: Figures;
-  /** With the worker over without, round by round. */
-  readonly overWorkless: readonly number[];
-  /** Finishes a second, round by round. */
-  readonly finishesPerSecond: readonly number[];
-  /** From the answer to a finish until its cost is final, of all probes in rising order. */
-  readonly lagsMs: readonly number[];
-}
+import { median } from "./stats.ts";
+import { keyOf } from "./service.ts";
 
 const FINISHES_PER_SECOND = 1_000;
-/** Each finish has an open in front of it. */
+/** Each finish has an open before it. */
 const LIFE: Load = { call: "life", connections: 32, seconds: 1 };
 const INGEST: Load = { call: "open", connections: 64, seconds: 1 };
 const PROBE_PAUSE_MS = 50;
 const IDLE_LIMIT_MS = 120_000;
+const INGEST_RATIO_MIN = 0.8;
+const LAG_MS_MAX = 1_000;
 
 /** Measures it. */
 export async function measurePipeline(
-  folder: string,
-  rounds: number,
-  seconds: number,
-): Promise<PipelineResult> {
+  { folder, rounds, seconds }: IngestPlan,
+): Promise<IngestPart> {
   say("pipeline: starting the servers …");
   await using ours = await startSide("ours", `${folder}/worker.kv`);
   await using workless = await startSide("workless", `${folder}/workless.kv`);
   const pauseMs = await findPause(workless);
-  const found = { ours: [] as Loaded[], workless: [] as Loaded[] };
-  for (let round = 0; round < rounds; round++) {
-    for (const side of rotate([ours, workless], round)) {
-      say(`pipeline: round ${round + 1}/${rounds}, ${side.kind} …`);
-      const loaded = await loadSide(side, seconds, pauseMs);
-      found[side.kind === "ours" ? "ours" : "workless"].push(loaded);
-    }
-  }
-  const rates = (all: readonly Loaded[]) => all.map(({ ingest }) => ingest.requestsPerSecond);
+  const found = await inTurn("pipeline", rounds, {
+    ours: () => loadSide(ours, seconds, pauseMs),
+    workless: () => loadSide(workless, seconds, pauseMs),
+  });
+  const ingest = found.ours.map((loaded) => loaded.ingest);
+  const ratios = rateRatios(ingest, found.workless.map((loaded) => loaded.ingest));
+  const lagsMs = found.ours.flatMap((loaded) => loaded.lagsMs);
+  const worstMs = Math.max(...lagsMs);
+  const rate = median(found.ours.map(({ finishes }) => finishes));
   return {
-    ingest: figuresOf(found.ours.map(({ ingest }) => ingest)),
-    overWorkless: ratios(rates(found.ours), rates(found.workless)),
-    finishesPerSecond: found.ours.map(({ finishes }) => finishes),
-    lagsMs: found.ours.flatMap(({ lagsMs }) => lagsMs).sort((a, b) => a - b),
+    rows: [loadRow("open, beside 1,000 finishes a second", INGEST.connections, ingest)],
+    bars: [
+      atLeast(
+        "ingest with the worker ÷ without, beside 1,000 finishes a second",
+        INGEST_RATIO_MIN,
+        ratios,
+      ),
+      {
+        name: "cost final after a finish",
+        bar: `< ${number(LAG_MS_MAX)} ms`,
+        // Of all probes: a client waits for each of them.
+        measured: `${number(worstMs)} ms at most, ${number(median(lagsMs))} ms median of ` +
+          `${lagsMs.length}, at ${number(rate)} finishes a second`,
+        met: worstMs < LAG_MS_MAX,
+      },
+    ],
   };
 }
 
@@ -65,7 +75,7 @@ interface Loaded {
 
 /** Opens as fast as they go, runs that finish at their rate beside them, and probes. */
 async function loadSide(side: Side, seconds: number, pauseMs: number): Promise<Loaded> {
-  // Nobody sums up anything on the side without a worker.
+  // On the side without a worker no cost becomes final.
   const probing = side.kind === "ours" ? probe(side.url, seconds * 1000) : Promise.resolve([]);
   const [ingest, life, lagsMs] = await Promise.all([
     measure(side, { ...INGEST, seconds }),
@@ -90,7 +100,7 @@ async function findPause(side: Side): Promise<number> {
   return pauseMs;
 }
 
-/** Sends runs of its own and looks how long each takes to have its final cost. */
+/** Sends runs of its own and measures how long each takes to have its final cost. */
 async function probe(url: string, ms: number): Promise<number[]> {
   const endMs = performance.now() + ms;
   const lagsMs: number[] = [];
@@ -103,8 +113,7 @@ async function probe(url: string, ms: number): Promise<number[]> {
 
 async function lagOf(url: string): Promise<number> {
   const now = new Date();
-  const random = crypto.getRandomValues(new Uint8Array(10));
-  const id = `run_eu_${uuid7Hex(now.getTime(), random)}`;
+  const id = `run_eu_${uuid7Hex(now.getTime(), crypto.getRandomValues(new Uint8Array(10)))}`;
   const headers = { Authorization: `Bearer ${keyOf(1)}` };
   const send = async (path: string, body?: unknown) => {
     const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };

@@ -1,26 +1,19 @@
 /** Servers under load, each a process of its own. */
-import { end, scriptArguments, spawn } from "./children.ts";
+import { denoArguments, end, Output, spawn } from "./process.ts";
 
-/** What a server keeps its runs in; `server.ts` says what each is. */
-export type SideKind =
-  | "ours"
-  | "sweeping"
-  | "workless"
-  | "alone"
-  | "queued"
-  | "checked"
-  | "nothing";
+/** The store that a server keeps its runs in; `server.ts` describes each. */
+export type SideKind = "ours" | "sweeping" | "workless" | "alone" | "nothing";
 
 /** A running server. Always `await using`. */
 export interface Side extends AsyncDisposable {
   readonly kind: SideKind;
   readonly url: string;
   readonly pid: number;
-  /** What it has been warmed up with. */
+  /** Kinds of calls that it has been warmed up with. */
   readonly warm: Set<string>;
 }
 
-/** How a server is started. */
+/** Options of a server. */
 export interface SideOptions {
   /** Teams with keys of their own. */
   readonly teams?: number;
@@ -34,13 +27,13 @@ export async function startSide(
   file: string,
   { teams = 1, traceTo }: SideOptions = {},
 ): Promise<Side> {
-  const args = scriptArguments("./server.ts", kind, file, String(teams));
-  const child = traceTo === undefined
-    ? spawn(Deno.execPath(), args, "null")
-    : spawn("strace", [...strace(traceTo), Deno.execPath(), ...args], "null");
+  const script = new URL("./server.ts", import.meta.url).pathname;
+  const deno = [Deno.execPath(), ...denoArguments("-A", script, kind, file, String(teams))];
+  const [command = "", ...args] = traceTo === undefined ? deno : [...strace(traceTo), ...deno];
+  const child = spawn(command, args, { stdout: "null" });
   const output = new Output(child.stderr);
-  const url = await output.firstUrl();
-  if (url === null) {
+  const url = (await output.match(/^(http:\/\/\S+)\n/m))?.[1];
+  if (url === undefined) {
     await end(child);
     throw new Error(`The server "${kind}" did not start:\n${output.text}`);
   }
@@ -62,29 +55,5 @@ export async function startSide(
  */
 function strace(file: string): string[] {
   const which = ["-e", "trace=fsync,fdatasync", "-e", "signal=none"];
-  return ["-D", "-f", "--seccomp-bpf", "-qq", ...which, "-o", file];
-}
-
-/** Collects what a server says, so that its pipe never fills up. */
-class Output {
-  text = "";
-  readonly done: Promise<void>;
-  readonly #url = Promise.withResolvers<string | null>();
-
-  constructor(stream: ReadableStream<Uint8Array<ArrayBuffer>>) {
-    this.done = this.#collect(stream);
-  }
-
-  firstUrl(): Promise<string | null> {
-    return this.#url.promise;
-  }
-
-  async #collect(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
-    for await (const part of stream.pipeThrough(new TextDecoderStream())) {
-      this.text += part;
-      const found = /^(http:\/\/\S+)\n/m.exec(this.text);
-      if (found !== null) this.#url.resolve(found[1] ?? null);
-    }
-    this.#url.resolve(null);
-  }
+  return ["strace", "-D", "-f", "--seccomp-bpf", "-qq", ...which, "-o", file];
 }

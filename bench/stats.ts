@@ -12,7 +12,7 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** How far the values are apart, as a part of their median; a single one says nothing of that. */
+/** The range of the values over their median; a single value has none. */
 export function spread(values: readonly number[]): number {
   if (values.length < 2) return NaN;
   return (Math.max(...values) - Math.min(...values)) / median(values);

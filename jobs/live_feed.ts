@@ -10,10 +10,10 @@ import type { ChangeStore, ChangeWatch } from "../domain/feed/changes.ts";
 import type { LiveBatch, LiveFeed } from "../domain/feed/live.ts";
 import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_LAG_MAX } from "../domain/core/limits.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { Waker } from "./waker.ts";
+import { jobLine, Loop } from "./loop.ts";
 
 /** Changes read at once. */
-const CHANGES_PER_LOOK = 50;
+const CHANGES_PER_READ = 50;
 
 /**
  * Rest after a look while calls come in: a multiple of the time it took, and so long for each of all who
@@ -30,6 +30,8 @@ export interface LiveDeps {
   readonly changes: ChangeStore;
   /** How many calls changed something so far: whether it moved tells whether calls come in. */
   readonly calls: () => number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
   /** Takes one line about what went wrong. */
   readonly log: (line: string) => void;
 }
@@ -89,10 +91,11 @@ class Reader {
   /** Resolves once it is known from where on changes are told. */
   readonly begun: Promise<void>;
   readonly #deps: LiveDeps;
+  readonly #watch: ChangeWatch;
   readonly #team: TeamId;
   readonly #listenersOfAll: () => number;
   readonly #ended = new AbortController();
-  readonly #rest = new Waker();
+  readonly #loop: Loop;
   readonly #begun = Promise.withResolvers<void>();
   #at = 0;
 
@@ -101,54 +104,54 @@ class Reader {
     this.#listenersOfAll = listenersOfAll;
     this.#team = team;
     this.begun = this.#begun.promise;
+    this.#watch = deps.changes.watch(team);
+    this.#loop = new Loop({
+      step: () => this.#step(),
+      failed: (error) => {
+        deps.log(jobLine(deps.now(), { live: "The feed of a team cannot be read" }, error));
+        return FAILURE_PAUSE_MS;
+      },
+    });
   }
 
   end(): void {
     this.#ended.abort();
-    this.#rest.wake();
+    void this.#loop.stop();
   }
 
   async run(): Promise<void> {
-    const { changes } = this.#deps;
-    using watch = changes.watch(this.#team);
+    using _ = this.#watch;
     try {
-      this.#at = await changes.last(this.#team);
+      this.#at = await this.#deps.changes.last(this.#team);
       this.#begun.resolve();
     } catch (error) {
       this.#begun.reject(error);
       return;
     }
-    while (!this.#ended.signal.aborted) {
-      try {
-        await this.#turn(watch);
-      } catch (error) {
-        this.#tell(error);
-        if (!this.#ended.signal.aborted) await this.#rest.pause(FAILURE_PAUSE_MS);
-      }
-    }
+    await this.#loop.start();
   }
 
   /** Hands over what there is, and rests; waits for something where there is nothing. */
-  async #turn(watch: ChangeWatch): Promise<void> {
+  async #step(): Promise<void> {
     const [startMs, calls] = [performance.now(), this.#deps.calls()];
-    const isMore = await this.#look();
+    const isMore = await this.#readOn();
     const endMs = performance.now();
-    if (!isMore) await watch.next(this.#ended.signal);
+    if (!isMore) await this.#watch.next(this.#ended.signal);
     if (this.#ended.signal.aborted) return;
     const isBusy = this.#deps.calls() > calls;
     const { factor, msPerListener, msMin, msMax } = REST;
     const shareMs = Math.max(factor * (endMs - startMs), msPerListener * this.#listenersOfAll());
     const restMs = isBusy ? Math.min(msMax, shareMs) : 0;
-    await this.#rest.wait(Math.max(msMin, endMs + restMs - performance.now()));
+    await this.#loop.wait(Math.max(msMin, endMs + restMs - performance.now()));
   }
 
   /** Hands over the next changes; answers whether there are more. */
-  async #look(): Promise<boolean> {
+  async #readOn(): Promise<boolean> {
     const { changes } = this.#deps;
     const page = await changes.page(
       this.#team,
       this.#at,
-      CHANGES_PER_LOOK,
+      CHANGES_PER_READ,
       LIVE_BATCH_CHARS_MAX,
     );
     // A ledger that was put back to an earlier state is followed from there.
@@ -165,10 +168,5 @@ class Reader {
   #hand(batch: LiveBatch): void {
     this.#at = batch.upTo;
     for (const take of this.listeners) take(batch);
-  }
-
-  #tell(error: unknown): void {
-    const failure = error instanceof Error ? error.stack : String(error);
-    this.#deps.log(JSON.stringify({ live: "The feed of a team cannot be read", failure }));
   }
 }

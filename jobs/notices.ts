@@ -19,7 +19,7 @@ import { noticeText, percentsReached } from "../domain/teams/quota.ts";
 import type { Mailer } from "../domain/core/mail.ts";
 import { planOfTeam } from "../domain/teams/plans.ts";
 import { monthOf } from "../domain/core/time.ts";
-import { Waker } from "./waker.ts";
+import { jobLine, Loop } from "./loop.ts";
 
 /** What the job is built from. */
 export interface NoticeDeps {
@@ -51,37 +51,36 @@ const STOP_MS = 2_000;
 export class NoticeJob {
   readonly #deps: NoticeDeps;
   readonly #active = new Set<TeamId>();
-  readonly #alarm = new Waker();
-  /** Ends a pause early; only stopping does. */
-  readonly #endOfPause = new Waker();
+  readonly #loop: Loop;
   readonly #stopping = new AbortController();
   #seenAll = false;
-  #stopped = false;
-  #running: Promise<void> | null = null;
 
-  /** A job that does nothing yet. */
+  /** Creates a job that does nothing yet. */
   constructor(deps: NoticeDeps) {
     this.#deps = deps;
+    const failed = (error: unknown) => {
+      // A store that fails is logged by the worker.
+      if (!(error instanceof StorageUnavailable)) this.#log({}, error);
+      return PAUSE_MS;
+    };
+    this.#loop = new Loop({ step: () => this.#step(failed), failed });
   }
 
   /** Begins to look. */
   start(): void {
-    this.#running ??= this.#run();
+    void this.#loop.start();
   }
 
   /** Says that a team may have used more. */
   updated(team: TeamId): void {
     this.#active.add(team);
-    this.#alarm.wake();
+    this.#loop.waker.wake();
   }
 
   /** Finishes what is under way, for a moment, and stops. */
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#alarm.wake();
-    this.#endOfPause.wake();
     const timer = setTimeout(() => this.#stopping.abort(), STOP_MS);
-    await this.#running;
+    await this.#loop.stop();
     clearTimeout(timer);
   }
 
@@ -89,7 +88,7 @@ export class NoticeJob {
   async round(): Promise<void> {
     await this.#findAll();
     for (const team of [...this.#active]) {
-      if (this.#stopped) return;
+      if (this.#loop.isStopped) return;
       this.#active.delete(team);
       try {
         await this.#look(team);
@@ -101,17 +100,10 @@ export class NoticeJob {
     await this.#sendDue();
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      try {
-        await this.round();
-      } catch (error) {
-        // Of a store that fails the worker tells.
-        if (!(error instanceof StorageUnavailable)) this.#tell({ failure: String(error) });
-      }
-      await this.#endOfPause.wait(PAUSE_MS);
-      if (!this.#stopped) await this.#alarm.wait(CLOCK_MS);
-    }
+  async #step(failed: (error: unknown) => void): Promise<void> {
+    await this.round().catch(failed);
+    await this.#loop.rest(PAUSE_MS);
+    await this.#loop.wait(CLOCK_MS);
   }
 
   async #findAll(): Promise<void> {
@@ -135,7 +127,7 @@ export class NoticeJob {
         const canSend = mailer !== null && team.ownerEmail !== undefined;
         const facts = { teamName: team.name, month, percent, used, included };
         const notice = newNotice(name, facts, canSend, nowMs);
-        if (await store.add(notice) && !canSend) this.#tellOf(notice);
+        if (await store.add(notice) && !canSend) this.#logNotice(notice);
       }
     }
   }
@@ -143,7 +135,7 @@ export class NoticeJob {
   async #sendDue(): Promise<void> {
     const { store, now } = this.#deps;
     const due = (await store.open()).filter(({ notice }) => notice.dueMs <= now());
-    for (let at = 0; at < due.length && !this.#stopped; at += SENDS_AT_ONCE_MAX) {
+    for (let at = 0; at < due.length && !this.#loop.isStopped; at += SENDS_AT_ONCE_MAX) {
       const some = due.slice(at, at + SENDS_AT_ONCE_MAX);
       const ends = await Promise.allSettled(some.map((known) => this.#try(known)));
       const failed = ends.find((end) => end.status === "rejected");
@@ -157,13 +149,13 @@ export class NoticeJob {
     const { mailer } = this.#deps;
     // A start without the settings may have followed.
     if (known.notice.state === "pending" && (mailer === null || to === undefined)) {
-      return await this.#settle(known, { ...known.notice, state: "logged" });
+      return await this.#complete(known, { ...known.notice, state: "logged" });
     }
     let held = await store.change(known, claimed(known.notice, now()));
     // Another process was faster.
     if (held === null) return;
     if (held.notice.state === "unknown" || mailer === null || to === undefined) {
-      return this.#tellOf(held.notice);
+      return this.#logNotice(held.notice);
     }
     const { team, month, percent } = held.notice;
     const messageId = `${percent}.${month}.${team}@notices.runledger`;
@@ -174,20 +166,18 @@ export class NoticeJob {
       if (given === null) throw new Error("Another process has taken it");
       held = given;
     }, this.#stopping.signal);
-    await this.#settle(held, attempted(held.notice, outcome, now()));
+    await this.#complete(held, attempted(held.notice, outcome, now()));
   }
 
-  async #settle(known: ReadNotice, to: Notice): Promise<void> {
-    if (await this.#deps.store.change(known, to) !== null) this.#tellOf(to);
+  async #complete(known: ReadNotice, to: Notice): Promise<void> {
+    if (await this.#deps.store.change(known, to) !== null) this.#logNotice(to);
   }
 
-  #tellOf({ team, month, percent, state, used, included, attempts, error }: Notice): void {
-    const why = error === null ? {} : { failure: error };
-    this.#tell({ team, month, percent, state, used, included, attempts, ...why });
+  #logNotice({ team, month, percent, state, used, included, attempts, error }: Notice): void {
+    this.#log({ team, month, percent, state, used, included, attempts }, error ?? undefined);
   }
 
-  #tell(facts: Record<string, unknown>): void {
-    const at = new Date(this.#deps.now()).toISOString();
-    this.#deps.log(JSON.stringify({ at, notice: "quota", ...facts }));
+  #log(fields: Record<string, unknown>, error?: unknown): void {
+    this.#deps.log(jobLine(this.#deps.now(), { notice: "quota", ...fields }, error));
   }
 }

@@ -27,7 +27,7 @@ import {
   type SweepStore,
   untilNextNight,
 } from "../domain/retention/sweep.ts";
-import { Waker } from "./waker.ts";
+import { jobLine, Loop } from "./loop.ts";
 
 /** What the job is built from. */
 export interface SweepDeps {
@@ -49,7 +49,7 @@ export interface SweepDeps {
 /** What one step of a sweep removed, or would. */
 export interface SweptStep {
   readonly team: Team;
-  readonly horizon: RetentionClass;
+  readonly retentionClass: RetentionClass;
   readonly counts: SweepCounts;
 }
 
@@ -60,11 +60,11 @@ export async function* sweepTeam(
   nowMs: number,
   dryRun: boolean,
 ): AsyncGenerator<SweptStep> {
-  for (const horizon of RETENTION_CLASSES) {
+  for (const retentionClass of RETENTION_CLASSES) {
     let from: object | null = null;
     do {
-      const { counts, next } = await store.step(team, horizon, nowMs, from, dryRun);
-      yield { team, horizon, counts };
+      const { counts, next } = await store.step(team, retentionClass, nowMs, from, dryRun);
+      yield { team, retentionClass, counts };
       from = next;
     } while (from !== null);
   }
@@ -107,26 +107,33 @@ interface SeenClock {
 /** The job. Always stop it before the store closes. */
 export class SweepJob {
   readonly #deps: SweepDeps;
-  readonly #alarm = new Waker();
-  #stopped = false;
-  #running: Promise<void> | null = null;
+  readonly #loop: Loop;
   #seen: SeenClock | null = null;
 
-  /** A job that does nothing yet. */
+  /** Creates a job that does nothing yet. */
   constructor(deps: SweepDeps) {
     this.#deps = deps;
+    this.#loop = new Loop({
+      step: async () => {
+        await this.sweepIfDue();
+        await this.#loop.wait(Math.min(CLOCK_MS, untilNextNight(deps.now())));
+      },
+      failed: (error) => {
+        // A store that fails is logged by the worker.
+        if (!(error instanceof StorageUnavailable)) this.#log("The sweep goes on later", error);
+        return FAILURE_PAUSE_MS;
+      },
+    });
   }
 
   /** Begins, with the present night if nobody swept it. */
   start(): void {
-    this.#running ??= this.#run();
+    void this.#loop.start();
   }
 
   /** Finishes the step under way and stops. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#alarm.wake();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /**
@@ -203,20 +210,6 @@ export class SweepJob {
     return await this.#sweep(begun);
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      let pauseMs = CLOCK_MS;
-      try {
-        await this.sweepIfDue();
-        pauseMs = Math.min(CLOCK_MS, untilNextNight(this.#deps.now()));
-      } catch (error) {
-        if (!(error instanceof StorageUnavailable)) this.#tell({ failure: String(error) });
-        pauseMs = FAILURE_PAUSE_MS;
-      }
-      if (!this.#stopped) await this.#alarm.wait(pauseMs);
-    }
-  }
-
   /** Sweeps all teams; null when it stops before its end, or another process took over. */
   async #sweep(begun: ReadReport): Promise<SweepReport | null> {
     const { store, now } = this.#deps;
@@ -224,7 +217,7 @@ export class SweepJob {
     const tell = async (report: SweepReport) => {
       told = told && await store.tell(told, report);
       const isQuiet = this.#deps.quiet && isEmptySweep(report.counts);
-      if (told !== null && !isQuiet) this.#tell({ ...report });
+      if (told !== null && !isQuiet) this.#log(report);
       return told !== null;
     };
     let report = begun.report;
@@ -238,7 +231,7 @@ export class SweepJob {
         report = { ...report, toldAt: now() };
         if (!await tell(report)) return null;
       }
-      if (this.#stopped) {
+      if (this.#loop.isStopped) {
         await tell({ ...report, toldAt: now() });
         return null;
       }
@@ -251,18 +244,18 @@ export class SweepJob {
 
   /** Goes step by step, with rests while calls come in; ends early when the job stops. */
   async *#paced<Step>(steps: AsyncIterable<Step>): AsyncGenerator<Step> {
-    if (this.#stopped) return;
+    if (this.#loop.isStopped) return;
     const { processMs, calls } = this.#deps;
     let [startMs, before] = [processMs(), calls()];
     for await (const step of steps) {
       yield step;
-      if (calls() !== before) await this.#alarm.wait(REST * (processMs() - startMs));
-      if (this.#stopped) return;
+      if (calls() !== before) await this.#loop.wait(REST * (processMs() - startMs));
+      if (this.#loop.isStopped) return;
       [startMs, before] = [processMs(), calls()];
     }
   }
 
-  #tell(line: Record<string, unknown>): void {
-    this.#deps.log(JSON.stringify({ at: new Date(this.#deps.now()).toISOString(), sweep: line }));
+  #log(sweep: unknown, error?: unknown): void {
+    this.#deps.log(jobLine(this.#deps.now(), { sweep }, error));
   }
 }

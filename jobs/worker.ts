@@ -13,16 +13,10 @@ import {
   type PendingLane,
   type PendingRun,
   type ProcessingStore,
+  type RunnableStage,
   type StageTask,
 } from "../domain/runs/processing.ts";
-import type { Stage } from "../domain/runs/stages.ts";
-import { Waker } from "./waker.ts";
-
-/** Does the work of a stage for one run. It may be called again for the same run. */
-export type StageHandler = (run: PendingRun) => Promise<void>;
-
-/** The stages behind the cost that have work to do. */
-export type StageHandlers = ReadonlyMap<Stage, StageHandler>;
+import { jobLine, Loop } from "./loop.ts";
 
 /** Long work in the store that goes on step by step, until it is done. */
 export interface Job {
@@ -32,21 +26,14 @@ export interface Job {
   readonly underWay: boolean;
 }
 
-/** Work beside the worker's own, which goes on as long as it does. */
-export interface Companion {
-  start(): void;
-  /** Tells it that runs of a team were brought up to date. */
-  updated(team: TeamId): void;
-  stop(): Promise<void>;
-}
-
 /** What the worker is built from. */
 export interface WorkerDeps {
   readonly store: ProcessingStore;
-  readonly handlers: StageHandlers;
+  readonly stages: readonly RunnableStage[];
   /** Jobs that somebody asked for: they go on a step each turn. */
   readonly jobs: readonly Job[];
-  readonly companion?: Companion;
+  /** Takes the team of runs that were brought up to date. */
+  readonly onUpdated?: (team: TeamId) => void;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Takes one line about what went wrong. */
@@ -83,10 +70,8 @@ const FAILURE_PAUSE_MS = 1_000;
 /** The worker. Always stop it before the store closes. */
 export class Worker {
   readonly #deps: WorkerDeps;
-  readonly #alarm = new Waker();
-  /** Ends a rest early; only stopping does. */
-  readonly #endOfRest = new Waker();
-  /** Rings so far: whether there were any tells whether calls came in. */
+  readonly #loop: Loop;
+  /** Wake-ups so far, which show whether calls came in. */
   #signals = 0;
   #restMs = 0;
   /** Runs of the next turn. */
@@ -96,63 +81,56 @@ export class Worker {
   };
   /** Turns of closed runs since open ones had theirs. */
   #closedTurns = 0;
-  #running: Promise<void> | null = null;
-  #stopped = false;
   #asleep: PromiseWithResolvers<void> | null = null;
 
   /** A worker that does nothing yet. */
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
+    this.#loop = new Loop({
+      step: () => this.#step(),
+      failed: (error) => {
+        this.#logFailure("The worker goes on after a pause", error);
+        return deps.failurePauseMs ?? FAILURE_PAUSE_MS;
+      },
+    });
   }
 
   /** Begins to work, with what an earlier process left. */
   start(): void {
-    this.#running ??= this.#run();
-    this.#deps.companion?.start();
+    void this.#loop.start();
   }
 
   /** Says that there may be something to do. */
   wake(): void {
     this.#signals++;
-    this.#alarm.wake();
+    this.#loop.waker.wake();
   }
 
   /** Resolves once the worker has looked at everything there was when this was called. */
   async idle(): Promise<void> {
     this.#asleep ??= Promise.withResolvers<void>();
-    this.#alarm.wake();
+    this.#loop.waker.wake();
     await this.#asleep.promise;
   }
 
   /** Finishes what is under way and stops. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#alarm.wake();
-    this.#endOfRest.wake();
-    await Promise.all([this.#running, this.#deps.companion?.stop()]);
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      try {
-        if (!await this.#turn()) await this.#sleep();
-        else if (this.#restMs > 0 && this.#asleep === null) {
-          await this.#endOfRest.wait(this.#restMs);
-        }
-      } catch (error) {
-        this.#tell("The worker goes on after a pause", error);
-        if (!this.#stopped) await this.#alarm.pause(this.#deps.failurePauseMs ?? FAILURE_PAUSE_MS);
-      }
-    }
+  async #step(): Promise<void> {
+    if (!await this.#turn()) await this.#sleep();
+    else if (this.#restMs > 0 && this.#asleep === null) await this.#loop.rest(this.#restMs);
   }
 
   async #sleep(): Promise<void> {
     const idleMs = await this.#idleMs();
-    // Whoever rang after the last turn wants another look before it counts as idle.
-    if (this.#alarm.isAwake) return this.#alarm.reset();
+    const { waker } = this.#loop;
+    // What woke it after the last turn wants another look before it counts as idle.
+    if (waker.isAwake) return waker.reset();
     this.#asleep?.resolve();
     this.#asleep = null;
-    await this.#alarm.wait(idleMs);
+    await this.#loop.wait(idleMs);
   }
 
   /** Does some work; answers false when there is none. */
@@ -197,7 +175,7 @@ export class Worker {
       return await job.work();
     } catch (error) {
       await this.#throwIfOfStore(error);
-      this.#tell("A job cannot go on and is tried again later", error);
+      this.#logFailure("A job cannot go on and is tried again later", error);
       return job.underWay;
     }
   }
@@ -228,7 +206,7 @@ export class Worker {
   async #project(team: TeamId, runs: readonly RunId[]): Promise<PendingRun[]> {
     try {
       await this.#deps.store.project(team, runs);
-      this.#deps.companion?.updated(team);
+      this.#deps.onUpdated?.(team);
       return [];
     } catch (error) {
       await this.#throwIfOfStore(error);
@@ -248,7 +226,7 @@ export class Worker {
 
   /** Notes that a run cannot be summed up; returns the run when it cannot be written either. */
   async #noteFailed(run: PendingRun, error: unknown): Promise<PendingRun[]> {
-    this.#tell(`Cannot sum up a run of team ${run.team}`, error);
+    this.#logFailure(`Cannot sum up a run of team ${run.team}`, error);
     if (error instanceof StorageUnavailable) return [run];
     try {
       await this.#deps.store.projectFailed(run, error);
@@ -267,13 +245,16 @@ export class Worker {
         await this.#work(task);
       } catch (error) {
         if (isOfStore(error)) throw error;
-        this.#tell(`Stage ${task.stage?.stage} of a run of team ${task.team} failed`, error);
+        this.#logFailure(`Stage ${task.stage?.stage} of a run of team ${task.team} failed`, error);
         failure = error ?? new Error("Failed without a reason");
       }
       await store.completeStage(task, failure);
     } catch (error) {
       await this.#throwIfOfStore(error);
-      this.#tell(`Stage ${task.stage?.stage} of a run of team ${task.team} is put off`, error);
+      this.#logFailure(
+        `Stage ${task.stage?.stage} of a run of team ${task.team} is put off`,
+        error,
+      );
       store.putOffStage(task);
     }
   }
@@ -281,7 +262,8 @@ export class Worker {
   async #work({ team, run, stage }: StageTask): Promise<void> {
     if (stage === null) return;
     if (stage.stage === "cost") return await this.#deps.store.project(team, [run]);
-    await this.#deps.handlers.get(stage.stage)?.({ team, run });
+    const { stages } = this.#deps;
+    await stages.find(({ name }) => name === stage.stage)?.run({ team, run });
   }
 
   /** Throws an error again when the store fails altogether: then no run or job is at fault. */
@@ -295,10 +277,8 @@ export class Worker {
     return dueMs === null ? null : Math.max(0, dueMs - this.#deps.now());
   }
 
-  #tell(what: string, error: unknown): void {
-    const at = new Date(this.#deps.now()).toISOString();
-    const stack = error instanceof Error ? error.stack : String(error);
-    this.#deps.log(JSON.stringify({ at, worker: what, failure: stack }));
+  #logFailure(what: string, error: unknown): void {
+    this.#deps.log(jobLine(this.#deps.now(), { worker: what }, error));
   }
 }
 

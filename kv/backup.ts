@@ -9,16 +9,11 @@
  */
 import { dirname } from "node:path";
 import type { CopyJob, CopyNews } from "./copy_worker.ts";
+import { LEDGER_FORMAT } from "./base/keys.ts";
 import { createPrivate, isThere, restoringOf } from "./base/files.ts";
-import {
-  isFile,
-  isReadable,
-  lockLedger,
-  messageOf,
-  newer,
-  requireLedger,
-  StoreRefused,
-} from "./open.ts";
+import { isFile, requireLedger } from "./open.ts";
+import { messageOf, otherFormat, StoreRefused } from "./refused.ts";
+import { lockLedger } from "./ledger_file.ts";
 
 /** A file could not be copied, or its copy is no sound ledger. */
 export class CopyFailed extends Error {
@@ -151,7 +146,8 @@ async function copyInThread(files: Files, { signal, onPages, onCopied }: CopyWat
       case "checked":
         if (news.verdict !== "ok") return fail(`it is damaged: ${news.verdict}`);
         if (news.format === null) return fail("it is no ledger of this service");
-        return isReadable(news.format) ? resolve() : reject(newer(job.from, news.format));
+        if (news.format !== LEDGER_FORMAT) return reject(otherFormat(job.from, news.format));
+        return resolve();
       case "failed":
         return fail(news.message);
     }

@@ -5,13 +5,13 @@
  */
 import type { Deadlines } from "../domain/core/deadlines.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
-import { Memory } from "../domain/core/memory.ts";
+import type { Memory } from "../domain/core/memory.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { type Blob, chunksOf, packBlob, unpackBlob } from "./base/blob.ts";
 import { inTime } from "./base/deadline.ts";
 import { groupsOf } from "./base/groups.ts";
 import type { FileBytes } from "./base/files.ts";
-import { WorkerSignal } from "./writer/signal.ts";
+import type { WorkerSignal } from "./writer/signal.ts";
 import { keys } from "./base/keys.ts";
 import { type BackEnd, COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX } from "./base/limits.ts";
 import { newRowName } from "./base/names.ts";
@@ -47,30 +47,24 @@ export interface Store {
   readonly memory: Memory;
 }
 
+/** What a store is built from. */
+export interface StoreDeps
+  extends
+    Pick<Store, "limits" | "deadlines" | "workerSignal" | "inPlace" | "fileBytes" | "memory"> {
+  /** Writes. */
+  readonly kv: Deno.Kv;
+  /** Reads; it sees what `kv` has committed. */
+  readonly reader: Deno.Kv;
+}
+
 /** Builds a store over open handles. */
-export function createStore(
-  kv: Deno.Kv,
-  reader: Deno.Kv,
-  limits: BackEnd,
-  deadlines: Deadlines,
-  workerSignal: WorkerSignal = new WorkerSignal(),
-  inPlace: () => boolean = () => true,
-  fileBytes: () => FileBytes | null = () => null,
-  memory: Memory = new Memory(),
-): Store {
-  const writer = createWriter(kv, reader, limits, deadlines, workerSignal, inPlace, memory);
-  const [runLocks, reads] = [new KeyedMutex(deadlines), new Reads(deadlines)];
+export function createStore({ kv, ...deps }: StoreDeps): Store {
+  const { deadlines } = deps;
   return {
-    reader,
-    writer,
-    limits,
-    deadlines,
-    workerSignal,
-    inPlace,
-    fileBytes,
-    runLocks,
-    reads,
-    memory,
+    ...deps,
+    writer: createWriter({ kv, ...deps }),
+    runLocks: new KeyedMutex(deadlines),
+    reads: new Reads(deadlines),
   };
 }
 

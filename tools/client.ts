@@ -1,14 +1,13 @@
 /** A small client of the public API, shared by the tools. */
-import { parseArgs } from "node:util";
 import { developmentKey, isTeamKey } from "../domain/teams/credentials.ts";
 import { type Region, REGIONS } from "../domain/core/ids.ts";
 import { isObject } from "../domain/core/raw_json.ts";
-import { ToolFailure, UsageError } from "./progress.ts";
+import { ToolFailure, UsageError } from "./command.ts";
 
 /** A JSON object on the wire. */
 export type ClientJson = Readonly<Record<string, unknown>>;
 
-/** Where a server is and who calls it. */
+/** Address of a server, and the key to call it with. */
 export interface ClientConnection {
   readonly url: string;
   readonly key: string;
@@ -17,14 +16,14 @@ export interface ClientConnection {
 /** An accepted request's answer. */
 export interface ClientAnswer {
   readonly status: number;
-  /** Whether the server had stored the same before. */
+  /** True when the server had stored the same before. */
   readonly replayed: boolean;
   readonly body: ClientJson;
 }
 
 /** Calls one server with one key. */
 export interface Client extends Disposable {
-  /** Where the server is, without a slash at its end. */
+  /** Address of the server, without a slash at its end. */
   readonly url: string;
   /** Region of the key; ids are made in it. */
   readonly region: Region;
@@ -55,7 +54,7 @@ export const CONNECTION_OPTIONS = {
   help: { type: "boolean", short: "h", default: false },
 } as const;
 
-/** What `--help` says about {@link CONNECTION_OPTIONS}. */
+/** Lines of `--help` about {@link CONNECTION_OPTIONS}. */
 export const CONNECTION_HELP = [
   "  --url URL    the server (default: HOST and PORT as the service reads them, http://127.0.0.1:8000)",
   "  --key KEY    a team key with the scopes ingest and read",
@@ -85,18 +84,6 @@ function localUrl(host: string, port: string): string {
   if (port === "0") throw new UsageError("PORT is 0, a free port: name the server with --url");
   const reached = ALL_ADDRESSES[host] ?? host;
   return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
-}
-
-/** Reads a command line; what does not fit becomes a line that points to `--help`. */
-export function parseOptions<T extends NonNullable<Parameters<typeof parseArgs>[0]>>(config: T) {
-  try {
-    return parseArgs(config);
-  } catch (error) {
-    if (error instanceof TypeError) {
-      throw new UsageError(`${error.message.split("\n")[0]}: --help lists the options`);
-    }
-    throw error;
-  }
 }
 
 /** Statuses after which the same request may be sent again (spec, Client behaviour). */
@@ -189,7 +176,7 @@ function answerOf(response: Response, text: string): ClientAnswer {
   return { status: response.status, replayed, body };
 }
 
-/** What the server asks for in whole seconds; null when it leaves the pause to the caller. */
+/** Milliseconds of a `Retry-After` in seconds; null when the server leaves the pause to the caller. */
 function retryAfterMs(response: Response): number | null {
   const seconds = response.headers.get("retry-after") ?? "";
   return /^\d+$/.test(seconds) ? Math.min(PAUSE_MS_MAX, 1_000 * Number(seconds)) : null;

@@ -1,12 +1,12 @@
 /** `deno task jobs`: what waits for the worker, and the stages that were given up. */
+import { createProcessingStore } from "../kv/summaries/processing_store.ts";
+import { RunUpdater } from "../kv/summaries/run_updater.ts";
 import { type DeadStage, PENDING_LANES, type ProcessingStore } from "../domain/runs/processing.ts";
 import { formatInstant } from "../domain/core/time.ts";
 import { type Backlog, type PendingWork, readBacklog } from "../kv/runs/backlog.ts";
 import type { OpenStore } from "../kv/open.ts";
-import { createProcessingStore } from "../kv/summaries/processing_store.ts";
-import { parseOptions } from "./client.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
-import { type Io, processIo, runTool, ToolFailure, UsageError } from "./progress.ts";
+import { type Io, processIo, runCommand, ToolFailure, UsageError } from "./command.ts";
 
 const HELP = [
   "deno task jobs [--kv=FILE] [--redrive=RUN_ID|all]",
@@ -16,18 +16,18 @@ const HELP = [
   "Exit codes: 0 nothing is dead, 1 something is or the run has no dead stage, 3 no such ledger.",
 ];
 
-/** Runs the command; answers its exit code. */
+/** Runs the command; returns its exit code. */
 export function jobs(args: readonly string[], io: Io, now = () => Date.now()): Promise<number> {
-  return runTool(io, async () => {
-    const options = { ...LEDGER_OPTIONS, redrive: { type: "string" } } as const;
-    const { values } = parseOptions({ args: [...args], options });
-    if (values.help) {
-      HELP.forEach((line) => io.out(line));
-      return 0;
-    }
+  const options = { ...LEDGER_OPTIONS, redrive: { type: "string" } } as const;
+  return runCommand(io, HELP, { args: [...args], options }, async ({ values }) => {
     if (values.redrive === "") throw new UsageError("--redrive takes the id of a run, or all");
     return await withLedger(values.kv, async (store) => {
-      const pipeline = createProcessingStore(store, new Set(), now);
+      const pipeline = createProcessingStore({
+        store,
+        updater: new RunUpdater(store),
+        stages: [],
+        now,
+      });
       if (values.redrive !== undefined) return await redrive(pipeline, values.redrive, io);
       return await list(store, pipeline, io);
     });

@@ -1,8 +1,9 @@
 /** The ledger that a tool works on: the file of a service that may be running. */
 import { parseConfig } from "../app/config.ts";
 import { StorageUnavailable } from "../domain/core/errors.ts";
-import { openBeside, openOwned, type OpenStore, StoreInUse, StoreRefused } from "../kv/open.ts";
-import { ToolFailure, UsageError } from "./progress.ts";
+import { openBeside, openOwned, type OpenStore } from "../kv/open.ts";
+import { StoreInUse, StoreRefused } from "../kv/refused.ts";
+import { ToolFailure, UsageError } from "./command.ts";
 
 /** Options of every tool that works on a ledger. */
 export const LEDGER_OPTIONS = {

@@ -7,7 +7,7 @@
 
 const ROOT = new URL("..", import.meta.url).pathname;
 
-/** What files of each top folder may import: other folders of the project, and packages. */
+/** Allowed imports of each top folder: other folders of the project, and packages. */
 const MAY_IMPORT: Record<
   string,
   { readonly folders: readonly string[]; readonly packages: RegExp }

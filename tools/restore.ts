@@ -1,7 +1,7 @@
-/** `deno task restore`: puts a backup in the place of a ledger that no service has. */
+/** `deno task restore`: replaces a ledger that no service has open by a backup. */
 import { restore as restoreLedger } from "../kv/backup.ts";
-import { copyTool } from "./copy.ts";
-import { type Io, processIo } from "./progress.ts";
+import { runCopy } from "./backup.ts";
+import { type Io, processIo } from "./command.ts";
 
 const HELP = [
   "deno task restore FILE [--kv=LEDGER]",
@@ -9,9 +9,9 @@ const HELP = [
   "were there get names with the time, and stay.",
 ];
 
-/** Runs the command; answers its exit code. */
+/** Runs the command; returns its exit code. */
 export function restore(args: readonly string[], io: Io): Promise<number> {
-  return copyTool(args, io, HELP, async (file, location, watch) => {
+  return runCopy(args, io, HELP, async (file, location, watch) => {
     // The separators of an instant are no part of file names everywhere.
     const stamp = new Date().toISOString().replace(/\W/g, "");
     const { bytes, movedTo } = await restoreLedger(file, location, stamp, watch);

@@ -1,5 +1,5 @@
 /** `deno task sweep`: what the nightly sweep would remove, removes, or removed. */
-import { table } from "../bench/table.ts";
+import { table } from "./table.ts";
 import type { Team } from "../domain/teams/team.ts";
 import { planOfTeam } from "../domain/teams/plans.ts";
 import { daysKept, type RetentionClass } from "../domain/retention/retention.ts";
@@ -17,17 +17,16 @@ import { SweepJob, sweepTeam, type SweptStep } from "../jobs/sweep.ts";
 import type { OpenStore } from "../kv/open.ts";
 import { RunUpdater } from "../kv/summaries/run_updater.ts";
 import { createSweepStore } from "../kv/retention/sweep_store.ts";
-import { parseOptions } from "./client.ts";
 import { LEDGER_HELP, LEDGER_OPTIONS, withLedger, withOwnLedger } from "./ledger_file.ts";
 import {
   countText,
   createCounter,
   type Io,
   processIo,
-  runTool,
+  runCommand,
   ToolFailure,
   UsageError,
-} from "./progress.ts";
+} from "./command.ts";
 
 const HOUR = `${String(SWEEP_HOUR).padStart(2, "0")}:00 UTC`;
 
@@ -43,7 +42,7 @@ const HELP = [
   "Exit codes: 0 done, 1 some runs could not be read, 3 no such ledger, or a service has it.",
 ];
 
-/** What the command exits with. */
+/** Exit codes of the command. */
 const EXIT = { done: 0, unread: 1 } as const;
 
 /** Reports that are listed. */
@@ -51,14 +50,9 @@ const REPORTS = 14;
 
 const IN_USE = `its service sweeps by itself at ${HOUR}: stop it first, or look with --dry-run`;
 
-/** Runs the command; answers its exit code. */
+/** Runs the command; returns its exit code. */
 export function sweep(args: readonly string[], io: Io, now = () => Date.now()): Promise<number> {
-  return runTool(io, async () => {
-    const { values } = parseOptions({ args: [...args], options: OPTIONS });
-    if (values.help) {
-      HELP.forEach((line) => io.out(line));
-      return EXIT.done;
-    }
+  return runCommand(io, HELP, { args: [...args], options: OPTIONS }, async ({ values }) => {
     const { kv, reports, "dry-run": dryRun } = values;
     if (reports && dryRun) throw new UsageError("--dry-run and --reports do not go together");
     if (reports) return await withLedger(kv, (store) => listReports(store, io, now()));
@@ -89,7 +83,7 @@ async function look(store: OpenStore, io: Io, nowMs: number): Promise<Tally> {
   return tally;
 }
 
-/** Sweeps as the service does in its night, but without rests: nobody else has the file. */
+/** Sweeps as the service does in its night, but without pauses: no other process has the file. */
 async function sweepNow(store: OpenStore, io: Io, now: () => number): Promise<Tally> {
   const swept = createSweepStore(store, new RunUpdater(store));
   using tally = new Tally(io, now(), await swept.clock());
@@ -105,7 +99,7 @@ async function sweepNow(store: OpenStore, io: Io, now: () => number): Promise<Ta
   throw new ToolFailure("Another process began to sweep: see how far it is with --reports");
 }
 
-/** What went by team and horizon, and in all. Dispose it before anything is written. */
+/** Counts of removals by team and horizon, and in all. Dispose it before anything is written. */
 class Tally implements Disposable {
   readonly #counter;
   readonly #teams = new Map<string, { team: Team; counts: Map<RetentionClass, SweepCounts> }>();
@@ -129,7 +123,7 @@ class Tally implements Disposable {
     return known;
   }
 
-  add({ team, horizon, counts }: SweptStep): void {
+  add({ team, retentionClass: horizon, counts }: SweptStep): void {
     const known = this.begin(team).counts;
     known.set(horizon, addSwept(known.get(horizon) ?? EMPTY_SWEEP, counts));
     this.total = addSwept(this.total, counts);
@@ -156,7 +150,7 @@ class Tally implements Disposable {
   }
 }
 
-/** What was swept, in words; the empty text for nothing. */
+/** Counts in words; the empty text for none. */
 function countsText({ payloads, events, records, orphans, released, failed }: SweepCounts): string {
   const parts: [number, string][] = [
     [payloads, `payload of ${countText(payloads, "run")}`],

@@ -5,16 +5,13 @@
  *
  * @module
  */
-import { check, type Schema } from "../core/validate.ts";
+import { check } from "../core/validate.ts";
 import type { Body } from "../core/body.ts";
 import type { Parsed, Problem } from "../core/errors.ts";
 import { AGENT_CHARS_MAX, AGENT_NOTES_CHARS_MAX, ARCHIVED_AGENTS_MAX } from "../core/limits.ts";
 import { z } from "zod";
-import { name, optional, text } from "../core/fields.ts";
+import { optional, text } from "../core/fields.ts";
 import { isName } from "../core/rules.ts";
-
-/** A checked `PATCH /v1/agents/{slug}`: what is undefined stays as it is. */
-export type AgentPatch = AgentPatchBody;
 
 /** What people say of an agent. */
 export interface AgentTexts {
@@ -26,7 +23,7 @@ export interface AgentTexts {
 
 /** Checks a `PATCH /v1/agents/{slug}`. */
 export function parseAgentPatch(body: Body): Parsed<AgentPatch> {
-  return check(null, agentPatchBody, body.value);
+  return check(agentPatchBody, body.value);
 }
 
 /** What is said of an agent after a change; the empty text takes a word back. */
@@ -48,18 +45,12 @@ export function archiveRefusal(archived: number): Problem | null {
   };
 }
 
-/** `PATCH /v1/agents/{slug}`. */
-export interface AgentPatchBody {
-  /** What people see; the empty text for the slug. */
-  readonly name: string | undefined;
-  /** Anything worth knowing; the empty text for none. */
-  readonly notes: string | undefined;
-  /** Whether it leaves its place to others. */
-  readonly archived: boolean | undefined;
-}
-
-/** Body of `PATCH /v1/agents/{slug}`. */
-export const agentPatchBody: Schema<AgentPatchBody> = z.object({
+/**
+ * Body of `PATCH /v1/agents/{slug}`.
+ *
+ * @internal
+ */
+export const agentPatchBody = z.object({
   name: optional(
     z.custom<string>(
       (value) => value === "" || isName(value, AGENT_CHARS_MAX),
@@ -70,3 +61,10 @@ export const agentPatchBody: Schema<AgentPatchBody> = z.object({
   notes: optional(text(AGENT_NOTES_CHARS_MAX)),
   archived: optional(z.boolean("true or false")),
 });
+
+/**
+ * A checked `PATCH /v1/agents/{slug}`: what is undefined stays as it is.
+ *
+ * @internal
+ */
+export type AgentPatch = Readonly<z.output<typeof agentPatchBody>>;

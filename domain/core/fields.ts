@@ -9,6 +9,7 @@
 import { z } from "zod";
 import { parseInstant } from "./time.ts";
 import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "./limits.ts";
+import { oneOfText } from "./text.ts";
 import { isAgent, isCustomer, isName, isText } from "./rules.ts";
 
 const INSTANT = "an RFC 3339 instant such as 2026-01-31T12:00:00.000Z or 2026-01-31T13:00:00+01:00";
@@ -114,9 +115,4 @@ export function oneOf<const T extends string>(
   words: readonly [T, ...T[]],
 ): z.ZodType<T, unknown> {
   return z.enum(words, { error: oneOfText(words) });
-}
-
-/** Lists words as messages do. */
-export function oneOfText(words: readonly string[]): string {
-  return `one of ${words.map((word) => `"${word}"`).join(", ")}`;
 }

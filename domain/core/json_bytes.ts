@@ -1,20 +1,20 @@
 /**
  * JSON as bytes, checked without parsing it: for bodies that are too large to be parsed whole.
  *
- * All of it can be done in turns: a scan stops after so many bytes and goes on where it was. It takes no
+ * All of it runs in time slices: a scan stops after so many bytes and goes on where it was. It takes no
  * stack and a bit for each level, however deep the JSON nests.
  *
  * @module
  */
-import type { TimeSliced } from "./turns.ts";
+import type { TimeSliced } from "./time_slices.ts";
 
 const TAB = 9, LINE_FEED = 10, RETURN = 13, SPACE = 32;
 const QUOTE = 34, PLUS = 43, COMMA = 44, MINUS = 45, POINT = 46, ZERO = 48, NINE = 57, COLON = 58;
 const OPEN_LIST = 91, BACKSLASH = 92, CLOSE_LIST = 93, OPEN_MAP = 123, CLOSE_MAP = 125;
 const LOWER_E = 101, LOWER_U = 117;
 
-/** Bytes that are scanned in one turn: a tenth of a millisecond. */
-const TURN_BYTES = 65_536;
+/** Bytes that are scanned in one slice: a tenth of a millisecond. */
+const SLICE_BYTES = 65_536;
 
 /** Thrown for bytes that are not JSON. */
 export class BadJson extends Error {
@@ -33,7 +33,7 @@ const NOTHING = 0,
   AFTER_KEY = 5,
   AFTER_VALUE = 6;
 
-/** Checks one value after the other, each in turns. */
+/** Checks one value after the other, each in time slices. */
 export class ValueScan {
   /** Where it goes on; behind the value once that is read. */
   at = 0;
@@ -64,14 +64,14 @@ export class ValueScan {
   }
 
   /**
-   * Reads on for about one turn.
+   * Reads on for about one slice.
    *
    * @returns whether the value is read to its end
    * @throws {BadJson} when it is no JSON, or ends early
    */
   readOn(): boolean {
     const bytes = this.#bytes;
-    const stop = Math.min(bytes.length, this.at + TURN_BYTES);
+    const stop = Math.min(bytes.length, this.at + SLICE_BYTES);
     while (this.at < stop) {
       if (this.#inString) this.#readString(stop);
       else this.#readToken(bytes[this.at] as number);
@@ -185,7 +185,7 @@ export interface JsonSlice extends Key {
 export type ReadInside = (key: Key, start: number) => TimeSliced<number> | null;
 
 /**
- * Walks the parts of the object or the list at `at`, and checks them. `null` is the end of a turn.
+ * Walks the parts of the object or the list at `at`, and checks them. `null` ends a slice.
  *
  * @returns the index behind it
  * @throws {BadJson} when it is no JSON
@@ -199,7 +199,7 @@ export function* walkParts(
   const isMap = bytes[at] === OPEN_MAP;
   const close = isMap ? CLOSE_MAP : CLOSE_LIST;
   const scan = new ValueScan(bytes);
-  let turnEnd = at + TURN_BYTES;
+  let sliceEnd = at + SLICE_BYTES;
   let next = spaceEnd(bytes, at + 1);
   if (bytes[next] === close) return next + 1;
   for (;;) {
@@ -223,9 +223,9 @@ export function* walkParts(
       next = scan.at;
       visit({ ...key, start, end: next, levels: scan.levels });
     }
-    if (next > turnEnd) {
+    if (next > sliceEnd) {
       yield null;
-      turnEnd = next + TURN_BYTES;
+      sliceEnd = next + SLICE_BYTES;
     }
     next = spaceEnd(bytes, next);
     if (bytes[next] === close) return next + 1;

@@ -1,27 +1,33 @@
 /**
- * Pages of the lists that administrators read: how long, and behind what they go on.
+ * Pages of lists: their length, and where they begin.
  *
  * @module
  */
 import type { Parsed } from "./errors.ts";
-import { cursorOf, integerOf, parseQuery } from "./query.ts";
+import {
+  type IntegerBounds,
+  type Parameters,
+  parseInteger,
+  parsePlace,
+  parseQuery,
+} from "./query.ts";
 import { ADMIN_PER_PAGE } from "./limits.ts";
 
-/** A page that is asked for. */
-export interface PageQuery<Place> {
-  /** Entries on it at most. */
+/** Length and beginning of a page. */
+export interface PageBounds<Place> {
+  /** Maximum number of entries. */
   readonly limit: number;
-  /** Where the page before ended; null for the first. */
+  /** End of the page before; null for the first page. */
   readonly after: Place | null;
-  /** All parameters that were sent. */
-  readonly sent: ReadonlyMap<string, string>;
 }
 
-/**
- * Reads `limit` and `cursor` of a query.
- *
- * @param placeOf reads the place that a cursor stands for, or answers null
- */
+/** A page of a list that administrators read. */
+export interface PageQuery<Place> extends PageBounds<Place> {
+  /** All parameters of the query. */
+  readonly sent: Parameters;
+}
+
+/** Reads `limit` and `cursor` of a query that administrators send. */
 export function parsePage<Place>(
   query: string,
   placeOf: (cursor: string) => Place | null,
@@ -29,8 +35,22 @@ export function parsePage<Place>(
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;
   const sent = parameters.value;
-  const limit = integerOf(sent, "limit", ADMIN_PER_PAGE);
+  const page = parseBounds(sent, ADMIN_PER_PAGE, placeOf);
+  return page.ok ? { ok: true, value: { ...page.value, sent } } : page;
+}
+
+/**
+ * Reads `limit` and `cursor`.
+ *
+ * @param placeOf reads the place that a cursor stands for, or returns null
+ */
+export function parseBounds<Place>(
+  parameters: Parameters,
+  perPage: IntegerBounds,
+  placeOf: (cursor: string) => Place | null,
+): Parsed<PageBounds<Place>> {
+  const limit = parseInteger(parameters, "limit", perPage);
   if (!limit.ok) return limit;
-  const after = cursorOf(sent, "cursor", placeOf);
-  return after.ok ? { ok: true, value: { limit: limit.value, after: after.value, sent } } : after;
+  const after = parsePlace(parameters, "cursor", placeOf);
+  return after.ok ? { ok: true, value: { limit: limit.value, after: after.value } } : after;
 }

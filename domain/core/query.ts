@@ -4,7 +4,7 @@
  * @module
  */
 import { type Parsed, refuse } from "./errors.ts";
-import { printable, show } from "./text.ts";
+import { oneOfText, printable, show } from "./text.ts";
 
 /** Characters of an unknown parameter's name that a message repeats. */
 export const FIELD_CHARS_MAX = 64;
@@ -38,49 +38,56 @@ export function decodeQueryPart(text: string): string | null {
   }
 }
 
-/** Refuses a word that is none of those there are. */
-export function refuseChoice<T>(name: string, words: readonly string[], sent: string): Parsed<T> {
-  const known = words.map((word) => `"${word}"`).join(", ");
-  const message = `Parameter "${name}" must be one of ${known}: got ${show(sent)}`;
-  return refuse("invalid_field", message, name);
-}
+/** The parameters of a query by name. */
+export type Parameters = ReadonlyMap<string, string>;
 
-/** Bounds of an integer parameter. */
+/** Bounds of an integer parameter, and its value where it is absent. */
 export interface IntegerBounds {
   /** Value of an absent parameter. */
   readonly default: number;
-  /** Least value, 1 by default. */
+  /** Least value; 1 when absent. */
   readonly min?: number;
-  /** Greatest value. */
+  /** Greatest value, below 10,000. */
   readonly max: number;
 }
 
-/** Reads an integer parameter, written with at most so many digits. */
-export function integerOf(
-  parameters: ReadonlyMap<string, string>,
+/** Reads an integer parameter. */
+export function parseInteger(
+  parameters: Parameters,
   name: string,
   { default: absent, min = 1, max }: IntegerBounds,
-  digitsMax = 4,
 ): Parsed<number> {
-  const digits = parameters.get(name) ?? String(absent);
-  const value = /^\d+$/.test(digits) && digits.length <= digitsMax ? Number(digits) : -1;
+  const text = parameters.get(name) ?? String(absent);
+  const value = /^\d{1,4}$/.test(text) ? Number(text) : -1;
   if (value >= min && value <= max) return { ok: true, value };
   return refuse("invalid_field", `"${name}" must be an integer from ${min} to ${max}`, name);
 }
 
-/**
- * Reads a cursor parameter; null when it is absent.
- *
- * @param positionOf reads the position of a cursor; null when it is not one of this list
- */
-export function cursorOf<Position>(
-  parameters: ReadonlyMap<string, string>,
+/** Reads a parameter that is one of some words. */
+export function parseChoice<Word extends string>(
+  parameters: Parameters,
   name: string,
-  positionOf: (cursor: string) => Position | null,
-): Parsed<Position | null> {
+  words: readonly Word[],
+): Parsed<Word | undefined> {
+  const text = parameters.get(name);
+  const word = words.find((each) => each === text);
+  if (text === undefined || word !== undefined) return { ok: true, value: word };
+  const message = `Parameter "${name}" must be ${oneOfText(words)}: got ${show(text)}`;
+  return refuse("invalid_field", message, name);
+}
+
+/**
+ * Reads the parameter that names where a page begins; null for the first page.
+ *
+ * @param placeOf reads a cursor, or returns null
+ */
+export function parsePlace<Place>(
+  parameters: Parameters,
+  name: string,
+  placeOf: (cursor: string) => Place | null,
+): Parsed<Place | null> {
   const cursor = parameters.get(name);
-  if (cursor === undefined) return { ok: true, value: null };
-  const position = positionOf(cursor);
-  if (position !== null) return { ok: true, value: position };
+  const value = cursor === undefined ? null : placeOf(cursor);
+  if (cursor === undefined || value !== null) return { ok: true, value };
   return refuse("invalid_field", `"${name}" must be the "${name}" of the page before`, name);
 }

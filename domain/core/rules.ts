@@ -46,6 +46,11 @@ export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
+/** A number of tokens or milliseconds, or nothing. */
+export function isAbsentOrCount(value: unknown): value is number | undefined {
+  return value === undefined || isCount(value);
+}
+
 /** An amount of dollars (decision 34). */
 export function isCost(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value <= COST_USD_MAX;

@@ -23,3 +23,8 @@ export function ownText<Text extends string>(text: Text): Text {
   // Joining makes a text of its own; cutting off what was added then makes a slice of that one.
   return ` ${text}`.slice(1) as Text;
 }
+
+/** Lists words as messages do. */
+export function oneOfText(words: readonly string[]): string {
+  return `one of ${words.map((word) => `"${word}"`).join(", ")}`;
+}

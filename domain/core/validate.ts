@@ -11,17 +11,13 @@ import { z } from "zod";
 /**
  * Checks a value; the first thing wrong with it becomes the refusal.
  *
- * @param quick says yes to what is plainly right; everything else is the schema's to judge
  * @param where what stands before the field's name in messages, such as `events[7].`
  */
 export function check<T>(
-  quick: ((sent: Readonly<Record<string, unknown>>) => T | null) | null,
   schema: Schema<T>,
   value: Readonly<Record<string, unknown>>,
   where = "",
 ): Parsed<T> {
-  const plain = quick?.(value) ?? null;
-  if (plain !== null) return { ok: true, value: plain };
   const result = schema.safeParse(value);
   if (result.success) return { ok: true, value: result.data };
   const [issue] = result.error.issues;

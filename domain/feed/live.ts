@@ -10,7 +10,7 @@ import type { TeamId } from "../core/ids.ts";
 import type { Parsed } from "../core/errors.ts";
 import { isListed, RUN_KINDS, type RunListRow, type RunsQuery } from "../runs/list.ts";
 import { FILTERS, parseFilters } from "../runs/filters.ts";
-import { refuseChoice } from "../core/query.ts";
+import { type Parameters, parseChoice } from "../core/query.ts";
 import type { RunChange } from "./changes.ts";
 
 /** What is told of a run, in the order it comes about. */
@@ -61,12 +61,11 @@ export function isFollowed(row: RunListRow, filters: LiveFilters): boolean {
 const LABELS = FILTERS.filter(({ filter }) => filter !== "model" && filter !== "provider");
 
 /** Reads filters from the parameters of a query; others are ignored. */
-export function parseLiveFilters(parameters: ReadonlyMap<string, string>): Parsed<LiveFilters> {
+export function parseLiveFilters(parameters: Parameters): Parsed<LiveFilters> {
   const labels = parseFilters(parameters, LABELS);
   if (!labels.ok) return labels;
-  const sent = parameters.get("kind");
-  const kind = RUN_KINDS.find((known) => known === sent);
-  if (sent !== undefined && kind === undefined) return refuseChoice("kind", RUN_KINDS, sent);
+  const kind = parseChoice(parameters, "kind", RUN_KINDS);
+  if (!kind.ok) return kind;
   const { model: _, provider: __, ...value } = labels.value;
-  return { ok: true, value: kind === undefined ? value : { ...value, kind } };
+  return { ok: true, value: kind.value === undefined ? value : { ...value, kind: kind.value } };
 }

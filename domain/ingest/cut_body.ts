@@ -20,10 +20,13 @@ import { type RawJson, writeObject } from "../core/raw_json.ts";
 import { BadJson, type JsonSlice, spaceEnd, walkParts } from "../core/json_bytes.ts";
 import { isScore, isScoreName } from "../core/rules.ts";
 import { fieldsOf } from "../core/validate.ts";
-import { finishBody, heartbeatBody, openBody, scoreBody } from "./schemas.ts";
+import { finishBody } from "./finish.ts";
+import { heartbeatBody } from "./heartbeat.ts";
+import { openBody } from "./open.ts";
+import { scoreBody } from "./score.ts";
 import type { CutEvent } from "../core/body.ts";
 import { cutEvent, memberName, textOf, UNKNOWN_NAMES_MAX } from "./truncate.ts";
-import type { TimeSliced } from "../core/turns.ts";
+import type { TimeSliced } from "../core/time_slices.ts";
 
 /** What a call's body is: fields, or a batch of events. */
 export type CutShape = "fields" | "events";
@@ -48,7 +51,7 @@ const INGEST_FIELDS: ReadonlySet<string> = new Set(
 /** Fields that are read from their text, never parsed. */
 const PAYLOADS: ReadonlySet<string> = new Set(["metadata", "output"]);
 
-/** Bytes of an object or list that is parsed in one turn, and of one that is read from its text. */
+/** Bytes of an object or list that is parsed in one slice, and of one that is read from its text. */
 const PARSED_BYTES_MAX = EVENT_BYTES_MAX, READ_BYTES_MAX = WHOLE_BODY_BYTES_MAX;
 
 const EVENTS = "events", SCORES = "scores";
@@ -66,13 +69,13 @@ const EMPTY_LIST = "[]" as RawJson;
 /** The mark that some programs begin UTF-8 with. */
 const MARK = [0xef, 0xbb, 0xbf];
 
-/** Bytes whose encoding is checked in one turn. */
+/** Bytes whose encoding is checked in one slice. */
 const DECODED_BYTES = 262_144;
 
 /** Thrown at the first event that is one too many: the rest of a body is not read. */
 class TooManyEvents extends Error {}
 
-/** Cuts a body. `null` is the end of a turn. */
+/** Cuts a body. `null` ends a slice. */
 export function* cutBody(bytes: Uint8Array, shape: CutShape): TimeSliced<Parsed<CutBody>> {
   if (!(yield* isUtf8(bytes))) {
     return refuse("invalid_json", "The body is not UTF-8: encode it as UTF-8");

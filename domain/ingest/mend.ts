@@ -6,14 +6,7 @@
  *
  * @module
  */
-import { judgeId } from "../core/ids.ts";
-import { FINISH_STATUSES } from "../runs/run.ts";
-import {
-  GOAL_CHARS_MAX,
-  IDLE_TIMEOUT_SECONDS,
-  LABEL_CHARS_MAX,
-  SCORES_MAX,
-} from "../core/limits.ts";
+import { LABEL_CHARS_MAX, SCORES_MAX } from "../core/limits.ts";
 import {
   afterSpace,
   charCount,
@@ -37,50 +30,19 @@ export type MutableFields = Record<string, unknown>;
  */
 export type Mend = (fields: MutableFields, text: string, losses: Losses) => void;
 
-/** Mends a `POST /v1/runs`. */
-export function mendOpen(fields: MutableFields, text: string, losses: Losses): void {
-  mendLabels(fields, text, losses, ["feature"]);
-  mendText(fields, text, losses, "goal", GOAL_CHARS_MAX);
-  fields.metadata = orEmptyObject(fields.metadata);
-  keepIf(fields, losses, "parent_run_id", (value) => judgeId("run", value) === "valid");
-  keepIf(fields, losses, "idle_timeout_seconds", isIdleTimeout);
-  keepIf(fields, losses, "idle_timeout_status", isFinishStatus);
-}
-
-/** Mends a `POST /v1/runs/{id}/finish`. */
-export function mendFinish(fields: MutableFields, text: string, losses: Losses): void {
-  fields.scores = mendScores(fields.scores, text, losses);
-  fields.metadata = orEmptyObject(fields.metadata);
-}
-
-/** Mends a `POST /v1/heartbeats`. */
-export function mendHeartbeat(fields: MutableFields, text: string, losses: Losses): void {
-  mendLabels(fields, text, losses, ["feature", "model", "provider"]);
-  fields.metadata = orEmptyObject(fields.metadata);
-}
-
-/** Mends an event. */
-export function mendEvent(sent: Readonly<MutableFields>, losses: Losses): MutableFields {
-  const { type, ts, turn, data } = sent;
-  // SDKs send external_id in the place of id (decision 19).
-  const fields: MutableFields = {
-    id: sent.id ?? sent.external_id,
-    type,
-    ts,
-    data: orEmptyObject(data),
-    turn,
-  };
-  keepIf(fields, losses, "turn", (turn) => Number.isSafeInteger(turn) && Number(turn) >= 1);
-  return fields;
-}
-
 /** Whether a value is PHP's empty array, which stands for an empty object (R1). */
 export function isEmptyArray(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-function orEmptyObject(value: unknown): unknown {
+/** Returns the object that PHP's empty array stands for; any other value as it is. */
+export function orEmptyObject(value: unknown): unknown {
   return isEmptyArray(value) ? {} : value;
+}
+
+/** Mends `metadata`. */
+export function mendMetadata(fields: MutableFields): void {
+  fields.metadata = orEmptyObject(fields.metadata);
 }
 
 /**
@@ -100,7 +62,8 @@ export function cutText(text: string, charsMax: number): string {
   return text.slice(0, end);
 }
 
-function mendLabels(
+/** Mends `customer_id` and other labels. */
+export function mendLabels(
   fields: MutableFields,
   text: string,
   losses: Losses,
@@ -113,7 +76,7 @@ function mendLabels(
 }
 
 /** Makes a field a well-formed text of so many characters; numbers and booleans are as written (R8). */
-function mendText(
+export function mendText(
   fields: MutableFields,
   text: string,
   losses: Losses,
@@ -148,7 +111,7 @@ export function rawMember(text: string, name: string): string {
 }
 
 /** Removes a field that is there and not as it must be. */
-function keepIf(
+export function keepIf(
   fields: MutableFields,
   losses: Losses,
   field: string,
@@ -161,7 +124,7 @@ function keepIf(
 }
 
 /** Keeps the first scores that fit, in the order they were sent (R6). */
-function mendScores(sent: unknown, text: string, losses: Losses): unknown {
+export function mendScores(sent: unknown, text: string, losses: Losses): unknown {
   if (sent === undefined || sent === null || isEmptyArray(sent)) return orEmptyObject(sent);
   if (!isObject(sent)) {
     losses.remove("scores");
@@ -184,13 +147,4 @@ export function namesInOrder(text: string, fits: (name: string) => boolean): str
     return endOfValue(scores, start);
   });
   return [...names];
-}
-
-function isIdleTimeout(value: unknown): boolean {
-  const { min, max } = IDLE_TIMEOUT_SECONDS;
-  return Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
-}
-
-function isFinishStatus(value: unknown): boolean {
-  return FINISH_STATUSES.some((status) => status === value);
 }

@@ -22,7 +22,7 @@ import {
 } from "../core/raw_json.ts";
 import { EVENT_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "../core/limits.ts";
 import { Losses } from "../core/losses.ts";
-import { isEmptyArray, mendEvent } from "./mend.ts";
+import { isEmptyArray } from "./mend.ts";
 import {
   type Body,
   type CheckedRequest,
@@ -30,11 +30,10 @@ import {
   type CutEvent,
   type JsonFields,
 } from "../core/body.ts";
-import { fastEvent } from "./fast_path.ts";
+import { eventBody, fastEvent, mendEvent } from "./event.ts";
 import { isScore, isScoreName } from "../core/rules.ts";
-import { eventBody } from "./schemas.ts";
 import { cutEvent } from "./truncate.ts";
-import { runAllSlices, type TimeSliced } from "../core/turns.ts";
+import { runAllSlices, type TimeSliced } from "../core/time_slices.ts";
 
 const BATCH_FIELDS: ReadonlySet<string> = new Set(["events"]);
 const EVENT_FIELDS: ReadonlySet<string> = new Set([...fieldsOf(eventBody), "external_id"]);
@@ -69,7 +68,7 @@ export function parseEvents(body: Body): Parsed<CheckedRequest<RunEvent[]>> {
   return checkedRequest(checked, losses);
 }
 
-/** Checks a batch that was cut into its events, each in a turn of its own. */
+/** Checks a batch that was cut into its events, each in a time slice. */
 export function* parseCutEvents(
   body: Body,
   events: readonly CutEvent[],
@@ -159,7 +158,7 @@ function parseEvent(
   const plain = fastEvent(sent);
   const parsed = plain !== null
     ? { ok: true as const, value: plain }
-    : check(null, eventBody, mendEvent(sent, losses), `events[${index}].`);
+    : check(eventBody, mendEvent(sent, losses), `events[${index}].`);
   if (!parsed.ok) return parsed;
   const { id, type, ts, turn, data } = parsed.value;
   const raw = payload === null || isEmptyArray(sent.data) ? rawOf(data) : payload;

@@ -9,31 +9,14 @@ import {
   PREVIEW_CHARS_MAX,
   USAGE_FIELD_BYTES_MAX,
 } from "../core/limits.ts";
-import { USAGE_FIELDS } from "../pricing/llm_call.ts";
+import { COUNT_FIELDS, USAGE_FIELDS } from "../pricing/usage_fields.ts";
 import { type RawJson, rawOf, utf8Bytes, writeObject } from "../core/raw_json.ts";
 import { type JsonSlice, type Key, walkParts } from "../core/json_bytes.ts";
-import type { TimeSliced } from "../core/turns.ts";
+import type { TimeSliced } from "../core/time_slices.ts";
 import type { CutEvent } from "../core/body.ts";
 
 /** Members of a payload that are read for totals, prices and scores, and kept when the rest is cut. */
 const KEPT_NAMES: ReadonlySet<string> = new Set([...USAGE_FIELDS, "name", "value"]);
-
-/** Members that are no counts and hold none. */
-const LABEL_NAMES: readonly string[] = [
-  "error",
-  "status",
-  "mode",
-  "model",
-  "modelVersion",
-  "provider",
-];
-
-/** Counts, what holds them in a provider's answer, and what there is read beside them. */
-const COUNT_NAMES: ReadonlySet<string> = new Set([
-  ...USAGE_FIELDS.filter((name) => !LABEL_NAMES.includes(name)),
-  ...["service_tier", "cached_tokens", "cache_write_tokens"],
-  ...["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"],
-]);
 
 /** Levels of objects around a count, such as `usage` and `prompt_tokens_details`. */
 const COUNT_LEVELS_MAX = 2;
@@ -94,7 +77,7 @@ function truncatedForm(
 
 /**
  * Makes an event small enough to be parsed: fields that nobody reads go, and a payload that is too large
- * or too deep is truncated. `null` is the end of a turn.
+ * or too deep is truncated. `null` ends a slice.
  *
  * @param start where its valid text begins
  */
@@ -161,7 +144,7 @@ function* figureOf(
   if (isFigure(part) && part.end - part.start <= room) return textOf(bytes, part.start, part.end);
   // That the call failed counts, however long the reason is.
   if (name === "error") return "true" as RawJson;
-  if (!COUNT_NAMES.has(name) || bytes[part.start] !== OPEN_MAP) return null;
+  if (!COUNT_FIELDS.has(name) || bytes[part.start] !== OPEN_MAP) return null;
   const counts = yield* cutCounts(bytes, part.start, COUNT_LEVELS_MAX);
   return utf8Bytes(counts) <= room ? counts : null;
 }
@@ -169,7 +152,7 @@ function* figureOf(
 /** Keeps the counts of an object that is too large or too deep for a figure. */
 function* cutCounts(bytes: Uint8Array, start: number, levelsMax: number): TimeSliced<RawJson> {
   const counts = new Map<string, RawJson>();
-  for (const [name, part] of yield* membersOf(bytes, start, COUNT_NAMES)) {
+  for (const [name, part] of yield* membersOf(bytes, start, COUNT_FIELDS)) {
     if (part.levels === 0 && part.end - part.start <= COUNT_BYTES_MAX) {
       counts.set(name, textOf(bytes, part.start, part.end));
     } else if (bytes[part.start] === OPEN_MAP && levelsMax > 1) {

@@ -7,14 +7,20 @@
  *
  * @module
  */
+import type { JsonFields } from "../core/body.ts";
 import { isObject } from "../core/raw_json.ts";
-import { isCount, isText } from "../core/rules.ts";
+import { isAbsentOrCount, isCount, isText } from "../core/rules.ts";
 import { ownText } from "../core/text.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import type { CallTokens } from "./rates.ts";
-
-/** A payload, parsed. */
-export type CallData = Readonly<Record<string, unknown>>;
+import {
+  CONTAINERS,
+  CONTRACT,
+  type Form,
+  FORMS,
+  OTHER_FIGURES,
+  type Path,
+} from "./usage_fields.ts";
 
 /** A model call and what of its payload could not be used as sent. */
 export interface ReadCall {
@@ -26,112 +32,15 @@ export interface ReadCall {
   readonly isCut: boolean;
 }
 
-/** A figure: its name, or the names on the way to it. */
-type Path = readonly string[];
-
-/** Where a provider's answer holds its token counts. */
-interface Form {
-  /** Input tokens; several are added. */
-  readonly input: readonly Path[];
-  /** Output tokens; several are added. */
-  readonly output: readonly Path[];
-  /** Input tokens read from a cache. */
-  readonly cached: readonly Path[];
-  /** Input tokens written to a cache; several are added. */
-  readonly written: readonly Path[];
-  /** Whether the input leaves out what was read from a cache and written to one. */
-  readonly isApart: boolean;
-  /** A member that tells this form from the ones below it. */
-  readonly onlyWith?: string;
-}
-
-const CONTRACT: Form = {
-  input: [["input_tokens"]],
-  output: [["output_tokens"]],
-  cached: [["cached_input_tokens"]],
-  written: [["cache_creation_input_tokens"]],
-  isApart: false,
-};
-
-/** Forms in the order they are tried: the first with a readable count is used. */
-const FORMS: readonly Form[] = [
-  // OpenAI chat completions and embeddings, Mistral.
-  {
-    input: [["prompt_tokens"]],
-    output: [["completion_tokens"]],
-    cached: [["prompt_tokens_details", "cached_tokens"]],
-    written: [["prompt_tokens_details", "cache_write_tokens"]],
-    isApart: false,
-  },
-  // Gemini: prompts of tools and thoughts are counted on top.
-  {
-    input: [["promptTokenCount"], ["toolUsePromptTokenCount"]],
-    output: [["candidatesTokenCount"], ["thoughtsTokenCount"]],
-    cached: [["cachedContentTokenCount"]],
-    written: [],
-    isApart: false,
-  },
-  // Cohere: billed tokens are fewer than those it processed.
-  ...["billed_units", "tokens"].map((member): Form => ({
-    input: [[member, "input_tokens"]],
-    output: [[member, "output_tokens"]],
-    cached: [],
-    written: [],
-    isApart: false,
-  })),
-  // OpenAI Responses.
-  {
-    input: [["input_tokens"]],
-    output: [["output_tokens"]],
-    cached: [["input_tokens_details", "cached_tokens"]],
-    written: [["input_tokens_details", "cache_write_tokens"]],
-    isApart: false,
-    onlyWith: "input_tokens_details",
-  },
-  // Anthropic, where older answers have one count of written tokens and newer ones its parts as well.
-  ...[
-    [["cache_creation_input_tokens"]],
-    [
-      ["cache_creation", "ephemeral_5m_input_tokens"],
-      ["cache_creation", "ephemeral_1h_input_tokens"],
-    ],
-  ].map((written): Form => ({
-    input: [["input_tokens"]],
-    output: [["output_tokens"]],
-    cached: [["cache_read_input_tokens"]],
-    written,
-    isApart: true,
-    ...written.length === 1 ? { onlyWith: "cache_creation_input_tokens" } : {},
-  })),
-];
-
-/** Members of a payload that hold a provider's counts; last the payload itself. */
-const CONTAINERS = ["usage", "usageMetadata", "meta", null] as const;
-
-/** Other figures of the contract, which nothing is computed from. */
-const OTHER_FIGURES = ["latency_ms", "reasoning_tokens"] as const;
-
-/** Members of a payload that anything is read from: what a cut payload must keep. */
-export const USAGE_FIELDS: readonly string[] = [
-  ...new Set([
-    ...["error", "status", "mode", "model", "modelVersion", "provider"],
-    ...OTHER_FIGURES,
-    ...CONTAINERS.flatMap((name) => name ?? []),
-    ...[CONTRACT, ...FORMS].flatMap(({ input, output, cached, written }) =>
-      [...input, ...output, ...cached, ...written].flatMap((path) => path.slice(0, 1))
-    ),
-  ]),
-];
-
 const NONE: readonly string[] = [];
 
 /** Reads a call. */
-export function readLlmCall(data: CallData): ReadCall {
+export function readLlmCall(data: JsonFields): ReadCall {
   return quickCall(data) ?? readWhole(data);
 }
 
 /** Reads a call that has the contract's fields and nothing to report: nearly every one. */
-function quickCall(data: CallData): ReadCall | null {
+function quickCall(data: JsonFields): ReadCall | null {
   const { model, provider, input_tokens, output_tokens, latency_ms, mode } = data;
   const { cached_input_tokens, cache_creation_input_tokens, reasoning_tokens } = data;
   const right = isCount(input_tokens) && isCount(output_tokens) &&
@@ -157,12 +66,8 @@ function quickCall(data: CallData): ReadCall | null {
   };
 }
 
-function isAbsentOrCount(value: unknown): value is number | undefined {
-  return value === undefined || isCount(value);
-}
-
 /** Reads any payload. */
-function readWhole(data: CallData): ReadCall {
+function readWhole(data: JsonFields): ReadCall {
   const reader = new Reader(data);
   const [model, provider] = [reader.label("model", "modelVersion"), reader.label("provider")];
   const tokens = reader.tokens();
@@ -188,9 +93,9 @@ type Tokens = { readonly [Name in keyof typeof NO_TOKENS]: number };
 class Reader {
   readonly unreadable = new Set<string>();
   isCut = false;
-  readonly #data: CallData;
+  readonly #data: JsonFields;
 
-  constructor(data: CallData) {
+  constructor(data: JsonFields) {
     this.#data = data;
   }
 
@@ -255,7 +160,7 @@ class Reader {
     }
   }
 
-  #counts(from: CallData, form: Form, where: string): Tokens | null {
+  #counts(from: JsonFields, form: Form, where: string): Tokens | null {
     if (form.onlyWith !== undefined && !isThere(from[form.onlyWith])) return null;
     const input = this.#sum(from, form.input, where);
     const output = this.#sum(from, form.output, where);
@@ -275,7 +180,7 @@ class Reader {
   }
 
   /** Adds the figures that are there; null where none can be read. */
-  #sum(from: CallData, paths: readonly Path[], where: string): number | null {
+  #sum(from: JsonFields, paths: readonly Path[], where: string): number | null {
     let sum: number | null = null;
     for (const path of paths) {
       const value = valueAt(from, path);
@@ -295,7 +200,7 @@ function isThere(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-function valueAt(from: CallData, path: Path): unknown {
+function valueAt(from: JsonFields, path: Path): unknown {
   let value: unknown = from;
   for (const name of path) value = isObject(value) ? value[name] : undefined;
   return value;

@@ -7,7 +7,7 @@
  * @module
  */
 import { z } from "zod";
-import { check, type Schema } from "../core/validate.ts";
+import { check } from "../core/validate.ts";
 import { type Parsed, type Problem, refuse } from "../core/errors.ts";
 import {
   LABEL_CHARS_MAX,
@@ -40,40 +40,6 @@ export interface RateSpec {
   readonly batchPercent?: number | undefined;
   /** Why it is so, for people. */
   readonly note: string | undefined;
-}
-
-/** The four rates as they are sent and shown: dollars per million tokens. */
-export interface RateFields {
-  /** Input tokens. */
-  readonly input_usd_per_million: number;
-  /** Output tokens. */
-  readonly output_usd_per_million: number;
-  /** Input tokens read from a cache; as input when absent. */
-  readonly cached_input_usd_per_million: number | undefined;
-  /** Input tokens written to a cache; as input when absent. */
-  readonly cache_write_usd_per_million: number | undefined;
-}
-
-/** One of `tiers`. */
-export interface TierFields extends RateFields {
-  /** A longer call pays the tier's rates. */
-  readonly above_input_tokens: number;
-}
-
-/** The body without the inside of its tiers. */
-export interface RateBody extends RateFields {
-  /** Provider it is for; any when absent. */
-  readonly provider: string | undefined;
-  /** Model it is for. */
-  readonly model: string;
-  /** From when it is in force, unix milliseconds; always when absent. */
-  readonly effective_from: number | undefined;
-  /** Percent of all rates that a call in a batch pays. */
-  readonly batch_percent: number | undefined;
-  /** Why it is so, for people. */
-  readonly note: string | undefined;
-  /** Rates of longer calls. */
-  readonly tiers: readonly Readonly<Record<string, unknown>>[] | undefined;
 }
 
 /** Decimals of a rate: one token then costs whole picodollars (decisions, section 5). */
@@ -115,17 +81,25 @@ const bodyFields = {
   ),
 };
 
-/** Body of `PUT /v1/rate-card` without the inside of its tiers. */
-export const rateBody: Schema<RateBody> = z.object(bodyFields);
+/**
+ * Body of `PUT /v1/rate-card` without the inside of its tiers.
+ *
+ * @internal
+ */
+export const rateBody = z.object(bodyFields);
 
-/** One of its `tiers`. */
-export const tierBody: Schema<TierFields> = z.object(tierFields);
+/**
+ * One of its `tiers`.
+ *
+ * @internal
+ */
+export const tierBody = z.object(tierFields);
 
 /** Checks a `PUT /v1/rate-card`. */
 export function parseRate(body: Body): Parsed<RateSpec> {
   const unknown = unknownUnit(body.value, bodyFields, "");
   if (unknown !== null) return unknown;
-  const parsed = check(null, rateBody, body.value);
+  const parsed = check(rateBody, body.value);
   if (!parsed.ok) return parsed;
   const sent = parsed.value;
   const tiers = parseTiers(sent.tiers ?? []);
@@ -204,7 +178,7 @@ function parseTiers(sent: readonly Readonly<Record<string, unknown>>[]): Parsed<
     const where = `tiers[${index}].`;
     const unknown = unknownUnit(fields, tierFields, where);
     if (unknown !== null) return unknown;
-    const tier = check(null, tierBody, fields, where);
+    const tier = check(tierBody, fields, where);
     if (!tier.ok) return tier;
     const aboveInputTokens = tier.value.above_input_tokens;
     if (aboveInputTokens <= (tiers.at(-1)?.aboveInputTokens ?? 0)) {
@@ -218,7 +192,7 @@ function parseTiers(sent: readonly Readonly<Record<string, unknown>>[]): Parsed<
   return { ok: true, value: tiers };
 }
 
-function ratesOf(sent: RateFields): Rates {
+function ratesOf(sent: z.output<z.ZodObject<typeof rateFields>>): Rates {
   return {
     input: sent.input_usd_per_million,
     output: sent.output_usd_per_million,

@@ -6,7 +6,7 @@
  */
 import type { TeamId } from "../core/ids.ts";
 import type { Parsed } from "../core/errors.ts";
-import { integerOf, parseQuery } from "../core/query.ts";
+import { parseInteger, parseQuery } from "../core/query.ts";
 import { REFUSAL_HOURS, REFUSAL_LIMITS } from "../core/limits.ts";
 
 /** Stands for the fields of refusals beyond the combinations that are counted apart. */
@@ -111,7 +111,7 @@ export function countSince({ hours }: RefusalReport, nowMs: number, last: number
 export function parseRefusalsQuery(query: string): Parsed<number> {
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;
-  return integerOf(parameters.value, "hours", REFUSAL_HOURS, 3);
+  return parseInteger(parameters.value, "hours", REFUSAL_HOURS);
 }
 
 /** Kinds of refusals by name, with their counts. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { z } from "zod";
-import { check, type Schema } from "../core/validate.ts";
+import { check } from "../core/validate.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
 import { LABEL_CHARS_MAX } from "../core/limits.ts";
 import type { Body } from "../core/body.ts";
@@ -21,20 +21,6 @@ export interface RepriceRequest {
   readonly dryRun: boolean;
 }
 
-/** The fields of the body. */
-export interface RepriceBody {
-  /** Model whose calls are priced anew. */
-  readonly model: string;
-  /** Provider they were sent with; any when absent. */
-  readonly provider: string | undefined;
-  /** Runs that started then or later, unix milliseconds. */
-  readonly from: number | undefined;
-  /** Runs that started before, unix milliseconds. */
-  readonly to: number | undefined;
-  /** Whether only to say what would change. */
-  readonly dry_run: boolean | undefined;
-}
-
 const NAME = `a name as the calls sent it, of 1 to ${LABEL_CHARS_MAX} characters`;
 /** Characters of an unknown field's name that a message repeats. */
 const FIELD_CHARS_MAX = 64;
@@ -43,8 +29,12 @@ const label = z.string(NAME)
   .refine((value) => value !== "" && isText(value, LABEL_CHARS_MAX), NAME)
   .meta({ minLength: 1, maxLength: LABEL_CHARS_MAX });
 
-/** The body's schema. */
-export const repriceBody: Schema<RepriceBody> = z.object({
+/**
+ * Body of `POST /v1/rate-card/reprice`.
+ *
+ * @internal
+ */
+export const repriceBody = z.object({
   model: label,
   provider: optional(label),
   from: optional(instant()),
@@ -60,7 +50,7 @@ export function parseReprice(body: Body): Parsed<RepriceRequest> {
     const field = printable(misspelt.slice(0, FIELD_CHARS_MAX));
     return refuse("invalid_field", `Unknown field "${field}": did you mean "dry_run"?`, field);
   }
-  const parsed = check(null, repriceBody, body.value);
+  const parsed = check(repriceBody, body.value);
   if (!parsed.ok) return parsed;
   const { model, provider = null, from = null, to = null, dry_run: dryRun = false } = parsed.value;
   if (from !== null && to !== null && from >= to) {

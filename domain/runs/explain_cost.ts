@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { ModelUsage } from "./model_usage.ts";
 import type { LlmCall } from "../pricing/llm_call.ts";
 import type { EventId } from "../core/ids.ts";
 import type { Picodollars } from "../pricing/money.ts";
@@ -48,24 +49,10 @@ export interface ExplainedCall {
   readonly flags: readonly CallFlag[];
 }
 
-/** What the calls to one model come to. */
-export interface ModelCost {
-  /** Provider as named, if it was. */
-  readonly provider: string | null;
-  /** Model as named; null for what belongs to none. */
+/** Cost and usage of one model; the model is null for what belongs to none. */
+export interface ModelCost extends Omit<ModelUsage, "model"> {
+  /** Model as named. */
   readonly model: string | null;
-  /** Whether these calls had a price; what belongs to no model is priced where a cost was stated. */
-  readonly priced: boolean;
-  /** How many calls. */
-  readonly calls: number;
-  /** Sum of input tokens. */
-  readonly inputTokens: bigint;
-  /** Sum of output tokens. */
-  readonly outputTokens: bigint;
-  /** Sum of cached input tokens. */
-  readonly cachedInputTokens: bigint;
-  /** What they cost. */
-  readonly cost: Picodollars;
 }
 
 /**

@@ -6,7 +6,7 @@
 import type { RunLabels } from "./contribution.ts";
 import { FINISH_STATUSES, type RunStatus } from "./run.ts";
 import { type Parsed, refuse } from "../core/errors.ts";
-import { refuseChoice } from "../core/query.ts";
+import { type Parameters, parseChoice } from "../core/query.ts";
 import { AGENT_CHARS_MAX, LABEL_CHARS_MAX } from "../core/limits.ts";
 import { isText } from "../core/rules.ts";
 
@@ -46,15 +46,16 @@ export const FILTERS = [
 
 /** Reads those filters that are asked for and known. */
 export function parseFilters(
-  parameters: ReadonlyMap<string, string>,
+  parameters: Parameters,
   known: readonly (typeof FILTERS[number])[],
 ): Parsed<SpendFilters> {
   const filters: Partial<Record<keyof SpendFilters, string | null>> = {};
   for (const { parameter, filter } of known) {
     const sent = parameters.get(parameter);
     if (sent === undefined) continue;
-    if (filter === "status" && !STATUSES.some((status) => status === sent)) {
-      return refuseChoice(parameter, STATUSES, sent);
+    if (filter === "status") {
+      const status = parseChoice(parameters, parameter, STATUSES);
+      if (!status.ok) return status;
     }
     const charsMax = filter === "agent" ? AGENT_CHARS_MAX : LABEL_CHARS_MAX;
     if (!isText(sent, charsMax)) {

@@ -6,31 +6,18 @@
 import type { Team } from "../teams/team.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import { judgeId, type RunId } from "../core/ids.ts";
-import { type RunSummary, summarize } from "./summary.ts";
-import type { RunFlag } from "./flags.ts";
-import { type RunCost, runCostOf } from "./record.ts";
-import type { RunStatus } from "./run.ts";
-import { type RunHead, type RunUsage, unpricedUsageOf } from "./cost.ts";
+import { type RunSummary, summarize, sumsOfSummary } from "./summary.ts";
+import { runCostOf, type RunRecord } from "./record.ts";
+import type { SpendFilters } from "./filters.ts";
+import { type RunHead, unpricedUsageOf } from "./cost.ts";
 import type { RunKind, RunTrait } from "./traits.ts";
 
 export { RUN_KINDS, RUN_TRAITS, type RunKind, type RunTrait } from "./traits.ts";
 
-/** Which runs to list. What is absent is not asked; null is what has no such label. */
-export interface RunsQuery {
-  /** Agent's slug. */
-  readonly agent?: string | null;
-  /** How it stands. */
-  readonly status?: RunStatus;
-  /** Customer. */
-  readonly customer?: string | null;
-  /** Feature. */
-  readonly feature?: string | null;
+/** Filters of a list of runs. An absent one is not applied; null selects runs without such a label. */
+export interface RunsQuery extends SpendFilters {
   /** Which call opened it. */
   readonly kind?: RunKind;
-  /** Model it called. */
-  readonly model?: string;
-  /** Provider of that model; only with one. */
-  readonly provider?: string | null;
   /** What else must be true of it. */
   readonly has?: RunTrait;
   /** Least cost. */
@@ -54,37 +41,16 @@ export interface RunPosition {
   readonly run: RunId;
 }
 
-/** A run as the list shows it: the words of the full record, without what may be large. */
-export interface RunListRow {
-  /** The run. */
-  readonly id: RunId;
-  /** Which call opened it; `run` until the opening arrives. */
-  readonly kind: RunKind;
-  /** Slug of the agent; null until the opening arrives. */
-  readonly agent: string | null;
-  /** How it stands. */
-  readonly status: RunStatus;
-  /** Start by the client's clock, unix milliseconds; null until the opening arrives. */
-  readonly startedAt: number | null;
+/** A run as the list shows it: the fields of the full record, without what may be large. */
+export interface RunListRow extends
+  Pick<
+    RunRecord,
+    | ("id" | "kind" | "agent" | "status" | "startedAt" | "finishedAt" | "receivedAt")
+    | ("durationMs" | "customerId" | "feature" | "cost" | "usage" | "flags")
+  > {
   /** Its place in the list, unix milliseconds. */
   readonly sortedAt: number;
-  /** End by the client's clock, unix milliseconds. */
-  readonly finishedAt: number | null;
-  /** Arrival of the opening, or of the first part while there is none; unix milliseconds. */
-  readonly receivedAt: number;
-  /** Milliseconds it took. */
-  readonly durationMs: number | null;
-  /** Whom the cost is attributed to. */
-  readonly customerId: string | null;
-  /** Label to filter by. */
-  readonly feature: string | null;
-  /** What it cost. */
-  readonly cost: RunCost;
-  /** What it used. */
-  readonly usage: RunUsage;
-  /** What is odd about it. */
-  readonly flags: readonly RunFlag[];
-  /** What it can be looked for by. */
+  /** Traits that it can be filtered by. */
   readonly has: readonly RunTrait[];
 }
 
@@ -101,38 +67,32 @@ export interface RunListPage {
   readonly searchedTo: number | null;
 }
 
-/** A run as the list shows it, as it is now: by its parts and what the pipeline made of them. */
+/** Returns the row of a run as it is now, by its parts and its summary. */
 export function listRowOf(id: RunId, head: RunHead, summary: RunSummary | null): RunListRow {
-  // A summary that is made now says everything.
-  const row = summedRowOf(id, summarize(head, summary)) as RunListRow;
+  const row = summedRowOf(id, summarize(head, summary));
   return { ...row, cost: runCostOf(head, summary) };
 }
 
-/**
- * A run as the list shows it, as it was when it was summed up; null where its summary was made before it
- * said all of that.
- */
-export function summedRowOf(id: RunId, summary: RunSummary): RunListRow | null {
-  const { seen, revision, contribution, times, listed, shown } = summary;
-  const sums = contribution ?? shown?.sums;
-  if (listed === undefined || shown === undefined || sums === undefined) return null;
-  const { labels: { agent, customer, feature, status }, models, calls } = sums;
+/** Returns the row of a run as its summary has it. */
+export function summedRowOf(id: RunId, summary: RunSummary): RunListRow {
+  const { seen, revision, times, listed, shown } = summary;
+  const { labels, models, calls, cost, ...usage } = sumsOfSummary(summary);
   const { finishedAt, durationMs, llmCalls, toolCalls, logs, errors } = shown;
-  const { events, inputTokens, outputTokens, cachedInputTokens } = sums;
+  const { events, inputTokens, outputTokens, cachedInputTokens } = usage;
   return {
     id,
     kind: listed.kind,
-    agent,
-    status,
+    agent: labels.agent,
+    status: labels.status,
     startedAt: times?.startedAt ?? null,
     sortedAt: listed.at,
     finishedAt,
     receivedAt: shown.openedAt ?? listed.at,
     durationMs,
-    customerId: customer,
-    feature,
+    customerId: labels.customer,
+    feature: labels.feature,
     cost: {
-      amount: sums.cost,
+      amount: cost,
       models,
       calls,
       unpricedModels: unpricedUsageOf(models),

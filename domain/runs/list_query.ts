@@ -4,20 +4,13 @@
  * @module
  */
 import { type Parsed, refuse } from "../core/errors.ts";
-import { cursorOf, integerOf, parseQuery, refuseChoice } from "../core/query.ts";
+import { parseBounds } from "../core/page.ts";
+import { type Parameters, parseChoice, parseQuery } from "../core/query.ts";
 import { show } from "../core/text.ts";
 import { picodollars } from "../pricing/money.ts";
 import { FILTERS, parseFilters } from "./filters.ts";
 import { parseInstant } from "../core/time.ts";
-import {
-  needsWindow,
-  RUN_KINDS,
-  RUN_TRAITS,
-  type RunKind,
-  type RunPosition,
-  type RunsQuery,
-  type RunTrait,
-} from "./list.ts";
+import { needsWindow, RUN_KINDS, RUN_TRAITS, type RunPosition, type RunsQuery } from "./list.ts";
 
 /** Runs on one page of a list. */
 export const RUNS_PER_PAGE = { default: 50, max: 1_000 } as const;
@@ -48,8 +41,6 @@ export interface RunsCursor {
   readonly from: number | null;
 }
 
-type Parameters = ReadonlyMap<string, string>;
-
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
@@ -63,12 +54,12 @@ const SEARCH = new RegExp(`^[0-9a-z_]{1,${RUN_SEARCH_CHARS_MAX}}$`);
  *
  * @param text the query without its question mark
  * @param nowMs unix milliseconds: where the default window ends
- * @param positionOf reads a cursor; null when it is none
+ * @param cursorOf reads a cursor; null when it is none
  */
 export function parseRunsQuery(
   text: string,
   nowMs: number,
-  positionOf: (cursor: string) => RunsCursor | null,
+  cursorOf: (cursor: string) => RunsCursor | null,
 ): Parsed<RunsRequest> {
   const parameters = parseQuery(text);
   if (!parameters.ok) return parameters;
@@ -76,9 +67,9 @@ export function parseRunsQuery(
   if (!filters.ok) return filters;
   const range = parseRange(parameters.value);
   if (!range.ok) return range;
-  const page = parsePage(parameters.value, positionOf);
+  const page = parseBounds(parameters.value, RUNS_PER_PAGE, cursorOf);
   if (!page.ok) return page;
-  const { limit, cursor } = page.value;
+  const { limit, after: cursor } = page.value;
   const query: RunsQuery = { ...filters.value, ...range.value };
   const isWindowDefault = needsWindow(query) && query.from === null && query.to === null;
   const from = isWindowDefault
@@ -95,9 +86,9 @@ function parseRunFilters(parameters: Parameters): Parsed<Omit<RunsQuery, "from" 
     const message = 'Parameter "provider" says whose "model" is meant: send that too';
     return refuse("invalid_field", message, "provider");
   }
-  const kind = parseWord<RunKind>(parameters, "kind", RUN_KINDS);
+  const kind = parseChoice(parameters, "kind", RUN_KINDS);
   if (!kind.ok) return kind;
-  const has = parseWord<RunTrait>(parameters, "has", RUN_TRAITS);
+  const has = parseChoice(parameters, "has", RUN_TRAITS);
   if (!has.ok) return has;
   const cost = parameters.get("min_cost_usd");
   if (cost !== undefined && !AMOUNT.test(cost)) {
@@ -125,18 +116,6 @@ function parseRunFilters(parameters: Parameters): Parsed<Omit<RunsQuery, "from" 
   };
 }
 
-function parseWord<Word extends string>(
-  parameters: Parameters,
-  name: string,
-  words: readonly Word[],
-): Parsed<Word | undefined> {
-  const sent = parameters.get(name);
-  const word = words.find((each) => each === sent);
-  return sent !== undefined && word === undefined
-    ? refuseChoice(name, words, sent)
-    : { ok: true, value: word };
-}
-
 function parseRange(parameters: Parameters): Parsed<Pick<RunsQuery, "from" | "to">> {
   const from = parseBound(parameters, "from", 0);
   if (!from.ok) return from;
@@ -159,15 +138,4 @@ function parseBound(parameters: Parameters, name: string, ofDayMs: number): Pars
   const message = `Parameter "${name}" must be a UTC day such as 2026-01-31, or an instant such ` +
     `as 2026-01-31T12:00:00Z: got ${show(sent)}`;
   return refuse("invalid_field", message, name);
-}
-
-function parsePage(
-  parameters: Parameters,
-  positionOf: (cursor: string) => RunsCursor | null,
-): Parsed<{ readonly limit: number; readonly cursor: RunsCursor | null }> {
-  const limit = integerOf(parameters, "limit", RUNS_PER_PAGE);
-  if (!limit.ok) return limit;
-  const cursor = cursorOf(parameters, "cursor", positionOf);
-  if (!cursor.ok) return cursor;
-  return { ok: true, value: { limit: limit.value, cursor: cursor.value } };
 }

@@ -5,7 +5,8 @@
  */
 import type { Team } from "../teams/team.ts";
 import type { RunId, TeamId } from "../core/ids.ts";
-import type { StageProgress } from "./stages.ts";
+import type { Stage, StageProgress } from "./stages.ts";
+import type { RunSummary } from "./summary.ts";
 
 /**
  * The queues of dirty runs: closed runs go first, because somebody waits for their cost; what merely
@@ -36,6 +37,16 @@ export interface PendingBatch {
    * @param again runs that failed by themselves: their marks stay, and they are tried again later
    */
   ack(again?: readonly PendingRun[]): Promise<void>;
+}
+
+/** A stage after finish that has work to do, with all that it works with. */
+export interface RunnableStage {
+  /** Which stage. */
+  readonly name: Stage;
+  /** Whether there is work to do for a run; otherwise the stage is skipped. */
+  applies(summary: RunSummary): boolean;
+  /** Does the work for one run. It may be called again for the same run. */
+  run(run: PendingRun): Promise<void>;
 }
 
 /** A stage that is to run. */

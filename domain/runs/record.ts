@@ -10,6 +10,7 @@ import { mergeMetadata, type Metadata } from "./metadata.ts";
 import {
   durationOf,
   labelsOf,
+  type Opening,
   type RunParts,
   type RunStatus,
   type Score,
@@ -18,7 +19,6 @@ import {
 import { costOfRun, type CostSum, type RunHead, type RunUsage, usageOfRun } from "./cost.ts";
 import type { AddedScore } from "./added_scores.ts";
 import { flagsOf, type RunFlag } from "./flags.ts";
-import type { TraceParent } from "../core/traceparent.ts";
 import type { PayloadState } from "./payload.ts";
 import { type Processing, type StageProgress, STAGES, type StageState } from "./stages.ts";
 import { isCostCurrent, type RunSummary } from "./summary.ts";
@@ -69,8 +69,6 @@ export interface RunRecord {
   readonly feature: string | null;
   /** Labels of the opening and the close together. */
   readonly metadata: Metadata | null;
-  /** What it should achieve. */
-  readonly goal: string | null;
   /** Its result, as sent. */
   readonly output: RawJson | null;
   /** Note of a ping. */
@@ -87,10 +85,8 @@ export interface RunRecord {
   readonly addedScores: readonly AddedScore[];
   /** The stages behind its close; none while it is open. */
   readonly processing: readonly StageProgress[];
-  /** The run that started it. */
-  readonly parentRunId: RunId | null;
-  /** The trace it was started in. */
-  readonly trace: TraceParent | null;
+  /** Its opening as stored, for the fields that only an opening has; null until it arrives. */
+  readonly opening: Opening | null;
 }
 
 /** What a run cost and how sure that is. */
@@ -131,7 +127,6 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     customerId: customer,
     feature,
     metadata: mergeMetadata(opening?.metadata ?? null, closing?.metadata ?? null),
-    goal: opening?.goal ?? null,
     output: closing?.output ?? opening?.output ?? null,
     note: closing?.note ?? opening?.note ?? null,
     payload: stored.payload,
@@ -140,8 +135,7 @@ export function assemble(id: RunId, stored: StoredRun): RunRecord {
     scores: closing?.scores ?? [],
     addedScores,
     processing: processingOf(stored),
-    parentRunId: opening?.parentRunId ?? null,
-    trace: opening?.trace ?? null,
+    opening,
   };
 }
 

@@ -79,8 +79,30 @@ export interface ReportedPrice {
   readonly by: RateMatch;
 }
 
+/** What an opening and a close may both carry; on reading, the close's wins field by field. */
+export interface PartDetails {
+  /** Whom the cost is attributed to. */
+  readonly customerId?: string | undefined;
+  /** Label to filter and attribute by. */
+  readonly feature?: string | undefined;
+  /** Labels as kept by the plan. */
+  readonly metadata?: Metadata | undefined;
+  /** Usage and cost that a heartbeat reports. */
+  readonly reported?: Reported | undefined;
+  /** Note of a ping. */
+  readonly note?: string | undefined;
+  /** Result of the run, as sent. */
+  readonly output?: RawJson | undefined;
+  /** How something of the call was lost; absent for nothing. */
+  readonly flags?: readonly PartFlag[] | undefined;
+  /** Names of the fields that were. */
+  readonly lost?: readonly string[] | undefined;
+  /** Whether its payload was removed because it got too old. */
+  readonly payloadRemoved?: true | undefined;
+}
+
 /** The part a run begins with: from `POST /v1/runs`, or from a run's first heartbeat. */
-export interface Opening {
+export interface Opening extends PartDetails {
   /** Which call opened the run; decides how it is priced (pricing rule 4). */
   readonly kind: "run" | "heartbeat";
   /** Slug of the agent. */
@@ -91,12 +113,6 @@ export interface Opening {
   readonly isStartAssumed?: true | undefined;
   /** Arrival by the server's clock, unix milliseconds. */
   readonly receivedAt: number;
-  /** Whom the cost is attributed to. */
-  readonly customerId?: string | undefined;
-  /** Label to filter and attribute by. */
-  readonly feature?: string | undefined;
-  /** Labels as kept by the plan. */
-  readonly metadata?: Metadata | undefined;
   /** What the run should achieve. */
   readonly goal?: string | undefined;
   /** The run that started this one. */
@@ -107,50 +123,20 @@ export interface Opening {
   readonly idleTimeoutSeconds?: number | undefined;
   /** Status such a close would set. */
   readonly idleTimeoutStatus?: FinishStatus | undefined;
-  /** Usage a heartbeat reported when it opened the run. */
-  readonly reported?: Reported | undefined;
-  /** Note of a ping. */
-  readonly note?: string | undefined;
-  /** Result a `start` heartbeat carried. */
-  readonly output?: RawJson | undefined;
-  /** How something of the call was lost; absent for nothing. */
-  readonly flags?: readonly PartFlag[] | undefined;
-  /** Names of the fields that were. */
-  readonly lost?: readonly string[] | undefined;
-  /** Whether its payload was removed because it got too old. */
-  readonly payloadRemoved?: true | undefined;
 }
 
 /** The part a run ends with: from `/finish` or a closing heartbeat; the first one wins. */
-export interface Closing {
+export interface Closing extends PartDetails {
   /** How the run ended. */
   readonly status: FinishStatus;
   /** End by the client's clock, unix milliseconds. */
   readonly finishedAt: number;
   /** Arrival by the server's clock, unix milliseconds. */
   readonly receivedAt: number;
-  /** Result of the run, as sent. */
-  readonly output?: RawJson | undefined;
   /** Self-reported scores in the order they were sent. */
   readonly scores?: readonly Score[] | undefined;
-  /** Labels sent with the close. */
-  readonly metadata?: Metadata | undefined;
   /** Duration the client measured; wins over the two instants (decision 30). */
   readonly durationMs?: number | undefined;
-  /** Usage a heartbeat reported; absent for `/finish`. */
-  readonly reported?: Reported | undefined;
-  /** Note of a ping. */
-  readonly note?: string | undefined;
-  /** Whom the cost is attributed to, when a closing heartbeat says so. */
-  readonly customerId?: string | undefined;
-  /** Label to filter by, when a closing heartbeat says so. */
-  readonly feature?: string | undefined;
-  /** How something of the call was lost; absent for nothing. */
-  readonly flags?: readonly PartFlag[] | undefined;
-  /** Names of the fields that were. */
-  readonly lost?: readonly string[] | undefined;
-  /** Whether its payload was removed because it got too old. */
-  readonly payloadRemoved?: true | undefined;
 }
 
 /** A self-reported score. */

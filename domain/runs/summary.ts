@@ -83,10 +83,10 @@ export interface RunSummary {
   readonly contribution: Contribution | null;
   /** When it was; null until its opening has arrived. */
   readonly times: RunTimes | null;
-  /** Where it stands in lists; absent from summaries that were made before there were lists. */
-  readonly listed?: ListPosition;
-  /** What else lists show of it; absent from summaries that were made before lists were read from them. */
-  readonly shown?: SummaryFields;
+  /** Its place in lists. */
+  readonly listed: ListPosition;
+  /** What else lists show of it. */
+  readonly shown: SummaryFields;
   /** Where the run stands in the feed of changes; set by the commit that stores the summary. */
   readonly changes?: ChangeNumbers;
   /** The run that started it; absent where its opening names none. */
@@ -123,7 +123,7 @@ export function isCostCurrent(summary: RunSummary | null, head: RunHead): boolea
 
 /** Whether a run has the kind that its summary says; `POST /v1/runs` makes a heartbeat's a run. */
 function isSameKind({ listed }: RunSummary, { parts }: RunHead): boolean {
-  return listed === undefined || listed.kind === kindOf(parts);
+  return listed.kind === kindOf(parts);
 }
 
 function kindOf({ opening }: RunHead["parts"]): RunKind {
@@ -150,12 +150,17 @@ export function summarize(head: RunHead, previous: RunSummary | null): RunSummar
     listed: {
       kind: kindOf(head.parts),
       // Parts that go by age leave a run without an opening where it stands.
-      at: sortedAt ?? previous?.listed?.at ?? firstArrivalOf(head),
+      at: sortedAt ?? previous?.listed.at ?? firstArrivalOf(head),
       has: traitsOf(head, cost.unpricedModels),
     },
     shown: { ...shownOf(head, cost), ...sortedAt === undefined ? { sums } : {} },
     ...parent === undefined ? {} : { parent },
   };
+}
+
+/** Returns the sums of a summarized run: without an opening they are not part of a contribution. */
+export function sumsOfSummary({ contribution, shown }: RunSummary): RunSums {
+  return contribution ?? shown.sums as RunSums;
 }
 
 function timesOf({ parts: { opening, closing } }: RunHead): RunTimes | null {
@@ -167,15 +172,15 @@ function timesOf({ parts: { opening, closing } }: RunHead): RunTimes | null {
 function sumsOf(head: RunHead, { amount, models, calls }: CostSum): RunSums {
   const { parts } = head;
   const { customer, feature } = labelsOf(parts);
-  const usage = usageOfRun(head);
+  const { events, inputTokens, outputTokens, cachedInputTokens } = usageOfRun(head);
   const agent = parts.opening?.agent ?? null;
   return {
     labels: { agent, customer, feature, status: statusOf(parts) },
-    events: usage.events,
+    events,
     calls,
-    inputTokens: usage.inputTokens,
-    outputTokens: usage.outputTokens,
-    cachedInputTokens: usage.cachedInputTokens,
+    inputTokens,
+    outputTokens,
+    cachedInputTokens,
     cost: amount,
     models,
   };

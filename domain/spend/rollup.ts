@@ -9,6 +9,8 @@
 import type { ModelUsage } from "../runs/model_usage.ts";
 import type { RunStatus } from "../runs/run.ts";
 import type { Contribution, Measures, ModelName, RunLabels } from "../runs/contribution.ts";
+import type { Team } from "../teams/team.ts";
+import type { Parsed } from "../core/errors.ts";
 
 /**
  * What a roll-up is of.
@@ -59,23 +61,13 @@ export const EMPTY_MEASURES: Measures = {
 /** Sums under way. */
 export type Sums = { -readonly [Name in keyof Measures]: Measures[Name] };
 
+const MEASURES = Object.keys(EMPTY_MEASURES) as readonly (keyof Measures)[];
+
 /** Adds to sums under way, measure by measure. */
 export function addTo(sums: Sums, measures: Measures): void {
-  sums.runs += measures.runs;
-  sums.succeeded += measures.succeeded;
-  sums.failed += measures.failed;
-  sums.timedOut += measures.timedOut;
-  sums.running += measures.running;
-  sums.events += measures.events;
-  sums.calls += measures.calls;
-  sums.inputTokens += measures.inputTokens;
-  sums.outputTokens += measures.outputTokens;
-  sums.cachedInputTokens += measures.cachedInputTokens;
-  sums.cost += measures.cost;
-  sums.unpricedCalls += measures.unpricedCalls;
-  sums.unpricedInputTokens += measures.unpricedInputTokens;
-  sums.unpricedOutputTokens += measures.unpricedOutputTokens;
-  sums.unpricedCachedInputTokens += measures.unpricedCachedInputTokens;
+  // A measure is a number in both or a bigint in both, which the compiler cannot see.
+  const totals = sums as unknown as Record<keyof Measures, number>;
+  for (const name of MEASURES) totals[name] += measures[name] as number;
 }
 
 /** Adds sums, measure by measure. */
@@ -85,31 +77,16 @@ export function addMeasures(a: Measures, b: Measures): Measures {
   return sums;
 }
 
-/** Takes `b` from `a`, measure by measure; what it answers may be negative. */
+/** Subtracts `b` from `a`, measure by measure; a measure of the result may be negative. */
 export function subtractMeasures(a: Measures, b: Measures): Measures {
-  return {
-    runs: a.runs - b.runs,
-    succeeded: a.succeeded - b.succeeded,
-    failed: a.failed - b.failed,
-    timedOut: a.timedOut - b.timedOut,
-    running: a.running - b.running,
-    events: a.events - b.events,
-    calls: a.calls - b.calls,
-    inputTokens: a.inputTokens - b.inputTokens,
-    outputTokens: a.outputTokens - b.outputTokens,
-    cachedInputTokens: a.cachedInputTokens - b.cachedInputTokens,
-    cost: a.cost - b.cost,
-    unpricedCalls: a.unpricedCalls - b.unpricedCalls,
-    unpricedInputTokens: a.unpricedInputTokens - b.unpricedInputTokens,
-    unpricedOutputTokens: a.unpricedOutputTokens - b.unpricedOutputTokens,
-    unpricedCachedInputTokens: a.unpricedCachedInputTokens - b.unpricedCachedInputTokens,
-  };
+  const rest = { ...a } as unknown as Record<keyof Measures, number>;
+  for (const name of MEASURES) rest[name] -= b[name] as number;
+  return rest as unknown as Measures;
 }
 
 /** Whether every measure is 0: such a row says nothing and need not be kept. */
 export function isEmpty(measures: Measures): boolean {
-  for (const name in measures) if (Number(measures[name as keyof Measures]) !== 0) return false;
-  return true;
+  return MEASURES.every((name) => Number(measures[name]) === 0);
 }
 
 /** A group as a text that no other group has. */
@@ -261,4 +238,42 @@ export function mergeRows(rows: readonly RollupRow[]): RollupRow[] {
 
 function rowName({ day, group }: RollupRow): string {
   return day + groupName(group);
+}
+
+/** The roll-ups: what the runs of each day come to. */
+export interface SpendStore {
+  /**
+   * Reads the rows of one kind by day, some at a time.
+   *
+   * Each row is exactly its runs' sum at some moment of the reading; other rows may be of another.
+   *
+   * @param fromDay first UTC day, `YYYY-MM-DD`
+   * @param toDay last UTC day, inclusive
+   * @throws {StorageUnavailable} when the store fails or takes too long
+   */
+  rows(
+    team: Team,
+    kind: RollupKind,
+    fromDay: string,
+    toDay: string,
+  ): AsyncIterable<readonly RollupRow[]>;
+  /**
+   * Answers a question that reads many rows: in its turn, and not for longer than a deadline.
+   *
+   * @param work reads the rows and makes the answer; must not ask another question
+   * @returns its answer, or the refusal of a question that takes too long
+   * @throws {Overloaded} when too many questions wait
+   */
+  ask<T>(team: Team, work: () => Promise<Parsed<T>>): Promise<Parsed<T>>;
+  /**
+   * Reads the rows of some groups on some days, in no order: for few groups among many.
+   *
+   * @param days UTC days, `YYYY-MM-DD`
+   * @throws {StorageUnavailable} when the store fails or takes too long
+   */
+  some(
+    team: Team,
+    groups: readonly RollupGroup[],
+    days: readonly string[],
+  ): Promise<readonly RollupRow[]>;
 }

@@ -4,11 +4,11 @@
  * @module
  */
 import { type Parsed, refuse } from "../core/errors.ts";
-import { parseQuery, refuseChoice } from "../core/query.ts";
+import { type Parameters, parseChoice, parseQuery } from "../core/query.ts";
 import type { ModelName } from "../runs/contribution.ts";
 import type { RollupGroup, RollupKind, RollupRow } from "./rollup.ts";
 import { show } from "../core/text.ts";
-import { formatInstant, parseInstant } from "../core/time.ts";
+import { dayOf, parseInstant } from "../core/time.ts";
 import {
   FILTERS,
   type Label,
@@ -51,34 +51,37 @@ const LABELS: readonly Label[] = ["agent", "customer", "feature", "status"];
  * @param nowMs unix milliseconds: questions that do not say so end today
  */
 export function parseSpendQuery(text: string, nowMs: number): Parsed<SpendQuery> {
-  const parameters = parseQuery(text);
-  if (!parameters.ok) return parameters;
-  const range = parseRange(parameters.value, nowMs);
-  if (!range.ok) return range;
-  const sent = parameters.value.get("group_by") ?? "day";
-  const groupBy = GROUPINGS.find((grouping) => grouping === sent);
-  if (groupBy === undefined) return refuseChoice("group_by", GROUPINGS, sent);
-  const filters = parseFilters(parameters.value, FILTERS);
-  return filters.ok
-    ? { ok: true, value: { ...range.value, groupBy, filters: filters.value } }
-    : filters;
+  return parseQuestion(text, nowMs, FILTERS, (parameters) => {
+    const groupBy = parseChoice(parameters, "group_by", GROUPINGS);
+    return groupBy.ok ? { ok: true, value: groupBy.value ?? "day" } : groupBy;
+  });
 }
 
 /** Reads the query of a question about models without a price; it knows fewer filters. */
 export function parseUnpricedQuery(text: string, nowMs: number): Parsed<SpendQuery> {
+  const ofModels = FILTERS.filter(({ filter }) => filter === "model" || filter === "provider");
+  return parseQuestion(text, nowMs, ofModels, () => ({ ok: true, value: "model" }));
+}
+
+function parseQuestion(
+  text: string,
+  nowMs: number,
+  known: readonly (typeof FILTERS[number])[],
+  groupingOf: (parameters: Parameters) => Parsed<Grouping>,
+): Parsed<SpendQuery> {
   const parameters = parseQuery(text);
   if (!parameters.ok) return parameters;
   const range = parseRange(parameters.value, nowMs);
   if (!range.ok) return range;
-  const ofModels = FILTERS.filter(({ filter }) => filter === "model" || filter === "provider");
-  const filters = parseFilters(parameters.value, ofModels);
-  return filters.ok
-    ? { ok: true, value: { ...range.value, groupBy: "model", filters: filters.value } }
-    : filters;
+  const groupBy = groupingOf(parameters.value);
+  if (!groupBy.ok) return groupBy;
+  const filters = parseFilters(parameters.value, known);
+  if (!filters.ok) return filters;
+  return { ok: true, value: { ...range.value, groupBy: groupBy.value, filters: filters.value } };
 }
 
 function parseRange(
-  parameters: ReadonlyMap<string, string>,
+  parameters: Parameters,
   nowMs: number,
 ): Parsed<Pick<SpendQuery, "from" | "to">> {
   const to = parseDay(parameters, "to", nowMs);
@@ -93,10 +96,10 @@ function parseRange(
     const message = `"from" to "to" may be ${SPEND_DAYS_MAX} days at most: got ${days}`;
     return refuse("invalid_field", message, "from");
   }
-  return { ok: true, value: { from: dayText(from), to: dayText(to) } };
+  return { ok: true, value: { from: dayOf(from), to: dayOf(to) } };
 }
 
-function refuseDay<T>(name: string, parameters: ReadonlyMap<string, string>): Parsed<T> {
+function refuseDay<T>(name: string, parameters: Parameters): Parsed<T> {
   const message = `Parameter "${name}" must be a UTC day such as 2026-01-31, or an instant ` +
     `on it: got ${show(parameters.get(name))}`;
   return refuse("invalid_field", message, name);
@@ -104,7 +107,7 @@ function refuseDay<T>(name: string, parameters: ReadonlyMap<string, string>): Pa
 
 /** Midnight of a day that is sent as such or by an instant on it; null when it is neither. */
 function parseDay(
-  parameters: ReadonlyMap<string, string>,
+  parameters: Parameters,
   name: string,
   absentMs: number,
 ): number | null {
@@ -115,15 +118,11 @@ function parseDay(
   return ms === null ? null : Math.floor(ms / DAY_MS) * DAY_MS;
 }
 
-function dayText(ms: number): string {
-  return formatInstant(ms).slice(0, 10);
-}
-
 /** All days of a question, in order. */
 export function daysOf({ from, to }: Pick<SpendQuery, "from" | "to">): string[] {
   const days: string[] = [];
   const last = Date.parse(to);
-  for (let ms = Date.parse(from); ms <= last; ms += DAY_MS) days.push(dayText(ms));
+  for (let ms = Date.parse(from); ms <= last; ms += DAY_MS) days.push(dayOf(ms));
   return days;
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Parsed } from "../core/errors.ts";
-import { OTHER_MODELS } from "../runs/model_usage.ts";
+import { type ModelUsage, OTHER_MODELS } from "../runs/model_usage.ts";
 import type { Picodollars } from "../pricing/money.ts";
 import type { RateRow } from "../pricing/rates.ts";
 import type { ModelName } from "../runs/contribution.ts";
@@ -25,17 +25,10 @@ import { matches, modelOf, type SpendQuery } from "./spend_query.ts";
 export const UNPRICED_MODELS_MAX = 100;
 
 /** Calls to one model that cost 0 because the model has no price. */
-export interface UnpricedModel {
+export interface UnpricedModel
+  extends Pick<ModelUsage, "calls" | "inputTokens" | "outputTokens" | "cachedInputTokens"> {
   /** The model. */
   readonly name: ModelName;
-  /** Calls. */
-  readonly calls: number;
-  /** Input tokens. */
-  readonly inputTokens: bigint;
-  /** Output tokens. */
-  readonly outputTokens: bigint;
-  /** Cached input tokens. */
-  readonly cachedInputTokens: bigint;
   /** First UTC day of the question with such a call. */
   readonly firstSeen: string;
   /** Last such day. */

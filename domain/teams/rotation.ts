@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { type CredentialRecord, isLive } from "./credentials.ts";
 import { type Parsed, type Problem, refuse } from "../core/errors.ts";
-import { check, type Schema } from "../core/validate.ts";
+import { check } from "../core/validate.ts";
 import { optional } from "../core/fields.ts";
 import type { Body } from "../core/body.ts";
 import { OVERLAP_HOURS } from "../core/limits.ts";
@@ -20,14 +20,18 @@ const HOUR_MS = 3_600_000;
 
 const HOURS = `a whole number of hours from 0 to ${OVERLAP_HOURS.max}`;
 
-/** Body of `POST /v1/keys/{id}/rotate`. */
-export const rotateBody: Schema<{ readonly overlap_hours: number | undefined }> = z.object({
+/**
+ * Body of `POST /v1/keys/{id}/rotate`.
+ *
+ * @internal
+ */
+export const rotateBody = z.object({
   overlap_hours: optional(z.int(HOURS).min(0, HOURS).max(OVERLAP_HOURS.max, HOURS)),
 });
 
 /** Checks a rotation: answers how long the old secret goes on, in milliseconds. */
 export function parseRotation(body: Body): Parsed<number> {
-  const parsed = check(null, rotateBody, body.value);
+  const parsed = check(rotateBody, body.value);
   if (!parsed.ok) return parsed;
   return { ok: true, value: (parsed.value.overlap_hours ?? OVERLAP_HOURS.default) * HOUR_MS };
 }

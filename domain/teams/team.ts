@@ -4,7 +4,6 @@
  * @module
  */
 import type { TeamId } from "../core/ids.ts";
-import { name } from "../core/fields.ts";
 import type { Rate } from "../core/token_bucket.ts";
 import type { Planned } from "./plans.ts";
 
@@ -18,7 +17,7 @@ export interface Team extends Planned {
   readonly ownerEmail?: string;
   /** Request rate in place of the plan's (decision 36). */
   readonly rate?: Rate;
-  /** Unix milliseconds; absent on teams of before this was kept. */
+  /** Unix milliseconds; absent on a team that the settings create. */
   readonly createdAt?: number;
   /** Since when every call of it is refused, unix milliseconds; absent while it is served. */
   readonly suspendedAt?: number;

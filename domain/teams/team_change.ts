@@ -3,9 +3,8 @@
  *
  * @module
  */
-import { name, optional } from "../core/fields.ts";
-import { type OwnLimits, type Tier, TIER_NAMES, TIER_OF_OWN_LIMITS } from "./plans.ts";
-import type { Rate } from "../core/token_bucket.ts";
+import { name, oneOf, optional } from "../core/fields.ts";
+import { type OwnLimits, TIER_NAMES, TIER_OF_OWN_LIMITS } from "./plans.ts";
 import type { Team } from "./team.ts";
 import type { TeamId } from "../core/ids.ts";
 import type { CredentialRecord } from "./credentials.ts";
@@ -18,50 +17,70 @@ import {
   TEAM_NAME_CHARS_MAX,
 } from "../core/limits.ts";
 import { z } from "zod";
-import { check, type Schema } from "../core/validate.ts";
+import { check } from "../core/validate.ts";
 import type { Body } from "../core/body.ts";
 import type { AuditValue } from "./audit_log.ts";
 import { formatInstant } from "../core/time.ts";
 
-/** What a new team is. */
-export interface TeamSpec {
-  /** Name for people. */
-  readonly name: string;
-  /** Plan. */
-  readonly tier: Tier;
-  /** Where notices are sent; absent for nowhere. */
-  readonly owner_email: string | undefined;
+/** Whether a text can name a team; says nothing about whether it exists. */
+export function isTeamId(text: string): text is TeamId {
+  return /^[0-9A-HJKMNP-TV-Z]{26}$/.test(text);
 }
 
-/** What is to change of a team: absent is left as it is, null is taken away. */
-export interface TeamChange {
-  /** Name for people. */
-  readonly name: string | undefined;
-  /** Plan. */
-  readonly tier: Tier | undefined;
-  /** Where notices are sent. */
-  readonly owner_email?: string | null | undefined;
-  /** Request rate in place of the plan's (decision 36). */
-  readonly rate?: Rate | null | undefined;
-  /** Limits in place of the plan's, all of them. */
-  readonly limits?: LimitFields | null | undefined;
-  /** Whether every call of it is refused. */
-  readonly suspended: boolean | undefined;
-}
+const EMAIL = `an e-mail address of at most ${EMAIL_CHARS_MAX.all} characters, ` +
+  `${EMAIL_CHARS_MAX.local} of them before the "@"`;
 
-/** Limits as they are sent and shown; absent is unlimited. */
-export interface LimitFields {
-  /** Events of a month that are included. */
-  readonly events_per_month: number | undefined;
-  /** Metadata keys kept of a request. */
-  readonly metadata_keys_max: number | undefined;
-  /** Agents. */
-  readonly agents_max: number | undefined;
-  /** Days that payloads are kept. */
-  readonly payload_days: number | undefined;
-  /** Days that records are kept; at least as long as payloads. */
-  readonly record_days: number | undefined;
-}
+const teamName = name(TEAM_NAME_CHARS_MAX, "a name");
+
+const tier = oneOf(TIER_NAMES);
+
+const email = z.email(EMAIL).refine(fitsMail, EMAIL).meta({ maxLength: EMAIL_CHARS_MAX.all });
+
+/**
+ * Body of `POST /v1/teams`.
+ *
+ * @internal
+ */
+export const newTeamBody = z.object({
+  name: teamName,
+  tier,
+  owner_email: optional(email),
+});
+
+/**
+ * Body of `PATCH /v1/teams/{id}`.
+ *
+ * @internal
+ */
+export const teamChangeBody = z.object({
+  name: optional(teamName),
+  tier: optional(tier),
+  owner_email: email.nullable().optional(),
+  rate: z.object(
+    { sustained: upTo(OWN_RATE_MAX), burst: upTo(OWN_RATE_MAX) },
+    "an object with sustained and burst, or null",
+  ).nullable().optional(),
+  limits: z.object({
+    events_per_month: optional(upTo(OWN_LIMIT_MAX)),
+    metadata_keys_max: optional(upTo(OWN_LIMIT_MAX)),
+    agents_max: optional(upTo(OWN_LIMIT_MAX)),
+    payload_days: optional(upTo(OWN_LIMIT_MAX)),
+    record_days: optional(upTo(OWN_LIMIT_MAX)),
+  }, "an object of limits, or null").nullable().optional(),
+  suspended: optional(z.boolean("true or false")),
+});
+
+/** @internal */
+export type TeamSpec = Readonly<z.output<typeof newTeamBody>>;
+
+/**
+ * Change of a team: absent is left as it is, null is removed.
+ *
+ * @internal
+ */
+export type TeamChange = Readonly<z.output<typeof teamChangeBody>>;
+
+type LimitFields = NonNullable<TeamChange["limits"]>;
 
 /** A page of teams, by id. */
 export interface TeamPage {
@@ -87,48 +106,6 @@ export interface TeamStore {
   change(id: string, change: TeamChange): Promise<Parsed<Team> | null>;
 }
 
-/** Whether a text can name a team; says nothing about whether it exists. */
-export function isTeamId(text: string): text is TeamId {
-  return /^[0-9A-HJKMNP-TV-Z]{26}$/.test(text);
-}
-
-const TIERS = `one of ${TIER_NAMES.map((tier) => `"${tier}"`).join(", ")}`;
-
-const EMAIL = `an e-mail address of at most ${EMAIL_CHARS_MAX.all} characters, ` +
-  `${EMAIL_CHARS_MAX.local} of them before the "@"`;
-
-const teamName = name(TEAM_NAME_CHARS_MAX, "a name");
-
-const tier = z.enum(TIER_NAMES, TIERS);
-
-const email = z.email(EMAIL).refine(fitsMail, EMAIL).meta({ maxLength: EMAIL_CHARS_MAX.all });
-
-/** Body of `POST /v1/teams`. */
-export const newTeamBody: Schema<TeamSpec> = z.object({
-  name: teamName,
-  tier,
-  owner_email: optional(email),
-});
-
-/** Body of `PATCH /v1/teams/{id}`. */
-export const teamChangeBody: Schema<TeamChange> = z.object({
-  name: optional(teamName),
-  tier: optional(tier),
-  owner_email: email.nullable().optional(),
-  rate: z.object(
-    { sustained: upTo(OWN_RATE_MAX), burst: upTo(OWN_RATE_MAX) },
-    "an object with sustained and burst, or null",
-  ).nullable().optional(),
-  limits: z.object({
-    events_per_month: optional(upTo(OWN_LIMIT_MAX)),
-    metadata_keys_max: optional(upTo(OWN_LIMIT_MAX)),
-    agents_max: optional(upTo(OWN_LIMIT_MAX)),
-    payload_days: optional(upTo(OWN_LIMIT_MAX)),
-    record_days: optional(upTo(OWN_LIMIT_MAX)),
-  }, "an object of limits, or null").nullable().optional(),
-  suspended: optional(z.boolean("true or false")),
-});
-
 /** Whether mail servers take an address of this length. */
 function fitsMail(address: string): boolean {
   return address.length <= EMAIL_CHARS_MAX.all &&
@@ -143,12 +120,12 @@ function upTo(max: number) {
 
 /** Checks a `POST /v1/teams`. */
 export function parseNewTeam(body: Body): Parsed<TeamSpec> {
-  return check(null, newTeamBody, body.value);
+  return check(newTeamBody, body.value);
 }
 
 /** Checks a `PATCH /v1/teams/{id}`. */
 export function parseTeamChange(body: Body): Parsed<TeamChange> {
-  return check(null, teamChangeBody, body.value);
+  return check(teamChangeBody, body.value);
 }
 
 /** The team as it is after a change, or why it cannot be so. */

@@ -6,23 +6,22 @@
  */
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { AgentStore } from "../../domain/agents/store.ts";
+import type { AgentRecord, AgentStore } from "../../domain/agents/agents.ts";
 import {
   addAgentRun,
   type AgentActivity,
-  type AgentRecord,
   type AgentRun,
   lastRunAs,
   laterRun,
   takeAgentRun,
-} from "../../domain/agents/agents.ts";
+} from "../../domain/agents/activity.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { listAgents } from "./list.ts";
 import type { StoredAgent } from "./rows.ts";
 import { changeAgent, recordOf } from "./change.ts";
-import { KnownAgents } from "./known_agents.ts";
+import type { KnownAgents } from "./known_agents.ts";
 import { lastRunOf } from "./last_run.ts";
 import { SizedMap } from "../base/sized_map.ts";
 import { getAll, getMany, type Store } from "../store.ts";
@@ -41,7 +40,7 @@ const TEAM_BYTES = 200, ACTIVITY_BYTES = 300;
  */
 export function createAgentStore(
   store: Store,
-  known: KnownAgents = new KnownAgents(store.memory),
+  known: KnownAgents,
 ): AgentStore {
   return {
     change: (...asked) => inTime(changeAgent(store, known, ...asked), store.deadlines),

@@ -6,9 +6,9 @@
 import type { Team } from "../../domain/teams/team.ts";
 import type { Parsed } from "../../domain/core/errors.ts";
 import { type AgentPatch, patchedTexts } from "../../domain/agents/change.ts";
-import type { AgentStore } from "../../domain/agents/store.ts";
+import type { AgentRecord, AgentStore } from "../../domain/agents/agents.ts";
 import { differenceOf } from "../../domain/teams/audit_log.ts";
-import type { AgentActivity, AgentRecord } from "../../domain/agents/agents.ts";
+import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getMany, type Store } from "../store.ts";

@@ -39,11 +39,11 @@ export class KnownAgents {
   /** Each as of what it is known. */
   readonly #agents: ByteCache<string, KnownTeam>;
   readonly #teams: ByteCache<TeamId, KnownTeam>;
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of process time. */
   readonly now: () => number;
 
   /** Knows no agent yet. */
-  constructor(memory: Memory, now: () => number = () => performance.now()) {
+  constructor(memory: Memory, now: () => number) {
     this.now = now;
     this.#agents = new ByteCache({
       memory,

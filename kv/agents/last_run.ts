@@ -9,7 +9,7 @@ import {
   agentRunOf,
   type LastRun,
   laterRun,
-} from "../../domain/agents/agents.ts";
+} from "../../domain/agents/activity.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { keys } from "../base/keys.ts";
 import { agentPart } from "../base/index_parts.ts";

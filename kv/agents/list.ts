@@ -7,7 +7,6 @@ import type { Team } from "../../domain/teams/team.ts";
 import type { Parsed } from "../../domain/core/errors.ts";
 import {
   afterLastSeen,
-  type AgentActivity,
   type AgentPage,
   agentPageOf,
   type AgentPosition,
@@ -16,6 +15,7 @@ import {
   pageByLastSeen,
   sortRefusal,
 } from "../../domain/agents/agents.ts";
+import type { AgentActivity } from "../../domain/agents/activity.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, getMany, listRows, type Store } from "../store.ts";
 import type { StoredAgent } from "./rows.ts";

@@ -86,8 +86,7 @@ async function readChanges(
 function changeOf(number: number, run: RunId, summary: RunSummary | undefined): RunChange[] {
   const numbers = summary?.changes;
   if (summary === undefined || numbers?.latest !== number) return [];
-  const row = summedRowOf(run, summary);
-  return row === null ? [] : [{ kind: "changed", number, numbers, row }];
+  return [{ kind: "changed", number, numbers, row: summedRowOf(run, summary) }];
 }
 
 /** Characters of a change as it is answered, roughly: its names may be long, all else is not. */

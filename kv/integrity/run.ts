@@ -12,7 +12,7 @@ import { addEvents, type EventTotals } from "../../domain/runs/event_totals.ts";
 import { EMPTY_LEDGER, type EventLedger } from "../../domain/runs/ledger.ts";
 import { isRest, type ModelUsage } from "../../domain/runs/model_usage.ts";
 import type { Contribution } from "../../domain/runs/contribution.ts";
-import { type AgentRun, agentRunOf } from "../../domain/agents/agents.ts";
+import { type AgentRun, agentRunOf } from "../../domain/agents/activity.ts";
 import { arrivalsOf, type RunParts } from "../../domain/runs/run.ts";
 import type { Processing, StageProgress } from "../../domain/runs/stages.ts";
 import { type RunSummary, summarize } from "../../domain/runs/summary.ts";
@@ -115,20 +115,11 @@ async function verifyReadable(store: Store, team: TeamId, id: RunId): Promise<Ve
 
 /**
  * A summary with the place of the stored one: where parts without an opening stand follows from what has
- * gone since. Those that were made before there were lists have no place, and those before lists were
- * read from them do not say what is shown.
+ * gone since.
  */
 function placedAs(wanted: RunSummary, found: RunSummary | null): RunSummary {
-  if (found === null || wanted.listed === undefined) return wanted;
-  const { listed, parent, shown, ...others } = wanted;
-  if (found.listed === undefined) return others;
-  const at = wanted.times === null ? found.listed.at : listed.at;
-  return {
-    ...others,
-    listed: { ...listed, at },
-    ...parent === undefined ? {} : { parent },
-    ...found.shown === undefined || shown === undefined ? {} : { shown },
-  };
+  if (found === null || wanted.times !== null) return wanted;
+  return { ...wanted, listed: { ...wanted.listed, at: found.listed.at } };
 }
 
 function waitingCost(id: RunId, cost: StageProgress | null): Mismatch | null {

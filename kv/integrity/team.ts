@@ -4,7 +4,7 @@
  * @module
  */
 import type { TeamId } from "../../domain/core/ids.ts";
-import { addAgentRun, type AgentActivity, joinActivities } from "../../domain/agents/agents.ts";
+import { addAgentRun, type AgentActivity, joinActivities } from "../../domain/agents/activity.ts";
 import { addMeasures, contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import type { VerifiedRun } from "./run.ts";
 import { type Mismatch, mismatch, NONE } from "./mismatch.ts";

@@ -10,11 +10,16 @@ import { createHash } from "node:crypto";
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Environment } from "../../domain/core/environment.ts";
-import type { OwnRate, PutRateOutcome, RateCardStore } from "../../domain/pricing/rate_store.ts";
+import {
+  createRateCard,
+  NAMES_BYTES_MAX,
+  type OwnRate,
+  type PutRateOutcome,
+  type RateCardStore,
+} from "../../domain/pricing/rate_card.ts";
 import { isSameRate, rateCapRefusal, type RateSpec } from "../../domain/pricing/rate_body.ts";
 import { rowFields } from "../../domain/pricing/rate_fields.ts";
 import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
-import { createRateCard, NAMES_BYTES_MAX } from "../../domain/pricing/rate_card.ts";
 import { NAME_CHARS_MAX } from "../../domain/pricing/model_names.ts";
 import { defaultModels, PricedModels } from "../../domain/pricing/nearest_model.ts";
 import type { RateCard, RateRow } from "../../domain/pricing/rates.ts";

@@ -21,7 +21,7 @@ import {
   type RepriceStore,
 } from "../../domain/repricing/job.ts";
 import type { Environment } from "../../domain/core/environment.ts";
-import type { RateCards } from "../../domain/pricing/rate_store.ts";
+import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { keys } from "../base/keys.ts";

@@ -8,7 +8,7 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { RateCards } from "../../domain/pricing/rate_store.ts";
+import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import { addRepriced } from "../../domain/repricing/reprice.ts";
 import { addToBreakdown } from "../../domain/repricing/breakdown.ts";
 import { formatInstant } from "../../domain/core/time.ts";

@@ -24,8 +24,7 @@ export async function readSummedRows(
   const found = new Map<RunId, RunListRow>();
   for (const some of groupsOf(ids, SUMMARIES_AT_ONCE)) {
     for (const [id, summary] of await readSummaries(store, team, some)) {
-      const row = summedRowOf(id, summary);
-      if (row !== null) found.set(id, row);
+      found.set(id, summedRowOf(id, summary));
     }
   }
   return found;

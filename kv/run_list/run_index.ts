@@ -32,9 +32,8 @@ export function indexRows(
   const rows = new Map<string, IndexRow>();
   if (summary === null) return rows;
   const { contribution, listed, shown } = summary;
-  if (listed === undefined) return rows;
   const { at } = listed;
-  const known = contribution?.labels ?? shown?.sums?.labels ?? NO_LABELS;
+  const known = contribution?.labels ?? shown.sums?.labels ?? NO_LABELS;
   const all = indexValue(listed.kind, known);
   const add = (kind: RunIndexKind, name: string, value = all) => {
     const key = keys.runBy(team, kind, name, at, run);

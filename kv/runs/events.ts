@@ -22,7 +22,7 @@ import { DELETED } from "../../domain/runs/decide.ts";
 import type { RunEvent } from "../../domain/runs/event.ts";
 import type { EventId, RunId } from "../../domain/core/ids.ts";
 import type { AppendOutcome, RunStore } from "../../domain/runs/store.ts";
-import type { RateCards } from "../../domain/pricing/rate_store.ts";
+import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { encodeBatch } from "../base/codec.ts";

@@ -3,12 +3,11 @@
  *
  * @module
  */
-import type { RateCards } from "../../domain/pricing/rate_store.ts";
+import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
 import { inTime } from "../base/deadline.ts";
 import { createEvents } from "./events.ts";
-import { KnownAgents } from "../agents/known_agents.ts";
-import { createRateCardStore } from "../rate_cards/rate_cards.ts";
+import type { KnownAgents } from "../agents/known_agents.ts";
 import { createReader } from "./read.ts";
 import { createRuns } from "./runs.ts";
 import type { Store } from "../store.ts";
@@ -16,8 +15,8 @@ import type { Store } from "../store.ts";
 /** Creates the store of runs. */
 export function createRunStore(
   store: Store,
-  cards: RateCards = createRateCardStore(store, { now: () => Date.now() }),
-  known: KnownAgents = new KnownAgents(store.memory),
+  cards: RateCards,
+  known: KnownAgents,
 ): RunStore {
   const { append } = createEvents(store, cards);
   const { read } = createReader(store);

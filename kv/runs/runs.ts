@@ -14,7 +14,7 @@ import {
 } from "../../domain/runs/decide.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 import type { CappedOutcome, RunStore } from "../../domain/runs/store.ts";
-import type { RateCards } from "../../domain/pricing/rate_store.ts";
+import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { Closing, Opening, RunParts } from "../../domain/runs/run.ts";
 import { monthOf } from "../../domain/core/time.ts";

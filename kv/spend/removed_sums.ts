@@ -12,7 +12,7 @@ import {
   type AgentActivity,
   agentRunOf,
   seenLater,
-} from "../../domain/agents/agents.ts";
+} from "../../domain/agents/activity.ts";
 import {
   addMeasures,
   contributionsOf,

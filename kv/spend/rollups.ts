@@ -5,8 +5,7 @@
  */
 import type { Team } from "../../domain/teams/team.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
-import type { SpendStore } from "../../domain/spend/store.ts";
-import type { RollupGroup, RollupKind, RollupRow } from "../../domain/spend/rollup.ts";
+import type { RollupGroup, RollupKind, RollupRow, SpendStore } from "../../domain/spend/rollup.ts";
 import type { Measures } from "../../domain/runs/contribution.ts";
 import { daysOf } from "../../domain/spend/spend_query.ts";
 import { keys } from "../base/keys.ts";

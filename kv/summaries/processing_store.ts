@@ -4,29 +4,16 @@
  * @module
  */
 import type { ProcessingStore } from "../../domain/runs/processing.ts";
-import type { Stage } from "../../domain/runs/stages.ts";
 import { isAlive } from "../alive.ts";
 import { PutOff } from "../base/retry_later.ts";
 import { PendingQueue } from "../runs/pending_queue.ts";
-import { Projector } from "./projector.ts";
+import { type ProcessingDeps, Projector } from "./projector.ts";
 import { completeStage, costFailed, deadStages, DueStages, revive } from "../runs/stages.ts";
-import type { Store } from "../store.ts";
-import { RunUpdater } from "./run_updater.ts";
 
-/**
- * Creates the worker's store.
- *
- * @param handled the stages behind the cost that have work to do
- * @param now unix milliseconds
- * @param commits shared with whoever else changes runs in this process
- */
-export function createProcessingStore(
-  store: Store,
-  handled: ReadonlySet<Stage>,
-  now: () => number,
-  commits: RunUpdater = new RunUpdater(store),
-): ProcessingStore {
-  const projector = new Projector(commits, handled, now, store.memory);
+/** Creates the worker's store. */
+export function createProcessingStore(deps: ProcessingDeps): ProcessingStore {
+  const { store, updater, now } = deps;
+  const projector = new Projector(deps);
   const putOff = new PutOff(now);
   const queues = {
     closed: new PendingQueue(store, "closed", putOff, projector.isKnown),
@@ -45,7 +32,7 @@ export function createProcessingStore(
     async completeStage(task, error) {
       await completeStage(store, task, error, now());
       stages.done(task);
-      commits.notifier.notify(task.team, [task.run]);
+      updater.notifier.notify(task.team, [task.run]);
     },
     putOffStage: (task) => stages.putOff(task),
     isAlive: () => isAlive(store),

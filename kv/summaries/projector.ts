@@ -4,8 +4,8 @@
  * @module
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { Memory } from "../../domain/core/memory.ts";
-import { nextStage, type Stage, stageDueAt, stagesAfterCost } from "../../domain/runs/stages.ts";
+import type { RunnableStage } from "../../domain/runs/processing.ts";
+import { nextStage, stageDueAt, stagesAfterCost } from "../../domain/runs/stages.ts";
 import { isCurrent, summarize } from "../../domain/runs/summary.ts";
 import { expiryEntryOf } from "../../domain/retention/retention.ts";
 import { isStored, type SummarizedHead } from "../runs/heads.ts";
@@ -14,14 +14,26 @@ import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";
 import { keys } from "../base/keys.ts";
 import type { RunUpdate } from "../runs/run_update.ts";
 import type { RunUpdater } from "./run_updater.ts";
+import type { Store } from "../store.ts";
 
 /** Part of the share of teams' roll-ups that the versions of runs may take. */
 const SEEN_PART = 0.25;
 
+/** What the worker's store is built from. */
+export interface ProcessingDeps {
+  readonly store: Store;
+  /** Shared with whoever else changes runs in this process. */
+  readonly updater: RunUpdater;
+  /** The stages after finish that have work to do. */
+  readonly stages: readonly RunnableStage[];
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
 /** Projects runs: each commit holds summaries, what they change, and what the stages behind need. */
 export class Projector {
-  readonly #commits: RunUpdater;
-  readonly #handled: ReadonlySet<Stage>;
+  readonly #updater: RunUpdater;
+  readonly #stages: readonly RunnableStage[];
   readonly #now: () => number;
   /** Up to which version runs were last looked at: most marks of a run are seen together. */
   readonly #seen: ByteCache<string, string>;
@@ -30,32 +42,22 @@ export class Projector {
   readonly isKnown = (name: string, version: string): boolean =>
     version <= (this.#seen.get(name) ?? "");
 
-  /**
-   * Has looked at no run yet.
-   *
-   * @param handled the stages behind the cost that have work to do
-   * @param memory what it may remember is a part of
-   */
-  constructor(
-    commits: RunUpdater,
-    handled: ReadonlySet<Stage>,
-    now: () => number,
-    memory: Memory,
-  ) {
+  /** Has read no run yet. */
+  constructor({ store: { memory }, updater, stages, now }: ProcessingDeps) {
     this.#seen = new ByteCache({
       memory,
       share: "rollup_teams",
       part: SEEN_PART,
       bytesOf: (version, name) => BYTES_PER_CHAR * (version.length + name.length),
     });
-    this.#commits = commits;
-    this.#handled = handled;
+    this.#updater = updater;
+    this.#stages = stages;
     this.#now = now;
   }
 
   /** Projects runs of one team. */
   project(team: TeamId, ids: readonly RunId[]): Promise<void> {
-    return this.#commits.change(team, ids, (run) => this.#plan(team, run), (runs) => {
+    return this.#updater.change(team, ids, (run) => this.#plan(team, run), (runs) => {
       for (const { id, version } of runs) this.#seen.set(pendingName(team, id), version);
     });
   }
@@ -70,7 +72,12 @@ export class Projector {
     ];
     const was = before?.revision ?? 0;
     if (after.revision > was) {
-      const processing = stagesAfterCost(after.revision, this.#handled, this.#now());
+      const applying = this.#stages.filter((stage) => stage.applies(after));
+      const processing = stagesAfterCost(
+        after.revision,
+        new Set(applying.map(({ name }) => name)),
+        this.#now(),
+      );
       sets.push({ key: keys.processing(team, id), value: processing });
       const next = nextStage(processing);
       if (next !== null) {

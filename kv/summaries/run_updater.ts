@@ -9,7 +9,7 @@
  * @module
  */
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import { agentRunOf } from "../../domain/agents/agents.ts";
+import { agentRunOf } from "../../domain/agents/activity.ts";
 import { differencesOf, mergeRows, type RollupRow } from "../../domain/spend/rollup.ts";
 import { costOf } from "../writer/group.ts";
 import { readHeads, type SummarizedHead } from "../runs/heads.ts";

@@ -12,10 +12,14 @@ import {
 } from "../../domain/teams/credentials.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { CredentialStore } from "../../domain/teams/credential_store.ts";
+import type {
+  CredentialStore,
+  KeyPage,
+  KeysQuery,
+  ListedCredential,
+} from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { Region } from "../../domain/core/ids.ts";
-import type { KeyPage, KeysQuery, ListedCredential } from "../../domain/teams/key_list.ts";
 import { rotatedCredentials, type RotateOutcome } from "../../domain/teams/rotation.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { ByteCache, BYTES_PER_CHAR } from "../base/byte_cache.ts";

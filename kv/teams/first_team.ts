@@ -9,7 +9,7 @@ import type { Region, TeamId } from "../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Rate } from "../../domain/core/token_bucket.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
-import type { CredentialStore } from "../../domain/teams/credential_store.ts";
+import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import { SETTINGS_ACTOR } from "../../domain/teams/audit_log.ts";
 import type { TeamChange } from "../../domain/teams/team_change.ts";

@@ -5,12 +5,14 @@
  * @module
  */
 import type { Timers } from "../../domain/core/deadlines.ts";
+import { Memory } from "../../domain/core/memory.ts";
 import type { Api, NewBucket } from "../../domain/teams/rate_limit.ts";
 import { type BucketRow, type Lease, SharedBucket } from "../../domain/teams/shared_bucket.ts";
-import { inTime, TIMERS } from "../base/deadline.ts";
+import { inTime } from "../base/deadline.ts";
 import { keys } from "../base/keys.ts";
 import { LOST, untilCommitted } from "../base/retry.ts";
 import { getEntry, type Store } from "../store.ts";
+import { WorkerSignal } from "../writer/signal.ts";
 import { createWriter, type Writer } from "../writer/writer.ts";
 
 /** The leases of one instance. A bucket has one under way at most; requests never wait for it. */
@@ -30,10 +32,18 @@ export class RateSlices {
    * @param store one whose handle to read with writes too, as that of a shared KV does
    * @param epochMs unix milliseconds when the clock of the timers was 0
    */
-  constructor(store: Store, timers: Timers = TIMERS, epochMs: number = performance.timeOrigin) {
+  constructor(store: Store, timers: Timers, epochMs: number) {
     this.#store = store;
     // A lease that loses its check must not hold up calls in the same commit.
-    this.#writer = createWriter(store.reader, store.reader, store.limits, store.deadlines);
+    this.#writer = createWriter({
+      kv: store.reader,
+      reader: store.reader,
+      limits: store.limits,
+      deadlines: store.deadlines,
+      workerSignal: new WorkerSignal(),
+      inPlace: () => true,
+      memory: new Memory(),
+    });
     this.#timers = timers;
     this.#epochMs = epochMs;
   }

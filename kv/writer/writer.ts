@@ -12,12 +12,12 @@
  */
 import type { Deadlines, Wait } from "../../domain/core/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
-import { Memory } from "../../domain/core/memory.ts";
+import type { Memory } from "../../domain/core/memory.ts";
+import { groupsOf } from "../base/groups.ts";
 import { commitInPlace } from "./commit.ts";
-import { WorkerSignal } from "./signal.ts";
+import type { WorkerSignal } from "./signal.ts";
 import { type Cost, costOf, Group, keyText } from "./group.ts";
 import {
-  BACK_ENDS,
   type BackEnd,
   COMMIT_ATTEMPTS_MAX,
   COMMITS_IN_FLIGHT_MAX,
@@ -63,30 +63,34 @@ interface Pending {
   lost: number;
 }
 
-/**
- * Creates the writer of a store. `reader` must see what `kv` has committed; without deadlines callers
- * wait as long as it takes.
- *
- * @param inPlace whether what is committed is still found where the ledger is; asked before callers are told
- * @param memory how many bytes may wait
- */
-export function createWriter(
-  kv: Deno.Kv,
-  reader: Deno.Kv = kv,
-  limits: BackEnd = BACK_ENDS.embedded,
-  deadlines?: Deadlines,
-  workerSignal: WorkerSignal = new WorkerSignal(),
-  inPlace: () => boolean = () => true,
-  memory: Memory = new Memory(),
-): Writer {
-  return new GroupWriter(kv, reader, limits, deadlines, workerSignal, inPlace, memory);
+/** What a writer is built from. */
+export interface WriterDeps {
+  /** Commits. */
+  readonly kv: Deno.Kv;
+  /** Reads; it sees what `kv` has committed. */
+  readonly reader: Deno.Kv;
+  /** What one commit may hold. */
+  readonly limits: BackEnd;
+  /** How long callers wait; null for as long as it takes. */
+  readonly deadlines: Deadlines | null;
+  /** Raised when a commit leaves the worker something to do. */
+  readonly workerSignal: WorkerSignal;
+  /** Whether what is committed is still found where the ledger is; asked before callers are answered. */
+  readonly inPlace: () => boolean;
+  /** How many bytes may wait. */
+  readonly memory: Memory;
+}
+
+/** Creates the writer of a store. */
+export function createWriter(deps: WriterDeps): Writer {
+  return new GroupWriter(deps);
 }
 
 class GroupWriter implements Writer {
   readonly #kv: Deno.Kv;
   readonly #reader: Deno.Kv;
   readonly #limits: BackEnd;
-  readonly #deadlines: Deadlines | undefined;
+  readonly #deadlines: Deadlines | null;
   readonly #workerSignal: WorkerSignal;
   readonly #inPlace: () => boolean;
   readonly #queue = new FairQueue<Pending>();
@@ -102,15 +106,7 @@ class GroupWriter implements Writer {
   #idle: PromiseWithResolvers<void> | null = null;
   readonly metrics = new WriterCounts();
 
-  constructor(
-    kv: Deno.Kv,
-    reader: Deno.Kv,
-    limits: BackEnd,
-    deadlines: Deadlines | undefined,
-    workerSignal: WorkerSignal,
-    inPlace: () => boolean,
-    memory: Memory,
-  ) {
+  constructor({ kv, reader, limits, deadlines, workerSignal, inPlace, memory }: WriterDeps) {
     this.#kv = kv;
     this.#reader = reader;
     this.#limits = limits;
@@ -226,10 +222,7 @@ class GroupWriter implements Writer {
 
   async #versionsOf(members: readonly Pending[]): Promise<Map<string, string | null>> {
     const keys = members.flatMap(({ write }) => (write.checks ?? []).map(({ key }) => key));
-    const reads: Promise<Deno.KvEntryMaybe<unknown>[]>[] = [];
-    for (let at = 0; at < keys.length; at += GET_MANY_KEYS_MAX) {
-      reads.push(this.#reader.getMany(keys.slice(at, at + GET_MANY_KEYS_MAX)));
-    }
+    const reads = groupsOf(keys, GET_MANY_KEYS_MAX).map((some) => this.#reader.getMany(some));
     const entries = (await Promise.all(reads)).flat();
     return new Map(entries.map(({ key, versionstamp }) => [keyText(key), versionstamp]));
   }

@@ -1,4 +1,4 @@
-/** The dashboard: its pages, and what a request for one must pass. */
+/** The dashboard: its routes, and the guards that a request for a page passes. */
 import { answerText, fail } from "../http/answer.ts";
 import type { AppDeps, Guard, RequestContext, Route } from "../http/context.ts";
 import { readForm } from "../http/body.ts";
@@ -12,14 +12,14 @@ import { SHUTTING_DOWN } from "../api/service/service.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "./layout/paths.ts";
 import { renderProblemPage } from "./layout/problem.tsx";
 import { seeOther } from "./layout/reply.tsx";
-import { pageTable } from "./pages.ts";
+import { pageRoutes, SHELL } from "./pages.ts";
 
 /** The dashboard, for the application. */
 export interface Dashboard {
   readonly routes: readonly Route[];
-  /** What a request must pass before it comes to the handler of a route. */
+  /** Returns the guards that run before the handler of a route. */
   guards(route: Route): Guard[];
-  /** Has refusals told as pages, where the path is one of the dashboard. */
+  /** Has refusals rendered as pages, for paths of the dashboard. */
   readonly asPage: Guard;
 }
 
@@ -28,7 +28,10 @@ export function createDashboard(deps: AppDeps, admission: Admission): Dashboard 
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const authenticate = sessionAuth(deps, askToSignIn);
   const asPage: Guard = (c) => {
-    if (c.req.path.startsWith(DASHBOARD_PATH)) c.set("renderProblem", renderProblemPage);
+    if (c.req.path.startsWith(DASHBOARD_PATH)) {
+      c.set("shell", SHELL);
+      c.set("renderProblem", renderProblemPage);
+    }
     return null;
   };
 
@@ -46,15 +49,15 @@ export function createDashboard(deps: AppDeps, admission: Admission): Dashboard 
       ...(changes ? [readForm(deps.bodyDeadlines, admission), admission.require] : []),
     ];
   }
-  const routes = pageTable({ ...deps, admission }).map((route) =>
+  const routes = pageRoutes({ ...deps, admission }).map((route) =>
     route.access === null ? route : { ...route, handler: metered(deps, route.handler) }
   );
   return { routes, guards, asPage };
 }
 
 /**
- * Sends to the form for keys, and back to the page afterwards; what was sent by a form is lost. A page that
- * asks for a part of itself is loaded anew as a whole, and so comes to the form.
+ * Redirects to the form for keys, and afterwards back to the page; what a form sent is lost. A request
+ * by htmx has the browser reload the whole page, which leads to the form.
  */
 function askToSignIn(c: RequestContext): Response {
   if (c.req.raw.headers.has("hx-request")) {

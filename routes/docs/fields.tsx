@@ -7,7 +7,7 @@ export function Prose({ text }: { readonly text: string }) {
 }
 
 /** One line of a table of fields. */
-interface Field {
+export interface Field {
   readonly name: string;
   readonly required: boolean;
   readonly schema: DocumentedSchema;
@@ -102,7 +102,8 @@ export function Type({ schema }: { readonly schema: DocumentedSchema }) {
   return `${typeName(schema)}${bounds(schema)}`;
 }
 
-function typeName({ type, format, pattern }: DocumentedSchema): string {
+/** The kind of value that a schema without parts allows, in a word or two. */
+export function typeName({ type, format, pattern }: DocumentedSchema): string {
   const id = /^\^([a-z]+)_\(eu\|us\)/.exec(pattern ?? "")?.[1];
   if (id !== undefined) return `id ${id}_…`;
   if (format === "date-time") return "instant";
@@ -111,7 +112,7 @@ function typeName({ type, format, pattern }: DocumentedSchema): string {
 }
 
 /** Bounds that say more than how far integers go. */
-function bounds({ minimum, maximum, minLength, maxLength }: DocumentedSchema): string {
+export function bounds({ minimum, maximum, minLength, maxLength }: DocumentedSchema): string {
   const top = Math.abs(maximum ?? 0) >= Number.MAX_SAFE_INTEGER ? undefined : maximum;
   const low = Math.abs(minimum ?? 0) >= Number.MAX_SAFE_INTEGER ? undefined : minimum;
   if (maxLength !== undefined) return `, ${minLength ?? 0} to ${maxLength} characters`;

@@ -1,11 +1,11 @@
 /** The context of a request, and the parts of the application that serve it. */
 import type { Context } from "hono";
-import type { AgentStore } from "../../domain/agents/store.ts";
-import type { CredentialStore } from "../../domain/teams/credential_store.ts";
+import type { AgentStore } from "../../domain/agents/agents.ts";
+import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import type { Environment } from "../../domain/core/environment.ts";
-import type { RateCardStore } from "../../domain/pricing/rate_store.ts";
+import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
-import type { SpendStore } from "../../domain/spend/store.ts";
+import type { SpendStore } from "../../domain/spend/rollup.ts";
 import type { UsageStore } from "../../domain/teams/quota_notice.ts";
 import type { RunListStore } from "../../domain/runs/list.ts";
 import type { RepriceStore } from "../../domain/repricing/job.ts";
@@ -28,7 +28,8 @@ import type { RequestMetrics } from "../../domain/metrics/requests.ts";
 import type { MetricFamily } from "../../domain/metrics/text.ts";
 import type { ScoreStore } from "../../domain/runs/scores.ts";
 import type { Body } from "../../domain/core/body.ts";
-import type { BodyShape, ParseContext } from "../../domain/ingest/parse.ts";
+import type { ParseContext } from "../../domain/ingest/form.ts";
+import type { BodyShape } from "../../domain/ingest/parse.ts";
 import type { RequestLimits } from "../../domain/teams/rate_limit.ts";
 import type { TokenBucket } from "../../domain/core/token_bucket.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
@@ -54,11 +55,27 @@ export interface Env {
     bodyLease: Disposable;
     /** Set where the text of the answer is long, so that it leaves in parts. */
     isLong: boolean;
+    /** Menu and files of the dashboard's pages; absent elsewhere. */
+    shell: PageShell;
     /** Renders problems, where not as JSON. */
     renderProblem: Refuse | undefined;
     /** Why the request was refused: for the log and for what is counted. */
     problem: Problem;
   };
+}
+
+/** Menu and files that the pages of the dashboard share. */
+export interface PageShell {
+  readonly menu: readonly MenuEntry[];
+  /** Returns the path of a file that pages load. */
+  readonly assetPath: (name: string) => string;
+}
+
+/** A link of the menu, for those who may open its page. */
+export interface MenuEntry {
+  readonly name: string;
+  readonly path: string;
+  readonly access: Requirement;
 }
 
 export type RequestContext = Context<Env>;

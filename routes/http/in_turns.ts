@@ -1,6 +1,6 @@
 /** Work that would hold the event loop for too long, done in turns with whatever else waits. */
 import { setTimeout } from "node:timers";
-import type { TimeSliced } from "../../domain/core/turns.ts";
+import type { TimeSliced } from "../../domain/core/time_slices.ts";
 
 /** Milliseconds of work before the first pause, and of each turn after it. */
 const TURN_MS = { first: 1, next: 5 } as const;

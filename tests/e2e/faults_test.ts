@@ -1,4 +1,4 @@
-/** Odd clocks, broken clients, rubbish for the worker, two processes: more in `deno task faults`. */
+/** Odd clocks, broken clients, rubbish for the worker, two processes: more in `deno task assure chaos`. */
 import { clockAndNotices, clockAndRate, clockMoves, CLOCKS } from "../assurance/chaos/clock.ts";
 import { reset } from "../assurance/chaos/connections.ts";
 import { jobsTwiceAndPoisoned } from "../assurance/chaos/jobs.ts";

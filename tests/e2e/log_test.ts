@@ -1,4 +1,4 @@
-/** Nothing that becomes of the log ends or holds up the service; `deno task faults` has more of these. */
+/** Nothing that becomes of the log ends or holds up the service; `deno task assure chaos` has more of these. */
 import { logBroken, LOGS } from "../assurance/chaos/logs.ts";
 
 for (const [name, open] of Object.entries(LOGS)) {

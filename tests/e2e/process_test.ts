@@ -1,6 +1,9 @@
 /** The program as an operator meets it: settings, keys, and files it must refuse. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { developmentKey } from "../../domain/teams/credentials.ts";
+import { Memory } from "../../domain/core/memory.ts";
+import { keys, LEDGER_FORMAT } from "../../kv/base/keys.ts";
+import { openStore } from "../../kv/open.ts";
 import { Process, runToEnd } from "../support/harness/process.ts";
 import { fillStore, MIDDLE, withFolder } from "../support/harness/temp_store.ts";
 
@@ -191,5 +194,19 @@ Deno.test("start: a port that is taken ends with 2 and one line that says so", a
     const { code, stderr } = await runToEnd({ RUNLEDGER_KV: `${folder}/test.kv`, PORT });
     assertEquals([code, stderr.trim().split("\n").length], [2, 1]);
     assertStringIncludes(stderr, `Cannot listen on 127.0.0.1:${PORT}`);
+  });
+});
+
+Deno.test("store: a ledger of another format ends the program with 3 and says what to do", async () => {
+  await withFolder(async (folder) => {
+    const RUNLEDGER_KV = `${folder}/test.kv`;
+    const store = await openStore(RUNLEDGER_KV, new Memory());
+    const value = LEDGER_FORMAT + 1;
+    await store.writer.commit({ sets: [{ key: keys.format(), value }] });
+    await store.close();
+    const { code, stderr } = await runToEnd({ RUNLEDGER_KV });
+    assertEquals(code, EXIT_STORE, stderr);
+    assertStringIncludes(stderr, `has format ${value}`);
+    assertStringIncludes(stderr, "start with a new file");
   });
 });

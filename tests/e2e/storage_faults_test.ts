@@ -1,4 +1,4 @@
-/** What a service does when its disk or its file fails; `deno task faults` has more of these. */
+/** What a service does when its disk or its file fails; `deno task assure chaos` has more of these. */
 import { diskFull, startOnFullDisk } from "../assurance/chaos/disk_full.ts";
 import { fileDamaged } from "../assurance/chaos/file_damaged.ts";
 import { filesMoved } from "../assurance/chaos/files_lost.ts";

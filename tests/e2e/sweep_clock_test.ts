@@ -1,4 +1,5 @@
 /** A process whose clock is far ahead of its ledger: what it removes at its start is next to nothing. */
+import { Memory } from "../../domain/core/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { openStore } from "../../kv/open.ts";
 import type { Store } from "../../kv/store.ts";
@@ -17,7 +18,7 @@ const AHEAD_MS = 45 * DAY_MS;
 const RUNS = 20;
 
 async function withStore<T>(path: string, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(path);
+  const store = await openStore(path, new Memory());
   try {
     return await work(store);
   } finally {

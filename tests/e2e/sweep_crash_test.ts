@@ -1,4 +1,5 @@
 /** A sweep and a customer's deletion outlive kill -9: all is done in the end, and all figures are exact. */
+import { Memory } from "../../domain/core/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import type { Team } from "../../domain/teams/team.ts";
@@ -29,7 +30,7 @@ const ROWS_BY = 6;
 
 /** Does something with the closed file of a process. */
 async function withStore<T>(path: string, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(path);
+  const store = await openStore(path, new Memory());
   try {
     return await work(store);
   } finally {

@@ -4,7 +4,7 @@ import { SETTING_NAMES } from "../../app/config.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { Process, runToEnd } from "../support/harness/process.ts";
 import { withFolder } from "../support/harness/temp_store.ts";
-import { runTask, runTaskWith } from "../unit/tools/support.ts";
+import { runTask, runTaskWith } from "../support/harness/tools.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -38,7 +38,7 @@ Deno.test("help: the server lists its settings and ends with 0, and opens no led
 });
 
 Deno.test("help: every tool prints its own and ends with 0", async () => {
-  const tools = ["dev", "start", "demo", "import-traj", "audit", "jobs", "sweep", "backup"];
+  const tools = ["dev", "start", "demo", "import-traj", "verify", "jobs", "sweep", "backup"];
   for (const tool of [...tools, "restore", "rates"]) {
     const { code, stdout, stderr } = await runTask(tool, "--help");
     assertEquals([code, stderr], [0, ""], tool);

@@ -1,7 +1,7 @@
 /** How fast a revocation is felt, here and in other instances (decision 4). */
 import { assert, assertEquals } from "@std/assert";
 import { createCredentialStore } from "../../kv/teams/credentials.ts";
-import type { CredentialStore } from "../../domain/teams/credential_store.ts";
+import type { CredentialStore } from "../../domain/teams/key_list.ts";
 import { aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 

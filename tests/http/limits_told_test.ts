@@ -1,10 +1,9 @@
 /** Limits that trim, page, flag or give up: what is told at the limit and one beyond it. */
+import { runStoreOf, writerOver } from "../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import * as limits from "../../domain/core/limits.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
 import { BACK_ENDS } from "../../kv/base/limits.ts";
-import { createRunStore } from "../../kv/runs/run_store.ts";
-import { createWriter } from "../../kv/writer/writer.ts";
 import {
   aFinish,
   aHeartbeat,
@@ -180,8 +179,8 @@ Deno.test("STORAGE_DEADLINE_MS: a store that says nothing is 503 with Retry-Afte
   const kv = { atomic: () => operation } as Deno.Kv;
   const silent = (): RunStore => {
     const { reader, deadlines } = h.store;
-    const writer = createWriter(kv, reader, BACK_ENDS.embedded, deadlines);
-    return createRunStore({ ...h.store, writer });
+    const writer = writerOver(kv, reader, BACK_ENDS.embedded, deadlines);
+    return runStoreOf({ ...h.store, writer });
   };
   const runs: RunStore = {
     open: (...args) => silent().open(...args),

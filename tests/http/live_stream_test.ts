@@ -204,7 +204,7 @@ Deno.test("reader: it hands on every change in order, and leaves out what is too
       [Symbol.dispose]() {},
     }),
   };
-  const job = new LiveJob({ changes: store, calls: () => 0, log: () => {} });
+  const job = new LiveJob({ changes: store, calls: () => 0, now: () => Date.now(), log: () => {} });
   const batches: LiveBatch[] = [];
   const done = Promise.withResolvers<void>();
   using _listening = await job.listen("team" as TeamId, (batch) => {

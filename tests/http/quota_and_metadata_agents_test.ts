@@ -1,8 +1,8 @@
 /** The cap on agents by plan (spec, Limits; decision 39). */
+import { runStoreOf } from "../support/harness/stores.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
-import { createRunStore } from "../../kv/runs/run_store.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 
 const CAPS = { free: 10, starter: 25, team: 50, business: 100 } as const;
@@ -93,7 +93,7 @@ Deno.test("decision 39: twelve racing runs of one new agent take one place", asy
 Deno.test("decision 39: two processes on one store never pass the cap together", async () => {
   await using h = await Harness.open({ tier: "free" });
   // Each store keeps its own memory of agents, as another process would.
-  const stores = [createRunStore(h.store), createRunStore(h.store)];
+  const stores = [runStoreOf(h.store), runStoreOf(h.store)];
   const outcomes = await Promise.all(
     Array.from({ length: 24 }, (_, i) => {
       const request = { id: runId(i) as RunId, agent: `racer-${i}`, reported: {} };

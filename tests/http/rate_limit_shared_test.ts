@@ -1,4 +1,5 @@
 /** What a team is told where several instances share its request-rate bucket (decisions 36, 37). */
+import { Memory } from "../../domain/core/memory.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { createRequestLimits } from "../../domain/teams/rate_limit.ts";
 import { openStore } from "../../kv/open.ts";
@@ -10,7 +11,7 @@ import { withFolder } from "../support/harness/temp_store.ts";
 
 /** A service of a free team, and another instance that shares its buckets. */
 async function open() {
-  const shared = await openStore(":memory:");
+  const shared = await openStore(":memory:", new Memory());
   const timers = new FakeTimers();
   const [here, there] = [0, 1].map(() => new RateSlices(shared, timers, NOON));
   if (here === undefined || there === undefined) throw new Error("An instance is missing");
@@ -73,7 +74,7 @@ Deno.test("one process over a file keeps its buckets in memory", async () => {
       for (let n = 0; n < 60; n++) await (await fetch(process.url + path, { headers })).text();
     }
     await process.stop();
-    const store = await openStore(settings.RUNLEDGER_KV);
+    const store = await openStore(settings.RUNLEDGER_KV, new Memory());
     const rows = await Array.fromAsync(store.reader.list({ prefix: [] }), ({ key }) => key[0]);
     await store.close();
     assertEquals([rows.includes("agent"), rows.includes("rate_bucket")], [true, false]);

@@ -1,7 +1,7 @@
 /** The request log: one line a request that says how it went and nothing of what was sent. */
+import { runStoreOf } from "../support/harness/stores.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, StorageUnavailable } from "../../domain/core/errors.ts";
-import { createRunStore } from "../../kv/runs/run_store.ts";
 import type { RunStore } from "../../domain/runs/store.ts";
 import {
   aFinish,
@@ -242,7 +242,7 @@ Deno.test("a store that does not answer is one line and its reason, both without
 Deno.test("a write that loses every time is told in the log without the run's id", async () => {
   const losing = () => {
     const writer = { ...h.store.writer, commit: () => Promise.resolve(null) };
-    return createRunStore({ ...h.store, writer });
+    return runStoreOf({ ...h.store, writer });
   };
   await using h: Harness = await Harness.open({ deps: { runs: late(losing) } });
   assertEquals(await sendWrites(h), [503, 503, 503, 503, 503]);

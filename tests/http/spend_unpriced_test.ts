@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { defaultModels, PricedModels } from "../../domain/pricing/nearest_model.ts";
 import type { RateRow } from "../../domain/pricing/rates.ts";
-import type { RateCardStore } from "../../domain/pricing/rate_store.ts";
+import type { RateCardStore } from "../../domain/pricing/rate_card.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { aContribution, LINE, storeSpend, TODAY, UNPRICED } from "../support/builders/spend.ts";
 

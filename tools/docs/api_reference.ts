@@ -7,9 +7,9 @@
 import { ERRORS } from "../../domain/core/errors.ts";
 import { documentText } from "../../routes/api/service/openapi_text.ts";
 import { type Document, documentedCalls } from "../../routes/docs/document.ts";
+import { documentedFields } from "../../routes/docs/fields.tsx";
 import { callBlock } from "./call_block.ts";
 import { fieldRow, table } from "./fields.ts";
-import { documentedFields } from "../../routes/docs/fields.tsx";
 
 const ROOT = new URL("../../", import.meta.url);
 

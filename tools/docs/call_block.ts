@@ -8,8 +8,8 @@ import {
   type Response,
   schemaName,
 } from "../../routes/docs/document.ts";
-import { documentedFields, sentField } from "../../routes/docs/fields.tsx";
-import { type Field, fieldRow, table, typeText } from "./fields.ts";
+import { documentedFields, type Field, sentField } from "../../routes/docs/fields.tsx";
+import { fieldRow, table, typeText } from "./fields.ts";
 
 /** Writes the block. */
 export function callBlock(document: Document, placed: CallOfGroup): string {

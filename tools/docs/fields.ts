@@ -5,13 +5,7 @@ import {
   resolved,
   schemaName,
 } from "../../routes/docs/document.ts";
-
-/** A field of a body or an answer, or a parameter. */
-export interface Field {
-  readonly name: string;
-  readonly required: boolean;
-  readonly schema: DocumentedSchema;
-}
+import { bounds, type Field, typeName } from "../../routes/docs/fields.tsx";
 
 /** Types that a word explains better than a section does. */
 const PLAIN_TYPES: Readonly<Record<string, string>> = {
@@ -48,7 +42,7 @@ export function typeText(document: Document, schema: DocumentedSchema): string {
     const most = schema.maxItems === undefined ? "" : ` of up to ${schema.maxItems}`;
     return `list${most}: ${typeText(document, schema.items ?? {})}`;
   }
-  return `${typeName(schema)}${boundsText(schema)}`;
+  return `${typeName(schema)}${bounds(schema)}`;
 }
 
 function referenceText(document: Document, ref: string): string {
@@ -58,21 +52,4 @@ function referenceText(document: Document, ref: string): string {
   const schema = resolved(document, { $ref: ref });
   if (schema.properties !== undefined) return `[${name}](#${name.toLowerCase()})`;
   return typeText(document, schema);
-}
-
-function typeName({ type, format, pattern }: DocumentedSchema): string {
-  const id = /^\^([a-z]+)_\(eu\|us\)/.exec(pattern ?? "")?.[1];
-  if (id !== undefined) return `id \`${id}_…\``;
-  if (format === "date-time") return "instant";
-  if (format === "date") return "day";
-  return [type ?? "any JSON value"].flat().join(" or ");
-}
-
-/** Bounds that say more than how far integers go. */
-function boundsText({ minimum, maximum, minLength, maxLength }: DocumentedSchema): string {
-  const isLoose = (bound?: number) =>
-    bound === undefined || Math.abs(bound) >= Number.MAX_SAFE_INTEGER;
-  if (maxLength !== undefined) return `, ${minLength ?? 0} to ${maxLength} characters`;
-  if (!isLoose(maximum)) return `, ${minimum ?? ""} to ${maximum}`;
-  return isLoose(minimum) ? "" : `, from ${minimum}`;
 }

@@ -3,7 +3,7 @@ import type { Handler } from "../../http/admission.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import type { ChangePage, RunChange } from "../../../domain/feed/changes.ts";
 import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
-import { integerOf, parseQuery } from "../../../domain/core/query.ts";
+import { parseInteger, parseQuery } from "../../../domain/core/query.ts";
 import { CHANGES_PER_PAGE, CHANGES_WAIT_SECONDS_MAX } from "../../../domain/core/limits.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";
@@ -64,10 +64,10 @@ export function parseChangeCursor(text: string): number | null {
 function parseChangesQuery(text: string): Parsed<ChangesQuery> {
   const parameters = parseQuery(text);
   if (!parameters.ok) return parameters;
-  const limit = integerOf(parameters.value, "limit", CHANGES_PER_PAGE);
+  const limit = parseInteger(parameters.value, "limit", CHANGES_PER_PAGE);
   if (!limit.ok) return limit;
   const bounds = { default: 0, min: 0, max: CHANGES_WAIT_SECONDS_MAX };
-  const wait = integerOf(parameters.value, "wait", bounds);
+  const wait = parseInteger(parameters.value, "wait", bounds);
   if (!wait.ok) return wait;
   const cursor = parameters.value.get("after");
   const after = cursor === undefined ? 0 : parseChangeCursor(cursor);

@@ -2,7 +2,7 @@
 import { KEY_OR_TOKEN } from "../../http/access.ts";
 import { ping, sendHeartbeat } from "./heartbeats.ts";
 import { z } from "zod";
-import { heartbeatBody } from "../../../domain/ingest/schemas.ts";
+import { heartbeatBody } from "../../../domain/ingest/heartbeat.ts";
 import { COST_USD_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { bodyDescription, endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
 import {

@@ -1,4 +1,5 @@
 /** `POST /v1/heartbeats`, and `GET|HEAD /v1/ping`: a heartbeat from a shell (decisions, section 3). */
+import { Losses } from "../../../domain/core/losses.ts";
 import type { Handler } from "../../http/admission.ts";
 import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import { agentRefusalOf } from "../../../domain/teams/credentials.ts";
@@ -8,7 +9,7 @@ import { type Region, type RunId, uuid7Hex } from "../../../domain/core/ids.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import type { ExactNumber } from "../../../domain/core/exact_number.ts";
 import { dollars } from "../../../domain/pricing/money.ts";
-import { type HeartbeatBody, parseHeartbeat } from "../../../domain/ingest/parse.ts";
+import { type HeartbeatBody, parseHeartbeat } from "../../../domain/ingest/heartbeat.ts";
 import type { Environment } from "../../../domain/core/environment.ts";
 import {
   durationOf,
@@ -32,7 +33,7 @@ export const sendHeartbeat: Handler = async (c, deps) => {
   const body = c.get("body");
   const refused = agentRefusalOf(principal, body.value.agent);
   if (refused !== null) return fail(c, refused);
-  const parsed = parseHeartbeat(body, parseContext(c));
+  const parsed = parseHeartbeat(body, parseContext(c), new Losses());
   if (!parsed.ok) return fail(c, parsed.problem);
   const settled = await writeHeartbeat(deps, c, parsed.value.request);
   if (!settled.ok) return fail(c, settled.problem);

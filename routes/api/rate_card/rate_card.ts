@@ -11,8 +11,9 @@ import {
 import { notFound, type Parsed, refuse } from "../../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { LABEL_CHARS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
-import { cursorOf, integerOf, parseQuery } from "../../../domain/core/query.ts";
-import type { OwnRate } from "../../../domain/pricing/rate_store.ts";
+import { parseBounds } from "../../../domain/core/page.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
+import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
 import { parseRate } from "../../../domain/pricing/rate_body.ts";
 import { rowFields } from "../../../domain/pricing/rate_fields.ts";
 import type { RateRow } from "../../../domain/pricing/rates.ts";
@@ -134,12 +135,11 @@ export function parseListQuery(query: string): Parsed<RateListQuery> {
   if (source !== undefined && source !== "own" && source !== "default") {
     return refuse("invalid_field", '"source" must be one of "own", "default"', "source");
   }
-  const limit = integerOf(sent, "limit", RATES_PER_PAGE);
-  if (!limit.ok) return limit;
-  const after = cursorOf(sent, "cursor", decodeCursor);
-  if (!after.ok) return after;
+  const page = parseBounds(sent, RATES_PER_PAGE, decodeCursor);
+  if (!page.ok) return page;
+  const { limit, after } = page.value;
   const accepts = filterOf(sent.get("provider"), sent.get("model"));
-  return { ok: true, value: { limit: limit.value, after: after.value ?? "", source, accepts } };
+  return { ok: true, value: { limit, after: after ?? "", source, accepts } };
 }
 
 /** Whether a row is of the provider, by any of its names, and has the text in its model. */

@@ -3,7 +3,7 @@
  * service reads; what else is in `data` is stored as it was sent.
  */
 import { z } from "zod";
-import { eventBody, llmCallData } from "../../../domain/ingest/schemas.ts";
+import { eventBody, llmCallData } from "../../../domain/ingest/event.ts";
 import { anyValue } from "../../openapi/fields.ts";
 import { NOTES } from "../../openapi/json_schema.ts";
 

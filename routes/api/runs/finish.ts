@@ -2,7 +2,9 @@
 import type { Handler } from "../../http/admission.ts";
 import { parseContext } from "../../http/context.ts";
 import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
-import { parseFinish, parseRunId, parseScore } from "../../../domain/ingest/parse.ts";
+import { parseFinish } from "../../../domain/ingest/finish.ts";
+import { parseRunId } from "../../../domain/ingest/parse.ts";
+import { parseScore } from "../../../domain/ingest/score.ts";
 import type { Closing } from "../../../domain/runs/run.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answerWrite, fail } from "../../http/answer.ts";

@@ -34,7 +34,7 @@ export function runJson(
     ["customer_id", rawOf(run.customerId)],
     ["feature", rawOf(run.feature)],
     ["metadata", writeMetadata(run.metadata)],
-    ["goal", rawOf(run.goal)],
+    ["goal", rawOf(run.opening?.goal ?? null)],
     ["output", run.output ?? "null"],
     ["note", rawOf(run.note)],
     ["payload", run.payload === "whole" ? undefined : rawOf(run.payload)],
@@ -72,14 +72,15 @@ function scoreFields({ scores, addedScores }: RunRecord) {
 }
 
 /** Where a run stands among others; what is not the case is not told. */
-function linkFields({ parentRunId, trace }: RunRecord, family: RunLineage) {
+function linkFields({ opening }: RunRecord, family: RunLineage) {
   const { children, hasMore, isCut } = family;
+  const trace = opening?.trace;
   return {
-    parent: parentRunId,
+    parent: opening?.parentRunId ?? null,
     children,
     ...hasMore ? { children_cut: true } : {},
     ...isCut ? { cost_cut: true } : {},
-    ...trace === null ? {} : { trace_id: trace.traceId, parent_span_id: trace.spanId },
+    ...trace === undefined ? {} : { trace_id: trace.traceId, parent_span_id: trace.spanId },
   };
 }
 

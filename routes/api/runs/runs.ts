@@ -6,8 +6,9 @@ import type { Conflict } from "../../../domain/runs/decide.ts";
 import { notFound, type Parsed, type Problem } from "../../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
-import { parseOpen, parseRunId } from "../../../domain/ingest/parse.ts";
-import { cursorOf, integerOf, parseQuery } from "../../../domain/core/query.ts";
+import { parseOpen } from "../../../domain/ingest/open.ts";
+import { parseRunId } from "../../../domain/ingest/parse.ts";
+import { parseInteger, parsePlace, parseQuery } from "../../../domain/core/query.ts";
 import type { EventPosition, RunPage } from "../../../domain/runs/event_page.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
@@ -98,8 +99,8 @@ export interface EventsPage {
 export function parseEventsPage(query: string): Parsed<EventsPage> {
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;
-  const limit = integerOf(parameters.value, "events_limit", EVENTS_PER_PAGE);
+  const limit = parseInteger(parameters.value, "events_limit", EVENTS_PER_PAGE);
   if (!limit.ok) return limit;
-  const after = cursorOf(parameters.value, "events_cursor", parseCursor);
+  const after = parsePlace(parameters.value, "events_cursor", parseCursor);
   return after.ok ? { ok: true, value: { after: after.value, limit: limit.value } } : after;
 }

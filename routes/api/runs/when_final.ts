@@ -4,7 +4,7 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { type Parsed, refuse } from "../../../domain/core/errors.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
-import { integerOf, parseQuery } from "../../../domain/core/query.ts";
+import { parseInteger, parseQuery } from "../../../domain/core/query.ts";
 import { FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
 import { isProcessed } from "../../../domain/runs/record.ts";
 import { fail } from "../../http/answer.ts";
@@ -42,7 +42,7 @@ function parseWait(query: string): Parsed<number | null> {
   if (wait !== undefined && wait !== "final") {
     return refuse("invalid_field", '"wait" must be "final"', "wait");
   }
-  const bounds = { ...FINAL_WAIT_SECONDS, min: 0 };
-  const seconds = integerOf(parameters.value, "timeout", bounds, 3);
-  return wait === undefined && seconds.ok ? { ok: true, value: null } : seconds;
+  const seconds = parseInteger(parameters.value, "timeout", { min: 0, ...FINAL_WAIT_SECONDS });
+  if (!seconds.ok) return seconds;
+  return { ok: true, value: wait === undefined ? null : seconds.value };
 }

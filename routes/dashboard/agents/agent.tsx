@@ -1,4 +1,4 @@
-/** `/dashboard/agents/{slug}`: one agent, its last runs, what people say of it, and its ping tokens. */
+/** `/dashboard/agents/{slug}`: one agent, its last runs, its name and notes, and its ping tokens. */
 import type { AgentRecord } from "../../../domain/agents/agents.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -14,12 +14,11 @@ import { InlineNotice } from "../components/elements.tsx";
 import { Done } from "../components/done_notice.tsx";
 import { AgentDaysTable, DaysChart } from "./days_chart.tsx";
 import { FAILURES, readFailures } from "../components/failures.ts";
-import { readDays } from "./read.ts";
 import { AgentForm } from "./form.tsx";
-import { agentNamed } from "./named.ts";
-import { RunsOf } from "./run_table.tsx";
+import { readAgent, readDays } from "./read.ts";
+import { AgentRuns } from "./run_table.tsx";
 import { AgentTiles } from "./tiles.tsx";
-import { Tokens } from "./ping_tokens.tsx";
+import { PingTokens } from "./ping_tokens.tsx";
 
 /** Runs and failures that are listed, and ping tokens. */
 const RUNS_SHOWN = 10, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;
@@ -28,40 +27,40 @@ const RUNS_SHOWN = 10, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;
 export function showAgent(deps: AppDeps): Handle {
   return async (c) => {
     const { team } = c.get("principal");
-    const record = await agentNamed(deps, c);
+    const record = await readAgent(deps, c);
     if (record === null) return fail(c, NO_SUCH_AGENT);
     const now = deps.environment.now();
     const canAdmin = mayAdmin(c.get("principal"));
-    const facts = await readFacts(deps, team, record.agent, now, canAdmin);
+    const details = await readDetails(deps, team, record.agent, now, canAdmin);
     return showPage(c, {
       title: record.name ?? record.agent,
       aside: <a href={AGENTS_PATH}>All agents</a>,
       body: (
         <>
           <Done c={c} />
-          <AgentPage record={record} facts={facts} now={now} canAdmin={canAdmin} />
+          <AgentBody {...{ record, details, now, canAdmin }} />
         </>
       ),
     });
   };
 }
 
-/** What is read of an agent besides itself. */
-interface AgentFacts {
+/** What the page shows of an agent in addition to its record. */
+interface AgentDetails {
   readonly days: AgentDays | undefined;
   readonly latest: readonly RunListRow[];
   readonly failures: readonly RunListRow[];
-  /** Null for who may not see keys. */
+  /** Null without the scope `admin`. */
   readonly tokens: KeyPage | null;
 }
 
-async function readFacts(
+async function readDetails(
   { spend, runList, credentials }: AppDeps,
   team: Team,
   agent: string,
   now: number,
   canAdmin: boolean,
-): Promise<AgentFacts> {
+): Promise<AgentDetails> {
   const all = { agent, from: null, to: null };
   const [days, latest, failures, tokens] = await Promise.all([
     readDays(spend, team, [agent], now),
@@ -74,14 +73,15 @@ async function readFacts(
   return { days: days.get(agent), latest: latest.rows, failures, tokens };
 }
 
-interface Page {
+interface AgentBodyProps {
   readonly record: AgentRecord;
-  readonly facts: AgentFacts;
+  readonly details: AgentDetails;
   readonly now: number;
   readonly canAdmin: boolean;
 }
 
-function AgentPage({ record, facts: { days, latest, failures, tokens }, now, canAdmin }: Page) {
+function AgentBody({ record, details, now, canAdmin }: AgentBodyProps) {
+  const { days, latest, failures, tokens } = details;
   const { agent, name, notes, archived } = record;
   return (
     <>
@@ -106,15 +106,15 @@ function AgentPage({ record, facts: { days, latest, failures, tokens }, now, can
           <AgentDaysTable days={days.days} />
         </>
       )}
-      <RunsOf title="Latest runs" agent={agent} statuses={[]} rows={latest} now={now} />
-      <RunsOf
+      <AgentRuns title="Latest runs" agent={agent} statuses={[]} rows={latest} now={now} />
+      <AgentRuns
         title="Latest failures"
         agent={agent}
         statuses={FAILURES}
         rows={failures}
         now={now}
       />
-      <Tokens agent={agent} page={tokens} now={now} />
+      <PingTokens agent={agent} page={tokens} now={now} />
       <h2 id="words">Name, notes, archive</h2>
       {canAdmin ? <AgentForm agent={agent} typed={record} problem={null} /> : (
         <p class="soft">

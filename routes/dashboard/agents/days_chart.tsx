@@ -1,17 +1,18 @@
-/** The days of an agent as a chart by status, and the same figures as a table. */
+/** The days of an agent as a chart by status, and the same metrics as a table. */
 import type { DayOfRuns } from "../../../domain/spend/agent_days.ts";
-import { Money, Wide } from "../components/elements.tsx";
+import { Money } from "../components/elements.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
 import { countedText, formatCount } from "../components/format.ts";
 import { wordsOf } from "../components/sparkline.tsx";
 import { byStatus, STATUS_LABELS, statusText } from "../components/statuses.ts";
+import { type Column, Table } from "../components/table.tsx";
 
-interface Days {
+interface DaysProps {
   readonly days: readonly DayOfRuns[];
 }
 
 /** Draws the runs of each day, by status. */
-export function DaysChart({ days }: Days) {
+export function DaysChart({ days }: DaysProps) {
   const most = Math.max(...days.map(({ measures }) => measures.runs));
   return (
     <>
@@ -27,9 +28,9 @@ export function DaysChart({ days }: Days) {
         usual={null}
       />
       <p class="below-chart">
-        {Object.entries(STATUS_LABELS).map(([status, word]) => (
+        {Object.entries(STATUS_LABELS).map(([status, label]) => (
           <>
-            <Swatch of={status} /> {word}
+            <Swatch of={status} /> {label}
             {" "}
           </>
         ))}
@@ -38,39 +39,24 @@ export function DaysChart({ days }: Days) {
   );
 }
 
-/** The same figures, to be opened. */
-export function AgentDaysTable({ days }: Days) {
+const COLUMNS: readonly Column<DayOfRuns>[] = [
+  { head: "Day (UTC)", isName: true, cell: ({ day }) => day },
+  { head: "Runs", class: "number", cell: ({ measures }) => formatCount(measures.runs) },
+  ...Object.values(STATUS_LABELS).map((label, i) => ({
+    head: label.charAt(0).toUpperCase() + label.slice(1),
+    class: "number",
+    cell: ({ measures }: DayOfRuns) => formatCount(byStatus(measures)[i]?.[1] ?? 0),
+  })),
+  { head: "Cost", class: "number", cell: ({ measures }) => <Money of={measures.cost} /> },
+];
+
+/** The same metrics, folded until opened. */
+export function AgentDaysTable({ days }: DaysProps) {
   const used = days.filter(({ measures }) => measures.runs > 0).toReversed();
   return used.length === 0 ? null : (
     <details>
       <summary>The same as a table</summary>
-      <Wide label="Runs by day">
-        <table class="roomy">
-          <thead>
-            <tr>
-              <th scope="col">Day (UTC)</th>
-              <th scope="col" class="number">Runs</th>
-              {Object.values(STATUS_LABELS).map((word) => (
-                <th scope="col" class="number">{word.charAt(0).toUpperCase() + word.slice(1)}</th>
-              ))}
-              <th scope="col" class="number">Cost</th>
-            </tr>
-          </thead>
-          <tbody>
-            {used.map(({ day, measures }) => (
-              <tr>
-                <th scope="row">{day}</th>
-                <td class="number">{formatCount(measures.runs)}</td>
-                {byStatus(measures).map(([, count]) => <td class="number">{formatCount(count)}
-                </td>)}
-                <td class="number">
-                  <Money of={measures.cost} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Wide>
+      <Table label="Runs by day" class="roomy" columns={COLUMNS} rows={used} />
     </details>
   );
 }

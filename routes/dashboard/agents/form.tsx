@@ -1,5 +1,5 @@
-/** The form that changes what people say of an agent, and what it does. */
-import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+/** The form that changes the name, the notes and the archive of an agent. */
+import type { Problem } from "../../../domain/core/errors.ts";
 import { AGENT_CHARS_MAX, AGENT_NOTES_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { parseAgentPatch } from "../../../domain/agents/change.ts";
 import type { AgentRecord } from "../../../domain/agents/agents.ts";
@@ -10,23 +10,23 @@ import { agentPath } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { SAVED } from "../components/done_notice.tsx";
 import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
-import { agentNamed } from "./named.ts";
+import { readAgent } from "./read.ts";
 
-/** What was typed, or what is known. */
-type Typed = Pick<AgentRecord, "name" | "notes" | "archived">;
+/** The fields of the form. */
+type AgentFields = Pick<AgentRecord, "name" | "notes" | "archived">;
 
 /** Changes an agent and goes back to its page, or shows the form again. */
 export function submitAgentChange(deps: AppDeps): Handle {
   return async (c) => {
-    const record = await agentNamed(deps, c);
+    const record = await readAgent(deps, c);
     if (record === null) return fail(c, NO_SUCH_AGENT);
     const { agent } = record;
-    const typed = typedOf(c.get("form"));
+    const typed = readFields(c.get("form"));
     c.set("renderProblem", (c, problem, headers) =>
       showPage(c, {
         title: record.name ?? agent,
         aside: <a href={agentPath(agent)}>Back to the agent</a>,
-        status: ERRORS[problem.code].status,
+        problem,
         body: <AgentForm agent={agent} typed={typed} problem={problem} />,
       }, headers));
     const patch = parseAgentPatch(bodyOf({ ...typed }));
@@ -39,8 +39,8 @@ export function submitAgentChange(deps: AppDeps): Handle {
   };
 }
 
-/** Line ends as texts have them elsewhere: forms send two characters for each. */
-function typedOf(form: URLSearchParams): Typed {
+/** Reads the fields; forms send two characters for a line end. */
+function readFields(form: URLSearchParams): AgentFields {
   return {
     name: form.get("name") ?? "",
     notes: (form.get("notes") ?? "").replaceAll("\r\n", "\n"),
@@ -48,14 +48,14 @@ function typedOf(form: URLSearchParams): Typed {
   };
 }
 
-interface Filled {
+interface AgentFormProps {
   readonly agent: string;
-  readonly typed: Typed;
+  readonly typed: AgentFields;
   readonly problem: Problem | null;
 }
 
 /** The form. */
-export function AgentForm({ agent, typed, problem }: Filled) {
+export function AgentForm({ agent, typed, problem }: AgentFormProps) {
   const { name, notes, archived } = typed;
   return (
     <form class="narrow" method="post" action={agentPath(agent)}>
@@ -67,7 +67,7 @@ export function AgentForm({ agent, typed, problem }: Filled) {
         problem={problem}
         maxlength={AGENT_CHARS_MAX}
         placeholder={agent}
-        hint="What people see in place of the slug; clients go on sending the slug."
+        hint="Shown instead of the slug; clients go on sending the slug."
       />
       <Field
         name="notes"

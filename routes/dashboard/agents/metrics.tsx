@@ -1,17 +1,17 @@
-/** Figures of an agent, in tables and large. */
-import type { AgentActivity } from "../../../domain/agents/agents.ts";
+/** Metrics of an agent, for tables and tiles. */
+import type { AgentActivity } from "../../../domain/agents/activity.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
 import { runPath } from "../layout/paths.ts";
 import { Ago, Money, Status } from "../components/elements.tsx";
 import { countedText, formatCount, percentText } from "../components/format.ts";
 
-interface Of {
+interface ActivityProps {
   readonly activity: AgentActivity | null;
 }
 
 /** The share of ended runs that succeeded. */
-export function SuccessRate({ activity }: Of) {
+export function SuccessRate({ activity }: ActivityProps) {
   if (activity === null) return <>–</>;
   const { runs, running, succeeded } = activity;
   const ended = runs - running;
@@ -19,7 +19,7 @@ export function SuccessRate({ activity }: Of) {
   return <span title={words}>{percentText(succeeded, ended)}</span>;
 }
 
-/** What all runs cost for each that succeeded. */
+/** The cost of all runs for each that succeeded. */
 export function CostOfSuccess({ measures }: { readonly measures: Measures }) {
   const cost = costPerSuccess(measures);
   if (cost !== null) return <Money of={cost} />;
@@ -30,8 +30,8 @@ export function CostOfSuccess({ measures }: { readonly measures: Measures }) {
   );
 }
 
-/** How the last run stands, as a link to it. */
-export function LastRunOf({ activity, now }: Of & { readonly now: number }) {
+/** The status of the last run, as a link to it. */
+export function LastRunOf({ activity, now }: ActivityProps & { readonly now: number }) {
   const last = activity?.lastRun ?? null;
   return last === null ? <>–</> : (
     <span class="last-run">

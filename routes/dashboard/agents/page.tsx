@@ -1,4 +1,4 @@
-/** `/dashboard/agents`: who runs, how well, and for how much. */
+/** `/dashboard/agents`: the agents of a team with their success and their cost. */
 import {
   AGENT_SORTS,
   type AgentRecord,
@@ -8,24 +8,48 @@ import {
 } from "../../../domain/agents/agents.ts";
 import { AGENT_DAYS, type AgentDays } from "../../../domain/spend/agent_days.ts";
 import { agentCursor, parseAgentCursor } from "../../api/agents/agents.ts";
+import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
+import admin from "../assets/style/admin.css" with { type: "text" };
+import type { DashboardPage } from "../layout/page.ts";
 import { agentPath, AGENTS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
-import { Ago, Copyable, Empty, NextPage, Wide } from "../components/elements.tsx";
-import { Choice } from "../components/form_fields.tsx";
+import { Ago, Copyable, Empty, NextPage } from "../components/elements.tsx";
+import { Select } from "../components/form_fields.tsx";
 import { formatCount, pluralOf } from "../components/format.ts";
 import { Sparkline } from "../components/sparkline.tsx";
-import { readDays } from "./read.ts";
+import { type Column, Table } from "../components/table.tsx";
+import { showAgent } from "./agent.tsx";
+import { submitAgentChange } from "./form.tsx";
 import { CostOfSuccess, LastRunOf, SuccessRate } from "./metrics.tsx";
+import { readDays } from "./read.ts";
+
+/** The list of agents, and the page of each. */
+export const agentsPage: DashboardPage = {
+  path: AGENTS_PATH,
+  menu: "Agents",
+  access: teamKey("read"),
+  handler: showAgents,
+  styles: [admin],
+  routes: [
+    { method: "GET", path: `${AGENTS_PATH}/:slug`, handler: showAgent },
+    {
+      method: "POST",
+      path: `${AGENTS_PATH}/:slug`,
+      access: teamKey("admin"),
+      handler: submitAgentChange,
+    },
+  ],
+};
 
 /** Agents on one page: each takes as many reads as days are shown of it. */
 const AGENTS_SHOWN = 20;
 
 /** Shows a page of the list. */
-export function showAgents({ agents, spend, environment }: AppDeps): Handle {
+function showAgents({ agents, spend, environment }: AppDeps): Handle {
   return async (c) => {
     const parsed = parseAgentsQuery(queryOf(c), parseAgentCursor);
     if (!parsed.ok) return fail(c, parsed.problem);
@@ -34,35 +58,36 @@ export function showAgents({ agents, spend, environment }: AppDeps): Handle {
     const page = await agents.list(team, query);
     if (!page.ok) return fail(c, page.problem);
     const now = environment.now();
-    const slugs = page.value.agents.map(({ agent }) => agent);
-    const days = await readDays(spend, team, slugs, now);
-    const { next } = page.value;
-    const cursor = next === null ? null : agentCursor(next, query.sort);
-    const isEmpty = slugs.length === 0 && query.after === null;
+    const { agents: records, next } = page.value;
+    const days = await readDays(spend, team, records.map(({ agent }) => agent), now);
+    const { sort, archived } = query;
+    const nextPath = next === null ? null : AGENTS_PATH + queryText([
+      ["sort", sort],
+      ["archived", archived ? "true" : null],
+      ["cursor", agentCursor(next, sort)],
+    ]);
+    const isEmpty = records.length === 0 && query.after === null;
     return showPage(c, {
       title: "Agents",
       body: (
         <>
           <Filters query={query} />
-          {isEmpty
-            ? <NoAgents origin={originOf(c)} archived={query.archived} />
-            : <AgentTable agents={page.value.agents} days={days} now={now} />}
-          <NextPage to={cursor === null ? null : AGENTS_PATH + queryOfPage(query, cursor)} />
+          {isEmpty ? <NoAgents origin={originOf(c)} archived={archived} /> : (
+            <Table
+              label="Agents"
+              class="roomy folding"
+              columns={columnsFor(days, now)}
+              rows={records}
+            />
+          )}
+          <NextPage to={nextPath} />
         </>
       ),
     });
   };
 }
 
-function queryOfPage({ sort, archived }: AgentsQuery, cursor: string): string {
-  return queryText([
-    ["sort", sort],
-    ["archived", archived ? "true" : null],
-    ["cursor", cursor],
-  ]);
-}
-
-const SORT_WORDS: Readonly<Record<AgentSort, string>> = {
+const SORT_LABELS: Readonly<Record<AgentSort, string>> = {
   last_seen: "last seen first",
   agent: "by slug",
 };
@@ -70,97 +95,91 @@ const SORT_WORDS: Readonly<Record<AgentSort, string>> = {
 function Filters({ query: { sort, archived } }: { readonly query: AgentsQuery }) {
   return (
     <form class="filters" method="get" action={AGENTS_PATH}>
-      <Choice
+      <Select
         name="sort"
         label="Order"
         value={sort}
-        words={AGENT_SORTS.map((each) => [each, SORT_WORDS[each]] as const)}
+        options={AGENT_SORTS.map((each) => [each, SORT_LABELS[each]] as const)}
       />
-      <Choice
+      <Select
         name="archived"
         label="Archived"
         value={String(archived)}
-        words={[["false", "hidden"], ["true", "shown"]]}
+        options={[["false", "hidden"], ["true", "shown"]]}
       />
       <button type="submit" class="secondary">Show</button>
     </form>
   );
 }
 
-interface Listed {
-  readonly agents: readonly AgentRecord[];
-  readonly days: ReadonlyMap<string, AgentDays>;
-  readonly now: number;
+function columnsFor(
+  days: ReadonlyMap<string, AgentDays>,
+  now: number,
+): readonly Column<AgentRecord>[] {
+  return [
+    { head: "Agent", isName: true, cell: (record) => <AgentName record={record} /> },
+    { head: "Last run", cell: ({ activity }) => <LastRunOf activity={activity} now={now} /> },
+    {
+      head: "Last seen",
+      before: "seen",
+      cell: ({ activity }) => activity === null ? "–" : <Ago at={activity.lastSeen} now={now} />,
+    },
+    {
+      head: "Runs",
+      class: "number",
+      unit: ({ activity }) => pluralOf(activity?.runs ?? 0, "run"),
+      cell: ({ activity }) => formatCount(activity?.runs ?? 0),
+    },
+    {
+      head: "Succeeded",
+      class: "number",
+      unit: "succeeded",
+      cell: ({ activity }) => <SuccessRate activity={activity} />,
+    },
+    {
+      head: (
+        <>
+          Cost per success <small>{AGENT_DAYS} days</small>
+        </>
+      ),
+      class: "number",
+      unit: "a success",
+      cell: ({ agent }) => {
+        const total = days.get(agent)?.total;
+        return total === undefined ? "–" : <CostOfSuccess measures={total} />;
+      },
+    },
+    {
+      head: (
+        <>
+          Runs a day <small>{AGENT_DAYS} days; below the line: failed, timed out, cancelled</small>
+        </>
+      ),
+      class: "whole",
+      cell: ({ agent }) => {
+        const ofAgent = days.get(agent);
+        return ofAgent === undefined ? null : <Sparkline days={ofAgent.days} />;
+      },
+    },
+  ];
 }
 
-function AgentTable({ agents, days, now }: Listed) {
+function AgentName({ record: { agent, name, archived } }: { readonly record: AgentRecord }) {
   return (
-    <Wide label="Agents">
-      <table class="roomy folding">
-        <thead>
-          <tr>
-            <th scope="col">Agent</th>
-            <th scope="col">Last run</th>
-            <th scope="col">Last seen</th>
-            <th scope="col" class="number">Runs</th>
-            <th scope="col" class="number">Succeeded</th>
-            <th scope="col" class="number">
-              Cost per success <small>{AGENT_DAYS} days</small>
-            </th>
-            <th scope="col">
-              Runs a day{" "}
-              <small>{AGENT_DAYS} days; below the line: failed, timed out, cancelled</small>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {agents.map((each) => <AgentRow of={each} days={days.get(each.agent)} now={now} />)}
-        </tbody>
-      </table>
-    </Wide>
+    <>
+      <a href={agentPath(agent)}>{name ?? agent}</a>
+      {name === null ? null : <small class="under">{agent}</small>}
+      {archived ? <small class="tag">archived</small> : null}
+    </>
   );
 }
 
-interface Row {
-  readonly of: AgentRecord;
-  readonly days: AgentDays | undefined;
-  readonly now: number;
-}
-
-function AgentRow({ of, days, now }: Row) {
-  const { agent, name, archived, activity } = of;
-  const runs = activity?.runs ?? 0;
-  return (
-    <tr>
-      <th scope="row">
-        <a href={agentPath(agent)}>{name ?? agent}</a>
-        {name === null ? null : <small class="under">{agent}</small>}
-        {archived ? <small class="tag">archived</small> : null}
-      </th>
-      <td>
-        <LastRunOf activity={activity} now={now} />
-      </td>
-      <td data-before="seen">
-        {activity === null ? "–" : <Ago at={activity.lastSeen} now={now} />}
-      </td>
-      <td class="number" data-unit={pluralOf(runs, "run")}>{formatCount(runs)}</td>
-      <td class="number" data-unit="succeeded">
-        <SuccessRate activity={activity} />
-      </td>
-      <td class="number" data-unit="a success">
-        {days === undefined ? "–" : <CostOfSuccess measures={days.total} />}
-      </td>
-      <td class="whole">{days === undefined ? null : <Sparkline days={days.days} />}</td>
-    </tr>
-  );
-}
-
-interface Hint {
+interface NoAgentsProps {
   readonly origin: string;
   readonly archived: boolean;
 }
 
-function NoAgents({ origin, archived }: Hint) {
+function NoAgents({ origin, archived }: NoAgentsProps) {
   const line = `curl -sS -u "$RUNLEDGER_KEY:" ${origin}/v1/heartbeats ` +
     `-d '{"agent":"nightly","status":"ok"}'`;
   return (

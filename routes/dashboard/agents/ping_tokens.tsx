@@ -4,15 +4,15 @@ import { KEYS_PATH, queryText } from "../layout/paths.ts";
 import { KeyTable } from "../keys/key_table.tsx";
 import { newKeyPath } from "../keys/paths.ts";
 
-interface Of {
+interface PingTokensProps {
   readonly agent: string;
-  /** Null for who may not see keys. */
+  /** Null without the scope `admin`. */
   readonly page: KeyPage | null;
   readonly now: number;
 }
 
-/** What cron jobs send pings with, and how to make more. */
-export function Tokens({ agent, page, now }: Of) {
+/** Lists the ping tokens, with a link that creates another. */
+export function PingTokens({ agent, page, now }: PingTokensProps) {
   return (
     <>
       <h2>Ping tokens</h2>

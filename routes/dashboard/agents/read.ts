@@ -1,13 +1,27 @@
-/** The last days of agents, for pages about them. */
-import type { Team } from "../../../domain/teams/team.ts";
-import type { SpendStore } from "../../../domain/spend/store.ts";
+/** Reads agents and their last days, for pages about them. */
+import { isName } from "../../../domain/core/rules.ts";
+import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { dayOf } from "../../../domain/core/time.ts";
+import type { AgentRecord } from "../../../domain/agents/agents.ts";
 import { AGENT_DAYS, type AgentDays, daysOfAgents } from "../../../domain/spend/agent_days.ts";
 import { daysOf } from "../../../domain/spend/spend_query.ts";
-import { dayOf } from "../../../domain/core/time.ts";
+import type { SpendStore } from "../../../domain/spend/rollup.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
+import { lastPartOf } from "../../http/query.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Reads the days of some agents, by slug: one row a day and agent, however many the team has. */
+/** Reads the agent of the path; null when the team has none of that slug. */
+export async function readAgent(
+  { agents }: AppDeps,
+  c: RequestContext,
+): Promise<AgentRecord | null> {
+  const slug = lastPartOf(c);
+  return isName(slug, AGENT_CHARS_MAX) ? await agents.read(c.get("principal").team, slug) : null;
+}
+
+/** Reads the last days of some agents, by slug: one row a day and agent, however many the team has. */
 export async function readDays(
   spend: SpendStore,
   team: Team,

@@ -1,12 +1,13 @@
-/** Some runs of an agent, and the way to all of them. */
+/** Some runs of an agent, with links to all of them. */
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import { queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
-import { Ago, Money, Status, Wide } from "../components/elements.tsx";
+import { Ago, Money, Status } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
 import { STATUS_LABELS } from "../components/statuses.ts";
+import { type Column, Table } from "../components/table.tsx";
 
-interface Listed {
+interface AgentRunsProps {
   readonly title: string;
   readonly agent: string;
   /** The statuses that are shown; empty for all. */
@@ -15,29 +16,15 @@ interface Listed {
   readonly now: number;
 }
 
-/** A short table of runs. */
-export function RunsOf({ title, agent, statuses, rows, now }: Listed) {
+/** Shows a short table of runs. */
+export function AgentRuns({ title, agent, statuses, rows, now }: AgentRunsProps) {
   const links = statuses.length === 0 ? [null] : statuses;
   return (
     <>
       <h2>{title}</h2>
-      {rows.length === 0 ? <p class="soft">None.</p> : (
-        <Wide label={title}>
-          <table class="roomy folding">
-            <thead>
-              <tr>
-                <th scope="col">Started</th>
-                <th scope="col">Status</th>
-                <th scope="col" class="number">Took</th>
-                <th scope="col" class="number">Cost</th>
-                <th scope="col">Customer</th>
-                <th scope="col">Run</th>
-              </tr>
-            </thead>
-            <tbody>{rows.map((row) => <RunRow of={row} now={now} />)}</tbody>
-          </table>
-        </Wide>
-      )}
+      {rows.length === 0
+        ? <p class="soft">None.</p>
+        : <Table label={title} class="roomy folding" columns={columnsAt(now)} rows={rows} />}
       <p>
         {links.map((status, at) => (
           <>
@@ -52,32 +39,30 @@ export function RunsOf({ title, agent, statuses, rows, now }: Listed) {
   );
 }
 
-function RunRow({ of, now }: { readonly of: RunListRow; readonly now: number }) {
-  return (
-    <tr>
-      <td>
-        <Ago at={of.startedAt ?? of.receivedAt} now={now} />
-      </td>
-      <td>
-        <Status of={of.status} />
-      </td>
-      <td class="number" data-before="took">
-        {of.durationMs === null ? "–" : durationText(of.durationMs)}
-      </td>
-      <td class="number">
-        <Money of={of.cost.amount} />
-      </td>
-      <td data-before="for">{of.customerId ?? "–"}</td>
-      <td>
-        <a href={runPath(of.id)}>
-          <code>{shortId(of.id)}</code>
-        </a>
-      </td>
-    </tr>
-  );
+function columnsAt(now: number): readonly Column<RunListRow>[] {
+  return [
+    {
+      head: "Started",
+      cell: ({ startedAt, receivedAt }) => <Ago at={startedAt ?? receivedAt} now={now} />,
+    },
+    { head: "Status", cell: ({ status }) => <Status of={status} /> },
+    {
+      head: "Took",
+      class: "number",
+      before: "took",
+      cell: ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
+    },
+    { head: "Cost", class: "number", cell: ({ cost }) => <Money of={cost.amount} /> },
+    { head: "Customer", before: "for", cell: ({ customerId }) => customerId ?? "–" },
+    { head: "Run", cell: ({ id }) => <RunLink id={id} /> },
+  ];
 }
 
-/** The end of an id, which is where ids of one moment differ. */
-function shortId(id: string): string {
-  return `…${id.slice(-8)}`;
+/** Links to a run by the end of its id, where ids of one moment differ. */
+function RunLink({ id }: { readonly id: string }) {
+  return (
+    <a href={runPath(id)}>
+      <code>…{id.slice(-8)}</code>
+    </a>
+  );
 }

@@ -14,15 +14,15 @@ import { teamPath } from "../teams/paths.ts";
 
 const ACTIONS: Readonly<Record<AuditAction, string>> = {
   "agent.changed": "changed an agent",
-  "credential.created": "made a key",
+  "credential.created": "created a key",
   "credential.rotated": "rotated a key",
   "credential.revoked": "revoked a key",
   "customer.deleted": "deleted a customer",
   "rate.put": "set a price",
   "rate.deleted": "deleted a price",
-  "reprice.started": "priced calls anew",
+  "reprice.started": "repriced calls",
   "run.deleted": "deleted a run",
-  "team.created": "made the team",
+  "team.created": "created the team",
   "team.changed": "changed the team",
   "team.suspended": "suspended the team",
   "team.resumed": "resumed the team",

@@ -1,53 +1,78 @@
-/** `/dashboard/audit`: who changed what, newest first. */
+/** `/dashboard/audit`: the audit log, newest first. */
 import { OPERATOR } from "../../../domain/teams/credentials.ts";
 import { parseInstant } from "../../../domain/core/time.ts";
-import { type AuditPage, parseAuditQuery } from "../../../domain/teams/audit_log.ts";
+import { parseAuditQuery, type ReadAuditEntry } from "../../../domain/teams/audit_log.ts";
+import { teamKeyOrOperator } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import { auditCursor, parseAuditCursor } from "../../api/audit_log/audit_log.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
+import admin from "../assets/style/admin.css" with { type: "text" };
+import type { DashboardPage } from "../layout/page.ts";
 import { AUDIT_LOG_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Ago, Empty, NextPage, Wide } from "../components/elements.tsx";
+import { Ago, Empty, NextPage } from "../components/elements.tsx";
 import { Field } from "../components/form_fields.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { Actor } from "../keys/actor.tsx";
 import { actionText, Details, Target } from "./labels.tsx";
 
 const DAY_MS = 86_400_000;
 
+/** The audit log. */
+export const auditLogPage: DashboardPage = {
+  path: AUDIT_LOG_PATH,
+  menu: "Audit",
+  access: teamKeyOrOperator("admin"),
+  handler: showAuditLog,
+  styles: [admin],
+};
+
 /** Shows a page of the log. */
-export function showAudit({ auditLog, environment }: AppDeps): Handle {
+function showAuditLog({ auditLog, environment }: AppDeps): Handle {
   return async (c) => {
-    const sent = new URLSearchParams(queryOf(c));
-    const query = parseAuditQuery(withInstants(sent), parseAuditCursor);
+    const parameters = new URLSearchParams(queryOf(c));
+    const query = parseAuditQuery(withInstants(parameters), parseAuditCursor);
     if (!query.ok) return fail(c, query.problem);
     const { team, grant } = c.get("principal");
-    const page = await auditLog.page(team.id, query.value);
+    const { entries, next } = await auditLog.page(team.id, query.value);
     const isOperator = grant.kind === OPERATOR.grant.kind;
-    const more = page.next === null ? null : AUDIT_LOG_PATH + queryText([
-      ...["from", "to", "limit"].map((name) => [name, sent.get(name)] as const),
-      ["cursor", auditCursor(page.next)],
+    const nextPath = next === null ? null : AUDIT_LOG_PATH + queryText([
+      ...["from", "to", "limit"].map((name) => [name, parameters.get(name)] as const),
+      ["cursor", auditCursor(next)],
     ]);
     return showPage(c, {
       title: "Audit",
       body: (
         <>
-          <Filters from={sent.get("from") ?? ""} to={sent.get("to") ?? ""} />
-          {page.entries.length === 0
-            ? <Nothing />
-            : <Entries page={page} now={environment.now()} isOperator={isOperator} />}
-          <NextPage to={more} />
+          <Filters from={parameters.get("from") ?? ""} to={parameters.get("to") ?? ""} />
+          {entries.length === 0 ? <NoEntries /> : (
+            <Table
+              label="Changes"
+              class="roomy folding"
+              caption={
+                <caption>
+                  {isOperator
+                    ? "What the operator did, newest first."
+                    : "Newest first; kept for ever."}
+                </caption>
+              }
+              columns={columnsFor(environment.now(), isOperator)}
+              rows={entries}
+            />
+          )}
+          <NextPage to={nextPath} />
         </>
       ),
     });
   };
 }
 
-/** A day stands for its first instant, or as the end for the one behind its last; the call takes instants. */
-function withInstants(sent: URLSearchParams): string {
-  const query = new URLSearchParams(sent);
+/** Replaces days by instants, which the call takes: `from` by the start of its day, `to` by the end of its day. */
+function withInstants(parameters: URLSearchParams): string {
+  const query = new URLSearchParams(parameters);
   for (const [name, days] of [["from", 0], ["to", 1]] as const) {
-    const day = sent.get(name) ?? "";
+    const day = parameters.get(name) ?? "";
     const ms = /^\d{4}-\d\d-\d\d$/.test(day) ? parseInstant(`${day}T00:00:00Z`) : null;
     if (ms !== null) query.set(name, new Date(ms + days * DAY_MS).toISOString());
   }
@@ -64,7 +89,7 @@ function Filters({ from, to }: { readonly from: string; readonly to: string }) {
   );
 }
 
-function Nothing() {
+function NoEntries() {
   return (
     <Empty title="Nothing changed">
       <p>
@@ -75,48 +100,15 @@ function Nothing() {
   );
 }
 
-interface Listed {
-  readonly page: AuditPage;
-  readonly now: number;
-  readonly isOperator: boolean;
-}
-
-function Entries({ page: { entries }, now, isOperator }: Listed) {
-  return (
-    <Wide label="Changes">
-      <table class="roomy folding">
-        <caption>
-          {isOperator ? "What the operator did, newest first." : "Newest first; kept for ever."}
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">Who</th>
-            <th scope="col">What</th>
-            <th scope="col">{isOperator ? "Team" : "To what"}</th>
-            <th scope="col">Details</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry) => (
-            <tr>
-              <td>
-                <Ago at={entry.at} now={now} />
-              </td>
-              <td>
-                <Actor id={entry.actor} name={entry.actorName} />
-              </td>
-              <td title={entry.action}>{actionText(entry)}</td>
-              <td>
-                <Target entry={entry} isOperator={isOperator} />
-              </td>
-              <td class="whole">
-                <Details entry={entry} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
-  );
+function columnsFor(now: number, isOperator: boolean): readonly Column<ReadAuditEntry>[] {
+  return [
+    { head: "When", cell: ({ at }) => <Ago at={at} now={now} /> },
+    { head: "Who", cell: ({ actor, actorName }) => <Actor id={actor} name={actorName} /> },
+    { head: "What", cell: actionText, attributes: ({ action }) => ({ title: action }) },
+    {
+      head: isOperator ? "Team" : "To what",
+      cell: (entry) => <Target entry={entry} isOperator={isOperator} />,
+    },
+    { head: "Details", class: "whole", cell: (entry) => <Details entry={entry} /> },
+  ];
 }

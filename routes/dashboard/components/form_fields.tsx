@@ -1,20 +1,20 @@
-/** Fields of forms, with what is wrong with them beside them, and forms as the bodies that the API takes. */
+/** Fields of forms with their errors, and forms as the bodies of API calls. */
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 import type { Body } from "../../../domain/core/body.ts";
 
-/** Fields of a form as the body of the call that does the same, for the parser of that call. */
+/** Builds the body of the API call that does the same as a form, for the parser of that call. */
 export function bodyOf(value: Body["value"]): Body {
   return { text: JSON.stringify(value), value };
 }
 
-/** What a field has besides its name. */
+/** Props of a field. */
 export interface FieldProps {
   readonly name: string;
   readonly label: string;
-  /** What was typed, or what is known. */
+  /** The text that was typed, or the stored one. */
   readonly value?: string;
-  /** Why the form was refused; shown here when it is about this field. */
+  /** Why the form was refused; shown here if it names this field. */
   readonly problem?: Problem | null;
   /** The field of the problem, where it has another name. */
   readonly of?: string;
@@ -31,23 +31,65 @@ export interface FieldProps {
 /** A line of text; several lines with `rows`. */
 export function Field(props: FieldProps) {
   const { name, label, value = "", problem = null, of = name, hint, rows } = props;
-  const message = problem?.field === of ? problem.message : null;
-  const shared = {
+  const message = messageAt(problem, of);
+  const attributes = {
     id: `field-${name}`,
     name,
     ...described(name, hint, message),
     ...rulesOf(props),
   };
   return (
-    <div class="field">
-      <label for={shared.id}>{label}</label>
+    <FieldRow {...{ name, label, message, hint }}>
       {rows === undefined
-        ? <input type={props.type ?? "text"} value={value} autocomplete="off" {...shared} />
-        : <textarea rows={rows} {...shared}>{value}</textarea>}
+        ? <input type={props.type ?? "text"} value={value} autocomplete="off" {...attributes} />
+        : <textarea rows={rows} {...attributes}>{value}</textarea>}
+    </FieldRow>
+  );
+}
+
+/** A value with the text that people read. */
+export type Option = readonly [value: string, text: string];
+
+interface SelectProps extends Pick<FieldProps, "name" | "label" | "problem" | "hint"> {
+  readonly value: string;
+  readonly options: readonly Option[];
+}
+
+/** One of several values; a value that is none of them is shown as it was typed. */
+export function Select({ name, label, value, options, problem = null, hint }: SelectProps) {
+  const message = messageAt(problem, name);
+  const isKnown = options.some(([option]) => option === value);
+  return (
+    <FieldRow {...{ name, label, message, hint }}>
+      <select id={`field-${name}`} name={name} {...described(name, hint, message)}>
+        {options.map(([option, text]) => (
+          <option value={option} selected={option === value}>{text}</option>
+        ))}
+        {isKnown ? null : <option value={value} selected>{value}</option>}
+      </select>
+    </FieldRow>
+  );
+}
+
+interface FieldRowProps extends Pick<FieldProps, "name" | "label"> {
+  readonly message: string | null;
+  readonly hint: Child | undefined;
+  readonly children?: Child;
+}
+
+function FieldRow({ name, label, message, hint, children }: FieldRowProps) {
+  return (
+    <div class="field">
+      <label for={`field-${name}`}>{label}</label>
+      {children}
       {message === null ? null : <small id={`${name}-problem`} class="wrong">{message}</small>}
       {hint === undefined ? null : <small id={`${name}-hint`}>{hint}</small>}
     </div>
   );
+}
+
+function messageAt(problem: Problem | null, field: string): string | null {
+  return problem?.field === field ? problem.message : null;
 }
 
 function rulesOf({ required, maxlength, min, max, placeholder }: FieldProps) {
@@ -66,40 +108,89 @@ function described(name: string, hint: Child | undefined, message: string | null
   };
 }
 
-/** One of several words; what was typed is shown also where it is none of them. */
-export function Choice(
-  { name, label, value, words, problem = null, hint }: {
-    readonly name: string;
-    readonly label: string;
-    readonly value: string;
-    /** Each with what people read. */
-    readonly words: readonly (readonly [string, string])[];
-    /** Why the form was refused; shown here when it is about this field. */
-    readonly problem?: Problem | null;
-    readonly hint?: Child;
-  },
-) {
-  const id = `field-${name}`;
-  const message = problem?.field === name ? problem.message : null;
-  const isWord = words.some(([word]) => word === value);
+interface LabeledInputProps extends Pick<FieldProps, "name" | "label" | "problem" | "hint"> {
+  readonly value: string;
+  readonly type?: "text" | "date";
+  /** Further attributes. */
+  readonly attributes?: Readonly<Record<string, string | boolean>>;
+}
+
+/** An input inside its label, for forms that stand in a row. */
+export function LabeledInput(props: LabeledInputProps) {
+  const { name, label, value, problem = null, hint, type = "text", attributes = {} } = props;
+  const isWrong = problem?.field === name;
+  const id = `${name}-problem`;
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <select id={id} name={name} {...described(name, hint, message)}>
-        {words.map(([word, text]) => <option value={word} selected={word === value}>{text}
-        </option>)}
-        {isWord ? null : <option value={value} selected>{value}</option>}
-      </select>
-      {message === null ? null : <small id={`${name}-problem`} class="wrong">{message}</small>}
-      {hint === undefined ? null : <small id={`${name}-hint`}>{hint}</small>}
-    </div>
+    <label>
+      {label}
+      <input
+        type={type}
+        name={name}
+        value={value}
+        {...attributes}
+        {...(isWrong ? { "aria-invalid": "true", "aria-describedby": id } : {})}
+      />
+      {isWrong ? <small id={id}>{problem.message}.</small> : null}
+      {hint === undefined ? null : <small>{hint}</small>}
+    </label>
   );
 }
 
-/** Why a form was refused, where that is about none of its fields. */
+interface LabeledSelectProps extends Pick<SelectProps, "name" | "label" | "options"> {
+  /** Null where none was sent. */
+  readonly value: string | null;
+}
+
+/** One of several values inside its label. */
+export function LabeledSelect({ name, label, value, options }: LabeledSelectProps) {
+  return (
+    <label>
+      {label}
+      <select name={name}>
+        {options.map(([option, text]) => (
+          <option value={option} selected={option === value}>{text}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Why a form was refused, unless the message is shown at one of its fields. */
 export function FormProblem(
   { problem, fields }: { readonly problem: Problem | null; readonly fields: readonly string[] },
 ) {
   if (problem === null || fields.includes(problem.field ?? "")) return null;
   return <p role="alert" class="notice bad">{problem.message}.</p>;
+}
+
+/** Reads a whole number from a field. Other text is kept for the parser of the call; no text is undefined. */
+export function readInteger(text: string): number | string | undefined {
+  const trimmed = text.trim();
+  if (trimmed === "") return undefined;
+  return /^-?\d{1,15}$/.test(trimmed) ? Number(trimmed) : trimmed;
+}
+
+interface ConfirmFormProps {
+  readonly action: string;
+  readonly title: string;
+  readonly submit: string;
+  readonly submitClass: string;
+  /** The link that leaves everything as it is. */
+  readonly cancel: string;
+  readonly cancelTo: string;
+  readonly children?: Child;
+}
+
+/** A form that asks for confirmation of what it does. */
+export function ConfirmForm(props: ConfirmFormProps) {
+  return (
+    <form class="confirm" method="post" action={props.action}>
+      <h2>{props.title}</h2>
+      {props.children}
+      <div class="buttons">
+        <button type="submit" class={props.submitClass}>{props.submit}</button>
+        <a href={props.cancelTo} role="button" class="secondary outline">{props.cancel}</a>
+      </div>
+    </form>
+  );
 }

@@ -1,4 +1,4 @@
-/** Who did something: a key by its name, the operator, or the settings of a start. */
+/** Actors: a key by its name, the operator, or the settings of a start. */
 import { OPERATOR } from "../../../domain/teams/credentials.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { SETTINGS_ACTOR } from "../../../domain/teams/audit_log.ts";
@@ -8,7 +8,7 @@ import { keyPath } from "./paths.ts";
 /** Names of credentials by their ids. */
 export type ActorNames = ReadonlyMap<string, string>;
 
-/** Looks up the names of whoever did something; what is no key of the team has none. */
+/** Reads the names of actors; an id that is no key of the team has none. */
 export async function actorNames(
   { credentials }: Pick<AppDeps, "credentials">,
   team: Team,
@@ -18,7 +18,7 @@ export async function actorNames(
   return new Map(records.flatMap((record) => record === null ? [] : [[record.id, record.name]]));
 }
 
-/** Somebody, with a link to the key. */
+/** Shows an actor, with a link to the key. */
 export function Actor({ id, name }: { readonly id: string; readonly name: string | null }) {
   if (id === OPERATOR.credentialId) return <>the operator</>;
   if (id === SETTINGS_ACTOR) return <>the settings of a start</>;

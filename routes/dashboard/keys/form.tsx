@@ -1,6 +1,6 @@
 /** `/dashboard/keys/new`: the form for a new key or ping token. */
 import { SCOPES } from "../../../domain/teams/credentials.ts";
-import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+import type { Problem } from "../../../domain/core/errors.ts";
 import { AGENT_CHARS_MAX, KEY_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import type { Handle, RequestContext } from "../../http/context.ts";
 import { KEYS_PATH } from "../layout/paths.ts";
@@ -9,35 +9,37 @@ import { Field, FormProblem } from "../components/form_fields.tsx";
 import { newKeyPath } from "./paths.ts";
 import { SCOPE_LABELS } from "./labels.tsx";
 
-/** What was typed. */
-export interface KeyForm {
+/** The fields of the form. */
+export interface KeyFields {
   readonly kind: "api_key" | "ping_token";
   readonly name: string;
   readonly scopes: readonly string[];
   readonly agent: string;
 }
 
-/** The same as the body of the call that makes one. */
-export function keyFields({ kind, name, scopes, agent }: KeyForm): Record<string, unknown> {
+/** Builds the body of the call that creates a credential. */
+export function keyBody({ kind, name, scopes, agent }: KeyFields): Record<string, unknown> {
   return kind === "api_key" ? { kind, name, scopes } : { kind, name, agent };
 }
 
 /** Shows the form. */
-export const showNewKey: Handle = (c) => {
-  const { kind, agent = "" } = c.req.query();
-  const isToken = kind === "ping_token";
-  return showKeyForm(c, {
-    kind: isToken ? "ping_token" : "api_key",
-    name: "",
-    scopes: ["ingest"],
-    agent,
-  }, null);
-};
+export function showNewKey(): Handle {
+  return (c) => {
+    const { kind, agent = "" } = c.req.query();
+    const isToken = kind === "ping_token";
+    return showKeyForm(c, {
+      kind: isToken ? "ping_token" : "api_key",
+      name: "",
+      scopes: ["ingest"],
+      agent,
+    }, null);
+  };
+}
 
 /** Answers with the form as it was filled in, and with what is wrong with it. */
 export function showKeyForm(
   c: RequestContext,
-  typed: KeyForm,
+  typed: KeyFields,
   problem: Problem | null,
   headers: Record<string, string> = {},
 ): Response {
@@ -45,17 +47,17 @@ export function showKeyForm(
   return showPage(c, {
     title: isToken ? "New ping token" : "New API key",
     aside: <a href={KEYS_PATH}>All keys</a>,
-    status: problem === null ? 200 : ERRORS[problem.code].status,
+    problem,
     body: <KeyFormBody typed={typed} problem={problem} />,
   }, headers);
 }
 
-interface Filled {
-  readonly typed: KeyForm;
+interface KeyFormProps {
+  readonly typed: KeyFields;
   readonly problem: Problem | null;
 }
 
-function KeyFormBody({ typed, problem }: Filled) {
+function KeyFormBody({ typed, problem }: KeyFormProps) {
   const isToken = typed.kind === "ping_token";
   const { name, agent } = typed;
   return (
@@ -82,11 +84,11 @@ function KeyFormBody({ typed, problem }: Filled) {
             required
             maxlength={AGENT_CHARS_MAX}
             placeholder="nightly"
-            hint="The one agent that it can send pings and heartbeats for; a new one is made by the first."
+            hint="The one agent that it can send pings and heartbeats for; the first of them creates a new agent."
           />
         )
         : <Scopes checked={typed.scopes} problem={problem} />}
-      <button type="submit">{isToken ? "Make the ping token" : "Make the key"}</button>
+      <button type="submit">{isToken ? "Create ping token" : "Create key"}</button>
       <p class="soft">
         {isToken
           ? (
@@ -109,7 +111,7 @@ interface ScopesProps {
   readonly problem: Problem | null;
 }
 
-/** What a key may do, to be ticked. */
+/** Checkboxes for the scopes of a key. */
 export function Scopes({ checked, problem }: ScopesProps) {
   const message = problem?.field === "scopes" ? problem.message : null;
   return (

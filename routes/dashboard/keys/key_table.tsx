@@ -1,76 +1,49 @@
 /** Credentials as a table. */
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
-import { Ago, Wide } from "../components/elements.tsx";
+import { Ago } from "../components/elements.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { keyPath } from "./paths.ts";
-import { KeyActions, LastUse, May, State } from "./labels.tsx";
+import { KeyActions, KeyGrant, KeyState, LastUse } from "./labels.tsx";
 
-interface Table {
+interface KeyTableProps {
   readonly label: string;
-  /** What stands above it. */
   readonly caption?: string;
   readonly records: readonly ListedCredential[];
   readonly now: number;
-  /** The credential of this session, to be marked. */
+  /** The credential of this session, which is marked. */
   readonly mine?: string;
-  /** Whether what each may do is a column. */
+  /** Whether there is a column with the grants. */
   readonly withGrant?: boolean;
 }
 
-/** A table of them. */
-export function KeyTable({ label, caption, records, now, mine, withGrant = false }: Table) {
+/** Shows a table of credentials. */
+export function KeyTable({ label, caption, records, now, mine, withGrant }: KeyTableProps) {
+  const columns: readonly Column<ListedCredential>[] = [
+    { head: "Name", isName: true, cell: (of) => <KeyName of={of} isMine={of.id === mine} /> },
+    ...(withGrant ? [GRANT] : []),
+    { head: "State", cell: (of) => <KeyState of={of} now={now} /> },
+    { head: "Created", before: "made", cell: ({ createdAt }) => <Ago at={createdAt} now={now} /> },
+    { head: "Last used", before: "used", cell: (of) => <LastUse of={of} now={now} /> },
+    { head: "Change", cell: (of) => <KeyActions of={of} now={now} /> },
+  ];
   return (
-    <Wide label={label}>
-      <table class="roomy folding">
-        {caption === undefined ? null : <caption>{caption}</caption>}
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            {withGrant ? <th scope="col">Allows</th> : null}
-            <th scope="col">State</th>
-            <th scope="col">Created</th>
-            <th scope="col">Last used</th>
-            <th scope="col">Change</th>
-          </tr>
-        </thead>
-        <tbody>
-          {records.map((of) => <Row {...{ of, now, withGrant }} isMine={of.id === mine} />)}
-        </tbody>
-      </table>
-    </Wide>
+    <Table
+      label={label}
+      class="roomy folding"
+      caption={caption === undefined ? null : <caption>{caption}</caption>}
+      columns={columns}
+      rows={records}
+    />
   );
 }
 
-interface RowOf extends Required<Pick<Table, "now" | "withGrant">> {
-  readonly of: ListedCredential;
-  readonly isMine: boolean;
-}
+const GRANT: Column<ListedCredential> = { head: "Allows", cell: (of) => <KeyGrant of={of} /> };
 
-function Row({ of, now, withGrant, isMine }: RowOf) {
+function KeyName({ of, isMine }: { readonly of: ListedCredential; readonly isMine: boolean }) {
   return (
-    <tr>
-      <th scope="row">
-        <a href={keyPath(of.id)}>{of.name}</a>
-        {isMine ? <small class="tag">you are signed in with it</small> : null}
-      </th>
-      {withGrant
-        ? (
-          <td>
-            <May of={of} />
-          </td>
-        )
-        : null}
-      <td>
-        <State of={of} now={now} />
-      </td>
-      <td data-before="made">
-        <Ago at={of.createdAt} now={now} />
-      </td>
-      <td data-before="used">
-        <LastUse of={of} now={now} />
-      </td>
-      <td>
-        <KeyActions of={of} now={now} />
-      </td>
-    </tr>
+    <>
+      <a href={keyPath(of.id)}>{of.name}</a>
+      {isMine ? <small class="tag">you are signed in with it</small> : null}
+    </>
   );
 }

@@ -1,19 +1,40 @@
 /** `/dashboard/keys`: the credentials of a team, or one of them by its id. */
 import { type KeyPage, type KeysQuery, parseKeysQuery } from "../../../domain/teams/key_list.ts";
 import { encodeCursor } from "../../http/cursor.ts";
+import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { isKeyId, keyIdOf, NO_SUCH_KEY } from "../../api/keys/keys.ts";
 import { queryOf } from "../../http/query.ts";
+import admin from "../assets/style/admin.css" with { type: "text" };
+import type { DashboardPage } from "../layout/page.ts";
 import { agentPath, KEYS_PATH, queryText } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Empty, NextPage } from "../components/elements.tsx";
 import { KeyTable } from "./key_table.tsx";
 import { showKey } from "./key_page.tsx";
+import { showNewKey } from "./form.tsx";
 import { newKeyPath } from "./paths.ts";
+import { backToKey, submitNewKey, submitRevokeKey, submitRotateKey } from "./submit.tsx";
 
-/** Shows a page of the list, or with `id` one credential and what is to be confirmed of it. */
-export function showKeys({ credentials, environment }: AppDeps): Handle {
+/** The list of credentials, the page of each, and the forms that change them. */
+export const keysPage: DashboardPage = {
+  path: KEYS_PATH,
+  menu: "Keys",
+  access: teamKey("admin"),
+  handler: showKeys,
+  styles: [admin],
+  routes: [
+    { method: "POST", path: KEYS_PATH, handler: submitNewKey },
+    { method: "GET", path: `${KEYS_PATH}/new`, handler: showNewKey },
+    { method: "POST", path: `${KEYS_PATH}/:id/rotate`, handler: submitRotateKey },
+    { method: "GET", path: `${KEYS_PATH}/:id/rotate`, handler: backToKey },
+    { method: "POST", path: `${KEYS_PATH}/:id/revoke`, handler: submitRevokeKey },
+  ],
+};
+
+/** Shows a page of the list, or with `id` one credential and the form that `confirm` names. */
+function showKeys({ credentials, environment }: AppDeps): Handle {
   return async (c) => {
     const { team, credentialId } = c.get("principal");
     const now = environment.now();
@@ -21,8 +42,8 @@ export function showKeys({ credentials, environment }: AppDeps): Handle {
     if (id !== undefined) {
       const record = isKeyId(id) ? await credentials.read(team, id) : null;
       if (record === null) return fail(c, NO_SUCH_KEY);
-      const asked = confirm === "rotate" || confirm === "revoke" ? confirm : null;
-      return showKey(c, { record, now, confirm: asked, problem: null });
+      const form = confirm === "rotate" || confirm === "revoke" ? confirm : null;
+      return showKey(c, { record, now, confirm: form, problem: null });
     }
     const query = parseKeysQuery(queryOf(c), keyIdOf);
     if (!query.ok) return fail(c, query.problem);
@@ -47,7 +68,7 @@ function NewKeys({ agent }: { readonly agent: string | null }) {
   );
 }
 
-interface Listed {
+interface KeyListProps {
   readonly page: KeyPage;
   readonly query: KeysQuery;
   readonly now: number;
@@ -55,12 +76,15 @@ interface Listed {
   readonly mine: string;
 }
 
-function KeyList({ page: { records, next }, query: { agent, limit, sent }, now, mine }: Listed) {
-  const more = next === null ? null : KEYS_PATH +
-    queryText([["agent", agent], ["limit", sent.has("limit") ? limit : null], [
-      "cursor",
-      encodeCursor(next),
-    ]]);
+function KeyList(
+  { page: { records, next }, query: { agent, limit, sent }, now, mine }: KeyListProps,
+) {
+  const nextPath = next === null ? null : KEYS_PATH +
+    queryText([
+      ["agent", agent],
+      ["limit", sent.has("limit") ? limit : null],
+      ["cursor", encodeCursor(next)],
+    ]);
   return (
     <>
       {agent === null
@@ -69,7 +93,7 @@ function KeyList({ page: { records, next }, query: { agent, limit, sent }, now, 
             An <b>API key</b> is for programs that send runs and people who look at them. A{" "}
             <b>ping token</b>{" "}
             speaks for one agent alone, such as a cron job. Secrets are shown once, when they are
-            made.
+            created.
           </p>
         )
         : (
@@ -80,7 +104,7 @@ function KeyList({ page: { records, next }, query: { agent, limit, sent }, now, 
       {records.length === 0
         ? <NoKeys agent={agent} />
         : <KeyTable label="Keys" caption="Oldest first." {...{ records, now, mine }} withGrant />}
-      <NextPage to={more} />
+      <NextPage to={nextPath} />
     </>
   );
 }
@@ -89,7 +113,7 @@ function NoKeys({ agent }: { readonly agent: string | null }) {
   return (
     <Empty title="No ping token here">
       <p>
-        <a href={newKeyPath("ping_token", agent)}>Make one</a>, or go on to the next page if there
+        <a href={newKeyPath("ping_token", agent)}>Create one</a>, or go on to the next page if there
         is one.
       </p>
     </Empty>

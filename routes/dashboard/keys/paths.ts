@@ -1,10 +1,10 @@
-/** Where the pages of keys are. */
+/** Paths of the pages of keys. */
 import { KEYS_PATH, queryText } from "../layout/paths.ts";
 
-/** What is asked for before it is done. */
+/** Changes that ask for confirmation. */
 export type KeyConfirmation = "rotate" | "revoke";
 
-/** One key's page, with what is to be confirmed there. */
+/** The page of one key, with the form for a change of it. */
 export function keyPath(id: string, confirm: KeyConfirmation | null = null): string {
   return KEYS_PATH + queryText([["confirm", confirm], ["id", id]]);
 }

@@ -7,23 +7,23 @@ import { originOf } from "../components/origin.ts";
 import { Copyable, InlineNotice } from "../components/elements.tsx";
 import { kindLabel } from "./labels.tsx";
 
-/** A credential that was just made. */
+/** A new credential with its secret. */
 export interface NewSecret {
   readonly record: CredentialRecord;
   readonly secret: string;
 }
 
-/** What else the page says. */
-interface Around {
+/** The rest of the page. */
+interface SecretView {
   readonly title: string;
-  /** Where to go on. */
+  /** The link to the next page. */
   readonly next: Child;
-  /** What became of others. */
+  /** A notice about the secret that it replaces. */
   readonly children?: Child;
 }
 
 /** Answers with a new secret: it is in this answer and nowhere else. */
-export function showSecret(c: RequestContext, made: NewSecret, around: Around): Response {
+export function showSecret(c: RequestContext, made: NewSecret, view: SecretView): Response {
   const { record, secret } = made;
   const origin = originOf(c);
   const body = (
@@ -31,10 +31,10 @@ export function showSecret(c: RequestContext, made: NewSecret, around: Around): 
       <InlineNotice kind="warn">
         <p>
           <strong>Copy the secret now: it is shown this once.</strong>{" "}
-          Only its hash is stored. Who loses it makes another.
+          Only its hash is stored. If you lose it, create another.
         </p>
       </InlineNotice>
-      {around.children ?? null}
+      {view.children ?? null}
       <h2>{kindLabel(record)} “{record.name}”</h2>
       <Copyable id="secret" text={secret} />
       {linesOf(made, origin).map(({ title, text }, i) => (
@@ -43,14 +43,14 @@ export function showSecret(c: RequestContext, made: NewSecret, around: Around): 
           <Copyable id={`line-${i}`} text={text} />
         </>
       ))}
-      <p>{around.next}</p>
+      <p>{view.next}</p>
     </>
   );
-  return showPage(c, { title: around.title, status: 201, body });
+  return showPage(c, { title: view.title, status: 201, body });
 }
 
-/** Lines for a shell or a crontab that work as they are. */
-export function linesOf(
+/** Builds lines for a shell or a crontab that work as they are. */
+function linesOf(
   { record: { grant }, secret }: NewSecret,
   origin: string,
 ): { readonly title: string; readonly text: string }[] {
@@ -64,13 +64,13 @@ export function linesOf(
   return [{ title: "Try it", text: `RUNLEDGER_KEY=${secret}\n${line}` }];
 }
 
-/** The exit code of a job is the message; documented form of decisions, section 3. */
+/** Builds lines that send the exit code of a job. */
 function pingLines(secret: string, origin: string) {
   const ping = (query: string) =>
     `curl -fsS -m 10 --retry 3 -u "$RUNLEDGER_TOKEN:" "${origin}/v1/ping${query}"`;
   return [
     {
-      title: "In a crontab, behind the job",
+      title: "In a crontab, after the job",
       text: `RUNLEDGER_TOKEN=${secret}\n0 3 * * * /path/to/job; ${ping("?exit_code=$?")}`,
     },
     { title: "Try it", text: `RUNLEDGER_TOKEN=${secret}\n${ping("")}` },

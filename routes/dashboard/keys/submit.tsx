@@ -1,4 +1,4 @@
-/** What forms do to keys: make, rotate, revoke. */
+/** Forms that create, rotate and revoke keys. */
 import { parseKey } from "../../../domain/teams/new_key.ts";
 import { parseRotation } from "../../../domain/teams/rotation.ts";
 import { isLive } from "../../../domain/teams/credentials.ts";
@@ -9,29 +9,28 @@ import { isKeyId, NO_SUCH_KEY } from "../../api/keys/keys.ts";
 import { agentPath, KEYS_PATH } from "../layout/paths.ts";
 import { seeOther } from "../layout/reply.tsx";
 import { Ago, InlineNotice } from "../components/elements.tsx";
-import { bodyOf } from "../components/form_fields.tsx";
-import { numberOf } from "../components/numbers.ts";
-import { keyFields, type KeyForm, showKeyForm } from "./form.tsx";
+import { bodyOf, readInteger } from "../components/form_fields.tsx";
+import { keyBody, type KeyFields, showKeyForm } from "./form.tsx";
 import { showKey } from "./key_page.tsx";
 import { keyPath } from "./paths.ts";
 import { type NewSecret, showSecret } from "./secret.tsx";
-import { kindLabel, State } from "./labels.tsx";
+import { KeyState, kindLabel } from "./labels.tsx";
 
-/** Makes a credential and shows its secret, or the form again. */
-export function makeKey({ credentials }: AppDeps): Handle {
+/** Creates a credential and shows its secret, or the form again. */
+export function submitNewKey({ credentials }: AppDeps): Handle {
   return async (c) => {
-    const typed = formOf(c.get("form"));
+    const typed = readFields(c.get("form"));
     c.set("renderProblem", (c, problem, headers) => showKeyForm(c, typed, problem, headers));
-    const spec = parseKey(bodyOf(keyFields(typed)));
+    const spec = parseKey(bodyOf(keyBody(typed)));
     if (!spec.ok) return fail(c, spec.problem);
     const { team, credentialId } = c.get("principal");
     const made = await credentials.create(team, spec.value, credentialId);
-    return showSecret(c, made, { title: `${kindLabel(made.record)} made`, next: backTo(made) });
+    return showSecret(c, made, { title: `${kindLabel(made.record)} created`, next: backTo(made) });
   };
 }
 
-/** What was typed into the form for a new one. */
-export function formOf(form: URLSearchParams): KeyForm {
+/** Reads the form for a new credential. */
+function readFields(form: URLSearchParams): KeyFields {
   return {
     kind: form.get("kind") === "ping_token" ? "ping_token" : "api_key",
     name: form.get("name") ?? "",
@@ -44,7 +43,7 @@ export function formOf(form: URLSearchParams): KeyForm {
 export function submitRotateKey({ credentials, environment }: AppDeps): Handle {
   return async (c) => {
     const { team, credentialId } = c.get("principal");
-    const record = await named(c, credentials);
+    const record = await readKey(c, credentials);
     if (record === null) return fail(c, NO_SUCH_KEY);
     const hours = c.get("form").get("overlap_hours") ?? "";
     const now = environment.now();
@@ -53,7 +52,7 @@ export function submitRotateKey({ credentials, environment }: AppDeps): Handle {
       (c, problem, headers) =>
         showKey(c, { record, now, confirm: "rotate", problem, hours }, headers),
     );
-    const overlap = parseRotation(bodyOf({ overlap_hours: numberOf(hours) }));
+    const overlap = parseRotation(bodyOf({ overlap_hours: readInteger(hours) }));
     if (!overlap.ok) return fail(c, overlap.problem);
     const rotated = await credentials.rotate(team, record.id, overlap.value, credentialId);
     if (rotated === null) return fail(c, NO_SUCH_KEY);
@@ -74,20 +73,22 @@ function OldSecret({ of, now }: { readonly of: ListedCredential; readonly now: n
       {endsAt !== undefined && isLive(of, now)
         ? (
           <p>
-            The old secret goes on and ends <Ago at={endsAt} now={now} />: exchange it before.
+            The old secret works and expires <Ago at={endsAt} now={now} />: exchange it before.
           </p>
         )
         : (
           <p>
-            The old secret does not work any more: <State of={of} now={now} />.
+            The old secret does not work any more: <KeyState of={of} now={now} />.
           </p>
         )}
     </InlineNotice>
   );
 }
 
-/** Who loads the page of a secret again comes to its key: the secret is gone. */
-export const backToKey: Handle = (c) => seeOther(keyPath(c.req.param("id") ?? ""));
+/** Redirects a reload of the page of a secret to its key: the secret is shown once. */
+export function backToKey(): Handle {
+  return (c) => seeOther(keyPath(c.req.param("id") ?? ""));
+}
 
 /** Revokes a credential and goes to its page. */
 export function submitRevokeKey({ credentials }: AppDeps): Handle {
@@ -99,7 +100,7 @@ export function submitRevokeKey({ credentials }: AppDeps): Handle {
   };
 }
 
-async function named(
+async function readKey(
   c: RequestContext,
   credentials: AppDeps["credentials"],
 ): Promise<ListedCredential | null> {
@@ -107,17 +108,14 @@ async function named(
   return isKeyId(id) ? await credentials.read(c.get("principal").team, id) : null;
 }
 
-/** Where one goes on behind a secret. */
+/** Links to the page to open after a secret. */
 function backTo({ record: { grant } }: NewSecret) {
-  return grant.kind === "ping_token"
-    ? (
-      <>
-        I have copied it: <a href={agentPath(grant.agent)}>to the agent</a>
-      </>
-    )
-    : (
-      <>
-        I have copied it: <a href={KEYS_PATH}>to all keys</a>
-      </>
-    );
+  const [to, name] = grant.kind === "ping_token"
+    ? [agentPath(grant.agent), "to the agent"]
+    : [KEYS_PATH, "to all keys"];
+  return (
+    <>
+      I have copied it: <a href={to}>{name}</a>
+    </>
+  );
 }

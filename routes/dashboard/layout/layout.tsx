@@ -1,39 +1,12 @@
-/** The frame of every page: where one is, where one can go, and who one is. */
-import { type Principal, refusalOf, type Requirement } from "../../../domain/teams/credentials.ts";
-import { OPERATOR_ONLY, teamKey, teamKeyOrOperator } from "../../http/access.ts";
-import { assetPath } from "./assets.ts";
-import {
-  AGENTS_PATH,
-  AUDIT_LOG_PATH,
-  DASHBOARD_PATH,
-  KEYS_PATH,
-  RATE_CARD_PATH,
-  REFUSALS_PATH,
-  RUNS_PATH,
-  SPEND_PATH,
-  TEAM_PATH,
-  TEAMS_PATH,
-  USAGE_PATH,
-} from "./paths.ts";
-import type { View } from "./view.ts";
+/** The layout of every page: the menu, the heading, the content, and who is signed in. */
+import { type Principal, refusalOf } from "../../../domain/teams/credentials.ts";
+import type { PageShell } from "../../http/context.ts";
+import type { View } from "./page.ts";
+import { DASHBOARD_PATH } from "./paths.ts";
 
-/** What the menu leads to, and for whom. */
-const MENU: readonly (readonly [string, string, Requirement])[] = [
-  ["Overview", DASHBOARD_PATH, teamKey("read")],
-  ["Teams", TEAMS_PATH, OPERATOR_ONLY],
-  ["Runs", RUNS_PATH, teamKey("read")],
-  ["Rejected requests", REFUSALS_PATH, teamKey("read")],
-  ["Agents", AGENTS_PATH, teamKey("read")],
-  ["Spend", SPEND_PATH, teamKey("read")],
-  ["Rate card", RATE_CARD_PATH, teamKey("admin")],
-  ["Usage", USAGE_PATH, teamKey("read")],
-  ["Keys", KEYS_PATH, teamKey("admin")],
-  ["Team", TEAM_PATH, teamKey("read")],
-  ["Audit", AUDIT_LOG_PATH, teamKeyOrOperator("admin")],
-];
-
-interface Framed {
+interface LayoutProps {
   readonly view: View;
+  readonly shell: PageShell;
   readonly principal: Principal | undefined;
   readonly path: string;
 }
@@ -48,11 +21,12 @@ const HTMX = JSON.stringify({
 });
 
 /** Hono leaves out a property of the attribute's own spelling; HTML takes any. */
-const WHOLE = { Blocking: "render" };
+const BLOCKING = { Blocking: "render" };
 
-/** A whole document. */
-export function Layout({ view, principal, path }: Framed) {
+/** Renders a complete document. */
+export function Layout({ view, shell, principal, path }: LayoutProps) {
   const { title, body, aside, reloadSeconds } = view;
+  const { assetPath } = shell;
   return (
     <html lang="en">
       <head>
@@ -61,8 +35,8 @@ export function Layout({ view, principal, path }: Framed) {
         <meta name="color-scheme" content="light dark" />
         <meta name="htmx-config" content={HTMX} />
         <title>{title === "Runledger" ? title : `${title} · Runledger`}</title>
-        {/* Tables have their widths when all their rows are read: nothing is shown before. */}
-        <link rel="expect" href="#end" {...WHOLE} />
+        {/* Tables get their widths when all their rows are read: nothing is shown before. */}
+        <link rel="expect" href="#end" {...BLOCKING} />
         <link rel="icon" href={assetPath("icon.svg")} type="image/svg+xml" />
         <link rel="stylesheet" href={assetPath("pico.css")} />
         <link rel="stylesheet" href={assetPath("dashboard.css")} />
@@ -78,7 +52,7 @@ export function Layout({ view, principal, path }: Framed) {
         <a class="skip" href="#main">Skip to the content</a>
         <header class="top">
           <a class="brand" href={DASHBOARD_PATH}>Runledger</a>
-          {principal === undefined ? null : <Menu principal={principal} path={path} />}
+          {principal === undefined ? null : <Menu {...{ shell, principal, path }} />}
         </header>
         <main id="main">
           <div class="heading">
@@ -89,7 +63,7 @@ export function Layout({ view, principal, path }: Framed) {
         </main>
         <footer class="bottom">
           <a href="/docs">API</a>
-          {principal === undefined ? null : <Whoever principal={principal} />}
+          {principal === undefined ? null : <SignedIn principal={principal} />}
         </footer>
         <div id="end" hidden />
       </body>
@@ -97,15 +71,22 @@ export function Layout({ view, principal, path }: Framed) {
   );
 }
 
-function Menu({ principal, path }: Pick<Framed, "path"> & { readonly principal: Principal }) {
+interface MenuProps extends Pick<LayoutProps, "shell" | "path"> {
+  readonly principal: Principal;
+}
+
+function Menu({ shell: { menu }, principal, path }: MenuProps) {
   return (
     <nav class="menu" aria-label="Pages">
       <ul>
-        {MENU.filter(([, , access]) => refusalOf(principal, access) === null).map((
-          [name, to],
-        ) => (
+        {menu.filter(({ access }) => refusalOf(principal, access) === null).map((entry) => (
           <li>
-            <a href={to} {...(isWithin(path, to) ? { "aria-current": "page" } : {})}>{name}</a>
+            <a
+              href={entry.path}
+              {...(isWithin(path, entry.path) ? { "aria-current": "page" } : {})}
+            >
+              {entry.name}
+            </a>
           </li>
         ))}
       </ul>
@@ -113,12 +94,12 @@ function Menu({ principal, path }: Pick<Framed, "path"> & { readonly principal: 
   );
 }
 
-/** Whether a page is the one of a menu's entry, or below it. */
+/** Returns whether a page is the page of a menu entry, or below it. */
 function isWithin(path: string, to: string): boolean {
   return path === to || (to !== DASHBOARD_PATH && path.startsWith(`${to}/`));
 }
 
-function Whoever({ principal }: { readonly principal: Principal }) {
+function SignedIn({ principal }: { readonly principal: Principal }) {
   const { grant, team } = principal;
   const may = grant.kind === "api_key" ? grant.scopes.join(", ") : grant.kind;
   return (

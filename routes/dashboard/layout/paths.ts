@@ -1,9 +1,9 @@
-/** Where pages are. */
+/** Paths that pages link to. */
 
-/** The first page, below which all others are. */
+/** The overview; the other pages are below it. */
 export const DASHBOARD_PATH = "/dashboard";
 
-/** Where one signs in. */
+/** The form for keys. */
 export const SIGN_IN = `${DASHBOARD_PATH}/sign-in`;
 
 /** The list of runs. */
@@ -15,19 +15,19 @@ export const REFUSALS_PATH = `${DASHBOARD_PATH}/refusals`;
 /** The list of agents. */
 export const AGENTS_PATH = `${DASHBOARD_PATH}/agents`;
 
-/** What was spent. */
+/** Spend. */
 export const SPEND_PATH = `${DASHBOARD_PATH}/spend`;
 
 /** The rate card. */
 export const RATE_CARD_PATH = `${DASHBOARD_PATH}/rate-card`;
 
-/** How much of the plan is used. */
+/** Usage of the plan. */
 export const USAGE_PATH = `${DASHBOARD_PATH}/usage`;
 
 /** Keys and ping tokens. */
 export const KEYS_PATH = `${DASHBOARD_PATH}/keys`;
 
-/** The reader's own team. */
+/** The team of the session. */
 export const TEAM_PATH = `${DASHBOARD_PATH}/team`;
 
 /** All teams, for the operator. */
@@ -46,7 +46,7 @@ export function agentPath(slug: string): string {
   return `${AGENTS_PATH}/${encodeURIComponent(slug)}`;
 }
 
-/** The query of a link: pairs without a value are left out; the empty text where none is left. */
+/** Builds the query of a link. Pairs without a value are left out; without any pair it is the empty text. */
 export function queryText(
   pairs: Iterable<readonly [string, string | number | null | undefined]>,
 ): string {

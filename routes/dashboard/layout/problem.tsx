@@ -1,4 +1,4 @@
-/** Refusals as pages: what went wrong, and what to do next. */
+/** Refusals as pages: the error, and what to do next. */
 import { ERRORS } from "../../../domain/core/errors.ts";
 import type { Refuse } from "../../http/context.ts";
 import { DASHBOARD_PATH } from "./paths.ts";

@@ -1,9 +1,10 @@
-/** Answers of the dashboard: a page in its frame, or the way to another page. */
+/** Answers of the dashboard: a page in its layout, or a redirect to another page. */
 import type { Principal } from "../../../domain/teams/credentials.ts";
+import { ERRORS } from "../../../domain/core/errors.ts";
 import { answerText } from "../../http/answer.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { Layout } from "./layout.tsx";
-import type { View } from "./view.ts";
+import type { View } from "./page.ts";
 
 /** What a browser may do with a page: load what is from here, and send forms to here. */
 const POLICY = [
@@ -22,7 +23,7 @@ const HEADERS = {
   "Content-Security-Policy": POLICY,
   "Referrer-Policy": "same-origin",
   "Cross-Origin-Opener-Policy": "same-origin",
-  // What is shown to one person is kept by nobody, also not behind the button that goes back.
+  // No cache stores a page of one person, and the back button shows none after signing out.
   "Cache-Control": "no-store",
 };
 
@@ -33,10 +34,21 @@ export function showPage(
   headers: Record<string, string> = {},
 ): Response {
   const principal: Principal | undefined = c.get("principal");
-  const page = <Layout view={view} principal={principal} path={c.req.path} />;
+  const page = (
+    <Layout
+      view={view}
+      shell={c.get("shell")}
+      principal={principal}
+      path={c.req.path}
+    />
+  );
   const all = { ...HEADERS, ...headers };
   const text = `<!DOCTYPE html>${page}\n`;
-  return answerText(c, view.status ?? 200, text, "text/html; charset=UTF-8", all);
+  return answerText(c, statusOf(view), text, "text/html; charset=UTF-8", all);
+}
+
+function statusOf({ status = 200, problem = null }: View): number {
+  return problem === null ? status : ERRORS[problem.code].status;
 }
 
 /** Sends the browser to another page, which it asks for with GET. */

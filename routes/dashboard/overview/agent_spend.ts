@@ -1,8 +1,7 @@
 /** Spend by agent, of today and of the days before, from a bounded number of rows. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Picodollars } from "../../../domain/pricing/money.ts";
-import type { SpendStore } from "../../../domain/spend/store.ts";
-import type { RollupRow } from "../../../domain/spend/rollup.ts";
+import type { RollupRow, SpendStore } from "../../../domain/spend/rollup.ts";
 import { labelOf } from "../../../domain/spend/spend_query.ts";
 import { DAYS_BEFORE, type Span } from "./day_metrics.ts";
 
@@ -16,7 +15,7 @@ const ROWS_BEFORE_MAX = 1_499;
 /** Agents that are named, those that spent most today. */
 const AGENTS_NAMED = 8;
 
-/** What an agent spent. */
+/** The spend of an agent. */
 export interface AgentSpend {
   /** Null for runs without one. */
   readonly agent: string | null;
@@ -33,50 +32,50 @@ export interface SpendByAgent {
   readonly leftOut: number;
 }
 
-/** Reads it; null where a day has so many agents that this page must not add them up. */
+/** Reads the spend by agent; null where a day has so many agents that this page must not add them up. */
 export async function readSpendByAgent(
   spend: SpendStore,
   team: Team,
   span: Span,
 ): Promise<SpendByAgent | null> {
   const { today, from, yesterday } = span;
-  const ofToday = await someOf(spend.rows(team, "agent", today, today), ROWS_MAX);
+  const ofToday = await readAtMost(spend.rows(team, "agent", today, today), ROWS_MAX);
   if (ofToday === null) return null;
   // As many agents each day as today would be too many rows: they need not be begun with.
   const isLittle = ofToday.length * DAYS_BEFORE <= ROWS_BEFORE_MAX;
   const before = isLittle
-    ? await someOf(spend.rows(team, "agent", from, yesterday), ROWS_BEFORE_MAX)
+    ? await readAtMost(spend.rows(team, "agent", from, yesterday), ROWS_BEFORE_MAX)
     : null;
   return rankedOf(ofToday, before);
 }
 
 /** The rows of a range; null when there are more than so many. */
-async function someOf(
+async function readAtMost(
   all: AsyncIterable<readonly RollupRow[]>,
   max: number,
 ): Promise<RollupRow[] | null> {
-  const some: RollupRow[] = [];
+  const read: RollupRow[] = [];
   for await (const rows of all) {
-    some.push(...rows);
-    if (some.length > max) return null;
+    read.push(...rows);
+    if (read.length > max) return null;
   }
-  return some;
+  return read;
 }
 
 function rankedOf(today: readonly RollupRow[], before: readonly RollupRow[] | null): SpendByAgent {
-  const known = new Map<string | null, AgentSpend>();
+  const byAgent = new Map<string | null, AgentSpend>();
   const nothing = { runsToday: 0, costToday: 0n, costBefore: before === null ? null : 0n };
   for (const { group, measures } of today) {
     const agent = labelOf(group, "agent");
     const { runs, cost } = measures;
-    known.set(agent, { ...nothing, agent, runsToday: runs, costToday: cost });
+    byAgent.set(agent, { ...nothing, agent, runsToday: runs, costToday: cost });
   }
   for (const { group, measures } of before ?? []) {
     const agent = labelOf(group, "agent");
-    const each = known.get(agent) ?? { ...nothing, agent };
-    known.set(agent, { ...each, costBefore: (each.costBefore ?? 0n) + measures.cost });
+    const each = byAgent.get(agent) ?? { ...nothing, agent };
+    byAgent.set(agent, { ...each, costBefore: (each.costBefore ?? 0n) + measures.cost });
   }
-  const ranked = [...known.values()].sort(byCost);
+  const ranked = [...byAgent.values()].sort(byCost);
   return {
     agents: ranked.slice(0, AGENTS_NAMED),
     leftOut: Math.max(0, ranked.length - AGENTS_NAMED),

@@ -1,4 +1,4 @@
-/** What needs somebody's work, each with what to do. */
+/** Problems, each with what to do. */
 import type { DeadStage } from "../../../domain/runs/processing.ts";
 import { queryText, runPath, SPEND_PATH, USAGE_PATH } from "../layout/paths.ts";
 import { InlineNotice } from "../components/elements.tsx";
@@ -9,7 +9,7 @@ import type { Overview, Quota, UnpricedCalls } from "./read.ts";
 /** Models that are named; the page of spend names all. */
 const MODELS_NAMED = 3;
 
-/** Shows those there are. */
+/** Shows the banners that apply. */
 export function Banners({ of }: { readonly of: Overview }) {
   const { quota, unpriced, dead, rejected, span } = of;
   return (
@@ -62,7 +62,7 @@ function UnpricedBanner({ of, from }: { readonly of: UnpricedCalls; readonly fro
           </>
         ))}
         {more > 0 ? ` and ${formatCount(more)} more` : null}.{" "}
-        <a href={`${SPEND_PATH}#unpriced`}>Add a price</a>, then price those calls anew.
+        <a href={`${SPEND_PATH}#unpriced`}>Add a price</a>, then reprice those calls.
       </p>
     </InlineNotice>
   );
@@ -77,9 +77,9 @@ function DeadBanner(
     <InlineNotice kind="bad">
       <p>
         <strong>
-          {hasMore ? `More than ${count}` : count} {word} stuck: a step behind the end was given up.
+          {hasMore ? `More than ${count}` : count} {word} stuck: a step after the end was given up.
         </strong>{" "}
-        Mend what the error says; then whoever runs this service gives it new tries with{" "}
+        Fix the error; then the operator of this service retries it with{" "}
         <code>deno task jobs --redrive=RUN_ID</code>.
       </p>
       <ul>{stages.map((stage) => <Dead of={stage} />)}</ul>

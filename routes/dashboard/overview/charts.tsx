@@ -1,7 +1,8 @@
 /** The days up to today: runs with their failures, and cost. */
 import { queryText, RUNS_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import { Money, Wide } from "../components/elements.tsx";
+import { Money } from "../components/elements.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
 import { countedText, formatCount, moneyText, percentText } from "../components/format.ts";
 import { type DayMetrics, DAYS_BEFORE, usualDayOf } from "./day_metrics.ts";
@@ -15,7 +16,7 @@ export function Charts({ of: { days, span } }: { readonly of: Overview }) {
   const mostCost = days.reduce((most, { cost }) => cost > most ? cost : most, usual?.cost ?? 0n);
   return (
     <div class="halves">
-      <Figure name="Runs by day" legend={<RunsLegend hasUsual={usual !== null} />}>
+      <ChartSection name="Runs by day" legend={<RunsLegend hasUsual={usual !== null} />}>
         <ColumnChart
           title={runsTitle(days)}
           columns={days.map((day) => ({
@@ -32,8 +33,8 @@ export function Charts({ of: { days, span } }: { readonly of: Overview }) {
           top={formatCount(mostRuns)}
           usual={usual?.runs ?? null}
         />
-      </Figure>
-      <Figure name="Cost by day" legend={<CostLegend hasUsual={usual !== null} />}>
+      </ChartSection>
+      <ChartSection name="Cost by day" legend={<CostLegend hasUsual={usual !== null} />}>
         <ColumnChart
           title={`Cost of each day of the last ${DAYS_BEFORE} days and today; the table below has the figures`}
           columns={days.map((day) => ({
@@ -44,7 +45,7 @@ export function Charts({ of: { days, span } }: { readonly of: Overview }) {
           top={moneyText(mostCost)}
           usual={usual === null ? null : Number(usual.cost)}
         />
-      </Figure>
+      </ChartSection>
     </div>
   );
 }
@@ -58,7 +59,7 @@ function runsTitle(days: readonly DayMetrics[]): string {
     `${formatCount(failed)} of them failed or timed out; the table below has the figures`;
 }
 
-function Figure(
+function ChartSection(
   { name, legend, children }: {
     readonly name: string;
     readonly legend: Child;
@@ -103,48 +104,48 @@ function UsualSwatch() {
   );
 }
 
-/** The same figures to read. */
+/** The same metrics as a table. */
 export function DaysTable({ of: { days } }: { readonly of: Overview }) {
   return (
     <details>
       <summary>The same as a table</summary>
-      <Wide label="Figures by day">
-        <table>
+      <Table
+        label="Figures by day"
+        caption={
           <caption class="soft">
             By UTC day of the runs' start. Failed are those that failed or timed out, also as a
             share of the runs that ended.
           </caption>
-          <thead>
-            <tr>
-              <th scope="col">Day</th>
-              <th scope="col" class="number">Runs</th>
-              <th scope="col" class="number">Failed</th>
-              <th scope="col" class="number">Share</th>
-              <th scope="col" class="number">Cost</th>
-            </tr>
-          </thead>
-          <tbody>{days.toReversed().map((day, i) => <DayRow of={day} isToday={i === 0} />)}</tbody>
-        </table>
-      </Wide>
+        }
+        columns={DAY_COLUMNS}
+        rows={days.toReversed().map((metrics, i) => ({ ...metrics, isToday: i === 0 }))}
+      />
     </details>
   );
 }
 
-function DayRow({ of, isToday }: { readonly of: DayMetrics; readonly isToday: boolean }) {
-  const to = `${RUNS_PATH}${queryText([["from", of.day], ["to", of.day]])}`;
+interface DayRow extends DayMetrics {
+  readonly isToday: boolean;
+}
+
+const DAY_COLUMNS: readonly Column<DayRow>[] = [
+  { head: "Day", isName: true, cell: ({ day, isToday }) => <DayLink {...{ day, isToday }} /> },
+  { head: "Runs", class: "number", cell: ({ runs }) => formatCount(runs) },
+  { head: "Failed", class: "number", cell: ({ failed }) => formatCount(failed) },
+  {
+    head: "Share",
+    class: "number",
+    cell: ({ failed, runs, running }) => percentText(failed, runs - running),
+  },
+  { head: "Cost", class: "number", cell: ({ cost }) => <Money of={cost} /> },
+];
+
+function DayLink({ day, isToday }: Pick<DayRow, "day" | "isToday">) {
   return (
-    <tr>
-      <th scope="row">
-        <a href={to}>{of.day}</a>
-        {isToday ? " (today, so far)" : null}
-      </th>
-      <td class="number">{formatCount(of.runs)}</td>
-      <td class="number">{formatCount(of.failed)}</td>
-      <td class="number">{percentText(of.failed, of.runs - of.running)}</td>
-      <td class="number">
-        <Money of={of.cost} />
-      </td>
-    </tr>
+    <>
+      <a href={`${RUNS_PATH}${queryText([["from", day], ["to", day]])}`}>{day}</a>
+      {isToday ? " (today, so far)" : null}
+    </>
   );
 }
 

@@ -1,4 +1,4 @@
-/** What the overview is made of: the days' figures, what a usual day comes to, and how today compares. */
+/** Metrics of the overview: each day, a usual day, and how today compares. */
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import { daysOf } from "../../../domain/spend/spend_query.ts";
@@ -9,7 +9,7 @@ export const DAYS_BEFORE = 14;
 
 const DAY_MS = 86_400_000;
 
-/** What is looked at: today and the days before, in UTC. */
+/** Today and the days before, in UTC. */
 export interface Span {
   /** First day, `YYYY-MM-DD`. */
   readonly from: string;
@@ -73,19 +73,19 @@ export function metricsOf(days: readonly string[], rows: readonly RollupRow[]): 
   const none = { runs: 0, failed: 0, timedOut: 0, running: 0, cost: 0n, unpricedCalls: 0 };
   const byDay = new Map(days.map((day) => [day, { day, ...none }]));
   for (const { day, group, measures } of rows) {
-    const known = byDay.get(day);
-    if (known === undefined || group.kind !== "status") continue;
-    known.runs += measures.runs;
-    known.failed += measures.failed + measures.timedOut;
-    known.timedOut += measures.timedOut;
-    known.running += measures.running;
-    known.cost += measures.cost;
-    known.unpricedCalls += measures.unpricedCalls;
+    const sums = byDay.get(day);
+    if (sums === undefined || group.kind !== "status") continue;
+    sums.runs += measures.runs;
+    sums.failed += measures.failed + measures.timedOut;
+    sums.timedOut += measures.timedOut;
+    sums.running += measures.running;
+    sums.cost += measures.cost;
+    sums.unpricedCalls += measures.unpricedCalls;
   }
   return [...byDay.values()];
 }
 
-/** What a day before today usually comes to, from the first one with runs on; null without any. */
+/** Averages the days before today, from the first one with runs on; null without any. */
 export function usualDayOf(before: readonly DayMetrics[]): UsualDay | null {
   const first = before.findIndex(({ runs }) => runs > 0);
   if (first < 0) return null;

@@ -1,4 +1,4 @@
-/** What is shown while there is nothing to look at: what would fill the page. */
+/** The guide to the first run, for teams without recent runs. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { DASHBOARD_PATH, KEYS_PATH, RUNS_PATH } from "../layout/paths.ts";
@@ -11,19 +11,17 @@ export async function readLastStart({ runList }: AppDeps, team: Team): Promise<n
   return run === undefined ? null : run.startedAt ?? run.receivedAt;
 }
 
-interface Nothing {
-  /** Where this service is asked. */
+interface FirstRunProps {
   readonly origin: string;
   readonly last: number | null;
-  /** Whether whoever looks may create keys. */
   readonly mayCreateKeys: boolean;
   readonly nowMs: number;
 }
 
-/** Teaches the first call, or says since when nothing came. */
-export function FirstRunGuide({ origin, last, mayCreateKeys, nowMs }: Nothing) {
+/** Shows the first call to make, and when the newest run began. */
+export function FirstRunGuide({ origin, last, mayCreateKeys, nowMs }: FirstRunProps) {
   return (
-    <Empty title={last === null ? "Send the first run" : "Nothing ran lately"}>
+    <Empty title={last === null ? "Send the first run" : "No recent runs"}>
       {last === null ? null : (
         <p>
           No run began today or in the {DAYS_BEFORE} days before; the newest one began{" "}
@@ -36,10 +34,10 @@ export function FirstRunGuide({ origin, last, mayCreateKeys, nowMs }: Nothing) {
           {" "}
           {mayCreateKeys
             ? <a href={KEYS_PATH}>create one</a>
-            : "somebody with the scope admin creates them"}.
+            : "a team member with the scope admin creates them"}.
         </li>
         <li>
-          Put this line behind any job; its exit code says how the run ended.
+          Put this line after any job; its exit code says how the run ended.
           <Copyable id="first-ping" text={pingLine(origin)} />
         </li>
         <li>

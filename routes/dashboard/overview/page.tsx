@@ -1,8 +1,10 @@
-/** `/dashboard`: how today goes, against the days before. */
+/** `/dashboard`: today, compared with the days before. */
 import { answerText } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
-import { mayAdmin } from "../../http/access.ts";
-import { TEAMS_PATH } from "../layout/paths.ts";
+import { mayAdmin, teamKey, teamKeyOrOperator } from "../../http/access.ts";
+import overview from "../assets/style/overview.css" with { type: "text" };
+import type { DashboardPage } from "../layout/page.ts";
+import { DASHBOARD_PATH, TEAMS_PATH } from "../layout/paths.ts";
 import { originOf } from "../components/origin.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 import { durationText, percentText } from "../components/format.ts";
@@ -13,34 +15,44 @@ import { type Overview, readOverview } from "./read.ts";
 import { AgentsTable, FailuresTable, SlowestTable } from "./tables.tsx";
 import { OverviewTiles } from "./tiles.tsx";
 
-/** Seconds after which the page of a team without runs looks again. */
-const LOOK_AGAIN_SECONDS = 5;
+/** The first page. The operator may open it, but is redirected to the teams. */
+export const overviewPage: DashboardPage = {
+  path: DASHBOARD_PATH,
+  menu: "Overview",
+  menuAccess: teamKey("read"),
+  access: teamKeyOrOperator("read"),
+  handler: showOverview,
+  styles: [overview],
+};
+
+/** Seconds after which the page of a team without runs reloads. */
+const RELOAD_SECONDS = 5;
 
 /** Shows the first page. */
-export function showOverview(deps: AppDeps): Handle {
+function showOverview(deps: AppDeps): Handle {
   return async (c) => {
     const principal = c.get("principal");
     const { team, grant } = principal;
-    // The operator has no runs; what it looks after are teams.
+    // The operator has no runs.
     if (grant.kind === "operator") return seeOther(TEAMS_PATH);
     const nowMs = deps.environment.now();
-    const overview = await readOverview(deps, team, nowMs);
-    const page = { title: "Overview", aside: <Today of={overview} /> };
+    const content = await readOverview(deps, team, nowMs);
+    const page = { title: "Overview", aside: <Today of={content} /> };
     const isPoll = c.req.header("hx-request") === "true";
-    if (overview.days.some(({ runs }) => runs > 0)) {
-      // Whoever waited for the first run sees the whole page.
+    if (content.days.some(({ runs }) => runs > 0)) {
+      // The page that waited for the first run reloads.
       const headers = isPoll ? { "HX-Refresh": "true" } : {};
-      const body = <Body of={overview} nowMs={nowMs} />;
+      const body = <Body of={content} nowMs={nowMs} />;
       return showPage(c, { ...page, body }, headers as Record<string, string>);
     }
-    // Nothing to change in the page that waits: what somebody is about to copy stays selected.
+    // Without a new answer the text that is selected in the page stays selected.
     if (isPoll) {
       return answerText(c, 204, null, null, { "Cache-Control": "no-store" });
     }
     const last = await readLastStart(deps, team);
     const body = (
       <>
-        <Banners of={overview} />
+        <Banners of={content} />
         <FirstRunGuide
           origin={originOf(c)}
           last={last}
@@ -49,11 +61,11 @@ export function showOverview(deps: AppDeps): Handle {
         />
       </>
     );
-    return showPage(c, { ...page, body, reloadSeconds: LOOK_AGAIN_SECONDS });
+    return showPage(c, { ...page, body, reloadSeconds: RELOAD_SECONDS });
   };
 }
 
-/** Which day is meant, and how much of it is over. */
+/** Shows the day, and how much of it is over. */
 function Today({ of }: { readonly of: Overview }) {
   const { today, startMs, endMs, passed } = of.span;
   const agoMs = passed * (endMs - startMs);

@@ -23,7 +23,7 @@ const FAILURES_SHOWN = 6;
 /** Rows read to name the models without a price. */
 const MODEL_ROWS_MAX = 1_000;
 
-/** What the overview shows. */
+/** The content of the overview. */
 export interface Overview {
   readonly span: Span;
   /** Figures of each day, today's last. */
@@ -65,7 +65,7 @@ export interface UnpricedCalls {
   readonly models: readonly string[];
 }
 
-/** Reads all of it. */
+/** Reads the overview. */
 export async function readOverview(deps: AppDeps, team: Team, nowMs: number): Promise<Overview> {
   const span = spanAt(nowMs);
   const [rows, quota, slowest, failures, agents, dead, rejected] = await Promise.all([

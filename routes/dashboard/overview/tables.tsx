@@ -1,11 +1,11 @@
 /** Runs and agents to look at first. */
 import { agentPath, queryText, runPath, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
-import type { Child } from "hono/jsx";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
-import { Ago, Money, Status, Wide } from "../components/elements.tsx";
+import { Ago, Money, Status } from "../components/elements.tsx";
 import { countedText, durationText, formatCount, pluralOf } from "../components/format.ts";
+import { type Column, Table } from "../components/table.tsx";
 import type { AgentSpend } from "./agent_spend.ts";
 import { DAYS_BEFORE, type Span } from "./day_metrics.ts";
 import type { Overview } from "./read.ts";
@@ -56,62 +56,50 @@ export function SlowestTable({ of, nowMs }: { readonly of: Overview; readonly no
   );
 }
 
-interface Runs {
+interface RunsTableProps {
   readonly label: string;
   readonly caption: string;
   readonly runs: readonly RunListRow[];
   readonly nowMs: number;
 }
 
-function RunsTable({ label, caption, runs, nowMs }: Runs) {
+function RunsTable({ label, caption, runs, nowMs }: RunsTableProps) {
+  const columns: readonly Column<RunListRow>[] = [
+    { head: "Started", isName: true, cell: (run) => <StartLink run={run} nowMs={nowMs} /> },
+    { head: "Status", cell: ({ status }) => <Status of={status} /> },
+    { head: "Agent", class: "agent-name", cell: ({ agent }) => <AgentLink slug={agent} /> },
+    {
+      head: "Took",
+      class: "number",
+      before: "took",
+      cell: ({ durationMs }) => durationMs === null ? "–" : durationText(durationMs),
+    },
+    { head: "Cost", class: "number", cell: ({ cost }) => <Money of={cost.amount} /> },
+  ];
   return (
-    <Wide label={label}>
-      <table class="folding">
-        <caption class="soft">{caption}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Started</th>
-            <th scope="col">Status</th>
-            <th scope="col">Agent</th>
-            <th scope="col" class="number">Took</th>
-            <th scope="col" class="number">Cost</th>
-          </tr>
-        </thead>
-        <tbody>{runs.map((run) => <RunRow of={run} nowMs={nowMs} />)}</tbody>
-      </table>
-    </Wide>
+    <Table
+      label={label}
+      class="folding"
+      caption={<caption class="soft">{caption}</caption>}
+      columns={columns}
+      rows={runs}
+    />
   );
 }
 
-function RunRow({ of, nowMs }: { readonly of: RunListRow; readonly nowMs: number }) {
+function StartLink({ run, nowMs }: { readonly run: RunListRow; readonly nowMs: number }) {
   return (
-    <tr>
-      <th scope="row">
-        <a href={runPath(of.id)}>
-          <Ago at={of.startedAt ?? of.receivedAt} now={nowMs} />
-        </a>
-      </th>
-      <td>
-        <Status of={of.status} />
-      </td>
-      <td class="agent-name">
-        <Agent slug={of.agent} />
-      </td>
-      <td class="number" data-before="took">
-        {of.durationMs === null ? "–" : durationText(of.durationMs)}
-      </td>
-      <td class="number">
-        <Money of={of.cost.amount} />
-      </td>
-    </tr>
+    <a href={runPath(run.id)}>
+      <Ago at={run.startedAt ?? run.receivedAt} now={nowMs} />
+    </a>
   );
 }
 
-function Agent({ slug }: { readonly slug: string | null }) {
+function AgentLink({ slug }: { readonly slug: string | null }) {
   return slug === null ? <>{UNATTRIBUTED}</> : <a href={agentPath(slug)}>{slug}</a>;
 }
 
-/** What the agents spent. */
+/** Shows the spend of agents. */
 export function AgentsTable({ of: { agents, span } }: { readonly of: Overview }) {
   const all = `${SPEND_PATH}${queryText([["group_by", "agent"], ["from", span.from]])}`;
   return (
@@ -120,22 +108,13 @@ export function AgentsTable({ of: { agents, span } }: { readonly of: Overview })
       {agents === null
         ? <p>So many agents ran today that this page does not add them up.</p>
         : (
-          <Wide label="Spend by agent">
-            <table class="folding">
-              <caption class="soft">
-                {agentsCaption(agents.leftOut)}
-              </caption>
-              <thead>
-                <tr>
-                  <th scope="col">Agent</th>
-                  <th scope="col" class="number">Today</th>
-                  <th scope="col" class="number">{DAYS_BEFORE} days before</th>
-                  <th scope="col" class="number">Runs today</th>
-                </tr>
-              </thead>
-              <tbody>{agents.agents.map((agent) => <AgentRow of={agent} span={span} />)}</tbody>
-            </table>
-          </Wide>
+          <Table
+            label="Spend by agent"
+            class="folding"
+            caption={<caption class="soft">{agentsCaption(agents.leftOut)}</caption>}
+            columns={agentColumns(span)}
+            rows={agents.agents}
+          />
         )}
       <p>
         <a href={all}>All spend by agent</a>
@@ -150,24 +129,35 @@ function agentsCaption(leftOut: number): string {
     : `The agents that spent most today; ${formatCount(leftOut)} more are not shown.`;
 }
 
-function AgentRow({ of, span }: { readonly of: AgentSpend; readonly span: Span }) {
-  const { agent, runsToday, costToday, costBefore } = of;
-  const query = queryText([["agent", agent], ["from", span.today], ["to", span.today]]);
-  const runs: Child = formatCount(runsToday);
-  return (
-    <tr>
-      <th scope="row" class="agent-name">
-        <Agent slug={agent} />
-      </th>
-      <td class="number" data-unit="today">
-        <Money of={costToday} />
-      </td>
-      <td class="number" data-unit={`in ${DAYS_BEFORE} days before`}>
-        {costBefore === null ? "see all" : <Money of={costBefore} />}
-      </td>
-      <td class="number" data-unit={`${pluralOf(runsToday, "run")} today`}>
-        {agent === null ? runs : <a href={`${RUNS_PATH}${query}`}>{runs}</a>}
-      </td>
-    </tr>
-  );
+function agentColumns({ today }: Span): readonly Column<AgentSpend>[] {
+  return [
+    {
+      head: "Agent",
+      isName: true,
+      class: "agent-name",
+      cell: ({ agent }) => <AgentLink slug={agent} />,
+    },
+    {
+      head: "Today",
+      class: "number",
+      unit: "today",
+      cell: ({ costToday }) => <Money of={costToday} />,
+    },
+    {
+      head: `${DAYS_BEFORE} days before`,
+      class: "number",
+      unit: `in ${DAYS_BEFORE} days before`,
+      cell: ({ costBefore }) => costBefore === null ? "see all" : <Money of={costBefore} />,
+    },
+    {
+      head: "Runs today",
+      class: "number",
+      unit: ({ runsToday }) => `${pluralOf(runsToday, "run")} today`,
+      cell: ({ agent, runsToday }) => {
+        const query = queryText([["agent", agent], ["from", today], ["to", today]]);
+        const runs = formatCount(runsToday);
+        return agent === null ? runs : <a href={`${RUNS_PATH}${query}`}>{runs}</a>;
+      },
+    },
+  ];
 }

@@ -1,6 +1,7 @@
-/** Today in four figures, each with how it compares. */
+/** Four metrics of today, each compared with a usual day. */
 import { queryText, RUNS_PATH, SPEND_PATH, USAGE_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
+import { Tile } from "../components/tile.tsx";
 import { Money } from "../components/elements.tsx";
 import { compactText, countedText, formatCount, percentText } from "../components/format.ts";
 import {
@@ -13,7 +14,7 @@ import {
 } from "./day_metrics.ts";
 import type { Overview, Quota } from "./read.ts";
 
-/** Shows them. */
+/** Shows the tiles. */
 export function OverviewTiles({ of: { days, span, quota } }: { readonly of: Overview }) {
   const today = days.at(-1);
   if (today === undefined) return null;
@@ -38,63 +39,63 @@ export function OverviewTiles({ of: { days, span, quota } }: { readonly of: Over
   );
 }
 
-interface Compare {
+interface CompareProps {
   readonly today: DayMetrics;
   readonly usual: UsualDay | null;
   readonly day: string;
 }
 
-function RunsTile({ today, usual, day, passed }: Compare & { readonly passed: number }) {
+function RunsTile({ today, usual, day, passed }: CompareProps & { readonly passed: number }) {
   return (
-    <Tile
+    <LinkTile
       name="Runs today"
       to={`${RUNS_PATH}${queryText([["from", day], ["to", day]])}`}
       value={formatCount(today.runs)}
     >
-      <Word of={compareSum(today.runs, usual?.runs, passed)} isBad={false} />
+      <Comparison of={compareSum(today.runs, usual?.runs, passed)} isBad={false} />
       {usual === null ? null : <span>usual day: {formatCount(usual.runs)}</span>}
       {today.running === 0 ? null : <span>{formatCount(today.running)} under way</span>}
-    </Tile>
+    </LinkTile>
   );
 }
 
-function FailedTile({ today, usual }: Omit<Compare, "day">) {
+function FailedTile({ today, usual }: Omit<CompareProps, "day">) {
   const ended = today.runs - today.running;
   const word = compareFailures(today, usual);
   const share = usual === null ? null : percentText(Math.round(usual.failedShare * 1e6), 1e6);
   return (
-    <Tile
+    <LinkTile
       name="Failed or timed out"
       to="#failures"
       value={formatCount(today.failed)}
       isBad={word === "more"}
     >
-      <Word of={word} isBad />
+      <Comparison of={word} isBad />
       {ended === 0 ? null : <span>{percentText(today.failed, ended)} of those that ended</span>}
       {share === null ? null : <span>usually {share}</span>}
-    </Tile>
+    </LinkTile>
   );
 }
 
-function CostTile({ today, usual, day, passed }: Compare & { readonly passed: number }) {
+function CostTile({ today, usual, day, passed }: CompareProps & { readonly passed: number }) {
   const to = `${SPEND_PATH}${queryText([["group_by", "agent"], ["from", day], ["to", day]])}`;
   const usualCost = usual === null ? undefined : Number(usual.cost);
   return (
-    <Tile name="Cost today" to={to} value={<Money of={today.cost} />}>
-      <Word of={compareSum(Number(today.cost), usualCost, passed)} isBad />
+    <LinkTile name="Cost today" to={to} value={<Money of={today.cost} />}>
+      <Comparison of={compareSum(Number(today.cost), usualCost, passed)} isBad />
       {usual === null ? null : (
         <span>
           usual day: <Money of={usual.cost} />
         </span>
       )}
-    </Tile>
+    </LinkTile>
   );
 }
 
 function QuotaTile({ of }: { readonly of: Quota }) {
   const isLimited = of.included !== Infinity;
   return (
-    <Tile
+    <LinkTile
       name={`Events in ${of.month}`}
       to={USAGE_PATH}
       value={compactText(of.used)}
@@ -103,11 +104,11 @@ function QuotaTile({ of }: { readonly of: Quota }) {
       {isLimited
         ? <span>{percentText(of.used, of.included)} of {compactText(of.included)} in the plan</span>
         : <span>the plan has no limit</span>}
-    </Tile>
+    </LinkTile>
   );
 }
 
-interface TileProps {
+interface LinkTileProps {
   readonly name: string;
   readonly to: string;
   readonly value: Child;
@@ -115,25 +116,27 @@ interface TileProps {
   readonly children?: Child;
 }
 
-function Tile({ name, to, value, isBad = false, children }: TileProps) {
+function LinkTile({ name, to, value, isBad = false, children }: LinkTileProps) {
   return (
-    <div class="tile">
-      <a href={to}>{name}</a>
-      <b class={isBad ? "bad" : ""}>{value}</b>
+    <Tile
+      name={<a href={to}>{name}</a>}
+      value={value}
+      valueAttributes={{ class: isBad ? "bad" : "" }}
+    >
       <small class="about">{children}</small>
-    </div>
+    </Tile>
   );
 }
 
-const WORDS = {
+const COMPARISONS = {
   more: ["▲", "more than usual"],
   less: ["▼", "less than usual"],
   usual: ["●", "as usual so far"],
 } as const;
 
-function Word({ of, isBad }: { readonly of: Compared; readonly isBad: boolean }) {
+function Comparison({ of, isBad }: { readonly of: Compared; readonly isBad: boolean }) {
   if (of === null) return <span>nothing to compare with yet</span>;
-  const [sign, word] = WORDS[of];
+  const [sign, word] = COMPARISONS[of];
   return (
     <span class={of === "more" && isBad ? "word bad" : "word"}>
       <span aria-hidden="true">{sign}</span> {word}

@@ -1,4 +1,4 @@
-/** `/dashboard/rate-card/rows/:id/delete`: deleting an own row, after a look at it. */
+/** `/dashboard/rate-card/rows/:id/delete`: shows an own row and asks before deleting it. */
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { NO_SUCH_ROW } from "../../api/rate_card/rate_card.ts";
@@ -7,7 +7,7 @@ import { seeOther, showPage } from "../layout/reply.tsx";
 import { deletePath, repricePath } from "./paths.ts";
 import { RateTable } from "./rate_table.tsx";
 
-/** Shows what would be deleted. */
+/** Shows the row, and asks for confirmation. */
 export function askDeleteRate({ rateCards }: AppDeps): Handle {
   return async (c) => {
     const rates = await rateCards.rows(c.get("principal").team);
@@ -24,7 +24,7 @@ export function askDeleteRate({ rateCards }: AppDeps): Handle {
           />
           <p>
             Calls that come in from now on are priced by what else the card has for this model, or
-            cost $0. What is stored stays as it is until it is priced anew.
+            cost $0. What is stored stays as it is until it is repriced.
           </p>
           <div class="actions">
             <button type="submit">Delete the row</button>
@@ -36,8 +36,8 @@ export function askDeleteRate({ rateCards }: AppDeps): Handle {
   };
 }
 
-/** Deletes it, and shows what can be done about calls it priced. */
-export function deleteRatePage({ rateCards }: AppDeps): Handle {
+/** Deletes the row, and redirects to the form that reprices its calls. */
+export function submitDeleteRate({ rateCards }: AppDeps): Handle {
   return async (c) => {
     const { team, credentialId } = c.get("principal");
     const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);

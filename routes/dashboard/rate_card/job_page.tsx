@@ -1,4 +1,4 @@
-/** `/dashboard/rate-card/reprice/:id`: what new prices change, before and while they do. */
+/** `/dashboard/rate-card/reprice/:id`: the progress of a job and the difference in cost. */
 import type { Child } from "hono/jsx";
 import { isJobId, type RepriceJob } from "../../../domain/repricing/job.ts";
 import type { RepriceBreakdown } from "../../../domain/repricing/breakdown.ts";
@@ -10,15 +10,17 @@ import { NO_SUCH_JOB } from "../../api/repricing/reprice.ts";
 import { agentPath, queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Actor, type ActorNames, actorNames } from "../keys/actor.tsx";
-import { Ago, InlineNotice, Money, Wide } from "../components/elements.tsx";
+import { Ago, InlineNotice, Money } from "../components/elements.tsx";
 import { countedText, formatCount, pluralOf } from "../components/format.ts";
+import { type Column, Table } from "../components/table.tsx";
+import { Tile } from "../components/tile.tsx";
 import { dayText } from "../spend/labels.ts";
 import { CostDifference, JOB_STATE_LABELS, periodText } from "./labels.tsx";
 import { typedInstant } from "./rate_form_values.ts";
 import { jobPath, REPRICE } from "./paths.ts";
 
-/** Seconds after which a job that is under way is looked at again. */
-const LOOK_AGAIN_SECONDS = 1;
+/** Seconds after which the page of a job that is under way reloads. */
+const RELOAD_SECONDS = 1;
 
 /** Shows a job. */
 export function showJob(deps: AppDeps): Handle {
@@ -31,14 +33,14 @@ export function showJob(deps: AppDeps): Handle {
     const isDone = job.state === "done";
     const polls = isDone ? {} : {
       "hx-get": jobPath(id),
-      "hx-trigger": `every ${LOOK_AGAIN_SECONDS}s`,
+      "hx-trigger": `every ${RELOAD_SECONDS}s`,
       "hx-select": "#job",
       "hx-swap": "outerHTML",
     };
     return showPage(c, {
-      title: `${job.dryRun ? "What would change" : "Pricing anew"}: ${modelKey(job.spec)}`,
+      title: `${job.dryRun ? "What would change" : "Repricing"}: ${modelKey(job.spec)}`,
       aside: <a href={REPRICE}>All jobs</a>,
-      ...(isDone ? {} : { reloadSeconds: LOOK_AGAIN_SECONDS }),
+      ...(isDone ? {} : { reloadSeconds: RELOAD_SECONDS }),
       body: (
         <div id="job" class="job" {...polls}>
           {c.req.query("done") === "stored"
@@ -48,24 +50,23 @@ export function showJob(deps: AppDeps): Handle {
               </InlineNotice>
             )
             : null}
-          <Standing job={job} names={names} now={deps.environment.now()} />
-          <Sums job={job} />
-          {isDone ? <Next job={job} /> : null}
-          <Shares shares={job.shares} />
+          <Progress job={job} names={names} now={deps.environment.now()} />
+          <Tiles job={job} />
+          {isDone ? <NextStep job={job} /> : null}
+          <Breakdown shares={job.shares} />
         </div>
       ),
     });
   };
 }
 
-/** How far it is. */
-function Standing(
-  { job, names, now }: {
-    readonly job: RepriceJob;
-    readonly names: ActorNames;
-    readonly now: number;
-  },
-) {
+interface ProgressProps {
+  readonly job: RepriceJob;
+  readonly names: ActorNames;
+  readonly now: number;
+}
+
+function Progress({ job, names, now }: ProgressProps) {
   const percent = Math.floor(job.progress * 100);
   return (
     <>
@@ -82,43 +83,38 @@ function Standing(
   );
 }
 
-function Sums({ job: { sum, runs, changed, failed, dryRun } }: { readonly job: RepriceJob }) {
+function Tiles({ job: { sum, runs, changed, failed, dryRun } }: { readonly job: RepriceJob }) {
   return (
     <div class="tiles">
-      <div class="tile">
-        Difference{" "}
-        <b>
-          <CostDifference of={sum} />
-        </b>
+      <Tile name="Difference " value={<CostDifference of={sum} />}>
         <span class="soft">
           <Money of={sum.before} /> before, <Money of={sum.after} /> {dryRun ? "then" : "now"}
         </span>
-      </div>
-      <div class="tile">
-        Calls <b>{formatCount(sum.calls)}</b>
-      </div>
-      <div class="tile">
-        Runs with such calls <b>{formatCount(runs)}</b>
-      </div>
-      <div class="tile">
-        {dryRun ? "Runs that would change" : "Runs that changed"} <b>{formatCount(changed)}</b>
+      </Tile>
+      <Tile name="Calls " value={formatCount(sum.calls)} />
+      <Tile name="Runs with such calls " value={formatCount(runs)} />
+      <Tile
+        name={dryRun ? "Runs that would change " : "Runs that changed "}
+        value={formatCount(changed)}
+      >
         {failed === 0
           ? null
           : <span class="soft">{formatCount(failed)} could not be read and stay as they are</span>}
-      </div>
+      </Tile>
     </div>
   );
 }
 
-/** What to do when it is done. */
-function Next({ job }: { readonly job: RepriceJob }) {
+/** Shows what to do when the job is done. */
+function NextStep({ job }: { readonly job: RepriceJob }) {
   const { spec, changed, dryRun, sum } = job;
-  const again = REPRICE + queryText([
+  const fields = [
     ["model", spec.model],
-    ["provider", spec.provider],
+    ["provider", spec.provider ?? ""],
     ["from", typedInstant(spec.from)],
     ["to", typedInstant(spec.to)],
-  ]);
+  ] as const;
+  const again = REPRICE + queryText(fields);
   if (!dryRun) {
     return (
       <InlineNotice kind="good">
@@ -144,13 +140,10 @@ function Next({ job }: { readonly job: RepriceJob }) {
   }
   return (
     <form method="post" action={REPRICE}>
-      <input type="hidden" name="model" value={spec.model} />
-      <input type="hidden" name="provider" value={spec.provider ?? ""} />
-      <input type="hidden" name="from" value={typedInstant(spec.from)} />
-      <input type="hidden" name="to" value={typedInstant(spec.to)} />
+      {fields.map(([name, value]) => <input type="hidden" name={name} value={value} />)}
       <div class="actions">
         <button type="submit" name="dry_run" value="false">
-          Re-price {countedText(changed, "run")} now
+          Reprice {countedText(changed, "run")} now
         </button>
         <a href={again} role="button" class="secondary outline">Choose other runs</a>
       </div>
@@ -159,76 +152,58 @@ function Next({ job }: { readonly job: RepriceJob }) {
   );
 }
 
-/** Where the difference is from. */
-function Shares({ shares: { agents, days } }: { readonly shares: RepriceBreakdown }) {
+/** Shows the difference by agent and by day. */
+function Breakdown({ shares: { agents, days } }: { readonly shares: RepriceBreakdown }) {
   if (agents.length === 0) return null;
-  const byDifference = agents.toSorted((a, b) => {
-    const [less, more] = [a.sum, b.sum].map(({ before, after }) => after - before) as [
-      bigint,
-      bigint,
-    ];
-    return less === more ? 0 : less > more ? -1 : 1;
-  });
+  const differenceOf = ({ sum }: { readonly sum: RepriceSum }) => sum.after - sum.before;
+  const byDifference = agents.toSorted((a, b) => Number(differenceOf(b) - differenceOf(a)));
   return (
     <>
       <h2>By agent</h2>
-      <ShareTable
-        first="Agent"
-        rows={byDifference.map(({ agent, sum }) => [
-          agent === null ? "all others" : <a href={agentPath(agent)}>{agent}</a>,
+      <Table
+        label="Difference by Agent"
+        class="named folding"
+        columns={columnsFor("Agent")}
+        rows={byDifference.map(({ agent, sum }) => ({
+          name: agent === null ? "all others" : <a href={agentPath(agent)}>{agent}</a>,
           sum,
-        ])}
+        }))}
       />
       <h2>By day</h2>
-      <ShareTable
-        first="Day (UTC)"
-        rows={days.map(({ from, to, sum }) => [
-          from === to ? dayText(from) : `${dayText(from)} to ${dayText(to)}`,
+      <Table
+        label="Difference by Day (UTC)"
+        class="named folding"
+        columns={columnsFor("Day (UTC)")}
+        rows={days.map(({ from, to, sum }) => ({
+          name: from === to ? dayText(from) : `${dayText(from)} to ${dayText(to)}`,
           sum,
-        ])}
+        }))}
       />
     </>
   );
 }
 
-function ShareTable(
-  { first, rows }: {
-    readonly first: string;
-    readonly rows: readonly (readonly [Child, RepriceSum])[];
-  },
-) {
-  return (
-    <Wide label={`Difference by ${first}`}>
-      <table class="named folding">
-        <thead>
-          <tr>
-            <th scope="col">{first}</th>
-            <th scope="col" class="number">Difference</th>
-            <th scope="col" class="number">Before</th>
-            <th scope="col" class="number">After</th>
-            <th scope="col" class="number">Calls</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([name, sum]) => (
-            <tr>
-              <th scope="row">{name}</th>
-              <td class="number">
-                <CostDifference of={sum} />
-              </td>
-              <td class="number" data-unit="before">
-                <Money of={sum.before} />
-              </td>
-              <td class="number" data-unit="after">
-                <Money of={sum.after} />
-              </td>
-              <td class="number" data-unit={pluralOf(sum.calls, "call")}>
-                {formatCount(sum.calls)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
-  );
+interface Share {
+  readonly name: Child;
+  readonly sum: RepriceSum;
+}
+
+function columnsFor(first: string): readonly Column<Share>[] {
+  return [
+    { head: first, isName: true, cell: ({ name }) => name },
+    { head: "Difference", class: "number", cell: ({ sum }) => <CostDifference of={sum} /> },
+    {
+      head: "Before",
+      class: "number",
+      unit: "before",
+      cell: ({ sum }) => <Money of={sum.before} />,
+    },
+    { head: "After", class: "number", unit: "after", cell: ({ sum }) => <Money of={sum.after} /> },
+    {
+      head: "Calls",
+      class: "number",
+      unit: ({ sum }) => pluralOf(sum.calls, "call"),
+      cell: ({ sum }) => formatCount(sum.calls),
+    },
+  ];
 }

@@ -1,17 +1,17 @@
-/** What jobs that price calls anew are shown by. */
+/** Jobs that reprice calls, in words. */
 import type { RepriceSum } from "../../../domain/repricing/reprice.ts";
 import type { RepriceJob, RepriceState } from "../../../domain/repricing/job.ts";
 import { Money } from "../components/elements.tsx";
 import { typedInstant } from "./rate_form_values.ts";
 
-/** How a job stands. */
+/** States of a job. */
 export const JOB_STATE_LABELS: Readonly<Record<RepriceState, string>> = {
-  waiting: "waits for calls just stored to be summed up",
+  waiting: "waits for recent calls to be aggregated",
   running: "under way",
   done: "done",
 };
 
-/** A difference with its sign. */
+/** Shows a difference with its sign. */
 export function CostDifference({ of: { before, after } }: { readonly of: RepriceSum }) {
   const by = after - before;
   return (

@@ -1,5 +1,6 @@
 /** `/dashboard/rate-card/match`: which row prices a model. */
-import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+import type { Child } from "hono/jsx";
+import type { Problem } from "../../../domain/core/errors.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
 import type { MatchStep, RateMatch } from "../../../domain/pricing/rates.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
@@ -10,92 +11,79 @@ import { type MatchQuery, parseMatchQuery } from "../../api/rate_card/rate_card.
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { InlineNotice } from "../components/elements.tsx";
+import { LabeledInput } from "../components/form_fields.tsx";
 import { MATCH, NEW_RATE } from "./paths.ts";
 import { editPath, RateTable } from "./rate_table.tsx";
-
-type Sent = ReadonlyMap<string, string>;
 
 /** Shows which row prices a call. */
 export function showMatch({ rateCards, environment }: AppDeps): Handle {
   return async (c) => {
     const text = queryOf(c);
-    const parameters = parseQuery(text);
-    if (!parameters.ok) return fail(c, parameters.problem);
-    const sent = parameters.value;
-    const aside = <a href={RATE_CARD_PATH}>Rate card</a>;
-    const title = "Which row prices a model";
-    if (!sent.has("model")) {
-      return showPage(c, { title, aside, body: <Form sent={sent} problem={null} /> });
-    }
+    const parsed = parseQuery(text);
+    if (!parsed.ok) return fail(c, parsed.problem);
+    const parameters = parsed.value;
+    const show = (problem: Problem | null, result: Child) =>
+      showPage(c, {
+        title: "Which row prices a model",
+        aside: <a href={RATE_CARD_PATH}>Rate card</a>,
+        problem,
+        body: (
+          <>
+            <Form parameters={parameters} problem={problem} />
+            {result}
+          </>
+        ),
+      });
+    if (!parameters.has("model")) return show(null, null);
     const query = parseMatchQuery(text, environment.now());
     if (!query.ok) {
       c.set("problem", query.problem);
-      const { status } = ERRORS[query.problem.code];
-      return showPage(c, {
-        title,
-        aside,
-        status,
-        body: <Form sent={sent} problem={query.problem} />,
-      });
+      return show(query.problem, null);
     }
     const { provider, model, at } = query.value;
     const found = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
-    const body = (
-      <>
-        <Form sent={sent} problem={null} />
-        <Found query={query.value} found={found} />
-      </>
-    );
-    return showPage(c, { title, aside, body });
+    return show(null, <Match query={query.value} found={found} />);
   };
 }
 
+interface FormProps {
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly problem: Problem | null;
+}
+
 const FIELDS = [
-  ["model", "Model, as a call names it"],
-  ["provider", "Provider, if it names one"],
-  ["at", "At this instant (empty: now)"],
+  ["model", "Model, as a call names it", { required: true, placeholder: "" }],
+  ["provider", "Provider, if it names one", { placeholder: "" }],
+  ["at", "At this instant (empty: now)", { placeholder: "2026-01-31T12:00:00Z" }],
 ] as const;
 
-function Form({ sent, problem }: { readonly sent: Sent; readonly problem: Problem | null }) {
+function Form({ parameters, problem }: FormProps) {
   return (
     <form method="get" action={MATCH} class="filters">
-      {FIELDS.map(([name, label]) => {
-        const isWrong = problem?.field === name;
-        return (
-          <label>
-            {label}
-            <input
-              type="text"
-              name={name}
-              value={sent.get(name) ?? ""}
-              required={name === "model"}
-              placeholder={name === "at" ? "2026-01-31T12:00:00Z" : ""}
-              {...(isWrong
-                ? { "aria-invalid": "true", "aria-describedby": `${name}-problem` }
-                : {})}
-            />
-            {isWrong ? <small id={`${name}-problem`}>{problem.message}.</small> : null}
-          </label>
-        );
-      })}
+      {FIELDS.map(([name, label, attributes]) => (
+        <LabeledInput
+          {...{ name, label, attributes, problem }}
+          value={parameters.get(name) ?? ""}
+        />
+      ))}
       <button type="submit">Look it up</button>
     </form>
   );
 }
 
-const STEPS: Readonly<Record<MatchStep, string>> = {
+const STEP_LABELS: Readonly<Record<MatchStep, string>> = {
   exact: "its name as it was sent",
-  provider_prefix: "its name without what stands before it",
+  provider_prefix: "its name without the provider before it",
   version_suffix: "its name without the date or version at its end",
   dots_to_dashes: "its name with dots as dashes",
 };
 
-function Found(
-  { query: { provider, model, at }, found }: {
-    readonly query: MatchQuery;
-    readonly found: RateMatch | null;
-  },
-) {
+interface MatchProps {
+  readonly query: MatchQuery;
+  readonly found: RateMatch | null;
+}
+
+function Match({ query: { provider, model, at }, found }: MatchProps) {
   const name = provider === null ? model : `${model} of ${provider}`;
   if (found === null) {
     return (
@@ -115,7 +103,7 @@ function Found(
     <section>
       <p>
         Calls of {name} cost what this {row.source === "own" ? "own row" : "default row"}{" "}
-        says. It was found by {STEPS[match]}.
+        says. It was found by {STEP_LABELS[match]}.
       </p>
       <RateTable
         label="The row that prices it"

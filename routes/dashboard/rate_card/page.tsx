@@ -1,18 +1,47 @@
-/** `/dashboard/rate-card`: what calls of models cost. */
+/** `/dashboard/rate-card`: the prices of models. */
 import { parseQuery } from "../../../domain/core/query.ts";
 import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
-import type { OwnRate } from "../../../domain/pricing/rate_store.ts";
+import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
+import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseListQuery, type RatePage, ratePage } from "../../api/rate_card/rate_card.ts";
+import spend from "../assets/style/spend.css" with { type: "text" };
+import type { DashboardPage } from "../layout/page.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { type ActorNames, actorNames } from "../keys/actor.tsx";
 import { Empty, NextPage } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
+import { Choices } from "../components/choices.tsx";
+import { LabeledInput, LabeledSelect } from "../components/form_fields.tsx";
+import { askDeleteRate, submitDeleteRate } from "./delete_page.tsx";
+import { showJob } from "./job_page.tsx";
+import { showMatch } from "./match_page.tsx";
 import { MATCH, NEW_RATE, REPRICE } from "./paths.ts";
+import { showRateForm, submitRate } from "./rate_form.tsx";
+import { showReprices, submitReprice } from "./reprice_page.tsx";
 import { editPath, OwnActions, RateTable } from "./rate_table.tsx";
+
+/** The rate card, its forms, and the pages that reprice calls. */
+export const rateCardPage: DashboardPage = {
+  path: RATE_CARD_PATH,
+  menu: "Rate card",
+  access: teamKey("admin"),
+  handler: showRateCard,
+  styles: [spend],
+  routes: [
+    { method: "POST", path: RATE_CARD_PATH, handler: submitRate },
+    { method: "GET", path: MATCH, handler: showMatch },
+    { method: "GET", path: NEW_RATE, handler: showRateForm },
+    { method: "GET", path: `${RATE_CARD_PATH}/rows/:id/delete`, handler: askDeleteRate },
+    { method: "POST", path: `${RATE_CARD_PATH}/rows/:id/delete`, handler: submitDeleteRate },
+    { method: "GET", path: REPRICE, handler: showReprices },
+    { method: "POST", path: REPRICE, handler: submitReprice },
+    { method: "GET", path: `${REPRICE}/:id`, handler: showJob },
+  ],
+};
 
 /** Default rows of a page that does not say how many. */
 const ROWS_DEFAULT = 50;
@@ -20,54 +49,51 @@ const ROWS_DEFAULT = 50;
 /** Own rows that are listed; a search finds the others. */
 const OWN_SHOWN = 100;
 
-type Sent = ReadonlyMap<string, string>;
+type Parameters = ReadonlyMap<string, string>;
 
 /** Shows a page of the card. */
-export function showRateCard(deps: AppDeps): Handle {
+function showRateCard(deps: AppDeps): Handle {
   return async (c) => {
     const text = queryOf(c);
-    const parameters = parseQuery(text);
-    if (!parameters.ok) return fail(c, parameters.problem);
+    const parsed = parseQuery(text);
+    if (!parsed.ok) return fail(c, parsed.problem);
     // Of repeated parameters the first counts.
     const query = parseListQuery(`${text}&limit=${ROWS_DEFAULT}`);
     if (!query.ok) return fail(c, query.problem);
     const { team } = c.get("principal");
     const page = await ratePage(deps, team, query.value);
-    const sent = parameters.value;
-    const isOwnShown = !sent.has("cursor") && sent.get("source") !== "default";
+    const parameters = parsed.value;
+    const isOwnShown = !parameters.has("cursor") && parameters.get("source") !== "default";
     const own = isOwnShown ? page.own.slice(0, OWN_SHOWN) : [];
     const names = await actorNames(deps, team, own.map(({ createdBy }) => createdBy));
     return showPage(c, {
       title: "Rate card",
       aside: (
-        <nav class="choices" aria-label="Rate card">
-          <ul>
-            <li>
-              <a href={NEW_RATE} role="button" class="small">Put a price</a>
-            </li>
-            <li>
-              <a href={MATCH}>Which row prices a model</a>
-            </li>
-            <li>
-              <a href={REPRICE}>Price calls anew</a>
-            </li>
-          </ul>
-        </nav>
+        <Choices
+          label="Rate card"
+          links={[
+            { name: "Put a price", to: NEW_RATE, isButton: true },
+            { name: "Which row prices a model", to: MATCH },
+            { name: "Reprice calls", to: REPRICE },
+          ]}
+        />
       ),
       body: (
         <>
-          <Search sent={sent} />
+          <Search parameters={parameters} />
           {isOwnShown
             ? (
               <Own
                 shown={own}
                 more={page.own.length - own.length}
-                {...{ names, sent }}
+                {...{ names, parameters }}
                 now={deps.environment.now()}
               />
             )
             : null}
-          {sent.get("source") === "own" ? null : <Defaults page={page} sent={sent} />}
+          {parameters.get("source") === "own"
+            ? null
+            : <Defaults page={page} parameters={parameters} />}
         </>
       ),
     });
@@ -76,41 +102,33 @@ export function showRateCard(deps: AppDeps): Handle {
 
 const SOURCES = [["", "all rows"], ["own", "own rows"], ["default", "default rows"]] as const;
 
-function Search({ sent }: { readonly sent: Sent }) {
+function Search({ parameters }: { readonly parameters: Parameters }) {
   return (
     <form method="get" action={RATE_CARD_PATH} class="filters" aria-label="Search">
-      <label>
-        Model has
-        <input type="text" name="model" value={sent.get("model") ?? ""} />
-      </label>
-      <label>
-        Provider
-        <input type="text" name="provider" value={sent.get("provider") ?? ""} />
-      </label>
-      <label>
-        Rows
-        <select name="source">
-          {SOURCES.map(([source, name]) => (
-            <option value={source} selected={(sent.get("source") ?? "") === source}>{name}</option>
-          ))}
-        </select>
-      </label>
+      <LabeledInput name="model" label="Model has" value={parameters.get("model") ?? ""} />
+      <LabeledInput name="provider" label="Provider" value={parameters.get("provider") ?? ""} />
+      <LabeledSelect
+        name="source"
+        label="Rows"
+        value={parameters.get("source") ?? ""}
+        options={SOURCES}
+      />
       <button type="submit">Search</button>
     </form>
   );
 }
 
-function isFiltered(sent: Sent): boolean {
-  return sent.has("model") || sent.has("provider");
+function isFiltered(parameters: Parameters): boolean {
+  return parameters.has("model") || parameters.has("provider");
 }
 
 function Own(
-  { shown, more, names, sent, now }: {
+  { shown, more, names, parameters, now }: {
     readonly shown: readonly OwnRate[];
     /** How many there are besides. */
     readonly more: number;
     readonly names: ActorNames;
-    readonly sent: Sent;
+    readonly parameters: Parameters;
     readonly now: number;
   },
 ) {
@@ -128,7 +146,7 @@ function Own(
             }))}
           />
         )
-        : isFiltered(sent)
+        : isFiltered(parameters)
         ? <p>No own row passes the search.</p>
         : (
           <Empty title="No own rows">
@@ -143,12 +161,12 @@ function Own(
   );
 }
 
-function Defaults({ page, sent }: { readonly page: RatePage; readonly sent: Sent }) {
+function Defaults(
+  { page, parameters }: { readonly page: RatePage; readonly parameters: Parameters },
+) {
   const { defaults, cursor } = page;
   const next = cursor === null ? null : RATE_CARD_PATH + queryText(
-    [...sent].filter(([name]) => name !== "cursor").concat([
-      ["cursor", cursor],
-    ]),
+    [...parameters].filter(([name]) => name !== "cursor").concat([["cursor", cursor]]),
   );
   return (
     <section>

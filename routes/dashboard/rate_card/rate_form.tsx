@@ -1,5 +1,6 @@
 /** `/dashboard/rate-card/new`: the form of a price, and storing it. */
-import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+import type { Child } from "hono/jsx";
+import type { Problem } from "../../../domain/core/errors.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
 import { RATE_TIERS_MAX } from "../../../domain/core/limits.ts";
 import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
@@ -13,7 +14,9 @@ import { queryOf } from "../../http/query.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
+import { bodyOf, LabeledInput } from "../components/form_fields.tsx";
 import {
+  atField,
   rateBodyOf,
   type RateValues,
   readRateForm,
@@ -21,7 +24,6 @@ import {
   tierField,
   tiersIn,
   valuesOf,
-  wrongField,
 } from "./rate_form_values.ts";
 import { MATCH, repricePath } from "./paths.ts";
 
@@ -31,7 +33,7 @@ interface Meant {
   readonly provider: string | null;
 }
 
-/** What the form shows. */
+/** The content of the form. */
 interface RateForm {
   readonly values: RateValues;
   /** Null where the price is for no calls in particular. */
@@ -44,14 +46,12 @@ interface RateForm {
 /** Shows the form, filled in from a row or from the nearest priced model. */
 export function showRateForm({ rateCards }: AppDeps): Handle {
   return async (c) => {
-    const parameters = parseQuery(queryOf(c));
-    if (!parameters.ok) return fail(c, parameters.problem);
-    const sent = parameters.value;
-    const [model, provider, id] = [
-      sent.get("model"),
-      sent.get("provider") ?? null,
-      sent.get("row"),
-    ];
+    const parsed = parseQuery(queryOf(c));
+    if (!parsed.ok) return fail(c, parsed.problem);
+    const parameters = parsed.value;
+    const model = parameters.get("model");
+    const provider = parameters.get("provider") ?? null;
+    const id = parameters.get("row");
     const own = (await rateCards.rows(c.get("principal").team)).map(({ row }) => row);
     const rows = [...own, ...DEFAULT_RATES.rows];
     const row = rows.find((each) => each.id === id);
@@ -71,8 +71,8 @@ export function showRateForm({ rateCards }: AppDeps): Handle {
 
 const EMPTY: RateForm = { values: {}, meant: null, from: null, problem: null };
 
-/** Stores what the form says, and looks at once what it would change where that was asked for. */
-export function storeRate(deps: AppDeps): Handle {
+/** Stores a price, and begins a dry run where the form asks for one. */
+export function submitRate(deps: AppDeps): Handle {
   return async (c) => {
     const form = c.get("form");
     const values = readRateForm(form);
@@ -87,7 +87,7 @@ export function storeRate(deps: AppDeps): Handle {
     if (form.get("then") !== "dry-run") return seeOther(repricePath(calls, "stored"));
     const { provider, model } = calls;
     const value = { model, ...(provider === null ? {} : { provider }), dry_run: true };
-    const request = parseReprice({ text: "", value });
+    const request = parseReprice(bodyOf(value));
     if (!request.ok) return seeOther(repricePath(calls, "stored"));
     const begun = await beginReprice(deps, c.get("principal"), request.value);
     // The price is stored all the same; the form there says more when it is sent.
@@ -106,9 +106,9 @@ function showForm(c: RequestContext, shown: RateForm): Response {
   if (problem !== null) c.set("problem", problem);
   return showPage(c, {
     title: meant === null ? "Put a price" : `Add a price for ${modelKey(meant)}`,
-    status: problem === null ? 200 : ERRORS[problem.code].status,
+    problem,
     aside: <a href={RATE_CARD_PATH}>Rate card</a>,
-    body: <Form {...shown} />,
+    body: <Form {...shown} problem={problem === null ? null : atField(problem)} />,
   });
 }
 
@@ -133,108 +133,111 @@ function Form({ values, meant, from, problem }: RateForm) {
           <input type="hidden" name="calls_provider" value={meant.provider ?? ""} />
         </>
       )}
-      <Whose {...{ values, problem }} />
+      <fieldset>
+        <legend>Which calls</legend>
+        <RateInput
+          name="model"
+          label="Model"
+          attributes={{ required: true }}
+          hint={
+            <>
+              Also read with a provider in front, and with a date or a version at its end:{" "}
+              <a href={MATCH}>which row prices a model</a>
+            </>
+          }
+          {...{ values, problem }}
+        />
+        <RateInput
+          name="provider"
+          label="Provider"
+          hint="Empty: any provider."
+          {...{ values, problem }}
+        />
+        <RateInput
+          name="effective_from"
+          label="In force from (UTC)"
+          attributes={{ placeholder: "2026-01-31" }}
+          hint="A day, or an instant. Empty: always."
+          {...{ values, problem }}
+        />
+      </fieldset>
       <fieldset>
         <legend>Dollars per million tokens</legend>
-        <RateInputs {...{ values, problem }} prefix="" />
-        <label>
-          In a batch, percent of these
-          <Input name="batch_percent" inputmode="numeric" {...{ values, problem }} />
-          <small>Empty: no batch rate.</small>
-        </label>
+        <PriceInputs {...{ values, problem }} prefix="" />
+        <RateInput
+          name="batch_percent"
+          label="In a batch, percent of these"
+          attributes={{ inputmode: "numeric" }}
+          hint="Empty: no batch rate."
+          {...{ values, problem }}
+        />
       </fieldset>
       <Tiers {...{ values, problem }} />
-      <label>
-        Note
-        <Input name="note" {...{ values, problem }} />
-        <small>Where the price is from, for whoever asks later.</small>
-      </label>
+      <RateInput
+        name="note"
+        label="Note"
+        hint="The source of the price, for later."
+        {...{ values, problem }}
+      />
       <div class="actions">
         <button type="submit" name="then" value="dry-run">Store, and see what it changes</button>
         <button type="submit" class="secondary outline">Only store</button>
       </div>
       <p class="soft">
         A row of the same provider, model and date is replaced. Calls that come in from now on cost
-        what it says; what is stored stays as it is until it is priced anew.
+        what it says; what is stored stays as it is until it is repriced.
       </p>
     </form>
   );
 }
 
-/** Whether the form has the field that a message is of. */
-function isShownAtField(problem: Problem): boolean {
-  return NAMES.test(wrongField(problem) ?? "");
+/** Returns whether the form has the field that a message is about. */
+function isShownAtField({ field }: Problem): boolean {
+  return FIELD_NAMES.test(field ?? "");
 }
 
-/** Names of the form's fields. */
-const NAMES =
+const FIELD_NAMES =
   /^(tiers\[\d+\]\.\w+|provider|model|effective_from|note|batch_percent|\w+_usd_per_million)$/;
 
-interface Filled {
+interface RateFieldsProps {
   readonly values: RateValues;
   readonly problem: Problem | null;
 }
 
-function Whose({ values, problem }: Filled) {
-  return (
-    <fieldset>
-      <legend>Which calls</legend>
-      <label>
-        Model
-        <Input name="model" required {...{ values, problem }} />
-        <small>
-          Also read with a provider in front, and with a date or a version at its end:{" "}
-          <a href={MATCH}>which row prices a model</a>
-        </small>
-      </label>
-      <label>
-        Provider
-        <Input name="provider" {...{ values, problem }} />
-        <small>Empty: whoever serves it.</small>
-      </label>
-      <label>
-        In force from (UTC)
-        <Input name="effective_from" placeholder="2026-01-31" {...{ values, problem }} />
-        <small>A day, or an instant. Empty: always.</small>
-      </label>
-    </fieldset>
-  );
-}
-
-const RATE_LABELS: readonly (readonly [string, string])[] = [
+const PRICE_LABELS: readonly (readonly [string, string])[] = [
   ["input_usd_per_million", "Input"],
   ["output_usd_per_million", "Output"],
   ["cached_input_usd_per_million", "Cached input"],
   ["cache_write_usd_per_million", "Cache write"],
 ];
 
-/** The prices that are left out where they are those of input. */
-const OPTIONAL: ReadonlySet<string> = new Set(RATE_LABELS.slice(2).map(([name]) => name));
+/** Prices that default to the price of input. */
+const OPTIONAL: ReadonlySet<string> = new Set(PRICE_LABELS.slice(2).map(([name]) => name));
 
-function RateInputs(
-  { values, problem, prefix }: Filled & { readonly prefix: string },
+function PriceInputs(
+  { values, problem, prefix }: RateFieldsProps & { readonly prefix: string },
 ) {
   return (
     <>
-      {RATE_LABELS.map(([name, label]) => (
-        <label>
-          {label}
-          <Input
+      {PRICE_LABELS.map(([name, label]) => {
+        const isOptional = OPTIONAL.has(name);
+        return (
+          <RateInput
             name={`${prefix}${name}`}
-            inputmode="decimal"
+            label={label}
             // A tier need not be filled in.
-            required={prefix === "" && !OPTIONAL.has(name)}
+            attributes={{ inputmode: "decimal", required: prefix === "" && !isOptional }}
+            {...(isOptional ? { hint: "Empty: as input." } : {})}
             {...{ values, problem }}
           />
-          {OPTIONAL.has(name) ? <small>Empty: as input.</small> : null}
-        </label>
-      ))}
+        );
+      })}
     </>
   );
 }
 
-/** The tiers that there are, and room for two more. */
-function Tiers({ values, problem }: Filled) {
+/** Shows the tiers of a row, and two empty ones. */
+function Tiers({ values, problem }: RateFieldsProps) {
   const used = tiersIn(values);
   const shown = Math.min(RATE_TIERS_MAX, used + 2);
   return (
@@ -247,42 +250,32 @@ function Tiers({ values, problem }: Filled) {
       {Array.from({ length: shown }, (_, tier) => (
         <fieldset>
           <legend>Tier {tier + 1}</legend>
-          <label>
-            More input tokens than
-            <Input
-              name={tierField(tier, TIER_FIELDS[0])}
-              inputmode="numeric"
-              {...{ values, problem }}
-            />
-          </label>
-          <RateInputs {...{ values, problem }} prefix={tierField(tier, "")} />
+          <RateInput
+            name={tierField(tier, TIER_FIELDS[0])}
+            label="More input tokens than"
+            attributes={{ inputmode: "numeric" }}
+            {...{ values, problem }}
+          />
+          <PriceInputs {...{ values, problem }} prefix={tierField(tier, "")} />
         </fieldset>
       ))}
     </details>
   );
 }
 
-interface InputOf extends Filled {
+interface RateInputProps extends RateFieldsProps {
   readonly name: string;
-  readonly required?: boolean;
-  readonly inputmode?: "decimal" | "numeric";
-  readonly placeholder?: string;
+  readonly label: string;
+  readonly attributes?: Readonly<Record<string, string | boolean>>;
+  readonly hint?: Child;
 }
 
-function Input({ name, values, problem, ...attributes }: InputOf) {
-  const isWrong = problem !== null && wrongField(problem) === name;
-  const describedBy = `${name}-problem`;
+function RateInput({ values, attributes, ...field }: RateInputProps) {
   return (
-    <>
-      <input
-        type="text"
-        name={name}
-        value={values[name] ?? ""}
-        autocomplete="off"
-        {...attributes}
-        {...(isWrong ? { "aria-invalid": "true", "aria-describedby": describedBy } : {})}
-      />
-      {isWrong ? <small id={describedBy}>{problem.message}.</small> : null}
-    </>
+    <LabeledInput
+      value={values[field.name] ?? ""}
+      attributes={{ autocomplete: "off", ...attributes }}
+      {...field}
+    />
   );
 }

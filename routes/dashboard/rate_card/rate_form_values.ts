@@ -9,8 +9,9 @@ import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { RateRow, Rates } from "../../../domain/pricing/rates.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
+import { bodyOf } from "../components/form_fields.tsx";
 
-/** What is in the fields, by their names. */
+/** The texts of the fields, by their names. */
 export type RateValues = Readonly<Record<string, string>>;
 
 /** The rates of a row or of a tier. */
@@ -37,13 +38,13 @@ export function tierField(tier: number, name: string): string {
   return `tiers[${tier}].${name}`;
 }
 
-/** Reads what was sent; tiers without anything in them are left out. */
+/** Reads the form; empty tiers are left out. */
 export function readRateForm(form: URLSearchParams): RateValues {
   const values: Record<string, string> = {};
-  for (const name of [...TEXT_FIELDS, ...ROW_FIELDS]) values[name] = sentText(form, name);
+  for (const name of [...TEXT_FIELDS, ...ROW_FIELDS]) values[name] = textOf(form, name);
   let tiers = 0;
   for (let tier = 0; tier < RATE_TIERS_MAX; tier++) {
-    const sent = TIER_FIELDS.map((name) => [name, sentText(form, tierField(tier, name))] as const);
+    const sent = TIER_FIELDS.map((name) => [name, textOf(form, tierField(tier, name))] as const);
     if (sent.every(([, text]) => text === "")) continue;
     for (const [name, text] of sent) values[tierField(tiers, name)] = text;
     tiers++;
@@ -51,11 +52,11 @@ export function readRateForm(form: URLSearchParams): RateValues {
   return values;
 }
 
-function sentText(form: URLSearchParams, name: string): string {
+function textOf(form: URLSearchParams, name: string): string {
   return (form.get(name) ?? "").trim().slice(0, CHARS_MAX);
 }
 
-/** How many tiers have something in them. */
+/** Counts the tiers that are filled in. */
 export function tiersIn(values: RateValues): number {
   let tiers = 0;
   while (Object.hasOwn(values, tierField(tiers, "above_input_tokens"))) tiers++;
@@ -71,11 +72,11 @@ export function rateBodyOf(values: RateValues): Body {
   );
   const { provider, model, note, effective_from } = values;
   const value = {
-    ...sentOnly({ provider, model, note, effective_from: instantText(effective_from ?? "") }),
+    ...filledOnly({ provider, model, note, effective_from: instantText(effective_from ?? "") }),
     ...numbersOf(ROW_FIELDS.map((name) => [name, values[name] ?? ""] as const)),
     ...(tiers.length === 0 ? {} : { tiers }),
   };
-  return { text: JSON.stringify(value), value };
+  return bodyOf(value);
 }
 
 /** A day as its first instant; any other text as it is. */
@@ -88,8 +89,8 @@ export function typedInstant(ms: number | null): string {
   return ms === null ? "" : formatInstant(ms).replace(/T00:00:00(?:\.000)?Z$/, "");
 }
 
-/** Fields that say something. */
-function sentOnly(fields: Readonly<Record<string, string | undefined>>): Record<string, string> {
+/** Leaves out empty fields. */
+function filledOnly(fields: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const sent: Record<string, string> = {};
   for (const [name, text] of Object.entries(fields)) if (text) sent[name] = text;
   return sent;
@@ -99,18 +100,18 @@ function numbersOf(
   fields: readonly (readonly [string, string])[],
 ): Record<string, number | string> {
   const sent = fields.filter(([, text]) => text !== "");
-  return Object.fromEntries(sent.map(([name, text]) => [name, numberOf(text)]));
+  return Object.fromEntries(sent.map(([name, text]) => [name, exactNumber(text)]));
 }
 
 /** A number, if it is the very one that was typed: digits that it cannot hold are not dropped. */
-function numberOf(text: string): number | string {
+function exactNumber(text: string): number | string {
   const [, whole = "", decimals = ""] = /^(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
   const digits = decimals.replace(/0+$/, "");
   const plain = `${whole.replace(/^0+(?=\d)/, "")}${digits === "" ? "" : `.${digits}`}`;
   return plain === String(Number(text)) ? Number(text) : text;
 }
 
-/** The fields that say what a row says. */
+/** Fills the form in from a row. */
 export function valuesOf(
   { provider, model, from, rates, tiers, batchPercent }: RateRow,
 ): RateValues {
@@ -140,7 +141,8 @@ function rateTexts({ input, output, cachedInput, cacheWrite }: Rates): Record<st
   };
 }
 
-/** The name of the field that is wrong: messages say of which tier it is. */
-export function wrongField({ field, message }: Problem): string | undefined {
-  return /"(tiers\[\d+\]\.\w+)"/.exec(message)?.[1] ?? field;
+/** Points a problem at the field of the form: messages name the tier, which `field` does not. */
+export function atField(problem: Problem): Problem {
+  const field = /"(tiers\[\d+\]\.\w+)"/.exec(problem.message)?.[1];
+  return field === undefined ? problem : { ...problem, field };
 }

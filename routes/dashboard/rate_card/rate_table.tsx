@@ -1,87 +1,63 @@
 /** Rows of a rate card as tables. */
 import { queryText } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import type { OwnRate } from "../../../domain/pricing/rate_store.ts";
+import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { RateRow, Rates } from "../../../domain/pricing/rates.ts";
 import { Actor, type ActorNames } from "../keys/actor.tsx";
-import { Ago, Wide } from "../components/elements.tsx";
+import { Ago } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
+import { type Column, Table } from "../components/table.tsx";
 import { typedInstant } from "./rate_form_values.ts";
 import { deletePath, NEW_RATE } from "./paths.ts";
 
-/** A row, and what stands at its end. */
-interface Shown {
+/** A row, with the content of its last cell. */
+interface ShownRate {
   readonly row: RateRow;
   readonly last: Child;
 }
 
-/** A table of rows. */
-export function RateTable(
-  { label, rows, lastName }: {
-    readonly label: string;
-    readonly rows: readonly Shown[];
-    readonly lastName: string;
-  },
-) {
+interface RateTableProps {
+  readonly label: string;
+  readonly rows: readonly ShownRate[];
+  /** The name of the last column. */
+  readonly lastName: string;
+}
+
+/** Shows rows of a rate card. */
+export function RateTable({ label, rows, lastName }: RateTableProps) {
   return (
-    <Wide label={label}>
-      <table class="named folding">
-        <caption class="hidden">{label}, in dollars per million tokens</caption>
-        <thead>
-          <tr>
-            <th scope="col">Model</th>
-            <th scope="col">Provider</th>
-            <th scope="col" class="number">Input $/M</th>
-            <th scope="col" class="number">Output $/M</th>
-            <th scope="col" class="number">Cached $/M</th>
-            <th scope="col" class="number">Cache write $/M</th>
-            <th scope="col">In force</th>
-            <th scope="col">{lastName}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ row, last }) => (
-            <tr>
-              <th scope="row">
-                {row.model}
-                <Tiers row={row} />
-              </th>
-              <td class="words">{row.provider ?? "any"}</td>
-              <RateCells rates={row.rates} />
-              <td class="since" data-before="in force">
-                {row.from === null ? "always" : `from ${typedInstant(row.from)}`}
-              </td>
-              <td class="words">{last}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
+    <Table
+      label={label}
+      class="named folding"
+      caption={<caption class="hidden">{label}, in dollars per million tokens</caption>}
+      columns={[...COLUMNS, { head: lastName, class: "words", cell: ({ last }) => last }]}
+      rows={rows}
+    />
   );
 }
 
-/** Rates in the order of the table, with what each is called where the table has no head. */
-const RATES = [
-  ["in", "input"],
-  ["out", "output"],
-  ["cached", "cachedInput"],
-  ["cache write", "cacheWrite"],
-] as const satisfies readonly (readonly [string, keyof Rates])[];
+const COLUMNS: readonly Column<ShownRate>[] = [
+  { head: "Model", isName: true, cell: ({ row }) => [row.model, <Tiers row={row} />] },
+  { head: "Provider", class: "words", cell: ({ row }) => row.provider ?? "any" },
+  rateColumn("Input $/M", "in", "input"),
+  rateColumn("Output $/M", "out", "output"),
+  rateColumn("Cached $/M", "cached", "cachedInput"),
+  rateColumn("Cache write $/M", "cache write", "cacheWrite"),
+  {
+    head: "In force",
+    class: "since",
+    before: "in force",
+    cell: ({ row: { from } }) => from === null ? "always" : `from ${typedInstant(from)}`,
+  },
+];
 
-function RateCells({ rates }: { readonly rates: Rates }) {
-  return (
-    <>
-      {RATES.map(([name, of]) => {
-        const rate = rates[of];
-        return (
-          <td class="number" data-before={name}>
-            {rate === null ? "as input" : usdPerMillion(rate)}
-          </td>
-        );
-      })}
-    </>
-  );
+function rateColumn(head: string, before: string, name: keyof Rates): Column<ShownRate> {
+  const cell = ({ row: { rates } }: ShownRate) => {
+    const rate = rates[name];
+    return rate === null ? "as input" : usdPerMillion(rate);
+  };
+  return { head, class: "number", before, cell };
 }
 
 function Tiers({ row: { tiers, batchPercent } }: { readonly row: RateRow }) {
@@ -100,14 +76,14 @@ function Tiers({ row: { tiers, batchPercent } }: { readonly row: RateRow }) {
   );
 }
 
-/** What can be done with an own row, and where it is from. */
-export function OwnActions(
-  { rate, names, now }: {
-    readonly rate: OwnRate;
-    readonly names: ActorNames;
-    readonly now: number;
-  },
-) {
+interface OwnActionsProps {
+  readonly rate: OwnRate;
+  readonly names: ActorNames;
+  readonly now: number;
+}
+
+/** Links to change and delete an own row, and its origin. */
+export function OwnActions({ rate, names, now }: OwnActionsProps) {
   const { row, createdAt, createdBy, note } = rate;
   return (
     <>

@@ -1,5 +1,5 @@
-/** `/dashboard/rate-card/reprice`: pricing stored calls anew, and the jobs that did. */
-import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+/** `/dashboard/rate-card/reprice`: the form that reprices stored calls, and the jobs so far. */
+import type { Problem } from "../../../domain/core/errors.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
 import { parseReprice } from "../../../domain/repricing/body.ts";
 import type { RepriceJob } from "../../../domain/repricing/job.ts";
@@ -10,19 +10,26 @@ import { queryOf } from "../../http/query.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
-import { Ago, Empty, InlineNotice, Wide } from "../components/elements.tsx";
+import { Ago, Empty, InlineNotice } from "../components/elements.tsx";
+import { bodyOf, LabeledInput } from "../components/form_fields.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { formatCount, pluralOf } from "../components/format.ts";
 import { CostDifference, JOB_STATE_LABELS, periodText } from "./labels.tsx";
 import { instantText } from "./rate_form_values.ts";
 import { jobPath, REPRICE } from "./paths.ts";
 
-/** What the form says, by its fields. */
-type Sent = ReadonlyMap<string, string>;
+/** The fields of the form, by their names. */
+type Values = ReadonlyMap<string, string>;
+
+interface FormProps {
+  readonly values: Values;
+  readonly problem: Problem | null;
+}
 
 /** The fields of the form, as the API names them. */
 const FIELDS = ["model", "provider", "from", "to"] as const;
 
-/** What was done to the card before one came here. */
+/** Changes of the card that lead to this page. */
 const DONE: ReadonlyMap<string, string> = new Map([
   ["stored", "The price is stored, and calls that come in from now on cost what it says."],
   ["deleted", "The row is deleted, and calls that come in from now on are priced without it."],
@@ -37,19 +44,19 @@ export function showReprices(deps: AppDeps): Handle {
   };
 }
 
-/** Begins a job: one that only looks, unless it was said that it should change prices. */
-export function beginRepricePage(deps: AppDeps): Handle {
+/** Begins a job: a dry run, unless the form asks for new prices. */
+export function submitReprice(deps: AppDeps): Handle {
   return async (c) => {
     const form = c.get("form");
-    const sent = new Map(FIELDS.map((name) => [name, (form.get(name) ?? "").trim()]));
-    const fields = [...sent].filter(([, text]) => text !== "").map(([name, text]) =>
+    const values = new Map(FIELDS.map((name) => [name, (form.get(name) ?? "").trim()]));
+    const fields = [...values].filter(([, text]) => text !== "").map(([name, text]) =>
       [name, name === "from" || name === "to" ? instantText(text) : text] as const
     );
     const value = { ...Object.fromEntries(fields), dry_run: form.get("dry_run") !== "false" };
-    const request = parseReprice({ text: JSON.stringify(value), value });
-    if (!request.ok) return await showForm(deps, c, sent, request.problem);
+    const request = parseReprice(bodyOf(value));
+    if (!request.ok) return await showForm(deps, c, values, request.problem);
     const begun = await beginReprice(deps, c.get("principal"), request.value);
-    if (begun.kind === "refused") return await showForm(deps, c, sent, begun.problem);
+    if (begun.kind === "refused") return await showForm(deps, c, values, begun.problem);
     return seeOther(jobPath(begun.job.id));
   };
 }
@@ -57,62 +64,51 @@ export function beginRepricePage(deps: AppDeps): Handle {
 async function showForm(
   { reprices, environment }: AppDeps,
   c: RequestContext,
-  sent: Sent,
+  values: Values,
   problem: Problem | null,
 ): Promise<Response> {
   const jobs = await reprices.list(c.get("principal").team);
-  const done = DONE.get(sent.get("done") ?? "");
+  const done = DONE.get(values.get("done") ?? "");
   if (problem !== null) c.set("problem", problem);
   return showPage(c, {
-    title: "Price calls anew",
-    status: problem === null ? 200 : ERRORS[problem.code].status,
+    title: "Reprice calls",
+    problem,
     aside: <a href={RATE_CARD_PATH}>Rate card</a>,
     body: (
       <>
         {done === undefined ? null : (
           <InlineNotice kind="good">
-            <p>{done} What is stored already stays as it is until it is priced anew.</p>
+            <p>{done} What is stored already stays as it is until it is repriced.</p>
           </InlineNotice>
         )}
-        <Form sent={sent} problem={problem} />
+        <Form values={values} problem={problem} />
         <Jobs jobs={jobs} now={environment.now()} />
       </>
     ),
   });
 }
 
-const LABELS = {
-  model: "Model, as the calls name it",
-  provider: "Provider (empty: any)",
-  from: "Runs from (UTC day)",
-  to: "Runs before (UTC day)",
-} as const;
+const RUNS_FIELD = { placeholder: "all of them", autocomplete: "off" };
 
-function Form({ sent, problem }: { readonly sent: Sent; readonly problem: Problem | null }) {
+const FORM_FIELDS = [
+  ["model", "Model, as the calls name it", {
+    required: true,
+    placeholder: "",
+    autocomplete: "off",
+  }],
+  ["provider", "Provider (empty: any)", { placeholder: "", autocomplete: "off" }],
+  ["from", "Runs from (UTC day)", RUNS_FIELD],
+  ["to", "Runs before (UTC day)", RUNS_FIELD],
+] as const;
+
+function Form({ values, problem }: FormProps) {
   return (
     <form method="post" action={REPRICE} class="rate-form">
       <fieldset>
         <legend class="hidden">Which calls</legend>
-        {FIELDS.map((name) => {
-          const isWrong = problem?.field === name;
-          return (
-            <label>
-              {LABELS[name]}
-              <input
-                type="text"
-                name={name}
-                value={sent.get(name) ?? ""}
-                required={name === "model"}
-                placeholder={name === "from" || name === "to" ? "all of them" : ""}
-                autocomplete="off"
-                {...(isWrong
-                  ? { "aria-invalid": "true", "aria-describedby": `${name}-problem` }
-                  : {})}
-              />
-              {isWrong ? <small id={`${name}-problem`}>{problem.message}.</small> : null}
-            </label>
-          );
-        })}
+        {FORM_FIELDS.map(([name, label, attributes]) => (
+          <LabeledInput {...{ name, label, attributes, problem }} value={values.get(name) ?? ""} />
+        ))}
       </fieldset>
       <div class="actions">
         <button type="submit" name="dry_run" value="true">See what would change</button>
@@ -125,7 +121,7 @@ function Form({ sent, problem }: { readonly sent: Sent; readonly problem: Proble
 function Jobs({ jobs, now }: { readonly jobs: readonly RepriceJob[]; readonly now: number }) {
   if (jobs.length === 0) {
     return (
-      <Empty title="Nothing was priced anew yet">
+      <Empty title="No calls were repriced yet">
         <p>
           After a price has changed, name a model above to see what its stored calls would cost now.
         </p>
@@ -135,44 +131,28 @@ function Jobs({ jobs, now }: { readonly jobs: readonly RepriceJob[]; readonly no
   return (
     <section>
       <h2>Earlier jobs</h2>
-      <Wide label="Earlier jobs">
-        <table class="named folding">
-          <thead>
-            <tr>
-              <th scope="col">Model</th>
-              <th scope="col">Runs</th>
-              <th scope="col">Kind</th>
-              <th scope="col">State</th>
-              <th scope="col" class="number">Calls</th>
-              <th scope="col" class="number">Difference</th>
-              <th scope="col">Begun</th>
-            </tr>
-          </thead>
-          <tbody>{jobs.map((job) => <JobRow job={job} now={now} />)}</tbody>
-        </table>
-      </Wide>
+      <Table label="Earlier jobs" class="named folding" columns={columnsAt(now)} rows={jobs} />
     </section>
   );
 }
 
-function JobRow({ job, now }: { readonly job: RepriceJob; readonly now: number }) {
-  return (
-    <tr>
-      <th scope="row">
-        <a href={jobPath(job.id)}>{modelKey(job.spec)}</a>
-      </th>
-      <td data-before="runs">{periodText(job)}</td>
-      <td>{job.dryRun ? "only looked" : "priced anew"}</td>
-      <td>{JOB_STATE_LABELS[job.state]}</td>
-      <td class="number" data-unit={pluralOf(job.sum.calls, "call")}>
-        {formatCount(job.sum.calls)}
-      </td>
-      <td class="number">
-        <CostDifference of={job.sum} />
-      </td>
-      <td data-before="begun">
-        <Ago at={job.createdAt} now={now} />
-      </td>
-    </tr>
-  );
+function columnsAt(now: number): readonly Column<RepriceJob>[] {
+  return [
+    {
+      head: "Model",
+      isName: true,
+      cell: ({ id, spec }) => <a href={jobPath(id)}>{modelKey(spec)}</a>,
+    },
+    { head: "Runs", before: "runs", cell: periodText },
+    { head: "Kind", cell: ({ dryRun }) => dryRun ? "dry run" : "repriced" },
+    { head: "State", cell: ({ state }) => JOB_STATE_LABELS[state] },
+    {
+      head: "Calls",
+      class: "number",
+      unit: ({ sum }) => pluralOf(sum.calls, "call"),
+      cell: ({ sum }) => formatCount(sum.calls),
+    },
+    { head: "Difference", class: "number", cell: ({ sum }) => <CostDifference of={sum} /> },
+    { head: "Begun", before: "begun", cell: ({ createdAt }) => <Ago at={createdAt} now={now} /> },
+  ];
 }

@@ -1,4 +1,4 @@
-/** Says that calls were rejected, and leads to them. */
+/** A notice about rejected calls, with a link to them. */
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { countSince } from "../../../domain/refusals/refusals.ts";
 import type { AppDeps } from "../../http/context.ts";

@@ -1,4 +1,4 @@
-/** `/dashboard/refusals`: which calls were rejected, and what to change. */
+/** `/dashboard/refusals`: calls that were rejected, with the reason. */
 import { REFUSAL_HOURS } from "../../../domain/core/limits.ts";
 import {
   firstHour,
@@ -8,11 +8,14 @@ import {
   sumKinds,
 } from "../../../domain/refusals/refusals.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
+import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
+import type { DashboardPage } from "../layout/page.ts";
 import { queryText, REFUSALS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
+import { Choices } from "../components/choices.tsx";
 import { Empty } from "../components/elements.tsx";
 import { ColumnChart, Swatch } from "../components/column_chart.tsx";
 import { countedText, formatCount } from "../components/format.ts";
@@ -23,44 +26,40 @@ const HOUR_MS = 3_600_000;
 /** Periods that people ask for: hours and their name. */
 const PERIODS = [[REFUSAL_HOURS.default, "24 hours"], [REFUSAL_HOURS.max, "7 days"]] as const;
 
+/** Rejected requests. */
+export const refusalsPage: DashboardPage = {
+  path: REFUSALS_PATH,
+  menu: "Rejected requests",
+  access: teamKey("read"),
+  handler: showRefusals,
+};
+
 /** Shows the rejected calls of some hours up to now. */
-export function showRefusals({ refusals, environment }: AppDeps): Handle {
+function showRefusals({ refusals, environment }: AppDeps): Handle {
   return async (c) => {
-    const asked = parseRefusalsQuery(queryOf(c));
-    if (!asked.ok) return fail(c, asked.problem);
-    const hours = asked.value;
+    const query = parseRefusalsQuery(queryOf(c));
+    if (!query.ok) return fail(c, query.problem);
+    const hours = query.value;
     const nowMs = environment.now();
     const report = await refusals.read(c.get("principal").team.id, nowMs, hours);
     const body = (
       <>
-        <Periods hours={hours} />
-        {report.hours.length === 0 ? <Nothing /> : <Found {...{ report, hours, nowMs }} />}
+        <Choices
+          label="Period"
+          links={PERIODS.map(([each, name]) => ({
+            name,
+            to: REFUSALS_PATH + queryText([["hours", each]]),
+            isCurrent: each === hours,
+          }))}
+        />
+        {report.hours.length === 0 ? <NoRefusals /> : <Report {...{ report, hours, nowMs }} />}
       </>
     );
     return showPage(c, { title: "Rejected requests", body });
   };
 }
 
-function Periods({ hours }: { readonly hours: number }) {
-  return (
-    <nav class="choices" aria-label="Period">
-      <ul>
-        {PERIODS.map(([each, name]) => (
-          <li>
-            <a
-              href={REFUSALS_PATH + queryText([["hours", each]])}
-              {...(each === hours ? { "aria-current": "true" } : {})}
-            >
-              {name}
-            </a>
-          </li>
-        ))}
-      </ul>
-    </nav>
-  );
-}
-
-function Nothing() {
+function NoRefusals() {
   return (
     <Empty title="No request was rejected">
       <p>
@@ -71,13 +70,13 @@ function Nothing() {
   );
 }
 
-interface Shown {
+interface ReportProps {
   readonly report: RefusalReport;
   readonly hours: number;
   readonly nowMs: number;
 }
 
-function Found({ report, hours, nowMs }: Shown) {
+function Report({ report, hours, nowMs }: ReportProps) {
   const kinds = sumKinds(report.groups);
   return (
     <>
@@ -88,7 +87,7 @@ function Found({ report, hours, nowMs }: Shown) {
   );
 }
 
-function HoursChart({ report, hours, nowMs }: Shown) {
+function HoursChart({ report, hours, nowMs }: ReportProps) {
   const first = firstHour(nowMs, hours);
   const counts = countsOf(report.hours, first, hours);
   const total = counts.reduce((sum, count) => sum + count, 0);
@@ -114,8 +113,8 @@ function HoursChart({ report, hours, nowMs }: Shown) {
 }
 
 /** Counts of consecutive hours, the earliest first. */
-function countsOf(known: readonly RefusalHour[], first: number, hours: number): number[] {
-  const counts = new Map(known.map(({ hour, count }) => [hour, count]));
+function countsOf(counted: readonly RefusalHour[], first: number, hours: number): number[] {
+  const counts = new Map(counted.map(({ hour, count }) => [hour, count]));
   return Array.from({ length: hours }, (_, i) => counts.get(first + i * HOUR_MS) ?? 0);
 }
 

@@ -1,97 +1,79 @@
 /** Tables of rejected calls: by reason, and the latest with their message. */
 import { REFUSAL_LIMITS as KEPT } from "../../../domain/core/limits.ts";
 import type { Refusal, RefusalGroup } from "../../../domain/refusals/refusals.ts";
-import { Ago, Wide } from "../components/elements.tsx";
+import { Ago } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
+import { type Column, Table } from "../components/table.tsx";
 
-/**
- * Shows how often each reason came up, the most frequent first. Agents are no links: one whose calls were
- * all rejected has no page.
- */
+/** Columns of reasons. Agents are no links: one whose calls were all rejected has no page. */
+const KIND_COLUMNS: readonly Column<RefusalGroup>[] = [
+  { head: "Code", isName: true, cell: ({ code }) => <code>{code}</code> },
+  { head: "Field", before: "field", cell: ({ field }) => field ?? "–" },
+  { head: "Agent", before: "agent", cell: ({ agent }) => agent ?? "–" },
+  { head: "Client", before: "client", cell: ({ userAgent }) => userAgent ?? "–" },
+  {
+    head: "Requests",
+    class: "number",
+    unit: "requests",
+    cell: ({ count }) => formatCount(count),
+  },
+];
+
+/** Shows how often each reason occurred, the most frequent first. */
 export function KindsTable({ kinds }: { readonly kinds: readonly RefusalGroup[] }) {
   return (
     <section>
       <h2>Reasons</h2>
-      <Wide label="Reasons">
-        <table class="roomy folding">
-          <caption class="soft">Of this period, the most frequent first.</caption>
-          <thead>
-            <tr>
-              <th scope="col">Code</th>
-              <th scope="col">Field</th>
-              <th scope="col">Agent</th>
-              <th scope="col">Client</th>
-              <th scope="col" class="number">Requests</th>
-            </tr>
-          </thead>
-          <tbody>
-            {kinds.map((kind) => (
-              <tr>
-                <th scope="row">
-                  <code>{kind.code}</code>
-                </th>
-                <td data-before="field">{kind.field ?? "–"}</td>
-                <td data-before="agent">{kind.agent ?? "–"}</td>
-                <td data-before="client">{kind.userAgent ?? "–"}</td>
-                <td class="number" data-unit="requests">{formatCount(kind.count)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Wide>
+      <Table
+        label="Reasons"
+        class="roomy folding"
+        caption={<caption class="soft">Of this period, the most frequent first.</caption>}
+        columns={KIND_COLUMNS}
+        rows={kinds}
+      />
     </section>
   );
 }
 
-interface Latest {
+interface LatestProps {
   readonly latest: readonly Refusal[];
   readonly nowMs: number;
 }
 
-/** Shows the latest calls with what they were answered. */
-export function LatestTable({ latest, nowMs }: Latest) {
+/** Shows the latest calls with their answers. */
+export function LatestTable({ latest, nowMs }: LatestProps) {
+  const columns: readonly Column<Refusal>[] = [
+    { head: "When", cell: ({ at }) => <Ago at={at} now={nowMs} /> },
+    { head: "Request", cell: ({ route }) => <code>{route}</code> },
+    { head: "Answer", class: "whole", cell: (refusal) => <Answer of={refusal} /> },
+    { head: "Agent", before: "agent", cell: ({ agent }) => agent ?? "–" },
+    { head: "Client", before: "client", cell: ({ userAgent }) => userAgent ?? "–" },
+    { head: "X-Request-Id", cell: ({ requestId }) => <code>{requestId}</code> },
+  ];
   return (
     <section>
       <h2>Latest</h2>
-      <Wide label="Latest">
-        <table class="roomy folding">
+      <Table
+        label="Latest"
+        class="roomy folding"
+        caption={
           <caption class="soft">
             Up to {KEPT.latest} of the last {KEPT.days}{" "}
             days, newest first. Of calls that exceed the request rate only the first of each minute
             are listed.
           </caption>
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Request</th>
-              <th scope="col">Answer</th>
-              <th scope="col">Agent</th>
-              <th scope="col">Client</th>
-              <th scope="col">X-Request-Id</th>
-            </tr>
-          </thead>
-          <tbody>
-            {latest.map((refusal) => (
-              <tr>
-                <td>
-                  <Ago at={refusal.at} now={nowMs} />
-                </td>
-                <td>
-                  <code>{refusal.route}</code>
-                </td>
-                <td class="whole">
-                  <code>{refusal.code}</code> {refusal.message}
-                </td>
-                <td data-before="agent">{refusal.agent ?? "–"}</td>
-                <td data-before="client">{refusal.userAgent ?? "–"}</td>
-                <td>
-                  <code>{refusal.requestId}</code>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Wide>
+        }
+        columns={columns}
+        rows={latest}
+      />
     </section>
+  );
+}
+
+function Answer({ of: { code, message } }: { readonly of: Refusal }) {
+  return (
+    <>
+      <code>{code}</code> {message}
+    </>
   );
 }

@@ -1,28 +1,29 @@
-/** Why a call cost what it did: tokens times rate, and the row that priced it. */
+/** The cost of a call: tokens times rate, and the row that priced it. */
 import type { CallFlag, ExplainedCall } from "../../../domain/runs/explain_cost.ts";
 import type { CostLine } from "../../../domain/pricing/price.ts";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { MatchStep, RateMatch } from "../../../domain/pricing/rates.ts";
 import { dayOf } from "../../../domain/core/time.ts";
-import { Money, Wide } from "../components/elements.tsx";
+import { Money } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
+import { type Column, Table } from "../components/table.tsx";
 import { pricePath } from "./paths.ts";
 
-const KINDS: Readonly<Record<CostLine["kind"], string>> = {
+const KIND_LABELS: Readonly<Record<CostLine["kind"], string>> = {
   input: "input",
   cached_input: "input read from a cache",
   cache_write: "input written to a cache",
   output: "output",
 };
 
-const STEPS: Readonly<Record<MatchStep, string>> = {
+const STEP_LABELS: Readonly<Record<MatchStep, string>> = {
   exact: "by its exact name",
-  provider_prefix: "by its name without the provider in front",
-  version_suffix: "by its name without the version behind",
+  provider_prefix: "by its name without the provider before it",
+  version_suffix: "by its name without the version after it",
   dots_to_dashes: "by its name with dashes for dots",
 };
 
-const FLAGS: Readonly<Record<CallFlag, string>> = {
+const FLAG_LABELS: Readonly<Record<CallFlag, string>> = {
   cached_exceeds_input:
     "More tokens were cached than input, so they were taken as reported apart from it.",
   covered_by_stated_cost: "It counts nothing of its own: the run states what everything cost.",
@@ -34,51 +35,34 @@ export function CallCost(
 ) {
   return (
     <div class="call-cost">
-      {call.lines.length === 0
-        ? <WhyNothing call={call} mayPrice={mayPrice} />
-        : <Lines call={call} />}
+      {call.lines.length === 0 ? <NoCost call={call} mayPrice={mayPrice} /> : <Lines call={call} />}
       {call.pricedBy === null ? null : <Row by={call.pricedBy} tier={call.tierAboveInputTokens} />}
-      {call.flags.map((flag) => <p class="soft">{FLAGS[flag]}</p>)}
+      {call.flags.map((flag) => <p class="soft">{FLAG_LABELS[flag]}</p>)}
     </div>
   );
 }
 
+const LINE_COLUMNS: readonly Column<CostLine>[] = [
+  { head: "Tokens", isName: true, cell: ({ kind }) => KIND_LABELS[kind] },
+  { head: "Count", class: "number", cell: ({ tokens }) => formatCount(tokens) },
+  { head: "× $ per million", class: "number", cell: ({ rate }) => usdPerMillion(rate) },
+  { head: "= Cost", class: "number", cell: ({ cost }) => <Money of={cost} /> },
+];
+
 function Lines({ call: { lines, cost } }: { readonly call: ExplainedCall }) {
   return (
-    <Wide label="What it cost">
-      <table class="sum">
-        <thead>
+    <Table label="What it cost" class="sum" columns={LINE_COLUMNS} rows={lines}>
+      {lines.length < 2 ? null : (
+        <tfoot>
           <tr>
-            <th scope="col">Tokens</th>
-            <th scope="col" class="number">Count</th>
-            <th scope="col" class="number">× $ per million</th>
-            <th scope="col" class="number">= Cost</th>
+            <th scope="row" colspan={3}>Together</th>
+            <td class="number">
+              <Money of={cost} />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {lines.map((line) => (
-            <tr>
-              <th scope="row">{KINDS[line.kind]}</th>
-              <td class="number">{formatCount(line.tokens)}</td>
-              <td class="number">{usdPerMillion(line.rate)}</td>
-              <td class="number">
-                <Money of={line.cost} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-        {lines.length < 2 ? null : (
-          <tfoot>
-            <tr>
-              <th scope="row" colspan={3}>Together</th>
-              <td class="number">
-                <Money of={cost} />
-              </td>
-            </tr>
-          </tfoot>
-        )}
-      </table>
-    </Wide>
+        </tfoot>
+      )}
+    </Table>
   );
 }
 
@@ -90,13 +74,14 @@ function Row(
     <p class="soft">
       Priced by <code>{row.id}</code>,{" "}
       {row.source === "own" ? "the team's own row" : "a default row"}
-      {since}, found {STEPS[match]}.{isBatch === true ? " These are its rates for a batch." : ""}
+      {since}, found{" "}
+      {STEP_LABELS[match]}.{isBatch === true ? " These are its rates for a batch." : ""}
       {tier === null ? "" : ` These are its rates for more than ${formatCount(tier)} input tokens.`}
     </p>
   );
 }
 
-function WhyNothing(
+function NoCost(
   { call, mayPrice }: { readonly call: ExplainedCall; readonly mayPrice: boolean },
 ) {
   if (call.stated) {
@@ -119,7 +104,7 @@ function WhyNothing(
   );
 }
 
-/** Says that a model has no price, and what to do about it. */
+/** Shows that a model has no price, and how to add one. */
 export function UnpricedCall(
   { model, provider, mayPrice }: {
     readonly model: string;
@@ -133,7 +118,7 @@ export function UnpricedCall(
       ⚠ No price for <code>{name}</code> on the rate card, so it counts as $0.{" "}
       {mayPrice ? <a href={pricePath(model, provider)}>Add a price</a> : (
         <>
-          Whoever has a key with the scope <code>admin</code> can add a price.
+          A key with the scope <code>admin</code> can add a price.
         </>
       )}
     </p>

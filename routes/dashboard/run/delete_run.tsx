@@ -1,4 +1,4 @@
-/** Deleting a run from its page: asked for once more, then carried out. */
+/** Deletes a run from its page, after a confirmation. */
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
@@ -6,13 +6,13 @@ import { deleteNamedRun } from "../../api/deletions/deletions.ts";
 import { runPath, RUNS_PATH } from "../layout/paths.ts";
 import { seeOther } from "../layout/reply.tsx";
 import { InlineNotice } from "../components/elements.tsx";
-import { DELETED } from "../components/done_notice.tsx";
+import { DELETED } from "../../../domain/runs/decide.ts";
 import type { LoadedRun } from "./load.ts";
 import { renderRunNotFound } from "./not_found.tsx";
 import { countedText } from "../components/format.ts";
 
-/** Deletes the run and goes on to the list. */
-export function sendDeletion(deps: AppDeps): Handle {
+/** Deletes the run and redirects to the list. */
+export function submitDeletion(deps: AppDeps): Handle {
   return async (c) => {
     c.set("renderProblem", renderRunNotFound);
     const deleted = await deleteNamedRun(deps, c);
@@ -20,14 +20,14 @@ export function sendDeletion(deps: AppDeps): Handle {
   };
 }
 
-/** Says what deleting comes to, and asks once more. */
+/** Shows what is deleted, and asks for confirmation. */
 export function ConfirmDeletion({ shown: { run } }: { readonly shown: LoadedRun }) {
   return (
     <InlineNotice kind="bad">
       <h2>Delete this run?</h2>
       <p>
-        It goes with its{" "}
-        {countedText(run.usage.events, "event")}, output and scores, and out of the spend. This
+        It is deleted with its{" "}
+        {countedText(run.usage.events, "event")}, output and scores, and leaves the spend. This
         cannot be undone. For {TOMBSTONE_DAYS}{" "}
         days its id is refused, so that a client that still sends does not bring it back.
       </p>
@@ -39,7 +39,7 @@ export function ConfirmDeletion({ shown: { run } }: { readonly shown: LoadedRun 
   );
 }
 
-/** The way to delete a run, for who may. */
+/** Links to the confirmation, for those who may delete runs. */
 export function OfferDeletion({ shown: { run, isAdmin } }: { readonly shown: LoadedRun }) {
   return isAdmin
     ? (

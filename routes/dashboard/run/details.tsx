@@ -1,14 +1,16 @@
-/** The facts of a run: how it stands at a glance, then what it is labelled with. */
+/** Details of a run: tiles with its status, then its labels. */
+import { formatInstant } from "../../../domain/core/time.ts";
 import { agentPath, runPath } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import { formatInstant } from "../../../domain/core/time.ts";
 import { Ago, Money, Status } from "../components/elements.tsx";
 import { compactText, countedText, durationText } from "../components/format.ts";
+import { LabelList } from "../components/key_values.tsx";
+import { Tile } from "../components/tile.tsx";
 import type { LoadedRun } from "./load.ts";
 import { Flags } from "./flags.tsx";
 import { runsPath } from "./paths.ts";
 
-/** The figures that say how a run went. */
+/** Shows status, time, cost and tokens. */
 export function Glance({ shown }: { readonly shown: LoadedRun }) {
   return (
     <div class="tiles glance">
@@ -20,32 +22,38 @@ export function Glance({ shown }: { readonly shown: LoadedRun }) {
   );
 }
 
-function Tile({ title, children }: { readonly title: string; readonly children?: Child }) {
-  return (
-    <div class="tile">
-      <span class="soft">{title}</span>
-      {children}
-    </div>
-  );
+interface GlanceTileProps {
+  readonly title: string;
+  readonly value: Child;
+  readonly children?: Child;
+}
+
+function GlanceTile({ title, value, children }: GlanceTileProps) {
+  return <Tile name={<span class="soft">{title}</span>} value={value}>{children}</Tile>;
 }
 
 function StatusTile({ shown: { run, isLive } }: { readonly shown: LoadedRun }) {
   return (
-    <Tile title={run.kind === "heartbeat" ? "Heartbeat" : "Run"}>
-      <b>
-        <Status of={run.status} />
-      </b>
+    <GlanceTile
+      title={run.kind === "heartbeat" ? "Heartbeat" : "Run"}
+      value={<Status of={run.status} />}
+    >
       {isLive ? <small class="soft">This page follows it every few seconds.</small> : null}
-    </Tile>
+    </GlanceTile>
   );
 }
 
 function TimeTile({ shown: { run, nowMs } }: { readonly shown: LoadedRun }) {
   const { startedAt, finishedAt, durationMs } = run;
-  const so = startedAt === null || finishedAt !== null ? null : Math.max(0, nowMs - startedAt);
+  const runningMs = startedAt === null || finishedAt !== null
+    ? null
+    : Math.max(0, nowMs - startedAt);
+  const shownMs = durationMs ?? runningMs;
   return (
-    <Tile title={so === null ? "Took" : "Running for"}>
-      <b>{durationMs !== null ? durationText(durationMs) : so !== null ? durationText(so) : "–"}</b>
+    <GlanceTile
+      title={runningMs === null ? "Took" : "Running for"}
+      value={shownMs === null ? "–" : durationText(shownMs)}
+    >
       <small>
         {startedAt === null ? "start not known" : (
           <>
@@ -58,7 +66,7 @@ function TimeTile({ shown: { run, nowMs } }: { readonly shown: LoadedRun }) {
           </>
         )}
       </small>
-    </Tile>
+    </GlanceTile>
   );
 }
 
@@ -67,13 +75,14 @@ function CostTile({ shown: { run, family, isStated } }: { readonly shown: Loaded
   const unpriced = cost.models.reduce((sum, { priced, calls }) => priced ? sum : sum + calls, 0);
   const hasFamily = family.children.length > 0;
   return (
-    <Tile title="Cost">
-      <b>
-        <Money of={cost.amount} />
-      </b>
+    <GlanceTile title="Cost" value={<Money of={cost.amount} />}>
       <small>
         {isStated ? "stated by the agent, " : ""}
-        {cost.state === "final" ? "final" : run.status === "running" ? "so far" : "being summed up"}
+        {cost.state === "final"
+          ? "final"
+          : run.status === "running"
+          ? "so far"
+          : "being aggregated"}
         {hasFamily
           ? (
             <>
@@ -90,7 +99,7 @@ function CostTile({ shown: { run, family, isStated } }: { readonly shown: Loaded
           </a>
         </small>
       )}
-    </Tile>
+    </GlanceTile>
   );
 }
 
@@ -105,88 +114,75 @@ function UseTile({ shown: { run: { usage } } }: { readonly shown: LoadedRun }) {
   ] as const).flatMap(([count, what]) => count === 0 ? [] : [countedText(count, what)]);
   const cached = usage.cachedInputTokens;
   return (
-    <Tile title="Tokens">
-      <b>
-        {compactText(usage.inputTokens)} → {compactText(usage.outputTokens)}
-      </b>
+    <GlanceTile
+      title="Tokens"
+      value={`${compactText(usage.inputTokens)} → ${compactText(usage.outputTokens)}`}
+    >
       <small>
         {cached > 0n ? `${compactText(cached)} of the input read from caches; ` : ""}
         {counts.length === 0 ? "no events" : counts.join(", ")}
       </small>
       {errors === 0 ? null : <small class="bad">✕ {countedText(errors, "event")} failed</small>}
-    </Tile>
+    </GlanceTile>
   );
 }
 
-/** What a run is, by its labels, instants and oddities. */
+/** Shows the labels, the flags and the exact instants of a run. */
 export function RunLabelList({ shown }: { readonly shown: LoadedRun }) {
   const { run } = shown;
-  const { agent, customerId, feature, parentRunId } = run;
+  const { agent, customerId, feature } = run;
+  const parentRunId = run.opening?.parentRunId ?? null;
   return (
     <>
-      <dl class="labels">
-        <Fact name="Agent">{agent === null ? null : <a href={agentPath(agent)}>{agent}</a>}</Fact>
-        <Fact name="Customer">
-          {customerId === null
-            ? null
-            : <a href={runsPath("customer_id", customerId)}>{customerId}</a>}
-        </Fact>
-        <Fact name="Feature">
-          {feature === null ? null : <a href={runsPath("feature", feature)}>{feature}</a>}
-        </Fact>
-        <Fact name="Started by run">
-          {parentRunId === null ? null : <a href={runPath(parentRunId)}>{parentRunId}</a>}
-        </Fact>
-        <Fact name="Note">{run.status === "failed" ? null : run.note}</Fact>
-        <Fact name="Id">
-          <code>{run.id}</code>
-        </Fact>
-      </dl>
+      <LabelList
+        pairs={[
+          ["Agent", linkOf(agent, agentPath)],
+          ["Customer", linkOf(customerId, (value) => runsPath("customer_id", value))],
+          ["Feature", linkOf(feature, (value) => runsPath("feature", value))],
+          ["Started by run", linkOf(parentRunId, runPath)],
+          ["Note", run.status === "failed" ? null : run.note],
+          ["Id", <code>{run.id}</code>],
+        ]}
+      />
       <Flags shown={shown} />
-      <More shown={shown} />
+      <Instants shown={shown} />
     </>
   );
 }
 
-/** What few look for. */
-function More({ shown }: { readonly shown: LoadedRun }) {
-  const { run, page: { parts: { opening } } } = shown;
-  const { idleTimeoutSeconds, idleTimeoutStatus } = opening ?? {};
+function linkOf(value: string | null, pathOf: (value: string) => string): Child {
+  return value === null ? null : <a href={pathOf(value)}>{value}</a>;
+}
+
+function Instants({ shown }: { readonly shown: LoadedRun }) {
+  const { run: { opening, startedAt, finishedAt, receivedAt, updatedAt } } = shown;
+  const trace = opening?.trace ?? null;
   return (
     <details id="more-facts" class="more-facts">
-      <summary>Exact instants{run.trace === null ? "" : " and trace"}</summary>
-      <dl class="labels">
-        <Instant name="Started" at={run.startedAt} />
-        <Instant name="Ended" at={run.finishedAt} />
-        <Instant name="First arrived" at={run.receivedAt} />
-        <Instant name="Last arrived" at={run.updatedAt} />
-        <Fact name="Closes when idle">
-          {idleTimeoutSeconds === undefined
-            ? null
-            : `after ${durationText(idleTimeoutSeconds * 1_000)}${
-              idleTimeoutStatus === undefined ? "" : `, as ${idleTimeoutStatus}`
-            }`}
-        </Fact>
-        <Fact name="Trace">{run.trace === null ? null : <code>{run.trace.traceId}</code>}</Fact>
-        <Fact name="Parent span">
-          {run.trace === null ? null : <code>{run.trace.spanId}</code>}
-        </Fact>
-      </dl>
+      <summary>Exact instants{trace === null ? "" : " and trace"}</summary>
+      <LabelList
+        pairs={[
+          ["Started", timeOf(startedAt)],
+          ["Ended", timeOf(finishedAt)],
+          ["First arrived", timeOf(receivedAt)],
+          ["Last arrived", timeOf(updatedAt)],
+          ["Closes when idle", idleText(opening)],
+          ["Trace", trace === null ? null : <code>{trace.traceId}</code>],
+          ["Parent span", trace === null ? null : <code>{trace.spanId}</code>],
+        ]}
+      />
     </details>
   );
 }
 
-function Instant({ name, at }: { readonly name: string; readonly at: number | null }) {
+function timeOf(at: number | null): Child {
   const exact = at === null ? null : formatInstant(at);
-  return <Fact name={name}>{exact === null ? null : <time datetime={exact}>{exact}</time>}</Fact>;
+  return exact === null ? null : <time datetime={exact}>{exact}</time>;
 }
 
-/** A fact that is there. */
-function Fact({ name, children }: { readonly name: string; readonly children?: Child }) {
-  return children === null || children === undefined ? null : (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
+function idleText(opening: LoadedRun["page"]["parts"]["opening"]): string | null {
+  const { idleTimeoutSeconds, idleTimeoutStatus } = opening ?? {};
+  if (idleTimeoutSeconds === undefined) return null;
+  const status = idleTimeoutStatus === undefined ? "" : `, as ${idleTimeoutStatus}`;
+  return `after ${durationText(idleTimeoutSeconds * 1_000)}${status}`;
 }

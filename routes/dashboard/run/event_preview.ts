@@ -1,4 +1,4 @@
-/** What a row of the timeline shows of an event: the few words and figures that tell it from others. */
+/** Previews of events: the few words and metrics that a row of the timeline shows. */
 import { type RawJson, rawMembers } from "../../../domain/core/raw_json.ts";
 import { readMilliseconds } from "../../../domain/pricing/llm_call.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
@@ -38,44 +38,49 @@ const REASON_CHARS = 400;
 /** How much time an event can have taken: 100 years; more is no latency. */
 const LATENCY_MS_MAX = 3_155_760_000_000;
 
-/** Sorts of events with words of their own, and where their name is. */
-const SORTS: Readonly<Record<string, readonly [sign: string, colour: string, what: string]>> = {
-  llm_call: ["◆", "c1", "model call"],
-  tool_call: ["⚙", "c2", "tool"],
-  log: ["≡", "c8", "log"],
+/** How a sort of events is shown. */
+interface EventSort {
+  readonly sign: string;
+  readonly colour: string;
+  readonly what: string;
+  /** Members that name an event, and those that describe it; the first one present is shown. */
+  readonly names: readonly string[];
+  readonly words: readonly string[];
+}
+
+const SORTS: ReadonlyMap<string, EventSort> = new Map([
+  ["llm_call", {
+    sign: "◆",
+    colour: "c1",
+    what: "model call",
+    names: ["model"],
+    words: ["text", "output", "content", "completion", "message"],
+  }],
+  ["tool_call", {
+    sign: "⚙",
+    colour: "c2",
+    what: "tool",
+    names: ["name", "tool", "tool_name", "function"],
+    words: ["action", "command", "arguments", "args", "input", "parameters"],
+  }],
+  ["log", { sign: "≡", colour: "c8", what: "log", names: [], words: ["message"] }],
+]);
+
+/** All other events, which are named by their type. */
+const OTHER_SORT = {
+  sign: "•",
+  colour: "c5",
+  names: ["name"],
+  words: ["title", "message", "label", "summary", "text", "output", "status"],
 };
 
-/** Members that name an event, and those that say what it is about; the first that is there counts. */
-const NAMES: Readonly<
-  Record<string, readonly [names: readonly string[], words: readonly string[]]>
-> = {
-  llm_call: [["model"], ["text", "output", "content", "completion", "message"]],
-  tool_call: [
-    ["name", "tool", "tool_name", "function"],
-    ["action", "command", "arguments", "args", "input", "parameters"],
-  ],
-  log: [[], ["message"]],
-};
-const OTHERS = [["name"], [
-  "title",
-  "message",
-  "label",
-  "summary",
-  "text",
-  "output",
-  "status",
-]] as const;
-
-/** Reads an event's face out of its data. */
+/** Reads the preview of an event from its data. */
 export function previewOf(event: PositionedEvent): EventPreview {
   const { type, data } = event;
   const members = rawMembers(data);
   const { error, call } = storedFacts(type, data);
-  const [sign, colour, what] = Object.hasOwn(SORTS, type)
-    ? SORTS[type] ?? ["•", "c5", type]
-    : ["•", "c5", type] as const;
-  const hasWords = Object.hasOwn(NAMES, type);
-  const [names, words] = hasWords ? NAMES[type] ?? OTHERS : OTHERS;
+  const sort = SORTS.get(type);
+  const { sign, colour, what, names, words } = sort ?? { ...OTHER_SORT, what: type };
   return {
     event,
     members,
@@ -84,10 +89,10 @@ export function previewOf(event: PositionedEvent): EventPreview {
     what,
     name: wordsOf(members, names),
     words: wordsOf(members, words) ??
-      (hasWords || EMPTY.has(data) ? null : lineOf(data, LINE_CHARS)),
+      (sort !== undefined || EMPTY.has(data) ? null : lineOf(data, LINE_CHARS)),
     latencyMs: spanOf(members.get("latency_ms")) ?? spanOf(members.get("duration_ms")),
     tokens: call?.counted === true ? call : null,
-    failure: error ? reasonIn(members) ?? "it says no more than that it failed" : null,
+    failure: error ? reasonIn(members) ?? "it gives no reason" : null,
   };
 }
 
@@ -120,8 +125,8 @@ function spanOf(value: string | undefined): number | null {
 /** Why something went wrong, by what members of its data say: `error`, or what else there is; null for nothing. */
 export function reasonIn(members: ReadonlyMap<string, RawJson>): string | null {
   const error = members.get("error");
-  const told = error?.startsWith("{") ? rawMembers(error).get("message") ?? error : error;
-  const first = [told, members.get("message"), members.get("status")].find((each) =>
+  const reason = error?.startsWith("{") ? rawMembers(error).get("message") ?? error : error;
+  const first = [reason, members.get("message"), members.get("status")].find((each) =>
     each !== undefined && !EMPTY.has(each)
   );
   if (first === undefined) return null;

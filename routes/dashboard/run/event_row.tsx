@@ -1,14 +1,14 @@
-/** A row of the timeline: when, what, how long, how much; opened, its data and its cost. */
+/** A row of the timeline: time, event, latency, tokens and cost; opened, its data. */
 import type { ExplainedCall } from "../../../domain/runs/explain_cost.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { Money } from "../components/elements.tsx";
 import { compactText, durationText, formatCount } from "../components/format.ts";
 import { CallCost } from "./call_cost.tsx";
-import { Data } from "./payload.tsx";
+import { Payload } from "./payload.tsx";
 import type { EventPreview } from "./event_preview.ts";
 import { offsetText } from "./labels.ts";
 
-/** The time that bars are drawn in. Milliseconds. */
+/** The span of time that bars are drawn in, in milliseconds. */
 export interface RelativeTime {
   /** When the run began. */
   readonly runStart: number;
@@ -23,7 +23,7 @@ const DATA_CHARS = 4_000;
 const BAR = { length: 1_000, least: 6 } as const;
 
 interface Row {
-  readonly face: EventPreview;
+  readonly preview: EventPreview;
   readonly span: RelativeTime;
   readonly call: ExplainedCall | null;
   readonly isOpened: boolean;
@@ -33,8 +33,8 @@ interface Row {
 }
 
 /** Shows an event. */
-export function EventRow({ face, span, call, isOpened, isAdmin, all }: Row) {
-  const { event, latencyMs, failure } = face;
+export function EventRow({ preview, span, call, isOpened, isAdmin, all }: Row) {
+  const { event, latencyMs, failure } = preview;
   return (
     <li id={event.id} class={failure === null ? "" : "failing"}>
       <details id={`of-${event.id}`} {...(isOpened ? { open: true } : {})}>
@@ -42,10 +42,10 @@ export function EventRow({ face, span, call, isOpened, isAdmin, all }: Row) {
           <time class="offset" datetime={formatInstant(event.ts)} title={formatInstant(event.ts)}>
             {offsetText(event.ts, span.runStart)}
           </time>
-          <What face={face} />
-          <Bar face={face} span={span} />
+          <What preview={preview} />
+          <Bar preview={preview} span={span} />
           <span class="took">{latencyMs === null ? "" : durationText(latencyMs)}</span>
-          <Tokens face={face} />
+          <Tokens preview={preview} />
           <Cost call={call} />
         </summary>
         <div class="inside">
@@ -58,15 +58,20 @@ export function EventRow({ face, span, call, isOpened, isAdmin, all }: Row) {
             ? null
             : <p class="soft">Unreadable figures: {event.unreadable.join(", ")}</p>}
           {call === null ? null : <CallCost call={call} mayPrice={isAdmin} />}
-          <Data members={face.members} chars={event.data.length} charsMax={DATA_CHARS} all={all} />
+          <Payload
+            members={preview.members}
+            chars={event.data.length}
+            charsMax={DATA_CHARS}
+            all={all}
+          />
         </div>
       </details>
     </li>
   );
 }
 
-function What({ face }: Pick<Row, "face">) {
-  const { sign, colour, what, name, words, failure } = face;
+function What({ preview }: Pick<Row, "preview">) {
+  const { sign, colour, what, name, words, failure } = preview;
   return (
     <span class="what">
       <span class={`sign ${colour}`} aria-hidden="true">{sign}</span>{" "}
@@ -85,7 +90,7 @@ function Cost({ call }: Pick<Row, "call">) {
   return <span class="cost">{isNothing ? "" : <Money of={call.cost} />}</span>;
 }
 
-function Bar({ face: { event, latencyMs, colour }, span }: Pick<Row, "face" | "span">) {
+function Bar({ preview: { event, latencyMs, colour }, span }: Pick<Row, "preview" | "span">) {
   const scale = BAR.length / span.lengthMs;
   const width = Math.max(BAR.least, Math.round((latencyMs ?? 0) * scale));
   const x = Math.min(BAR.length - width, Math.round((event.ts - span.startMs) * scale));
@@ -101,7 +106,7 @@ function Bar({ face: { event, latencyMs, colour }, span }: Pick<Row, "face" | "s
   );
 }
 
-function Tokens({ face: { tokens } }: Pick<Row, "face">) {
+function Tokens({ preview: { tokens } }: Pick<Row, "preview">) {
   if (tokens === null) return <span class="tokens"></span>;
   const { inputTokens, outputTokens } = tokens;
   const exact = `${formatCount(inputTokens)} input and ${formatCount(outputTokens)} output tokens`;

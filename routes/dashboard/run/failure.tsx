@@ -1,4 +1,4 @@
-/** What went wrong with a run, in front of all else. */
+/** The failure of a run, shown above the rest of its page. */
 import type { EventPosition } from "../../../domain/runs/event_page.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { InlineNotice } from "../components/elements.tsx";
@@ -11,22 +11,22 @@ import { eventsPath } from "./paths.ts";
 /** Failing events that are named. */
 const NAMED_MAX = 3;
 
-/** Events in front of a failing one that its link shows as well: they tell how it came to it. */
+/** Events before a failing one that its link shows as well, for context. */
 const EVENTS_BEFORE = 8;
 
 /** Characters of a note that are shown here. */
 const NOTE_CHARS = 600;
 
-/** Milliseconds without an event that are told. */
+/** Milliseconds without an event that are worth a line. */
 const SILENCE_MS = 60_000;
 
-/** An event, and the place from which on the timeline shows it. */
-interface Found {
-  readonly face: EventPreview;
+/** An event, and the position where the timeline that shows it begins. */
+interface LastEvent {
+  readonly preview: EventPreview;
   readonly from: EventPosition | null;
 }
 
-/** Says why a run failed; nothing of one that did not. */
+/** Shows why a run failed; nothing for other runs. */
 export function Failure({ shown }: { readonly shown: LoadedRun }) {
   const { run } = shown;
   if (run.status !== "failed" && run.status !== "timeout") return null;
@@ -46,29 +46,29 @@ export function Failure({ shown }: { readonly shown: LoadedRun }) {
   );
 }
 
-function LastEvents({ found, shown }: { readonly found: Found[]; readonly shown: LoadedRun }) {
+function LastEvents({ found, shown }: { readonly found: LastEvent[]; readonly shown: LoadedRun }) {
   const silentMs = silenceAtEnd(shown);
-  const isTheirs = found.some(({ face }) => face.failure !== null);
+  const hasFailure = found.some(({ preview }) => preview.failure !== null);
   return (
     <>
       <p>
-        {isTheirs
+        {hasFailure
           ? "What failed last:"
           : shown.run.usage.errors > 0
           ? "What failed of its events was long before the last one:"
           : "No event reports a failure; the last one:"}
       </p>
       <ul>
-        {found.map(({ face, from }) => (
+        {found.map(({ preview, from }) => (
           <li>
-            <a href={eventsPath(shown.run.id, from, face.event.id)}>
+            <a href={eventsPath(shown.run.id, from, preview.event.id)}>
               {startOf(shown) === null
                 ? null
-                : `${offsetText(face.event.ts, startOf(shown) ?? 0)} `}
-              {face.what} {face.name ?? ""}
-              {face.words === null || face.failure !== null ? "" : ` ${face.words}`}
+                : `${offsetText(preview.event.ts, startOf(shown) ?? 0)} `}
+              {preview.what} {preview.name ?? ""}
+              {preview.words === null || preview.failure !== null ? "" : ` ${preview.words}`}
             </a>
-            {face.failure === null ? null : `: ${face.failure}`}
+            {preview.failure === null ? null : `: ${preview.failure}`}
           </li>
         ))}
       </ul>
@@ -87,27 +87,28 @@ function NoReason({ run }: { readonly run: RunRecord }) {
           <>
             It does not say why: no event, no note and no <code>error</code> in its{" "}
             <code>output</code>. Send <code>{'"output": {"error": "…"}'}</code>{" "}
-            with its end, and it stands here.
+            with its end, and it is shown here.
           </>
         )
-        : "What it said of why is no longer kept: the plan keeps payloads for a while."}
+        : "The reason is no longer kept: the plan keeps payloads for a while."}
     </p>
   );
 }
 
 /** The last events that report a failure, else the last one of all; the latest first. */
-function findFailures({ end, page, after }: LoadedRun): Found[] {
-  const faces = end.events.map(previewOf);
+function findFailures({ end, page, after }: LoadedRun): LastEvent[] {
+  const previews = end.events.map(previewOf);
   const onPage = new Set(page.events.map(({ id }) => id));
-  const found = faces.flatMap((face, i) => {
+  const found = previews.flatMap((preview, i) => {
     if (
-      face.failure === null && (i < faces.length - 1 || faces.some((any) => any.failure !== null))
+      preview.failure === null &&
+      (i < previews.length - 1 || previews.some((any) => any.failure !== null))
     ) {
       return [];
     }
-    if (onPage.has(face.event.id)) return [{ face, from: after }];
+    if (onPage.has(preview.event.id)) return [{ preview, from: after }];
     const before = end.events[i - EVENTS_BEFORE - 1];
-    return [{ face, from: before?.position ?? end.after }];
+    return [{ preview, from: before?.position ?? end.after }];
   });
   return found.slice(-NAMED_MAX).reverse();
 }

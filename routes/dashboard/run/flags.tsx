@@ -1,15 +1,15 @@
-/** What is odd about a run, each with what it means. */
+/** Flags of a run in words, each with its meaning. */
 import type { Child } from "hono/jsx";
 import type { RunFlag } from "../../../domain/runs/flags.ts";
 import { durationText } from "../components/format.ts";
 import type { LoadedRun } from "./load.ts";
 
-/** Says what is odd about a run; nothing where nothing is. */
+/** Shows the flags of a run. */
 export function Flags({ shown }: { readonly shown: LoadedRun }) {
-  const told = [...partsMissing(shown), ...lostFields(shown), ...odd(shown)];
-  return told.length === 0 ? null : (
+  const flags = [...partsMissing(shown), ...lostFields(shown), ...odd(shown)];
+  return flags.length === 0 ? null : (
     <ul class="flags">
-      {told.map(([word, meaning]) => (
+      {flags.map(([word, meaning]) => (
         <li>
           <b>{word}</b> {meaning}
         </li>
@@ -20,7 +20,7 @@ export function Flags({ shown }: { readonly shown: LoadedRun }) {
 
 type Flag = readonly [word: string, meaning: Child];
 
-/** What of the run has not arrived, or is no longer there. */
+/** Names the parts of the run that have not arrived, or were removed. */
 function partsMissing({ run }: LoadedRun): Flag[] {
   const flags: Flag[] = [];
   if (run.flags.includes("no_opening")) {
@@ -28,13 +28,13 @@ function partsMissing({ run }: LoadedRun): Flag[] {
       "No opening yet:",
       <>
         events or its end came before{" "}
-        <code>POST /v1/runs</code>, so nobody knows its agent and start. Whatever comes in which
-        order, it ends in the same run; without an opening it goes after a week.
+        <code>POST /v1/runs</code>, so its agent and start are unknown. The order of the calls does
+        not matter; without an opening the run is removed after a week.
       </>,
     ]);
   }
   if (run.payload !== "whole") {
-    const what = run.payload === "removed" ? "is gone" : "is gone in part";
+    const what = run.payload === "removed" ? "was removed" : "was partly removed";
     flags.push([
       "Payload removed:",
       `what it was sent (events, output, goal, note, values of metadata) ${what} by age, as the plan ` +
@@ -44,7 +44,7 @@ function partsMissing({ run }: LoadedRun): Flag[] {
   return flags;
 }
 
-/** What was lost of what the run was sent. */
+/** Losses of data that the run was sent. */
 const LOSSES: Partial<Record<RunFlag, Flag>> = {
   dropped_fields: [
     "Fields not stored:",
@@ -68,16 +68,19 @@ const LOSSES: Partial<Record<RunFlag, Flag>> = {
   ],
 };
 
-/** How something was lost, and which fields of the opening and the close were. */
+/** Lists losses, and the fields of the opening and the close that are affected. */
 function lostFields({ run: { flags, lost } }: LoadedRun): Flag[] {
-  const told = flags.flatMap((flag) => LOSSES[flag] === undefined ? [] : [LOSSES[flag]]);
-  return lost.length === 0 ? told : [...told, ["Affected fields:", `${lost.join(", ")}.`]];
+  const losses = flags.flatMap((flag) => LOSSES[flag] === undefined ? [] : [LOSSES[flag]]);
+  return lost.length === 0 ? losses : [...losses, ["Affected fields:", `${lost.join(", ")}.`]];
 }
 
 function odd({ run, traits }: LoadedRun): Flag[] {
   const flags: Flag[] = [];
   if (traits.includes("late")) {
-    flags.push(["Late:", "events arrived after its end. They count, and its cost was made anew."]);
+    flags.push([
+      "Late events:",
+      "some events arrived after the run finished. They are included, and the cost was recalculated.",
+    ]);
   }
   if (run.flags.includes("negative_duration")) {
     flags.push(["Ends before it starts:", "by the client's clock, so its duration counts as 0."]);

@@ -14,7 +14,7 @@ import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import type { EventsPage } from "../../api/runs/runs.ts";
 
-/** A run as its page shows it. */
+/** The content of the page of a run. */
 export interface LoadedRun {
   readonly run: RunRecord;
   /** The page of its events that is shown, and the place they come behind. */
@@ -34,7 +34,7 @@ export interface LoadedRun {
   readonly end: RunEnd;
   /** Whether something of it is about to change. */
   readonly isLive: boolean;
-  /** Whether who looks may change things. */
+  /** Whether the session has the scope `admin`. */
   readonly isAdmin: boolean;
   readonly nowMs: number;
 }
@@ -94,10 +94,10 @@ export async function loadRun(
 async function readRelatives(
   { lineage }: AppDeps,
   { team }: Principal,
-  { parentRunId }: RunRecord,
+  { opening }: RunRecord,
   { children }: RunLineage,
 ): Promise<ReadonlyMap<RunId, RunListRow>> {
-  const parents = parentRunId === null ? [] : [parentRunId];
+  const parents = opening?.parentRunId === undefined ? [] : [opening.parentRunId];
   const ids = new Set([...parents, ...children.slice(0, CHILDREN_LISTED)]);
   const rows = ids.size === 0 ? [] : await lineage.rows(team, [...ids]);
   return new Map(rows.map((row) => [row.id, row]));

@@ -1,11 +1,11 @@
-/** What is shown in place of a run that the team does not have. */
+/** The page of a run that the team does not have. */
 import { ERRORS } from "../../../domain/core/errors.ts";
 import type { Refuse } from "../../http/context.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { renderProblemPage } from "../layout/problem.tsx";
 import { showPage } from "../layout/reply.tsx";
 
-/** Tells who asked for a run that is not there what to do; other refusals as everywhere. */
+/** Renders a missing run with what to do, and other refusals as everywhere. */
 export const renderRunNotFound: Refuse = (c, problem, headers) => {
   if (ERRORS[problem.code].status !== 404) return renderProblemPage(c, problem, headers);
   const { name } = c.get("principal").team;
@@ -21,7 +21,7 @@ export const renderRunNotFound: Refuse = (c, problem, headers) => {
           <li>mistyped: an id is copied whole from where it was sent;</li>
           <li>not here yet: reload once its first call was answered with 202;</li>
           <li>another team's: sign in with a key of that team;</li>
-          <li>deleted, or gone by age as the plan says: it does not come back.</li>
+          <li>deleted, or removed by age as the plan says: it does not come back.</li>
         </ul>
         <p>
           <a href={RUNS_PATH}>Look for it among the runs</a>

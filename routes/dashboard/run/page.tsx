@@ -1,13 +1,17 @@
-/** `/dashboard/runs/:id`: what a run did, how it ended, what it cost, and why. */
+/** `/dashboard/runs/:id`: one run, its events, its result and its cost. */
 import { parseRunId } from "../../../domain/ingest/parse.ts";
+import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { answerRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
+import runStyle from "../assets/style/run.css" with { type: "text" };
+import type { DashboardPage } from "../layout/page.ts";
+import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { originOf } from "../components/origin.ts";
 import { Copyable } from "../components/elements.tsx";
-import { ConfirmDeletion, OfferDeletion } from "./delete_run.tsx";
+import { ConfirmDeletion, OfferDeletion, submitDeletion } from "./delete_run.tsx";
 import { Glance, RunLabelList } from "./details.tsx";
 import { Failure } from "./failure.tsx";
 import { type LoadedRun, loadRun } from "./load.ts";
@@ -18,11 +22,28 @@ import { Relatives } from "./relatives.tsx";
 import { CostSection, MetadataTable, Output, Scores } from "./results.tsx";
 import { chunkName, Timeline } from "./timeline.tsx";
 
-/** Seconds between two looks at a run that is about to change. */
-const FOLLOW_SECONDS = 3;
+/** The page of a run. */
+export const runPage: DashboardPage = {
+  path: `${RUNS_PATH}/:id`,
+  access: teamKey("read"),
+  handler: showRun,
+  styles: [runStyle],
+  routes: [
+    { method: "GET", path: `${RUNS_PATH}/:id/raw`, handler: showRawRun },
+    {
+      method: "POST",
+      path: `${RUNS_PATH}/:id/delete`,
+      access: teamKey("admin"),
+      handler: submitDeletion,
+    },
+  ],
+};
 
-/** What a page of a run says besides the run. */
-interface Asked {
+/** Seconds after which the page of a run that is about to change reloads. */
+const RELOAD_SECONDS = 3;
+
+/** What the request asks of the page. */
+interface RunRequest {
   /** The event that is opened. */
   readonly event: string | null;
   /** Whether deleting is to be confirmed. */
@@ -32,7 +53,7 @@ interface Asked {
 }
 
 /** Shows a run with a page of its events. */
-export function showRun(deps: AppDeps): Handle {
+function showRun(deps: AppDeps): Handle {
   return async (c) => {
     c.set("renderProblem", renderRunNotFound);
     const events = parseEventsPage(queryOf(c));
@@ -41,18 +62,18 @@ export function showRun(deps: AppDeps): Handle {
     if (!events.ok) return fail(c, events.problem);
     const shown = await loadRun(deps, c.get("principal"), id.value, events.value);
     if (shown === null) return fail(c, NO_SUCH_RUN);
-    const asked = askedOf(c, shown);
+    const request = requestOf(c, shown);
     const { run, isLive } = shown;
     return showPage(c, {
       title: run.agent === null ? "A run without its opening" : `Run of ${run.agent}`,
-      body: <RunPage shown={shown} asked={asked} />,
-      ...(isLive && !asked.confirms ? { reloadSeconds: FOLLOW_SECONDS } : {}),
+      body: <RunBody shown={shown} request={request} />,
+      ...(isLive && !request.confirms ? { reloadSeconds: RELOAD_SECONDS } : {}),
     });
   };
 }
 
-/** Answers with the record that the API answers, to look at in a browser. */
-export function showRawRun(deps: AppDeps): Handle {
+/** Answers with the record that the API returns, to read in a browser. */
+function showRawRun(deps: AppDeps): Handle {
   return async (c) => {
     c.set("renderProblem", renderRunNotFound);
     const response = await answerRun(c, deps);
@@ -64,7 +85,7 @@ export function showRawRun(deps: AppDeps): Handle {
   };
 }
 
-function askedOf(c: RequestContext, { isAdmin }: LoadedRun): Asked {
+function requestOf(c: RequestContext, { isAdmin }: LoadedRun): RunRequest {
   const { event, confirm } = c.req.query();
   return {
     event: event ?? null,
@@ -73,27 +94,27 @@ function askedOf(c: RequestContext, { isAdmin }: LoadedRun): Asked {
   };
 }
 
-interface Page {
+interface RunBodyProps {
   readonly shown: LoadedRun;
-  readonly asked: Asked;
+  readonly request: RunRequest;
 }
 
-function RunPage({ shown, asked }: Page) {
+function RunBody({ shown, request }: RunBodyProps) {
   return (
     <>
-      {asked.confirms ? <ConfirmDeletion shown={shown} /> : null}
-      <div id="facts" {...following(shown, asked)}>
+      {request.confirms ? <ConfirmDeletion shown={shown} /> : null}
+      <div id="facts" {...following(shown, request)}>
         <Failure shown={shown} />
         <Glance shown={shown} />
-        {shown.run.goal === null ? null : (
+        {shown.run.opening?.goal === undefined ? null : (
           <p class="goal" tabindex={0}>
-            <span class="soft">Goal:</span> {shown.run.goal}
+            <span class="soft">Goal:</span> {shown.run.opening.goal}
           </p>
         )}
         <RunLabelList shown={shown} />
         <Contents shown={shown} />
       </div>
-      <Timeline shown={shown} opened={asked.event} />
+      <Timeline shown={shown} opened={request.event} />
       <div id="results">
         <Output shown={shown} />
         <Scores shown={shown} />
@@ -102,20 +123,20 @@ function RunPage({ shown, asked }: Page) {
         <Relatives shown={shown} />
         <Stages shown={shown} />
       </div>
-      <Elsewhere shown={shown} asked={asked} />
+      <Elsewhere shown={shown} request={request} />
     </>
   );
 }
 
-/** Has the browser look again at what may change, while something may. */
-function following(shown: LoadedRun, { confirms }: Asked): Record<string, string> {
+/** Has the browser reload the parts that may change, while something may. */
+function following(shown: LoadedRun, { confirms }: RunRequest): Record<string, string> {
   const { run, page, after, isLive } = shown;
   if (!isLive || confirms) return {};
   // A full page of events has no place for new ones.
   const events = page.next === null ? [`#${chunkName({ after })}`] : [];
   return {
     "hx-get": pagePath(run.id, after),
-    "hx-trigger": `every ${FOLLOW_SECONDS}s`,
+    "hx-trigger": `every ${RELOAD_SECONDS}s`,
     "hx-swap": "none",
     "hx-select-oob": ["#facts", "#results", ...events].join(","),
   };
@@ -129,7 +150,11 @@ function Contents({ shown: { run, family } }: { readonly shown: LoadedRun }) {
     ["Scores", "scores", run.scores.length + run.addedScores.length > 0],
     ["Cost", "cost", run.cost.models.length > 0],
     ["Metadata", "metadata", (run.metadata?.length ?? 0) > 0],
-    ["Parent and children", "family", run.parentRunId !== null || family.children.length > 0],
+    [
+      "Parent and children",
+      "family",
+      run.opening?.parentRunId !== undefined || family.children.length > 0,
+    ],
     ["Processing", "processing", run.processing.length > 0],
     ["JSON and curl", "elsewhere", true],
   ];
@@ -141,9 +166,9 @@ function Contents({ shown: { run, family } }: { readonly shown: LoadedRun }) {
 }
 
 /** The same run for programs, and the way to be rid of it. */
-function Elsewhere({ shown, asked }: Page) {
+function Elsewhere({ shown, request }: RunBodyProps) {
   const { id } = shown.run;
-  const line = `curl -sS -u "$RUNLEDGER_KEY:" "${asked.origin}/v1/runs/${id}"`;
+  const line = `curl -sS -u "$RUNLEDGER_KEY:" "${request.origin}/v1/runs/${id}"`;
   return (
     <section id="elsewhere">
       <h2>The same as JSON</h2>

@@ -1,4 +1,4 @@
-/** Data as it was sent, member by member: long texts as texts, all else as JSON in lines. */
+/** Payload as it was sent, member by member: long texts as texts, all else as indented JSON. */
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import {
   excerpt,
@@ -26,7 +26,7 @@ interface Member {
  * @param chars how many characters all of it has, as it was sent
  * @param all where the whole is
  */
-export function Data(
+export function Payload(
   { members, chars, charsMax, all }: {
     readonly members: ReadonlyMap<string, RawJson>;
     readonly chars: number;

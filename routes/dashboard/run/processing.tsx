@@ -1,14 +1,15 @@
-/** The stages behind a run's close: what was done of them, and what is given up. */
+/** The stages after the close of a run, each with its state. */
 import {
   STAGE_ATTEMPTS_MAX,
   stageDueAt,
   type StageProgress,
   type StageState,
 } from "../../../domain/runs/stages.ts";
-import { Ago, Wide } from "../components/elements.tsx";
+import { Ago } from "../components/elements.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import type { LoadedRun } from "./load.ts";
 
-const STATES: Readonly<Record<StageState, readonly [sign: string, meaning: string]>> = {
+const STATE_LABELS: Readonly<Record<StageState, readonly [sign: string, meaning: string]>> = {
   pending: ["…", "waiting"],
   done: ["✓", "done"],
   skipped: ["–", "skipped"],
@@ -24,29 +25,18 @@ export function Stages({ shown: { run, nowMs } }: { readonly shown: LoadedRun })
   return (
     <section id="processing">
       <h2>Processing</h2>
-      <Wide label="Stages after the end of the run">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Stage</th>
-              <th scope="col">State</th>
-              <th scope="col" class="number">Tries</th>
-              <th scope="col">Since</th>
-              <th scope="col">Last error</th>
-            </tr>
-          </thead>
-          <tbody>
-            {run.processing.map((stage) => <Row stage={stage} nowMs={nowMs} />)}
-          </tbody>
-        </table>
-      </Wide>
+      <Table
+        label="Stages after the end of the run"
+        columns={columnsAt(nowMs)}
+        rows={run.processing}
+      />
       {isSkipped ? <p class="soft">What is skipped has nothing set up for it.</p> : null}
       {isDead
         ? (
           <p>
             A stage is given up after {STAGE_ATTEMPTS_MAX}{" "}
-            tries, and those behind it wait. Once its cause is gone, whoever runs the service has it
-            tried again: <code>deno task jobs --redrive={run.id}</code>
+            tries, and those after it wait. Once its cause is fixed, the operator of the service
+            retries it: <code>deno task jobs --redrive={run.id}</code>
           </p>
         )
         : null}
@@ -54,26 +44,22 @@ export function Stages({ shown: { run, nowMs } }: { readonly shown: LoadedRun })
   );
 }
 
-function Row({ stage, nowMs }: { readonly stage: StageProgress; readonly nowMs: number }) {
-  const [sign, meaning] = STATES[stage.state];
+function columnsAt(nowMs: number): readonly Column<StageProgress>[] {
+  return [
+    { head: "Stage", isName: true, cell: ({ stage }) => stage },
+    { head: "State", cell: (stage) => <State stage={stage} nowMs={nowMs} /> },
+    { head: "Tries", class: "number", cell: ({ attempts }) => attempts },
+    { head: "Since", cell: ({ at }) => <Ago at={at} now={nowMs} /> },
+    { head: "Last error", cell: ({ error }) => error ?? "" },
+  ];
+}
+
+function State({ stage, nowMs }: { readonly stage: StageProgress; readonly nowMs: number }) {
+  const [sign, meaning] = STATE_LABELS[stage.state];
   return (
-    <tr>
-      <th scope="row">{stage.stage}</th>
-      <td>
-        <span aria-hidden="true">{sign}</span> {meaning}
-        {stage.state === "retrying"
-          ? (
-            <>
-              <Ago at={stageDueAt(stage)} now={nowMs} />
-            </>
-          )
-          : null}
-      </td>
-      <td class="number">{stage.attempts}</td>
-      <td>
-        <Ago at={stage.at} now={nowMs} />
-      </td>
-      <td>{stage.error ?? ""}</td>
-    </tr>
+    <>
+      <span aria-hidden="true">{sign}</span> {meaning}
+      {stage.state === "retrying" ? <Ago at={stageDueAt(stage)} now={nowMs} /> : null}
+    </>
   );
 }

@@ -11,7 +11,7 @@ import { rawPath } from "./paths.ts";
 /** Shows the tree, where a run has a parent or children. */
 export function Relatives({ shown }: { readonly shown: LoadedRun }) {
   const { run, family, relatives } = shown;
-  const { parentRunId } = run;
+  const parentRunId = run.opening?.parentRunId ?? null;
   if (parentRunId === null && family.children.length === 0) return null;
   const self = (
     <>

@@ -1,9 +1,11 @@
-/** What a run came to: its output, its scores, its labels, its cost by model. */
+/** The results of a run: output, scores, metadata, cost by model. */
 import { costByModel, type ModelCost } from "../../../domain/runs/explain_cost.ts";
-import { Ago, Money, Wide } from "../components/elements.tsx";
+import { Ago, Money } from "../components/elements.tsx";
 import { formatCount, pluralOf } from "../components/format.ts";
+import { LabelList } from "../components/key_values.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { CallCost, UnpricedCall } from "./call_cost.tsx";
-import { Data } from "./payload.tsx";
+import { Payload } from "./payload.tsx";
 import { membersOf } from "./event_preview.ts";
 import type { LoadedRun } from "./load.ts";
 import { rawPath } from "./paths.ts";
@@ -11,13 +13,13 @@ import { rawPath } from "./paths.ts";
 /** Characters of an output that are shown. */
 const OUTPUT_CHARS = 20_000;
 
-/** The result, where there is one. */
+/** Shows the output, where there is one. */
 export function Output({ shown: { run } }: { readonly shown: LoadedRun }) {
   if (run.output === null) return null;
   return (
     <section id="output">
       <h2>Output</h2>
-      <Data
+      <Payload
         members={membersOf(run.output, "value")}
         chars={run.output.length}
         charsMax={OUTPUT_CHARS}
@@ -27,69 +29,67 @@ export function Output({ shown: { run } }: { readonly shown: LoadedRun }) {
   );
 }
 
-/** What was said of how good it is. */
+/** Shows the scores. */
 export function Scores({ shown: { run, nowMs } }: { readonly shown: LoadedRun }) {
   const { scores, addedScores } = run;
   if (scores.length + addedScores.length === 0) return null;
   return (
     <section id="scores">
       <h2>Scores</h2>
-      <Wide label="Scores">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Score</th>
-              <th scope="col">Value</th>
-              <th scope="col">From</th>
-            </tr>
-          </thead>
-          <tbody>
-            {scores.map(([name, value]) => (
-              <tr>
-                <th scope="row">{name}</th>
-                <td>{valueText(value)}</td>
-                <td>the run itself</td>
-              </tr>
-            ))}
-            {addedScores.map(({ name, value, source, receivedAt }) => (
-              <tr>
-                <th scope="row">{name}</th>
-                <td>{valueText(value)}</td>
-                <td>
-                  {source}, <Ago at={receivedAt} now={nowMs} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Wide>
+      <Table
+        label="Scores"
+        columns={columnsAt(nowMs)}
+        rows={[...scores.map(([name, value]) => ({ name, value })), ...addedScores]}
+      />
     </section>
   );
+}
+
+/** A score; without a source it is of the run itself. */
+interface ShownScore {
+  readonly name: string;
+  readonly value: number | boolean;
+  readonly source?: string;
+  readonly receivedAt?: number;
+}
+
+function columnsAt(nowMs: number): readonly Column<ShownScore>[] {
+  return [
+    { head: "Score", isName: true, cell: ({ name }) => name },
+    { head: "Value", cell: ({ value }) => valueText(value) },
+    {
+      head: "From",
+      cell: ({ source, receivedAt }) =>
+        receivedAt === undefined ? "the run itself" : (
+          <>
+            {source}, <Ago at={receivedAt} now={nowMs} />
+          </>
+        ),
+    },
+  ];
 }
 
 function valueText(value: number | boolean): string {
   return value === true ? "✓ true" : value === false ? "✕ false" : String(value);
 }
 
-/** The labels that it was sent with. */
+/** Shows the metadata. */
 export function MetadataTable({ shown: { run } }: { readonly shown: LoadedRun }) {
   if (run.metadata === null || run.metadata.length === 0) return null;
   return (
     <section id="metadata">
       <h2>Metadata</h2>
-      <dl class="labels">
-        {run.metadata.map(([key, value]) => (
-          <div>
-            <dt>{key}</dt>
-            <dd>{value === null ? <i>removed by age</i> : String(value)}</dd>
-          </div>
-        ))}
-      </dl>
+      <LabelList
+        pairs={run.metadata.map(([key, value]) => [
+          key,
+          value === null ? <i>removed by age</i> : String(value),
+        ])}
+      />
     </section>
   );
 }
 
-/** What it cost, model by model. */
+/** Shows the cost, model by model. */
 export function CostSection({ shown }: { readonly shown: LoadedRun }) {
   const { page, ownCall, isAdmin } = shown;
   const lines = costByModel(page);
@@ -97,7 +97,9 @@ export function CostSection({ shown }: { readonly shown: LoadedRun }) {
   return (
     <section id="cost">
       <h2>Cost by model</h2>
-      {lines.length === 0 ? null : <ByModel lines={lines} />}
+      {lines.length === 0
+        ? null
+        : <Table label="Cost by model" class="folding" columns={MODEL_COLUMNS} rows={lines} />}
       {lines.filter(({ priced }) => priced === false).map(({ model, provider }) => (
         <UnpricedCall model={model ?? ""} provider={provider} mayPrice={isAdmin} />
       ))}
@@ -106,40 +108,44 @@ export function CostSection({ shown }: { readonly shown: LoadedRun }) {
   );
 }
 
-function ByModel({ lines }: { readonly lines: readonly ModelCost[] }) {
+const MODEL_COLUMNS: readonly Column<ModelCost>[] = [
+  { head: "Model", isName: true, cell: (line) => <ModelName of={line} /> },
+  {
+    head: "Calls",
+    class: "number",
+    unit: ({ calls }) => pluralOf(calls, "call"),
+    cell: ({ calls }) => formatCount(calls),
+  },
+  {
+    head: "Input",
+    class: "number",
+    unit: "in",
+    cell: ({ inputTokens }) => formatCount(inputTokens),
+  },
+  {
+    head: "of it cached",
+    class: "number",
+    unit: "of it cached",
+    cell: ({ cachedInputTokens }) => formatCount(cachedInputTokens),
+  },
+  {
+    head: "Output",
+    class: "number",
+    unit: "out",
+    cell: ({ outputTokens }) => formatCount(outputTokens),
+  },
+  {
+    head: "Cost",
+    class: "number",
+    cell: ({ priced, cost }) => priced === false ? "no price" : <Money of={cost} />,
+  },
+];
+
+function ModelName({ of: { model, provider } }: { readonly of: ModelCost }) {
   return (
-    <Wide label="Cost by model">
-      <table class="folding">
-        <thead>
-          <tr>
-            <th scope="col">Model</th>
-            <th scope="col" class="number">Calls</th>
-            <th scope="col" class="number">Input</th>
-            <th scope="col" class="number">of it cached</th>
-            <th scope="col" class="number">Output</th>
-            <th scope="col" class="number">Cost</th>
-          </tr>
-        </thead>
-        <tbody>
-          {lines.map((line) => (
-            <tr>
-              <th scope="row">
-                {line.model ?? "(no model, or no tokens counted)"}
-                {line.provider === null ? null : <span class="soft">{` ${line.provider}`}</span>}
-              </th>
-              <td class="number" data-unit={pluralOf(line.calls, "call")}>
-                {formatCount(line.calls)}
-              </td>
-              <td class="number" data-unit="in">{formatCount(line.inputTokens)}</td>
-              <td class="number" data-unit="of it cached">{formatCount(line.cachedInputTokens)}</td>
-              <td class="number" data-unit="out">{formatCount(line.outputTokens)}</td>
-              <td class="number">
-                {line.priced === false ? "no price" : <Money of={line.cost} />}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
+    <>
+      {model ?? "(no model, or no tokens counted)"}
+      {provider === null ? null : <span class="soft">{` ${provider}`}</span>}
+    </>
   );
 }

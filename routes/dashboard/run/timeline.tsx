@@ -1,4 +1,4 @@
-/** The timeline: a page of a run's events as a waterfall, and the way to the next. */
+/** The timeline: a page of the events of a run as a waterfall, with a link to the next page. */
 import { dayOf, formatInstant } from "../../../domain/core/time.ts";
 import { cursorText } from "../../api/runs/run_json.ts";
 import { countedText, durationText } from "../components/format.ts";
@@ -37,8 +37,8 @@ export function chunkName({ after }: Pick<LoadedRun, "after">): string {
 /** One page of events: it is what is added below another one, too. */
 function Chunk({ shown, opened }: { readonly shown: LoadedRun; readonly opened: string | null }) {
   const { run, page, after, calls, isAdmin } = shown;
-  const faces = page.events.map(previewOf);
-  const [first] = faces;
+  const previews = page.events.map(previewOf);
+  const [first] = previews;
   if (first === undefined) {
     return (
       <div id={chunkName(shown)}>
@@ -46,17 +46,17 @@ function Chunk({ shown, opened }: { readonly shown: LoadedRun; readonly opened: 
       </div>
     );
   }
-  const span = spanOf(faces, run.startedAt ?? first.event.ts);
+  const span = spanOf(previews, run.startedAt ?? first.event.ts);
   return (
     <div id={chunkName(shown)} class="chunk">
-      <Axis span={span} count={faces.length} />
+      <Axis span={span} count={previews.length} />
       <ol class="events">
-        {faces.map((face, i) => (
+        {previews.map((preview, i) => (
           <EventRow
-            face={face}
+            preview={preview}
             span={span}
-            call={calls.get(face.event.id) ?? null}
-            isOpened={face.event.id === opened}
+            call={calls.get(preview.event.id) ?? null}
+            isOpened={preview.event.id === opened}
             isAdmin={isAdmin}
             all={rawPath(run.id, page.events[i - 1]?.position ?? after, 1)}
           />
@@ -68,9 +68,9 @@ function Chunk({ shown, opened }: { readonly shown: LoadedRun; readonly opened: 
 }
 
 /** The time that a page of events takes up. */
-function spanOf(faces: readonly EventPreview[], runStart: number): RelativeTime {
-  const starts = faces.map(({ event }) => event.ts);
-  const ends = faces.map(({ event, latencyMs }) => event.ts + (latencyMs ?? 0));
+function spanOf(previews: readonly EventPreview[], runStart: number): RelativeTime {
+  const starts = previews.map(({ event }) => event.ts);
+  const ends = previews.map(({ event, latencyMs }) => event.ts + (latencyMs ?? 0));
   const startMs = Math.min(...starts);
   return { runStart, startMs, lengthMs: Math.max(1, Math.max(...ends) - startMs) };
 }
@@ -121,14 +121,14 @@ function NoEvents({ shown: { run } }: { readonly shown: LoadedRun }) {
     return (
       <p>
         Its {countedText(run.usage.events, "event")}{" "}
-        went by age: the plan keeps payloads for a while. What they came to is above.
+        were removed by age: the plan keeps payloads for a while. Their totals are above.
       </p>
     );
   }
   return (
     <p>
       {run.kind === "heartbeat" ? "A heartbeat has no events of its own. " : "No events yet. "}
-      Model calls, tools and logs stand here once they are sent to{" "}
+      Model calls, tools and logs are shown here once they are sent to{" "}
       <code>POST /v1/runs/{run.id}/events</code>.
     </p>
   );

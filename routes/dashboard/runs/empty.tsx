@@ -2,17 +2,17 @@
 import { Copyable, Empty } from "../components/elements.tsx";
 import { isFiltered, listPath, type RunListQuery } from "./filters.tsx";
 
-interface NothingProps {
-  readonly asked: RunListQuery;
+interface EmptyRunListProps {
+  readonly filters: RunListQuery;
   /** Where the service is, as its browser sees it. */
   readonly origin: string;
   readonly live: boolean;
-  /** Whether the list goes on behind what was looked at. */
+  /** Whether the search goes on after this page. */
   readonly goesOn: boolean;
 }
 
-/** Said in place of the table. */
-export function EmptyRunList({ asked, origin, live, goesOn }: NothingProps) {
+/** Shown instead of the table. */
+export function EmptyRunList({ filters, origin, live, goesOn }: EmptyRunListProps) {
   const kept = { live: live ? "1" : null };
   if (goesOn) {
     return (
@@ -21,28 +21,28 @@ export function EmptyRunList({ asked, origin, live, goesOn }: NothingProps) {
       </Empty>
     );
   }
-  if (asked.has("cursor")) {
+  if (filters.has("cursor")) {
     return (
       <Empty title="No more runs">
         <p>
-          <a href={listPath(asked)}>Back to the newest</a>
+          <a href={listPath(filters)}>Back to the newest</a>
         </p>
       </Empty>
     );
   }
-  return isFiltered(asked)
+  return isFiltered(filters)
     ? (
       <Empty title="No run is like that">
         <p>
           {live ? "One that is shows up here by itself. " : null}
-          Take a filter away above, or <a href={listPath(new Map(), kept)}>clear all of them</a>.
+          Remove a filter above, or <a href={listPath(new Map(), kept)}>clear all of them</a>.
         </p>
       </Empty>
     )
     : <FirstRun origin={origin} live={live} />;
 }
 
-function FirstRun({ origin, live }: Pick<NothingProps, "origin" | "live">) {
+function FirstRun({ origin, live }: Pick<EmptyRunListProps, "origin" | "live">) {
   const line = `curl -fsS -u "$RUNLEDGER_KEY:" "${origin}/v1/ping?agent=nightly&exit_code=0"`;
   return (
     <Empty title="No runs yet">

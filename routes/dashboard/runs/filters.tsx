@@ -1,4 +1,4 @@
-/** The filters of the list of runs: the API's parameters as a form, and as links that take one away. */
+/** The filters of the list of runs: the API's parameters as a form, and as links that remove one. */
 import type { Problem } from "../../../domain/core/errors.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
@@ -6,34 +6,34 @@ import { RUN_KINDS, RUN_TRAITS, type RunTrait } from "../../../domain/runs/list.
 import { RUNS_PER_PAGE } from "../../../domain/runs/list_query.ts";
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import { queryText, RUNS_PATH } from "../layout/paths.ts";
-import { Choice, Field, FormProblem } from "../components/form_fields.tsx";
+import { Field, FormProblem, type Option, Select } from "../components/form_fields.tsx";
 
 /** A filter: a parameter of the API under its own name. */
 interface Filter {
   readonly name: string;
   readonly label: string;
-  /** What it can be, with what people are told; absent where it is any text. */
-  readonly words?: readonly (readonly [word: string, told: string])[];
+  /** The values to choose from; absent where it is any text. */
+  readonly options?: readonly Option[];
   /** Whether it is a day, or an instant. */
   readonly isDay?: true;
   readonly hint?: string;
 }
 
-/** What people are told of each trait. */
-const TRAITS: Readonly<Record<RunTrait, string>> = {
+/** Traits in words. */
+const TRAIT_LABELS: Readonly<Record<RunTrait, string>> = {
   unpriced: "a model without a price",
   failed_check: "a failed check",
   late: "events after its end",
   orphan: "no opening yet",
 };
 
-/** Words that are told as they are. */
-function plain(words: readonly string[]): readonly (readonly [string, string])[] {
-  return words.map((word) => [word, word]);
+/** Options that are shown by their values. */
+function plain(values: readonly string[]): readonly Option[] {
+  return values.map((value) => [value, value]);
 }
 
 const COMMON: readonly Filter[] = [
-  { name: "status", label: "Status", words: plain(["running", ...FINISH_STATUSES]) },
+  { name: "status", label: "Status", options: plain(["running", ...FINISH_STATUSES]) },
   { name: "agent", label: "Agent" },
   { name: "customer_id", label: "Customer" },
   { name: "from", label: "From", isDay: true },
@@ -44,8 +44,8 @@ const RARE: readonly Filter[] = [
   { name: "feature", label: "Feature" },
   { name: "model", label: "Model" },
   { name: "provider", label: "Provider", hint: "Of that model" },
-  { name: "kind", label: "Kind", words: plain(RUN_KINDS) },
-  { name: "has", label: "Has", words: RUN_TRAITS.map((trait) => [trait, TRAITS[trait]]) },
+  { name: "kind", label: "Kind", options: plain(RUN_KINDS) },
+  { name: "has", label: "Has", options: RUN_TRAITS.map((trait) => [trait, TRAIT_LABELS[trait]]) },
   { name: "min_cost_usd", label: "Cost from", hint: "Dollars, such as 0.25" },
   { name: "q", label: "Run id", hint: "Or a part of it" },
 ];
@@ -53,55 +53,55 @@ const RARE: readonly Filter[] = [
 const LIMIT: Filter = {
   name: "limit",
   label: "Runs a page",
-  hint: `At most ${RUNS_PER_PAGE.max}; ${RUNS_PER_PAGE.default} unless told`,
+  hint: `At most ${RUNS_PER_PAGE.max}; ${RUNS_PER_PAGE.default} by default`,
 };
 
 const FILTERS: readonly Filter[] = [...COMMON, ...RARE];
 const FIELDS: readonly Filter[] = [...FILTERS, LIMIT];
 
-/** What was asked for, by the names of the parameters; none of it is empty. */
+/** The parameters of the request by name; none is empty. */
 export type RunListQuery = ReadonlyMap<string, string>;
 
-/** Reads what was asked for, as it was typed; nothing where the query is not even one. */
+/** Reads the parameters as they were typed; none where the query is malformed. */
 export function readRunListQuery(query: string): RunListQuery {
   const parameters = parseQuery(query);
   return parameters.ok ? parameters.value : new Map();
 }
 
 /** Whether any filter is set; how many a page shows is none. */
-export function isFiltered(asked: RunListQuery): boolean {
-  return FILTERS.some(({ name }) => asked.has(name));
+export function isFiltered(filters: RunListQuery): boolean {
+  return FILTERS.some(({ name }) => filters.has(name));
 }
 
 /**
- * The address of a list with the same filters, but for what is changed; null takes one away.
+ * Builds the address of a list with the same filters, except those in `changed`; null removes one.
  *
  * @param form of a file; the empty text for the page
  */
 export function listPath(
-  asked: RunListQuery,
+  filters: RunListQuery,
   changed: Readonly<Record<string, string | null>> = {},
   form: "" | ".csv" | ".ndjson" = "",
 ): string {
   const kept = FIELDS.filter(({ name }) => !(name in changed));
   const pairs = [
-    ...kept.map(({ name }) => [name, asked.get(name)] as const),
+    ...kept.map(({ name }) => [name, filters.get(name)] as const),
     ...Object.entries(changed),
   ];
   return RUNS_PATH + form + queryText(pairs);
 }
 
 interface FormProps {
-  readonly asked: RunListQuery;
-  /** Whether the list is followed, and goes on to be. */
+  readonly filters: RunListQuery;
+  /** Whether the list is followed. */
   readonly live: boolean;
   readonly problem: Problem | null;
 }
 
-/** The form; a refusal stands at the field that it is of. */
-export function FilterForm({ asked, live, problem }: FormProps) {
-  const isOpen = [...RARE, LIMIT].some(({ name }) => asked.has(name) || problem?.field === name);
-  const shown = (filter: Filter) => <FilterField {...{ filter, asked, problem }} />;
+/** Shows the form; a refusal is shown at its field. */
+export function FilterForm({ filters, live, problem }: FormProps) {
+  const isOpen = [...RARE, LIMIT].some(({ name }) => filters.has(name) || problem?.field === name);
+  const shown = (filter: Filter) => <FilterField {...{ filter, filters, problem }} />;
   return (
     <form class="run-filters" method="get" action={RUNS_PATH} aria-label="Filters">
       <FormProblem problem={problem} fields={FIELDS.map(({ name }) => name)} />
@@ -123,14 +123,14 @@ export function FilterForm({ asked, live, problem }: FormProps) {
 }
 
 function FilterField(
-  { filter, asked, problem }: Omit<FormProps, "live"> & { readonly filter: Filter },
+  { filter, filters, problem }: Omit<FormProps, "live"> & { readonly filter: Filter },
 ) {
-  const { name, label, words, isDay, hint } = filter;
-  const value = asked.get(name) ?? "";
+  const { name, label, options, isDay, hint } = filter;
+  const value = filters.get(name) ?? "";
   const shared = { name, label, value, problem, ...(hint === undefined ? {} : { hint }) };
-  return words === undefined
+  return options === undefined
     ? <Field {...shared} type={typeOf(isDay, value)} />
-    : <Choice {...shared} words={[["", "any"], ...words]} />;
+    : <Select {...shared} options={[["", "any"], ...options]} />;
 }
 
 /** A field for days shows nothing else, and what was typed is to be seen. */
@@ -139,22 +139,24 @@ function typeOf(isDay: true | undefined, value: string): "date" | "text" {
 }
 
 /** The filters that are set, each a link to the list without it. */
-export function Chips({ asked, live }: { readonly asked: RunListQuery; readonly live: boolean }) {
-  if (!isFiltered(asked)) return null;
+export function Chips(
+  { filters, live }: { readonly filters: RunListQuery; readonly live: boolean },
+) {
+  if (!isFiltered(filters)) return null;
   const kept = { live: live ? "1" : null };
   return (
     <ul class="chips" aria-label="Filters that are set">
-      {FILTERS.filter(({ name }) => asked.has(name)).map(({ name, label, words }) => {
-        const value = asked.get(name) ?? "";
-        const told = words?.find(([word]) => word === value)?.[1] ?? value;
+      {FILTERS.filter(({ name }) => filters.has(name)).map(({ name, label, options }) => {
+        const value = filters.get(name) ?? "";
+        const text = options?.find(([option]) => option === value)?.[1] ?? value;
         return (
           <li>
             <a
               class="chip"
-              href={listPath(asked, { [name]: null, ...kept })}
-              aria-label={`${label} ${told}: take this filter away`}
+              href={listPath(filters, { [name]: null, ...kept })}
+              aria-label={`${label} ${text}: remove this filter`}
             >
-              {label} <b>{told}</b> <span aria-hidden="true">✕</span>
+              {label} <b>{text}</b> <span aria-hidden="true">✕</span>
             </a>
           </li>
         );

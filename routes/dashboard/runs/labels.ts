@@ -1,4 +1,4 @@
-/** What is odd about a listed run, in words. */
+/** Notes about a listed run. */
 import type { CostFlag } from "../../../domain/runs/cost.ts";
 import type { RunFlag } from "../../../domain/runs/flags.ts";
 import type { RunListRow, RunTrait } from "../../../domain/runs/list.ts";
@@ -11,7 +11,7 @@ export interface RunNote {
   readonly text: string;
 }
 
-const FLAGS: Readonly<Record<RunFlag | CostFlag, string | null>> = {
+const FLAG_NOTES: Readonly<Record<RunFlag | CostFlag, string | null>> = {
   batch_rate_missing: "no batch rate",
   dropped_fields: "fields not stored",
   future_start: "starts in the future",
@@ -24,15 +24,15 @@ const FLAGS: Readonly<Record<RunFlag | CostFlag, string | null>> = {
   cached_exceeds_input: "more cached than input tokens",
 };
 
-const TRAITS: Readonly<Record<RunTrait, RunNote | null>> = {
-  // Told with the names of the models.
+const TRAIT_NOTES: Readonly<Record<RunTrait, RunNote | null>> = {
+  // Shown with the names of the models.
   unpriced: null,
   failed_check: { kind: "bad", text: "failed a check" },
   late: { kind: "soft", text: "events after its end" },
   orphan: { kind: "warn", text: "no opening yet" },
 };
 
-/** Everything odd about a run. */
+/** Lists the notes about a run. */
 export function notesOf({ usage: { errors }, cost, flags, has }: RunListRow): readonly RunNote[] {
   const [unpriced, ...others] = cost.unpricedModels;
   return [
@@ -45,9 +45,9 @@ export function notesOf({ usage: { errors }, cost, flags, has }: RunListRow): re
         text: `no price: ${unpriced}${others.length === 0 ? "" : ` and ${others.length} more`}`,
       } as const,
     ],
-    ...has.flatMap((trait) => TRAITS[trait] ?? []),
+    ...has.flatMap((trait) => TRAIT_NOTES[trait] ?? []),
     ...[...flags, ...cost.flags].flatMap((flag) => {
-      const text = FLAGS[flag];
+      const text = FLAG_NOTES[flag];
       return text === null ? [] : [{ kind: "warn", text } as const];
     }),
   ];

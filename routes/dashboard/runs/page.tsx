@@ -1,15 +1,21 @@
 /** `/dashboard/runs`: the runs of a team, newest first, by the filters of `GET /v1/runs`. */
-import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+import { exportRuns } from "../../api/exports/exports.ts";
+import type { Problem } from "../../../domain/core/errors.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListPage } from "../../../domain/runs/list.ts";
 import { parseRunsQuery, type RunsRequest } from "../../../domain/runs/list_query.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
+import { teamKey } from "../../http/access.ts";
+import { isSessionStillLive } from "../../http/session.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
-import type { HandlerDeps } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
 import { originOf } from "../components/origin.ts";
+import runsStyle from "../assets/style/runs.css" with { type: "text" };
+import type { DashboardPage } from "../layout/page.ts";
+import type { HandlerDeps } from "../../http/admission.ts";
+import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago, NextPage, Wide } from "../components/elements.tsx";
 import { Done } from "../components/done_notice.tsx";
@@ -27,19 +33,44 @@ import {
   whenChanged,
 } from "./tail.ts";
 
-/** Shows the list; a page that is followed waits for something new, if it says what was seen of it. */
-export function showRuns(deps: HandlerDeps): Handle {
+const exportCsv = exportRuns("csv", isSessionStillLive);
+
+const exportNdjson = exportRuns("ndjson", isSessionStillLive);
+
+/** The list of runs, and its files. */
+export const runsPage: DashboardPage = {
+  path: RUNS_PATH,
+  menu: "Runs",
+  access: teamKey("read"),
+  handler: showRuns,
+  styles: [runsStyle],
+  routes: [
+    {
+      method: "GET",
+      path: `${RUNS_PATH}.csv`,
+      handler: (deps) => (c) => exportCsv(c, deps),
+    },
+    {
+      method: "GET",
+      path: `${RUNS_PATH}.ndjson`,
+      handler: (deps) => (c) => exportNdjson(c, deps),
+    },
+  ],
+};
+
+/** Shows the list. A live page that sends what it has seen waits for something new. */
+function showRuns(deps: HandlerDeps): Handle {
   const { admission, changes, environment } = deps;
   return async (c) => {
-    const asked = readRunListQuery(queryOf(c));
+    const filters = readRunListQuery(queryOf(c));
     const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
     if (!request.ok) {
-      c.set("renderProblem", (c, problem, headers) => showRefused(c, asked, problem, headers));
+      c.set("renderProblem", (c, problem, headers) => showRefused(c, filters, problem, headers));
       return fail(c, request.problem);
     }
     const { id } = c.get("principal").team;
-    const seen = isFollowed(asked) ? tailCursorOf(asked) : null;
-    const show = () => showList(deps, c, { asked, request: request.value, seen });
+    const seen = isFollowed(filters) ? tailCursorOf(filters) : null;
+    const show = () => showList(deps, c, { filters, request: request.value, seen });
     // Without a slot the page polls instead.
     if (seen === null || !admission.longPolls.hasRoom(id)) return await show();
     return await admission.park(c, TAIL_WAIT_MS, async (signal) => {
@@ -50,21 +81,21 @@ export function showRuns(deps: HandlerDeps): Handle {
 }
 
 /** Only the first page can be followed: the others stand still. */
-function isFollowed(asked: RunListQuery): boolean {
-  return asked.get("live") === "1" && !asked.has("cursor");
+function isFollowed(filters: RunListQuery): boolean {
+  return filters.get("live") === "1" && !filters.has("cursor");
 }
 
-interface Question {
-  readonly asked: RunListQuery;
+interface ListRequest {
+  readonly filters: RunListQuery;
   readonly request: RunsRequest;
-  /** What was seen of the list; null where it is not followed, or only begins to be. */
+  /** The part of the list that was seen; null where it is not followed yet. */
   readonly seen: TailCursor | null;
 }
 
-/** What a page of the list says. */
-interface Found extends Omit<Question, "seen"> {
+/** The content of a page of the list. */
+interface ListContent extends Omit<ListRequest, "seen"> {
   readonly page: RunListPage;
-  /** Its runs that are new to who looks. */
+  /** Its runs that the browser has not shown yet. */
   readonly fresh: ReadonlySet<RunId>;
   readonly nowMs: number;
   readonly origin: string;
@@ -76,13 +107,13 @@ interface Found extends Omit<Question, "seen"> {
 async function showList(
   deps: AppDeps,
   c: RequestContext,
-  { asked, request, seen }: Question,
+  { filters, request, seen }: ListRequest,
 ): Promise<Response> {
   const { runList, changes, environment } = deps;
   const { team } = c.get("principal");
   const nowMs = environment.now();
-  const live = isFollowed(asked);
-  // The number first: what changes in between is then told by the next look.
+  const live = isFollowed(filters);
+  // The number is read first: the next request then reports what changes in between.
   const change = live ? await changes.last(team.id) : 0;
   const [page, rejected] = await Promise.all([
     runList.page(team, request.query, request.after, request.limit),
@@ -90,15 +121,15 @@ async function showList(
   ]);
   const origin = originOf(c);
   const fresh = newOf(page.rows, seen);
-  const found = { asked, request, page, fresh, nowMs, origin, live, change };
+  const content = { filters, request, page, fresh, nowMs, origin, live, change };
   return showPage(c, {
     title: "Runs",
-    aside: <Tools asked={asked} live={live} fresh={fresh.size} />,
+    aside: <Tools filters={filters} live={live} fresh={fresh.size} />,
     body: (
       <>
         <Done c={c} />
         <RejectedBanner count={rejected} />
-        <List {...found} />
+        <List {...content} />
       </>
     ),
     ...(live ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {}),
@@ -107,26 +138,26 @@ async function showList(
 
 function showRefused(
   c: RequestContext,
-  asked: RunListQuery,
+  filters: RunListQuery,
   problem: Problem,
   headers: Record<string, string>,
 ): Response {
   const body = (
     <>
-      <FilterForm asked={asked} live={false} problem={problem} />
-      <Chips asked={asked} live={false} />
+      <FilterForm filters={filters} live={false} problem={problem} />
+      <Chips filters={filters} live={false} />
       <p>
         <a href={listPath(new Map())}>Show all runs</a>
       </p>
     </>
   );
-  return showPage(c, { title: "Runs", body, status: ERRORS[problem.code].status }, headers);
+  return showPage(c, { title: "Runs", body, problem }, headers);
 }
 
-/** Following the list, and taking it away as a file. */
+/** Links that follow the list, and that export it. */
 function Tools(
-  { asked, live, fresh }: {
-    readonly asked: RunListQuery;
+  { filters, live, fresh }: {
+    readonly filters: RunListQuery;
     readonly live: boolean;
     readonly fresh: number;
   },
@@ -140,46 +171,46 @@ function Tools(
             <span class="live">
               <span aria-hidden="true">●</span> Live
             </span>
-            <a role="button" class="small secondary" href={listPath(asked)}>Pause</a>
+            <a role="button" class="small secondary" href={listPath(filters)}>Pause</a>
             <span id="news" class="news" role="status">{fresh === 0 ? null : `${fresh} new`}</span>
           </>
         )
-        : <a role="button" class="small" href={listPath(asked, { live: "1" })}>Live</a>}
+        : <a role="button" class="small" href={listPath(filters, { live: "1" })}>Live</a>}
       <span>
-        Export as <a href={listPath(asked, file, ".csv")} download="">CSV</a>,{" "}
-        <a href={listPath(asked, file, ".ndjson")} download="">NDJSON</a>
+        Export as <a href={listPath(filters, file, ".csv")} download="">CSV</a>,{" "}
+        <a href={listPath(filters, file, ".ndjson")} download="">NDJSON</a>
       </span>
     </div>
   );
 }
 
-function List(found: Found) {
-  const { asked, live, page: { rows, next }, fresh, nowMs } = found;
+function List(content: ListContent) {
+  const { filters, live, page: { rows, next }, fresh, nowMs } = content;
   return (
     <>
-      <FilterForm asked={asked} live={live} problem={null} />
-      <Chips asked={asked} live={live} />
-      <WindowNote {...found} />
+      <FilterForm filters={filters} live={live} problem={null} />
+      <Chips filters={filters} live={live} />
+      <WindowNote {...content} />
       <Wide label="Runs">
-        <div id="runs" {...followed(found)}>
+        <div id="runs" {...followed(content)}>
           {rows.length > 0
-            ? <RunsTable rows={rows} fresh={fresh} asked={asked} live={live} nowMs={nowMs} />
-            : <EmptyRunList {...found} goesOn={next !== null} />}
+            ? <RunsTable rows={rows} fresh={fresh} filters={filters} live={live} nowMs={nowMs} />
+            : <EmptyRunList {...content} goesOn={next !== null} />}
         </div>
       </Wide>
-      <Onward {...found} />
+      <Onward {...content} />
     </>
   );
 }
 
 /**
- * What makes the list load itself anew: every 2 s one request at most, which waits for something new. One
+ * Has the list reload itself: every 2 s one request at most, which waits for something new. One
  * that fails, or whose connection is gone, leaves everything as it is, and the next one is sent.
  */
-function followed({ asked, live, change, page: { rows } }: Found): Record<string, string> {
+function followed({ filters, live, change, page: { rows } }: ListContent): Record<string, string> {
   if (!live) return {};
   return {
-    "hx-get": listPath(asked, { live: "1", ...tailCursorText(change, rows) }),
+    "hx-get": listPath(filters, { live: "1", ...tailCursorText(change, rows) }),
     "hx-trigger": "every 2s",
     "hx-sync": "this:drop",
     "hx-select": "#runs",
@@ -190,7 +221,7 @@ function followed({ asked, live, change, page: { rows } }: Found): Record<string
 }
 
 /** Said where the API looks at the latest hours only. */
-function WindowNote({ asked, request: { query, isWindowDefault }, nowMs, live }: Found) {
+function WindowNote({ filters, request: { query, isWindowDefault }, nowMs, live }: ListContent) {
   if (!isWindowDefault || query.from === null) return null;
   const from = formatInstant(nowMs - 7 * 86_400_000).slice(0, 10);
   return (
@@ -198,16 +229,16 @@ function WindowNote({ asked, request: { query, isWindowDefault }, nowMs, live }:
       Only runs since <Ago at={query.from} now={nowMs} />{" "}
       are looked at, one by one, as no index answers this. To look further back, say <b>From</b>
       {" "}
-      when: <a href={listPath(asked, { from, live: live ? "1" : null })}>the last 7 days</a>.
+      when: <a href={listPath(filters, { from, live: live ? "1" : null })}>the last 7 days</a>.
     </p>
   );
 }
 
 /** How far was looked, and the way on. */
-function Onward({ asked, request, page: { next, searchedTo }, nowMs }: Found) {
+function Onward({ filters, request, page: { next, searchedTo }, nowMs }: ListContent) {
   const { query, isWindowDefault } = request;
   const cursor = next === null ? null : runsCursorText(next, isWindowDefault ? query.from : null);
-  const to = cursor === null ? null : listPath(asked, { cursor });
+  const to = cursor === null ? null : listPath(filters, { cursor });
   return (
     <div id="onward">
       {to === null || searchedTo === null ? <NextPage to={to} /> : (
@@ -217,10 +248,10 @@ function Onward({ asked, request, page: { next, searchedTo }, nowMs }: Found) {
           fit. <a href={to} rel="next">Go on from there</a>
         </p>
       )}
-      {asked.has("cursor")
+      {filters.has("cursor")
         ? (
           <p>
-            <a href={listPath(asked)}>Back to the newest</a>
+            <a href={listPath(filters)}>Back to the newest</a>
           </p>
         )
         : null}

@@ -1,10 +1,11 @@
-/** The table of runs: a row says how a run went, how long it took, what it called and what it cost. */
+/** The table of runs: status, duration, calls and cost of each. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { agentPath, runPath } from "../layout/paths.ts";
 import { Ago, Money, Status } from "../components/elements.tsx";
 import { countedText, durationText, formatCount, pluralOf } from "../components/format.ts";
+import { type Column, TableHead, TableRow } from "../components/table.tsx";
 import { listPath, type RunListQuery } from "./filters.tsx";
 import { notesOf } from "./labels.ts";
 
@@ -14,98 +15,100 @@ const BAR_WIDTH = 84;
 /** Characters of an id that are shown: its end, as ids made one after the other begin alike. */
 const ID_CHARS = 8;
 
-/** What a page of the list is shown with. */
-export interface TableProps {
+interface TableProps {
   readonly rows: readonly RunListRow[];
-  /** Those that were not there when the page was last looked at. */
+  /** The runs that the browser has not shown yet. */
   readonly fresh: ReadonlySet<RunId>;
-  readonly asked: RunListQuery;
+  readonly filters: RunListQuery;
   readonly live: boolean;
   readonly nowMs: number;
 }
 
-/** The runs of a page. */
+/** Shows the runs of a page. */
 export function RunsTable(props: TableProps) {
   const { rows, nowMs } = props;
-  const longestMs = rows.reduce((longest, { durationMs }) => Math.max(longest, durationMs ?? 0), 0);
+  const columns = columnsFor(props);
   return (
     <table class="runs folding">
       <caption>
         {countedText(rows.length, "run")}, newest first, as of{" "}
         <time datetime={formatInstant(nowMs)}>{formatInstant(nowMs).slice(11, 19)} UTC</time>
       </caption>
-      <thead>
-        <tr>
-          <th scope="col">Status</th>
-          <th scope="col">Run</th>
-          <th scope="col">Started</th>
-          <th scope="col">Agent</th>
-          <th scope="col">Duration</th>
-          <th scope="col" class="number">Cost</th>
-          <th scope="col">Models</th>
-          <th scope="col" class="number">Calls</th>
-          <th scope="col" class="number">Events</th>
-          <th scope="col">For</th>
-          <th scope="col">Notes</th>
-        </tr>
-      </thead>
-      <tbody>{rows.map((row) => <Row row={row} longestMs={longestMs} {...props} />)}</tbody>
+      <TableHead columns={columns} />
+      <tbody>{rows.map((row) => <TableRow columns={columns} row={row} />)}</tbody>
     </table>
   );
 }
 
-function Row(
-  { row, longestMs, fresh, asked, live, nowMs }: TableProps & {
-    readonly row: RunListRow;
-    readonly longestMs: number;
-  },
-) {
-  const { id, startedAt, receivedAt, cost, usage } = row;
+function columnsFor(
+  { rows, fresh, filters, live, nowMs }: TableProps,
+): readonly Column<RunListRow>[] {
+  const longestMs = rows.reduce((longest, { durationMs }) => Math.max(longest, durationMs ?? 0), 0);
+  return [
+    { head: "Status", class: "standing", cell: ({ status }) => <Status of={status} /> },
+    {
+      head: "Run",
+      isName: true,
+      class: "run-name",
+      cell: (row) => <RunName row={row} isFresh={fresh.has(row.id)} />,
+    },
+    {
+      head: "Started",
+      class: "started",
+      cell: ({ startedAt, receivedAt }) => <Ago at={startedAt ?? receivedAt} now={nowMs} />,
+    },
+    { head: "Agent", class: "text agent", cell: (row) => <AgentLink row={row} /> },
+    {
+      head: "Duration",
+      class: "duration",
+      cell: (row) => <Duration row={row} longestMs={longestMs} nowMs={nowMs} />,
+    },
+    { head: "Cost", class: "number cost", cell: (row) => <Cost row={row} /> },
+    { head: "Models", class: "text models", cell: ({ cost }) => <Models of={cost.models} /> },
+    { head: "Calls", class: "number calls", cell: ({ cost }) => formatCount(cost.calls) },
+    {
+      head: "Events",
+      class: "number events",
+      unit: ({ usage }) => pluralOf(usage.events, "event"),
+      cell: ({ usage }) => formatCount(usage.events),
+    },
+    {
+      head: "For",
+      class: "text labels",
+      cell: (row) => <Labels row={row} filters={filters} live={live} />,
+    },
+    { head: "Notes", class: "text notes", cell: (row) => <Notes row={row} /> },
+  ];
+}
+
+interface RunNameProps {
+  readonly row: RunListRow;
+  readonly isFresh: boolean;
+}
+
+function RunName({ row: { id, kind }, isFresh }: RunNameProps) {
   return (
-    <tr>
-      <td class="standing">
-        <Status of={row.status} />
-      </td>
-      <th scope="row" class="run-name">
-        <a id={id} href={runPath(id)} title={id}>…{id.slice(-ID_CHARS)}</a>{" "}
-        {fresh.has(id) ? <mark class="fresh">✦ new</mark> : null}{" "}
-        {row.kind === "heartbeat" ? <small>heartbeat</small> : null}
-      </th>
-      <td class="started">
-        <Ago at={startedAt ?? receivedAt} now={nowMs} />
-      </td>
-      <td class="text agent">
-        <AgentLink row={row} />
-      </td>
-      <td class="duration">
-        <Duration row={row} longestMs={longestMs} nowMs={nowMs} />
-      </td>
-      <td class="number cost">
-        <Money of={cost.amount} />
-        {cost.state === "final"
-          ? null
-          : <small>{row.status === "running" ? "so far" : "not final"}</small>}
-      </td>
-      <td class="text models">
-        <Models of={cost.models} />
-      </td>
-      <td class="number calls">{formatCount(cost.calls)}</td>
-      <td class="number events" data-unit={pluralOf(usage.events, "event")}>
-        {formatCount(usage.events)}
-      </td>
-      <td class="text labels">
-        <Labels row={row} asked={asked} live={live} />
-      </td>
-      <td class="text notes">
-        <Notes row={row} />
-      </td>
-    </tr>
+    <>
+      <a id={id} href={runPath(id)} title={id}>…{id.slice(-ID_CHARS)}</a>{" "}
+      {isFresh ? <mark class="fresh">✦ new</mark> : null}{" "}
+      {kind === "heartbeat" ? <small>heartbeat</small> : null}
+    </>
+  );
+}
+
+function Cost({ row: { cost, status } }: { readonly row: RunListRow }) {
+  const isFinal = cost.state === "final";
+  return (
+    <>
+      <Money of={cost.amount} />
+      {isFinal ? null : <small>{status === "running" ? "so far" : "not final"}</small>}
+    </>
   );
 }
 
 function AgentLink({ row: { id, agent } }: { readonly row: RunListRow }) {
   return agent === null
-    ? <span class="soft">not told yet</span>
+    ? <span class="soft">not known yet</span>
     : <a id={`${id}-agent`} href={agentPath(agent)}>{agent}</a>;
 }
 
@@ -153,9 +156,9 @@ function Models({ of }: { readonly of: RunListRow["cost"]["models"] }) {
   );
 }
 
-/** Whom and what a run was for, each a link to what else was. */
+/** Shows the customer and the feature of a run, as links to runs with the same. */
 function Labels(
-  { row, asked, live }: Pick<TableProps, "asked" | "live"> & { readonly row: RunListRow },
+  { row, filters, live }: Pick<TableProps, "filters" | "live"> & { readonly row: RunListRow },
 ) {
   const labels = [["customer_id", row.customerId], ["feature", row.feature]] as const;
   const kept = { live: live ? "1" : null };
@@ -166,7 +169,7 @@ function Labels(
           <a
             class="label"
             id={`${row.id}-${name}`}
-            href={listPath(asked, { [name]: value, ...kept })}
+            href={listPath(filters, { [name]: value, ...kept })}
             title={`Only runs with this ${name === "feature" ? "feature" : "customer"}`}
           >
             {value}

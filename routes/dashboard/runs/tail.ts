@@ -1,6 +1,6 @@
 /**
- * Following the list of runs: a page that is asked for again says what of it was seen, waits until
- * something changed, and then tells which of its runs are new to who looks.
+ * Following the list of runs: a request sends what the browser has seen, waits until something
+ * changes, and learns which runs of the page are new.
  */
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { ChangeStore } from "../../../domain/feed/changes.ts";
@@ -8,10 +8,10 @@ import type { RunListRow } from "../../../domain/runs/list.ts";
 import { changeCursor, parseChangeCursor } from "../../api/feed/changes.ts";
 import type { RunListQuery } from "./filters.tsx";
 
-/** Milliseconds a page waits for a change; then it is shown anyway, as its times have grown old. */
+/** Milliseconds a request waits for a change; then the page is shown anyway, with current times. */
 export const TAIL_WAIT_MS = 15_000;
 
-/** Seconds after which a browser without scripts loads the page anew. */
+/** Seconds after which a browser without scripts reloads the page. */
 export const TAIL_RELOAD_SECONDS = 5;
 
 /** Characters of an id that tell it from the others of a page, well enough to mark it. */
@@ -20,7 +20,7 @@ const MARK_CHARS = 6;
 /** Runs of a page that are remembered, so that the address stays short: new ones come in above them. */
 const REMEMBERED_MAX = 100;
 
-/** What was seen of a list. */
+/** The part of a list that was seen. */
 export interface TailCursor {
   /** The number of the latest change by then. */
   readonly change: number;
@@ -28,7 +28,7 @@ export interface TailCursor {
   readonly marks: ReadonlySet<string>;
 }
 
-/** What was seen, as parameters of the page's own address. */
+/** Writes what was seen as parameters of the page. */
 export function tailCursorText(
   change: number,
   rows: readonly RunListRow[],
@@ -38,9 +38,9 @@ export function tailCursorText(
 }
 
 /** Reads what {@link tailCursorText} wrote; null where that is not there, or something else. */
-export function tailCursorOf(asked: RunListQuery): TailCursor | null {
-  const change = parseChangeCursor(asked.get("seen") ?? "");
-  const shown = asked.get("shown") ?? "";
+export function tailCursorOf(filters: RunListQuery): TailCursor | null {
+  const change = parseChangeCursor(filters.get("seen") ?? "");
+  const shown = filters.get("shown") ?? "";
   if (change === null || !/^([0-9a-f]{6}){0,100}$/.test(shown)) return null;
   return { change, marks: new Set(shown.match(/.{6}/g)) };
 }

@@ -1,5 +1,5 @@
 /** `/dashboard/sign-in` and `/dashboard/sign-out`. */
-import { ERRORS, type Parsed, type Problem } from "../../../domain/core/errors.ts";
+import type { Parsed, Problem } from "../../../domain/core/errors.ts";
 import {
   INVALID_CREDENTIAL,
   parseSecret,
@@ -14,13 +14,30 @@ import { limitRate } from "../../http/rate.ts";
 import { cookieOf, tokenOf } from "../../http/session.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "../layout/paths.ts";
+import type { DashboardPage } from "../layout/page.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 
-/** Where it may lead back to: one of our pages, by its path alone, in what a header may hold. */
+/** Paths of the dashboard, which the form may lead back to, in characters that a header may hold. */
 const OWN_PAGE = /^\/dashboard(?:[/?][\x21-\x5b\x5d-\x7e]*)?$/;
 
-/** Shows the form; or goes on, for who has just signed in or follows the link of the start. */
-export function showSignIn(deps: AppDeps): Handle {
+/** The form for keys, signing in and signing out. */
+export const signInPage: DashboardPage = {
+  path: SIGN_IN,
+  access: null,
+  handler: showSignIn,
+  routes: [
+    { method: "POST", path: SIGN_IN, handler: signIn },
+    {
+      method: "POST",
+      path: `${DASHBOARD_PATH}/sign-out`,
+      access: teamKeyOrOperator("read"),
+      handler: signOut,
+    },
+  ],
+};
+
+/** Shows the form, or redirects those who have just signed in or follow the link that the service printed. */
+function showSignIn(deps: AppDeps): Handle {
   const begin = beginner(deps);
   return async (c) => {
     const { code, next: wanted, kept } = c.req.query();
@@ -36,7 +53,7 @@ export function showSignIn(deps: AppDeps): Handle {
 }
 
 /** Signs in with the key of the form. */
-export function signIn(deps: AppDeps): Handle {
+function signIn(deps: AppDeps): Handle {
   const begin = beginner(deps);
   return async (c) => {
     const form = c.get("form");
@@ -46,7 +63,7 @@ export function signIn(deps: AppDeps): Handle {
 }
 
 /** Ends the session here and in the browser. */
-export function signOut({ sessions }: AppDeps): Handle {
+function signOut({ sessions }: AppDeps): Handle {
   return async (c) => {
     await sessions.end(tokenOf(c) ?? "");
     return seeOther(SIGN_IN, { "Set-Cookie": cookieOf(null) });
@@ -109,7 +126,6 @@ function showForm(
   problem: Problem | null,
   headers: Record<string, string> = {},
 ): Response {
-  const status = problem === null ? 200 : ERRORS[problem.code].status;
   const message = problem === INVALID_CREDENTIAL ? UNKNOWN_KEY : problem?.message;
   const body = (
     <form class="sign-in" method="post" action={SIGN_IN}>
@@ -134,5 +150,5 @@ function showForm(
       <button type="submit">Sign in</button>
     </form>
   );
-  return showPage(c, { title: "Sign in", body, status }, headers);
+  return showPage(c, { title: "Sign in", body, problem }, headers);
 }

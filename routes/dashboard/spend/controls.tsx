@@ -1,4 +1,4 @@
-/** What chooses the question: periods, groupings, filters. */
+/** Controls of the page: periods, groupings, filters. */
 import type { Problem } from "../../../domain/core/errors.ts";
 import { FILTERS } from "../../../domain/runs/filters.ts";
 import {
@@ -9,11 +9,13 @@ import {
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
+import { Choices } from "../components/choices.tsx";
+import { LabeledInput, LabeledSelect } from "../components/form_fields.tsx";
 import { type SpendPageQuery, spendPath } from "./paths.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Days that people ask for, by what they are called. */
+/** Common periods: name, first day, last day. */
 function periodsAt(nowMs: number): readonly (readonly [string, string, string])[] {
   const day = (ms: number) => formatInstant(ms).slice(0, 10);
   const today = day(nowMs);
@@ -30,29 +32,25 @@ function periodsAt(nowMs: number): readonly (readonly [string, string, string])[
   ];
 }
 
-interface Controls {
-  readonly asked: SpendPageQuery;
-  /** Null where what was asked cannot be answered. */
+interface ControlsProps {
+  readonly parameters: SpendPageQuery;
+  /** Null where the request was refused. */
   readonly query: SpendQuery | null;
 }
 
-/** Links to the days that people ask for. */
-export function Periods({ asked, query, nowMs }: Controls & { readonly nowMs: number }) {
+/** Links to common periods. */
+export function Periods(
+  { parameters, query, nowMs }: ControlsProps & { readonly nowMs: number },
+) {
   return (
-    <nav class="choices" aria-label="Period">
-      <ul>
-        {periodsAt(nowMs).map(([name, from, to]) => (
-          <li>
-            <a
-              href={spendPath(asked, { from, to })}
-              {...(query?.from === from && query.to === to ? { "aria-current": "true" } : {})}
-            >
-              {name}
-            </a>
-          </li>
-        ))}
-      </ul>
-    </nav>
+    <Choices
+      label="Period"
+      links={periodsAt(nowMs).map(([name, from, to]) => ({
+        name,
+        to: spendPath(parameters, { from, to }),
+        isCurrent: query?.from === from && query.to === to,
+      }))}
+    />
   );
 }
 
@@ -65,23 +63,18 @@ const GROUPING_NAMES: readonly (readonly [Grouping, string])[] = [
   ["day", "By day"],
 ];
 
-/** Links to the same days by something else. */
-export function Groupings({ asked, query }: Controls) {
+/** Links to the same days with another grouping. */
+export function Groupings({ parameters, query }: ControlsProps) {
   return (
-    <nav class="choices tabs" aria-label="Group by">
-      <ul>
-        {GROUPING_NAMES.map(([grouping, name]) => (
-          <li>
-            <a
-              href={spendPath(asked, { group_by: grouping })}
-              {...(query?.groupBy === grouping ? { "aria-current": "true" } : {})}
-            >
-              {name}
-            </a>
-          </li>
-        ))}
-      </ul>
-    </nav>
+    <Choices
+      label="Group by"
+      class="choices tabs"
+      links={GROUPING_NAMES.map(([grouping, name]) => ({
+        name,
+        to: spendPath(parameters, { group_by: grouping }),
+        isCurrent: query?.groupBy === grouping,
+      }))}
+    />
   );
 }
 
@@ -94,86 +87,75 @@ const LABELS: Readonly<Record<typeof FILTERS[number]["parameter"], string>> = {
   status: "Status",
 };
 
-/** The form for days and filters; open where it says something. */
-export function Filters(
-  { asked, query, problem }: Controls & { readonly problem: Problem | null },
-) {
-  const filtered = FILTERS.filter(({ parameter }) => asked.has(parameter)).length;
+interface FiltersProps extends ControlsProps {
+  readonly problem: Problem | null;
+}
+
+/** The form for days and filters; open where one is in use. */
+export function Filters({ parameters, query, problem }: FiltersProps) {
+  const filtered = FILTERS.filter(({ parameter }) => parameters.has(parameter)).length;
+  const none = Object.fromEntries(FILTERS.map(({ parameter }) => [parameter, null]));
   return (
     <details class="more" open={filtered > 0 || problem !== null}>
       <summary>
         Other days and filters{filtered === 0 ? "" : ` (${filtered} in use)`}
       </summary>
       <form method="get" action={SPEND_PATH} class="filters">
-        <input type="hidden" name="group_by" value={asked.get("group_by") ?? ""} />
-        <Field name="from" label="From (UTC day)" value={query?.from} {...{ asked, problem }} />
-        <Field name="to" label="To, inclusive" value={query?.to} {...{ asked, problem }} />
-        {FILTERS.map(({ parameter }) =>
-          parameter === "status"
-            ? <StatusField asked={asked} />
-            : <Field name={parameter} label={LABELS[parameter]} {...{ asked, problem }} />
+        <input type="hidden" name="group_by" value={parameters.get("group_by") ?? ""} />
+        <DayInput name="from" label="From (UTC day)" {...{ parameters, query, problem }} />
+        <DayInput name="to" label="To, inclusive" {...{ parameters, query, problem }} />
+        {FILTERS.map(({ parameter: name }) =>
+          name === "status"
+            ? (
+              <LabeledSelect
+                name={name}
+                label={LABELS[name]}
+                value={parameters.get(name) ?? null}
+                options={STATUS_OPTIONS}
+              />
+            )
+            : (
+              <LabeledInput
+                name={name}
+                label={LABELS[name]}
+                value={parameters.get(name) ?? ""}
+                problem={problem}
+              />
+            )
         )}
         <button type="submit">Show</button>
-        {filtered === 0 ? null : (
-          <a
-            href={spendPath(
-              asked,
-              Object.fromEntries(FILTERS.map(({ parameter }) => [parameter, null])),
-            )}
-          >
-            Without filters
-          </a>
-        )}
+        {filtered === 0 ? null : <a href={spendPath(parameters, none)}>Without filters</a>}
       </form>
       {problem === null || isField(problem) ? null : <p role="alert">{problem.message}.</p>}
     </details>
   );
 }
 
-/** Whether the form has the field that is wrong. */
+const STATUS_OPTIONS = [
+  ["", "any"],
+  ...["running", ...FINISH_STATUSES].map((status) => [status, status] as const),
+] as const;
+
+interface DayInputProps extends FiltersProps {
+  readonly name: "from" | "to";
+  readonly label: string;
+}
+
+function DayInput({ name, label, parameters, query, problem }: DayInputProps) {
+  return (
+    <LabeledInput
+      name={name}
+      label={label}
+      // A date field shows nothing of a text that is no day.
+      type={problem?.field === name ? "text" : "date"}
+      value={query?.[name] ?? parameters.get(name) ?? ""}
+      problem={problem}
+    />
+  );
+}
+
+/** Returns whether the form shows the problem at one of its fields. */
 function isField({ field }: Problem): boolean {
   return field === "from" || field === "to" ||
     FILTERS.some(({ parameter }) => parameter !== "status" && parameter === field);
-}
-
-interface FieldOf {
-  readonly name: string;
-  readonly label: string;
-  readonly asked: SpendPageQuery;
-  readonly problem: Problem | null;
-  /** What counts where nothing was sent. */
-  readonly value?: string | undefined;
-}
-
-function Field({ name, label, asked, problem, value }: FieldOf) {
-  const isDay = name === "from" || name === "to";
-  const isWrong = problem?.field === name;
-  const sent = asked.get(name);
-  return (
-    <label>
-      {label}
-      <input
-        // A browser shows nothing of a day that is none.
-        type={isDay && !isWrong ? "date" : "text"}
-        name={name}
-        value={value ?? sent ?? ""}
-        {...(isWrong ? { "aria-invalid": "true", "aria-describedby": `${name}-problem` } : {})}
-      />
-      {isWrong ? <small id={`${name}-problem`}>{problem.message}.</small> : null}
-    </label>
-  );
-}
-
-function StatusField({ asked }: Pick<Controls, "asked">) {
-  return (
-    <label>
-      Status
-      <select name="status">
-        <option value="">any</option>
-        {["running", ...FINISH_STATUSES].map((status) => (
-          <option value={status} selected={asked.get("status") === status}>{status}</option>
-        ))}
-      </select>
-    </label>
-  );
 }

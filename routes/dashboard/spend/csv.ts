@@ -6,12 +6,13 @@ import { type Grouping, parseSpendQuery } from "../../../domain/spend/spend_quer
 import { answerText, fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { rowsOf } from "../../api/spend/spend.ts";
-import { spendQueryText } from "./page.tsx";
+import { queryOf } from "../../http/query.ts";
+import { spendQueryText } from "./paths.ts";
 
 /** Sends the groups of the page as CSV. */
 export function sendSpendCsv({ spend, environment }: AppDeps): Handle {
   return async (c) => {
-    const query = parseSpendQuery(spendQueryText(c), environment.now());
+    const query = parseSpendQuery(spendQueryText(queryOf(c)), environment.now());
     if (!query.ok) return fail(c, query.problem);
     const { from, to, groupBy } = query.value;
     const { team } = c.get("principal");

@@ -1,7 +1,9 @@
-/** `/dashboard/spend`: what runs cost, and why. */
+/** `/dashboard/spend`: the cost of runs, by group and by day. */
+import spendStyle from "../assets/style/spend.css" with { type: "text" };
+import type { DashboardPage } from "../layout/page.ts";
 import { SPEND_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
-import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+import type { Problem } from "../../../domain/core/errors.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
 import { type DailySpend, dailySpendOf } from "../../../domain/spend/daily.ts";
 import { costPerSuccess } from "../../../domain/spend/spend.ts";
@@ -13,52 +15,60 @@ import {
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
-import { mayAdmin } from "../../http/access.ts";
+import { mayAdmin, teamKey } from "../../http/access.ts";
 import { rowsOf, unpricedModels } from "../../api/spend/spend.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Copyable, Empty, Money } from "../components/elements.tsx";
 import { compactText, countedText, formatCount, percentText } from "../components/format.ts";
+import { Tile } from "../components/tile.tsx";
 import { SpendChart } from "./chart.tsx";
 import { Filters, Groupings, Periods } from "./controls.tsx";
-import { askedText, runsOfGroupPath, type SpendPageQuery } from "./paths.ts";
+import { sendSpendCsv } from "./csv.ts";
+import { queryWith, runsOfGroupPath, type SpendPageQuery, spendQueryText } from "./paths.ts";
 import { DayTable, GroupTable } from "./tables.tsx";
 import { daySpan } from "./labels.ts";
 import { UnpricedBanner } from "./unpriced_banner.tsx";
 
-/** What a page without `group_by` is grouped by. */
-export const GROUP_BY_DEFAULT = "agent";
+/** Spend, and its file. */
+export const spendPage: DashboardPage = {
+  path: SPEND_PATH,
+  menu: "Spend",
+  access: teamKey("read"),
+  handler: showSpend,
+  styles: [spendStyle],
+  routes: [{ method: "GET", path: `${SPEND_PATH}.csv`, handler: sendSpendCsv }],
+};
 
-/** The query of a request with what the page takes for absent parameters. */
-export function spendQueryText(c: RequestContext): string {
-  // Of repeated parameters the first counts.
-  return `${queryOf(c)}&group_by=${GROUP_BY_DEFAULT}`;
-}
-
-/** Shows what runs cost. */
-export function showSpend(deps: AppDeps): Handle {
+/** Shows the cost of runs. */
+function showSpend(deps: AppDeps): Handle {
   return async (c) => {
-    const parameters = parseQuery(queryOf(c));
-    if (!parameters.ok) return fail(c, parameters.problem);
-    const asked = parameters.value;
+    const parsed = parseQuery(queryOf(c));
+    if (!parsed.ok) return fail(c, parsed.problem);
+    const parameters = parsed.value;
     const nowMs = deps.environment.now();
-    const query = parseSpendQuery(spendQueryText(c), nowMs);
-    if (!query.ok) return showRefused(c, asked, nowMs, query.problem);
+    const query = parseSpendQuery(spendQueryText(queryOf(c)), nowMs);
+    if (!query.ok) return showRefused(c, parameters, nowMs, query.problem);
     const { team } = c.get("principal");
     const read = rowsOf(deps.spend, team, query.value);
     const spend = await deps.spend.ask(team, () => dailySpendOf(query.value, read));
-    if (!spend.ok) return showRefused(c, asked, nowMs, spend.problem);
+    if (!spend.ok) return showRefused(c, parameters, nowMs, spend.problem);
     const banner = spend.value.totals.unpricedCalls > 0 ? await bannerOf(deps, c, nowMs) : null;
     return showPage(c, {
       title: "Spend",
-      aside: <a href={`${SPEND_PATH}.csv${askedText(asked)}`} download>Download as CSV</a>,
+      aside: <a href={`${SPEND_PATH}.csv${queryWith(parameters)}`} download>Download as CSV</a>,
       body: (
         <>
-          <Periods asked={asked} query={query.value} nowMs={nowMs} />
-          <Groupings asked={asked} query={query.value} />
-          <Filters asked={asked} query={query.value} problem={null} />
-          {spend.value.totals.runs === 0
-            ? <Nothing c={c} query={query.value} />
-            : <Answer asked={asked} query={query.value} spend={spend.value} banner={banner} />}
+          <Periods parameters={parameters} query={query.value} nowMs={nowMs} />
+          <Groupings parameters={parameters} query={query.value} />
+          <Filters parameters={parameters} query={query.value} problem={null} />
+          {spend.value.totals.runs === 0 ? <NoRuns c={c} query={query.value} /> : (
+            <Answer
+              parameters={parameters}
+              query={query.value}
+              spend={spend.value}
+              banner={banner}
+            />
+          )}
         </>
       ),
     });
@@ -79,45 +89,44 @@ async function bannerOf(deps: AppDeps, c: RequestContext, nowMs: number): Promis
 /** The form again with what was sent, and what is wrong with it. */
 function showRefused(
   c: RequestContext,
-  asked: SpendPageQuery,
+  parameters: SpendPageQuery,
   nowMs: number,
   problem: Problem,
 ): Response {
   c.set("problem", problem);
   return showPage(c, {
     title: "Spend",
-    status: ERRORS[problem.code].status,
+    problem,
     body: (
       <>
-        <Periods asked={asked} query={null} nowMs={nowMs} />
-        <Filters asked={asked} query={null} problem={problem} />
+        <Periods parameters={parameters} query={null} nowMs={nowMs} />
+        <Filters parameters={parameters} query={null} problem={problem} />
       </>
     ),
   });
 }
 
-/** What an answer is shown by. */
-interface Answered {
-  readonly asked: SpendPageQuery;
+interface AnswerProps {
+  readonly parameters: SpendPageQuery;
   readonly query: SpendQuery;
   readonly spend: DailySpend;
 }
 
-function Answer({ asked, query, spend, banner }: Answered & { readonly banner: Child }) {
+function Answer({ parameters, query, spend, banner }: AnswerProps & { readonly banner: Child }) {
   return (
     <>
       <Headline query={query} spend={spend} />
       {banner}
-      <Tiles asked={asked} query={query} spend={spend} />
+      <Tiles parameters={parameters} query={query} spend={spend} />
       <SpendChart query={query} spend={spend} />
-      <GroupTable asked={asked} query={query} spend={spend} />
+      <GroupTable parameters={parameters} query={query} spend={spend} />
       <DayTable spend={spend} />
     </>
   );
 }
 
-/** The whole bill in a sentence. */
-function Headline({ query, spend: { totals, daily } }: Pick<Answered, "query" | "spend">) {
+/** Shows the total in a sentence. */
+function Headline({ query, spend: { totals, daily } }: Pick<AnswerProps, "query" | "spend">) {
   const named = daily.filter(({ group }) => group !== null).slice(0, 3);
   return (
     <p class="headline">
@@ -140,41 +149,54 @@ function Headline({ query, spend: { totals, daily } }: Pick<Answered, "query" | 
   );
 }
 
-function Tiles({ asked, query, spend: { totals } }: Answered) {
+function Tiles({ parameters, query, spend: { totals } }: AnswerProps) {
   const perSuccess = costPerSuccess(totals);
-  const runs = runsOfGroupPath(asked, query, null);
+  const runs = runsOfGroupPath(parameters, query, null);
   return (
     <div class="tiles">
-      <div class="tile">
-        Cost <b>{<Money of={totals.cost} />}</b>
+      <Tile name="Cost " value={<Money of={totals.cost} />}>
         <span class="soft">{countedText(totals.calls, "model call")}</span>
-      </div>
-      <div class="tile">
-        Runs <b>{formatCount(totals.runs)}</b>
+      </Tile>
+      <Tile name="Runs " value={formatCount(totals.runs)}>
         {runs === null ? null : <a href={runs}>See the runs</a>}
-      </div>
-      <div class="tile">
-        Successful runs <b>{formatCount(totals.succeeded)}</b>
+      </Tile>
+      <Tile name="Successful runs " value={formatCount(totals.succeeded)}>
         <span class="soft">{percentText(totals.succeeded, totals.runs)} of all</span>
-      </div>
-      <div class="tile">
-        Cost per successful run <b>{perSuccess === null ? "–" : <Money of={perSuccess} />}</b>
+      </Tile>
+      <Tile
+        name="Cost per successful run "
+        value={perSuccess === null ? "–" : <Money of={perSuccess} />}
+      >
         <span class="soft">all cost, failed runs too</span>
-      </div>
-      <div class="tile">
-        Tokens in <b title={formatCount(totals.inputTokens)}>{compactText(totals.inputTokens)}</b>
+      </Tile>
+      <TokensTile name="Tokens in " tokens={totals.inputTokens}>
         <span class="soft">{compactText(totals.cachedInputTokens)} of them cached</span>
-      </div>
-      <div class="tile">
-        Tokens out{" "}
-        <b title={formatCount(totals.outputTokens)}>{compactText(totals.outputTokens)}</b>
-      </div>
+      </TokensTile>
+      <TokensTile name="Tokens out " tokens={totals.outputTokens} />
     </div>
   );
 }
 
-/** Nothing ran: what would. */
-function Nothing({ c, query }: { readonly c: RequestContext; readonly query: SpendQuery }) {
+interface TokensTileProps {
+  readonly name: string;
+  readonly tokens: bigint;
+  readonly children?: Child;
+}
+
+function TokensTile({ name, tokens, children }: TokensTileProps) {
+  return (
+    <Tile
+      name={name}
+      value={compactText(tokens)}
+      valueAttributes={{ title: formatCount(tokens) }}
+    >
+      {children}
+    </Tile>
+  );
+}
+
+/** Shows how to send a run, or how to find more. */
+function NoRuns({ c, query }: { readonly c: RequestContext; readonly query: SpendQuery }) {
   if (Object.keys(query.filters).length > 0) {
     return (
       <Empty title="No such runs">
@@ -192,7 +214,7 @@ function Nothing({ c, query }: { readonly c: RequestContext; readonly query: Spe
     `-H "Content-Type: application/json" -d '${body}'`;
   return (
     <Empty title={`Nothing ran ${daySpan(query.from, query.to)}`}>
-      <p>Send a run with its tokens, and its cost stands here a moment later:</p>
+      <p>Send a run with its tokens, and its cost is shown here a moment later:</p>
       <Copyable id="first-cost" text={line} />
     </Empty>
   );

@@ -1,10 +1,10 @@
-/** Where pages of spend lead: to other questions about it, and to the runs behind a figure. */
+/** Links from pages of spend: to other groupings and filters, and to the runs of a group. */
 import type { SpendGroup } from "../../../domain/spend/spend.ts";
 import { FILTERS, UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import type { Grouping, SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 
-/** The parameters of a question, as they were sent. */
+/** The parameters of the page, as they were sent. */
 export type SpendPageQuery = ReadonlyMap<string, string>;
 
 /** The parameters that links keep, in the order they have in URLs. */
@@ -15,26 +15,34 @@ const NAMES: readonly string[] = [
   ...FILTERS.map(({ parameter }) => parameter),
 ];
 
-/** The query of the same question with some of its parameters changed; null takes one away. */
-export function askedText(
-  asked: SpendPageQuery,
+/** Returns the query of a request with the default of `group_by`. */
+export function spendQueryText(query: string): string {
+  // Of repeated parameters the first counts.
+  return `${query}&group_by=agent`;
+}
+
+/** Builds the query with some of its parameters changed; null removes one. */
+export function queryWith(
+  parameters: SpendPageQuery,
   changes: Readonly<Record<string, string | null>> = {},
 ) {
   const names = [...NAMES, ...Object.keys(changes).filter((name) => !NAMES.includes(name))];
   return queryText(
-    names.map((name) => [name, Object.hasOwn(changes, name) ? changes[name] : asked.get(name)]),
+    names.map((
+      name,
+    ) => [name, Object.hasOwn(changes, name) ? changes[name] : parameters.get(name)]),
   );
 }
 
-/** The page with the same question, some of its parameters changed. */
+/** Builds the path of the page with some of its parameters changed; null removes one. */
 export function spendPath(
-  asked: SpendPageQuery,
+  parameters: SpendPageQuery,
   changes: Readonly<Record<string, string | null>> = {},
 ) {
-  return SPEND_PATH + askedText(asked, changes);
+  return SPEND_PATH + queryWith(parameters, changes);
 }
 
-/** What to look at next inside a group. */
+/** The grouping inside a group. */
 const NEXT: Readonly<Record<Grouping, Grouping>> = {
   day: "agent",
   agent: "model",
@@ -61,17 +69,17 @@ function groupFilter(groupBy: Grouping, { key, model, folded }: SpendGroup) {
 
 /** The page about one group alone; null where there is none. */
 export function insidePath(
-  asked: SpendPageQuery,
+  parameters: SpendPageQuery,
   groupBy: Grouping,
   group: SpendGroup,
 ): string | null {
   const filter = groupFilter(groupBy, group);
-  return filter && spendPath(asked, { ...filter, group_by: NEXT[groupBy] });
+  return filter && spendPath(parameters, { ...filter, group_by: NEXT[groupBy] });
 }
 
 /** The list of the runs that a group or, without one, a whole answer is of; null where there is none. */
 export function runsOfGroupPath(
-  asked: SpendPageQuery,
+  parameters: SpendPageQuery,
   query: SpendQuery,
   group: SpendGroup | null,
 ): string | null {
@@ -79,7 +87,7 @@ export function runsOfGroupPath(
   if (filter === null) return null;
   const sent = new Map<string, string>([
     ...FILTERS.flatMap(({ parameter }): [string, string][] => {
-      const value = asked.get(parameter);
+      const value = parameters.get(parameter);
       return value === undefined ? [] : [[parameter, value]];
     }),
     ["from", query.from],

@@ -1,11 +1,13 @@
-/** The figures of spend: by group, and by day. */
+/** Tables of spend: by group, and by day. */
+import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { DailySpend } from "../../../domain/spend/daily.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
 import { costPerSuccess, type SpendGroup } from "../../../domain/spend/spend.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { Money, Wide } from "../components/elements.tsx";
 import { compactText, formatCount, percentText, pluralOf } from "../components/format.ts";
-import { DAY_BARS_MAX, seriesName, spendBarsOf } from "./bars.ts";
+import { type Column, Table, TableHead, TableRow } from "../components/table.tsx";
+import { DAY_BARS_MAX, seriesName, type SpendBar, spendBarsOf } from "./bars.ts";
 import { SpendSwatch } from "./chart.tsx";
 import { insidePath, runsOfGroupPath, type SpendPageQuery, spendPath } from "./paths.ts";
 import { dayText, percentOf } from "./labels.ts";
@@ -16,36 +18,40 @@ const GROUPS_SHOWN = 50;
 /** Characters of a group's name in the table; hovering tells all of it. */
 const NAME_CHARS_MAX = 80;
 
-interface TableOf {
-  readonly asked: SpendPageQuery;
+interface GroupTableProps {
+  readonly parameters: SpendPageQuery;
   readonly query: SpendQuery;
   readonly spend: DailySpend;
 }
 
-/** The groups, the costliest first. */
-export function GroupTable({ asked, query, spend }: TableOf) {
+/** Shows the groups, the costliest first. */
+export function GroupTable({ parameters, query, spend }: GroupTableProps) {
   const { groups, totals } = spend;
-  const shown = asked.get("groups") === "all" ? groups : groups.slice(0, GROUPS_SHOWN);
+  const { groupBy } = query;
+  const shown = parameters.get("groups") === "all" ? groups : groups.slice(0, GROUPS_SHOWN);
   const swatches = new Map(spend.daily.map(({ group }, at) => [group, at]));
+  const columns = columnsFor(groupBy, totals);
+  const rows = shown.map((group): SumsRow => ({
+    ...namesOf(parameters, query, group),
+    swatch: swatches.get(group),
+    measures: group.measures,
+    runsKnown: group.runsKnown,
+    runsPath: group.measures.runs > 0 ? runsOfGroupPath(parameters, query, group) : null,
+  }));
+  const all = { name: "All", inside: null, measures: totals, runsKnown: true, runsPath: null };
   return (
     <section>
-      <h2>By {query.groupBy}</h2>
-      <Wide label={`Spend by ${query.groupBy}`}>
+      <h2>By {groupBy}</h2>
+      <Wide label={`Spend by ${groupBy}`}>
         <table class="named folding">
-          <caption class="hidden">Spend by {query.groupBy}, each group with its share</caption>
-          <HeadRow first={query.groupBy} />
+          <caption class="hidden">Spend by {groupBy}, each group with its share</caption>
+          <TableHead columns={columns} />
           <tbody>
-            {shown.map((group) => (
-              <GroupRow {...{ asked, query, group, totals }} swatch={swatches.get(group)} />
-            ))}
-            <Unshown groups={groups.slice(shown.length)} totals={totals} asked={asked} />
+            {rows.map((row) => <TableRow columns={columns} row={row} />)}
+            <Unshown {...{ groups: groups.slice(shown.length), totals, parameters }} />
           </tbody>
           <tfoot>
-            <tr>
-              <th scope="row">All</th>
-              <Figures of={totals} runsKnown totals={totals} />
-              <td />
-            </tr>
+            <TableRow columns={columns} row={all} />
           </tfoot>
         </table>
       </Wide>
@@ -54,49 +60,125 @@ export function GroupTable({ asked, query, spend }: TableOf) {
   );
 }
 
-function HeadRow({ first }: { readonly first: string }) {
+/** A row of sums. */
+interface SumsRow {
+  /** The name, cut to its limit, and the complete one where it was cut. */
+  readonly name: string;
+  readonly title?: string;
+  /** The page about the group alone; null where there is none. */
+  readonly inside: string | null;
+  /** Its place in the chart, if it has one. */
+  readonly swatch?: number | undefined;
+  readonly measures: Measures;
+  readonly runsKnown: boolean;
+  readonly runsPath: string | null;
+}
+
+function namesOf(
+  parameters: SpendPageQuery,
+  query: SpendQuery,
+  group: SpendGroup,
+): Pick<SumsRow, "name" | "title" | "inside"> {
+  const full = group.folded === null
+    ? nameOf(query, group)
+    : `${formatCount(group.folded)} cheaper ${plural(query.groupBy)}, together`;
+  const inside = insidePath(parameters, query.groupBy, group);
+  return full.length > NAME_CHARS_MAX
+    ? { name: `${full.slice(0, NAME_CHARS_MAX - 1)}…`, title: full, inside }
+    : { name: full, inside };
+}
+
+function columnsFor(first: string, totals: Measures): readonly Column<SumsRow>[] {
+  return [
+    {
+      head: first.charAt(0).toUpperCase() + first.slice(1),
+      isName: true,
+      attributes: ({ title }) => title === undefined ? {} : { title },
+      cell: (row) => row.measures === totals ? row.name : <GroupName row={row} />,
+    },
+    { head: "Cost", class: "number", cell: ({ measures }) => <Cost of={measures} /> },
+    {
+      head: "Share",
+      class: "share",
+      cell: ({ measures }) => <Share cost={measures.cost} of={totals.cost} />,
+    },
+    {
+      head: "Runs",
+      class: "number",
+      unit: ({ measures }) => pluralOf(measures.runs, "run"),
+      cell: ({ measures, runsKnown }) => runsKnown ? formatCount(measures.runs) : "–",
+    },
+    {
+      head: "Successful",
+      class: "number",
+      unit: "successful",
+      cell: ({ measures, runsKnown }) => runsKnown ? formatCount(measures.succeeded) : "–",
+    },
+    {
+      head: "Per successful run",
+      class: "number",
+      unit: "a success",
+      cell: ({ measures, runsKnown }) => {
+        const perSuccess = runsKnown ? costPerSuccess(measures) : null;
+        return perSuccess === null ? "–" : <Money of={perSuccess} />;
+      },
+    },
+    tokenColumn("Tokens in", "tokens in", "inputTokens"),
+    tokenColumn("Cached", "cached", "cachedInputTokens"),
+    tokenColumn("Out", "out", "outputTokens"),
+    {
+      head: "Runs behind it",
+      cell: ({ name, runsPath }) =>
+        runsPath === null ? null : <a href={runsPath} aria-label={`Runs of ${name}`}>Runs</a>,
+    },
+  ];
+}
+
+function tokenColumn(
+  head: string,
+  unit: string,
+  name: "inputTokens" | "cachedInputTokens" | "outputTokens",
+): Column<SumsRow> {
+  return {
+    head,
+    class: "number",
+    attributes: ({ measures }) => ({ title: formatCount(measures[name]), "data-unit": unit }),
+    cell: ({ measures }) => compactText(measures[name]),
+  };
+}
+
+function GroupName({ row: { name, inside, swatch } }: { readonly row: SumsRow }) {
   return (
-    <thead>
-      <tr>
-        <th scope="col">{first.charAt(0).toUpperCase() + first.slice(1)}</th>
-        <th scope="col" class="number">Cost</th>
-        <th scope="col">Share</th>
-        <th scope="col" class="number">Runs</th>
-        <th scope="col" class="number">Successful</th>
-        <th scope="col" class="number">Per successful run</th>
-        <th scope="col" class="number">Tokens in</th>
-        <th scope="col" class="number">Cached</th>
-        <th scope="col" class="number">Out</th>
-        <th scope="col">Runs behind it</th>
-      </tr>
-    </thead>
+    <>
+      {swatch === undefined ? null : <SpendSwatch at={swatch} />}{" "}
+      {inside === null ? name : <a href={inside}>{name}</a>}
+    </>
   );
 }
 
-interface RowOf extends Omit<TableOf, "spend"> {
-  readonly group: SpendGroup;
-  readonly totals: Measures;
-  /** Its place in the chart, if it has one. */
-  readonly swatch: number | undefined;
+function Cost({ of }: { readonly of: Measures }) {
+  return (
+    <>
+      <Money of={of.cost} />
+      {of.unpricedCalls === 0 ? null : (
+        <>
+          <br />
+          <a href="#unpriced" class="soft">{formatCount(of.unpricedCalls)} unpriced</a>
+        </>
+      )}
+    </>
+  );
 }
 
-function GroupRow({ asked, query, group, totals, swatch }: RowOf) {
-  const { folded, measures, runsKnown } = group;
-  const inside = insidePath(asked, query.groupBy, group);
-  const name = folded === null
-    ? nameOf(query, group)
-    : `${formatCount(folded)} cheaper ${plural(query.groupBy)}, together`;
-  const short = name.length > NAME_CHARS_MAX ? `${name.slice(0, NAME_CHARS_MAX - 1)}…` : name;
-  const runs = measures.runs > 0 ? runsOfGroupPath(asked, query, group) : null;
+function Share({ cost, of }: { readonly cost: Picodollars; readonly of: Picodollars }) {
   return (
-    <tr>
-      <th scope="row" {...(short === name ? {} : { title: name })}>
-        {swatch === undefined ? null : <SpendSwatch at={swatch} />}{" "}
-        {inside === null ? short : <a href={inside}>{short}</a>}
-      </th>
-      <Figures of={measures} runsKnown={runsKnown} totals={totals} />
-      <td>{runs === null ? null : <a href={runs} aria-label={`Runs of ${short}`}>Runs</a>}</td>
-    </tr>
+    <>
+      <svg width="60" height="10" aria-hidden="true">
+        <rect class="track" width="60" height="10" />
+        <rect class="c1" width={60 * percentOf(cost, of)} height="10" />
+      </svg>{" "}
+      {percentText(cost, of)}
+    </>
   );
 }
 
@@ -108,57 +190,12 @@ function plural(groupBy: SpendQuery["groupBy"]): string {
   return groupBy === "status" ? "statuses" : `${groupBy}s`;
 }
 
-/** Cells of sums; of runs nothing is said where nothing is known. */
-function Figures(
-  { of, runsKnown, totals }: {
-    readonly of: Measures;
-    readonly runsKnown: boolean;
-    readonly totals: Measures;
-  },
-) {
-  const perSuccess = runsKnown ? costPerSuccess(of) : null;
-  return (
-    <>
-      <td class="number">
-        <Money of={of.cost} />
-        {of.unpricedCalls === 0 ? null : (
-          <>
-            <br />
-            <a href="#unpriced" class="soft">{formatCount(of.unpricedCalls)} unpriced</a>
-          </>
-        )}
-      </td>
-      <td class="share">
-        <svg width="60" height="10" aria-hidden="true">
-          <rect class="track" width="60" height="10" />
-          <rect class="c1" width={60 * percentOf(of.cost, totals.cost)} height="10" />
-        </svg>{" "}
-        {percentText(of.cost, totals.cost)}
-      </td>
-      <td class="number" data-unit={pluralOf(of.runs, "run")}>
-        {runsKnown ? formatCount(of.runs) : "–"}
-      </td>
-      <td class="number" data-unit="successful">{runsKnown ? formatCount(of.succeeded) : "–"}</td>
-      <td class="number" data-unit="a success">
-        {perSuccess === null ? "–" : <Money of={perSuccess} />}
-      </td>
-      <Tokens of={of.inputTokens} unit="tokens in" />
-      <Tokens of={of.cachedInputTokens} unit="cached" />
-      <Tokens of={of.outputTokens} unit="out" />
-    </>
-  );
-}
-
-function Tokens({ of, unit }: { readonly of: bigint; readonly unit: string }) {
-  return <td class="number" title={formatCount(of)} data-unit={unit}>{compactText(of)}</td>;
-}
-
-/** What is not in the table yet, as one row that says where it is. */
+/** Sums up the groups that are not shown, with a link to all of them. */
 function Unshown(
-  { groups, totals, asked }: {
+  { groups, totals, parameters }: {
     readonly groups: readonly SpendGroup[];
     readonly totals: Measures;
-    readonly asked: SpendPageQuery;
+    readonly parameters: SpendPageQuery;
   },
 ) {
   if (groups.length === 0) return null;
@@ -166,7 +203,7 @@ function Unshown(
   return (
     <tr>
       <th scope="row">
-        <a href={spendPath(asked, { groups: "all" })}>
+        <a href={spendPath(parameters, { groups: "all" })}>
           {formatCount(groups.length)} more: show all
         </a>
       </th>
@@ -179,7 +216,7 @@ function Unshown(
   );
 }
 
-/** What the figures do not say by themselves. */
+/** Explains the table. */
 function Remarks(
   { query, groups }: {
     readonly query: SpendQuery;
@@ -192,7 +229,7 @@ function Remarks(
       {folded === undefined ? null : (
         <p class="soft">
           Only the costliest {formatCount(groups.length - 1)}{" "}
-          are told apart. Filter, or choose fewer days, to see the others.
+          are listed. Filter, or choose fewer days, to see the others.
         </p>
       )}
       {query.groupBy === "model"
@@ -207,39 +244,29 @@ function Remarks(
   );
 }
 
-/** The figures of the chart. */
+/** Shows the metrics of the chart as a table. */
 export function DayTable({ spend }: { readonly spend: DailySpend }) {
-  const bars = spendBarsOf(spend);
   const unit = spend.days.length > DAY_BARS_MAX ? "month" : "day";
   if (spend.totals.cost === 0n) return null;
+  const columns: readonly Column<SpendBar>[] = [
+    { head: unit === "day" ? "Day (UTC)" : "Month (UTC)", isName: true, cell: ({ name }) => name },
+    { head: "All", class: "number", cell: ({ total }) => <Money of={total} /> },
+    ...spend.daily.map((series, at) => ({
+      head: seriesName(series),
+      class: "number",
+      cell: ({ parts }: SpendBar) => <Money of={parts[at] ?? 0n} />,
+    })),
+  ];
   return (
     <details class="more">
       <summary>The chart as a table</summary>
-      <Wide label={`Cost by ${unit}`}>
-        <table class="named">
-          <caption class="hidden">Cost by {unit}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{unit === "day" ? "Day (UTC)" : "Month (UTC)"}</th>
-              <th scope="col" class="number">All</th>
-              {spend.daily.map((series) => <th scope="col" class="number">{seriesName(series)}
-              </th>)}
-            </tr>
-          </thead>
-          <tbody>
-            {bars.map(({ name, total, parts }) => (
-              <tr>
-                <th scope="row">{name}</th>
-                {[total, ...parts].map((cost) => (
-                  <td class="number">
-                    <Money of={cost} />
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Wide>
+      <Table
+        label={`Cost by ${unit}`}
+        class="named"
+        caption={<caption class="hidden">Cost by {unit}</caption>}
+        columns={columns}
+        rows={spendBarsOf(spend)}
+      />
     </details>
   );
 }

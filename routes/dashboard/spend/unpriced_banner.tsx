@@ -1,10 +1,11 @@
-/** Models that were called and have no price: what is missing in the bill, and what to do. */
+/** Models that were called and have no price, with an estimate and a link to add one. */
 import type { EstimatedModel, Unpriced } from "../../../domain/spend/unpriced.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { OTHER_MODELS } from "../../../domain/runs/model_usage.ts";
 import { queryText } from "../layout/paths.ts";
-import { Money, Wide } from "../components/elements.tsx";
+import { Money } from "../components/elements.tsx";
+import { type Column, Table } from "../components/table.tsx";
 import { compactText, formatCount, pluralOf } from "../components/format.ts";
 import { NEW_RATE } from "../rate_card/paths.ts";
 import { daySpan, dayText } from "./labels.ts";
@@ -12,15 +13,15 @@ import { daySpan, dayText } from "./labels.ts";
 /** Models that are listed, those with the most tokens. */
 const MODELS_SHOWN = 10;
 
-interface Banner {
+interface BannerProps {
   readonly unpriced: Unpriced;
   readonly query: SpendQuery;
-  /** Whether whoever looks may put prices. */
+  /** Whether the session may add prices. */
   readonly mayPrice: boolean;
 }
 
-/** The models with calls, tokens and an estimate, each with the way to a price. */
-export function UnpricedBanner({ unpriced, query, mayPrice }: Banner) {
+/** Lists the models with calls, tokens and an estimate. */
+export function UnpricedBanner({ unpriced, query, mayPrice }: BannerProps) {
   const { models, leftOut, estimateTotal } = unpriced;
   if (models.length === 0) return null;
   const all = models.length + leftOut;
@@ -34,32 +35,18 @@ export function UnpricedBanner({ unpriced, query, mayPrice }: Banner) {
         {all === 1 ? "Its" : "Their"} calls {daySpan(query.from, query.to)}{" "}
         cost $0 here, so the bill is too low{estimateTotal === 0n ? "" : ", by about "}
         {estimateTotal === 0n ? null : <Money of={estimateTotal} />}
-        . {mayPrice ? "Add a price, look at what it changes, then price the calls anew." : (
+        . {mayPrice ? "Add a price, look at what it changes, then reprice the calls." : (
           <>
             To add a price, sign in with a key that has the scope <code>admin</code>.
           </>
         )}
       </p>
-      <Wide label="Models without a price">
-        <table class="named folding">
-          <thead>
-            <tr>
-              <th scope="col">Model</th>
-              {mayPrice ? <th scope="col">What to do</th> : null}
-              <th scope="col" class="number">Calls</th>
-              <th scope="col" class="number">Tokens in</th>
-              <th scope="col" class="number">Out</th>
-              <th scope="col">Estimate</th>
-              <th scope="col">Seen</th>
-            </tr>
-          </thead>
-          <tbody>
-            {models.slice(0, MODELS_SHOWN).map((model) => (
-              <ModelRow model={model} mayPrice={mayPrice} />
-            ))}
-          </tbody>
-        </table>
-      </Wide>
+      <Table
+        label="Models without a price"
+        class="named folding"
+        columns={mayPrice ? [NAME, ACTION, ...METRICS] : [NAME, ...METRICS]}
+        rows={models.slice(0, MODELS_SHOWN)}
+      />
       {unshown === 0 ? null : (
         <p class="soft">
           And {formatCount(unshown)}{" "}
@@ -70,49 +57,61 @@ export function UnpricedBanner({ unpriced, query, mayPrice }: Banner) {
   );
 }
 
-function ModelRow(
-  { model, mayPrice }: { readonly model: EstimatedModel; readonly mayPrice: boolean },
-) {
-  const { name, calls, inputTokens, outputTokens, estimate, firstSeen, lastSeen } = model;
-  const title = modelKey(name);
+const NAME: Column<EstimatedModel> = {
+  head: "Model",
+  isName: true,
+  cell: ({ name }) => modelKey(name),
+};
+
+const ACTION: Column<EstimatedModel> = {
+  head: "What to do",
+  cell: ({ name }) =>
+    name.model === OTHER_MODELS ? "stands for many models" : (
+      <a
+        href={NEW_RATE + queryText(Object.entries({ ...name }))}
+        role="button"
+        class="small"
+        aria-label={`Add a price for ${modelKey(name)}`}
+      >
+        Add a price
+      </a>
+    ),
+};
+
+const METRICS: readonly Column<EstimatedModel>[] = [
+  {
+    head: "Calls",
+    class: "number",
+    unit: ({ calls }) => pluralOf(calls, "call"),
+    cell: ({ calls }) => formatCount(calls),
+  },
+  {
+    head: "Tokens in",
+    class: "number",
+    unit: "tokens in",
+    attributes: ({ inputTokens }) => ({ title: formatCount(inputTokens) }),
+    cell: ({ inputTokens }) => compactText(inputTokens),
+  },
+  {
+    head: "Out",
+    class: "number",
+    unit: "out",
+    attributes: ({ outputTokens }) => ({ title: formatCount(outputTokens) }),
+    cell: ({ outputTokens }) => compactText(outputTokens),
+  },
+  { head: "Estimate", class: "words", cell: ({ estimate }) => <Estimate of={estimate} /> },
+  {
+    head: "Seen",
+    cell: ({ firstSeen, lastSeen }) =>
+      firstSeen === lastSeen ? dayText(firstSeen) : `${dayText(firstSeen)} to ${dayText(lastSeen)}`,
+  },
+];
+
+function Estimate({ of }: { readonly of: EstimatedModel["estimate"] }) {
+  if (of === null) return <>no similar model</>;
   return (
-    <tr>
-      <th scope="row">{title}</th>
-      {mayPrice
-        ? (
-          <td>
-            {name.model === OTHER_MODELS ? "stands for many models" : (
-              <a
-                href={NEW_RATE + queryText(Object.entries({ ...name }))}
-                role="button"
-                class="small"
-                aria-label={`Add a price for ${title}`}
-              >
-                Add a price
-              </a>
-            )}
-          </td>
-        )
-        : null}
-      <td class="number" data-unit={pluralOf(calls, "call")}>{formatCount(calls)}</td>
-      <td class="number" data-unit="tokens in" title={formatCount(inputTokens)}>
-        {compactText(inputTokens)}
-      </td>
-      <td class="number" data-unit="out" title={formatCount(outputTokens)}>
-        {compactText(outputTokens)}
-      </td>
-      <td class="words">
-        {estimate === null ? "no similar model" : (
-          <>
-            about <Money of={estimate.cost} />, as {modelKey(estimate.row)}
-          </>
-        )}
-      </td>
-      <td>
-        {firstSeen === lastSeen
-          ? dayText(firstSeen)
-          : `${dayText(firstSeen)} to ${dayText(lastSeen)}`}
-      </td>
-    </tr>
+    <>
+      about <Money of={of.cost} />, as {modelKey(of.row)}
+    </>
   );
 }

@@ -1,26 +1,37 @@
-/** `/dashboard/team`: the reader's own team. */
+/** `/dashboard/team`: the team of the session. */
 import type { AppDeps, Handle } from "../../http/context.ts";
-import { USAGE_PATH } from "../layout/paths.ts";
-import { showPage } from "../layout/reply.tsx";
-import { mayAdmin } from "../../http/access.ts";
+import { mayAdmin, teamKey } from "../../http/access.ts";
+import admin from "../assets/style/admin.css" with { type: "text" };
 import { keyPath } from "../keys/paths.ts";
+import type { DashboardPage } from "../layout/page.ts";
+import { TEAM_PATH, USAGE_PATH } from "../layout/paths.ts";
+import { showPage } from "../layout/reply.tsx";
 import { TeamDetails, TeamPlan } from "../teams/details.tsx";
 
-/** Shows the team of who signed in. */
-export function showOwnTeam({ environment, region }: AppDeps): Handle {
+/** The team of the session. */
+export const teamPage: DashboardPage = {
+  path: TEAM_PATH,
+  menu: "Team",
+  access: teamKey("read"),
+  handler: showOwnTeam,
+  styles: [admin],
+};
+
+function showOwnTeam({ environment, region }: AppDeps): Handle {
   return (c) => {
-    const { team, credentialId } = c.get("principal");
+    const principal = c.get("principal");
+    const { team, credentialId } = principal;
     const id = <code>{credentialId}</code>;
+    const key = mayAdmin(principal) ? <a href={keyPath(credentialId)}>{id}</a> : id;
     return showPage(c, {
       title: `Team ${team.name}`,
       body: (
         <>
-          <TeamDetails team={team} now={environment.now()}>
-            <dt>Region</dt>
-            <dd>{region}</dd>
-            <dt>Your key</dt>
-            <dd>{mayAdmin(c.get("principal")) ? <a href={keyPath(credentialId)}>{id}</a> : id}</dd>
-          </TeamDetails>
+          <TeamDetails
+            team={team}
+            now={environment.now()}
+            more={[["Region", region], ["Your key", key]]}
+          />
           <TeamPlan team={team} />
           <p>
             <a href={USAGE_PATH}>How much of it is used</a>

@@ -1,16 +1,14 @@
-/** The form that changes a team, and its fields as the body of the call that does the same. */
+/** The form that changes a team, and its fields as the body of the API call. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { TEAM_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
-import { TIER_OF_OWN_LIMITS } from "../../../domain/teams/plans.ts";
+import { TIER_NAMES, TIER_OF_OWN_LIMITS } from "../../../domain/teams/plans.ts";
 import { teamFields } from "../../../domain/teams/team_change.ts";
-import { Choice, Field, FormProblem } from "../components/form_fields.tsx";
-import { numberOf } from "../components/numbers.ts";
-import { PLAN_LABELS } from "./new_team_page.tsx";
+import { Field, FormProblem, readInteger, Select } from "../components/form_fields.tsx";
 import { teamPath } from "./paths.ts";
 
 /** Fields of the form by name, as texts. */
-export type Typed = Readonly<Record<string, string>>;
+export type TypedTeam = Readonly<Record<string, string>>;
 
 const TEXTS = ["name", "tier", "owner_email"] as const;
 const RATES = ["sustained", "burst"] as const;
@@ -23,52 +21,66 @@ const LIMITS = [
 ] as const;
 const NAMES = [...TEXTS, ...RATES, ...LIMITS.map(([name]) => name)];
 
-/** The form as it is for a team. */
-export function typedOf(team: Team): Typed {
+/** Fills the form in from a team. */
+export function fieldsOfTeam(team: Team): TypedTeam {
   const { rate, limits, ...fields } = teamFields(team);
   const known: Record<string, unknown> = { ...fields, ...Object(rate), ...Object(limits) };
   return Object.fromEntries(NAMES.map((name) => [name, String(known[name] ?? "")]));
 }
 
-/** The form as it was sent. */
-export function typedIn(form: URLSearchParams): Typed {
+/** Reads the form. */
+export function readTeamFields(form: URLSearchParams): TypedTeam {
   return Object.fromEntries(NAMES.map((name) => [name, (form.get(name) ?? "").trim()]));
 }
 
 /**
- * The same as the body of the call; what is empty is taken away. Limits that nobody touched are left to the
- * plan, so that changing that is one step.
+ * Builds the body of the call; empty fields remove values. Limits that were not changed are left out, so
+ * that a change of the plan takes one step.
  */
-export function changeFields(team: Team, typed: Typed): Record<string, unknown> {
-  const known = typedOf(team);
-  const isTouched = LIMITS.some(([name]) => typed[name] !== known[name]);
+export function changeBody(team: Team, typed: TypedTeam): Record<string, unknown> {
+  const stored = fieldsOfTeam(team);
+  const isChanged = LIMITS.some(([name]) => typed[name] !== stored[name]);
   return {
     name: typed.name,
     tier: typed.tier,
     owner_email: typed.owner_email === "" ? null : typed.owner_email,
     rate: numbersOf(typed, RATES),
-    ...isTouched ? { limits: numbersOf(typed, LIMITS.map(([name]) => name)) } : {},
+    ...isChanged ? { limits: numbersOf(typed, LIMITS.map(([name]) => name)) } : {},
   };
 }
 
-/** Numbers by name; null where none is filled in. */
-function numbersOf(typed: Typed, names: readonly string[]): Record<string, unknown> | null {
+/** Reads numbers by name; null where none is filled in. */
+function numbersOf(typed: TypedTeam, names: readonly string[]): Record<string, unknown> | null {
   const filled = names.filter((name) => (typed[name] ?? "") !== "");
   if (filled.length === 0) return null;
-  return Object.fromEntries(filled.map((name) => [name, numberOf(typed[name] ?? "")]));
+  return Object.fromEntries(filled.map((name) => [name, readInteger(typed[name] ?? "")]));
 }
 
-interface Form {
-  readonly team: Team;
-  readonly typed: Typed;
+interface TeamFieldsProps {
+  readonly typed: TypedTeam;
   readonly problem: Problem | null;
 }
 
-/** The form. */
-export function ChangeForm({ team, typed, problem }: Form) {
+interface ChangeFormProps extends TeamFieldsProps {
+  readonly team: Team;
+}
+
+/** The form that changes a team. */
+export function ChangeForm({ team, typed, problem }: ChangeFormProps) {
   return (
     <form class="narrow" method="post" action={teamPath(team.id)}>
       <h2>Change it</h2>
+      <TeamFields typed={typed} problem={problem} />
+      <OwnNumbers typed={typed} />
+      <button type="submit">Save</button>
+    </form>
+  );
+}
+
+/** The fields that a new team has as well. */
+export function TeamFields({ typed, problem }: TeamFieldsProps) {
+  return (
+    <>
       <FormProblem problem={problem} fields={["name", "owner_email"]} />
       <Field
         name="name"
@@ -78,7 +90,12 @@ export function ChangeForm({ team, typed, problem }: Form) {
         required
         maxlength={TEAM_NAME_CHARS_MAX}
       />
-      <Choice name="tier" label="Plan" value={typed.tier ?? ""} words={PLAN_LABELS} />
+      <Select
+        name="tier"
+        label="Plan"
+        value={typed.tier ?? ""}
+        options={TIER_NAMES.map((tier) => [tier, tier] as const)}
+      />
       <Field
         name="owner_email"
         label="Owner's e-mail address"
@@ -87,17 +104,15 @@ export function ChangeForm({ team, typed, problem }: Form) {
         problem={problem}
         hint="Notices about the quota go there; empty for nobody."
       />
-      <OwnNumbers typed={typed} />
-      <button type="submit">Save</button>
-    </form>
+    </>
   );
 }
 
-function OwnNumbers({ typed }: Pick<Form, "typed">) {
+function OwnNumbers({ typed }: Pick<TeamFieldsProps, "typed">) {
   return (
     <>
       <fieldset>
-        <legend>Requests a second in place of the plan's</legend>
+        <legend>Requests a second instead of the plan's</legend>
         <div class="fields">
           <NumberField name="sustained" label="On end" typed={typed} />
           <NumberField name="burst" label="At once" typed={typed} />
@@ -118,7 +133,7 @@ function OwnNumbers({ typed }: Pick<Form, "typed">) {
 interface NumberProps {
   readonly name: string;
   readonly label: string;
-  readonly typed: Typed;
+  readonly typed: TypedTeam;
 }
 
 function NumberField({ name, label, typed }: NumberProps) {

@@ -1,19 +1,19 @@
-/** What a team is and what its plan includes. */
-import type { Child } from "hono/jsx";
+/** Details of a team and of its plan. */
 import type { Team } from "../../../domain/teams/team.ts";
 import { CONTROL_RATE_FACTOR } from "../../../domain/core/limits.ts";
 import type { Rate } from "../../../domain/core/token_bucket.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import { Ago } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
+import { type KeyValue, KeyValues } from "../components/key_values.tsx";
 
-interface Of {
+interface TeamProps {
   readonly team: Team;
   readonly now: number;
 }
 
-/** Whether it is served. */
-export function Served({ team: { suspendedAt }, now }: Of) {
+/** Shows whether a team is served or suspended. */
+export function TeamState({ team: { suspendedAt }, now }: TeamProps) {
   return suspendedAt === undefined
     ? <span class="state works">✓ served</span>
     : (
@@ -23,61 +23,50 @@ export function Served({ team: { suspendedAt }, now }: Of) {
     );
 }
 
-/** Who it is. */
-export function TeamDetails({ team, now, children }: Of & { readonly children?: Child }) {
+/** Lists what is stored about a team itself. */
+export function TeamDetails(
+  { team, now, more = [] }: TeamProps & { readonly more?: readonly KeyValue[] },
+) {
   const { id, tier, ownerEmail, createdAt } = team;
   return (
-    <dl class="pairs">
-      <dt>State</dt>
-      <dd>
-        <Served team={team} now={now} />
-      </dd>
-      <dt>Plan</dt>
-      <dd>{tier}</dd>
-      <dt>Owner</dt>
-      <dd>{ownerEmail ?? "nobody: notices about the quota are sent to no one"}</dd>
-      <dt>Since</dt>
-      <dd>{createdAt === undefined ? "not known" : <Ago at={createdAt} now={now} />}</dd>
-      <dt>Team id</dt>
-      <dd>
-        <code>{id}</code>
-      </dd>
-      {children ?? null}
-    </dl>
+    <KeyValues
+      pairs={[
+        ["State", <TeamState team={team} now={now} />],
+        ["Plan", tier],
+        ["Owner", ownerEmail ?? "nobody: notices about the quota are sent to no one"],
+        ["Since", createdAt === undefined ? "not known" : <Ago at={createdAt} now={now} />],
+        ["Team id", <code>{id}</code>],
+        ...more,
+      ]}
+    />
   );
 }
 
-/** What its plan includes, or what was agreed in its place. */
+/** Lists what the plan of a team includes, with the limits that were agreed instead. */
 export function TeamPlan({ team }: { readonly team: Team }) {
   const plan = planOfTeam(team);
-  const rate = team.rate ??
-    { sustained: plan.requestsPerSecond, burst: plan.burst };
+  const rate = team.rate ?? { sustained: plan.requestsPerSecond, burst: plan.burst };
   const isOwn = team.rate !== undefined || team.limits !== undefined;
+  const beyond = plan.eventsPerMonth === Infinity ? "" : "; beyond them nothing is refused";
+  const sums = plan.recordDays === Infinity ? "" : "; sums by day stay";
   return (
     <>
       <h2>What the plan includes</h2>
-      <dl class="pairs">
-        <dt>Events a month</dt>
-        <dd>
-          {limitText(plan.eventsPerMonth)}
-          {plan.eventsPerMonth === Infinity ? null : "; beyond them nothing is refused"}
-        </dd>
-        <dt>Requests a second</dt>
-        <dd>{rateText(rate)}</dd>
-        <dt>Agents</dt>
-        <dd>{limitText(plan.agentsMax)}, archived ones not counted</dd>
-        <dt>Metadata keys a run</dt>
-        <dd>{plan.metadataKeysMax === 0 ? "none is kept" : limitText(plan.metadataKeysMax)}</dd>
-        <dt>Events, outputs kept</dt>
-        <dd>{daysText(plan.payloadDays)}</dd>
-        <dt>Records kept</dt>
-        <dd>
-          {daysText(plan.recordDays)}
-          {plan.recordDays === Infinity ? null : "; sums by day stay"}
-        </dd>
-      </dl>
+      <KeyValues
+        pairs={[
+          ["Events a month", limitText(plan.eventsPerMonth) + beyond],
+          ["Requests a second", rateText(rate)],
+          ["Agents", `${limitText(plan.agentsMax)}, archived ones not counted`],
+          [
+            "Metadata keys a run",
+            plan.metadataKeysMax === 0 ? "none is kept" : limitText(plan.metadataKeysMax),
+          ],
+          ["Events, outputs kept", daysText(plan.payloadDays)],
+          ["Records kept", daysText(plan.recordDays) + sums],
+        ]}
+      />
       {isOwn
-        ? <p class="soft">Some of this is agreed for this team in place of the plan's.</p>
+        ? <p class="soft">Some of this is agreed for this team instead of the plan's limits.</p>
         : null}
     </>
   );

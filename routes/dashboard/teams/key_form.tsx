@@ -1,4 +1,4 @@
-/** The form by which the operator makes a key for a team. */
+/** The form by which the operator creates a key for a team. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { KEY_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
@@ -6,23 +6,23 @@ import { Scopes } from "../keys/form.tsx";
 import { Field, FormProblem } from "../components/form_fields.tsx";
 import { teamPath } from "./paths.ts";
 
-/** What was typed. */
+/** The fields of the form. */
 export interface TypedKey {
   readonly name: string;
   readonly scopes: readonly string[];
 }
 
-interface Form {
+interface TeamKeyFormProps {
   readonly team: Team;
   readonly typed: TypedKey;
   readonly problem: Problem | null;
 }
 
-/** The form. */
-export function TeamKeyForm({ team, typed, problem }: Form) {
+/** Shows the form. */
+export function TeamKeyForm({ team, typed, problem }: TeamKeyFormProps) {
   return (
     <form class="narrow" method="post" action={`${teamPath(team.id)}/keys`}>
-      <h2>Make a key for it</h2>
+      <h2>Create a key for it</h2>
       <FormProblem problem={problem} fields={["name", "scopes"]} />
       <Field
         name="key_name"
@@ -32,10 +32,10 @@ export function TeamKeyForm({ team, typed, problem }: Form) {
         problem={problem}
         required
         maxlength={KEY_NAME_CHARS_MAX}
-        hint="For a team that lost its last key; it makes its own others."
+        hint="For a team that lost its last key; it creates its own others."
       />
       <Scopes checked={typed.scopes} problem={problem} />
-      <button type="submit">Make the key</button>
+      <button type="submit">Create key</button>
     </form>
   );
 }

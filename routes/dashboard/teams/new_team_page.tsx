@@ -1,6 +1,5 @@
-/** `/dashboard/teams/new`: makes a team, for the operator. */
-import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
-import { TEAM_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
+/** `/dashboard/teams/new`: creates a team, for the operator. */
+import type { Problem } from "../../../domain/core/errors.ts";
 import { TIER_NAMES } from "../../../domain/teams/plans.ts";
 import { parseNewTeam } from "../../../domain/teams/team_change.ts";
 import { fail } from "../../http/answer.ts";
@@ -8,81 +7,60 @@ import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { TEAMS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { showSecret } from "../keys/secret.tsx";
-import { bodyOf, Choice, Field, FormProblem } from "../components/form_fields.tsx";
-import { teamPath } from "./paths.ts";
+import { bodyOf } from "../components/form_fields.tsx";
+import { backToTeamLink } from "./submit.tsx";
+import { TeamFields } from "./change_form.tsx";
 
-/** What was typed. */
-interface Typed {
+/** The fields of the form. */
+interface NewTeamFields {
   readonly name: string;
   readonly tier: string;
-  readonly ownerEmail: string;
+  readonly owner_email: string;
 }
 
 /** Shows the form. */
-export const showNewTeam: Handle = (c) =>
-  showForm(c, { name: "", tier: TIER_NAMES[0], ownerEmail: "" }, null);
+export function showNewTeam(): Handle {
+  return (c) => showForm(c, { name: "", tier: TIER_NAMES[0], owner_email: "" }, null);
+}
 
-/** Makes a team and shows the secret of its first key, or the form again. */
-export function makeTeam({ teams }: AppDeps): Handle {
+/** Creates a team and shows the secret of its first key, or the form again. */
+export function submitNewTeam({ teams }: AppDeps): Handle {
   return async (c) => {
     const form = c.get("form");
-    const typed: Typed = {
+    const typed: NewTeamFields = {
       name: form.get("name") ?? "",
       tier: form.get("tier") ?? "",
-      ownerEmail: (form.get("owner_email") ?? "").trim(),
+      owner_email: (form.get("owner_email") ?? "").trim(),
     };
     c.set("renderProblem", (c, problem, headers) => showForm(c, typed, problem, headers));
-    const { name, tier, ownerEmail } = typed;
-    const fields = { name, tier, owner_email: ownerEmail === "" ? null : ownerEmail };
-    const spec = parseNewTeam(bodyOf(fields));
+    const { owner_email } = typed;
+    const spec = parseNewTeam(
+      bodyOf({ ...typed, owner_email: owner_email === "" ? null : owner_email }),
+    );
     if (!spec.ok) return fail(c, spec.problem);
-    const { team, ...made } = await teams.create(spec.value);
-    return showSecret(c, made, {
-      title: `Team made: ${team.name}`,
-      next: (
-        <>
-          I have copied it: <a href={teamPath(team.id)}>to the team</a>
-        </>
-      ),
+    const { team, ...created } = await teams.create(spec.value);
+    return showSecret(c, created, {
+      title: `Team created: ${team.name}`,
+      next: backToTeamLink(team.id),
     });
   };
 }
 
 function showForm(
   c: RequestContext,
-  { name, tier, ownerEmail }: Typed,
+  typed: NewTeamFields,
   problem: Problem | null,
   headers: Record<string, string> = {},
 ): Response {
   return showPage(c, {
     title: "New team",
     aside: <a href={TEAMS_PATH}>All teams</a>,
-    status: problem === null ? 200 : ERRORS[problem.code].status,
+    problem,
     body: (
       <form class="narrow" method="post" action={TEAMS_PATH}>
-        <FormProblem problem={problem} fields={["name", "owner_email"]} />
-        <Field
-          name="name"
-          label="Name"
-          value={name}
-          problem={problem}
-          required
-          maxlength={TEAM_NAME_CHARS_MAX}
-        />
-        <Choice name="tier" label="Plan" value={tier} words={PLAN_LABELS} />
-        <Field
-          name="owner_email"
-          label="Owner's e-mail address"
-          type="email"
-          value={ownerEmail}
-          problem={problem}
-          hint="Notices about the quota go there; empty for nobody."
-        />
-        <button type="submit">Make the team</button>
+        <TeamFields typed={{ ...typed }} problem={problem} />
+        <button type="submit">Create team</button>
       </form>
     ),
   }, headers);
 }
-
-/** The plans to choose from. */
-export const PLAN_LABELS = TIER_NAMES.map((tier) => [tier, tier] as const);

@@ -1,25 +1,59 @@
 /** `/dashboard/teams`: all teams, for the operator. */
 import { parsePage } from "../../../domain/core/page.ts";
-import type { TeamPage } from "../../../domain/teams/team_change.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import { OPERATOR_ONLY } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { teamIdOf } from "../../api/teams/teams.ts";
+import admin from "../assets/style/admin.css" with { type: "text" };
+import type { DashboardPage } from "../layout/page.ts";
 import { queryText, TEAMS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
-import { Ago, Empty, NextPage, Wide } from "../components/elements.tsx";
-import { Served } from "./details.tsx";
+import { Ago, Empty, NextPage } from "../components/elements.tsx";
+import { type Column, Table } from "../components/table.tsx";
+import { TeamState } from "./details.tsx";
+import { showNewTeam, submitNewTeam } from "./new_team_page.tsx";
 import { teamPath } from "./paths.ts";
+import { backToTeam, submitSuspension, submitTeamChange, submitTeamKey } from "./submit.tsx";
+import { showTeam } from "./team_page.tsx";
+
+/** The list of teams, the page of each, and the forms that change them. */
+export const teamsPage: DashboardPage = {
+  path: TEAMS_PATH,
+  menu: "Teams",
+  access: OPERATOR_ONLY,
+  handler: showTeams,
+  styles: [admin],
+  routes: [
+    { method: "POST", path: TEAMS_PATH, handler: submitNewTeam },
+    { method: "GET", path: `${TEAMS_PATH}/new`, handler: showNewTeam },
+    { method: "GET", path: `${TEAMS_PATH}/:id`, handler: showTeam },
+    { method: "POST", path: `${TEAMS_PATH}/:id`, handler: submitTeamChange },
+    {
+      method: "POST",
+      path: `${TEAMS_PATH}/:id/suspend`,
+      handler: (deps) => submitSuspension(deps, true),
+    },
+    {
+      method: "POST",
+      path: `${TEAMS_PATH}/:id/resume`,
+      handler: (deps) => submitSuspension(deps, false),
+    },
+    { method: "POST", path: `${TEAMS_PATH}/:id/keys`, handler: submitTeamKey },
+    { method: "GET", path: `${TEAMS_PATH}/:id/keys`, handler: backToTeam },
+  ],
+};
 
 /** Shows a page of the list. */
-export function showTeams({ teams, environment }: AppDeps): Handle {
+function showTeams({ teams, environment }: AppDeps): Handle {
   return async (c) => {
     const query = parsePage(queryOf(c), teamIdOf);
     if (!query.ok) return fail(c, query.problem);
     const page = await teams.page(query.value);
     const { limit, sent } = query.value;
-    const more = page.next === null ? null : TEAMS_PATH + queryText([
+    const nextPath = page.next === null ? null : TEAMS_PATH + queryText([
       ["limit", sent.has("limit") ? limit : null],
       ["cursor", encodeCursor(page.next)],
     ]);
@@ -31,57 +65,38 @@ export function showTeams({ teams, environment }: AppDeps): Handle {
           {page.teams.length === 0
             ? (
               <Empty title="No team here">
-                <p>Make one: its first key comes with it.</p>
+                <p>Create one: its first key comes with it.</p>
               </Empty>
             )
-            : <TeamTable page={page} now={environment.now()} />}
-          <NextPage to={more} />
+            : (
+              <Table
+                label="Teams"
+                class="roomy folding"
+                columns={columnsAt(environment.now())}
+                rows={page.teams}
+              />
+            )}
+          <NextPage to={nextPath} />
         </>
       ),
     });
   };
 }
 
-interface Listed {
-  readonly page: TeamPage;
-  readonly now: number;
-}
-
-function TeamTable({ page: { teams }, now }: Listed) {
-  return (
-    <Wide label="Teams">
-      <table class="roomy folding">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Plan</th>
-            <th scope="col">State</th>
-            <th scope="col">Owner</th>
-            <th scope="col">Since</th>
-            <th scope="col">Id</th>
-          </tr>
-        </thead>
-        <tbody>
-          {teams.map((team) => (
-            <tr>
-              <th scope="row">
-                <a href={teamPath(team.id)}>{team.name}</a>
-              </th>
-              <td>{team.tier}{team.rate || team.limits ? ", own limits" : ""}</td>
-              <td>
-                <Served team={team} now={now} />
-              </td>
-              <td data-before="owner">{team.ownerEmail ?? "–"}</td>
-              <td data-before="since">
-                {team.createdAt === undefined ? "–" : <Ago at={team.createdAt} now={now} />}
-              </td>
-              <td>
-                <code>{team.id}</code>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
-  );
+function columnsAt(now: number): readonly Column<Team>[] {
+  return [
+    { head: "Name", isName: true, cell: ({ id, name }) => <a href={teamPath(id)}>{name}</a> },
+    {
+      head: "Plan",
+      cell: ({ tier, rate, limits }) => rate || limits ? `${tier}, own limits` : tier,
+    },
+    { head: "State", cell: (team) => <TeamState team={team} now={now} /> },
+    { head: "Owner", before: "owner", cell: ({ ownerEmail }) => ownerEmail ?? "–" },
+    {
+      head: "Since",
+      before: "since",
+      cell: ({ createdAt }) => createdAt === undefined ? "–" : <Ago at={createdAt} now={now} />,
+    },
+    { head: "Id", cell: ({ id }) => <code>{id}</code> },
+  ];
 }

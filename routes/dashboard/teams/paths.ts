@@ -1,10 +1,10 @@
-/** Where the pages of teams are. */
+/** Paths of the pages of teams. */
 import { queryText, TEAMS_PATH } from "../layout/paths.ts";
 
-/** What is asked for before it is done. */
+/** Changes that ask for confirmation. */
 export type TeamConfirmation = "suspend" | "resume";
 
-/** One team, for the operator, with what is to be confirmed there. */
+/** The page of one team, for the operator, with the form for a change of it. */
 export function teamPath(id: string, confirm: TeamConfirmation | null = null): string {
   return `${TEAMS_PATH}/${encodeURIComponent(id)}${queryText([["confirm", confirm]])}`;
 }

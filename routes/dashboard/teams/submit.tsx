@@ -1,4 +1,4 @@
-/** What the operator's forms do to a team. */
+/** Forms of the operator that change a team. */
 import type { Team } from "../../../domain/teams/team.ts";
 import { parseKey } from "../../../domain/teams/new_key.ts";
 import { parseTeamChange } from "../../../domain/teams/team_change.ts";
@@ -9,22 +9,22 @@ import { seeOther } from "../layout/reply.tsx";
 import { showSecret } from "../keys/secret.tsx";
 import { SAVED } from "../components/done_notice.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
-import { changeFields, typedIn } from "./change_form.tsx";
+import { changeBody, readTeamFields } from "./change_form.tsx";
 import { answerTeam } from "./team_page.tsx";
 import { teamPath } from "./paths.ts";
 
 /** Changes a team and goes back to its page, or shows the form again. */
 export function submitTeamChange({ teams, environment }: AppDeps): Handle {
   return async (c) => {
-    const team = await teamNamed(teams, c);
+    const team = await readTeam(teams, c);
     if (team === null) return fail(c, NO_SUCH_TEAM);
-    const typed = typedIn(c.get("form"));
+    const typed = readTeamFields(c.get("form"));
     const now = environment.now();
     c.set(
       "renderProblem",
       (c, problem, headers) => answerTeam(c, team, { now, problem, typed }, headers),
     );
-    const change = parseTeamChange(bodyOf(changeFields(team, typed)));
+    const change = parseTeamChange(bodyOf(changeBody(team, typed)));
     if (!change.ok) return fail(c, change.problem);
     const changed = await teams.change(team.id, change.value);
     if (changed === null) return fail(c, NO_SUCH_TEAM);
@@ -32,8 +32,8 @@ export function submitTeamChange({ teams, environment }: AppDeps): Handle {
   };
 }
 
-/** Has every call of a team refused, or answered again. */
-export function serveTeam({ teams }: AppDeps, suspended: boolean): Handle {
+/** Suspends or resumes a team. */
+export function submitSuspension({ teams }: AppDeps, suspended: boolean): Handle {
   return async (c) => {
     const change = parseTeamChange(bodyOf({ suspended }));
     if (!change.ok) return fail(c, change.problem);
@@ -43,10 +43,10 @@ export function serveTeam({ teams }: AppDeps, suspended: boolean): Handle {
   };
 }
 
-/** Makes a key for a team and shows its secret, or the form again. */
-export function makeTeamKey({ teams, credentials, environment }: AppDeps): Handle {
+/** Creates a key for a team and shows its secret, or the form again. */
+export function submitTeamKey({ teams, credentials, environment }: AppDeps): Handle {
   return async (c) => {
-    const team = await teamNamed(teams, c);
+    const team = await readTeam(teams, c);
     if (team === null) return fail(c, NO_SUCH_TEAM);
     const form = c.get("form");
     const typedKey = { name: form.get("key_name") ?? "", scopes: form.getAll("scopes") };
@@ -59,19 +59,26 @@ export function makeTeamKey({ teams, credentials, environment }: AppDeps): Handl
     if (!spec.ok) return fail(c, spec.problem);
     const made = await credentials.create(team, spec.value, c.get("principal").credentialId);
     return showSecret(c, made, {
-      title: `Key made for ${team.name}`,
-      next: (
-        <>
-          I have copied it: <a href={teamPath(team.id)}>to the team</a>
-        </>
-      ),
+      title: `Key created for ${team.name}`,
+      next: backToTeamLink(team.id),
     });
   };
 }
 
-/** Who loads the page of a secret again comes to its team: the secret is gone. */
-export const backToTeam: Handle = (c) => seeOther(teamPath(c.req.param("id") ?? ""));
+/** Links from the page of a secret to the team. */
+export function backToTeamLink(id: string) {
+  return (
+    <>
+      I have copied it: <a href={teamPath(id)}>to the team</a>
+    </>
+  );
+}
 
-function teamNamed(teams: AppDeps["teams"], c: RequestContext): Promise<Team | null> {
+/** Redirects a reload of the page of a secret to its team: the secret is shown once. */
+export function backToTeam(): Handle {
+  return (c) => seeOther(teamPath(c.req.param("id") ?? ""));
+}
+
+function readTeam(teams: AppDeps["teams"], c: RequestContext): Promise<Team | null> {
   return teams.get(c.req.param("id") ?? "");
 }

@@ -1,26 +1,27 @@
 /** `/dashboard/teams/{id}`: one team, for the operator. */
 import type { Team } from "../../../domain/teams/team.ts";
-import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
+import type { Problem } from "../../../domain/core/errors.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { NO_SUCH_TEAM } from "../../api/teams/teams.ts";
 import { TEAMS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Done } from "../components/done_notice.tsx";
+import { ConfirmForm } from "../components/form_fields.tsx";
 import { TeamDetails, TeamPlan } from "./details.tsx";
-import { ChangeForm, type Typed, typedOf } from "./change_form.tsx";
+import { ChangeForm, fieldsOfTeam, type TypedTeam } from "./change_form.tsx";
 import { TeamKeyForm, type TypedKey } from "./key_form.tsx";
 import { type TeamConfirmation, teamPath } from "./paths.ts";
 
-/** What the page shows besides the team. */
-export interface Filled {
+/** What the page shows in addition to the team. */
+interface TeamView {
   readonly now: number;
   readonly confirm?: TeamConfirmation | null;
   /** Why one of its forms was refused. */
   readonly problem?: Problem | null;
-  /** What was typed into the form for changes, where that was refused. */
-  readonly typed?: Typed;
-  /** What was typed into the form for a key, where that was refused. */
+  /** The fields of the form for changes, where that was refused. */
+  readonly typed?: TypedTeam;
+  /** The fields of the form for a key, where that was refused. */
   readonly typedKey?: TypedKey;
 }
 
@@ -30,8 +31,8 @@ export function showTeam({ teams, environment }: AppDeps): Handle {
     const team = await teams.get(c.req.param("id") ?? "");
     if (team === null) return fail(c, NO_SUCH_TEAM);
     const { confirm } = c.req.query();
-    const asked = confirm === "suspend" || confirm === "resume" ? confirm : null;
-    return answerTeam(c, team, { now: environment.now(), confirm: asked });
+    const form = confirm === "suspend" || confirm === "resume" ? confirm : null;
+    return answerTeam(c, team, { now: environment.now(), confirm: form });
   };
 }
 
@@ -39,21 +40,21 @@ export function showTeam({ teams, environment }: AppDeps): Handle {
 export function answerTeam(
   c: RequestContext,
   team: Team,
-  filled: Filled,
+  view: TeamView,
   headers: Record<string, string> = {},
 ): Response {
-  const { now, confirm = null, problem = null, typed, typedKey } = filled;
+  const { now, confirm = null, problem = null, typed, typedKey } = view;
   const isSuspended = team.suspendedAt !== undefined;
   const does = isSuspended ? "resume" : "suspend";
   return showPage(c, {
     title: team.name,
     aside: <a href={TEAMS_PATH}>All teams</a>,
-    status: problem === null ? 200 : ERRORS[problem.code].status,
+    problem,
     body: (
       <>
         <Done c={c} />
         <TeamDetails team={team} now={now} />
-        {confirm === does ? <ServeForm team={team} does={does} /> : (
+        {confirm === does ? <SuspensionForm team={team} does={does} /> : (
           <p>
             <a href={teamPath(team.id, does)}>{isSuspended ? "Resume it" : "Suspend it"}</a>
           </p>
@@ -61,7 +62,7 @@ export function answerTeam(
         <TeamPlan team={team} />
         <ChangeForm
           team={team}
-          typed={typed ?? typedOf(team)}
+          typed={typed ?? fieldsOfTeam(team)}
           problem={typed === undefined ? null : problem}
         />
         <TeamKeyForm
@@ -74,23 +75,29 @@ export function answerTeam(
   }, headers);
 }
 
-function ServeForm({ team, does }: { readonly team: Team; readonly does: TeamConfirmation }) {
-  const isEnd = does === "suspend";
+interface SuspensionFormProps {
+  readonly team: Team;
+  readonly does: TeamConfirmation;
+}
+
+function SuspensionForm({ team, does }: SuspensionFormProps) {
+  const isSuspend = does === "suspend";
+  const verb = isSuspend ? "Suspend" : "Resume";
   return (
-    <form class="confirm" method="post" action={`${TEAMS_PATH}/${team.id}/${does}`}>
-      <h2>{isEnd ? "Suspend" : "Resume"} “{team.name}”?</h2>
+    <ConfirmForm
+      action={`${TEAMS_PATH}/${team.id}/${does}`}
+      title={`${verb} “${team.name}”?`}
+      submit={`${verb} the team`}
+      submitClass={isSuspend ? "danger" : ""}
+      cancel="Leave it as it is"
+      cancelTo={teamPath(team.id)}
+    >
       <p>
-        {isEnd
+        {isSuspend
           ? "Every call of its keys is refused with 403 until it is resumed, and its agents' runs are " +
             "lost meanwhile. What is stored is kept."
           : "Its keys work again at once."}
       </p>
-      <div class="buttons">
-        <button type="submit" class={isEnd ? "danger" : ""}>
-          {isEnd ? "Suspend the team" : "Resume the team"}
-        </button>
-        <a href={teamPath(team.id)} role="button" class="secondary outline">Leave it as it is</a>
-      </div>
-    </form>
+    </ConfirmForm>
   );
 }

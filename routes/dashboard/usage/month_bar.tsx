@@ -1,4 +1,4 @@
-/** A month's events as a bar, with marks where the owner is told. */
+/** The events of a month as a bar, with marks where the owner is notified. */
 import { NOTICE_PERCENTS } from "../../../domain/teams/quota.ts";
 import type { UsageView } from "../../api/teams/usage.ts";
 import { percent, Swatch } from "../components/column_chart.tsx";
@@ -43,7 +43,7 @@ export function MonthBar({ of, isNow }: { readonly of: UsageView; readonly isNow
             </>
           )
           : null}
-        · the owner is told at{" "}
+        · the owner is notified at{" "}
         {NOTICE_PERCENTS.map((mark) => `${formatCount(included * mark / 100)} (${mark}%)`).join(
           " and ",
         )}

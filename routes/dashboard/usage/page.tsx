@@ -1,21 +1,33 @@
-/** `/dashboard/usage`: how much of the plan a month has used, and where it is heading. */
+/** `/dashboard/usage`: the usage of a month, its share of the plan, and its projection. */
 import type { Notice as QuotaNotice, NoticeState } from "../../../domain/teams/quota_notice.ts";
 import { NOTICE_PERCENTS, parseUsageQuery } from "../../../domain/teams/quota.ts";
 import { formatInstant, monthOf } from "../../../domain/core/time.ts";
+import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { readUsage, type UsageView } from "../../api/teams/usage.ts";
+import overview from "../assets/style/overview.css" with { type: "text" };
+import type { DashboardPage } from "../layout/page.ts";
 import { USAGE_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago } from "../components/elements.tsx";
 import { formatCount, percentText } from "../components/format.ts";
 import { MonthBar } from "./month_bar.tsx";
-import { MonthsTable, NOTICE_STATE_LABELS } from "./months.tsx";
+import { MonthsTable, QUOTA_STATE_LABELS } from "./months.tsx";
 import { PlanLimits } from "./plan.tsx";
 
+/** The usage of a month. */
+export const usagePage: DashboardPage = {
+  path: USAGE_PATH,
+  menu: "Usage",
+  access: teamKey("read"),
+  handler: showUsage,
+  styles: [overview],
+};
+
 /** Shows a month, the present one unless the query names another. */
-export function showUsage({ usage, environment }: AppDeps): Handle {
+function showUsage({ usage, environment }: AppDeps): Handle {
   return async (c) => {
     const nowMs = environment.now();
     const query = parseUsageQuery(queryOf(c), nowMs);
@@ -25,7 +37,7 @@ export function showUsage({ usage, environment }: AppDeps): Handle {
     const isNow = view.month === monthOf(nowMs);
     const body = (
       <>
-        <MonthFacts of={view} isNow={isNow} nowMs={nowMs} />
+        <MonthUsage of={view} isNow={isNow} nowMs={nowMs} />
         <Notices of={view} nowMs={nowMs} />
         <MonthsTable of={view} />
         <PlanLimits team={team} />
@@ -36,13 +48,13 @@ export function showUsage({ usage, environment }: AppDeps): Handle {
   };
 }
 
-interface Month {
+interface MonthProps {
   readonly of: UsageView;
   readonly isNow: boolean;
   readonly nowMs: number;
 }
 
-function MonthFacts({ of, isNow, nowMs }: Month) {
+function MonthUsage({ of, isNow, nowMs }: MonthProps) {
   const { used, included, state } = of;
   const isLimited = included !== Infinity;
   return (
@@ -57,7 +69,7 @@ function MonthFacts({ of, isNow, nowMs }: Month) {
           <>
             <MonthBar of={of} isNow={isNow} />
             <p>
-              <StateWords of={state} />
+              <StateText of={state} />
             </p>
           </>
         )
@@ -67,8 +79,8 @@ function MonthFacts({ of, isNow, nowMs }: Month) {
   );
 }
 
-function StateWords({ of }: { readonly of: UsageView["state"] }) {
-  const { sign, word, meaning } = NOTICE_STATE_LABELS[of];
+function StateText({ of }: { readonly of: UsageView["state"] }) {
+  const { sign, word, meaning } = QUOTA_STATE_LABELS[of];
   return (
     <>
       <strong class={`quota ${of}`}>
@@ -79,25 +91,25 @@ function StateWords({ of }: { readonly of: UsageView["state"] }) {
   );
 }
 
-/** Where the month is heading, and when counting begins anew. */
+/** Shows the projected usage of the month, and when the usage resets. */
 function Pace({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number }) {
   const { projected, included, resetsAt } = of;
   const share = included === Infinity ? "" : ` (${percentText(projected, included)} of the plan)`;
   return (
     <p>
-      At its present pace the month comes to about <b>{formatCount(projected)}</b>{" "}
-      events{share}. Counting begins anew <Ago at={resetsAt} now={nowMs} />, on{" "}
+      At its present pace the month ends with about <b>{formatCount(projected)}</b>{" "}
+      events{share}. Usage resets <Ago at={resetsAt} now={nowMs} />, on{" "}
       {formatInstant(resetsAt).slice(0, 10)} at 00:00 UTC.
     </p>
   );
 }
 
-const NOTICE_WORDS: Readonly<Record<NoticeState, string>> = {
-  logged: "written to the service's log, as there was nobody to send it to",
+const NOTICE_LABELS: Readonly<Record<NoticeState, string>> = {
+  logged: "written to the service's log, because the team has no owner's address",
   pending: "about to be sent",
   sending: "being sent",
   sent: "sent by e-mail",
-  unknown: "given to the mail server, which has not said what became of it",
+  unknown: "given to the mail server, which has not confirmed it",
   dead: "not sent: the mail server did not take it",
 };
 
@@ -109,13 +121,13 @@ function Notices({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number
     <section>
       <h2>Notices</h2>
       {notices.length === 0
-        ? <p>None in this month. The owner of the team is told at {percents} of the plan.</p>
-        : <ul>{notices.map((notice) => <Told of={notice} nowMs={nowMs} />)}</ul>}
+        ? <p>None in this month. The owner of the team is notified at {percents} of the plan.</p>
+        : <ul>{notices.map((notice) => <QuotaNoticeItem of={notice} nowMs={nowMs} />)}</ul>}
     </section>
   );
 }
 
-function Told(
+function QuotaNoticeItem(
   { of: { percent, state, sentAt }, nowMs }: {
     readonly of: QuotaNotice;
     readonly nowMs: number;
@@ -123,7 +135,7 @@ function Told(
 ) {
   return (
     <li>
-      {percent}% reached: {NOTICE_WORDS[state]}
+      {percent}% reached: {NOTICE_LABELS[state]}
       {sentAt === null ? null : (
         <>
           , <Ago at={sentAt} now={nowMs} />

@@ -1,14 +1,14 @@
-/** What the plan includes. */
+/** The limits of the plan. */
 import type { Team } from "../../../domain/teams/team.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import { formatCount } from "../components/format.ts";
 
-/** Lists it. */
+/** Lists the limits of a plan. */
 export function PlanLimits({ team }: { readonly team: Team }) {
   const plan = planOfTeam(team);
   const sustained = team.rate?.sustained ?? plan.requestsPerSecond;
   const burst = team.rate?.burst ?? plan.burst;
-  const facts: readonly (readonly [string, string])[] = [
+  const limits: readonly (readonly [string, string])[] = [
     ["Plan", team.tier],
     ["Events a month", textOf(plan.eventsPerMonth)],
     [
@@ -27,7 +27,7 @@ export function PlanLimits({ team }: { readonly team: Team }) {
       <h2>The plan</h2>
       <table class="plan">
         <tbody>
-          {facts.map(([name, value]) => (
+          {limits.map(([name, value]) => (
             <tr>
               <th scope="row">{name}</th>
               <td>{value}</td>
@@ -36,7 +36,8 @@ export function PlanLimits({ team }: { readonly team: Team }) {
         </tbody>
       </table>
       <p class="soft">
-        Sums of spend and usage are kept for ever. Only who runs this service can change a plan.
+        Sums of spend and usage are kept for ever. Only the operator of this service can change a
+        plan.
       </p>
     </section>
   );
@@ -47,5 +48,5 @@ function textOf(limit: number): string {
 }
 
 function daysText(days: number): string {
-  return days === Infinity ? "until somebody deletes them" : `${formatCount(days)} days`;
+  return days === Infinity ? "until they are deleted" : `${formatCount(days)} days`;
 }

@@ -1,7 +1,8 @@
 /** The command knows all attacks, by distinct names and by the findings of the review. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { ATTACKS } from "./attacks.ts";
-import { parseOptions } from "./options.ts";
+import { UsageError } from "../../../tools/command.ts";
+import { chooseAttacks } from "./options.ts";
 
 /** Findings that requests of one team play; the others need a clock, a disk or a file. */
 const FINDINGS = [
@@ -9,9 +10,9 @@ const FINDINGS = [
   ...["M4", "M5", "M6", "M7", "M8", "L4", "L8", "L12", "L14", "A2"],
 ];
 
-Deno.test("attack --list names every attack, each by a name of its own", async () => {
-  const main = new URL("main.ts", import.meta.url).pathname;
-  const args = ["run", "--frozen", "-A", main, "--list"];
+Deno.test("campaign --list names every attack, each by a name of its own", async () => {
+  const main = new URL("../main.ts", import.meta.url).pathname;
+  const args = ["run", "--frozen", "-A", main, "campaign", "--list"];
   const { code, stdout } = await new Deno.Command(Deno.execPath(), { args }).output();
   assertEquals(code, 0);
   const lines = new TextDecoder().decode(stdout).trimEnd().split("\n");
@@ -31,14 +32,13 @@ Deno.test("each finding has its attack, and there are twenty more of their kind"
 });
 
 Deno.test("attacks are chosen by name or finding", () => {
-  const chosen = (...args: string[]) => {
-    const options = parseOptions(args, ATTACKS);
-    assert(typeof options !== "string", String(options));
-    return options.attacks.map(({ name }) => name);
-  };
+  const choose = (count: number, ...parts: string[]) =>
+    chooseAttacks({ parts, count, seed: "1", list: false, json: null }, ATTACKS);
+  const chosen = (...parts: string[]) => choose(60, ...parts).attacks.map(({ name }) => name);
   assertEquals(chosen("gzip bombs", "L14"), ["gzip bombs", "pages that no header can name"]);
   assertEquals(chosen().length, ATTACKS.length);
-  assertEquals(parseOptions(["H99"], ATTACKS), 'There is no attack "H99": --list names them');
-  const seconds = "--seconds must be above 0 and at most 3600";
-  assertEquals(parseOptions(["--seconds=0"], ATTACKS), seconds);
+  const unknown = 'There is no attack "H99": --list names them';
+  assertThrows(() => choose(60, "H99"), UsageError, unknown);
+  const seconds = "--count, the seconds of an attack, must be above 0 and at most 3600";
+  for (const count of [0, 3_601]) assertThrows(() => choose(count), UsageError, seconds);
 });

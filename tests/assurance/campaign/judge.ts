@@ -1,6 +1,6 @@
 /** The bars that every attack is held against. */
 import { quantile } from "../../../bench/stats.ts";
-import { number } from "../../../bench/table.ts";
+import { number } from "../../../tools/table.ts";
 import type { Attacked } from "./attacking.ts";
 import type { Calls, Noticed } from "./victim.ts";
 import { PROBES } from "./victim.ts";

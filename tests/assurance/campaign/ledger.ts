@@ -1,4 +1,5 @@
 /** The service under attack: a process of its own with little memory, an operator and two teams. */
+import { Memory } from "../../../domain/core/memory.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import { openStore } from "../../../kv/open.ts";
@@ -63,7 +64,7 @@ export class Ledger implements AsyncDisposable {
   async restart(between?: (store: Store, team: TeamId) => Promise<void>): Promise<void> {
     await this.#process.stop();
     if (between !== undefined) {
-      const store = await openStore(fileIn(this.folder));
+      const store = await openStore(fileIn(this.folder), new Memory());
       await between(store, this.attacker.id);
       await store.close();
     }

@@ -1,12 +1,11 @@
 /**
- * Plays attacks of one team on the plan free, each on a service of its own with 512 MB of heap, and ends
- * with 1 when a second team noticed one of them.
- *
- * Usage: deno task attack [NAMES…] [--seconds=60] [--list] [--json=FILE]
+ * `deno task assure campaign`: plays attacks of one team on the plan free, each on a service of its own
+ * with 512 MB of heap. A promise is broken when a second team notices one of them.
  */
-import { print, say } from "../../../bench/say.ts";
+import { print, say } from "../../../bench/report.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
-import { type Options, parseOptions } from "./options.ts";
+import type { AssuranceOptions } from "../assurance.ts";
+import { type CampaignOptions, chooseAttacks } from "./options.ts";
 import { ATTACKS } from "./attacks.ts";
 import type { Attack } from "./attack.ts";
 import { MemoryGroup } from "./cgroup.ts";
@@ -19,7 +18,7 @@ const GROUP_BYTES_MAX = 2 ** 30;
 /** An attack whose set-up or harness failed is not held. */
 async function playOrFail(
   attack: Attack,
-  { seconds }: Options,
+  { seconds }: CampaignOptions,
   group: MemoryGroup | null,
 ): Promise<Played | null> {
   say(`${attack.name} …`);
@@ -39,10 +38,12 @@ function titleOf({ name, finding }: Attack): string {
   return finding === null ? name : `${name} (${finding})`;
 }
 
-async function main(options: Options): Promise<number> {
+/** Plays the attacks that are wanted. */
+export async function run(wanted: AssuranceOptions): Promise<boolean> {
+  const options = chooseAttacks(wanted, ATTACKS);
   if (options.list) {
     for (const attack of options.attacks) print(`${titleOf(attack)}: ${attack.does}`);
-    return 0;
+    return true;
   }
   const created = await MemoryGroup.create(GROUP_BYTES_MAX);
   const group = typeof created === "string" ? null : created;
@@ -61,13 +62,13 @@ async function main(options: Options): Promise<number> {
   const held = played.filter(({ broken }) => broken.length === 0).length;
   const broken = options.attacks.length - held;
   print(`${options.attacks.length} attacks, ${held} held, ${broken} broken`);
-  return broken === 0 ? 0 : 1;
+  return broken === 0;
 }
 
 /** Writes what is known so far: a run of all attacks takes more than an hour. */
 async function write(
   file: string,
-  { seconds }: Options,
+  { seconds }: CampaignOptions,
   group: MemoryGroup | null,
   attacks: readonly Played[],
 ): Promise<void> {
@@ -79,10 +80,3 @@ async function write(
   );
   await Deno.writeTextFile(file, `${text}\n`);
 }
-
-const options = parseOptions(Deno.args, ATTACKS);
-if (typeof options === "string") {
-  say(options);
-  Deno.exit(2);
-}
-Deno.exit(await main(options));

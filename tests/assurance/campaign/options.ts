@@ -1,46 +1,34 @@
 /** Which attacks are played, and for how long, from the command line. */
-import { parseArgs } from "node:util";
+import { UsageError } from "../../../tools/command.ts";
+import type { AssuranceOptions } from "../assurance.ts";
 import type { Attack } from "./attack.ts";
 
-/** A run of the command. */
-export interface Options {
+/** A run of the campaign. */
+export interface CampaignOptions {
   readonly attacks: readonly Attack[];
   readonly seconds: number;
   /** Only names the attacks. */
   readonly list: boolean;
-  /** Where the results go as JSON; null for nowhere. */
+  /** File that results are written to as JSON; null for none. */
   readonly json: string | null;
 }
 
-const USAGE = `Usage: deno task attack [NAMES…] [--seconds=60] [--list] [--json=FILE]
-  NAMES      attacks by name, or a finding such as H4; all when absent
-  --seconds  how long each attack lasts
-  --list     only names the attacks
-  --json     writes the results to a file, after each attack`;
-
-/** Reads the arguments; a text says what is wrong with them. */
-export function parseOptions(args: string[], all: readonly Attack[]): Options | string {
-  try {
-    const { values, positionals } = parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        seconds: { type: "string", default: "60" },
-        list: { type: "boolean", default: false },
-        json: { type: "string" },
-      },
-    });
-    const matches = (attack: Attack, wanted: string) =>
-      attack.name === wanted || attack.finding === wanted;
-    const unknown = positionals.find((wanted) => !all.some((attack) => matches(attack, wanted)));
-    if (unknown !== undefined) return `There is no attack "${unknown}": --list names them`;
-    const seconds = Number(values.seconds);
-    if (!(seconds > 0 && seconds <= 3_600)) return `--seconds must be above 0 and at most 3600`;
-    const attacks = positionals.length === 0
-      ? all
-      : all.filter((attack) => positionals.some((wanted) => matches(attack, wanted)));
-    return { attacks, seconds, list: values.list, json: values.json ?? null };
-  } catch (error) {
-    return `${error instanceof Error ? error.message : error}\n${USAGE}`;
+/** Chooses attacks by name, or by a finding such as H4. */
+export function chooseAttacks(
+  { parts, count, list, json }: AssuranceOptions,
+  all: readonly Attack[],
+): CampaignOptions {
+  const matches = (attack: Attack, wanted: string) =>
+    attack.name === wanted || attack.finding === wanted;
+  const unknown = parts.find((wanted) => !all.some((attack) => matches(attack, wanted)));
+  if (unknown !== undefined) {
+    throw new UsageError(`There is no attack "${unknown}": --list names them`);
   }
+  if (!(count > 0 && count <= 3_600)) {
+    throw new UsageError("--count, the seconds of an attack, must be above 0 and at most 3600");
+  }
+  const attacks = parts.length === 0
+    ? all
+    : all.filter((attack) => parts.some((wanted) => matches(attack, wanted)));
+  return { attacks, seconds: count, list, json };
 }

@@ -4,7 +4,7 @@ import { Load } from "../../support/harness/load.ts";
 import { Process } from "../../support/harness/process.ts";
 import type { Call } from "../../support/builders/scripts.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
-import { runTask } from "../../unit/tools/support.ts";
+import { runTask } from "../../support/harness/tools.ts";
 import { stopExact, verify } from "./verify.ts";
 import { number, settingsIn, startLoad, toldOf } from "./fault.ts";
 

@@ -1,9 +1,9 @@
 /** A ledger's file held against what clients were told, and against itself. */
+import { runStoreOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { monthOf } from "../../../domain/core/time.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { createRunStore } from "../../../kv/runs/run_store.ts";
 import type { Load } from "../../support/harness/load.ts";
 import { assertSumsAddUp, TEAM } from "../../support/builders/pipeline.ts";
 import type { Process } from "../../support/harness/process.ts";
@@ -16,7 +16,7 @@ const MARKS_MS_MAX = 70_000;
 /** Holds the file of a ledger that no process has against what clients were told. */
 export async function verify(path: string, loads: readonly Load[]): Promise<Tally> {
   return await withStore(path, async (store, id) => {
-    const runs = createRunStore(store);
+    const runs = runStoreOf(store);
     const tally = noTally();
     for (const script of loads.flatMap(({ scripts }) => scripts)) {
       const run = await runs.read({ ...TEAM, id }, script.id, null, 100);

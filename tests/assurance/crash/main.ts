@@ -1,22 +1,15 @@
 /**
- * `deno task crash`: so many times kill -9 under load, each time everything held against what clients
+ * `deno task assure crash`: so many times kill -9 under load, each time everything held against what clients
  * were told. After every tenth, the service is also stopped as an operator does, the file is looked at
  * as the kill left it, and all sums are added up again from the parts of all runs.
  */
 import { DRAIN_MS_MAX } from "../../../domain/core/limits.ts";
-import { number } from "../../../bench/table.ts";
-import {
-  createProgress,
-  type Io,
-  processIo,
-  runTool,
-  UsageError,
-} from "../../../tools/progress.ts";
+import { number } from "../../../tools/table.ts";
+import { createProgress, type Io } from "../../../tools/command.ts";
+import { type AssuranceOptions, commandOf } from "../assurance.ts";
 import { Random } from "../../../tools/random.ts";
 import { Rounds } from "./rounds.ts";
 
-const HELP = "Usage: deno task crash [ROUNDS] [SEED]";
-const ROUNDS_DEFAULT = 200;
 const DEEP_EVERY = 10;
 
 /** Acknowledged calls of a round: from the first to about a second's worth. */
@@ -106,23 +99,18 @@ function distribution(times: readonly number[]): string {
   return `p50 ${at(0.5)} ms, p90 ${at(0.9)} ms, p99 ${at(0.99)} ms, at most ${at(1)} ms`;
 }
 
-async function main(args: readonly string[], io: Io): Promise<number> {
-  return await runTool(io, async () => {
-    const count = Number(args[0] ?? ROUNDS_DEFAULT);
-    if (args.length > 2 || !Number.isSafeInteger(count) || count < 1) throw new UsageError(HELP);
-    const seed = args[1] ?? crypto.randomUUID().slice(0, 8);
-    io.out(`deno task crash ${count} ${seed}`);
-    const folder = await Deno.makeTempDir({ prefix: "runledger-" });
-    try {
-      await crash(folder, count, seed, io);
-      await Deno.remove(folder, { recursive: true });
-      return 0;
-    } catch (error) {
-      io.fail(error instanceof Error ? error.stack ?? error.message : String(error));
-      io.fail(`The ledger is in ${folder}; seed ${seed}`);
-      return 1;
-    }
-  });
+/** Kills the service so often; the ledger of a run that broke a promise is kept. */
+export async function run(options: AssuranceOptions, io: Io): Promise<boolean> {
+  const { count, seed } = options;
+  io.out(commandOf("crash", options));
+  const folder = await Deno.makeTempDir({ prefix: "runledger-" });
+  try {
+    await crash(folder, count, seed, io);
+    await Deno.remove(folder, { recursive: true });
+    return true;
+  } catch (error) {
+    io.fail(error instanceof Error ? error.stack ?? error.message : String(error));
+    io.fail(`The ledger is in ${folder}; seed ${seed}`);
+    return false;
+  }
 }
-
-if (import.meta.main) Deno.exit(await main(Deno.args, processIo()));

@@ -3,49 +3,47 @@ import { keys } from "../../../kv/base/keys.ts";
 import { openBeside, type OpenStore } from "../../../kv/open.ts";
 import { eachRow } from "../../../kv/store.ts";
 import { KEY } from "../../support/harness/harness.ts";
-
-const ROOT = new URL("../../../", import.meta.url).pathname;
-const ARGS = ["run", "--frozen", "--no-prompt", "-N", "-E", "-R", "-W", "main.ts"];
+import { Process } from "../../support/harness/process.ts";
 
 /** How long what waits may take to be done, and how often it is looked at. */
 const SETTLED_MS_MAX = 30_000, LOOK_MS = 50;
 
 /** A running service over an empty file. Always `await using`. */
 export class Service implements AsyncDisposable {
-  /** Lines of the log that tell of a failure. */
-  readonly failures: string[] = [];
-  readonly pid: number;
-  readonly #child: Deno.ChildProcess;
+  /** Lines of the log that show a failure: the log is as long as the run, and is not kept. */
+  readonly failures: readonly string[];
+  readonly #process: Process;
   readonly #store: OpenStore;
-  readonly #log: Promise<void>;
-  #ended = false;
 
-  private constructor(child: Deno.ChildProcess, readonly url: string, store: OpenStore) {
-    this.#child = child;
-    this.pid = child.pid;
+  private constructor(process: Process, store: OpenStore, failures: readonly string[]) {
+    this.#process = process;
     this.#store = store;
-    this.#log = this.#readLog();
+    this.failures = failures;
   }
 
   /** Starts it in a folder, for a team without a request rate: that would hide everything else. */
   static async start(folder: string): Promise<Service> {
-    const file = `${folder}/hostile.kv`;
+    const file = `${folder}/fuzz.kv`;
     const settings = {
-      PORT: "0",
+      HOST: "127.0.0.1",
       RUNLEDGER_KV: file,
       RUNLEDGER_KEY: KEY,
       RUNLEDGER_TIER: "enterprise",
+      RUNLEDGER_REGION: "eu",
     };
-    const child = new Deno.Command(Deno.execPath(), {
-      args: ARGS,
-      cwd: ROOT,
-      env: { ...settings, HOST: "127.0.0.1", RUNLEDGER_REGION: "eu", NO_COLOR: "1" },
-      stdin: "null",
-      stdout: "piped",
-      stderr: "piped",
-    }).spawn();
-    const url = await urlOf(child.stderr);
-    return new Service(child, url, await openBeside(file));
+    const failures: string[] = [];
+    const process = await Process.startLogging(settings, (line) => {
+      if (/"failure"|"status":5/.test(line)) failures.push(line);
+    });
+    return new Service(process, await openBeside(file), failures);
+  }
+
+  get url(): string {
+    return this.#process.url;
+  }
+
+  get pid(): number {
+    return this.#process.pid;
   }
 
   /** Signs in to the dashboard, as a browser does, with an agent to look at; answers the cookie. */
@@ -64,16 +62,6 @@ export class Service implements AsyncDisposable {
     await Promise.all([stored.body?.cancel(), signedIn.body?.cancel()]);
     if (!stored.ok) throw new Error(`No agent could be stored: ${stored.status}`);
     return (signedIn.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
-  }
-
-  /** The log is as long as the siege: only what must not be there is kept. */
-  async #readLog(): Promise<void> {
-    let rest = "";
-    for await (const part of this.#child.stdout.pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + part).split("\n");
-      rest = lines.pop() ?? "";
-      this.failures.push(...lines.filter((line) => /"failure"|"status":5/.test(line)));
-    }
   }
 
   /**
@@ -113,19 +101,13 @@ export class Service implements AsyncDisposable {
     return this.#store;
   }
 
-  /** Stops it as an operator does; answers its exit code. */
+  /** Stops it as an operator does; returns its exit code. */
   async stop(): Promise<number> {
-    if (!this.#ended) this.#child.kill("SIGTERM");
-    const { code } = await this.#child.status;
-    this.#ended = true;
-    await this.#log;
-    return code;
+    return (await this.#process.stop()).code;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#ended) this.#child.kill("SIGKILL");
-    await this.#child.status;
-    await this.#log;
+    await this.#process[Symbol.asyncDispose]();
     await this.#store.close();
   }
 }
@@ -144,23 +126,3 @@ export function changed(before: Versions, after: Versions): string[] {
 
 /** Last uses and counts of refused calls are written once a minute, whatever is asked. */
 const WRITTEN_BEHIND = ['["credential_use",', '["refusal",'];
-
-/** Where a service says that it listens. */
-async function urlOf(stderr: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> {
-  const found = Promise.withResolvers<string>();
-  let text = "";
-  const ended = (async () => {
-    for await (const part of stream(stderr)) {
-      text = (text + part).slice(-10_000);
-      const url = /listens on (http:\/\/\S+?),/.exec(text)?.[1];
-      if (url !== undefined) found.resolve(url);
-    }
-    found.reject(new Error(`The service did not start:\n${text}`));
-  })();
-  ended.catch(found.reject);
-  return await found.promise;
-}
-
-function stream(bytes: ReadableStream<Uint8Array<ArrayBuffer>>): ReadableStream<string> {
-  return bytes.pipeThrough(new TextDecoderStream());
-}

@@ -1,5 +1,5 @@
-/** A planted bug as its patch tells of it. */
-export interface Planted {
+/** A mutant, as its patch describes it. */
+export interface Mutant {
   /** Name of its file, without the ending. */
   readonly name: string;
   /** What it does wrong. */
@@ -9,7 +9,7 @@ export interface Planted {
 }
 
 /** Reads the lines before the diff. */
-export function parsePatch(file: string, text: string): Planted {
+export function parsePatch(file: string, text: string): Mutant {
   const what = /^What: (.+)$/m.exec(text)?.[1];
   const asked = /^Asked: (.+)$/m.exec(text)?.[1]?.split(" ");
   if (what === undefined || asked === undefined) {

@@ -20,7 +20,7 @@ Deno.test("model: each answer and the whole store are as the contract says, in e
     const failure = await playSeed(seed, cells);
     if (failure === null) continue;
     saveSeed(seed, failure);
-    const again = `deno task soak --seed=${seed} --sequences=1`;
+    const again = `deno task assure sim --seed=${seed} --count=1`;
     throw new Error(
       `${failure}\nThe seed is saved in tests/assurance/sim/seeds.json; again: ${again}`,
     );

@@ -3,44 +3,20 @@
  * and the KV handle it writes through. Requests go straight to its fetch function, and the worker does
  * nothing until it is told to, so one sequence of calls is one sequence of commits.
  */
+import { storeOver } from "../../support/harness/stores.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { Deadlines, type Timers } from "../../../domain/core/deadlines.ts";
-import { BODY_DEADLINE_MS, STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
-import { RequestMetrics } from "../../../domain/metrics/requests.ts";
+import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
-import type { CredentialStore } from "../../../domain/teams/credential_store.ts";
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
-import { LiveJob } from "../../../jobs/live_feed.ts";
 import { NoticeJob } from "../../../jobs/notices.ts";
-import { STAGE_HANDLERS } from "../../../jobs/stages.ts";
 import { Worker } from "../../../jobs/worker.ts";
-import { createChangeStore } from "../../../kv/feed/change_store.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
-import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
-import { createSpendStore } from "../../../kv/spend/rollups.ts";
-import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
-import { createRefusalStore } from "../../../kv/refusals/refusal_store.ts";
-import { createDeletionStore } from "../../../kv/retention/deletions.ts";
-import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
-import { createRunListStore } from "../../../kv/run_list/run_list.ts";
-import { createLineageStore } from "../../../kv/runs/lineage.ts";
-import { createRunStore } from "../../../kv/runs/run_store.ts";
-import { createScoreStore } from "../../../kv/runs/scores.ts";
-import { readScopes } from "../../../kv/base/read_scope.ts";
-import { createStore, isReady, type Store } from "../../../kv/store.ts";
-import { createAgentStore } from "../../../kv/agents/agents.ts";
-import { createAuditLogStore } from "../../../kv/teams/audit_log.ts";
-import { KnownAgents } from "../../../kv/agents/known_agents.ts";
-import { createCredentialStore, ensureFirstTeam } from "../../../kv/teams/credentials.ts";
-import { createNoticeStore } from "../../../kv/teams/notices.ts";
-import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
-import { createDeadStageStore } from "../../../kv/runs/dead_stages.ts";
-import { createSessionStore } from "../../../kv/teams/sessions.ts";
-import { createTeamStore } from "../../../kv/teams/teams.ts";
-import { createUsageStore } from "../../../kv/teams/usage.ts";
-import { createApp } from "../../../routes/app.ts";
+import type { Store } from "../../../kv/store.ts";
+import { ensureFirstTeam } from "../../../kv/teams/credentials.ts";
 import { Random } from "../../../tools/random.ts";
+import { createService } from "../../../app/compose.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
 import { RATES, type State } from "./shape.ts";
 
@@ -179,24 +155,34 @@ export class World implements AsyncDisposable {
     const path = `${this.#folder}/world.kv`;
     const [kv, reader] = [await Deno.openKv(path), await Deno.openKv(path)];
     const deadlines = new Deadlines(STORAGE_DEADLINE_MS, this.timers);
-    const store = createStore(wrap(kv), reader, BACK_ENDS.embedded, deadlines);
-    const credentials = createCredentialStore(store, environment, CREDENTIALS);
+    const store = storeOver(wrap(kv), reader, BACK_ENDS.embedded, deadlines);
+    let minutes = 0;
+    const service = createService({
+      store,
+      environment,
+      // Process time passes with the clock, and when a test lets it pass alone.
+      timers: { now: () => this.nowMs + this.timers.now(), after: this.timers.after },
+      ...CREDENTIALS,
+      // A minute passes before each request: the rate limit is not what is looked at here.
+      limits: createRequestLimits(() => 60_000 * minutes++),
+      mailer,
+      log: (line) => void this.log.push(line),
+      draining: () => false,
+      failurePauseMs: 1,
+    });
+    const { app, credentials, worker, notices } = service;
     const first = { region: "eu", key: KEY, tier } as const;
     this.team = (await ensureFirstTeam(store, credentials, environment, first)).team;
-    const log = (line: string) => void this.log.push(line);
-    const bodyDeadlines = new Deadlines(BODY_DEADLINE_MS, this.timers);
-    const { fetch, worker } = compose({ store, credentials, environment, bodyDeadlines, log });
-    const noticeStore = createNoticeStore(store);
-    const notices = new NoticeJob({ store: noticeStore, mailer, now: environment.now, log });
+    const fetch = (request: Request) => app.fetch(request);
     const stop = async () => {
-      await worker.stop();
+      await service.stop();
       await store.writer.idle();
       deadlines[Symbol.dispose]();
-      bodyDeadlines[Symbol.dispose]();
       reader.close();
       kv.close();
     };
     this.#process = { store, worker, notices, fetch, stop };
+    // Only the worker runs, and no commit wakes it.
     worker.start();
     // What an earlier process left is done before the first call, not at some time beside it.
     await worker.idle();
@@ -209,67 +195,6 @@ export class World implements AsyncDisposable {
       await Deno.remove(this.#folder, { recursive: true });
     }
   }
-}
-
-/** What {@link compose} is given; the rest it makes of the store. */
-interface Given {
-  readonly store: Store;
-  readonly credentials: CredentialStore;
-  readonly environment: Environment;
-  readonly bodyDeadlines: Deadlines;
-  readonly log: (line: string) => void;
-}
-
-/** Puts the application and its worker together, as the service does; nobody rings for the worker. */
-function compose(given: Given): Pick<Process, "fetch" | "worker"> {
-  const { store, environment, log } = given;
-  const rateCards = createRateCardStore(store, environment);
-  const reprices = createRepriceStore(store, rateCards, environment);
-  const knownAgents = new KnownAgents(store.memory, environment.now);
-  const commits = new RunUpdater(store);
-  const deletions = createDeletionStore(store, commits, environment.now);
-  const worker = new Worker({
-    store: createProcessingStore(store, new Set(STAGE_HANDLERS.keys()), environment.now, commits),
-    handlers: STAGE_HANDLERS,
-    jobs: [reprices, deletions],
-    now: environment.now,
-    log,
-    failurePauseMs: 1,
-  });
-  const changes = createChangeStore(store, commits.notifier);
-  let minutes = 0;
-  const app = createApp({
-    ...given,
-    region: "eu",
-    dev: false,
-    runs: createRunStore(store, rateCards, knownAgents),
-    scores: createScoreStore(store),
-    lineage: createLineageStore(store),
-    sessions: createSessionStore(store, environment, null),
-    signInLink: null,
-    deadStages: createDeadStageStore(store),
-    teams: createTeamStore(store, environment, "eu", () => given.credentials.forget()),
-    auditLog: createAuditLogStore(store),
-    runList: createRunListStore(store),
-    spend: createSpendStore(store),
-    usage: createUsageStore(store),
-    agents: createAgentStore(store, knownAgents),
-    rateCards,
-    reprices,
-    deletions,
-    refusals: createRefusalStore(store, environment.now),
-    metrics: { requests: new RequestMetrics(1_000_000), ofProcess: () => Promise.resolve([]) },
-    // A minute passes before each request: the rate limit is not what is looked at here.
-    limits: createRequestLimits(() => 60_000 * minutes++),
-    ready: () => isReady(store),
-    draining: () => false,
-    changes,
-    live: new LiveJob({ changes, calls: () => 0, log }),
-    shuttingDown: new AbortController().signal,
-    reading: readScopes,
-    memory: store.memory,
-  });
-  return { worker, fetch: (request) => app.fetch(request) };
 }
 
 async function isFolder(path: string): Promise<boolean> {

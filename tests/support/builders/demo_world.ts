@@ -2,8 +2,8 @@
  * A service with a past to look at: the demo's three agents up to today's noon, a run that failed last night, a
  * very long one, scores, tokens, and another team that none of this is to be seen by.
  */
-import type { DemoRun } from "../../../tools/demo_run.ts";
-import { demoRuns } from "../../../tools/demo_data.ts";
+import type { DemoRun } from "../../../tools/demo/run.ts";
+import { demoRuns } from "../../../tools/demo/runs.ts";
 import { Harness, NOON } from "../harness/harness.ts";
 import { OPERATOR_KEY } from "../harness/operator.ts";
 

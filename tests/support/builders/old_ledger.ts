@@ -1,11 +1,11 @@
 /** A ledger in which something of every kind is due, and something is not. */
+import { storeOver } from "../harness/stores.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import type { SweepCounts } from "../../../domain/retention/sweep.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
-import { createStore } from "../../../kv/store.ts";
 import { aLargeCall, DAY_MS, RetentionHarness } from "../harness/retention_harness.ts";
 import { cardOf, rateRow } from "./cards.ts";
 import { type Fault, faultKv } from "../fakes/fault_kv.ts";
@@ -126,7 +126,7 @@ export async function openArchive(
 ): Promise<AsyncDisposable & { readonly archive: RetentionHarness }> {
   const kv = await Deno.openKv(path);
   const deadlines = new Deadlines(60_000, TIMERS);
-  const store = createStore(faultKv(kv, next), kv, BACK_ENDS.embedded, deadlines);
+  const store = storeOver(faultKv(kv, next), kv, BACK_ENDS.embedded, deadlines);
   return {
     archive: new RetentionHarness(store),
     async [Symbol.asyncDispose]() {

@@ -1,4 +1,5 @@
 /** Runs written straight to a store, and the proof that the roll-ups are their sum. */
+import { processingOf, runStoreOf } from "../harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { EventId, RunId, TeamId } from "../../../domain/core/ids.ts";
@@ -17,9 +18,7 @@ import type { Measures } from "../../../domain/runs/contribution.ts";
 import { isCurrent, summarize } from "../../../domain/runs/summary.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
-import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
 import { decodeRollup } from "../../../kv/spend/rollups.ts";
-import { createRunStore } from "../../../kv/runs/run_store.ts";
 import type { Store } from "../../../kv/store.ts";
 import { eventId, runId } from "./requests.ts";
 import { cardOf, rateRow } from "./cards.ts";
@@ -32,12 +31,12 @@ const CARD = cardOf(rateRow("known", 3, 5));
 
 /** What prices runs by a card that never changes. */
 export function runsOf(store: Store, card: RateCard = CARD): RunStore {
-  return createRunStore(store, { card: () => card });
+  return runStoreOf(store, { card: () => card });
 }
 
 /** The pipeline's store without any stage behind the cost. */
 export function pipelineOf(store: Store) {
-  return createProcessingStore(store, new Set(), () => NOON);
+  return processingOf(store, () => NOON);
 }
 
 /** Run id number `n`. */

@@ -1,5 +1,5 @@
 /** A store of credentials in which nothing works. */
-import type { CredentialStore } from "../../../domain/teams/credential_store.ts";
+import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 
 /** Every method does the same: throws, or answers a promise that rejects. */
 export function brokenCredentials(fail: () => never | Promise<never>): CredentialStore {

@@ -5,11 +5,11 @@
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import type { Grant } from "../../../domain/teams/credentials.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import type { Memory } from "../../../domain/core/memory.ts";
+import { Memory } from "../../../domain/core/memory.ts";
 import { createRequestLimits } from "../../../domain/teams/rate_limit.ts";
 import type { Region } from "../../../domain/core/ids.ts";
 import type { RefusalStore } from "../../../domain/refusals/refusals.ts";
-import type { CredentialStore } from "../../../domain/teams/credential_store.ts";
+import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
 import type { Tier } from "../../../domain/teams/plans.ts";
 import { monthOf } from "../../../domain/core/time.ts";
@@ -132,12 +132,12 @@ export class Harness implements AsyncDisposable {
     const { region = "eu", tier = "business", refusedSecret = null, mailer = null, deps = {} } =
       this.#options;
     const { operatorKey = null } = this.#options;
-    this.store = await openStore(this.path, undefined, this.#options.memory);
+    this.store = await openStore(this.path, this.#options.memory ?? new Memory());
     const environment = this.#environment();
     this.#service = createService({
+      timers: TIMERS,
       store: this.store,
       environment,
-      timers: TIMERS,
       region,
       refusedSecret,
       operatorKey,

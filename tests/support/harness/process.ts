@@ -1,4 +1,5 @@
 /** The real program as a process of its own, started and stopped as an operator does. */
+import { Output } from "../../../bench/process.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 const ARGS = [
@@ -55,45 +56,6 @@ function spawnCommand(
   }).spawn();
 }
 
-/** Collects what a stream says and tells everybody who waits for a part of it. */
-class Output {
-  text = "";
-  readonly done: Promise<void>;
-  #waiting: {
-    readonly pattern: RegExp;
-    readonly found: (match: RegExpExecArray | null) => void;
-  }[] = [];
-
-  constructor(stream: ReadableStream<Uint8Array>) {
-    this.done = this.#collect(stream);
-  }
-
-  async #collect(stream: ReadableStream<Uint8Array>): Promise<void> {
-    for await (const part of stream.pipeThrough(new TextDecoderStream())) {
-      this.text += part;
-      this.#tell(false);
-    }
-    this.#tell(true);
-  }
-
-  #tell(ended: boolean): void {
-    this.#waiting = this.#waiting.filter(({ pattern, found }) => {
-      const match = pattern.exec(this.text);
-      if (match !== null || ended) found(match);
-      return match === null && !ended;
-    });
-  }
-
-  /** The first match once it was written; null when the stream ends without it. */
-  async match(pattern: RegExp): Promise<RegExpExecArray | null> {
-    const match = pattern.exec(this.text);
-    if (match !== null) return match;
-    const { promise, resolve } = Promise.withResolvers<RegExpExecArray | null>();
-    this.#waiting.push({ pattern, found: resolve });
-    return await promise;
-  }
-}
-
 /** Runs the program where it is expected to end by itself. */
 export async function runToEnd(settings: Settings, ...flags: string[]): Promise<Ended> {
   const startedMs = performance.now();
@@ -136,8 +98,18 @@ export class Process implements AsyncDisposable {
     );
   }
 
-  static async #listening(child: Deno.ChildProcess): Promise<Process> {
-    const stdout = new Output(child.stdout);
+  /** The same for so many calls that the log is not kept: each of its lines is given away. */
+  static startLogging(settings: Settings, onLine: (line: string) => void): Promise<Process> {
+    return Process.#listening(spawn(settings, []), onLine);
+  }
+
+  static async #listening(
+    child: Deno.ChildProcess,
+    onLine?: (line: string) => void,
+  ): Promise<Process> {
+    const stdout = onLine === undefined
+      ? new Output(child.stdout)
+      : new Output(givingAway(child.stdout, onLine));
     const stderr = new Output(child.stderr);
     const listens = await stderr.match(/listens on (http:\/\/\S+?),.*\n/);
     if (listens === null) {
@@ -203,4 +175,22 @@ export class Process implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#ended) await this.stop("SIGKILL");
   }
+}
+
+/** A stream that gives each of its lines away and holds nothing. */
+function givingAway(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  onLine: (line: string) => void,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  return stream.pipeThrough(
+    new TransformStream({
+      transform(part) {
+        const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
+        rest = lines.pop() ?? "";
+        lines.forEach(onLine);
+      },
+    }),
+  );
 }

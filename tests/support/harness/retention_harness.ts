@@ -16,7 +16,7 @@ import type { ProcessingStore } from "../../../domain/runs/processing.ts";
 import type { RateCard } from "../../../domain/pricing/rates.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { SweepJob } from "../../../jobs/sweep.ts";
-import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
+import { processingOf } from "./stores.ts";
 import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
 import { createDeletionStore } from "../../../kv/retention/deletions.ts";
 import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
@@ -45,7 +45,7 @@ export class RetentionHarness {
   constructor(readonly store: Store) {
     const commits = new RunUpdater(store);
     this.runs = runsOf(store);
-    this.pipeline = createProcessingStore(store, new Set(), this.now, commits);
+    this.pipeline = processingOf(store, this.now, [], commits);
     this.sweeps = createSweepStore(store, commits);
     this.deletions = createDeletionStore(store, commits, this.now);
   }

@@ -1,4 +1,5 @@
 /** Stores for tests below the HTTP stack: in a folder of their own, or left by a process. */
+import { Memory } from "../../../domain/core/memory.ts";
 import { assert } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { keys } from "../../../kv/base/keys.ts";
@@ -21,7 +22,7 @@ export class TempStore implements AsyncDisposable {
     const folder = await Deno.makeTempDir({ prefix: "runledger-" });
     const path = `${folder}/test.kv`;
     if (copied !== undefined) await Deno.writeFile(path, copied);
-    return new TempStore(folder, path, await openStore(path));
+    return new TempStore(folder, path, await openStore(path, new Memory()));
   }
 
   get store(): OpenStore {
@@ -37,7 +38,7 @@ export class TempStore implements AsyncDisposable {
   /** Closes the store and opens it again on the same file. */
   async reopen(): Promise<OpenStore> {
     await this.#store.close();
-    return this.#store = await openStore(this.path);
+    return this.#store = await openStore(this.path, new Memory());
   }
 
   /** All keys below a prefix. */
@@ -82,7 +83,7 @@ export async function withStore<T>(
   path: string,
   work: (store: OpenStore, team: TeamId) => Promise<T>,
 ): Promise<T> {
-  const store = await openStore(path);
+  const store = await openStore(path, new Memory());
   try {
     const { value } = await store.reader.get<TeamId>(keys.firstTeam());
     assert(value !== null);
@@ -97,7 +98,7 @@ export const MIDDLE = { from: 100_000, to: 200_000 } as const;
 
 /** Writes a store of many pages and closes it, so that everything is in its one file. */
 export async function fillStore(path: string): Promise<void> {
-  const store = await openStore(path);
+  const store = await openStore(path, new Memory());
   for (let n = 0; n < 40; n++) {
     const sets = Array.from({ length: 10 }, (_, i) => ({
       key: ["filler", n, i],

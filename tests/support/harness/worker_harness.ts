@@ -1,11 +1,11 @@
 /** A worker over a real file, with a clock that the test moves and a store that it may wrap. */
+import type { RunnableStage } from "../../../domain/runs/processing.ts";
+import { processingOf } from "./stores.ts";
 import { assertEquals } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { ProcessingStore } from "../../../domain/runs/processing.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
-import type { Stage } from "../../../domain/runs/stages.ts";
-import { type StageHandlers, Worker, type WorkerDeps } from "../../../jobs/worker.ts";
-import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
+import { Worker, type WorkerDeps } from "../../../jobs/worker.ts";
 import type { OpenStore } from "../../../kv/open.ts";
 import { NOON } from "./harness.ts";
 import { assertSumsAddUp, runsOf, TEAM } from "../builders/pipeline.ts";
@@ -13,7 +13,7 @@ import { TempStore } from "./temp_store.ts";
 
 /** What a workshop begins with. */
 export interface WorkerHarnessOptions {
-  readonly handlers?: StageHandlers;
+  readonly stages?: readonly RunnableStage[];
   readonly failurePauseMs?: number;
   /** Replaces methods of the worker's store, for faults. */
   readonly wrap?: (store: ProcessingStore) => ProcessingStore;
@@ -27,13 +27,12 @@ export class WorkerHarness implements AsyncDisposable {
   readonly worker: Worker;
   readonly runs: RunStore;
   readonly pipeline: ProcessingStore;
-  /** How the stages without handlers read once the cost is final. */
+  /** How the stages without work read once the cost is final. */
   readonly skipped = ["checks skipped 0", "alerts skipped 0", "judge skipped 0"];
 
   private constructor(readonly temp: TempStore, readonly options: WorkerHarnessOptions) {
-    const { handlers = new Map(), wrap = (store) => store } = options;
-    const handled: ReadonlySet<Stage> = new Set(handlers.keys());
-    this.pipeline = createProcessingStore(temp.store, handled, this.now);
+    const { stages = [], wrap = (store) => store } = options;
+    this.pipeline = processingOf(temp.store, this.now, stages);
     this.runs = runsOf(temp.store);
     this.worker = this.another(wrap(this.pipeline));
     temp.store.workerSignal.listen(() => this.worker.wake());
@@ -49,12 +48,12 @@ export class WorkerHarness implements AsyncDisposable {
 
   readonly now = (): number => this.nowMs;
 
-  /** Another worker with the same handlers. */
+  /** Another worker with the same stages. */
   another(store: ProcessingStore, jobs: WorkerDeps["jobs"] = []): Worker {
-    const { handlers = new Map(), failurePauseMs } = this.options;
+    const { stages = [], failurePauseMs } = this.options;
     return new Worker({
       store,
-      handlers,
+      stages,
       jobs,
       now: this.now,
       log: (line) => this.log.push(line),

@@ -1,10 +1,8 @@
 /** What the benchmark reads of the tools and of the system it runs on. */
 import { assertEquals, assertThrows } from "@std/assert";
-import { countSyncs } from "../../../bench/fsyncs.ts";
-import { fileSystemOf } from "../../../bench/machine.ts";
-import { growthOf } from "../../../bench/memory.ts";
-import { parseUsage } from "../../../bench/process.ts";
-import { nextPause, parseWrk } from "../../../bench/measure.ts";
+import { countSyncs } from "../../../bench/ingest.ts";
+import { fileSystemOf, parseUsage } from "../../../bench/process.ts";
+import { nextPause, parseWrk } from "../../../bench/load.ts";
 
 Deno.test("wrk: refusals are failures and count for no rate", () => {
   const line = '{"requests":1000,"refused":100,"lost":5,"durationUs":2000000,' +
@@ -44,14 +42,6 @@ Deno.test("mounts: the deepest mount that holds the folder says the file system"
   assertEquals(fileSystemOf("/tmp/other", mounts), "tmpfs");
   assertEquals(fileSystemOf("/home/me", mounts), "ext4");
   assertEquals(fileSystemOf("/home/me", ""), null);
-});
-
-Deno.test("memory: the end is held against what followed the first ten seconds", () => {
-  const flat = [...Array(9).fill(100), ...Array(51).fill(200)];
-  assertEquals(growthOf(flat), { at10s: 200, end: 200, max: 200, growth: 1 });
-  const rising = [...Array(19).fill(100), ...Array(41).fill(150)];
-  assertEquals(growthOf(rising)?.growth, 1.5);
-  assertEquals(growthOf([100, 100]), null);
 });
 
 Deno.test("a pause is corrected by the time a request took too long or too short", () => {

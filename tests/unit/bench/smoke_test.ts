@@ -1,7 +1,7 @@
 /** One short measurement for real: server, load generator and what is read of them. */
 import { assert, assertEquals } from "@std/assert";
-import { isInstalled } from "../../../bench/children.ts";
-import { measure } from "../../../bench/measure.ts";
+import { isInstalled } from "../../../bench/process.ts";
+import { measure } from "../../../bench/load.ts";
 import { startSide } from "../../../bench/sides.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 

@@ -62,20 +62,20 @@ Deno.test("every limit's number is in the table of limits", () => {
     assert(new RegExp(`\\b${number}\\b`).test(table), `${name} = ${number} is not documented`);
   }
   const rows: [string, number][] = [
-    ["days of a question about spend", SPEND_DAYS_DEFAULT],
-    ["days of a question about spend", SPEND_DAYS_MAX],
+    ["days of a query over spend", SPEND_DAYS_DEFAULT],
+    ["days of a query over spend", SPEND_DAYS_MAX],
     ["groups of its answer", SPEND_GROUPS_MAX],
-    ["roll-ups one such question reads", SPEND_ROWS_MAX],
-    ["its groups while they are added up", SPEND_BYTES_MAX],
+    ["roll-ups one such query reads", SPEND_ROWS_MAX],
+    ["memory for the groups of its answer", SPEND_BYTES_MAX],
     ["unpriced models listed", UNPRICED_MODELS_MAX],
-    ["tries of a stage behind a close", STAGE_ATTEMPTS_MAX],
-    ["tries of a stage behind a close", STAGE_BACKOFF_MS],
+    ["attempts of a stage after a close", STAGE_ATTEMPTS_MAX],
+    ["attempts of a stage after a close", STAGE_BACKOFF_MS],
     ["text of a stage's error", STAGE_ERROR_CHARS_MAX],
-    ["jobs of a team under way", ACTIVE_JOBS_MAX],
+    ["jobs of a team in progress", ACTIVE_JOBS_MAX],
     ["providers of a model that one repricing covers", JOB_NAMES_MAX],
     ["runs a page", RUNS_PER_PAGE.default],
     ["runs a page", RUNS_PER_PAGE.max],
-    ["runs a page looks through", PAGE_ROWS_MAX],
+    ["rows a page of runs reads", PAGE_ROWS_MAX],
     ["hours that a search without an index looks back", RUNS_WINDOW_HOURS],
     ["parts without an opening are kept", ORPHAN_DAYS],
     ["id of a deleted run is refused", TOMBSTONE_DAYS],
@@ -160,7 +160,7 @@ Deno.test("every kind of row of a run is in the architecture's table", () => {
 Deno.test("every link between the documents leads to a file and a heading that are there", () => {
   const names = [...Deno.readDirSync(new URL("docs/", root))].map(({ name }) => `docs/${name}`)
     .filter((name) => name.endsWith(".md"));
-  for (const from of ["README.md", ...names]) {
+  for (const from of ["README.md", "CONTRIBUTING.md", ...names]) {
     for (const [, target = "", anchor] of read(from).matchAll(/\]\(([\w./-]*)(?:#([\w-]+))?\)/g)) {
       const to = target === ""
         ? from

@@ -4,7 +4,7 @@ import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { ProcessingStore } from "../../../domain/runs/processing.ts";
 import { type Stage, STAGE_ATTEMPTS_MAX, STAGE_BACKOFF_MS } from "../../../domain/runs/stages.ts";
-import type { StageHandlers } from "../../../jobs/worker.ts";
+import type { RunnableStage } from "../../../domain/runs/processing.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aCall, finish, open, run, TEAM } from "../../support/builders/pipeline.ts";
 import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
@@ -20,10 +20,13 @@ function breaking(bad: RunId, broken: () => boolean) {
   });
 }
 
-/** Handlers of the stages behind the cost. */
-function handlersOf(work: (stage: Stage, run: RunId) => Promise<void> | void): StageHandlers {
-  const stages = ["judge", "checks", "alerts"] as const;
-  return new Map(stages.map((stage) => [stage, async ({ run }) => void await work(stage, run)]));
+/** All stages after the cost, of which each has work to do for every run. */
+function stagesOf(work: (stage: Stage, run: RunId) => Promise<void> | void): RunnableStage[] {
+  return (["judge", "checks", "alerts"] as const).map((name) => ({
+    name,
+    applies: () => true,
+    run: async ({ run }) => void await work(name, run),
+  }));
 }
 
 Deno.test("cost: a run that cannot be summed up does not hold up those taken with it", async () => {
@@ -109,7 +112,7 @@ Deno.test("cost: what arrives for a failing run does not cut its pause short", a
 Deno.test("stages: cost, checks, alerts and judge run one after the other, each once", async () => {
   const ran: string[] = [];
   await using shop = await WorkerHarness.open({
-    handlers: handlersOf(async (stage, id) => {
+    stages: stagesOf(async (stage, id) => {
       // The cost was final before, and so was every stage before this one.
       const before = (await shop.stagesOf(id)).filter((text) => text.includes("done")).length;
       ran.push(`${stage} after ${before}`);
@@ -134,7 +137,7 @@ Deno.test("stages: none runs before the close, also after the cost could not be 
   const ran: string[] = [];
   await using shop = await WorkerHarness.open({
     wrap: breaking(run(1), () => broken),
-    handlers: handlersOf((stage) => void ran.push(stage)),
+    stages: stagesOf((stage) => void ran.push(stage)),
   });
   await open(shop.runs, 1);
   shop.worker.start();
@@ -152,7 +155,7 @@ Deno.test("stages: one that fails is tried again, those behind it wait, other ru
   let failures = 2;
   const ran: string[] = [];
   await using shop = await WorkerHarness.open({
-    handlers: handlersOf((stage, id) => {
+    stages: stagesOf((stage, id) => {
       ran.push(`${stage} ${Number(id.slice(-1))}`);
       if (id === run(1) && stage === "alerts" && failures-- > 0) throw new TypeError("no answer");
     }),
@@ -186,7 +189,7 @@ Deno.test("stages: a handler that finds the store failing costs no try", async (
   await using shop = await WorkerHarness.open({
     failurePauseMs: 1,
     wrap: (store) => ({ ...store, isAlive: () => Promise.resolve(failures < 0) }),
-    handlers: handlersOf(() => {
+    stages: stagesOf(() => {
       if (failures-- > 0) throw new StorageUnavailable("disk I/O error");
     }),
   });
@@ -199,7 +202,7 @@ Deno.test("stages: a handler that finds the store failing costs no try", async (
 Deno.test("stages: one that cannot be read is put off, costs no try, and others go on", async () => {
   let broken = true;
   await using shop = await WorkerHarness.open({
-    handlers: handlersOf((stage, id) => {
+    stages: stagesOf((stage, id) => {
       if (broken && stage === "checks" && id === run(1)) throw new StorageUnavailable("malformed");
     }),
   });
@@ -221,7 +224,7 @@ Deno.test("stages: a new revision of the cost begins them anew, also a dead one"
   let broken = true;
   const ran: string[] = [];
   await using shop = await WorkerHarness.open({
-    handlers: handlersOf((stage) => {
+    stages: stagesOf((stage) => {
       ran.push(stage);
       if (stage === "alerts" && broken) throw new Error("");
     }),
@@ -251,7 +254,7 @@ for (const outcome of ["success", "failure"] as const) {
     const gate = new Gate();
     let begun = 0;
     await using shop = await WorkerHarness.open({
-      handlers: handlersOf(async (stage) => {
+      stages: stagesOf(async (stage) => {
         if (stage !== "checks" || ++begun > 1) return;
         await gate.pass();
         if (outcome === "failure") throw new Error("about the old revision");

@@ -1,11 +1,11 @@
 /** The worker over real files: what it does first, what it never loses, how it ends. */
+import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { PendingRun, ProcessingStore } from "../../../domain/runs/processing.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { newRowName } from "../../../kv/base/names.ts";
-import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
 import { encodePending, pendingName } from "../../../kv/writer/pending_mark.ts";
 import { finish, open, run, TEAM } from "../../support/builders/pipeline.ts";
 import { Gate, WorkerHarness } from "../../support/harness/worker_harness.ts";
@@ -193,7 +193,7 @@ Deno.test("worker: marks whose forgetting failed are looked at again, and nothin
 
 Deno.test("worker: two at once over one file bring every run up to date once", async () => {
   await using shop = await WorkerHarness.open();
-  const second = shop.another(createProcessingStore(shop.store, new Set(), shop.now));
+  const second = shop.another(processingOf(shop.store, shop.now));
   shop.worker.start();
   second.start();
   await Promise.all(Array.from({ length: 200 }, async (_, n) => {

@@ -1,16 +1,16 @@
 /** Rows of agents: any order, two projectors at once, lost answers, damage, and before they are there. */
+import { agentStoreOf, storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
-import type { AgentActivity } from "../../../domain/agents/agents.ts";
+import type { AgentActivity } from "../../../domain/agents/activity.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
-import { createStore, type Store } from "../../../kv/store.ts";
-import { createAgentStore } from "../../../kv/agents/agents.ts";
+import { type Store } from "../../../kv/store.ts";
 import { auditDamaged, type Damage, valueOf } from "../../support/oracles/damage.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
@@ -29,7 +29,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** What the runs of the agent `a` come to. */
 async function activityOf(store: Store, team = TEAM): Promise<AgentActivity | null> {
-  return (await createAgentStore(store).read(team, "a"))?.activity ?? null;
+  return (await agentStoreOf(store).read(team, "a"))?.activity ?? null;
 }
 
 function ordersOf<T>(items: readonly T[]): T[][] {
@@ -137,11 +137,11 @@ Deno.test("agents: a commit of unknown outcome is tried again and counted once",
   for (const fault of ["throw", "commit then throw", "lost"] as const) {
     using kv = await Deno.openKv(":memory:");
     using deadlines = new Deadlines(2_000, TIMERS);
-    const store = createStore(kv, kv, BACK_ENDS.embedded, deadlines);
+    const store = storeOver(kv, kv, BACK_ENDS.embedded, deadlines);
     const runs = runsOf(store);
     const plan: Fault[] = [];
     const faults = faultKv(kv, () => plan.shift() ?? "none");
-    const pipeline = pipelineOf(createStore(faults, kv, BACK_ENDS.embedded, deadlines));
+    const pipeline = pipelineOf(storeOver(faults, kv, BACK_ENDS.embedded, deadlines));
     for (const step of [open, finish]) {
       await step(runs, 1);
       plan.push(fault);
@@ -169,7 +169,7 @@ Deno.test("agents: runs of many, summed up in several commits and by two project
   await Promise.all(ids.map((_, n) => finish(runs, n, team)));
   await pipelineOf(store).project(team.id, ids);
   const query = { sort: "agent", limit: 1_000, after: null, archived: false } as const;
-  const page = await createAgentStore(store).list(team, query);
+  const page = await agentStoreOf(store).list(team, query);
   assert(page.ok);
   const counts = page.value.agents.map(({ activity }) => [activity?.runs, activity?.succeeded]);
   assertEquals(counts, Array.from({ length: 60 }, () => [2, 2]));

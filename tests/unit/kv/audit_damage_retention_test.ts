@@ -1,6 +1,6 @@
 /** No damage to what is left of runs that are gone, or partly gone, that the audit does not find. */
 import { assert, assertEquals } from "@std/assert";
-import type { AgentActivity } from "../../../domain/agents/agents.ts";
+import type { AgentActivity } from "../../../domain/agents/activity.ts";
 import type { EventTotals } from "../../../domain/runs/event_totals.ts";
 import type { EventLedger } from "../../../domain/runs/ledger.ts";
 import type { RunId } from "../../../domain/core/ids.ts";

@@ -262,7 +262,7 @@ const DAMAGES: Damages = {
     async make(h) {
       const key = keys.summary(h.team.id, RUN);
       const summary = decodeSums<RunSummary>(await valueOf(h, key) as Uint8Array);
-      const listed = { kind: "run", at: NOON, ...summary.listed, has: ["late"] } as const;
+      const listed = { ...summary.listed, has: ["late"] } as const;
       return { sets: [{ key, value: encodeSums({ ...summary, listed }) }] };
     },
   },

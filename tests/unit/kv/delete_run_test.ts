@@ -1,9 +1,9 @@
 /** Deleting one run: it counts for nothing any more, but for the quota and for when its agent was seen. */
+import { agentStoreOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import { EMPTY_SWEEP } from "../../../domain/retention/sweep.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { createAgentStore } from "../../../kv/agents/agents.ts";
 import { aLargeCall, DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aRunNow, MANY, OldLedger } from "../../support/builders/old_ledger.ts";
@@ -13,7 +13,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** What an agent's runs come to: runs, succeeded, and the number of the last. */
 async function agentOf({ store }: RetentionHarness, team: Team, slug: string): Promise<unknown[]> {
-  const activity = (await createAgentStore(store).read(team, slug))?.activity;
+  const activity = (await agentStoreOf(store).read(team, slug))?.activity;
   const last = activity?.lastRun?.id;
   return [activity?.runs, activity?.succeeded, last && Number(`0x${last.slice(-8)}`)];
 }
@@ -131,7 +131,7 @@ Deno.test("delete a run: an agent whose every run is deleted was still seen, and
   await archive.settle();
   await archive.deletions.deleteCustomer(team, "acme", "key");
   await archive.deleteAll();
-  const agent = await createAgentStore(temp.store).read(team, "x");
+  const agent = await agentStoreOf(temp.store).read(team, "x");
   assertEquals(agent, {
     agent: "x",
     firstSeen: NOON,

@@ -1,4 +1,5 @@
 /** The doorbell: commits with marks wake the worker of their process, and no message is ever stored. */
+import { Memory } from "../../../domain/core/memory.ts";
 import { assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "../../../kv/open.ts";
@@ -36,7 +37,7 @@ Deno.test("doorbell: a write that lost its check rings for nobody", async () => 
 Deno.test("doorbell: the runtime's queue, which ends the process on a full disk, is never used", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/test.kv`;
-    const store = await openStore(path);
+    const store = await openStore(path, new Memory());
     for (let n = 0; n < 5; n++) await finish(runsOf(store), n);
     await store.close();
     using database = new DatabaseSync(path, { readOnly: true });

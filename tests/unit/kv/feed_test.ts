@@ -1,4 +1,5 @@
 /** The feed of changes: nothing is missing from it and nothing is told twice, whoever writes meanwhile. */
+import { processingOf, storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -7,10 +8,9 @@ import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
-import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
-import { createStore, type Store } from "../../../kv/store.ts";
+import { type Store } from "../../../kv/store.ts";
 import { ChangeNotifier } from "../../../kv/feed/change_notifier.ts";
 import { createChangeStore } from "../../../kv/feed/change_store.ts";
 import type { RunSummary } from "../../../domain/runs/summary.ts";
@@ -138,10 +138,10 @@ Deno.test("feed: commits of unknown outcome and lost ones leave no gap and no se
   for (const fault of ["throw", "commit then throw", "lost"] as const) {
     using kv = await Deno.openKv(":memory:");
     using deadlines = new Deadlines(2_000, TIMERS);
-    const store = createStore(kv, kv, BACK_ENDS.embedded, deadlines);
+    const store = storeOver(kv, kv, BACK_ENDS.embedded, deadlines);
     const plan: Fault[] = [];
     const faults = faultKv(kv, () => plan.shift() ?? "none");
-    const faulty = createStore(faults, kv, BACK_ENDS.embedded, deadlines);
+    const faulty = storeOver(faults, kv, BACK_ENDS.embedded, deadlines);
     const runs = runsOf(store);
     const pipeline = pipelineOf(faulty);
     const follower = new Follower(TEAM.id);
@@ -255,7 +255,7 @@ Deno.test("bell: a commit of this process rings for its team and its runs, and f
   using one = commits.notifier.watch(TEAM.id, run(1));
   using other = commits.notifier.watch(TEAM.id, run(2));
   await open(runsOf(store), 1);
-  await createProcessingStore(store, new Set(), () => NOON, commits).project(TEAM.id, [run(1)]);
+  await processingOf(store, () => NOON, [], commits).project(TEAM.id, [run(1)]);
   // They rang before anybody waited.
   await Promise.all([team.next(over.signal), one.next(over.signal)]);
   const rung = other.next(over.signal).then(() => over.signal.aborted);

@@ -1,4 +1,5 @@
 /** No commit is acknowledged into a file that is no longer the ledger's. */
+import { Memory } from "../../../domain/core/memory.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { isReady } from "../../../kv/store.ts";
@@ -55,10 +56,10 @@ for (const [name, lose] of Object.entries(LOSSES)) {
 Deno.test("files: a ledger may be a link, and the link may not be turned to another file", async () => {
   await withFolder(async (folder) => {
     const [link, first, second] = [`${folder}/link.kv`, `${folder}/1.kv`, `${folder}/2.kv`];
-    await (await openStore(second)).close();
+    await (await openStore(second, new Memory())).close();
     await Deno.writeTextFile(first, "");
     await Deno.symlink(first, link);
-    const store = await openStore(link);
+    const store = await openStore(link, new Memory());
     assert(await store.writer.commit({ sets: [ENTRY] }) !== null);
     await Deno.remove(link);
     await Deno.symlink(second, link);

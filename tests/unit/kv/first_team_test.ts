@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
-import type { CredentialStore } from "../../../domain/teams/credential_store.ts";
+import type { CredentialStore } from "../../../domain/teams/key_list.ts";
 import {
   createCredentialStore,
   ensureFirstTeam,

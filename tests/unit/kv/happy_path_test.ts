@@ -1,4 +1,5 @@
 /** What the calls of an ordinary run cost the store: commits alone, and a read only where one repeats. */
+import { runStoreOf } from "../../support/harness/stores.ts";
 import { assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { EventId, RunId, TeamId } from "../../../domain/core/ids.ts";
@@ -8,7 +9,6 @@ import type { RawJson } from "../../../domain/core/raw_json.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { RecentIds } from "../../../kv/runs/recent_ids.ts";
-import { createRunStore } from "../../../kv/runs/run_store.ts";
 import { eventId, runId } from "../../support/builders/requests.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
@@ -47,7 +47,7 @@ async function counted(temp: TempStore): Promise<{ runs: RunStore; reads: () => 
   });
   const store = { ...rest, reader: counting };
   const cards = createRateCardStore(store, { now: () => NOON });
-  const runs = createRunStore(store, cards);
+  const runs = runStoreOf(store, cards);
   await runs.open(TEAM, open(999), NOON);
   await cards.card(TEAM);
   reads = 0;
@@ -97,7 +97,7 @@ Deno.test("a start repeated after its close tells the close, whoever closed the 
   const { runs } = await counted(temp);
   await runs.heartbeat(TEAM, beat(1, "start"), NOON);
   // Another process of a shared store remembers nothing of this one.
-  await createRunStore(temp.store).finish(TEAM, id(1), finish, NOON);
+  await runStoreOf(temp.store).finish(TEAM, id(1), finish, NOON);
   const again = await runs.heartbeat(TEAM, beat(1, "start"), NOON);
   assertEquals(again.kind === "replayed" && again.parts.closing?.status, "success");
   const late = await runs.heartbeat(TEAM, beat(1, "fail"), NOON);

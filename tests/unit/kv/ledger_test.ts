@@ -1,4 +1,5 @@
 /** The event ledger in the store: pages, restarts, cold caches, and more than one writer. */
+import { runStoreOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { EventId, RunId, TeamId } from "../../../domain/core/ids.ts";
@@ -9,7 +10,6 @@ import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { RUN_MODELS_MAX } from "../../../domain/core/limits.ts";
 import type { AppendOutcome, RunStore } from "../../../domain/runs/store.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { createRunStore } from "../../../kv/runs/run_store.ts";
 import { eventId, runId } from "../../support/builders/requests.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { noise, TempStore } from "../../support/harness/temp_store.ts";
@@ -53,9 +53,9 @@ async function usage(temp: TempStore): Promise<number> {
 Deno.test("ledger: over 2,000 events each is stored once, through pages and restarts", async () => {
   await using temp = await TempStore.open();
   const total = 2_150;
-  let accepted = 0, duplicates = 0, runs = createRunStore(temp.store);
+  let accepted = 0, duplicates = 0, runs = runStoreOf(temp.store);
   for (let from = 0; from < total; from += 43) {
-    if (from % 430 === 0) runs = createRunStore(await temp.reopen());
+    if (from % 430 === 0) runs = runStoreOf(await temp.reopen());
     // Half of each batch was sent before: just now, or long ago on a sealed page.
     const repeated = [...range(Math.max(0, from - 3), Math.min(from, 3)), ...range(from >> 1, 2)];
     const sent = [...range(from, 43), ...repeated];
@@ -75,9 +75,9 @@ Deno.test("ledger: over 2,000 events each is stored once, through pages and rest
 
 Deno.test("ledger: after a restart every stored event is a duplicate, on whichever page it is", async () => {
   await using temp = await TempStore.open();
-  const runs = createRunStore(temp.store);
+  const runs = runStoreOf(temp.store);
   for (let from = 0; from < 1_000; from += 50) await runs.append(TEAM, ID, range(from, 50), NOON);
-  const cold = createRunStore(await temp.reopen());
+  const cold = runStoreOf(await temp.reopen());
   const before = await Array.fromAsync(temp.store.reader.list({ prefix: [] }));
   for (const from of [950, 0, 500, 270]) {
     const counts = await cold.append(TEAM, ID, range(from, 50), NOON);
@@ -88,7 +88,7 @@ Deno.test("ledger: after a restart every stored event is a duplicate, on whichev
 
 Deno.test("ledger: two writers with their own caches never store an event twice", async () => {
   await using temp = await TempStore.open();
-  const writers = [createRunStore(temp.store), createRunStore(temp.store)];
+  const writers = [runStoreOf(temp.store), runStoreOf(temp.store)];
   let accepted = 0;
   for (let round = 0; round < 20; round++) {
     const counts = await Promise.all(
@@ -99,7 +99,7 @@ Deno.test("ledger: two writers with their own caches never store an event twice"
   // Rounds overlap: the last one ends at 19 × 20 + 10 + 30.
   const distinct = 420;
   assertEquals([accepted, await usage(temp)], [distinct, distinct]);
-  assertEquals(new Set(await readAll(createRunStore(temp.store))).size, distinct);
+  assertEquals(new Set(await readAll(runStoreOf(temp.store))).size, distinct);
 });
 
 Deno.test("ledger: pieces staged for a batch whose check was lost are removed", async () => {
@@ -107,14 +107,14 @@ Deno.test("ledger: pieces staged for a batch whose check was lost are removed", 
   const large = range(10, 8).map(({ id, ts }, i) =>
     event(Number(ts), JSON.stringify(noise(120_000, i + 1)), { id })
   );
-  await createRunStore(temp.store).append(TEAM, ID, [event(1)], NOON);
+  await runStoreOf(temp.store).append(TEAM, ID, [event(1)], NOON);
   // A writer that has read nothing tries "no ledger yet" first, and loses that check.
-  const counts = await createRunStore(temp.store).append(TEAM, ID, large, NOON);
+  const counts = await runStoreOf(temp.store).append(TEAM, ID, large, NOON);
   assertEquals(counts, { kind: "stored", accepted: 8, duplicates: 0 });
   const chunks = await temp.keysBelow(keys.chunks(TEAM.id, ID));
   assert(chunks.length > 10, `${chunks.length} pieces are not staged`);
   assertEquals(new Set(chunks.map((key) => key[3])).size, 1, "pieces of a lost commit remain");
-  const run = await createRunStore(await temp.reopen()).read(TEAM, ID, null, 50);
+  const run = await runStoreOf(await temp.reopen()).read(TEAM, ID, null, 50);
   const texts = run?.events.slice(1).map(({ data }) => JSON.parse(data));
   assertEquals(texts, large.map(({ data }) => JSON.parse(data)));
 });
@@ -124,9 +124,9 @@ Deno.test("ledger: a duplicate of a large batch sent by a cold writer leaves no 
   const large = range(1, 8).map(({ id }, i) =>
     event(i + 1, JSON.stringify(noise(120_000, i + 1)), { id })
   );
-  await createRunStore(temp.store).append(TEAM, ID, large, NOON);
+  await runStoreOf(temp.store).append(TEAM, ID, large, NOON);
   const before = await Array.fromAsync(temp.store.reader.list({ prefix: [] }), ({ key }) => key);
-  const counts = await createRunStore(temp.store).append(TEAM, ID, large, NOON);
+  const counts = await runStoreOf(temp.store).append(TEAM, ID, large, NOON);
   assertEquals(counts, { kind: "stored", accepted: 0, duplicates: 8 });
   const after = await Array.fromAsync(temp.store.reader.list({ prefix: [] }), ({ key }) => key);
   assertEquals(after, before);
@@ -134,7 +134,7 @@ Deno.test("ledger: a duplicate of a large batch sent by a cold writer leaves no 
 
 Deno.test("decision 11: as many unpriced models of the longest names as are kept fit a ledger", async () => {
   await using temp = await TempStore.open();
-  const runs = createRunStore(temp.store);
+  const runs = runStoreOf(temp.store);
   // 256 characters of four bytes each are what a provider and a model may have.
   const name = (n: number) => "😀".repeat(253) + String(n % 60).padStart(3, "0");
   const most = Number.MAX_SAFE_INTEGER;
@@ -166,7 +166,7 @@ Deno.test("ledger: after a commit of unknown outcome a retry counts each event o
     if (fault === "after") throw new StorageUnavailable("written, but nobody knows");
     return version;
   };
-  const runs = createRunStore({ ...temp.store, writer: { ...writer, commit } });
+  const runs = runStoreOf({ ...temp.store, writer: { ...writer, commit } });
   let sent = 0;
   // Far enough for pages to be sealed by commits of every outcome.
   for (let round = 0; round < 60; round++) {
@@ -188,7 +188,7 @@ Deno.test("ledger: after a commit of unknown outcome a retry counts each event o
 
 Deno.test("ledger: two runs and two teams never share an event id", async () => {
   await using temp = await TempStore.open();
-  const runs = createRunStore(temp.store);
+  const runs = runStoreOf(temp.store);
   const other: Team = { ...TEAM, id: "other" as TeamId };
   const places = [[TEAM, ID], [TEAM, runId(2) as RunId], [other, ID]] as const;
   for (const [team, id] of places) {

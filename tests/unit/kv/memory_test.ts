@@ -94,7 +94,7 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
     return cache;
   }],
   ["agents in use", "agents", ({ memory }) => {
-    const known = new KnownAgents(memory);
+    const known = new KnownAgents(memory, () => performance.now());
     for (let n = 0; n < 2_000; n++) {
       const team = teamOf(n % 10);
       known.add(team, long(n, 128), known.saw(team, "00000000000000010000", 0));
@@ -157,7 +157,7 @@ const FILLS: readonly (readonly [name: string, share: MemoryShare, fill: Fill])[
 
 Deno.test.each(FILLS)("memory: %s take the bytes that they claim", async (_, share, fill) => {
   const memory = new Memory(256);
-  const store = await openStore(":memory:", undefined, memory);
+  const store = await openStore(":memory:", memory);
   // What another test held is let go of when its function has returned for good.
   await new Promise((resolve) => setTimeout(resolve));
   const before = heapBytes();

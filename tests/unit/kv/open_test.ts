@@ -1,13 +1,15 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { Memory } from "../../../domain/core/memory.ts";
 import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
-import { openBeside, openStore, StoreRefused } from "../../../kv/open.ts";
+import { openBeside, openStore } from "../../../kv/open.ts";
+import { StoreRefused } from "../../../kv/refused.ts";
 import { fillStore, MIDDLE, TempStore, withFolder } from "../../support/harness/temp_store.ts";
 
 const KEY = ["value"];
 
 /** Refused, in one line that says what to do. */
 async function assertRefused(path: string, ...says: string[]): Promise<void> {
-  const error = await assertRejects(() => openStore(path), StoreRefused);
+  const error = await assertRejects(() => openStore(path, new Memory()), StoreRefused);
   for (const part of says) assertStringIncludes(error.message, part);
   assert(!error.message.includes("\n") && error.message.includes(path), error.message);
 }
@@ -15,10 +17,10 @@ async function assertRefused(path: string, ...says: string[]): Promise<void> {
 Deno.test("open: a missing folder is created, and data is there after a restart", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/deep/er/test.kv`;
-    const first = await openStore(path);
+    const first = await openStore(path, new Memory());
     const version = await first.writer.commit({ sets: [{ key: KEY, value: "v" }] });
     await first.close();
-    const second = await openStore(path);
+    const second = await openStore(path, new Memory());
     const entry = await second.reader.get(KEY);
     await second.close();
     assertEquals([entry.value, entry.versionstamp], ["v", version]);
@@ -27,7 +29,7 @@ Deno.test("open: a missing folder is created, and data is there after a restart"
 
 Deno.test("open: :memory: is one database for writing and reading, and leaves no file", async () => {
   const before = await Array.fromAsync(Deno.readDir("."), ({ name }) => name);
-  const store = await openStore(":memory:");
+  const store = await openStore(":memory:", new Memory());
   await store.writer.commit({ sets: [{ key: KEY, value: 1 }] });
   assertEquals((await store.reader.get(KEY)).value, 1);
   await store.close();
@@ -46,7 +48,7 @@ Deno.test("open: a second opener in this process is refused by its own pid", asy
 
 const OPENER = `
   import { openStore } from ${JSON.stringify(new URL("../../../kv/open.ts", import.meta.url).href)};
-  const store = await openStore(Deno.args[0]);
+  const store = await openStore(Deno.args[0], new Memory());
   await store.writer.commit({ sets: [{ key: ["from"], value: "another process" }] });
   console.log("open");
   await Deno.stdin.read(new Uint8Array(1));
@@ -72,7 +74,7 @@ Deno.test("open: a file in use by another process is refused with that process's
     await other.stdin.close();
     await other.status;
     await output.cancel();
-    const store = await openStore(path);
+    const store = await openStore(path, new Memory());
     assertEquals((await store.reader.get(["from"])).value, "another process");
     await store.close();
   });
@@ -81,7 +83,7 @@ Deno.test("open: a file in use by another process is refused with that process's
 Deno.test("open: a lock file left behind by a killed process does not matter", async () => {
   await withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/test.kv.lock`, "999999999 and a longer text\n");
-    const store = await openStore(`${folder}/test.kv`);
+    const store = await openStore(`${folder}/test.kv`, new Memory());
     assertEquals(await Deno.readTextFile(`${folder}/test.kv.lock`), `${Deno.pid}\n`);
     await store.close();
   });
@@ -150,7 +152,7 @@ Deno.test("open: a read-only file is refused, also for root", async () => {
     await Deno.chmod(path, 0o444);
     await assertRefused(path, "read-only");
     await Deno.chmod(path, 0o644);
-    await (await openStore(path)).close();
+    await (await openStore(path, new Memory())).close();
   });
 });
 
@@ -165,7 +167,7 @@ Deno.test("open: a folder, and a path below a file, are refused", async () => {
 Deno.test("open: an empty file is a new store", async () => {
   await withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/test.kv`, "");
-    const store = await openStore(`${folder}/test.kv`);
+    const store = await openStore(`${folder}/test.kv`, new Memory());
     assert(await store.writer.commit({ sets: [{ key: KEY, value: 1 }] }) !== null);
     await store.close();
   });
@@ -174,14 +176,14 @@ Deno.test("open: an empty file is a new store", async () => {
 Deno.test("close: commits under way are on disk before the lock is given up", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/test.kv`;
-    const store = await openStore(path);
+    const store = await openStore(path, new Memory());
     const versions = Array.from(
       { length: 50 },
       (_, n) => store.writer.commit({ sets: [{ key: ["n", n], value: n }] }),
     );
     await store.close();
     assert((await Promise.all(versions)).every((version) => version !== null));
-    const again = await openStore(path);
+    const again = await openStore(path, new Memory());
     assertEquals((await Array.fromAsync(again.reader.list({ prefix: ["n"] }))).length, 50);
     await again.close();
   });
@@ -218,7 +220,7 @@ Deno.test({
     await withFolder(async (folder) => {
       const path = `${folder}/made/deep/test.kv`;
       const umask = Deno.umask(0);
-      const store = await openStore(path).finally(() => Deno.umask(umask));
+      const store = await openStore(path, new Memory()).finally(() => Deno.umask(umask));
       await store.writer.commit({ sets: [{ key: KEY, value: 1 }] });
       const modes = [
         "made",
@@ -231,19 +233,29 @@ Deno.test({
   },
 });
 
-Deno.test("open: a ledger of a newer format is refused, also by tools, and left as it is", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/test.kv`;
-    const store = await openStore(path);
-    const value = LEDGER_FORMAT + 1;
-    await store.writer.commit({ sets: [{ key: keys.format(), value }] });
-    await store.close();
-    await assertRefused(path, `format ${value}`, `up to ${LEDGER_FORMAT}`);
-    await assertRejects(() => openBeside(path), StoreRefused, `format ${value}`);
-    // Refusing gave the lock back.
-    await assertRefused(path, `format ${value}`);
+/** Makes a file into a ledger whose format is `value`. */
+async function writeFormat(path: string, value: number | undefined): Promise<void> {
+  const store = await openStore(path, new Memory());
+  const sets = [{ key: keys.firstTeam(), value: "team" }];
+  const format = value === undefined ? [] : [{ key: keys.format(), value }];
+  await store.writer.commit({ sets: [...sets, ...format] });
+  await store.close();
+}
+
+for (const value of [LEDGER_FORMAT + 1, LEDGER_FORMAT - 1, undefined]) {
+  const words = value === undefined ? "no format" : `format ${value}`;
+  Deno.test(`open: a ledger of ${words} is refused, also by tools, and left as it is`, async () => {
+    await withFolder(async (folder) => {
+      const path = `${folder}/test.kv`;
+      await writeFormat(path, value);
+      const start = `format ${LEDGER_FORMAT} only: start with a new file`;
+      await assertRefused(path, words, start);
+      await assertRejects(() => openBeside(path), StoreRefused, words);
+      // Refusing gave the lock back.
+      await assertRefused(path, words);
+    });
   });
-});
+}
 
 Deno.test("open: a log of commits without its ledger is not made another ledger's", async () => {
   for (const left of ["-wal", ".restoring"]) {
@@ -254,7 +266,7 @@ Deno.test("open: a log of commits without its ledger is not made another ledger'
       await Deno.writeTextFile(path, "");
       await assertRefused(path, `${path}${left}`);
       await Deno.remove(path + left);
-      await (await openStore(path)).close();
+      await (await openStore(path, new Memory())).close();
     });
   }
 });

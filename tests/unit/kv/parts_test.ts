@@ -1,4 +1,5 @@
 /** Openings and closes in the store: large ones, races, and reading one's own writes. */
+import { runStoreOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
@@ -6,7 +7,6 @@ import type { FinishRequest, HeartbeatRequest, OpenRequest } from "../../../doma
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import type { Metadata } from "../../../domain/runs/metadata.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { createRunStore } from "../../../kv/runs/run_store.ts";
 import { runId } from "../../support/builders/requests.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { noise, TempStore } from "../../support/harness/temp_store.ts";
@@ -28,29 +28,29 @@ function manyLabels(): Metadata {
 
 Deno.test("decision 38: an opening with all the metadata of an enterprise body is read back", async () => {
   await using temp = await TempStore.open();
-  const runs = createRunStore(temp.store);
+  const runs = runStoreOf(temp.store);
   const metadata = manyLabels();
   assertEquals((await runs.open(TEAM, { ...opened, metadata }, NOON)).kind, "stored");
-  const run = await createRunStore(await temp.reopen()).read(TEAM, ID, null, 1);
+  const run = await runStoreOf(await temp.reopen()).read(TEAM, ID, null, 1);
   assertEquals(run?.parts.opening?.metadata?.length, metadata.length);
   assertEquals(run?.parts.opening?.metadata?.at(-1), metadata.at(-1));
 });
 
 Deno.test("decision 11: a close with the largest output and labels is read back", async () => {
   await using temp = await TempStore.open();
-  const runs = createRunStore(temp.store);
+  const runs = runStoreOf(temp.store);
   const output = JSON.stringify({ text: noise(500_000) }) as RawJson;
   const metadata = manyLabels().slice(0, 7_000);
   const request = { ...finished, output, metadata };
   assertEquals((await runs.finish(TEAM, ID, request, NOON)).kind, "stored");
-  const run = await createRunStore(await temp.reopen()).read(TEAM, ID, null, 1);
+  const run = await runStoreOf(await temp.reopen()).read(TEAM, ID, null, 1);
   assert(run?.parts.closing?.output === output);
   assertEquals(run.parts.closing.metadata?.length, metadata.length);
 });
 
 Deno.test("decision 11: a heartbeat with a large output is read back, and replayed", async () => {
   await using temp = await TempStore.open();
-  const runs = createRunStore(temp.store);
+  const runs = runStoreOf(temp.store);
   const output = JSON.stringify({ text: noise(500_000) }) as RawJson;
   const metadata = manyLabels().slice(0, 7_000);
   const request = { ...beat, output, metadata };
@@ -65,7 +65,7 @@ Deno.test("decision 11: a heartbeat with a large output is read back, and replay
 
 Deno.test("a call that lost its check reads the winner's parts and answers with them", async () => {
   await using temp = await TempStore.open();
-  const stores = Array.from({ length: 8 }, () => createRunStore(temp.store));
+  const stores = Array.from({ length: 8 }, () => runStoreOf(temp.store));
   const outcomes = await Promise.all(
     stores.map((runs, n) => runs.finish(TEAM, ID, { ...finished, finishedAt: NOON + n }, NOON)),
   );
@@ -80,7 +80,7 @@ Deno.test("a call that lost its check reads the winner's parts and answers with 
 
 Deno.test("a write is readable through the reading handle as soon as it is answered", async () => {
   await using temp = await TempStore.open();
-  const runs = createRunStore(temp.store);
+  const runs = runStoreOf(temp.store);
   await Promise.all(Array.from({ length: 60 }, async (_, n) => {
     const id = runId(n) as RunId;
     await runs.open(TEAM, { ...opened, id }, NOON);
@@ -93,7 +93,7 @@ Deno.test("a write is readable through the reading handle as soon as it is answe
 Deno.test("decision 39: racing first sights of one agent in two writers count it once", async () => {
   await using temp = await TempStore.open();
   const team: Team = { ...TEAM, tier: "free" };
-  const stores = [createRunStore(temp.store), createRunStore(temp.store)];
+  const stores = [runStoreOf(temp.store), runStoreOf(temp.store)];
   const outcomes = await Promise.all(Array.from({ length: 40 }, (_, n) => {
     const request = { ...opened, id: runId(n) as RunId, agent: `agent-${n >> 1}` };
     return stores[n & 1]?.open(team, request, NOON);

@@ -1,4 +1,5 @@
 /** Summaries and roll-ups under any interleaving, two workers, lost checks and lost answers. */
+import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -10,7 +11,7 @@ import type { RunStore } from "../../../domain/runs/store.ts";
 import { TIMERS } from "../../../kv/base/deadline.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
-import { createStore, type Store } from "../../../kv/store.ts";
+import { type Store } from "../../../kv/store.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import {
@@ -143,14 +144,14 @@ Deno.test("roll-ups: labels that change at the close move the run, nothing stays
 /** A store over the same file whose commits meet faults in turn. */
 function faulty(store: Store, kv: Deno.Kv, plan: Fault[]): Store {
   const faults = faultKv(kv, () => plan.shift() ?? "none");
-  return createStore(faults, store.reader, BACK_ENDS.embedded, store.deadlines);
+  return storeOver(faults, store.reader, BACK_ENDS.embedded, store.deadlines);
 }
 
 Deno.test("roll-ups: a commit of unknown outcome is tried again and counted once", async () => {
   for (const fault of ["throw", "commit then throw", "lost"] as const) {
     using kv = await Deno.openKv(":memory:");
     using deadlines = new Deadlines(2_000, TIMERS);
-    const store = createStore(kv, kv, BACK_ENDS.embedded, deadlines);
+    const store = storeOver(kv, kv, BACK_ENDS.embedded, deadlines);
     const runs = runsOf(store);
     const plan: Fault[] = [];
     const pipeline = pipelineOf(faulty(store, kv, plan));

@@ -1,7 +1,7 @@
 /** A team's own rows in the store, and what races leave of them. */
 import { assert, assertEquals } from "@std/assert";
 import { RATE_ROWS_MAX } from "../../../domain/core/limits.ts";
-import type { PutRateOutcome, RateCardStore } from "../../../domain/pricing/rate_store.ts";
+import type { PutRateOutcome, RateCardStore } from "../../../domain/pricing/rate_card.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import {
   aSpec,

@@ -1,4 +1,5 @@
 /** Request-rate buckets shared through a real KV, on a clock that the test moves. */
+import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -7,7 +8,6 @@ import { type Api, createRequestLimits } from "../../../domain/teams/rate_limit.
 import { LATE_MS } from "../../../domain/teams/shared_bucket.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { isShared } from "../../../kv/open.ts";
-import { createStore } from "../../../kv/store.ts";
 import { RateSlices } from "../../../kv/teams/rate_slices.ts";
 import { FakeTimers } from "../../support/fakes/fake_timers.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
@@ -27,7 +27,7 @@ class Instances {
 
   private constructor(real: Deno.Kv, kv: Deno.Kv, count: number) {
     this.#kv = real;
-    const store = createStore(kv, kv, BACK_ENDS.remote, this.#deadlines);
+    const store = storeOver(kv, kv, BACK_ENDS.remote, this.#deadlines);
     this.slices = Array.from({ length: count }, () => new RateSlices(store, this.timers, NOON));
     this.#limits = this.slices.map((slices) =>
       createRequestLimits(this.timers.now, (api) => slices.bucketsFor(api))

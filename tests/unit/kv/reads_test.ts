@@ -1,4 +1,5 @@
 /** Reads of requests: counted, bounded, fair, and ended by deadline and client. */
+import { Memory } from "../../../domain/core/memory.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
@@ -70,7 +71,7 @@ Deno.test("reads: a read within a read needs no further slot", async () => {
 });
 
 async function memory() {
-  const store = await openStore(":memory:");
+  const store = await openStore(":memory:", new Memory());
   for (let at = 0; at < 1_201; at += 100) {
     const sets = Array.from({ length: Math.min(100, 1_201 - at) }, (_, i) => ({
       key: ["x", at + i],

@@ -1,4 +1,5 @@
 /** Refused calls in the store (R13): written once a minute, exact with several processes, bounded. */
+import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { Deadlines } from "../../../domain/core/deadlines.ts";
@@ -9,7 +10,6 @@ import { TIMERS } from "../../../kv/base/deadline.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { forgetRefusals } from "../../../kv/refusals/refusal_rows.ts";
 import { createRefusalStore } from "../../../kv/refusals/refusal_store.ts";
-import { createStore } from "../../../kv/store.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aRefusal } from "../../support/builders/refusals.ts";
@@ -79,7 +79,7 @@ Deno.test("R13: a write whose outcome is unknown is not counted twice, nor lost"
   const kv = await Deno.openKv(":memory:");
   using deadlines = new Deadlines(2_000, TIMERS);
   let fault: Fault = "none";
-  const store = createStore(faultKv(kv, () => fault), kv, BACK_ENDS.embedded, deadlines);
+  const store = storeOver(faultKv(kv, () => fault), kv, BACK_ENDS.embedded, deadlines);
   const refusals = createRefusalStore(store, () => NOON);
   const countNow = async () => totals(await refusals.read(TEAM, NOON, 1));
   try {

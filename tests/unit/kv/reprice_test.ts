@@ -1,8 +1,9 @@
 /** Jobs that price calls anew, step by step: stopped, doubled, disturbed, and over damaged runs. */
+import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
-import type { RateCards } from "../../../domain/pricing/rate_store.ts";
+import type { RateCards } from "../../../domain/pricing/rate_card.ts";
 import type { RunStore } from "../../../domain/runs/store.ts";
 import { addRepriced, NO_CALLS } from "../../../domain/repricing/reprice.ts";
 import type { RepriceJob, RepriceStore } from "../../../domain/repricing/job.ts";
@@ -12,7 +13,7 @@ import { readHeads } from "../../../kv/runs/heads.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { createRepriceStore } from "../../../kv/repricing/jobs.ts";
-import { createStore, type Store } from "../../../kv/store.ts";
+import { type Store } from "../../../kv/store.ts";
 import { eventId } from "../../support/builders/requests.ts";
 import { cardOf, rateRow } from "../../support/builders/cards.ts";
 import { NOON } from "../../support/harness/harness.ts";
@@ -63,7 +64,7 @@ async function another(path: string): Promise<Disposable & { readonly store: Sto
   const kv = await Deno.openKv(path);
   const deadlines = new Deadlines(60_000, TIMERS);
   return {
-    store: createStore(kv, kv, BACK_ENDS.embedded, deadlines),
+    store: storeOver(kv, kv, BACK_ENDS.embedded, deadlines),
     [Symbol.dispose]() {
       kv.close();
       deadlines[Symbol.dispose]();

@@ -1,11 +1,12 @@
 /** What the figures tell of a store: exactly what it holds, however long its backlog and whatever fails. */
+import { storeOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { metricsText } from "../../../domain/metrics/text.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { storeMetrics } from "../../../kv/metrics/store.ts";
-import { createStore, type Store } from "../../../kv/store.ts";
+import { type Store } from "../../../kv/store.ts";
 import { pendingName } from "../../../kv/writer/pending_mark.ts";
 import { runId } from "../../support/builders/requests.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
@@ -75,7 +76,7 @@ Deno.test("commits: each is counted by how it ended, with all its writes", async
   const kv = temp.store.reader;
   const plan: Fault[] = ["none", "lost", "none", "throw"];
   const { limits, deadlines } = temp.store;
-  const store = createStore(faultKv(kv, () => plan.shift() ?? "none"), kv, limits, deadlines);
+  const store = storeOver(faultKv(kv, () => plan.shift() ?? "none"), kv, limits, deadlines);
   const commit = (name: string) =>
     store.writer.commit({ team: TEAM, sets: [{ key: ["test", name], value: 1 }] });
   await commit("a");

@@ -1,10 +1,10 @@
 /** The writer against a model, under a store that fails in every way it can. */
+import { writerOver } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
 import { Memory } from "../../../domain/core/memory.ts";
 import { BACK_ENDS, QUEUE } from "../../../kv/base/limits.ts";
-import { createWriter } from "../../../kv/writer/writer.ts";
 import type { Write } from "../../../kv/writer/write.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 
@@ -54,7 +54,7 @@ for (const limits of [BACK_ENDS.embedded, BACK_ENDS.remote]) {
     await fc.assert(
       fc.asyncProperty(inserts, faults, async (wanted, plan) => {
         using kv = await Deno.openKv(":memory:");
-        const writer = createWriter(faultKv(kv, () => plan.shift() ?? "none"), kv, limits);
+        const writer = writerOver(faultKv(kv, () => plan.shift() ?? "none"), kv, limits);
         const told = await Promise.all(
           wanted.map(({ key, team }, n) => tell(writer.commit(insert(key, n, team)))),
         );
@@ -112,7 +112,7 @@ Deno.test("writes that wait share commits, within the back end's checks", async 
     using kv = await Deno.openKv(":memory:");
     const commits: number[] = [];
     const limits = { ...BACK_ENDS.embedded, checksMax };
-    const writer = createWriter(counting(kv, commits), kv, limits);
+    const writer = writerOver(counting(kv, commits), kv, limits);
     await Promise.all(Array.from({ length: 500 }, (_, n) => writer.commit(insert(n, n, "a"))));
     assertEquals(commits.reduce((a, b) => a + b), 500);
     assertEquals(Math.max(...commits), checksMax);
@@ -124,7 +124,7 @@ Deno.test("a lost check costs the stale write alone: the rest share the next com
   using kv = await Deno.openKv(":memory:");
   await kv.set(["item", 7], "somebody else's");
   const commits: number[] = [];
-  const writer = createWriter(counting(kv, commits), kv);
+  const writer = writerOver(counting(kv, commits), kv);
   const told = await Promise.all(
     Array.from({ length: 50 }, (_, n) => tell(writer.commit(insert(n, n, "a")))),
   );
@@ -138,14 +138,14 @@ Deno.test("a lost check costs the stale write alone: the rest share the next com
 Deno.test("two writes on one key never share a commit, and the second needs none", async () => {
   using kv = await Deno.openKv(":memory:");
   const commits: number[] = [];
-  const writer = createWriter(counting(kv, commits), kv);
+  const writer = writerOver(counting(kv, commits), kv);
   const told = await Promise.all([1, 2, 3].map((n) => tell(writer.commit(insert(1, n, "a")))));
   assertEquals([told, commits], [["stored", "stale", "stale"], [1]]);
 });
 
 Deno.test("a team's flood does not starve another: its next write is one turn away", async () => {
   using kv = await Deno.openKv(":memory:");
-  const writer = createWriter(kv, kv, BACK_ENDS.remote);
+  const writer = writerOver(kv, kv, BACK_ENDS.remote);
   const done: string[] = [];
   const flood = Array.from(
     { length: 2_000 },
@@ -159,7 +159,7 @@ Deno.test("a team's flood does not starve another: its next write is one turn aw
 
 Deno.test("beyond what may wait a write is refused at once, and nothing of it is stored", async () => {
   using kv = await Deno.openKv(":memory:");
-  const writer = createWriter(kv);
+  const writer = writerOver(kv);
   const waiting = Array.from(
     { length: QUEUE.teamWritesMax },
     (_, n) => tell(writer.commit(insert(n, n, "a"))),
@@ -176,15 +176,7 @@ Deno.test("beyond what may wait a write is refused at once, and nothing of it is
 Deno.test("writes that wait are bounded in bytes, and one team has at most half of them", async () => {
   using kv = await Deno.openKv(":memory:");
   const memory = new Memory(256);
-  const writer = createWriter(
-    kv,
-    kv,
-    BACK_ENDS.embedded,
-    undefined,
-    undefined,
-    undefined,
-    memory,
-  );
+  const writer = writerOver(kv, kv, BACK_ENDS.embedded, null, memory);
   const max = memory.bytesMax("writes");
   const value = new Uint8Array(60_000);
   let keys = 0;

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { writerOver } from "../../support/harness/stores.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { LOCKED_RETRY } from "../../../kv/base/limits.ts";
-import { createWriter } from "../../../kv/writer/writer.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const KEY = ["value"], COUNTER = ["counter"];
@@ -97,7 +97,7 @@ function locked(): Error {
 Deno.test("a locked file is tried again until the write is there, once", async () => {
   using kv = await Deno.openKv(":memory:");
   const fake = failing(kv, [locked(), locked(), locked()]);
-  const version = await createWriter(fake.kv).commit({
+  const version = await writerOver(fake.kv).commit({
     checks: [{ key: KEY, versionstamp: null }],
     sums: [{ key: COUNTER, by: 1n }],
     sets: [{ key: KEY, value: 1 }],
@@ -110,7 +110,7 @@ Deno.test("a locked file is tried again until the write is there, once", async (
 Deno.test("a file that stays locked is reported as unavailable, after its tries", async () => {
   using kv = await Deno.openKv(":memory:");
   const fake = failing(kv, Array.from({ length: 99 }, locked));
-  const commit = () => createWriter(fake.kv).commit({ sets: [{ key: KEY, value: 1 }] });
+  const commit = () => writerOver(fake.kv).commit({ sets: [{ key: KEY, value: 1 }] });
   await assertRejects(commit, StorageUnavailable, "database is locked");
   assertEquals([fake.commits(), (await kv.get(KEY)).value], [LOCKED_RETRY.attemptsMax, null]);
 });
@@ -119,7 +119,7 @@ Deno.test("any other failure is reported at once, with its cause", async () => {
   using kv = await Deno.openKv(":memory:");
   const cause = new TypeError("disk I/O error");
   const fake = failing(kv, [cause]);
-  const commit = () => createWriter(fake.kv).commit({ sets: [{ key: KEY, value: 1 }] });
+  const commit = () => writerOver(fake.kv).commit({ sets: [{ key: KEY, value: 1 }] });
   const error = await assertRejects(commit, StorageUnavailable, "disk I/O error");
   assertEquals([error.cause, fake.commits()], [cause, 1]);
 });
@@ -134,7 +134,7 @@ Deno.test("a value that the back end refuses is reported as unavailable, not thr
 Deno.test("the writer is idle only once every commit has settled, also a failed one", async () => {
   using kv = await Deno.openKv(":memory:");
   const fake = failing(kv, [locked(), new TypeError("broken")]);
-  const writer = createWriter(fake.kv);
+  const writer = writerOver(fake.kv);
   const settled: string[] = [];
   const write = (name: string) =>
     writer.commit({ sets: [{ key: [name], value: 1 }] })

@@ -1,4 +1,5 @@
 /** `deno task backup` and `deno task restore`; the drill with a running process is among the faults. */
+import { Memory } from "../../../domain/core/memory.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { backUp, CopyFailed } from "../../../kv/backup.ts";
@@ -8,7 +9,7 @@ import { backup } from "../../../tools/backup.ts";
 import { restore } from "../../../tools/restore.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { MIDDLE, withFolder } from "../../support/harness/temp_store.ts";
-import { Recorder } from "./support.ts";
+import { Recorder } from "../../support/harness/tools.ts";
 
 const KEY = ["value"];
 
@@ -24,7 +25,7 @@ async function aLedger(
   value: string,
   { format = LEDGER_FORMAT, fillers = 10 } = {},
 ): Promise<void> {
-  const store = await openStore(path);
+  const store = await openStore(path, new Memory());
   await store.writer.commit({ sets: [{ key: keys.format(), value: format }, { key: KEY, value }] });
   for (let n = 0; n < fillers; n++) {
     const filler = new Uint8Array(60_000).fill(n);
@@ -34,7 +35,7 @@ async function aLedger(
 }
 
 async function valueIn(path: string): Promise<unknown> {
-  const store = await openStore(path);
+  const store = await openStore(path, new Memory());
   const { value } = await store.reader.get(KEY);
   await store.close();
   return value;

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { developmentKey } from "../../../domain/teams/credentials.ts";
 import { connectionOf, createClient, Refused } from "../../../tools/client.ts";
-import { ToolFailure, UsageError } from "../../../tools/progress.ts";
+import { ToolFailure, UsageError } from "../../../tools/command.ts";
 import { aRun, runId } from "../../support/builders/requests.ts";
 import { Harness, KEY } from "../../support/harness/harness.ts";
 

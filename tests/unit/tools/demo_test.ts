@@ -1,9 +1,9 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { DAY_MS, demoRuns } from "../../../tools/demo_data.ts";
-import type { DemoRun } from "../../../tools/demo_run.ts";
-import { demo } from "../../../tools/demo.ts";
+import { DAY_MS, demoRuns } from "../../../tools/demo/runs.ts";
+import type { DemoRun } from "../../../tools/demo/run.ts";
+import { demo } from "../../../tools/demo/demo.ts";
 import { Harness, KEY, NOON } from "../../support/harness/harness.ts";
-import { Recorder, runTask, runTaskWith } from "./support.ts";
+import { Recorder, runTask, runTaskWith } from "../../support/harness/tools.ts";
 
 /** Each event, and each distinct opening, finish and heartbeat: what is stored of a run. */
 function thingsIn(run: DemoRun): Set<string> {

@@ -1,13 +1,13 @@
 /** `deno task jobs`: what waits, what was given up, and how it is tried again. */
+import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { type Processing, STAGE_ATTEMPTS_MAX } from "../../../domain/runs/stages.ts";
-import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { jobs } from "../../../tools/jobs.ts";
 import { aFinish, anEvent, aRun, runId } from "../../support/builders/requests.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
-import { Folder, Recorder, runTask } from "./support.ts";
+import { Folder, Recorder, runTask } from "../../support/harness/tools.ts";
 
 const FAILURE = new TypeError("the odd one");
 
@@ -16,7 +16,7 @@ async function killCost(h: Harness, n: number): Promise<void> {
   await h.post("/v1/runs", aRun(n));
   await h.post(`/v1/runs/${runId(n)}/finish`, aFinish());
   await h.worker.idle();
-  const pipeline = createProcessingStore(h.store, new Set(), () => NOON);
+  const pipeline = processingOf(h.store, () => NOON);
   const run = { team: h.team.id, run: runId(n) as RunId };
   for (let i = 0; i < STAGE_ATTEMPTS_MAX; i++) await pipeline.projectFailed(run, FAILURE);
 }

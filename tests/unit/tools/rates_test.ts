@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { renderRates } from "../../../tools/rates.ts";
-import { layOut } from "../../../tools/rates_layout.ts";
-import { orderOf } from "../../../tools/rates_providers.ts";
-import { datedPrices } from "../../../tools/rates_prices.ts";
+import { renderRates } from "../../../tools/rates/rates.ts";
+import { layOut } from "../../../tools/rates/layout.ts";
+import { orderOf } from "../../../tools/rates/providers.ts";
+import { datedPrices } from "../../../tools/rates/prices.ts";
 
 const CARD = new URL("../../../domain/pricing/default_rates.json", import.meta.url);
 

@@ -14,7 +14,7 @@ import {
   runId,
 } from "../../support/builders/requests.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
-import { Folder, Recorder, runTask } from "./support.ts";
+import { Folder, Recorder, runTask } from "../../support/harness/tools.ts";
 
 const DAY_MS = 86_400_000;
 

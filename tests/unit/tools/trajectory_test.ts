@@ -11,11 +11,11 @@ import {
   type RunPlan,
   trajectoryDuration,
   trajectoryStatus,
-} from "../../../tools/trajectory.ts";
-import { parseTrajectory, type Trajectory } from "../../../tools/trajectory_file.ts";
-import { jsonBytes } from "../../../tools/wire.ts";
+} from "../../../tools/import_traj/trajectory.ts";
+import { parseTrajectory, type Trajectory } from "../../../tools/import_traj/trajectory_file.ts";
+import { jsonBytes } from "../../../tools/import_traj/wire.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { aStep, aTrajectory } from "./support.ts";
+import { aStep, aTrajectory } from "../../support/harness/tools.ts";
 
 function parsed(fields: Record<string, unknown> = {}): Trajectory {
   const trajectory = parseTrajectory(aTrajectory(fields));

@@ -1,15 +1,13 @@
 /** The first thing wrong with a body, in words a client can act on. */
+import { Losses } from "../../../../domain/core/losses.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import { printable } from "../../../../domain/core/text.ts";
 import type { Parsed, Problem } from "../../../../domain/core/errors.ts";
-import {
-  parseBody,
-  parseFinish,
-  parseHeartbeat,
-  parseOpen,
-  parseRunId,
-} from "../../../../domain/ingest/parse.ts";
+import { parseBody, parseRunId } from "../../../../domain/ingest/parse.ts";
+import { parseFinish } from "../../../../domain/ingest/finish.ts";
+import { parseHeartbeat } from "../../../../domain/ingest/heartbeat.ts";
+import { parseOpen } from "../../../../domain/ingest/open.ts";
 import { parseEvents } from "../../../../domain/ingest/parse_events.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../../../support/builders/requests.ts";
 
@@ -33,7 +31,7 @@ function bodyOf(sent: unknown) {
 
 const openProblem = parser((body) => parseOpen(body, context));
 const finishProblem = parser((body) => parseFinish(body, context));
-const heartbeatProblem = parser((body) => parseHeartbeat(body, context));
+const heartbeatProblem = parser((body) => parseHeartbeat(body, context, new Losses()));
 const eventsProblem = parser(parseEvents);
 
 Deno.test("the bodies the other tests begin with are valid", () => {

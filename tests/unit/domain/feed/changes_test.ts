@@ -6,9 +6,22 @@ import { eventsOf, isFollowed, parseLiveFilters } from "../../../../domain/feed/
 import type { RunId } from "../../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../../domain/runs/list.ts";
 
+const LISTED = { kind: "run", at: 0, has: [] } as const;
+const SHOWN = {
+  openedAt: null,
+  finishedAt: null,
+  durationMs: null,
+  llmCalls: 0,
+  toolCalls: 0,
+  logs: 0,
+  errors: 0,
+  flags: [],
+  costFlags: [],
+};
+
 function summary(opening: boolean, closing: boolean, revision: number): RunSummary {
   const seen = { opening, closing, batches: 0, repricings: 0 };
-  return { seen, revision, contribution: null, times: null };
+  return { seen, revision, contribution: null, times: null, listed: LISTED, shown: SHOWN };
 }
 
 /** The numbers after each of some summaries, made by changes 1, 2, 3 ... */

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { cutBody, type CutShape } from "../../../../domain/ingest/cut_body.ts";
 import { BadJson, ValueScan } from "../../../../domain/core/json_bytes.ts";
-import { runAllSlices } from "../../../../domain/core/turns.ts";
+import { runAllSlices } from "../../../../domain/core/time_slices.ts";
 import { readLlmCall } from "../../../../domain/pricing/llm_call.ts";
 import {
   EVENT_BYTES_MAX,

@@ -1,13 +1,18 @@
-/** The quick checks hold no rule of their own: what they accept is what mending and the schema make of it. */
+/** The fast paths hold no rule of their own: what they accept is what mending and the schema make of it. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Losses } from "../../../../domain/core/losses.ts";
-import { mendEvent, mendFinish, mendHeartbeat, mendOpen } from "../../../../domain/ingest/mend.ts";
-import * as quick from "../../../../domain/ingest/fast_path.ts";
-import * as schemas from "../../../../domain/ingest/schemas.ts";
+import { eventBody, fastEvent, mendEvent } from "../../../../domain/ingest/event.ts";
+import { fastFinish, finishBody, mendFinish } from "../../../../domain/ingest/finish.ts";
+import {
+  fastHeartbeat,
+  heartbeatBody,
+  mendHeartbeat,
+} from "../../../../domain/ingest/heartbeat.ts";
+import { fastOpen, mendOpen, openBody } from "../../../../domain/ingest/open.ts";
 import type { Schema } from "../../../../domain/core/validate.ts";
 
-type Quick = (sent: Record<string, unknown>) => object | null;
+type FastPath = (sent: Record<string, unknown>) => object | null;
 
 const RUN = `run_eu_${"0a".repeat(16)}`, EVENT = `evt_us_${"1b".repeat(16)}`;
 
@@ -23,12 +28,12 @@ const anyValue = fc.oneof(
   fc.jsonValue(),
 );
 
-/** Fields that make the quick check of an opening give up, and the other name of an event's id. */
+/** Fields that make the fast path of an opening give up, and the other name of an event's id. */
 const RARE = [
   ..."parent_run_id goal idle_timeout_seconds idle_timeout_status external_id".split(" "),
 ];
 
-/** What happens to a body between its quick check and its schema. */
+/** What happens to a body between its fast path and its schema. */
 const MENDS: Record<string, (sent: Record<string, unknown>, losses: Losses) => unknown> = {
   event: mendEvent,
   open: (sent, losses) => (mendOpen(sent, JSON.stringify(sent), losses), sent),
@@ -37,8 +42,8 @@ const MENDS: Record<string, (sent: Record<string, unknown>, losses: Losses) => u
 };
 
 /** For each body: its checks, and a right value for each of its fields. */
-const BODIES: Record<string, [Quick, Schema<unknown>, Record<string, unknown>]> = {
-  open: [quick.fastOpen, schemas.openBody, {
+const BODIES: Record<string, [FastPath, Schema<unknown>, Record<string, unknown>]> = {
+  open: [fastOpen, openBody, {
     id: RUN,
     agent: "a",
     started_at: "2026-01-31T12:00:00Z",
@@ -46,21 +51,21 @@ const BODIES: Record<string, [Quick, Schema<unknown>, Record<string, unknown>]> 
     feature: "f",
     metadata: { k: "v" },
   }],
-  event: [quick.fastEvent, schemas.eventBody, {
+  event: [fastEvent, eventBody, {
     id: EVENT,
     type: "log",
     ts: "2026-01-31T12:00:00.123456Z",
     data: { message: "m" },
     turn: 1,
   }],
-  finish: [quick.fastFinish, schemas.finishBody, {
+  finish: [fastFinish, finishBody, {
     status: "success",
     finished_at: "2026-01-31T12:00:00-00:00",
     output: { o: 1 },
     scores: { s: 0.5, t: true },
     metadata: {},
   }],
-  heartbeat: [quick.fastHeartbeat, schemas.heartbeatBody, {
+  heartbeat: [fastHeartbeat, heartbeatBody, {
     id: RUN,
     agent: "a",
     status: "ok",
@@ -83,7 +88,7 @@ const BODIES: Record<string, [Quick, Schema<unknown>, Record<string, unknown>]> 
 for (const [name, [check, schema, right]] of Object.entries(BODIES)) {
   const fields = Object.keys(right);
 
-  Deno.test(`${name}: what the quick check accepts is what the schema makes of it`, () => {
+  Deno.test(`${name}: what the fast path accepts is what the schema makes of it`, () => {
     let accepted = 0;
     const changes = fc.dictionary(fc.constantFrom(...fields, ...RARE), anyValue, { maxKeys: 3 });
     fc.assert(

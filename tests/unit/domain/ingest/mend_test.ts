@@ -3,13 +3,11 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Losses } from "../../../../domain/core/losses.ts";
 import { cutText } from "../../../../domain/ingest/mend.ts";
-import {
-  parseBody,
-  parseFinish,
-  parseHeartbeat,
-  parseOpen,
-  parseScore,
-} from "../../../../domain/ingest/parse.ts";
+import { parseBody } from "../../../../domain/ingest/parse.ts";
+import { parseFinish } from "../../../../domain/ingest/finish.ts";
+import { parseHeartbeat } from "../../../../domain/ingest/heartbeat.ts";
+import { parseOpen } from "../../../../domain/ingest/open.ts";
+import { parseScore } from "../../../../domain/ingest/score.ts";
 import { parseEvents } from "../../../../domain/ingest/parse_events.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, scoreId } from "../../../support/builders/requests.ts";
 
@@ -35,7 +33,7 @@ function finish(fields: object) {
 }
 
 function heartbeat(fields: object) {
-  const parsed = parseHeartbeat(bodyOf({ ...aHeartbeat(1), ...fields }), context);
+  const parsed = parseHeartbeat(bodyOf({ ...aHeartbeat(1), ...fields }), context, new Losses());
   assert(parsed.ok, JSON.stringify(parsed));
   return { ...parsed.value.request, dropped: parsed.value.losses?.dropped ?? null };
 }

@@ -1,7 +1,8 @@
+import { Losses } from "../../../../domain/core/losses.ts";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { RunId } from "../../../../domain/core/ids.ts";
-import { parseHeartbeat } from "../../../../domain/ingest/parse.ts";
+import { parseHeartbeat } from "../../../../domain/ingest/heartbeat.ts";
 import { parseQuery } from "../../../../domain/core/query.ts";
 import { readPing } from "../../../../domain/ingest/ping.ts";
 import { runId } from "../../../support/builders/requests.ts";
@@ -21,7 +22,7 @@ function heartbeat(text: string) {
   const read = ping(text);
   if (!read.ok) return read.problem.code;
   const context = { metadataKeysMax: 10, sdkWords: false };
-  const parsed = parseHeartbeat(read.value.body, context);
+  const parsed = parseHeartbeat(read.value.body, context, new Losses());
   return parsed.ok ? parsed.value.request : parsed.problem.code;
 }
 

@@ -123,10 +123,3 @@ Deno.test("run list: a run that changed since it was summed up has a cost that i
     assertEquals(row.status, now.parts.closing?.status ?? "running");
   }));
 });
-
-Deno.test("run list: a summary that was made before it said what lists show makes no row", () => {
-  fc.assert(fc.property(anyHead, (head) => {
-    const { shown: _, ...old } = summarize(head, null);
-    assertEquals(summedRowOf(ID, old), null);
-  }));
-});

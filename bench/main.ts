@@ -1,0 +1,48 @@
+/** `deno task bench`: measures the service, and holds it to the bars of docs/PERFORMANCE.md. */
+import { processIo, runTool, UsageError } from "../tools/command.ts";
+import { type Bench, type BenchName, parseBench } from "./options.ts";
+import { describeMachine, endAll, isInstalled } from "./process.ts";
+import { barTable, print } from "./report.ts";
+
+/** Loads one benchmark, so that none waits for what only another needs. */
+const LOADED: Readonly<Record<BenchName, () => Promise<{ readonly bench: Bench }>>> = {
+  ingest: () => import("./ingest.ts"),
+  cpu: () => import("./cpu.ts"),
+  runs: () => import("./runs.ts"),
+  pages: () => import("./pages.ts"),
+  live: () => import("./live.ts"),
+  exports: () => import("./exports.ts"),
+  sweep: () => import("./sweep.ts"),
+};
+
+/** Exit code of a process that Ctrl-C ended. */
+const INTERRUPTED = 130;
+
+async function main(args: readonly string[]): Promise<number> {
+  const io = processIo();
+  return await runTool(io, async () => {
+    const parsed = parseBench(args, io);
+    if (parsed === null) return 0;
+    if (!await isInstalled("wrk", "--version")) {
+      throw new UsageError("wrk makes the load: apt install wrk, or brew install wrk");
+    }
+    const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });
+    let cleaned: Promise<void> | null = null;
+    // Once: ending a process under way also ends the measuring, which cleans up in its turn.
+    const cleanUp = () => cleaned ??= endAll().then(() => Deno.remove(folder, { recursive: true }));
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      Deno.addSignalListener(signal, () => cleanUp().finally(() => Deno.exit(INTERRUPTED)));
+    }
+    try {
+      print(`${await describeMachine(folder)}\n`);
+      const { bench } = await LOADED[parsed.name]();
+      const bars = await bench({ ...parsed.options, folder });
+      if (bars.length > 0) print(`\n${barTable(bars)}`);
+      return bars.some(({ met }) => met === false) ? 1 : 0;
+    } finally {
+      await cleanUp();
+    }
+  });
+}
+
+Deno.exit(await main(Deno.args));

@@ -1,0 +1,43 @@
+/** Output of a benchmark: progress on stderr, tables and bars on stdout. */
+import { number, table } from "../tools/table.ts";
+import { median } from "./stats.ts";
+
+const encoder = new TextEncoder();
+
+/** Writes what is going on. */
+export function say(text: string): void {
+  Deno.stderr.writeSync(encoder.encode(`${text}\n`));
+}
+
+/** Prints a result. */
+export function print(text: string): void {
+  let bytes = encoder.encode(`${text}\n`);
+  // A pipe may take less than it is given.
+  while (bytes.length > 0) bytes = bytes.subarray(Deno.stdout.writeSync(bytes));
+}
+
+/** A bar that a measurement is held to; `met` is null where nothing was measured. */
+export interface Bar {
+  readonly name: string;
+  readonly bar: string;
+  readonly measured: string;
+  readonly met: boolean | null;
+}
+
+/** The median of some ratios must reach a limit. */
+export function atLeast(name: string, limit: number, ratios: readonly number[]): Bar {
+  const bar = `≥ ${limit}`;
+  if (ratios.length === 0) return { name, bar, measured: "not measured", met: null };
+  const [middle, low, high] = [median(ratios), Math.min(...ratios), Math.max(...ratios)];
+  const range = ratios.length > 1 ? ` (${number(low, 2)} to ${number(high, 2)})` : "";
+  return { name, bar, measured: `${number(middle, 2)}${range}`, met: middle >= limit };
+}
+
+/** All bars as a table. */
+export function barTable(bars: readonly Bar[]): string {
+  const rows = bars.map(({ name, bar, measured, met }) => {
+    const verdict = met === null ? "-" : met ? "met" : "MISSED";
+    return [name, bar, measured, verdict];
+  });
+  return table(["name", "bar", "measured", "verdict"], rows);
+}

@@ -1,0 +1,77 @@
+/**
+ * The service as benchmarks set it up. Its teams have keys that the load generator can work out: team
+ * number `n` has the key `n` in hex.
+ */
+import { TIMERS } from "../kv/base/deadline.ts";
+import { createService, type Service, type ServiceOptions } from "../app/compose.ts";
+import type { TeamId } from "../domain/core/ids.ts";
+import { createRequestLimits } from "../domain/teams/rate_limit.ts";
+import { createCredentialStore, ensureFirstTeam, insertTeam } from "../kv/teams/credentials.ts";
+import { keys } from "../kv/base/keys.ts";
+import { getMany, type Store } from "../kv/store.ts";
+
+const REGION = "eu";
+const SPEC = { name: "bench", grant: { kind: "api_key", scopes: ["ingest", "read"] } } as const;
+
+/** The real clock and real randomness. */
+export const ENVIRONMENT = {
+  now: () => Date.now(),
+  random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),
+};
+
+/** Builds a service over a store, with what benchmarks leave as it is. */
+export function createBenchService(
+  store: Store,
+  options: Pick<ServiceOptions, "log" | "parts">,
+): Service {
+  return createService({
+    store,
+    timers: TIMERS,
+    environment: ENVIRONMENT,
+    region: REGION,
+    refusedSecret: null,
+    limits: createRequestLimits(() => performance.now()),
+    mailer: null,
+    draining: () => false,
+    ...options,
+  });
+}
+
+/** The key of team number `n`. */
+export function keyOf(n: number): string {
+  return `apk_${REGION}_${hexOf(n)}`;
+}
+
+function hexOf(n: number): string {
+  return n.toString(16).padStart(32, "0");
+}
+
+/** The id of team number 1. */
+export async function firstTeamOf(store: Store): Promise<TeamId> {
+  const [entry] = await getMany(store, [keys.firstTeam()]);
+  return entry?.value as TeamId;
+}
+
+/**
+ * Creates teams 1 to `count`, none with a request rate. On a file that has them, `count` must be 1, and
+ * the team stays on its plan.
+ */
+export async function createTeams(store: Store, count: number): Promise<void> {
+  let secret: Uint8Array | null = null;
+  const environment = {
+    ...ENVIRONMENT,
+    // A new secret is 16 random bytes: here they are the team's number.
+    random: (bytes: number) => bytes === secret?.length ? secret : ENVIRONMENT.random(bytes),
+  };
+  const options = { region: REGION, refusedSecret: null } as const;
+  const credentials = createCredentialStore(store, environment, options);
+  const tier = await firstTeamOf(store) ? null : "enterprise";
+  const first = { region: REGION, key: keyOf(1), tier } as const;
+  await ensureFirstTeam(store, credentials, environment, first);
+  for (let n = 2; n <= count; n++) {
+    const team = await insertTeam(store, "enterprise");
+    secret = Uint8Array.fromHex(hexOf(n));
+    const created = await credentials.create(team, SPEC, "bench");
+    if (created.secret !== keyOf(n)) throw new Error(`Team ${n} got another key than is sent`);
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * One item of a batch of events: schema, mending and fast path.
+ *
+ * @module
+ */
+import { z } from "zod";
+import type { JsonFields } from "../core/body.ts";
+import { instant, name, optional } from "../core/fields.ts";
+import { type EventId, judgeId } from "../core/ids.ts";
+import { EVENT_TYPE_CHARS_MAX } from "../core/limits.ts";
+import type { Losses } from "../core/losses.ts";
+import { isObject } from "../core/raw_json.ts";
+import { isName } from "../core/rules.ts";
+import { count, fastInstant, id, label, object } from "./fields.ts";
+import { keepIf, type MutableFields, orEmptyObject } from "./mend.ts";
+
+/**
+ * One item of the `events` array; `external_id` is read as `id` before.
+ *
+ * @internal
+ */
+export const eventBody = z.object({
+  id: id<EventId>("evt"),
+  type: name(EVENT_TYPE_CHARS_MAX, "an event type"),
+  ts: instant(),
+  data: object,
+  turn: optional(z.int("an integer from 1").min(1, "an integer from 1")),
+});
+
+/**
+ * `data` of an `llm_call` as the contract has it. Everything else in it is kept and not read.
+ *
+ * @internal
+ */
+export const llmCallData = z.object({
+  provider: label,
+  model: label,
+  input_tokens: count,
+  output_tokens: count,
+  latency_ms: count,
+  cached_input_tokens: count,
+  cache_creation_input_tokens: count,
+  reasoning_tokens: count,
+});
+
+/** Mends an event. */
+export function mendEvent(sent: Readonly<MutableFields>, losses: Losses): MutableFields {
+  const { type, ts, turn, data } = sent;
+  const fields: MutableFields = { id: idOf(sent), type, ts, data: orEmptyObject(data), turn };
+  keepIf(fields, losses, "turn", (turn) => Number.isSafeInteger(turn) && Number(turn) >= 1);
+  return fields;
+}
+
+/**
+ * Checks one event. Events are the most frequent call: the schema takes 60 µs for ten events, which is
+ * as long as all other parsing of the batch; this takes 3 µs.
+ *
+ * @internal
+ */
+export function fastEvent(sent: JsonFields): z.output<typeof eventBody> | null {
+  const { type, data, turn } = sent;
+  const id = idOf(sent);
+  const ts = fastInstant(sent.ts);
+  const isPlain = judgeId("evt", id) === "valid" && isType(type) && ts !== null &&
+    isObject(data) && turn === undefined;
+  return isPlain ? { id: id as EventId, type, ts, data, turn } : null;
+}
+
+/** SDKs send `external_id` instead of `id` (decision 19). */
+function idOf({ id, external_id }: JsonFields): unknown {
+  return id ?? external_id;
+}
+
+/** The types that are counted are names; any other is checked. */
+function isType(value: unknown): value is string {
+  return value === "llm_call" || value === "tool_call" || value === "log" ||
+    isName(value, EVENT_TYPE_CHARS_MAX);
+}

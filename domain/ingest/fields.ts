@@ -1,0 +1,82 @@
+/**
+ * Kinds of fields that several ingest calls have.
+ *
+ * A schema's `error` texts complete the sentence "must be …". `null` in an optional field is as absent
+ * (decision 8). They are parts of schemas, internal because their types are Zod's.
+ *
+ * @module
+ */
+import { z } from "zod";
+import type { JsonObject } from "../core/body.ts";
+import { optional, text } from "../core/fields.ts";
+import { type IdPrefix, judgeId, type RunId } from "../core/ids.ts";
+import { LABEL_CHARS_MAX } from "../core/limits.ts";
+import { isObject } from "../core/raw_json.ts";
+import { isCount, isCustomer, isText } from "../core/rules.ts";
+import { parseInstant } from "../core/time.ts";
+import { FINISH_STATUSES } from "../runs/run.ts";
+import { oneOf } from "../core/fields.ts";
+
+const COUNT = `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`;
+
+/** @internal */
+export const runId: z.ZodType<RunId, unknown> = id<RunId>("run");
+
+/** @internal */
+export const label: z.ZodType<string | undefined, unknown> = optional(text(LABEL_CHARS_MAX));
+
+/** @internal */
+export const count: z.ZodType<number | undefined, unknown> = optional(
+  z.number(COUNT).refine(isCount, COUNT)
+    .meta({ type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+);
+
+/** @internal */
+export const object: z.ZodType<JsonObject, unknown> = z
+  .custom<JsonObject>(isObject, "an object").meta({ type: "object" });
+
+/** @internal */
+export const finishStatus = oneOf(FINISH_STATUSES);
+
+/**
+ * An id; `problemOf` looks its verdict up again.
+ *
+ * @internal
+ */
+export function id<Id extends string>(prefix: IdPrefix): z.ZodType<Id, unknown> {
+  const expected = `an id such as ${prefix}_eu_ followed by 32 lowercase hex digits`;
+  return z.custom<Id>((value) => judgeId(prefix, value) === "valid", {
+    error: expected,
+    params: { prefix },
+  }).meta(idMeta(prefix));
+}
+
+/** Describes an id as JSON Schema. */
+export function idMeta(prefix: IdPrefix): { readonly type: "string"; readonly pattern: string } {
+  return { type: "string", pattern: `^${prefix}_(eu|us)_[0-9a-f]{32}$` };
+}
+
+/** Reads an instant on a fast path; null where the schema has to judge. */
+export function fastInstant(value: unknown): number | null {
+  return typeof value === "string" ? parseInstant(value) : null;
+}
+
+/** Finds a word on a fast path; null where the schema has to judge. */
+export function fastWord<T extends string>(words: readonly T[], value: unknown): T | null {
+  return words.find((word) => word === value) ?? null;
+}
+
+/** Returns whether a label is absent or plainly right. */
+export function isAbsentOrLabel(value: unknown): value is string | undefined {
+  return value === undefined || isText(value, LABEL_CHARS_MAX);
+}
+
+/** Returns whether a customer is absent or plainly right. */
+export function isAbsentOrCustomer(value: unknown): value is string | undefined {
+  return value === undefined || isCustomer(value);
+}
+
+/** Returns whether an object is absent or plainly right. */
+export function isAbsentOrObject(value: unknown): value is JsonObject | undefined {
+  return value === undefined || isObject(value);
+}

@@ -1,0 +1,103 @@
+/**
+ * The body of `POST /v1/runs/{id}/finish`: schema, mending, fast path and the checked request.
+ *
+ * @module
+ */
+import { z } from "zod";
+import { type Body, type CheckedRequest, checkedRequest, type JsonFields } from "../core/body.ts";
+import type { Parsed } from "../core/errors.ts";
+import { anyJson, instant, optional } from "../core/fields.ts";
+import { SCORE_NAME_CHARS_MAX, SCORES_MAX } from "../core/limits.ts";
+import { Losses } from "../core/losses.ts";
+import { isScores } from "../core/rules.ts";
+import type { FinishRequest } from "../runs/decide.ts";
+import { FINISH_STATUSES, type Score } from "../runs/run.ts";
+import { fastInstant, fastWord, finishStatus, isAbsentOrObject, object } from "./fields.ts";
+import { formOf, metadataOf, outputOf, type ParseContext, readForm, withStatus } from "./form.ts";
+import { mendMetadata, mendScores, type MutableFields, namesInOrder } from "./mend.ts";
+
+/**
+ * Body of `POST /v1/runs/{id}/finish`.
+ *
+ * @internal
+ */
+export const finishBody = z.object({
+  status: finishStatus,
+  finished_at: instant(),
+  output: optional(anyJson()),
+  scores: optional(scores()),
+  metadata: optional(object),
+});
+
+const FORM = formOf(fastFinish, mendFinish, finishBody);
+
+/** Checks a `POST /v1/runs/{id}/finish`. Its fields are stored in this order. */
+export function parseFinish(
+  body: Body,
+  context: ParseContext,
+): Parsed<CheckedRequest<FinishRequest>> {
+  const losses = new Losses();
+  const parsed = readForm(FORM, withStatus(body, context, "error", "failed"), losses);
+  if (!parsed.ok) return parsed;
+  const fields = parsed.value;
+  const request: FinishRequest = {
+    status: fields.status,
+    finishedAt: fields.finished_at,
+    output: outputOf(body, losses),
+    scores: fields.scores && inSentOrder(body, fields.scores),
+    metadata: metadataOf(body, fields.metadata, context, losses),
+    flags: losses.flags,
+    lost: losses.lost,
+  };
+  return checkedRequest(request, losses);
+}
+
+/**
+ * Mends a `POST /v1/runs/{id}/finish`.
+ *
+ * @internal
+ */
+export function mendFinish(fields: MutableFields, text: string, losses: Losses): void {
+  fields.scores = mendScores(fields.scores, text, losses);
+  mendMetadata(fields);
+}
+
+/**
+ * Checks a `POST /v1/runs/{id}/finish`.
+ *
+ * @internal
+ */
+export function fastFinish(sent: JsonFields): z.output<typeof finishBody> | null {
+  const { output, scores, metadata } = sent;
+  const status = fastWord(FINISH_STATUSES, sent.status);
+  const finished_at = fastInstant(sent.finished_at);
+  const isPlain = status !== null && finished_at !== null &&
+    (scores === undefined || isScores(scores)) && isAbsentOrObject(metadata);
+  if (!isPlain) return null;
+  const pairs = scores === undefined ? undefined : Object.entries(scores);
+  return { status, finished_at, output: output ?? undefined, scores: pairs, metadata };
+}
+
+/** Pairs, so that no name can be mistaken for a member of an object. */
+function scores() {
+  const expected = `an object of at most ${SCORES_MAX} numbers or booleans ` +
+    `whose names have 1 to ${SCORE_NAME_CHARS_MAX} characters`;
+  return z.custom<Record<string, number | boolean>>(isScores, expected)
+    .meta({
+      type: "object",
+      maxProperties: SCORES_MAX,
+      propertyNames: { minLength: 1, maxLength: SCORE_NAME_CHARS_MAX },
+      additionalProperties: { type: ["number", "boolean"] },
+    })
+    .transform((scores) => Object.entries(scores));
+}
+
+/** Scores in the order of the text, which parsing keeps but for names that look like integers. */
+function inSentOrder(body: Body, scores: readonly Score[]): readonly Score[] {
+  if (!scores.some(([name]) => /^\d/.test(name))) return scores;
+  const values = new Map(scores);
+  return namesInOrder(body.text, (name) => values.has(name)).flatMap((name) => {
+    const value = values.get(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+}

@@ -1,0 +1,159 @@
+/**
+ * The body of `POST /v1/heartbeats`: schema, mending, fast path and the checked request.
+ *
+ * @module
+ */
+import { z } from "zod";
+import { type Body, type CheckedRequest, checkedRequest, type JsonFields } from "../core/body.ts";
+import type { Parsed } from "../core/errors.ts";
+import { agentSlug, anyJson, customer, instant, oneOf, optional } from "../core/fields.ts";
+import { judgeId, type RunId } from "../core/ids.ts";
+import { COST_USD_MAX } from "../core/limits.ts";
+import { Losses } from "../core/losses.ts";
+import { isAbsentOrCount, isAgent, isCost } from "../core/rules.ts";
+import { picodollars } from "../pricing/money.ts";
+import type { HeartbeatRequest } from "../runs/decide.ts";
+import { HEARTBEAT_STATUSES } from "../runs/run.ts";
+import {
+  count,
+  fastInstant,
+  fastWord,
+  isAbsentOrCustomer,
+  isAbsentOrLabel,
+  isAbsentOrObject,
+  label,
+  object,
+  runId,
+} from "./fields.ts";
+import {
+  formOf,
+  metadataOf,
+  outputOf,
+  type ParseContext,
+  readForm,
+  traceOf,
+  withStatus,
+} from "./form.ts";
+import { mendLabels, mendMetadata, type MutableFields } from "./mend.ts";
+
+const COST = `a number from 0 to ${COST_USD_MAX}`;
+
+/**
+ * Body of `POST /v1/heartbeats`; a ping's query is read into the same fields.
+ *
+ * @internal
+ */
+export const heartbeatBody = z.object({
+  id: optional(runId),
+  agent: agentSlug(),
+  status: optional(oneOf(HEARTBEAT_STATUSES)),
+  started_at: optional(instant()),
+  finished_at: optional(instant()),
+  cost_usd: optional(
+    z.number(COST).refine(isCost, COST)
+      .meta({ minimum: 0, maximum: COST_USD_MAX }).transform(picodollars),
+  ),
+  model: label,
+  provider: label,
+  input_tokens: count,
+  output_tokens: count,
+  cached_input_tokens: count,
+  duration_ms: count,
+  metadata: optional(object),
+  customer_id: optional(customer()),
+  feature: label,
+  output: optional(anyJson()),
+});
+
+const FORM = formOf(fastHeartbeat, mendHeartbeat, heartbeatBody);
+
+/** A heartbeat whose id may still have to be minted. */
+export type HeartbeatBody = Omit<HeartbeatRequest, "id"> & { readonly id: RunId | undefined };
+
+/**
+ * Checks a `POST /v1/heartbeats`, or a ping whose query was read into the same fields.
+ *
+ * @param losses what is known already to be lost
+ */
+export function parseHeartbeat(
+  body: Body,
+  context: ParseContext,
+  losses: Losses,
+): Parsed<CheckedRequest<HeartbeatBody>> {
+  const parsed = readForm(FORM, withStatus(body, context, "failed", "fail"), losses);
+  if (!parsed.ok) return parsed;
+  const fields = parsed.value;
+  const trace = traceOf(context, losses);
+  const request: HeartbeatBody = {
+    id: fields.id,
+    agent: fields.agent,
+    status: fields.status ?? "ok",
+    startedAt: fields.started_at,
+    finishedAt: fields.finished_at,
+    durationMs: fields.duration_ms,
+    reported: {
+      cost: fields.cost_usd,
+      model: fields.model,
+      provider: fields.provider,
+      inputTokens: fields.input_tokens,
+      outputTokens: fields.output_tokens,
+      cachedInputTokens: fields.cached_input_tokens,
+    },
+    metadata: metadataOf(body, fields.metadata, context, losses),
+    customerId: fields.customer_id,
+    feature: fields.feature,
+    output: outputOf(body, losses),
+    trace,
+    flags: losses.flags,
+    lost: losses.lost,
+  };
+  return checkedRequest(request, losses);
+}
+
+/**
+ * Mends a `POST /v1/heartbeats`.
+ *
+ * @internal
+ */
+export function mendHeartbeat(fields: MutableFields, text: string, losses: Losses): void {
+  mendLabels(fields, text, losses, ["feature", "model", "provider"]);
+  mendMetadata(fields);
+}
+
+/**
+ * Checks a `POST /v1/heartbeats`.
+ *
+ * @internal
+ */
+export function fastHeartbeat(sent: JsonFields): z.output<typeof heartbeatBody> | null {
+  const { id, agent, cost_usd, model, provider, input_tokens, output_tokens } = sent;
+  const { cached_input_tokens, duration_ms, metadata, customer_id, feature, output } = sent;
+  const status = sent.status === undefined ? undefined : fastWord(HEARTBEAT_STATUSES, sent.status);
+  const started_at = sent.started_at === undefined ? undefined : fastInstant(sent.started_at);
+  const finished_at = sent.finished_at === undefined ? undefined : fastInstant(sent.finished_at);
+  const isPlain = (id === undefined || judgeId("run", id) === "valid") &&
+    isAgent(agent) && status !== null && started_at !== null &&
+    finished_at !== null && (cost_usd === undefined || isCost(cost_usd)) &&
+    isAbsentOrLabel(model) && isAbsentOrLabel(provider) && isAbsentOrCount(input_tokens) &&
+    isAbsentOrCount(output_tokens) && isAbsentOrCount(cached_input_tokens) &&
+    isAbsentOrCount(duration_ms) && isAbsentOrObject(metadata) &&
+    isAbsentOrCustomer(customer_id) && isAbsentOrLabel(feature);
+  return !isPlain ? null : {
+    id: id as RunId | undefined,
+    agent,
+    status,
+    started_at,
+    finished_at,
+    cost_usd: cost_usd === undefined ? undefined : picodollars(cost_usd),
+    model,
+    provider,
+    input_tokens,
+    output_tokens,
+    cached_input_tokens,
+    duration_ms,
+    metadata,
+    customer_id,
+    feature,
+    output: output ?? undefined,
+  };
+}

@@ -1,0 +1,49 @@
+/** A page of the dashboard: its place, who may see it, its entry in the menu, its styles. */
+import type { Child } from "hono/jsx";
+import type { Problem } from "../../../domain/core/errors.ts";
+import type { Requirement } from "../../../domain/teams/credentials.ts";
+import type { HandlerDeps } from "../../http/admission.ts";
+import type { Handle } from "../../http/context.ts";
+
+/** A page, as its folder exports it for the table of pages. */
+export interface DashboardPage {
+  readonly path: string;
+  /** Its name in the menu; absent for a page that others lead to. */
+  readonly menu?: string;
+  /** Who sees it in the menu, where those are fewer than may open it. */
+  readonly menuAccess?: Requirement;
+  /** What a session needs; `null` for pages open to everybody. */
+  readonly access: Requirement | null;
+  readonly handler: PageHandler;
+  /** Style sheets, in the order of their rules. */
+  readonly styles?: readonly string[];
+  /** Its forms, and the pages that only it leads to. */
+  readonly routes?: readonly PageRoute[];
+}
+
+/** A form of a page, or a page below it. */
+export interface PageRoute {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  /** What a session needs, where that is not the same as for the page. */
+  readonly access?: Requirement | null;
+  readonly handler: PageHandler;
+}
+
+/** Makes the handler of a route. Pages and the API share one admission, so that its bounds hold for both. */
+export type PageHandler = (deps: HandlerDeps) => Handle;
+
+/** The content of a page. */
+export interface View {
+  /** The heading of the page and the title of its tab. */
+  readonly title: string;
+  readonly body: Child;
+  /** Shown next to the heading: links, buttons, or what the page is limited to. */
+  readonly aside?: Child;
+  /** 200 when absent. */
+  readonly status?: number;
+  /** Why a form on the page was refused: the status is that of the problem. */
+  readonly problem?: Problem | null;
+  /** Seconds after which a browser without scripts reloads the page; never when absent. */
+  readonly reloadSeconds?: number;
+}

@@ -1,0 +1,102 @@
+/** `deno task assure chaos`: does everything that may go wrong around a service to real ones. */
+import { print, say } from "../../../bench/report.ts";
+import type { AssuranceOptions } from "../assurance.ts";
+import { diskKinds } from "../../support/harness/small_disk.ts";
+import { clockAndNotices, clockAndRate, clockMoves, CLOCKS } from "./clock.ts";
+import { halfOpen, hugeAndDeep, reset } from "./connections.ts";
+import { diskHangs, diskTurnsReadOnly, whyNoFailingDisk } from "./disk_failing.ts";
+import { diskFull, startOnFullDisk } from "./disk_full.ts";
+import type { Fault } from "./fault.ts";
+import { fileDamaged } from "./file_damaged.ts";
+import { fileReadOnly, filesLost, filesMoved } from "./files_lost.ts";
+import { jobsTwiceAndPoisoned } from "./jobs.ts";
+import { logBroken, logDiskFull, LOGS } from "./logs.ts";
+import { mailDead } from "./mail.ts";
+import { secondProcess, twoProcesses } from "./processes.ts";
+import { restoreDrill } from "./restore.ts";
+import { startOnLockedStore, storeLocked } from "./store_locked.ts";
+
+async function allFaults(): Promise<Fault[]> {
+  return [
+    ...await diskFaults(),
+    { name: "file read-only", run: fileReadOnly },
+    { name: "files deleted or replaced", run: filesLost },
+    { name: "folder moved away and back", run: filesMoved },
+    { name: "file damaged", run: fileDamaged },
+    { name: "backup, kill -9, restore", run: restoreDrill },
+    ...Object.entries(LOGS).map(([name, open]) => ({
+      name: `log: ${name}`,
+      run: () => logBroken(open),
+    })),
+    { name: "store locked", run: () => storeLocked(5_000) },
+    { name: "start on a locked store", run: startOnLockedStore },
+    ...Object.entries(CLOCKS).map(([way, times]) => ({
+      name: `clock ${way}`,
+      run: () => clockMoves(times),
+    })),
+    { name: "clock and request rate", run: clockAndRate },
+    { name: "clock and notices", run: clockAndNotices },
+    { name: "slow bodies and half-open sockets", run: halfOpen },
+    { name: "connections reset", run: reset },
+    { name: "huge and deep bodies", run: hugeAndDeep },
+    { name: "mail server dead, silent and dripping", run: mailDead },
+    { name: "jobs cut off and poisoned", run: jobsTwiceAndPoisoned },
+    { name: "second process", run: secondProcess },
+    { name: "two processes without the lock", run: twoProcesses },
+  ];
+}
+
+async function diskFaults(): Promise<Fault[]> {
+  const kinds = await diskKinds();
+  const needs = (kind: (typeof kinds)[number]) =>
+    kinds.includes(kind) ? undefined : `there can be no ${kind} here`;
+  const noFailingDisk = await whyNoFailingDisk();
+  return [
+    ...(["tmpfs", "file size limit"] as const).map((disk) => ({
+      name: `disk full for 75 s (${disk})`,
+      impossible: needs(disk),
+      // The runtime's own timers, of which one a minute may write, come by at least once.
+      run: () => diskFull(disk, 75_000),
+    })),
+    { name: "log: its disk is full for a while", impossible: needs("tmpfs"), run: logDiskFull },
+    { name: "start on a full disk", impossible: needs("tmpfs"), run: startOnFullDisk },
+    { name: "disk turns read-only", impossible: noFailingDisk, run: diskTurnsReadOnly },
+    { name: "disk hangs", impossible: noFailingDisk, run: diskHangs },
+  ];
+}
+
+/** The longest any of them takes, many times over: one that hangs is not held. */
+const FAULT_MS_MAX = 180_000;
+
+/** Does a fault and prints its line; whether every promise was held. */
+async function holds({ name, impossible, run }: Fault): Promise<boolean> {
+  if (impossible !== undefined) {
+    print(`${name}: skipped, ${impossible}`);
+    return true;
+  }
+  say(`${name} …`);
+  try {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(new Error("It did not come to its end")), FAULT_MS_MAX);
+    print(`${name}: ${await Promise.race([run(), late])}: held`);
+    clearTimeout(timer);
+    return true;
+  } catch (error) {
+    print(`${name}: NOT HELD: ${error instanceof Error ? error.stack : error}`);
+    return false;
+  }
+}
+
+/** Does the faults whose names hold one of the parts, and prints what came of each. */
+export async function run({ parts, list }: AssuranceOptions): Promise<boolean> {
+  const faults = (await allFaults())
+    .filter(({ name }) => parts.length === 0 || parts.some((part) => name.includes(part)));
+  if (list) {
+    faults.forEach(({ name }) => print(name));
+    return true;
+  }
+  let held = 0;
+  for (const fault of faults) held += Number(await holds(fault));
+  print(`${held} of ${faults.length} held or skipped`);
+  return held === faults.length && faults.length > 0;
+}

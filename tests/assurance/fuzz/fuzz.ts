@@ -1,0 +1,90 @@
+/** Rounds of hostile requests: what is refused is sent once more, and must leave no trace. */
+import { verifyStore } from "../../../kv/integrity/integrity.ts";
+import { median } from "../../../bench/stats.ts";
+import { Random } from "../../../tools/random.ts";
+import { malformed, oversized } from "./malformed.ts";
+import { oddPage } from "./pages.ts";
+import { damagedBody, oddRequest } from "./requests.ts";
+import { changed, type Service } from "./service.ts";
+import type { Shot } from "./shot.ts";
+import { fire, Tally } from "./fire.ts";
+import { disguised, misled } from "./targets.ts";
+import { Watch } from "./watch.ts";
+
+/** Requests drawn for a round; nearly as many are sent again. */
+const ROUND = 5_000;
+
+/** How much more memory there may be in the end. */
+const GROWTH_MAX = 1.1;
+
+/** Requests from which on memory is judged: it settles within the first 300,000. */
+const REQUESTS_JUDGED_MIN = 750_000;
+
+/** What a run of fuzzing found. */
+export interface Outcome {
+  readonly tally: Tally;
+  readonly seconds: number;
+  /** Megabytes over time. */
+  readonly rssMb: readonly number[];
+}
+
+/** Sends at least so many requests to a service, the same ones for the same seed. */
+export async function fuzz(
+  service: Service,
+  count: number,
+  seed: string,
+  onRound: (outcome: Outcome) => void = () => {},
+): Promise<Outcome> {
+  const random = new Random(seed);
+  const cookie = await service.signIn();
+  using watch = new Watch(service.pid);
+  const tally = new Tally(watch);
+  const startMs = performance.now();
+  const outcome = (): Outcome => {
+    const seconds = (performance.now() - startMs) / 1000;
+    return { tally, seconds, rssMb: watch.rssMb };
+  };
+  while (tally.requests < count) {
+    const shots = Array.from({ length: Math.min(ROUND, count) }, () => draw(random, cookie));
+    const refused = await fire(service.url, shots, random, tally);
+    const before = await service.settled();
+    await fire(service.url, refused.map(onceMore), random, tally);
+    const traces = changed(before, await service.settled());
+    if (traces.length > 0) tally.blame(`Refused requests changed ${traces.slice(0, 5)}`);
+    onRound(outcome());
+  }
+  await judgeEnd(service, outcome());
+  return outcome();
+}
+
+/** What was refused must be refused again, unless it reads what may have come to be meanwhile. */
+function onceMore(shot: Shot): Shot {
+  return { ...shot, mustRefuse: !shot.isRead };
+}
+
+function draw(random: Random, cookie: string): Shot {
+  const kind = random.int(1, 1_000);
+  if (kind <= 540) return oddRequest(random);
+  if (kind <= 600) return oddPage(random, cookie);
+  if (kind <= 750) return damagedBody(random);
+  if (kind <= 830) return disguised(random);
+  if (kind <= 890) return misled(random);
+  return kind <= 997 ? malformed(random) : oversized(random);
+}
+
+/** What must hold once all is sent. */
+async function judgeEnd(service: Service, { tally, rssMb }: Outcome): Promise<void> {
+  for (const line of service.failures) tally.blame(`The log says ${line}`);
+  const { differences } = await verifyStore(service.store);
+  for (const difference of differences) tally.blame(`The audit says ${JSON.stringify(difference)}`);
+  const growth = growthOf(rssMb);
+  if (tally.requests >= REQUESTS_JUDGED_MIN && growth > GROWTH_MAX) {
+    tally.blame(`Memory grew to ${growth.toFixed(2)} times of what it was`);
+  }
+}
+
+/** The last third over the first. */
+export function growthOf(rssMb: readonly number[]): number {
+  const third = Math.ceil(rssMb.length / 3);
+  return median(rssMb.slice(-third)) / median(rssMb.slice(0, third));
+}

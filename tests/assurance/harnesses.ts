@@ -1,0 +1,83 @@
+/** The adversarial harnesses: what each tries, and how long that takes. */
+import { table } from "../../tools/table.ts";
+import type { Harness } from "./assurance.ts";
+
+/** All harnesses by name. */
+export const HARNESSES = {
+  sim: {
+    summary: "random calls against a model of the contract, answer by answer and row by row",
+    takes: "2 hours",
+    count: { of: "sequences", usual: 20_000 },
+    load: () => import("./sim/main.ts"),
+  },
+  linearizability: {
+    summary: "32 clients race on few ids, through kills, and every history must be explained",
+    takes: "10 minutes",
+    count: { of: "operations", usual: 500_000 },
+    load: () => import("./linearizability/main.ts"),
+  },
+  fuzz: {
+    summary: "hostile requests: no 5xx, no hang, nothing stored of what is refused",
+    takes: "40 minutes",
+    count: { of: "requests", usual: 1_000_000 },
+    load: () => import("./fuzz/main.ts"),
+  },
+  chaos: {
+    summary: "full disks, locks, lost files, odd clocks, broken clients",
+    takes: "7 minutes",
+    count: null,
+    load: () => import("./chaos/main.ts"),
+  },
+  crash: {
+    summary: "kill -9 under load, and nothing acknowledged is lost or counted twice",
+    takes: "10 minutes",
+    count: { of: "kills", usual: 200 },
+    load: () => import("./crash/main.ts"),
+  },
+  tenancy: {
+    summary: "whether the time of an answer tells another team's things from what never was",
+    takes: "3 minutes",
+    count: { of: "pairs of requests", usual: 5_000 },
+    load: () => import("./tenancy/main.ts"),
+  },
+  mutants: {
+    summary: "bugs planted in a copy of the project, and which test catches each",
+    takes: "6 minutes",
+    count: null,
+    load: () => import("./mutants/main.ts"),
+  },
+  campaign: {
+    summary: "attacks of one free team, and what the other teams notice",
+    takes: "over 2 hours",
+    count: { of: "seconds of each attack", usual: 60 },
+    load: () => import("./campaign/main.ts"),
+  },
+  overload: {
+    summary: "ten times the load it can take: memory, refusals, and how soon it is well",
+    takes: "90 seconds",
+    count: { of: "seconds of load", usual: 60 },
+    load: () => import("./overload/main.ts"),
+  },
+  stalled: {
+    summary: "connections that stop in the middle of a request, and what other clients notice",
+    takes: "40 seconds",
+    count: { of: "connections", usual: 3_000 },
+    load: () => import("./stalled/main.ts"),
+  },
+} satisfies Readonly<Record<string, Harness>>;
+
+/** Whether there is a harness of this name. */
+export function isHarness(name: string): name is keyof typeof HARNESSES {
+  return Object.hasOwn(HARNESSES, name);
+}
+
+/** A line for each harness. */
+export function listHarnesses(): string {
+  const rows = Object.entries<Harness>(HARNESSES).map(([name, { summary, takes, count }]) => [
+    name,
+    summary,
+    count === null ? "-" : `${count.usual.toLocaleString("en")} ${count.of}`,
+    takes,
+  ]);
+  return table(["name", "what it tries", "--count", "takes about"], rows);
+}

@@ -1,0 +1,32 @@
+/** `deno task assure NAME`: the long forms of the adversarial harnesses; see docs/RELIABILITY.md. */
+import { type Io, processIo, runTool, UsageError } from "../../tools/command.ts";
+import { optionsOf } from "./assurance.ts";
+import { HARNESSES, isHarness, listHarnesses } from "./harnesses.ts";
+
+const USAGE = [
+  "deno task assure NAME [--seed=N] [--count=N] [PART…] [--list] [--json=FILE]",
+  "  --seed     repeats a run; --count how much of it there is, see below",
+  "  PART       only these faults, attacks or mutants, by name; --list names them",
+  "  --json     writes the results of a campaign to a file, after each attack",
+  "Exit codes: 0 every promise was kept, 1 one was broken, 2 wrong command line.",
+  "",
+];
+
+async function main([name, ...args]: readonly string[], io: Io): Promise<number> {
+  return await runTool(io, async () => {
+    if (name === undefined || name === "--help") {
+      USAGE.forEach((line) => io.out(line));
+      io.out(listHarnesses());
+      return 0;
+    }
+    if (!isHarness(name)) {
+      throw new UsageError(`There is no harness "${name}": deno task assure lists them`);
+    }
+    const harness = HARNESSES[name];
+    const options = optionsOf(harness, args);
+    const { run } = await harness.load();
+    return await run(options, io) ? 0 : 1;
+  });
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args, processIo()));

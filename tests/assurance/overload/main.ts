@@ -1,0 +1,152 @@
+/**
+ * `deno task assure overload`: far more load than the service can take, what it does with it, and how
+ * soon it is well again.
+ */
+import { uuid7Hex } from "../../../domain/core/ids.ts";
+import { keys } from "../../../kv/base/keys.ts";
+import { openBeside } from "../../../kv/open.ts";
+import { measure, wrk } from "../../../bench/load.ts";
+import { usageOf } from "../../../bench/process.ts";
+import { print, say } from "../../../bench/report.ts";
+import { type Side, startSide } from "../../../bench/sides.ts";
+import { number } from "../../../tools/table.ts";
+import { keyOf } from "../../../bench/service.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
+import type { AssuranceOptions } from "../assurance.ts";
+
+/** Ten times as many connections as are enough for the top rate. */
+const CONNECTIONS = { enough: 256, many: 2_560 } as const;
+const BARS = { rssMb: 512, p99Ms: 250, normalMs: 5_000, normalP99Ms: 50 } as const;
+/** Clients that look in now and then, and how long they wait in between. */
+const PROBES = { clients: 16, pauseMs: 100 } as const;
+
+/** What one probe found. */
+interface Probe {
+  readonly status: number;
+  readonly ms: number;
+  /** Whether a refusal was one of the two that are allowed, in its envelope, and said when to retry. */
+  readonly proper: boolean;
+}
+
+/** Opens one run and looks at the answer. */
+async function probe(side: Side): Promise<Probe> {
+  const id = `run_eu_${uuid7Hex(Date.now(), crypto.getRandomValues(new Uint8Array(10)))}`;
+  const startMs = performance.now();
+  const response = await fetch(`${side.url}/v1/runs`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${keyOf(1)}` },
+    body: JSON.stringify({ id, agent: "probe", started_at: new Date() }),
+  });
+  const { error } = await response.json();
+  const { status, headers } = response;
+  const refused = (status === 429 || status === 503) && typeof error === "string" &&
+    (status === 429 || headers.has("retry-after"));
+  return { status, ms: performance.now() - startMs, proper: status === 202 || refused };
+}
+
+async function probeFor(side: Side, ms: number): Promise<Probe[]> {
+  const endMs = performance.now() + ms;
+  const probes: Probe[] = [];
+  await Promise.all(Array.from({ length: PROBES.clients }, async () => {
+    while (performance.now() < endMs) {
+      probes.push(await probe(side));
+      await new Promise((resolve) => setTimeout(resolve, PROBES.pauseMs));
+    }
+  }));
+  return probes;
+}
+
+function acceptedOf(probes: readonly Probe[]): Probe[] {
+  return probes.filter(({ status }) => status === 202);
+}
+
+/** Milliseconds that so many of a hundred probes took at most. */
+function percentile(probes: readonly Probe[], percent: number): number {
+  const sorted = probes.map(({ ms }) => ms).sort((a, b) => a - b);
+  return sorted[Math.ceil(sorted.length * percent / 100) - 1] ?? NaN;
+}
+
+/** Milliseconds that 99 of 100 accepted probes took at most. */
+function p99Of(probes: readonly Probe[]): number {
+  return percentile(acceptedOf(probes), 99);
+}
+
+async function watchMemory(side: Side, until: Promise<unknown>): Promise<number> {
+  let most = 0;
+  let over = false;
+  until.finally(() => over = true);
+  while (!over) {
+    most = Math.max(most, (await usageOf(side.pid))?.rssMb ?? 0);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  return most;
+}
+
+async function countRuns(file: string): Promise<number> {
+  const store = await openBeside(file);
+  let count = 0;
+  for await (const { key } of store.reader.list({ prefix: keys.runs() })) {
+    if (key[3] === "opening") count++;
+  }
+  await store.close();
+  return count;
+}
+
+async function overload(folder: string, seconds: number): Promise<boolean> {
+  const file = `${folder}/overload.kv`;
+  const found = await (async () => {
+    await using side = await startSide("ours", file);
+    say("the top rate …");
+    const top = await measure(side, { call: "open", connections: CONNECTIONS.enough, seconds: 5 });
+    say(`${CONNECTIONS.many} connections for ${seconds} s …`);
+    const load = wrk(side.url, { call: "open", connections: CONNECTIONS.many, seconds });
+    const [loaded, probes, rssMb] = await Promise.all([
+      load,
+      probeFor(side, seconds * 1000),
+      watchMemory(side, load),
+    ]);
+    say("afterwards …");
+    await new Promise((resolve) => setTimeout(resolve, BARS.normalMs));
+    return { top, loaded, probes, rssMb, after: await probeFor(side, 3_000) };
+  })();
+  const { top, loaded, probes, rssMb, after } = found;
+  const stored = await countRuns(file);
+  const refused = probes.filter(({ status }) => status !== 202);
+  const improper = probes.filter(({ proper }) => !proper).length;
+  const checks: [name: string, measured: string, met: boolean][] = [
+    ["memory", `${number(rssMb)} MB at most`, rssMb < BARS.rssMb],
+    ["refusals are 429 or 503 in their envelope", `${improper} were not`, improper === 0],
+    [
+      "accepted p99",
+      `${number(p99Of(probes))} ms (p50 ${number(percentile(acceptedOf(probes), 50))}) of ` +
+      `${number(acceptedOf(probes).length)}; refused within ` +
+      `${number(percentile(refused, 50))} ms in the median`,
+      p99Of(probes) < BARS.p99Ms,
+    ],
+    [
+      "acknowledged and stored",
+      `${number(loaded.answered)} acknowledged under load, ${number(stored)} stored in all`,
+      stored >= loaded.answered + top.answered,
+    ],
+    [
+      `p99 ${BARS.normalMs / 1000} s later`,
+      `${number(p99Of(after), 1)} ms`,
+      p99Of(after) < BARS.normalP99Ms,
+    ],
+  ];
+  print(
+    `top rate ${number(top.requestsPerSecond)} a second; under load ` +
+      `${number(loaded.requestsPerSecond)} accepted a second, ${
+        number(loaded.failures)
+      } refused or lost`,
+  );
+  for (const [name, measured, met] of checks) {
+    print(`${met ? "met   " : "MISSED"} ${name}: ${measured}`);
+  }
+  return checks.every(([, , met]) => met);
+}
+
+/** Loads a service for so many seconds. */
+export function run({ count }: AssuranceOptions): Promise<boolean> {
+  return withFolder((folder) => overload(folder, count));
+}

@@ -1,0 +1,68 @@
+/** `deno task assure sim`: the service against its model for as many sequences as there is time for. */
+import { createProgress, type Io, UsageError } from "../../../tools/command.ts";
+import { type AssuranceOptions, commandOf } from "../assurance.ts";
+import { Cells } from "./cells.ts";
+import { playSeed } from "./play.ts";
+import { saveSeed } from "./seeds.ts";
+
+/** Sequences of a whole run, and how often it reaches each cell of the state table at least. */
+const SEQUENCES = 20_000, CELL_MIN = 100;
+
+/** Runs until Ctrl-C ends it after the sequence under way. */
+export function run(options: AssuranceOptions, io: Io): Promise<boolean> {
+  let isStopped = false;
+  Deno.addSignalListener("SIGINT", () => isStopped = true);
+  return simulate(options, io, () => isStopped);
+}
+
+/**
+ * Plays sequences of calls against the model of the contract, each from a seed of its own; the first is
+ * the named one, and the others follow it. A seed that fails is saved.
+ */
+export async function simulate(
+  { count, seed }: AssuranceOptions,
+  io: Io,
+  stopped: () => boolean,
+): Promise<boolean> {
+  if (!/^\d{1,10}$/.test(seed)) throw new UsageError(`--seed takes a whole number: got ${seed}`);
+  const first = Number(seed);
+  io.out(`${count} sequences from seed ${first}`);
+  const cells = new Cells();
+  const { played, failure } = await play(first, count, cells, io, stopped);
+  cells.lines().forEach((line) => io.out(line));
+  if (failure !== null) io.fail(failure);
+  const left = count - played;
+  if (left > 0) {
+    io.out(`To go on: ${commandOf("sim", { seed: String(first + played), count: left })}`);
+  }
+  const isReached = left > 0 || report(cells, count, io);
+  return failure === null && isReached;
+}
+
+async function play(
+  first: number,
+  sequences: number,
+  cells: Cells,
+  io: Io,
+  stopped: () => boolean,
+): Promise<{ played: number; failure: string | null }> {
+  using progress = createProgress(io.screen, "sequences", sequences);
+  for (let played = 0; played < sequences; played++) {
+    if (stopped()) return { played, failure: null };
+    const seed = first + played;
+    const failure = await playSeed(seed, cells);
+    progress.step();
+    if (failure === null) continue;
+    saveSeed(seed, failure);
+    return { played: played + 1, failure };
+  }
+  return { played: sequences, failure: null };
+}
+
+/** Names the cells that were hardly reached; returns whether a whole run reached all. */
+function report(cells: Cells, sequences: number, io: Io): boolean {
+  const wanted = Math.max(1, Math.floor(CELL_MIN * sequences / SEQUENCES));
+  const rare = cells.below(wanted);
+  io.out(`Cells reached fewer than ${wanted} times: ${rare.join("; ") || "none"}`);
+  return rare.length === 0 || sequences < SEQUENCES;
+}

@@ -1,0 +1,57 @@
+/**
+ * `deno task assure stalled`: thousands of connections that send half a request and then nothing, and
+ * what other clients notice.
+ */
+import { type Load, measure } from "../../../bench/load.ts";
+import { usageOf } from "../../../bench/process.ts";
+import { print, say } from "../../../bench/report.ts";
+import { type Side, startSide } from "../../../bench/sides.ts";
+import { number } from "../../../tools/table.ts";
+import { keyOf } from "../../../bench/service.ts";
+import { withFolder } from "../../support/harness/temp_store.ts";
+import type { AssuranceOptions } from "../assurance.ts";
+
+/** The bar: 99th percentile of everybody else's calls. */
+const P99_MS_MAX = 25;
+/** About a tenth of the top rate: what is measured is waiting, not work. */
+const LOAD: Load = { call: "open", connections: 32, seconds: 10, pauseMs: 16 };
+
+/** Opens connections whose bodies never come to their end. */
+async function stall(side: Side, count: number): Promise<Deno.TcpConn[]> {
+  const { hostname, port } = new URL(side.url);
+  const head = `POST /v1/runs HTTP/1.1\r\nHost: ${hostname}:${port}\r\n` +
+    `Authorization: Bearer ${keyOf(1)}\r\nContent-Length: 1000\r\n\r\n{"id":`;
+  const bytes = new TextEncoder().encode(head);
+  const connections: Deno.TcpConn[] = [];
+  for (let n = 0; n < count; n++) {
+    const connection = await Deno.connect({ hostname, port: Number(port) });
+    await connection.write(bytes);
+    connections.push(connection);
+  }
+  return connections;
+}
+
+async function stalled(folder: string, count: number): Promise<boolean> {
+  await using side = await startSide("ours", `${folder}/stalled.kv`);
+  say("calls alone …");
+  const alone = await measure(side, LOAD);
+  const before = await usageOf(side.pid);
+  say(`calls beside ${number(count)} stalled connections …`);
+  const connections = await stall(side, count);
+  const beside = await measure(side, LOAD);
+  const after = await usageOf(side.pid);
+  for (const connection of connections) connection.close();
+  const met = beside.p99Ms < P99_MS_MAX && beside.failures === 0;
+  print(
+    `p99 ${number(alone.p99Ms, 1)} ms alone, ${number(beside.p99Ms, 1)} ms beside ` +
+      `${number(count)} stalled connections (bar < ${P99_MS_MAX} ms: ${met ? "met" : "MISSED"}), ` +
+      `${number(beside.requestsPerSecond)} calls a second, ${beside.failures} failures, ` +
+      `memory ${number(before?.rssMb ?? null)} → ${number(after?.rssMb ?? null)} MB`,
+  );
+  return met;
+}
+
+/** Measures calls beside so many stalled connections. */
+export function run({ count }: AssuranceOptions): Promise<boolean> {
+  return withFolder((folder) => stalled(folder, count));
+}

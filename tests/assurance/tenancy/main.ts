@@ -1,0 +1,155 @@
+/**
+ * `deno task assure tenancy`: whether the time of an answer tells another team's things from those that never were: pairs of both,
+ * one right after the other in an order that chance decides, and how often the first kind was slower.
+ *
+ * Without a difference that is half of the pairs. A difference that anybody could use is far from half;
+ * the bound leaves room for what this machine does besides.
+ */
+import { print, say } from "../../../bench/report.ts";
+import { median } from "../../../bench/stats.ts";
+import { number, percent, table } from "../../../tools/table.ts";
+import type { AssuranceOptions } from "../assurance.ts";
+import { Random } from "../../../tools/random.ts";
+import { aFinish, anEvent, aRun, runId } from "../../support/builders/requests.ts";
+import { Harness } from "../../support/harness/harness.ts";
+import { AUTH, get, head, RawSocket } from "../../support/harness/raw_socket.ts";
+import { CARD, put } from "../../support/builders/rate_cards.ts";
+import { REPRICE } from "../../support/builders/reprice.ts";
+
+/** Pairs before those that count. */
+const WARM_UP = 300;
+
+/** How far from half the share of slower pairs may be, and the medians apart, to be called alike. */
+const SHARE_OFF_MAX = 0.05, MEDIAN_OFF_MAX = 0.05;
+
+/** Things of another team, and as many that never were: how often one is asked for must not matter. */
+const THEIRS = 50;
+
+/** Two requests that must take as long: for what is there and may not be seen, and for what is not. */
+interface Pair {
+  readonly name: string;
+  readonly there: (n: number) => string;
+  readonly never: (n: number) => string;
+}
+
+/** Stores what another team has, and answers what to ask. */
+async function prepare(h: Harness): Promise<Pair[]> {
+  const { key } = await h.addTeam("enterprise");
+  const rates: string[] = [], keys: string[] = [], jobs: string[] = [], secrets: string[] = [];
+  for (let n = 0; n < THEIRS; n++) {
+    await h.post("/v1/runs", aRun(n, { agent: `agent-${n}` }), { key });
+    await h.post(`/v1/runs/${runId(n)}/events`, { events: [anEvent(1), anEvent(2)] }, { key });
+    await h.post(`/v1/runs/${runId(n)}/finish`, aFinish(), { key });
+    rates.push((await put(h, { model: `model-${n}` }, key)).json.id);
+    const made = (await h.post("/v1/keys", { kind: "api_key", name: "k" }, { key })).json;
+    await h.request("DELETE", `/v1/keys/${made.id}`, { key });
+    jobs.push((await h.post(REPRICE, { model: `model-${n}`, dry_run: true }, { key })).json.id);
+    keys.push(made.id);
+    secrets.push(made.secret);
+  }
+  await h.worker.idle();
+  const of = (names: string[], path: (name: string) => string) => (n: number) =>
+    path(names[n] ?? "");
+  const hex = (n: number) => (n + 0xf0000).toString(16).padStart(32, "0");
+  const ulid = (n: number) => hex(n).slice(-26).toUpperCase();
+  const read = (path: string) => get(path, "Host: x", AUTH);
+  const remove = (path: string) => head(`DELETE ${path} HTTP/1.1`, "Host: x", AUTH);
+  const shown = (secret: string) =>
+    get(`/v1/runs/${runId(1)}`, "Host: x", `Authorization: Bearer ${secret}`);
+  return [
+    {
+      name: "GET /v1/runs/{id}",
+      there: (n) => read(`/v1/runs/${runId(n)}`),
+      never: (n) => read(`/v1/runs/run_eu_${hex(n)}`),
+    },
+    {
+      name: "GET /v1/runs/{id}/cost",
+      there: (n) => read(`/v1/runs/${runId(n)}/cost`),
+      never: (n) => read(`/v1/runs/run_eu_${hex(n)}/cost`),
+    },
+    {
+      name: "GET /v1/agents/{slug}",
+      there: (n) => read(`/v1/agents/agent-${n}`),
+      never: (n) => read(`/v1/agents/nobod-${n}`),
+    },
+    {
+      name: "DELETE /v1/rate-card/{id}",
+      there: of(rates, (id) => remove(`${CARD}/${id}`)),
+      never: (n) => remove(`${CARD}/rate_${ulid(n)}`),
+    },
+    {
+      name: "GET /v1/rate-card/reprice/{id}",
+      there: of(jobs, (id) => read(`${REPRICE}/${id}`)),
+      never: (n) => read(`${REPRICE}/${ulid(n)}`),
+    },
+    {
+      name: "DELETE /v1/keys/{id}",
+      there: of(keys, (id) => remove(`/v1/keys/${id}`)),
+      never: (n) => remove(`/v1/keys/key_eu_${hex(n)}`),
+    },
+    {
+      name: "a revoked credential",
+      there: of(secrets, shown),
+      never: (n) => shown(`apk_eu_${hex(n)}`),
+    },
+  ];
+}
+
+/** Milliseconds of each request of a kind, pair by pair. */
+interface Times {
+  readonly there: number[];
+  readonly never: number[];
+}
+
+async function time(socket: RawSocket, request: string): Promise<number> {
+  const startMs = performance.now();
+  await socket.send(request);
+  const answer = await socket.answer();
+  const ms = performance.now() - startMs;
+  if (answer?.status !== 404 && answer?.status !== 401) throw new Error(`Status ${answer?.status}`);
+  return ms;
+}
+
+async function measure(url: string, pair: Pair, pairs: number, random: Random): Promise<Times> {
+  using socket = await RawSocket.open(url);
+  const times: Times = { there: [], never: [] };
+  for (let n = -WARM_UP; n < pairs; n++) {
+    const at = (n + WARM_UP) % THEIRS;
+    const thereFirst = random.chance(0.5);
+    const first = await time(socket, thereFirst ? pair.there(at) : pair.never(at));
+    const second = await time(socket, thereFirst ? pair.never(at) : pair.there(at));
+    if (n < 0) continue;
+    times.there.push(thereFirst ? first : second);
+    times.never.push(thereFirst ? second : first);
+  }
+  return times;
+}
+
+/** A row of the table, and whether the two are alike. */
+function judge(name: string, { there, never }: Times): { row: string[]; isAlike: boolean } {
+  const slower = there.filter((ms, n) => ms > (never[n] ?? 0)).length / there.length;
+  const [a, b] = [median(there), median(never)];
+  const isAlike = Math.abs(slower - 0.5) <= SHARE_OFF_MAX ||
+    Math.abs(a - b) / b <= MEDIAN_OFF_MAX;
+  const us = (ms: number) => number(ms * 1000);
+  return { row: [name, us(a), us(b), percent(slower), isAlike ? "alike" : "APART"], isAlike };
+}
+
+/** Measures so many pairs of each kind of request. */
+export async function run({ count, seed }: AssuranceOptions): Promise<boolean> {
+  const random = new Random(seed);
+  await using h = await Harness.open({ tier: "enterprise" });
+  const rows: string[][] = [];
+  let areAlike = true;
+  for (const pair of await prepare(h)) {
+    say(`${pair.name} …`);
+    const { row, isAlike } = judge(pair.name, await measure(h.url, pair, count, random));
+    rows.push(row);
+    areAlike &&= isAlike;
+  }
+  print(
+    table(["request", "median there, µs", "median never, µs", "there slower", "verdict"], rows),
+  );
+  print(`seed ${seed}, ${number(count)} pairs each`);
+  return areAlike;
+}

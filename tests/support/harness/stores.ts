@@ -1,0 +1,66 @@
+/** Stores over handles of a test, built without the rest of a service. */
+import type { Deadlines } from "../../../domain/core/deadlines.ts";
+import { Memory } from "../../../domain/core/memory.ts";
+import type { AgentStore } from "../../../domain/agents/agents.ts";
+import type { ProcessingStore, RunnableStage } from "../../../domain/runs/processing.ts";
+import type { RateCards } from "../../../domain/pricing/rate_card.ts";
+import type { RunStore } from "../../../domain/runs/store.ts";
+import { createAgentStore } from "../../../kv/agents/agents.ts";
+import { KnownAgents } from "../../../kv/agents/known_agents.ts";
+import { TIMERS } from "../../../kv/base/deadline.ts";
+import { BACK_ENDS, type BackEnd } from "../../../kv/base/limits.ts";
+import { createRateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
+import { createRunStore } from "../../../kv/runs/run_store.ts";
+import { createStore, type Store } from "../../../kv/store.ts";
+import { createProcessingStore } from "../../../kv/summaries/processing_store.ts";
+import { RunUpdater } from "../../../kv/summaries/run_updater.ts";
+import { WorkerSignal } from "../../../kv/writer/signal.ts";
+import { createWriter, type Writer } from "../../../kv/writer/writer.ts";
+
+/** A writer over a handle, alone. */
+export function writerOver(
+  kv: Deno.Kv,
+  reader: Deno.Kv = kv,
+  limits: BackEnd = BACK_ENDS.embedded,
+  deadlines: Deadlines | null = null,
+  memory: Memory = new Memory(),
+): Writer {
+  return createWriter({ kv, reader, limits, deadlines, ...alone(), memory });
+}
+
+/** A store over two handles, as a process of its own. */
+export function storeOver(
+  kv: Deno.Kv,
+  reader: Deno.Kv,
+  limits: BackEnd,
+  deadlines: Deadlines,
+): Store {
+  return createStore({ kv, reader, limits, deadlines, fileBytes: () => null, ...alone() });
+}
+
+function alone() {
+  return { workerSignal: new WorkerSignal(), inPlace: () => true, memory: new Memory() };
+}
+
+/** Runs priced by the rate cards in the store, as a process of its own has them. */
+export function runStoreOf(
+  store: Store,
+  cards: RateCards = createRateCardStore(store, { now: () => Date.now() }),
+): RunStore {
+  return createRunStore(store, cards, new KnownAgents(store.memory, TIMERS.now));
+}
+
+/** Agents, as a process of its own has them. */
+export function agentStoreOf(store: Store): AgentStore {
+  return createAgentStore(store, new KnownAgents(store.memory, TIMERS.now));
+}
+
+/** The worker's store, as a process of its own has it. */
+export function processingOf(
+  store: Store,
+  now: () => number,
+  stages: readonly RunnableStage[] = [],
+  updater: RunUpdater = new RunUpdater(store),
+): ProcessingStore {
+  return createProcessingStore({ store, updater, stages, now });
+}

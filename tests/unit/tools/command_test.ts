@@ -1,0 +1,61 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import {
+  createCounter,
+  createProgress,
+  progressLine,
+  runTool,
+  ToolFailure,
+  UsageError,
+} from "../../../tools/command.ts";
+import { Recorder } from "../../support/harness/tools.ts";
+
+function stepTo(recorder: Recorder, total: number): void {
+  using progress = createProgress(recorder.screen, "runs", total);
+  for (let i = 0; i < total; i++) progress.step();
+}
+
+Deno.test("a terminal sees one line, redrawn each percent and ended once", () => {
+  const recorder = new Recorder(true);
+  stepTo(recorder, 500);
+  assertEquals(recorder.drawn.length, 101);
+  assertEquals(recorder.drawn.pop(), "\n");
+  assertEquals(recorder.drawn.every((text) => /^\r[^\n]+$/.test(text)), true);
+  assertEquals(new Set(recorder.drawn.map((text) => text.length)).size, 1);
+});
+
+Deno.test("elsewhere each tenth is a line, the last one whole", () => {
+  const recorder = new Recorder(false);
+  stepTo(recorder, 200);
+  assertEquals(recorder.drawn.length, 10);
+  assertEquals(recorder.drawn.at(-1), `${progressLine("runs", 200, 200)}\n`);
+});
+
+Deno.test("fewer steps than tenths give a line each", () => {
+  const recorder = new Recorder(false);
+  stepTo(recorder, 3);
+  assertEquals(recorder.drawn.map((text) => /(\d+) %/.exec(text)?.[1]), ["33", "66", "100"]);
+});
+
+Deno.test("a count without an end is redrawn each hundred, elsewhere a line for ten thousand", () => {
+  const drawn = (isTerminal: boolean, ...counts: number[]) => {
+    const recorder = new Recorder(isTerminal);
+    {
+      using counter = createCounter(recorder.screen, "runs");
+      counts.forEach((count) => counter.add(count));
+    }
+    return recorder.drawn;
+  };
+  assertEquals(drawn(true, 99), []);
+  assertEquals(drawn(true, 99, 40, 40, 40), ["\r139 runs", "\r219 runs", "\n"]);
+  assertEquals(drawn(false, 9_999), []);
+  assertEquals(drawn(false, 9_999, 41, 40, 10_000), ["10040 runs\n", "20080 runs\n"]);
+});
+
+Deno.test("a failure is one line and its exit code; a bug is thrown on", async () => {
+  const recorder = new Recorder();
+  const failing = (error: Error) => () => Promise.reject(error);
+  assertEquals(await runTool(recorder, failing(new ToolFailure("no server"))), 1);
+  assertEquals(await runTool(recorder, failing(new UsageError("no such option"))), 2);
+  assertEquals(recorder.failures, ["no server", "no such option"]);
+  await assertRejects(() => runTool(recorder, failing(new RangeError("bug"))), RangeError, "bug");
+});

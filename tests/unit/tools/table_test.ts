@@ -1,0 +1,21 @@
+import { assertEquals } from "@std/assert";
+import { number, percent, table } from "../../../tools/table.ts";
+
+Deno.test("a table is Markdown, with numbers to the right and the missing as a dash", () => {
+  assertEquals(
+    table(["call", "per second"], [["open", "21,704"], ["finish", "-"]]),
+    [
+      "| call   | per second |",
+      "| ------ | ---------: |",
+      "| open   |     21,704 |",
+      "| finish |          - |",
+    ].join("\n"),
+  );
+});
+
+Deno.test("numbers have their decimals and thousands apart", () => {
+  assertEquals(number(1_234_567.4), "1,234,567");
+  assertEquals(number(0.5, 2), "0.50");
+  assertEquals([number(null), number(NaN), number(Infinity)], ["-", "-", "-"]);
+  assertEquals([percent(0.126), percent(NaN), percent(null)], ["13 %", "-", "-"]);
+});

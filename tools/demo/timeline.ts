@@ -1,0 +1,65 @@
+/** Builds the events of a demo run, one after the other. */
+import type { ClientJson } from "../client.ts";
+import type { Random } from "../random.ts";
+
+/** A model as clients name it. */
+export interface Model {
+  readonly provider: string;
+  readonly model: string;
+}
+
+/** An event before it has an id. */
+export interface DemoEvent {
+  readonly type: string;
+  /** Unix milliseconds. */
+  readonly ts: number;
+  readonly turn?: number;
+  readonly data: ClientJson;
+}
+
+/** Collects events; each one happens after the one before. */
+export class DemoTimeline {
+  readonly events: DemoEvent[] = [];
+  /** End of the latest event, unix milliseconds. */
+  nowMs: number;
+
+  constructor(startMs: number, readonly random: Random) {
+    this.nowMs = startMs;
+  }
+
+  /** Lets time pass. */
+  wait(msMin: number, msMax: number): void {
+    this.nowMs += this.random.int(msMin, msMax);
+  }
+
+  log(message: string, level = "info"): void {
+    this.#add("log", 20, { level, message });
+  }
+
+  /** A model call whose duration follows from its output. */
+  llm(model: Model, inputTokens: number, outputTokens: number, more: ClientJson = {}): void {
+    const latency = 300 + outputTokens * this.random.int(8, 22);
+    this.#add("llm_call", latency, {
+      ...model,
+      input_tokens: inputTokens,
+      output_tokens: outputTokens,
+      latency_ms: latency,
+      ...more,
+    });
+  }
+
+  tool(name: string, args: ClientJson, result: ClientJson): void {
+    const latency = this.random.int(40, 1_800);
+    this.#add("tool_call", latency, { name, arguments: args, latency_ms: latency, ...result });
+  }
+
+  /** An event of the agent's own kind. */
+  custom(type: string, data: ClientJson, turn?: number): void {
+    this.#add(type, 5, data, turn);
+  }
+
+  #add(type: string, tookMs: number, data: ClientJson, turn?: number): void {
+    this.events.push({ type, ts: this.nowMs, ...(turn === undefined ? {} : { turn }), data });
+    this.nowMs += tookMs;
+  }
+}

@@ -1,0 +1,245 @@
+/** `deno task import-traj FILE…`: sends SWE-agent trajectory files to a running server. */
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import { isObject } from "../../domain/core/raw_json.ts";
+import { LABEL_CHARS_MAX } from "../../domain/core/limits.ts";
+import { parseInstant } from "../../domain/core/time.ts";
+import {
+  type Client,
+  type ClientAnswer,
+  type ClientJson,
+  CONNECTION_HELP,
+  CONNECTION_OPTIONS,
+  connectionOf,
+  createClient,
+  Refused,
+} from "../client.ts";
+import {
+  createProgress,
+  type Io,
+  processIo,
+  type Progress,
+  runCommand,
+  ToolFailure,
+  UsageError,
+} from "../command.ts";
+import { type Identity, planImport, type RunPlan, trajectoryDuration } from "./trajectory.ts";
+import { parseTrajectory, splitModel, type Trajectory, UNKNOWN_MODEL } from "./trajectory_file.ts";
+
+const HELP = [
+  "deno task import-traj [--url URL] [--key KEY] [--agent SLUG] [--model [PROVIDER/]NAME] FILE…",
+  "Sends SWE-agent trajectory files (.traj) as runs. A file sent again changes nothing: ids are",
+  "made of its content. It has no instants, so its date is taken as the end of the run.",
+  ...CONNECTION_HELP,
+  "  --agent SLUG  the agent the runs belong to (default swe-agent)",
+  "  --model NAME  the model, such as openai/gpt-4o: many files do not name it, and without it nothing",
+  "                is priced. Another model makes another run.",
+];
+
+/** Bytes of a file; real ones have a few hundred kilobytes. */
+const FILE_BYTES_MAX = 134_217_728;
+
+/** A file that was read and understood. */
+interface Source {
+  readonly name: string;
+  /** SHA-256 of the file, and of the model that it is imported with. */
+  readonly digest: string;
+  /** Date of the file, unix milliseconds. */
+  readonly dateMs: number;
+  readonly trajectory: Trajectory;
+}
+
+/** Result of a file's import. */
+interface Imported {
+  readonly source: Source;
+  readonly plan: RunPlan;
+  readonly accepted: number;
+  readonly duplicates: number;
+  /** True when the ledger had the complete run before. */
+  readonly known: boolean;
+}
+
+/** Runs the command; returns its exit code. */
+export function importTraj(args: readonly string[], io: Io): Promise<number> {
+  const options = {
+    ...CONNECTION_OPTIONS,
+    agent: { type: "string", default: "swe-agent" },
+    model: { type: "string" },
+  } as const;
+  const config = { args: [...args], options, allowPositionals: true as const };
+  return runCommand(io, HELP, config, async ({ values, positionals }) => {
+    if (positionals.length === 0) {
+      throw new UsageError("Name at least one .traj file: deno task import-traj FILE…");
+    }
+    using client = createClient(connectionOf(values));
+    // Before anything is sent, every file must be readable.
+    const model = values.model === undefined ? null : modelNamed(values.model);
+    const sources = await Promise.all(positionals.map((path) => readSource(path, model)));
+    const imported = await sendAll(client, sources, { agent: values.agent, io });
+    const reports = await Promise.all(imported.map((file) => report(client, file)));
+    reports.flatMap(({ lines }) => lines).forEach((line) => io.out(line));
+    io.out(
+      `All of them: ${client.url}/dashboard/runs?${new URLSearchParams({ agent: values.agent })}`,
+    );
+    const wrong = reports.filter(({ agrees }) => !agrees).length;
+    if (wrong > 0) throw new ToolFailure(`${wrong} of the files and the ledger count differently`);
+    return 0;
+  });
+}
+
+function modelNamed(text: string): Trajectory["model"] {
+  const model = splitModel(text);
+  if ([model.model, model.provider ?? ""].some((name) => name.length > LABEL_CHARS_MAX)) {
+    throw new UsageError(`--model may have at most ${LABEL_CHARS_MAX} characters a name`);
+  }
+  if (model.model !== "") return model;
+  throw new UsageError("--model must be such as openai/gpt-4o or gpt-4o");
+}
+
+/**
+ * Reads a file.
+ *
+ * @param model the one to take in place of what the file names; null for none
+ */
+async function readSource(path: string, model: Trajectory["model"] | null): Promise<Source> {
+  let bytes: Uint8Array<ArrayBuffer>;
+  let stat: Deno.FileInfo;
+  try {
+    stat = await Deno.stat(path);
+    if (stat.size > FILE_BYTES_MAX) {
+      throw new ToolFailure(`${path} is larger than ${FILE_BYTES_MAX} bytes: split its steps`);
+    }
+    bytes = await Deno.readFile(path);
+  } catch (error) {
+    if (error instanceof ToolFailure) throw error;
+    const detail = error instanceof Error ? error.message : String(error);
+    throw new ToolFailure(`Cannot read ${path}: ${detail}`);
+  }
+  const trajectory = parseTrajectory(new TextDecoder().decode(bytes));
+  if (trajectory === null) {
+    throw new ToolFailure(`${path} is not a SWE-agent trajectory: it has no list "trajectory"`);
+  }
+  const digest = createHash("sha256").update(bytes);
+  if (model !== null) digest.update(JSON.stringify(model));
+  return {
+    name: basename(path),
+    digest: digest.digest("hex"),
+    dateMs: stat.mtime?.getTime() ?? 0,
+    trajectory: model === null ? trajectory : { ...trajectory, model },
+  };
+}
+
+async function sendAll(
+  client: Client,
+  sources: readonly Source[],
+  { agent, io }: { readonly agent: string; readonly io: Io },
+): Promise<Imported[]> {
+  const plans = sources.map((source) => {
+    const identity = { agent, region: client.region, digest: source.digest };
+    return { source, identity, plan: planAt(source, identity, startOf(source)) };
+  });
+  const requests = plans.reduce((sum, { plan }) => sum + plan.batches.length + 2, 0);
+  using progress = createProgress(io.screen, "requests", requests);
+  const imported: Imported[] = [];
+  for (const { source, identity, plan } of plans) {
+    imported.push(await send(client, source, { identity, plan, progress }));
+  }
+  return imported;
+}
+
+/** The file's date is when SWE-agent wrote it last: the end. */
+function startOf({ dateMs, trajectory }: Source): number {
+  return Math.max(0, Math.trunc(dateMs) - trajectoryDuration(trajectory));
+}
+
+function planAt(source: Source, identity: Identity, startMs: number): RunPlan {
+  return planImport(source.trajectory, identity, { fileName: source.name, startMs });
+}
+
+async function send(
+  client: Client,
+  source: Source,
+  { identity, plan, progress }: {
+    readonly identity: Identity;
+    readonly plan: RunPlan;
+    readonly progress: Progress;
+  },
+): Promise<Imported> {
+  const { opened, plan: settled } = await open(client, source, { identity, plan });
+  progress.step();
+  let [accepted, duplicates] = [0, 0];
+  for (const events of settled.batches) {
+    const { body } = await client.post(`/v1/runs/${settled.id}/events`, { events });
+    accepted += Number(body.accepted);
+    duplicates += Number(body.duplicates);
+    progress.step();
+  }
+  const finished = await client.post(`/v1/runs/${settled.id}/finish`, settled.finish);
+  progress.step();
+  const known = opened.replayed && accepted === 0 && finished.replayed;
+  return { source, plan: settled, accepted, duplicates, known };
+}
+
+/**
+ * Opens the run. A copy of a file that was imported before has another date, and the ledger
+ * refuses another start for the same id: then the start it has is kept.
+ */
+async function open(
+  client: Client,
+  source: Source,
+  { identity, plan }: { readonly identity: Identity; readonly plan: RunPlan },
+): Promise<{ opened: ClientAnswer; plan: RunPlan }> {
+  try {
+    return { opened: await client.post("/v1/runs", plan.open), plan };
+  } catch (error) {
+    const moved = error instanceof Refused && error.code === "id_conflict" &&
+      error.field === "started_at";
+    if (!moved) throw error;
+    const { body } = await client.get(`/v1/runs/${plan.id}?events_limit=1`);
+    const startMs = parseInstant(String(body.started_at));
+    if (startMs === null) throw error;
+    const kept = planAt(source, identity, startMs);
+    return { opened: await client.post("/v1/runs", kept.open), plan: kept };
+  }
+}
+
+/** Reads a run back and sets its numbers beside the file's own. */
+async function report(
+  client: Client,
+  { source, plan, accepted, duplicates, known }: Imported,
+): Promise<{ lines: string[]; agrees: boolean }> {
+  const path = `/v1/runs/${plan.id}`;
+  const { body: run } = await client.get(`${path}?events_limit=1`);
+  const usage = isObject(run.usage) ? run.usage : {};
+  const { tokens, apiCalls, instanceCost, steps } = source.trajectory;
+  const events = plan.batches.flat().length;
+  const row = (what: string, ledger: unknown, file: unknown) =>
+    `  ${what.padEnd(15)}${String(ledger).padEnd(12)}${file ?? "not in the file"}`;
+  const agrees = usage.events === events &&
+    (tokens === null ||
+      usage.input_tokens === tokens.sent && usage.output_tokens === tokens.received);
+  const lines = [
+    `${source.name}: ${run.status}, ${known ? "in the ledger before" : "stored"}`,
+    `  ${plan.id}`,
+    row("", "ledger", "file"),
+    row("events", usage.events, `${events} made of ${steps.length} steps`),
+    row("model calls", usage.llm_calls, apiCalls),
+    row("input tokens", usage.input_tokens, tokens?.sent),
+    row("output tokens", usage.output_tokens, tokens?.received),
+    row("cost", `$${run.cost_usd}`, instanceCost === null ? null : `$${instanceCost}`) +
+    unpriced(run),
+    `  sent now: ${accepted} events stored, ${duplicates} known already`,
+    `  ${client.url}/dashboard/runs/${plan.id}`,
+    `  ${client.curl(path)}`,
+  ];
+  return { lines, agrees };
+}
+
+function unpriced(run: ClientJson): string {
+  const models = isObject(run.cost) ? run.cost.unpriced_models : null;
+  const named = Array.isArray(models) && models.length > 0 ? models.join(", ") : null;
+  if (named === UNKNOWN_MODEL) return " (the file names no model: add --model)";
+  return named === null ? "" : ` (no price here for: ${named})`;
+}
+
+if (import.meta.main) Deno.exit(await importTraj(Deno.args, processIo()));

@@ -1,0 +1,205 @@
+/**
+ * From a SWE-agent trajectory file to a run: a pure mapping, the same for the same file.
+ *
+ * - A step becomes an `llm_call` (the model's text), a `tool_call` (its action) and an
+ *   `observation` (what came back), joined by `turn`. The observation is an event of its own so
+ *   that the record reads in the order things happened, and a long one never hides its action.
+ * - The file counts tokens for the whole run only. The totals stand on the last `llm_call`, marked
+ *   `tokens_of: "run"`; the other calls carry no counts. So the run's usage is the file's to the
+ *   token, and nothing is invented by spreading it over the steps.
+ * - `instance_cost` stays in the output and the metadata: the server prices runs itself.
+ * - The file has no instants: see {@link stepTimes}.
+ */
+import { createHash } from "node:crypto";
+import type { Region } from "../../domain/core/ids.ts";
+import { charCount } from "../../domain/core/raw_json.ts";
+import {
+  GOAL_CHARS_MAX,
+  METADATA_VALUE_CHARS_MAX,
+  OUTPUT_BYTES_MAX,
+} from "../../domain/core/limits.ts";
+import type { FinishStatus } from "../../domain/runs/run.ts";
+import { formatInstant } from "../../domain/core/time.ts";
+import type { ClientJson } from "../client.ts";
+import type { Step, Trajectory } from "./trajectory_file.ts";
+import { cutToBytes, fitText, inBatches, jsonBytes, shortened, type WireEvent } from "./wire.ts";
+
+/** Identity of an import: the same three give the same ids. */
+export interface Identity {
+  readonly agent: string;
+  readonly region: Region;
+  /** SHA-256 of what is imported, as hex. */
+  readonly digest: string;
+}
+
+/** The requests of one run. */
+export interface RunPlan {
+  readonly id: string;
+  readonly open: ClientJson;
+  readonly batches: readonly (readonly WireEvent[])[];
+  readonly finish: ClientJson;
+}
+
+/** Maps `exit_status` (SWE-agent's own words) to the status of a run. */
+export function trajectoryStatus(exitStatus: string | null): FinishStatus {
+  // Stopped from outside, the agent had no time to write a status.
+  if (exitStatus === null || exitStatus === "skipped") return "cancelled";
+  if (exitStatus === "submitted") return "success";
+  // "submitted (exit_cost)": a limit ended the run and what there was got submitted.
+  const reason = /^submitted \((.+)\)$/.exec(exitStatus)?.[1] ?? exitStatus;
+  const timeouts = ["exit_command_timeout", "exit_total_execution_time"];
+  return timeouts.includes(reason) ? "timeout" : "failed";
+}
+
+/** The run's id: of the content, not of the file's name or date, so that a copy is the same run. */
+export function runIdOf({ agent, region, digest }: Identity): string {
+  return `run_${region}_${nameHex("run", agent, digest)}`;
+}
+
+/** Milliseconds the run takes by {@link stepTimes}. */
+export function trajectoryDuration(trajectory: Trajectory): number {
+  return trajectory.steps.reduce((sum, step) => sum + stepTimes(step).endMs, 0);
+}
+
+/**
+ * Plans an import.
+ *
+ * @param fileName for the metadata only
+ * @param startMs when the run began, unix milliseconds
+ */
+export function planImport(
+  trajectory: Trajectory,
+  identity: Identity,
+  { fileName, startMs }: { readonly fileName: string; readonly startMs: number },
+): RunPlan {
+  const id = runIdOf(identity);
+  const events = eventsOf(trajectory, startMs).map((event, index) => {
+    const eventId = `evt_${identity.region}_${nameHex("event", id, `${index}`)}`;
+    return shortened({ id: eventId, ...event }, TEXT_FIELDS);
+  });
+  return {
+    id,
+    open: {
+      id,
+      agent: identity.agent,
+      started_at: formatInstant(startMs),
+      feature: "import",
+      metadata: metadataOf(trajectory, fileName),
+      ...(trajectory.problem === null ? {} : { goal: cutChars(trajectory.problem) }),
+    },
+    batches: inBatches(events),
+    finish: {
+      status: trajectoryStatus(trajectory.exitStatus),
+      finished_at: formatInstant(startMs + trajectoryDuration(trajectory)),
+      output: outputOf(trajectory),
+    },
+  };
+}
+
+/** The one field of each payload that may be long. */
+const TEXT_FIELDS = ["text", "action", "output"];
+
+/** Characters of a tool's name; an action's first word can be any text. */
+const TOOL_NAME_CHARS_MAX = 64;
+
+/**
+ * When the parts of a step happen, in milliseconds from its start.
+ *
+ * The file knows only how long each action ran. A millisecond apart, the events keep their order;
+ * what the model took is unknown and left out, so a run's duration is a lower bound.
+ */
+function stepTimes({ executionMs }: Step) {
+  const observedMs = 1 + Math.max(1, executionMs ?? 0);
+  return { actedMs: 1, observedMs, endMs: observedMs + 1 };
+}
+
+type UnnamedEvent = Omit<WireEvent, "id">;
+
+function eventsOf(trajectory: Trajectory, startMs: number): UnnamedEvent[] {
+  const { steps, tokens, model } = trajectory;
+  const totals = tokens === null ? {} : {
+    input_tokens: tokens.sent,
+    output_tokens: tokens.received,
+    tokens_of: "run",
+  };
+  let atMs = startMs;
+  const events = steps.flatMap((step, index) => {
+    const last = index === steps.length - 1;
+    const call = { ...model, text: step.response, ...(last ? totals : {}) };
+    const happened = stepEvents(step, call, { atMs, turn: index + 1 });
+    atMs += stepTimes(step).endMs;
+    return happened;
+  });
+  if (steps.length > 0 || tokens === null) return events;
+  // A run that ended before its first step may still have paid for a call.
+  return [{
+    type: "llm_call",
+    ts: formatInstant(startMs),
+    data: { ...model, text: "", ...totals },
+  }];
+}
+
+function stepEvents(
+  step: Step,
+  call: ClientJson,
+  { atMs, turn }: { readonly atMs: number; readonly turn: number },
+): UnnamedEvent[] {
+  const times = stepTimes(step);
+  const event = (type: string, afterMs: number, data: ClientJson): UnnamedEvent => ({
+    type,
+    ts: formatInstant(atMs + afterMs),
+    turn,
+    data,
+  });
+  const events = [event("llm_call", 0, call)];
+  const acts = step.action.trim() !== "";
+  if (acts) {
+    const latency = step.executionMs === null ? {} : { latency_ms: step.executionMs };
+    const data = { name: toolName(step.action), action: step.action, ...latency };
+    events.push(event("tool_call", times.actedMs, data));
+  }
+  // An action that printed nothing is observed as nothing; without an action there is no result.
+  if (acts || step.observation !== "") {
+    events.push(event("observation", times.observedMs, { output: step.observation }));
+  }
+  return events;
+}
+
+/** A command's first word. */
+function toolName(action: string): string {
+  return cutToBytes(/\S+/.exec(action)?.[0] ?? "", TOOL_NAME_CHARS_MAX);
+}
+
+function outputOf({ submission, exitStatus, modelStats }: Trajectory): ClientJson {
+  const whole = { submission, exit_status: exitStatus, model_stats: modelStats };
+  if (jsonBytes(whole) <= OUTPUT_BYTES_MAX) return whole;
+  const text = submission ?? "";
+  return fitText(text, OUTPUT_BYTES_MAX, (kept) => {
+    const told = { field: "submission", from_chars: text.length, to_chars: kept.length };
+    return { ...whole, submission: kept, shortened: told };
+  });
+}
+
+/** Labels to recognise the import by; those the file does not know are left out. */
+function metadataOf(trajectory: Trajectory, fileName: string): ClientJson {
+  const labels = {
+    source: "swe-agent",
+    file: cutToBytes(fileName, METADATA_VALUE_CHARS_MAX),
+    environment: trajectory.environment,
+    exit_status: trajectory.exitStatus,
+    instance_cost: trajectory.instanceCost,
+    times: "end is the file's date",
+  };
+  return Object.fromEntries(Object.entries(labels).filter(([, value]) => value !== null));
+}
+
+function cutChars(text: string): string {
+  const whole = text.toWellFormed();
+  return charCount(whole) <= GOAL_CHARS_MAX ? whole : cutToBytes(whole, GOAL_CHARS_MAX);
+}
+
+/** 32 hex digits made from a name: a UUIDv8, whose bits are the maker's own. */
+function nameHex(...parts: readonly string[]): string {
+  const hash = createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+  return `${hash.slice(0, 12)}8${hash.slice(13, 16)}8${hash.slice(17, 32)}`;
+}

@@ -1,0 +1,65 @@
+/** `deno task verify`: recomputes every figure of a ledger from the parts of its runs. */
+import {
+  type IntegrityReport,
+  type TeamIntegrity,
+  verifyStore,
+} from "../kv/integrity/integrity.ts";
+import { LEDGER_HELP, LEDGER_OPTIONS, withLedger } from "./ledger_file.ts";
+import { countText, createCounter, type Io, processIo, runCommand } from "./command.ts";
+
+const HELP = [
+  "deno task verify [--kv=FILE]",
+  "Adds up the events of every run again and compares: ledgers, summaries, roll-ups, usage counters,",
+  "counts of agents, and the index of models. It only reads, also beside a running service.",
+  ...LEDGER_HELP,
+  "Exit codes: 0 exact, 1 something differs, 3 no such ledger, 4 a team was too busy to compare.",
+];
+
+/** Exit codes of the command. */
+const EXIT = { exact: 0, different: 1, busy: 4 } as const;
+
+/** Runs the command; returns its exit code. */
+export function verify(args: readonly string[], io: Io): Promise<number> {
+  const config = { args: [...args], options: LEDGER_OPTIONS };
+  return runCommand(io, HELP, config, async ({ values }) => {
+    const { result, location } = await withLedger(values.kv, async (store, location) => {
+      using runs = createCounter(io.screen, "runs");
+      return { result: await verifyStore(store, { onRun: () => runs.add(1) }), location };
+    });
+    result.teams.map(teamLine).forEach((line) => io.out(line));
+    tellDifferences(result, io);
+    io.out(verdict(result, location));
+    if (result.differenceCount > 0) return EXIT.different;
+    return result.teams.some(({ state }) => state === "busy") ? EXIT.busy : EXIT.exact;
+  });
+}
+
+function teamLine({ team, state, runs, events, differences }: TeamIntegrity): string {
+  const told = state === "different" ? countText(differences, "difference") : state;
+  return `${team}: ${told}, ${countText(runs, "run")}, ${countText(events, "event")}`;
+}
+
+function tellDifferences({ differences, differenceCount }: IntegrityReport, io: Io): void {
+  for (const { team, what, expected, found } of differences) {
+    io.out(`  ${team}: ${what}`);
+    io.out(`    the parts give: ${expected}`);
+    io.out(`    stored is:      ${found}`);
+  }
+  const more = differenceCount - differences.length;
+  if (more > 0) io.out(`  and ${countText(more, "difference")} more`);
+}
+
+function verdict({ teams, differenceCount }: IntegrityReport, location: string): string {
+  if (differenceCount > 0) {
+    return `${countText(differenceCount, "difference")} in ${location}: keep a copy of the file, ` +
+      "see docs/OPERATIONS.md";
+  }
+  const busy = teams.filter(({ state }) => state === "busy").length;
+  if (busy > 0) {
+    return `${countText(busy, "team")} changed all the time and could not be compared: ` +
+      "verify again at a quieter time, or with the service stopped";
+  }
+  return `${location} is exact: every sum is that of its parts`;
+}
+
+if (import.meta.main) Deno.exit(await verify(Deno.args, processIo()));
