@@ -1,4 +1,4 @@
-/** The process: settings, store, service, server, and the way down. */
+/** Process entry point: load config, open the store, serve, shut down gracefully. */
 import { helpFor, parseConfig } from "./app/config.ts";
 import { isOfStore, StorageUnavailable } from "./domain/core/errors.ts";
 import { Memory } from "./domain/core/memory.ts";
@@ -9,13 +9,13 @@ import { isShared, openStore } from "./kv/open.ts";
 import { StoreRefused } from "./kv/refused.ts";
 import { ensureFirstTeam } from "./kv/teams/credentials.ts";
 import { RateSlices } from "./kv/teams/rate_slices.ts";
-import { LAST_WORDS_MS_MAX, LineLog } from "./app/log.ts";
+import { FLUSH_MS_MAX, LineLog } from "./app/request_log.ts";
 import { createMailer } from "./outbound/mail.ts";
 import { ProcessMetrics } from "./app/process_metrics.ts";
 import { type RunningServer, serve } from "./app/server.ts";
 import { createService } from "./app/compose.ts";
 import { stopOnSignals } from "./app/shutdown.ts";
-import { announce, EXIT, fatal, flushTerminal, reportUnhandled, showHelp } from "./app/console.ts";
+import { announce, EXIT, fatal, flushConsole, reportUnhandled, showHelp } from "./app/console.ts";
 
 const help = helpFor(Deno.args);
 if (help !== null) {
@@ -33,11 +33,11 @@ const environment: Environment = {
 
 const memory = new Memory(config.memoryMb);
 const store = await openStore(config.kv, memory).catch(refuseStore);
-// Who has its ledger alone keeps its buckets in memory.
+// A process with a ledger of its own keeps its rate buckets in memory.
 const slices = isShared(config.kv) ? new RateSlices(store, TIMERS, performance.timeOrigin) : null;
 const log = new LineLog(Deno.stdout, memory.bytesMax("log"));
 memory.register("log", () => log.bytes);
-const figures = new ProcessMetrics(config.region);
+const processMetrics = new ProcessMetrics(config.region);
 const signInLink = config.dev && config.key !== null
   ? { code: environment.random(16).toHex(), secret: config.key }
   : null;
@@ -52,7 +52,7 @@ const service = createService({
   signInLink,
   limits: createRequestLimits(TIMERS.now, (api) => slices?.bucketsFor(api), memory),
   mailer: config.smtpUrl === null ? null : createMailer(config.smtpUrl),
-  processFamilies: () => [...figures.families(), ...log.families()],
+  processFamilies: () => [...processMetrics.families(), ...log.families()],
   log: log.write,
   draining: () => shutdown.begun(),
 });
@@ -60,7 +60,7 @@ const first = await ensureFirstTeam(store, service.credentials, environment, con
   .catch(refuseStore);
 service.start();
 const server = await listen();
-// Whatever bell was lost: once a minute the worker looks by itself.
+// The worker also polls once a minute, in case a signal was lost.
 const clock = new AbortController();
 Deno.cron("wake the worker", "* * * * *", { signal: clock.signal }, () => service.worker.wake());
 Deno.cron("write down last uses", "* * * * *", { signal: clock.signal }, () => writeUses());
@@ -77,7 +77,7 @@ globalThis.addEventListener("error", (event) => {
 });
 announce(server.url, config, { createdKey: first.createdKey, signInLink });
 
-/** Says in one line why the store is of no use. */
+/** Ends the process with one line that says why the store cannot be opened. */
 function refuseStore(error: unknown): Promise<never> {
   if (error instanceof StoreRefused) return fatal(EXIT.store, [error.message]);
   if (!(error instanceof StorageUnavailable)) throw error;
@@ -99,24 +99,24 @@ async function drain(): Promise<void> {
   service.leave();
   await server.drain();
   clock.abort();
-  figures.stop();
+  processMetrics.stop();
   await Promise.all([service.stop(), slices?.stop(), writeUses(true), writeRefusals()]);
   await store.close();
-  // A write that its reader holds up would keep the process alive.
-  if (!await sayLastWords()) Deno.exit(0);
+  // A write that blocks on its reader would keep the process alive.
+  if (!await flushLogs()) Deno.exit(0);
 }
 
-/** Writes down when credentials were last used. */
+/** Stores when credentials were last used. */
 function writeUses(all = false): Promise<void> {
   return orLater(service.credentials.writeUses(all));
 }
 
-/** Writes down which calls were refused. */
+/** Stores which calls were refused. */
 function writeRefusals(): Promise<void> {
   return orLater(service.refusals.flush());
 }
 
-/** What cannot be written now is written a minute later. */
+/** Ignores a failure of the store: the same is written a minute later. */
 async function orLater(written: Promise<void>): Promise<void> {
   try {
     await written;
@@ -125,16 +125,16 @@ async function orLater(written: Promise<void>): Promise<void> {
   }
 }
 
-/** Ends the process, with the log lines that still wait as far as their reader takes them. */
+/** Flushes the log as far as its reader takes it, and ends the process. */
 async function exit(code: number): Promise<never> {
-  await sayLastWords();
+  await flushLogs();
   Deno.exit(code);
 }
 
-/** Writes what waits for the readers of the log and of the terminal; answers whether they took it. */
-async function sayLastWords(): Promise<boolean> {
+/** Flushes the log and the console; returns whether their readers took everything. */
+async function flushLogs(): Promise<boolean> {
   const taken = await Promise.all(
-    [log.flush(LAST_WORDS_MS_MAX), flushTerminal(LAST_WORDS_MS_MAX)],
+    [log.flush(FLUSH_MS_MAX), flushConsole(FLUSH_MS_MAX)],
   );
   return taken.every(Boolean);
 }

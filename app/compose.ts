@@ -1,4 +1,4 @@
-/** The service over an open store, put together: the application, and what works behind its answers. */
+/** The composition root: builds the application and its background jobs over an open store. */
 import type { Hono } from "hono";
 import { Deadlines, type Timers } from "../domain/core/deadlines.ts";
 import { BODY_DEADLINE_MS } from "../domain/core/limits.ts";
@@ -43,7 +43,7 @@ import { createUsageStore } from "../kv/teams/usage.ts";
 import { createApp } from "../routes/app.ts";
 import type { AppDeps, Env, Metrics, SignInLink } from "../routes/http/context.ts";
 
-/** What a service is made from. */
+/** Parts and settings of a service. */
 export interface ServiceOptions {
   readonly store: Store;
   readonly environment: Environment;
@@ -52,17 +52,17 @@ export interface ServiceOptions {
   readonly region: Region;
   /** Whether this is `deno task dev`. */
   readonly dev?: boolean;
-  /** A secret that must not work here. */
+  /** A secret that is refused. */
   readonly refusedSecret: string | null;
   /** The operator's key; null or absent for no operator. */
   readonly operatorKey?: string | null;
-  /** Signs in to the dashboard from this very machine; none when absent. */
+  /** Signs in to the dashboard from this machine; none when absent. */
   readonly signInLink?: SignInLink | null;
-  /** What requests are counted by. */
+  /** Rate limits of teams. */
   readonly limits: RequestLimits;
   /** Sends notices about quotas; null where no mail server is set. */
   readonly mailer: Mailer | null;
-  /** Figures of the process that are no business of the service; none when absent. */
+  /** Metrics of the process; none when absent. */
   readonly processFamilies?: () => readonly MetricFamily[];
   /** Takes one line of the log. */
   readonly log: (line: string) => void;
@@ -70,11 +70,11 @@ export interface ServiceOptions {
   readonly failurePauseMs?: number;
   /** Whether the process is shutting down. */
   readonly draining: () => boolean;
-  /** Takes the place of parts, for faults in tests and baselines of benchmarks. */
+  /** Replaces parts, for faults in tests and baselines of benchmarks. */
   readonly parts?: Partial<AppDeps>;
 }
 
-/** A service that nobody listens for yet. */
+/** A service without a listener. */
 export interface Service {
   readonly app: Hono<Env>;
   readonly credentials: CredentialStore;
@@ -82,11 +82,11 @@ export interface Service {
   readonly worker: Worker;
   readonly sweep: SweepJob;
   readonly notices: NoticeJob;
-  /** Sets the worker to work, with what an earlier process left. The sweep is started by itself. */
+  /** Starts the worker, with what an earlier process left. The sweep is started separately. */
   start(): void;
-  /** Answers all who wait for something and ends live streams, so that the server can be drained. */
+  /** Answers long polls and ends live streams, so that the server can be drained. */
   leave(): void;
-  /** Ends what works behind the answers. Call it before the store closes. */
+  /** Stops the background jobs. Call it before the store closes. */
   stop(): Promise<void>;
 }
 
@@ -151,7 +151,7 @@ export function createService(options: ServiceOptions): Service {
     environment,
     limits: options.limits,
     bodyDeadlines,
-    metrics: figuresOf(options),
+    metrics: metricsOf(options),
     ready: () => isReady(store),
     draining: options.draining,
     shuttingDown: leaving.signal,
@@ -182,8 +182,8 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
-/** Counts requests, and gathers what else is counted. */
-function figuresOf({ store, environment, processFamilies = () => [] }: ServiceOptions): Metrics {
+/** Counts requests, and collects the other metrics. */
+function metricsOf({ store, environment, processFamilies = () => [] }: ServiceOptions): Metrics {
   const requests = new RequestMetrics(store.memory.bytesMax("metrics"));
   store.memory.register("metrics", () => requests.bytes);
   return {

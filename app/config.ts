@@ -38,7 +38,7 @@ export interface Config {
 }
 
 /** The settings or everything that is wrong with them. */
-export type ConfigResult =
+type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly string[] };
 
@@ -141,7 +141,7 @@ function parseSettings(env: Record<string, string>) {
   };
 }
 
-/** A misspelt setting would otherwise be a default that nobody chose. */
+/** Reports unknown settings: a misspelt one would silently be a default. */
 function unknownSettings(env: Record<string, string>): string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith("RUNLEDGER_") && !SETTING_NAMES.includes(name))

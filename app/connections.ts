@@ -56,9 +56,9 @@ const serveConnection = internalFunction("serveHttpOnConnection", 5);
 function internalFunction(name: string, parameters: number): ServeConnection | null {
   const { internal } = Deno as unknown as { readonly internal?: symbol };
   const own = internal === undefined ? {} : Reflect.get(Deno, internal);
-  const found: unknown = Reflect.get(Object(own), name);
-  return typeof found === "function" && found.length === parameters
-    ? found as ServeConnection
+  const candidate: unknown = Reflect.get(Object(own), name);
+  return typeof candidate === "function" && candidate.length === parameters
+    ? candidate as ServeConnection
     : null;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the process says to whoever started it, on standard error.
+ * Messages of the process on standard error, for the person who started it.
  *
  * Like the request log it never waits for its reader, and never by way of the console: that waits, and
  * copies to a collector of logs, where keys do not belong.
@@ -9,7 +9,7 @@
 import type { Config } from "./config.ts";
 import { developmentKey } from "../domain/teams/credentials.ts";
 import { isLoopback } from "../domain/core/loopback.ts";
-import { LAST_WORDS_MS_MAX, LineLog } from "./log.ts";
+import { FLUSH_MS_MAX, LineLog } from "./request_log.ts";
 
 /** How the process ends before it serves; `docs/OPERATIONS.md` has the list. */
 export const EXIT = { settings: 2, store: 3 } as const;
@@ -28,7 +28,7 @@ export function showHelp(lines: readonly string[]): void {
 }
 
 /** Waits until everything is said, for as long as it is given; answers whether it is. */
-export function flushTerminal(msMax: number): Promise<boolean> {
+export function flushConsole(msMax: number): Promise<boolean> {
   return stderr.flush(msMax);
 }
 
@@ -38,12 +38,12 @@ export async function fatal(
   lines: readonly string[],
 ): Promise<never> {
   stderr.write(lines.join("\n  "));
-  await flushTerminal(LAST_WORDS_MS_MAX);
+  await flushConsole(FLUSH_MS_MAX);
   Deno.exit(code);
 }
 
-/** What was made for whoever started the process. */
-export interface StartedWith {
+/** Credentials that this start created. */
+interface StartedWith {
   /** The first team's key, when this start created it. */
   readonly createdKey: string | null;
   /** What signs in to the dashboard without a key. */
@@ -69,13 +69,13 @@ export function announce(
         `  Set HOST=127.0.0.1 and put a TLS proxy in front: ${TLS_HELP}`,
     );
   }
-  const shown = key === null ? createdKey : key === developmentKey(region) ? key : null;
-  if (shown === null) return;
-  if (!dev) stderr.write(`First key, shown only now: ${shown}`);
-  stderr.write(`Try it:\n  curl -fsS -u ${shown}: "${url}/v1/ping?agent=hello"`);
+  const keyToShow = key === null ? createdKey : key === developmentKey(region) ? key : null;
+  if (keyToShow === null) return;
+  if (!dev) stderr.write(`First key, shown only now: ${keyToShow}`);
+  stderr.write(`Try it:\n  curl -fsS -u ${keyToShow}: "${url}/v1/ping?agent=hello"`);
 }
 
-/** Says what went wrong where nobody waited for it; the service goes on. */
+/** Reports an unhandled error; the service keeps serving. */
 export function reportUnhandled(what: "error" | "rejection", reason: unknown): void {
   stderr.write(`Unhandled ${what}, still serving: ${Deno.inspect(reason)}`);
 }

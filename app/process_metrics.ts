@@ -1,5 +1,5 @@
 /**
- * The figures of the process: its time, its memory, and how long its event loop was kept busy.
+ * Metrics of the process: processor time, memory, and event-loop lag.
  *
  * @module
  */
@@ -43,7 +43,7 @@ export class ProcessMetrics {
     clearInterval(this.#timer);
   }
 
-  /** The figures of this moment. */
+  /** Returns the current metrics. */
   families(): MetricFamily[] {
     const { rss, heapTotal, heapUsed, external } = Deno.memoryUsage();
     const { user, system } = process.cpuUsage();

@@ -32,7 +32,7 @@ interface Listening {
 }
 
 /** What a server is made from. */
-export interface ServeOptions {
+interface ServeOptions {
   /** How large the process may be before long answers end; without it they do not. */
   readonly memory?: Memory;
   /** How long a connection may be idle. */
@@ -104,8 +104,8 @@ function listen(
 }
 
 function onError(error: unknown): Response {
-  // The connection ends with an answer that was broken off. Anything else is a fault of ours, and
-  // reported as every other that nobody handles.
+  // The connection ends with an answer that was broken off. Anything else is a bug, and reported like
+  // every other unhandled rejection.
   if (!(error instanceof BrokenOff)) void Promise.reject(error);
   return new Response(null, { status: 500 });
 }

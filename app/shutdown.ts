@@ -4,7 +4,7 @@
  * @module
  */
 import { DRAIN_MS_MAX } from "../domain/core/limits.ts";
-import { LAST_WORDS_MS_MAX } from "./log.ts";
+import { FLUSH_MS_MAX } from "./request_log.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
@@ -12,7 +12,7 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 const SAME_SIGNAL_MS = 500;
 
 /** Whether the process has been told to stop. */
-export interface Shutdown {
+interface Shutdown {
   /** True from the first signal on. */
   begun(): boolean;
 }
@@ -36,7 +36,7 @@ export function stopOnSignals(
     }
     sinceMs = performance.now();
     // Does not hold the process: without stuck clients it ends by itself, which `--watch` needs.
-    Deno.unrefTimer(setTimeout(exit, DRAIN_MS_MAX - LAST_WORDS_MS_MAX, 0));
+    Deno.unrefTimer(setTimeout(exit, DRAIN_MS_MAX - FLUSH_MS_MAX, 0));
     await drain();
     for (const signal of SIGNALS) Deno.removeSignalListener(signal, stop);
   }

@@ -17,7 +17,7 @@ import type { RunStore } from "../domain/runs/store.ts";
 import { createRateCard } from "../domain/pricing/rate_card.ts";
 import type { BackEnd } from "../kv/base/limits.ts";
 import { openStore } from "../kv/open.ts";
-import { LineLog } from "../app/log.ts";
+import { LineLog } from "../app/request_log.ts";
 import { serve } from "../app/server.ts";
 import type { SideKind } from "./options.ts";
 import { createBenchService, createTeams } from "./service.ts";

@@ -62,17 +62,17 @@ export function parseMailServer(text: string): MailServer | null {
 export function createMailer(url: string, sendMsMax = NOTICE_SEND_MS_MAX): Mailer {
   const server = parseMailServer(url);
   if (server === null) throw new TypeError("No URL of a mail server");
-  return { send: (mail, given, signal) => send(server, mail, given, sendMsMax, signal) };
+  return { send: (mail, onHandOver, signal) => send(server, mail, onHandOver, sendMsMax, signal) };
 }
 
 async function send(
   server: MailServer,
   mail: Mail,
-  given: () => Promise<void>,
+  onHandOver: () => Promise<void>,
   msMax: number,
   signal: AbortSignal,
 ): Promise<SendOutcome> {
-  let isGiven = false;
+  let isHandedOver = false;
   const connection = connect(server);
   // One limit over all: a server that drips a byte now and then is never silent.
   const limit = AbortSignal.any([signal, AbortSignal.timeout(msMax)]);
@@ -80,15 +80,15 @@ async function send(
     const from = senderOf(server, mail);
     const text = await messageText(from, mail);
     const message = Readable.from(once(text, async () => {
-      await given();
-      isGiven = true;
+      await onHandOver();
+      isHandedOver = true;
     }));
     await unlessAborted(limit, transfer(connection, server, from, mail.to, message));
     await unlessAborted(AbortSignal.timeout(GOODBYE_MS_MAX), leave(connection)).catch(() => {});
     return { kind: "sent" };
   } catch (error) {
     // Having refused it, the server has not kept it.
-    const failed = !isGiven || isRefusal(error);
+    const failed = !isHandedOver || isRefusal(error);
     return { kind: failed ? "failed" : "unknown", error: reasonOf(error) };
   } finally {
     connection.close();
@@ -106,7 +106,7 @@ function connect({ host, port, secure, login }: MailServer): SMTPConnection {
     host,
     port,
     secure,
-    // Whoever strips the offer of TLS from the server's greeting would otherwise get the password.
+    // Otherwise an attacker who strips the offer of TLS from the greeting would get the password.
     requireTLS: login !== null && !isLoopback(host),
     name: CLIENT_NAME,
     connectionTimeout: SILENCE_MS_MAX,
@@ -114,7 +114,7 @@ function connect({ host, port, secure, login }: MailServer): SMTPConnection {
     socketTimeout: SILENCE_MS_MAX,
     socketCloseTimeout: 0,
   });
-  // What goes wrong is told where it is waited for; later there is nobody left to tell.
+  // `transfer` reports errors while it waits; later ones have no consumer.
   connection.on("error", () => {});
   return connection;
 }
@@ -129,11 +129,11 @@ async function transfer(
 ): Promise<void> {
   const lost = new Promise<never>((_, reject) => connection.on("error", reject));
   const done = (async () => {
-    await asked((answer) => connection.connect(answer));
+    await called((answer) => connection.connect(answer));
     if (login !== null) {
-      await asked((answer) => connection.login({ credentials: login }, answer));
+      await called((answer) => connection.login({ credentials: login }, answer));
     }
-    await asked((answer) => connection.send({ from, to }, message, answer));
+    await called((answer) => connection.send({ from, to }, message, answer));
   })();
   await Promise.race([done, lost]);
 }
@@ -145,7 +145,7 @@ async function leave(connection: SMTPConnection): Promise<void> {
 }
 
 /** Turns a call that answers by callback into a promise. */
-function asked(call: (answer: (error?: Error | null) => void) => void): Promise<void> {
+function called(call: (answer: (error?: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     call((error) => error ? reject(error) : resolve());
   });
@@ -196,6 +196,6 @@ function isRefusal(error: unknown): boolean {
 /** Why a try failed; of a login only the code, since servers may repeat what they were sent. */
 function reasonOf(error: unknown): string {
   const { code, command, responseCode, message } = error as SmtpError;
-  const told = command?.startsWith("AUTH") || code === "EAUTH" ? "The login failed" : message;
-  return [told.slice(0, 300), code, responseCode].filter((part) => part !== undefined).join(", ");
+  const text = command?.startsWith("AUTH") || code === "EAUTH" ? "The login failed" : message;
+  return [text.slice(0, 300), code, responseCode].filter((part) => part !== undefined).join(", ");
 }

@@ -55,6 +55,11 @@ export function refuse<T>(code: ErrorCode, message: string, field?: string): Par
   return { ok: false, problem: { code, message, ...(field === undefined ? {} : { field }) } };
 }
 
+/** Returns the refusal of a name that stands for nothing, or for something of another team. */
+export function notFound(message: string): Problem {
+  return { code: "not_found", message };
+}
+
 /**
  * The store did not confirm: it failed, was locked, or took longer than its deadline.
  *

@@ -27,6 +27,11 @@ export function parseInstant(text: string): number | null {
   return parseOnLastDay(text) ?? parseAny(text);
 }
 
+/** Writes an instant like {@link formatInstant}, or null for none. */
+export function formatInstantOrNull(ms: number | null | undefined): string | null {
+  return ms === null || ms === undefined ? null : formatInstant(ms);
+}
+
 /** Writes an instant as `YYYY-MM-DDTHH:MM:SS.sssZ`. */
 export function formatInstant(ms: number): string {
   const date = dateOf(ms);

@@ -1,15 +1,14 @@
 /** The dashboard: its routes, and the guards that a request for a page passes. */
 import { answerText, fail } from "../http/answer.ts";
-import type { Guard, RequestContext, Route } from "../http/context.ts";
+import type { AppDeps, Guard, RequestContext, Route } from "../http/context.ts";
 import { readForm } from "../http/body.ts";
-import { requireScope } from "../http/credential.ts";
+import { authorize } from "../http/authorize.ts";
 import { requireHost } from "../http/host.ts";
 import { limitRate, metered } from "../http/rate.ts";
-import type { ConcurrencyLimit } from "../http/admission.ts";
+import type { Admission } from "../http/admission.ts";
 import { requireSameOrigin } from "../http/same_origin.ts";
-import { requireSession } from "../http/session.ts";
-import { SHUTTING_DOWN } from "../api/service/health.ts";
-import type { PageDeps } from "./layout/page.ts";
+import { sessionAuth } from "../http/session.ts";
+import { SHUTTING_DOWN } from "../api/service/service.ts";
 import { DASHBOARD_PATH, SIGN_IN } from "./layout/paths.ts";
 import { renderProblemPage } from "./layout/problem.tsx";
 import { seeOther } from "./layout/reply.tsx";
@@ -25,9 +24,9 @@ export interface Dashboard {
 }
 
 /** Builds the dashboard. */
-export function createDashboard(deps: PageDeps, room: ConcurrencyLimit): Dashboard {
+export function createDashboard(deps: AppDeps, admission: Admission): Dashboard {
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
-  const withSession = requireSession(deps, askToSignIn);
+  const authenticate = sessionAuth(deps, askToSignIn);
   const asPage: Guard = (c) => {
     if (c.req.path.startsWith(DASHBOARD_PATH)) {
       c.set("shell", SHELL);
@@ -42,17 +41,15 @@ export function createDashboard(deps: PageDeps, room: ConcurrencyLimit): Dashboa
       asPage,
       requireHost(deps),
       whileServing,
-      room.require,
+      admission.require,
       ...(changes ? [requireSameOrigin] : []),
       ...(access === null ? [] : [
-        withSession,
-        limitRate(deps, "control", { reserve: true }),
-        requireScope(access),
+        authorize(access, authenticate, [limitRate(deps, "control", { reserve: true })]),
       ]),
-      ...(changes ? [readForm(deps.bodyDeadlines, room), room.require] : []),
+      ...(changes ? [readForm(deps.bodyDeadlines, admission), admission.require] : []),
     ];
   }
-  const routes = pageRoutes(deps).map((route) =>
+  const routes = pageRoutes({ ...deps, admission }).map((route) =>
     route.access === null ? route : { ...route, handler: metered(deps, route.handler) }
   );
   return { routes, guards, asPage };

@@ -4,7 +4,8 @@ import { agentsPage } from "./agents/page.tsx";
 import { auditLogPage } from "./audit_log/page.tsx";
 import { keysPage } from "./keys/page.tsx";
 import { createAssets } from "./layout/assets.ts";
-import type { DashboardPage, PageDeps } from "./layout/page.ts";
+import type { DashboardPage } from "./layout/page.ts";
+import type { HandlerDeps } from "../http/admission.ts";
 import { DASHBOARD_PATH } from "./layout/paths.ts";
 import { seeOther } from "./layout/reply.tsx";
 import { overviewPage } from "./overview/page.tsx";
@@ -46,7 +47,7 @@ export const SHELL: PageShell = {
 };
 
 /** Builds the routes of all pages. */
-export function pageRoutes(deps: PageDeps): Route[] {
+export function pageRoutes(deps: HandlerDeps): Route[] {
   return [
     { method: "GET", path: "/", access: null, handler: () => seeOther(DASHBOARD_PATH) },
     { method: "GET", path: `${DASHBOARD_PATH}/assets/:name`, access: null, handler: assets.send },
@@ -54,7 +55,10 @@ export function pageRoutes(deps: PageDeps): Route[] {
   ];
 }
 
-function routesOf({ path, access, handler, routes = [] }: DashboardPage, deps: PageDeps): Route[] {
+function routesOf(
+  { path, access, handler, routes = [] }: DashboardPage,
+  deps: HandlerDeps,
+): Route[] {
   return [
     { method: "GET", path, access, handler: handler(deps) },
     ...routes.map((route) => ({ access, ...route, handler: route.handler(deps) })),

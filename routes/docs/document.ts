@@ -24,7 +24,7 @@ export interface DocumentedSchema {
 }
 
 /** A parameter of a call. */
-export interface Parameter {
+interface Parameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
   readonly required: boolean;

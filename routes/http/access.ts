@@ -1,4 +1,4 @@
-/** What routes ask of a credential, in the words of the route tables. */
+/** Access requirements of routes. */
 import {
   type Principal,
   refusalOf,
@@ -22,7 +22,7 @@ export function teamKeyOrOperator(scope: Scope): Requirement {
   return { scope, pingTokens: false, operator: true };
 }
 
-/** Whether somebody may change what is a team's, for pages that offer it. */
+/** Returns whether a principal may change its team's settings, for pages that offer it. */
 export function mayAdmin(principal: Principal): boolean {
   return refusalOf(principal, teamKey("admin")) === null;
 }

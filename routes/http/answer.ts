@@ -1,4 +1,4 @@
-/** The one way to answer: JSON from text, refusals in the envelope, or as a line on ping. */
+/** Writes answers: JSON from text, refusals in the envelope, or as a line on ping. */
 import { type ErrorCode, ERRORS, type Problem } from "../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../domain/core/raw_json.ts";
 import type { Losses } from "../../domain/core/losses.ts";
@@ -29,7 +29,7 @@ export function answer(
   return answerText(c, status, `${json}\n`, "application/json", headers);
 }
 
-/** Answers with a record under its tag; a client that has these very bytes is told 304 instead. */
+/** Answers with a record under its tag; a client that has these very bytes is answered 304. */
 export function answerTagged(c: RequestContext, json: RawJson): Response {
   // A long text is encoded once, and not for its hash again.
   const text = json.length > LONG_CHARS ? encoder.encode(`${json}\n`) : `${json}\n`;
@@ -54,7 +54,7 @@ export function answerText(
   return new Response(text, { status, headers: headersOf(c, type, headers) });
 }
 
-/** Answers with what is made while it is sent. */
+/** Answers with a stream. */
 export function answerStream(
   c: RequestContext,
   body: ReadableStream<Uint8Array>,
@@ -65,8 +65,8 @@ export function answerStream(
 }
 
 /**
- * Headers of an answer, those given taking the place of the usual ones. Nobody but its client may keep it
- * without asking again, and what is read depends on who asks.
+ * Returns the headers of an answer; `headers` replace the usual ones. Only its client may cache the answer,
+ * and must revalidate it; the content depends on the credential.
  */
 function headersOf(c: RequestContext, type: string | null, headers: Headers | undefined): Headers {
   const all: Headers = {
@@ -84,7 +84,7 @@ function headersOf(c: RequestContext, type: string | null, headers: Headers | un
   return headers === undefined ? all : Object.assign(all, headers);
 }
 
-/** Where a credential is sent, besides the query of a ping, whose answers nobody keeps. */
+/** Headers with a credential. A ping may have it in its query, but its answers are not cached. */
 const VARY = "Authorization, X-AgentPing-Key";
 
 /** Answers a first write with 202 and its retry with 200 (decision 23). */
@@ -114,11 +114,11 @@ export function fail(c: RequestContext, problem: Problem, headers: Headers = {})
   const { status } = ERRORS[code];
   c.set("problem", problem);
   const all = { ...refusalHeaders(problem), ...headers };
-  const tell = c.get("renderProblem");
-  if (tell !== undefined) return tell(c, problem, all);
+  const renderProblem = c.get("renderProblem");
+  if (renderProblem !== undefined) return renderProblem(c, problem, all);
   if (c.req.path === PING_PATH) {
-    const told = { ...all, "X-Error-Code": code, "Cache-Control": "no-store" };
-    return answerText(c, status, `${code} ${message}\n`, undefined, told);
+    const pingHeaders = { ...all, "X-Error-Code": code, "Cache-Control": "no-store" };
+    return answerText(c, status, `${code} ${message}\n`, undefined, pingHeaders);
   }
   const json = `${rawOf({ error: code, message, field })}\n`;
   return answerText(c, status, json, "application/json", all);

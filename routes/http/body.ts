@@ -17,7 +17,7 @@ import type { Guard, RequestContext } from "./context.ts";
 import { inTurns, TurnClock } from "./in_turns.ts";
 import type { Flight } from "./bytes_in_flight.ts";
 import { LARGE_BYTES_MIN } from "./large_bodies.ts";
-import { type ConcurrencyLimit, OVERLOADED } from "./admission.ts";
+import { type Admission, OVERLOADED } from "./admission.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -66,7 +66,7 @@ interface JsonBody {
  */
 export function readJsonBody(
   deadlines: Deadlines,
-  room: ConcurrencyLimit,
+  admission: Admission,
   { shape, mayLackBody = false }: JsonBody,
   onRead: OnRead = () => {},
 ): Guard {
@@ -75,7 +75,7 @@ export function readJsonBody(
     c.set("body", parsed.value);
     return null;
   }
-  return readBody(deadlines, room, { bytesMax: BYTES_MAX[shape], onRead }, (c, bytes) => {
+  return readBody(deadlines, admission, { bytesMax: BYTES_MAX[shape], onRead }, (c, bytes) => {
     if (bytes.length > WHOLE_BODY_BYTES_MAX && shape !== "whole") {
       return inTurns(cutBody(bytes, shape)).then((parsed) => take(c, parsed));
     }
@@ -86,13 +86,18 @@ export function readJsonBody(
 }
 
 /** Reads the body as the fields of a form; what is no form has none of the fields asked for. */
-export function readForm(deadlines: Deadlines, room: ConcurrencyLimit): Guard {
-  return readBody(deadlines, room, { bytesMax: FORM_BYTES_MAX, onRead: () => {} }, (c, bytes) => {
-    const text = decoded(bytes);
-    if (!text.ok) return fail(c, text.problem);
-    c.set("form", new URLSearchParams(text.value));
-    return null;
-  });
+export function readForm(deadlines: Deadlines, admission: Admission): Guard {
+  return readBody(
+    deadlines,
+    admission,
+    { bytesMax: FORM_BYTES_MAX, onRead: () => {} },
+    (c, bytes) => {
+      const text = decoded(bytes);
+      if (!text.ok) return fail(c, text.problem);
+      c.set("form", new URLSearchParams(text.value));
+      return null;
+    },
+  );
 }
 
 /** Is given the bytes of a body, inflated. */
@@ -100,7 +105,7 @@ type OnRead = (c: RequestContext, bytes: number) => void;
 
 function readBody(
   deadlines: Deadlines,
-  room: ConcurrencyLimit,
+  admission: Admission,
   { bytesMax, onRead }: { readonly bytesMax: number; readonly onRead: OnRead },
   take: (c: RequestContext, bytes: Uint8Array) => Response | null | Promise<Response | null>,
 ): Guard {
@@ -108,7 +113,7 @@ function readBody(
     refuse<Uint8Array>("body_timeout", `The body took over ${deadlines.ms} ms: send it again`);
   return async (c) => {
     const principal: Principal | undefined = c.get("principal");
-    const arrival = new Arrival(c.req.raw, room, principal?.team.id ?? NOBODY, bytesMax);
+    const arrival = new Arrival(c.req.raw, admission, principal?.team.id ?? NOBODY, bytesMax);
     const sent = await deadlines.within(arrival.bytes((bytes) => onRead(c, bytes)), late);
     arrival.leave();
     const { flight } = arrival;
@@ -125,11 +130,11 @@ function readBody(
     held.use(flight);
     c.set("bodyLease", held);
     if (sent.value.length <= LARGE_BYTES_MIN) return take(c, sent.value);
-    const slot = await inTime((late) => room.largeBodies.take(arrival.team, late));
+    const slot = await inTime((late) => admission.largeBodies.take(arrival.team, late));
     if (slot === null) return fail(c, OVERLOADED);
     held.defer(slot);
     const cutBytes = sent.value.length > WHOLE_BODY_BYTES_MAX
-      ? Math.min(CUT_FACTOR * sent.value.length, room.bodies.largestBytes)
+      ? Math.min(CUT_FACTOR * sent.value.length, admission.bodies.largestBytes)
       : 0;
     if (!flight.take(Math.max(0, cutBytes - flight.bytes))) return fail(c, OVERLOADED);
     return take(c, sent.value);
@@ -149,7 +154,7 @@ async function inTime(
   }
 }
 
-/** Whose bytes are those of whoever is not signed in. */
+/** Holder of the bytes of requests without a team. */
 const NOBODY = "";
 
 /** A body that arrives. What is more than small is counted as it comes, not by what is announced. */
@@ -163,13 +168,13 @@ class Arrival {
   #release: (() => void) | null = null;
   #hasLeft = false;
   readonly #request: Request;
-  readonly #room: ConcurrencyLimit;
+  readonly #admission: Admission;
   readonly team: string;
   readonly #bytesMax: number;
 
-  constructor(request: Request, room: ConcurrencyLimit, team: string, bytesMax: number) {
+  constructor(request: Request, admission: Admission, team: string, bytesMax: number) {
     this.#request = request;
-    this.#room = room;
+    this.#admission = admission;
     this.team = team;
     this.#bytesMax = bytesMax;
   }
@@ -187,7 +192,7 @@ class Arrival {
     const announced = headers.get("content-length");
     // Refused by its announced length before a byte is read.
     if (Number(announced) > this.#bytesMax) return tooLarge(this.#bytesMax);
-    if (announced === null && !await this.#mayReadChunks()) return NO_ROOM;
+    if (announced === null && !await this.#mayReadChunks()) return BODY_REFUSED;
     const isSmall = announced !== null && Number(announced) <= SMALL_BYTES_MAX;
     let sent: Parsed<Uint8Array>;
     try {
@@ -205,12 +210,12 @@ class Arrival {
 
   /** Waits until a body without a length may be read. */
   async #mayReadChunks(): Promise<boolean> {
-    const { chunkedBodies } = this.#room;
-    if (this.#room.restsFromChunks(this.team)) return false;
+    const { chunkedBodies } = this.#admission;
+    if (this.#admission.restsFromChunks(this.team)) return false;
     const release = await inTime((late) => chunkedBodies.take(this.team, late));
     if (this.#hasLeft) release?.();
     else this.#release = release;
-    return this.#release !== null && !this.#room.restsFromChunks(this.team);
+    return this.#release !== null && !this.#admission.restsFromChunks(this.team);
   }
 
   /** Gives its slot to the next: all of it is read, or nothing more will be. */
@@ -259,12 +264,12 @@ class Arrival {
       const needed = length + chunk.length;
       if (needed > this.#bytesMax) return tooLarge(this.#bytesMax);
       if (++count > CHUNKS.max + needed / CHUNKS.bytes) {
-        this.#room.restFromChunks(this.team, CHUNKS_REST_MS);
+        this.#admission.restFromChunks(this.team, CHUNKS_REST_MS);
         return TOO_MANY_CHUNKS;
       }
       if (needed > buffer.length) {
         const bytes = Math.min(Math.max(needed, 2 * buffer.length, BUFFER_BYTES), this.#bytesMax);
-        if (!this.#take(bytes - buffer.length)) return NO_ROOM;
+        if (!this.#take(bytes - buffer.length)) return BODY_REFUSED;
         const larger = new Uint8Array(bytes);
         larger.set(buffer.subarray(0, length));
         buffer = larger;
@@ -275,12 +280,12 @@ class Arrival {
       const pause = clock?.pause() ?? null;
       if (pause !== null) await pause;
     }
-    if (this.flight?.isGivenUp === true) return NO_ROOM;
+    if (this.flight?.isGivenUp === true) return BODY_REFUSED;
     return { ok: true, value: buffer.subarray(0, length) };
   }
 
   #take(bytes: number): boolean {
-    this.flight ??= this.#room.bodies.begin(this.team, () => {
+    this.flight ??= this.#admission.bodies.begin(this.team, () => {
       // Its read ends as if the body did, and is seen to be given up then; one that failed stays so.
       this.#reader?.cancel().catch(() => {});
     });
@@ -293,7 +298,7 @@ const TOO_MANY_CHUNKS = refuse<never>(
   `The body came in chunks of less than ${CHUNKS.bytes} bytes: send larger ones`,
 );
 
-const NO_ROOM: { readonly ok: false; readonly problem: Problem } = {
+const BODY_REFUSED: { readonly ok: false; readonly problem: Problem } = {
   ok: false,
   problem: OVERLOADED,
 };

@@ -45,7 +45,7 @@ export class Flight implements Disposable {
     this.#all.close(this, this.#team);
   }
 
-  /** Gives its bytes up, and says so to whoever began it. */
+  /** Gives its bytes up, and calls back who began it. */
   giveUp(): void {
     this[Symbol.dispose]();
     this.isGivenUp = true;

@@ -2,25 +2,15 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { weightsOf } from "./accept.ts";
-import type { Handle, RequestContext, Route } from "./context.ts";
+import type { Handle, RequestContext } from "./context.ts";
 
 const deflated = promisify(gzip);
 
 /** Bytes from which it pays: fewer fit one packet as they are. */
 const BYTES_MIN = 1_400;
 
-/** Answers that are whole when they leave. Streams pass: what waits in a compressor arrives late. */
+/** Types of answers that are compressed. Streams are not: text waits in a compressor and arrives late. */
 const WHOLE = /^(application\/json|text\/html|text\/plain)\b/;
-
-/**
- * Whether a route's answers are compressed: those of reads that need a credential. What is the same for
- * everybody is compressed once (`frozen.ts`), so that nobody takes time with it. Answers to ingest calls are a few hundred
- * bytes, and compressing them takes as long as all the rest of the call (`docs/PERFORMANCE.md`), which
- * is why the runtime does not compress by itself.
- */
-export function isCompressed({ method, access }: Pick<Route, "method" | "access">): boolean {
-  return method === "GET" && access !== null && access.scope !== "ingest";
-}
 
 /** Compresses what a handler answers, off the thread that serves. */
 export function compressed(handle: Handle): Handle {

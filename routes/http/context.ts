@@ -1,4 +1,4 @@
-/** What a request carries from its guards to its handler. */
+/** The context of a request, and the parts of the application that serve it. */
 import type { Context } from "hono";
 import type { AgentStore } from "../../domain/agents/agents.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
@@ -29,6 +29,7 @@ import type { MetricFamily } from "../../domain/metrics/text.ts";
 import type { ScoreStore } from "../../domain/runs/scores.ts";
 import type { Body } from "../../domain/core/body.ts";
 import type { ParseContext } from "../../domain/ingest/form.ts";
+import type { BodyShape } from "../../domain/ingest/parse.ts";
 import type { RequestLimits } from "../../domain/teams/rate_limit.ts";
 import type { TokenBucket } from "../../domain/core/token_bucket.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
@@ -56,7 +57,7 @@ export interface Env {
     isLong: boolean;
     /** Menu and files of the dashboard's pages; absent elsewhere. */
     shell: PageShell;
-    /** How refusals are told, where not as JSON. */
+    /** Renders problems, where not as JSON. */
     renderProblem: Refuse | undefined;
     /** Why the request was refused: for the log and for what is counted. */
     problem: Problem;
@@ -92,7 +93,7 @@ export type Handle = (c: RequestContext) => Response | Promise<Response>;
 /** Lets a request through with `null`, or answers in the handler's place. */
 export type Guard = (c: RequestContext) => Response | null | Promise<Response | null>;
 
-/** What the routes are built from; nothing here is made per request. */
+/** Parts that the routes are built from; nothing here is created per request. */
 export interface AppDeps {
   readonly region: Region;
   /** Whether this is `deno task dev`, which answers under local names only. */
@@ -118,17 +119,17 @@ export interface AppDeps {
   readonly live: LiveFeed;
   readonly deadStages: DeadStageStore;
   readonly environment: Environment;
-  /** What requests are counted by. */
+  /** Rate limits of teams. */
   readonly limits: RequestLimits;
   /** How long clients may take to send a body. */
   readonly bodyDeadlines: Deadlines;
-  /** What is counted. */
+  /** Metrics of the process and its teams. */
   readonly metrics: Metrics;
   /** Whether the store answers. */
   readonly ready: () => Promise<boolean>;
   /** Whether the process is shutting down. */
   readonly draining: () => boolean;
-  /** Aborted when the process shuts down: whoever waits for something is answered then. */
+  /** Aborted when the process shuts down: long polls are answered then. */
   readonly shuttingDown: AbortSignal;
   /** Counts what requests read, and ends it with them. */
   readonly reading: ReadScopes;
@@ -138,7 +139,7 @@ export interface AppDeps {
   readonly log: (line: string) => void;
 }
 
-/** A link that signs in whoever started the service. */
+/** A link that signs in the person who started the service. */
 export interface SignInLink {
   /** The code in the link. */
   readonly code: string;
@@ -146,22 +147,32 @@ export interface SignInLink {
   readonly secret: string;
 }
 
-/** What is counted, for who may see it. */
+/** Metrics, by who may see them. */
 export interface Metrics {
   /** Requests, in all and by team. */
   readonly requests: RequestMetrics;
-  /** What is of no one team: the process, the store, the worker. */
+  /** Metrics of no single team: the process, the store, the worker. */
   readonly ofProcess: () => Promise<MetricFamily[]>;
 }
 
-/** One row of the route table. */
-export interface Route {
+/** How a route is reached, and what its guards ask for. */
+export interface RouteRule {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  /** What a credential needs; `null` for routes open to everybody. */
+  /** Requirement on the credential; `null` for routes without one. */
   readonly access: Requirement | null;
+  /** Shape of a large body; one of the control API is small. */
+  readonly bodyShape?: BodyShape;
   /** Whether a request without a body is one with an empty object. */
   readonly mayLackBody?: boolean;
+  /** Whether HTTP/1.0 may ask, which has no Host. */
+  readonly mayLackHost?: boolean;
+  /** Whether it is served under overload. */
+  readonly servesUnderOverload?: boolean;
+}
+
+/** One row of the route table. */
+export interface Route extends RouteRule {
   readonly handler: Handle;
 }
 

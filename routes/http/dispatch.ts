@@ -1,5 +1,5 @@
 /**
- * The way of every request: its guards in order, the handler, the line in the log.
+ * Dispatches every request: its guards in order, the handler, the line in the log.
  *
  * One function rather than a chain of middleware: a chain takes longer than checking the request does
  * (`docs/PERFORMANCE.md`).
@@ -13,34 +13,34 @@ import { formatInstant } from "../../domain/core/time.ts";
 import { fail } from "./answer.ts";
 import type { AppDeps, Guard, Handle, RequestContext, Route } from "./context.ts";
 import type { HeadAnswers } from "./head.ts";
-import { type ConcurrencyLimit, OVERLOADED } from "./admission.ts";
+import { type Admission, OVERLOADED } from "./admission.ts";
 import { LongAnswers } from "./long_answers.ts";
 import { recordRefusal } from "./refusal_notes.ts";
 
-/** Makes the handler of a route, which it is named by; `null` for paths and methods that no route takes. */
-export type Dispatch = (
+/** Makes the function that serves a route; `null` for paths and methods without a route. */
+type Dispatch = (
   route: Pick<Route, "method" | "path"> | null,
   guards: readonly Guard[],
   handle: Handle,
 ) => (c: RequestContext) => Promise<Response>;
 
-/** Creates the pipeline that all routes of an application share. */
+/** Creates the dispatch that all routes of an application share. */
 export function createDispatch(
   deps: AppDeps,
-  room: ConcurrencyLimit,
+  admission: Admission,
   heads: HeadAnswers,
 ): Dispatch {
   // Unique across restarts by the prefix, within the process by the number.
   const prefix = deps.environment.random(6).toHex();
   let requests = 0;
-  const figures = deps.metrics.requests;
-  const longAnswers = new LongAnswers(room.answers);
+  const metrics = deps.metrics.requests;
+  const longAnswers = new LongAnswers(admission.answers);
 
   return (route, guards, handle) => {
     // The method of what no route takes is the client's word.
     const { method, path } = route ?? { method: "other", path: "other" };
     const name = route === null ? null : `${method} ${path}`;
-    const count = figures.route(method, path);
+    const count = metrics.route(method, path);
     return (c) => handleRequest(c, name, guards, handle, count);
   };
 
@@ -54,7 +54,7 @@ export function createDispatch(
     const startedMs = performance.now();
     c.set("requestId", `${prefix}-${++requests}`);
     if (name !== null) c.set("route", name);
-    figures.inFlight++;
+    metrics.inFlight++;
     let response: Response | null;
     let entered = false;
     let team = "";
@@ -62,20 +62,20 @@ export function createDispatch(
       response = await runGuards(c, guards);
       // Those without a team share one count.
       team = teamOf(c) ?? "";
-      if (response === null && !room.hasCapacity(team)) response = fail(c, OVERLOADED);
+      if (response === null && admission.requests.isTeamFull(team)) response = fail(c, OVERLOADED);
       if (response === null) {
         entered = true;
-        room.enter(team);
+        admission.requests.enter(team);
         response = await handle(c);
         if (c.get("isLong")) response = await longAnswers.send(c, response);
       }
     } catch (error) {
       response = failure(deps, c, error);
     }
-    if (entered) room.leave(team);
+    if (entered) admission.requests.leave(team);
     c.get("bodyLease")?.[Symbol.dispose]();
     const tookMs = performance.now() - startedMs;
-    figures.inFlight--;
+    metrics.inFlight--;
     const problem: Problem | undefined = c.get("problem");
     count(teamOf(c), response.status, tookMs / 1_000, problem?.code);
     if (problem !== undefined) recordRefusal(deps, c, response.status, problem);
@@ -85,19 +85,19 @@ export function createDispatch(
   }
 }
 
-/** The team of whoever asks; undefined while the credential is not known. */
+/** Returns the team of a request; undefined while its credential is not known. */
 function teamOf(c: RequestContext): TeamId | undefined {
   const principal: Principal | undefined = c.get("principal");
   return principal?.team.id;
 }
 
-/** Asks the guards in order, the first `asked` being asked already; the first refusal is the answer. */
+/** Runs the guards in order, from the one at `start` on; the first refusal is the answer. */
 function runGuards(
   c: RequestContext,
   guards: readonly Guard[],
-  asked = 0,
+  start = 0,
 ): Response | null | Promise<Response | null> {
-  for (let next = asked; next < guards.length; next++) {
+  for (let next = start; next < guards.length; next++) {
     const verdict = guards[next]?.(c) ?? null;
     if (verdict === null) continue;
     if (!(verdict instanceof Promise)) return verdict;
@@ -106,9 +106,9 @@ function runGuards(
   return null;
 }
 
-/** A handler that threw: broken machinery is told apart from our own bugs, and both are logged. */
+/** Answers for a handler that threw, and logs the error: a failed store is 503, anything else 500. */
 function failure(deps: AppDeps, c: RequestContext, error: unknown): Response {
-  // Its reads were ended because the client left: there is nobody to answer, and nothing is wrong.
+  // Its reads were cancelled because the client left: no one reads the answer, and nothing is wrong.
   if (error === c.req.raw.signal.reason) return fail(c, OVERLOADED);
   logFailure(deps, c.get("requestId"), error);
   if (error instanceof Overloaded) return fail(c, OVERLOADED);
@@ -137,8 +137,8 @@ function logLine(c: RequestContext, status: number, nowMs: number, tookMs: numbe
   const problem: Problem | undefined = c.get("problem");
   const ms = Math.round(tookMs * 1000) / 1000;
   // A method is the one word here that is not our own.
-  const told = route === undefined ? null : rawOf(route);
+  const routeJson = route === undefined ? null : rawOf(route);
   return `{"at":"${formatInstant(nowMs)}","id":"${c.get("requestId")}",` +
-    `"team":${team === undefined ? null : `"${team}"`},"route":${told},` +
+    `"team":${team === undefined ? null : `"${team}"`},"route":${routeJson},` +
     `"status":${status},"ms":${ms}${problem === undefined ? "" : `,"error":"${problem.code}"`}}`;
 }

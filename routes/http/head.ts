@@ -20,7 +20,7 @@ export class HeadAnswers {
   }
 }
 
-/** The body of a stream that nobody takes: the length of the real one is not known. */
+/** Returns the body of a stream for HEAD: the length of the real one is not known. */
 export function emptyStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream({ start: (controller) => controller.close() });
 }

@@ -1,6 +1,6 @@
 /**
  * Long answers: sent in parts, and counted until the client has taken them. What the runtime is handed as
- * a whole it keeps until then, and nobody knows for how long.
+ * a whole it keeps until then, for an unknown time.
  */
 import type { Principal } from "../../domain/teams/credentials.ts";
 import { fail } from "./answer.ts";
@@ -37,7 +37,7 @@ export class LongAnswers {
     }
     const principal: Principal | undefined = c.get("principal");
     const team = principal?.team.id ?? "";
-    const flight = this.#answers.begin(team, () => stream.end("Another team needs the room"));
+    const flight = this.#answers.begin(team, () => stream.end("Another team needs the memory"));
     if (!flight.take(bytes.length)) return fail(c, OVERLOADED);
     const stream = this.#streams.begin(partsOf(bytes), () => flight[Symbol.dispose]());
     headers.set("Content-Length", String(bytes.length));

@@ -9,7 +9,7 @@ const STANDSTILL_MS_MAX = 30_000;
 /** Milliseconds between two looks at all streams. */
 const LOOK_MS = 500;
 
-/** Why an answer ended before its end. Whoever broke it off knows; the server need not print it. */
+/** Ends an answer early on purpose: the server does not report it. */
 export class BrokenOff extends Error {}
 
 /** One answer under way. */
@@ -117,7 +117,7 @@ export class PacedStreams {
   }
 }
 
-/** The next part that is not empty; null at the end, or when nobody wants it any more. */
+/** Returns the next part that is not empty; null at the end, or when it is no longer wanted. */
 async function nextPart(
   parts: AsyncIterator<Uint8Array>,
   isWanted: () => boolean,

@@ -1,24 +1,24 @@
-/**
- * How fast a team may ask and send, what its reads cost, and the headers about it (decisions 36 and 37).
- */
+/** Request and byte rates of teams, the cost of their reads, and the headers about it (decisions 36 and 37). */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Api, tokensOf } from "../../domain/teams/rate_limit.ts";
 import type { Rate, TokenBucket } from "../../domain/core/token_bucket.ts";
 import { ReadScope } from "../../domain/core/read_scope.ts";
 import { fail } from "./answer.ts";
-import type { AppDeps, Guard, Handle, RequestContext } from "./context.ts";
+import type { AppDeps, Handle, RequestContext } from "./context.ts";
+
+/** Lets a request through with `null`, or refuses it. */
+type LimitGuard = (c: RequestContext) => Response | null;
 
 /**
  * Lets a request through when its team's bucket has a token; without a limit no headers are set.
  *
- * @param reserve also lets a request through that its team's bucket has no token for, from a small bucket
- * that only pages draw from
+ * @param reserve also takes a token from a small bucket for pages alone, when the team's bucket has none
  */
 export function limitRate(
   { limits }: Pick<AppDeps, "limits">,
   api: Api,
   { reserve = false }: { readonly reserve?: boolean } = {},
-): Guard {
+): LimitGuard {
   // A policy is written once for each rate: it is the same text on millions of answers.
   const policies = new WeakMap<Rate, string>();
 
@@ -33,22 +33,22 @@ export function limitRate(
     const { team } = c.get("principal");
     let bucket = limits[api].bucketOf(team, nowMs);
     if (bucket === null) return null;
-    let taken = bucket.take(nowMs);
-    if (!taken && reserve) {
+    let hasToken = bucket.take(nowMs);
+    if (!hasToken && reserve) {
       const spare = limits.dashboard.bucketOf(team, nowMs);
-      taken = spare?.take(nowMs) ?? false;
-      if (taken && spare !== null) bucket = spare;
+      hasToken = spare?.take(nowMs) ?? false;
+      if (hasToken && spare !== null) bucket = spare;
     }
     c.set("bucket", bucket);
     c.set("ratePolicy", policyOf(bucket.rate));
     c.set("rate", `"${api}";r=${bucket.remaining};t=${bucket.moreAfterSeconds}`);
-    return taken ? null : refuseRate(c, bucket);
+    return hasToken ? null : refuseRate(c, bucket);
   };
 }
 
 /**
- * Runs a handler whose reads are counted, end with the client, and are debited from the bucket that the
- * request took its token from.
+ * Runs a handler whose reads are counted, are cancelled with the client, and are debited from the bucket
+ * that the request took its token from.
  */
 export function metered(deps: AppDeps, handle: Handle): Handle {
   return async (c) => {
@@ -61,12 +61,12 @@ export function metered(deps: AppDeps, handle: Handle): Handle {
 
 const NEVER: AbortSignal = new AbortController().signal;
 
-/** Reads for an answer that is made while it is sent. */
+/** Reads for a streamed answer. */
 export type PacedRead = <T>(signal: AbortSignal, read: () => Promise<T>) => Promise<T>;
 
 /**
- * Creates the reads of an answer that is made while it is sent. They are debited like those of other
- * answers, but none is refused: it waits until the bucket is out of debt.
+ * Creates the reads of a streamed answer. They are debited like those of other answers, but never refused:
+ * each waits until the bucket is out of debt.
  */
 export function paced(deps: AppDeps, c: RequestContext): PacedRead {
   const bucket: TokenBucket | undefined = c.get("bucket");
@@ -93,7 +93,7 @@ async function debited<T>(
 }
 
 /** Refuses a request of a team that sent more bytes than its plan takes and has not waited since. */
-export function limitBytes({ limits }: Pick<AppDeps, "limits">): Guard {
+export function limitBytes({ limits }: Pick<AppDeps, "limits">): LimitGuard {
   return (c) => {
     const nowMs = limits.now();
     const bucket = limits.bytes.bucketOf(c.get("principal").team, nowMs);
@@ -122,7 +122,7 @@ function policyText(api: Api, { sustained, burst }: Rate): string {
   return `"${api}";q=${Math.floor(burst)};w=${Math.ceil(burst / sustained)}`;
 }
 
-/** Says when to come back after a spike; to who never stops it says to slow down instead. */
+/** Names the delay after a spike; a team that is over its rate all the time is to slow down instead. */
 function refuseRate(c: RequestContext, bucket: TokenBucket): Response {
   const { rate: { sustained, burst }, moreAfterSeconds: wait, askedTooMuch } = bucket;
   const limit = `The team's limit is ${sustained} requests/s with bursts of ${burst}`;
@@ -132,7 +132,6 @@ function refuseRate(c: RequestContext, bucket: TokenBucket): Response {
   return fail(c, { code: "rate_limit", message }, askedTooMuch ? {} : retryAfter(wait));
 }
 
-/** How long to wait, for clients. */
 function retryAfter(seconds: number): Record<string, string> {
   return { "Retry-After": String(seconds) };
 }

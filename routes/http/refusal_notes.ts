@@ -24,7 +24,7 @@ export function recordRefusal(
   const isRead = c.req.method === "GET" || c.req.method === "HEAD";
   if (status < 400 || status >= 500 || (status === NOT_FOUND && isRead)) return;
   const route: string | undefined = c.get("route");
-  // Pages show their own refusals to whoever is looking.
+  // Pages show their own refusals.
   if (route === undefined || !c.req.path.startsWith("/v1/")) return;
   refusals.note(principal.team.id, {
     at: environment.now(),

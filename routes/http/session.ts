@@ -1,9 +1,9 @@
-/** The session of who looks at the dashboard: a cookie in place of a key. */
+/** Sessions of the dashboard: a cookie instead of a key. */
 import { parse, serialize } from "hono/utils/cookie";
 import { SESSION } from "../../domain/core/limits.ts";
-import type { SessionStore } from "../../domain/teams/session.ts";
 import { suspensionOf } from "../../domain/teams/credentials.ts";
-import type { AppDeps, Guard, RequestContext } from "./context.ts";
+import type { Authenticate } from "./authorize.ts";
+import type { AppDeps, RequestContext } from "./context.ts";
 import { networkOfRequest } from "./address.ts";
 
 /**
@@ -11,13 +11,13 @@ import { networkOfRequest } from "./address.ts";
  */
 const COOKIE = "__Host-runledger";
 
-/** The session's token as sent; null without one. */
+/** Returns the session's token as sent; null without one. */
 export function tokenOf(c: RequestContext): string | null {
   const sent = c.req.raw.headers.get("cookie");
   return sent === null ? null : parse(sent, COOKIE)[COOKIE] ?? null;
 }
 
-/** The header that hands a token to the browser; null takes it back. */
+/** Writes the header that sets the cookie to a token; null deletes it. */
 export function cookieOf(token: string | null): string {
   return serialize(COOKIE, token ?? "", {
     path: "/",
@@ -28,7 +28,7 @@ export function cookieOf(token: string | null): string {
   });
 }
 
-/** Whether the session of a request still works, for answers that go on for long. */
+/** Checks that the session of a request still works, for answers that take long. */
 export function isSessionStillLive(
   { sessions }: Pick<AppDeps, "sessions">,
   c: RequestContext,
@@ -41,19 +41,17 @@ export function isSessionStillLive(
 }
 
 /**
- * Lets a request through as whoever signed in.
+ * Finds who signed in.
  *
- * @param refuse answers who did not, or not lately enough
+ * @param refuse answers a request without a session, or with one that has expired
  */
-export function requireSession(
-  { sessions }: { readonly sessions: SessionStore },
+export function sessionAuth(
+  { sessions }: Pick<AppDeps, "sessions">,
   refuse: (c: RequestContext) => Response,
-): Guard {
+): Authenticate {
   return async (c) => {
     const token = tokenOf(c);
     const principal = token === null ? null : await sessions.find(token, () => networkOfRequest(c));
-    if (principal === null) return refuse(c);
-    c.set("principal", principal);
-    return null;
+    return principal ?? refuse(c);
   };
 }

@@ -7,8 +7,8 @@ import { isKnown, tagOf } from "./etag.ts";
 
 const deflated = promisify(gzip);
 
-/** What is answered again and again. */
-export interface StaticContent {
+/** Content of a static answer. */
+interface StaticContent {
   readonly type: string;
   readonly text: string;
   /** Headers besides type, `ETag` and those that every such answer has. */

@@ -1,69 +1,69 @@
 /**
- * What the API's description says of one call. `GET /openapi.json` and `GET /docs` are made of these.
+ * The declaration of an endpoint: how it is served, and its description. The route table, the access
+ * requirement, the known query names, `GET /openapi.json` and `GET /docs` all follow from it.
  *
- * To describe a new route:
+ * To add an endpoint:
  *
- * 1. In the file of its resource beside this one (`runs.ts`, `keys.ts` …; a new one is added to the
- *    list in `operations.ts`), write an {@link OperationDescription} with the method and the path of its line in
- *    `routes/app.ts`. Scope, credentials, the rate headers and every error that the guards give follow
- *    from that line.
- * 2. `body` is the schema that the route checks its body with; what a check of its own cannot tell
- *    (bounds, patterns) belongs to that schema as `.meta({…})`. `bodyOf` gives it a name, and `notes`
- *    that say what each field is for.
+ * 1. Add an {@link Endpoint} to the list of its resource (`routes/api/<resource>/`). A new list is added to
+ *    `routes/api/endpoints.ts`. Scope, credentials, the rate headers and the errors of the guards follow from
+ *    `method`, `path` and `access`.
+ * 2. `body` is the schema that the handler checks its body with. Bounds and patterns that a check of its own
+ *    enforces belong to that schema as `.meta({…})`. `bodyDescription` names it and adds a note for each field.
  * 3. `path`, `query` and `headers` are Zod schemas by name, with `.describe(…)`; numbers come from the
- *    domain's constants. One that may be absent is `.optional()` or has a `.default(…)`.
- * 4. `answers` are the answers that are no refusals, each with a Zod schema (see `fields.ts`);
- *    `written(…)` makes the pair of 202 and 200 of an idempotent write. A schema with
- *    `.meta({ id: "Run" })` stands once in the document under this name: every object has one. An
- *    enumeration gets its name in `shared.ts`. `links` are the calls that take the answer's id.
- * 5. `errors` are the codes that the handler itself gives; the guards' are added.
- * 6. `example` is sent to a real server by a test. It uses what the examples of `needs` (ids of other
- *    operations) have stored, sent before it in a team of its own. Where a shown answer has an `id`
- *    that the server makes, the same text in a later example stands for it.
+ *    domain's constants. An optional one is `.optional()` or has a `.default(…)`.
+ * 4. `answers` are the successful answers, each with a Zod schema (see `fields.ts`); `written(…)` makes the
+ *    pair of 202 and 200 of an idempotent write. A schema with `.meta({ id: "Run" })` is stored once in the
+ *    document under this name: every object has one. An enumeration gets its name in `shared.ts`. `links` are
+ *    the calls that take the answer's id.
+ * 5. `errors` are the codes of the handler itself.
+ * 6. `example` is sent to a real server by a test, after the examples of `needs` (ids of other operations), in
+ *    a team of its own. Where a shown answer has an `id` of the server, the same text in a later example is
+ *    replaced by the real one.
  *
- * Tests fail for a route that is not described, for a code, a status or a field that is not told, and
- * for an example whose answer does not fit.
+ * Tests fail for an endpoint, a code, a status or a field that is not described, and for an example whose
+ * answer does not fit.
  */
 import type { z } from "zod";
 import type { ErrorCode } from "../../domain/core/errors.ts";
 import type { Schema } from "../../domain/core/validate.ts";
-import type { Route } from "../http/context.ts";
+import type { Handler } from "../http/admission.ts";
+import type { RouteRule } from "../http/context.ts";
 import type { HeaderName } from "./headers.ts";
 import { NOTES, PARTS } from "./json_schema.ts";
 
 /** Parameters or fields by name. */
 export type FieldDescriptions = Readonly<Record<string, z.ZodType>>;
 
-/** What becomes of a call that is sent again. */
+/** Effect of a repeated call. */
 export const IDEMPOTENCY = {
   read: "nothing changes.",
   id: "stored once under the id that the client sends; again it is 200 and changes nothing.",
   item: "each item is stored once under its own id; repeats are counted and dropped.",
   content: "with the same content it changes nothing.",
   target: "it finds its work done and changes nothing.",
-  none: "it does its work anew.",
+  none: "each call does the work again.",
 } as const;
 
 /** One of {@link IDEMPOTENCY}. */
-export type Idempotency = keyof typeof IDEMPOTENCY;
+type Idempotency = keyof typeof IDEMPOTENCY;
 
-/** An answer that is no refusal. */
+/** A successful answer. */
 export interface AnswerDescription {
   readonly status: number;
   readonly description: string;
-  /** What it holds; nothing where absent. */
+  /** Its content; none when absent. */
   readonly schema?: z.ZodType;
   /** Media type, `application/json` where absent. */
   readonly type?: string;
   /** The same in other media types. */
   readonly also?: Readonly<Record<string, z.ZodType>>;
-  /** What a text that is no JSON is made of, by name. */
+  /** Parts of a text that is not JSON, by name. */
   readonly parts?: FieldDescriptions;
-  /** Headers besides those that every answer of such a route has. */
+  /** Headers in addition to those of every answer. */
   readonly headers?: readonly HeaderName[];
 }
 
-/** A call as somebody would send it, and what it answers. */
+/** A call as a client sends it, and its answer. */
 export interface Example {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
@@ -72,20 +72,18 @@ export interface Example {
   readonly status: number;
   /** JSON as a value; anything else as its text. */
   readonly answer: unknown;
-  /** The answer is a stream without an end: only how it begins is looked at. */
+  /** True for a stream without an end: a test compares its beginning. */
   readonly endless?: boolean;
   /** Ids of operations whose examples come first. */
   readonly needs?: readonly string[];
 }
 
-/** One call. */
-export interface OperationDescription {
-  readonly method: Route["method"];
-  /** As in the table of routes, such as `/v1/runs/:id`. */
-  readonly path: string;
-  /** Its name in clients that are made from the document. */
+/** One endpoint of the API. */
+export interface Endpoint extends RouteRule {
+  readonly handler: Handler;
+  /** Its name in generated clients. */
   readonly id: string;
-  /** The resource, one of {@link TAGS}. */
+  /** Resource. */
   readonly tag: Tag;
   /** A few words. */
   readonly summary: string;
@@ -100,7 +98,7 @@ export interface OperationDescription {
   /** Ids of operations that take the `id` of the answer in their path. */
   readonly links?: readonly string[];
   readonly answers: readonly AnswerDescription[];
-  /** Codes of the handler's own refusals. */
+  /** Codes of the handler itself. */
   readonly errors: readonly ErrorCode[];
   /** Whether refusals are a line of text instead of the envelope. */
   readonly errorsAsText?: boolean;
@@ -108,14 +106,28 @@ export interface OperationDescription {
   readonly example: Example;
 }
 
-/** Resources, in the order in which they are shown. */
+/** An endpoint in the list of its resource. A GET is a `read` unless it says otherwise. */
+type EndpointSpec =
+  & Omit<Endpoint, "tag" | "errors" | "method" | "idempotency">
+  & { readonly errors?: readonly ErrorCode[] }
+  & (
+    | { readonly method: "GET"; readonly idempotency?: Idempotency }
+    | { readonly method: Exclude<Endpoint["method"], "GET">; readonly idempotency: Idempotency }
+  );
+
+/** Completes the endpoints of a resource. */
+export function endpoints(tag: Tag, specs: readonly EndpointSpec[]): readonly Endpoint[] {
+  return specs.map((spec) => ({ errors: [], idempotency: "read", ...spec, tag }));
+}
+
+/** Resources, in the order of the document. */
 export const TAGS = {
   Runs: "A run from its opening to its end, and its full record.",
   Heartbeats: "A whole run in one call.",
   Refusals: "Calls that were not accepted.",
   Agents: "Who runs.",
   Spend: "What runs cost, and how much of the plan is used.",
-  "Rate card": "What calls of models cost, and pricing them anew.",
+  "Rate card": "Prices of model calls, and repricing.",
   Deletions: "What goes on request.",
   Credentials: "Keys and ping tokens of the team.",
   "Audit log": "Who changed what, and when.",
@@ -124,7 +136,7 @@ export const TAGS = {
 } as const;
 
 /** One of {@link TAGS}. */
-export type Tag = keyof typeof TAGS;
+type Tag = keyof typeof TAGS;
 
 /**
  * A body's schema under a name, with a note for each field that needs one.
@@ -138,6 +150,16 @@ export function bodyDescription<T>(
   parts: { readonly [name in keyof T]?: string } = {},
 ) {
   return (schema as unknown as z.ZodObject).meta({ id, [NOTES]: notes, [PARTS]: parts });
+}
+
+/** The only answer of a call: 200. */
+export function ok(description: string, schema: z.ZodType): readonly AnswerDescription[] {
+  return [{ status: 200, description, schema }];
+}
+
+/** The only answer of a call that shows a secret: 201. */
+export function created(description: string, schema: z.ZodType): readonly AnswerDescription[] {
+  return [{ status: 201, description, schema, headers: ["Cache-Control"] }];
 }
 
 /** The answers of a read whose client may have it already; `ifNoneMatch` is its header. */

@@ -1,11 +1,10 @@
-/** The OpenAPI 3.1 document: what `describe.ts` says of each call, and what the route table adds. */
+/** The OpenAPI 3.1 document of the endpoints. */
 import { type ErrorCode, ERRORS } from "../../domain/core/errors.ts";
-import type { Route } from "../http/context.ts";
 import {
   type AnswerDescription,
+  type Endpoint,
   type FieldDescriptions,
   IDEMPOTENCY,
-  type OperationDescription,
   TAGS,
 } from "./describe.ts";
 import { MEANINGS, refusalsOf } from "./errors.ts";
@@ -19,28 +18,16 @@ const VERSION = "1.0.0";
 /** A part of the document; it is JSON and nothing else. */
 type Part = Record<string, unknown>;
 
-/**
- * Makes the document. A route that nobody describes is left out; a test fails then.
- *
- * @param routes the routes served
- * @param operations what is said of them
- */
-export function openapiDocument(
-  routes: readonly Route[],
-  operations: readonly OperationDescription[],
-): Part {
-  const parts = { book: new SchemaBook(), refusals: new Map<string, Part>(), operations };
+/** Writes the document of the endpoints. */
+export function openapiDocument(endpoints: readonly Endpoint[]): Part {
+  const parts = { book: new SchemaBook(), refusals: new Map<string, Part>(), endpoints };
   const paths: Record<string, Part> = {};
-  for (const operation of operations) {
-    const route = routes.find(({ method, path }) =>
-      method === operation.method && path === operation.path
-    );
-    if (route === undefined) continue;
-    const path = pathTemplate(operation.path);
+  for (const endpoint of endpoints) {
+    const path = pathTemplate(endpoint.path);
     paths[path] = {
       ...paths[path],
-      [operation.method.toLowerCase()]: operationPart(operation, route, parts),
-      ...(operation.hasHead ? { head: headPart(operation, route, parts) } : {}),
+      [endpoint.method.toLowerCase()]: operationPart(endpoint, parts),
+      ...(endpoint.hasHead ? { head: headPart(endpoint, parts) } : {}),
     };
   }
   const tags = Object.entries(TAGS).map(([name, description]) => ({ name, description }));
@@ -116,53 +103,52 @@ interface Parts {
   readonly book: SchemaBook;
   /** Answers of refusals by their codes: routes that refuse alike share them. */
   readonly refusals: Map<string, Part>;
-  readonly operations: readonly OperationDescription[];
+  readonly endpoints: readonly Endpoint[];
 }
 
 /** The same call without the body of its answer. */
-function headPart(operation: OperationDescription, route: Route, parts: Parts): Part {
-  const answers = operation.answers.map(({ status, description, headers = [] }) => ({
+function headPart(endpoint: Endpoint, parts: Parts): Part {
+  const answers = endpoint.answers.map(({ status, description, headers = [] }) => ({
     status,
     description,
     headers,
   }));
-  const { id, summary } = operation;
-  const head = { ...operation, id: `${id}Head`, summary: `${summary}, answered without a body` };
-  return operationPart({ ...head, answers }, route, parts);
+  const { id, summary } = endpoint;
+  const head = { ...endpoint, id: `${id}Head`, summary: `${summary}, answered without a body` };
+  return operationPart({ ...head, answers }, parts);
 }
 
-function operationPart(operation: OperationDescription, route: Route, parts: Parts): Part {
-  const { id, tag, summary, description, body, example, idempotency } = operation;
-  const { access } = route;
+function operationPart(endpoint: Endpoint, parts: Parts): Part {
+  const { id, tag, access, summary, description, body, example, idempotency } = endpoint;
   return {
     operationId: id,
     tags: [tag],
     summary,
     description,
-    ...(access === null ? { security: [] } : { security: security(operation, route) }),
+    security: access === null ? [] : security(endpoint),
     "x-scope": access?.scope ?? null,
     "x-ping-tokens": access?.pingTokens ?? false,
     "x-operator": access?.operator ?? false,
     "x-idempotency": idempotency,
     parameters: [
-      ...parametersOf("path", operation.pathFields, example.path, parts.book),
-      ...parametersOf("query", operation.query, example.query, parts.book),
-      ...parametersOf("header", operation.headers, example.headers, parts.book),
+      ...parametersOf("path", endpoint.pathFields, example.path, parts.book),
+      ...parametersOf("query", endpoint.query, example.query, parts.book),
+      ...parametersOf("header", endpoint.headers, example.headers, parts.book),
     ],
     ...(body === undefined ? {} : {
       requestBody: {
-        required: route.mayLackBody !== true,
+        required: endpoint.mayLackBody !== true,
         content: { "application/json": { schema: parts.book.write(body), example: example.body } },
       },
     }),
     responses: {
-      ...answersPart(operation, route, parts),
-      ...refusalsOf(operation, route, parts.refusals),
+      ...answersPart(endpoint, parts),
+      ...refusalsOf(endpoint, parts.refusals),
     },
   };
 }
 
-function security({ path }: OperationDescription, { access }: Route): Part[] {
+function security({ path, access }: Endpoint): Part[] {
   const scope = access?.scope ?? null;
   const roles = scope === null ? [] : [scope];
   const schemes = ["bearer", "header", "basic", ...(path === "/v1/ping" ? ["query"] : [])];
@@ -172,7 +158,7 @@ function security({ path }: OperationDescription, { access }: Route): Part[] {
 function parametersOf(
   where: "path" | "query" | "header",
   fields: FieldDescriptions = {},
-  shown: Readonly<Record<string, string>> = {},
+  samples: Readonly<Record<string, string>> = {},
   book: SchemaBook,
 ): Part[] {
   return Object.entries(fields).map(([name, field]) => {
@@ -183,7 +169,7 @@ function parametersOf(
       required: where === "path" || !field.safeParse(undefined).success,
       ...(description === undefined ? {} : { description }),
       schema,
-      ...(shown[name] === undefined ? {} : { example: exampleOf(schema, shown[name]) }),
+      ...(samples[name] === undefined ? {} : { example: exampleOf(schema, samples[name]) }),
     };
   });
 }
@@ -193,26 +179,22 @@ function exampleOf({ type }: JsonSchema, text: string): unknown {
   return type === "integer" || type === "number" ? Number(text) : text;
 }
 
-function answersPart(
-  { answers, example, links }: OperationDescription,
-  route: Route,
-  parts: Parts,
-): Part {
+function answersPart({ access, answers, example, links }: Endpoint, parts: Parts): Part {
   const { book } = parts;
   return Object.fromEntries(answers.map((answer) => {
     const { status, description, schema, type = "application/json", also = {} } = answer;
-    const shown = status === example.status ? { example: example.answer } : {};
+    const sample = status === example.status ? { example: example.answer } : {};
     const others = Object.entries(also).map((
       [name, other],
     ) => [name, { schema: book.write(other) }]);
     const content = schema === undefined ? {} : {
       content: {
-        [type]: { schema: book.write(schema), ...shown, ...partsOf(answer, book) },
+        [type]: { schema: book.write(schema), ...sample, ...partsOf(answer, book) },
         ...Object.fromEntries(others),
       },
     };
-    const headers = answerHeaders(route, answer.headers);
-    const next = links === undefined ? {} : { links: linksPart(links, parts.operations) };
+    const headers = answerHeaders(access, answer.headers);
+    const next = links === undefined ? {} : { links: linksPart(links, parts.endpoints) };
     return [status, { description, headers, ...content, ...next }];
   }));
 }
@@ -225,9 +207,9 @@ function partsOf({ parts }: AnswerDescription, book: SchemaBook): Part {
 }
 
 /** Calls that take the answer's id in their path. */
-function linksPart(ids: readonly string[], operations: readonly OperationDescription[]): Part {
+function linksPart(ids: readonly string[], endpoints: readonly Endpoint[]): Part {
   return Object.fromEntries(ids.map((operationId) => {
-    const { pathFields = {} } = operations.find(({ id }) => id === operationId) ?? {};
+    const { pathFields = {} } = endpoints.find(({ id }) => id === operationId) ?? {};
     const [name = "id"] = Object.keys(pathFields);
     return [operationId, { operationId, parameters: { [name]: "$response.body#/id" } }];
   }));

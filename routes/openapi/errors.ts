@@ -1,7 +1,6 @@
-/** What each refusal means, and which ones a route's guards give. */
+/** Meanings of the error codes, and those that the guards of an endpoint answer with. */
 import { type ErrorCode, ERRORS } from "../../domain/core/errors.ts";
-import type { Route } from "../http/context.ts";
-import type { OperationDescription } from "./describe.ts";
+import type { Endpoint } from "./describe.ts";
 import { type HeaderName, headerRefs } from "./headers.ts";
 import type { JsonSchema } from "./shared.ts";
 
@@ -28,10 +27,10 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   payload_too_large: "The body, or a part of it, is over its limit: send less.",
   unsupported_encoding: "Content-Encoding is neither gzip nor identity.",
   rate_limit: "The team's request rate is used up.",
-  internal_error: "A fault of ours: retry, then report it with the X-Request-Id.",
-  overloaded: "Too much waits; nothing was stored. Come back after Retry-After.",
+  internal_error: "Internal error: retry; if it persists, report it with the X-Request-Id.",
+  overloaded: "The server is overloaded and nothing was stored: retry after Retry-After.",
   storage_unavailable: "The store did not confirm; a retry settles whether it was stored.",
-  shutting_down: "This instance is on its way down: the next one takes the retry.",
+  shutting_down: "This instance is shutting down: another one takes the retry.",
 };
 
 /** Refusals that any route may give. */
@@ -58,24 +57,15 @@ const WITH_BODY: readonly ErrorCode[] = [
 ];
 
 /** Every code that a route can answer, by status, in the order of the table of codes. */
-function errorsByStatus(
-  { access }: Pick<Route, "access">,
-  takesBody: boolean,
-  own: readonly ErrorCode[],
-): Map<number, ErrorCode[]> {
-  const given = new Set([
+function errorsByStatus({ access, body, errors }: Endpoint): Map<number, ErrorCode[]> {
+  const possible = new Set([
     ...ALWAYS,
     ...(access === null ? [] : WITH_CREDENTIAL),
-    ...(takesBody ? WITH_BODY : []),
-    ...own,
+    ...(body === undefined ? [] : WITH_BODY),
+    ...errors,
   ]);
-  const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of Object.keys(ERRORS) as ErrorCode[]) {
-    if (!given.has(code)) continue;
-    const { status } = ERRORS[code];
-    byStatus.set(status, [...byStatus.get(status) ?? [], code]);
-  }
-  return byStatus;
+  const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => possible.has(code));
+  return Map.groupBy(codes, (code) => ERRORS[code].status);
 }
 
 /** Headers of refusals with a status, besides those of every answer. */
@@ -91,15 +81,15 @@ function errorHeaders(status: number): HeaderName[] {
  * @param refusals where the answers are put that they lead to
  */
 export function refusalsOf(
-  { body, errors, errorsAsText: asText = false }: OperationDescription,
-  route: Route,
+  endpoint: Endpoint,
   refusals: Map<string, JsonSchema>,
 ): JsonSchema {
+  const { access, errorsAsText: asText = false } = endpoint;
   const refs: Record<string, unknown> = {};
-  for (const [status, codes] of errorsByStatus(route, body !== undefined, errors)) {
-    const kind = asText ? "text." : route.access === null ? "open." : "";
+  for (const [status, codes] of errorsByStatus(endpoint)) {
+    const kind = asText ? "text." : access === null ? "open." : "";
     const name = `${kind}${codes.join(".")}`;
-    refusals.set(name, refusalPart(status, codes, route, asText));
+    refusals.set(name, refusalPart(status, codes, access, asText));
     refs[status] = { $ref: `#/components/responses/${name}` };
   }
   return refs;
@@ -109,13 +99,18 @@ export function refusalsOf(
 function refusalPart(
   status: number,
   codes: readonly ErrorCode[],
-  { access }: Route,
+  access: Endpoint["access"],
   asText: boolean,
 ): JsonSchema {
-  const told = access === null || status === 401 || status === 503
+  const rateHeaders = access === null || status === 401 || status === 503
     ? []
     : ["RateLimit-Policy", "RateLimit"] as const;
-  const names: HeaderName[] = ["X-Request-Id", "Cache-Control", ...told, ...errorHeaders(status)];
+  const names: HeaderName[] = [
+    "X-Request-Id",
+    "Cache-Control",
+    ...rateHeaders,
+    ...errorHeaders(status),
+  ];
   const description = codes.map((code) => `\`${code}\`: ${MEANINGS[code]}`).join(" ");
   if (asText) {
     const schema = { type: "string", pattern: `^(${codes.join("|")}) .+\\n$` };

@@ -1,6 +1,6 @@
 /** Kinds of fields that several answers and parameters have. */
 import { z } from "zod";
-import { NAME_PATTERN, SLUG_PATTERN } from "../../domain/core/fields.ts";
+import { SLUG_PATTERN } from "../../domain/core/fields.ts";
 import { AGENT_CHARS_MAX } from "../../domain/core/limits.ts";
 import { MATCH_STEPS } from "../../domain/pricing/rates.ts";
 import { sharedSchema } from "./shared.ts";
@@ -56,11 +56,6 @@ export const anyObject = z.custom<object>().meta({ type: "object" });
 
 /** Any value that JSON has. */
 export const anyValue = z.unknown().meta({ id: "JsonValue", ...sharedSchema("JsonValue") });
-
-/** A text that clients send for others to see: no control characters, no space around it. */
-export function nameField(charsMax: number) {
-  return z.string().min(1).max(charsMax).meta({ pattern: NAME_PATTERN });
-}
 
 /** The slug of an agent. */
 export function slug() {

@@ -1,8 +1,8 @@
 /** Who may call what: every route of the table with every kind of credential. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SCOPES } from "../../domain/teams/credentials.ts";
-import { routeTable } from "../../routes/app.ts";
-import type { AppDeps, Route } from "../../routes/http/context.ts";
+import { ENDPOINTS } from "../../routes/api/endpoints.ts";
+import type { RouteRule } from "../../routes/http/context.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
@@ -28,13 +28,13 @@ interface Refusal {
   readonly text: string;
 }
 
-function named({ method, path }: Route): string {
+function named({ method, path }: RouteRule): string {
   return `${method} ${path}`;
 }
 
 /** Routes that ask for a credential. Building the table calls nothing of what the handlers need. */
-function guarded(): (Route & { readonly access: NonNullable<Route["access"]> })[] {
-  return routeTable({} as AppDeps).flatMap((route) =>
+function guarded(): (RouteRule & { readonly access: NonNullable<RouteRule["access"]> })[] {
+  return ENDPOINTS.flatMap((route) =>
     route.access === null ? [] : [{ ...route, access: route.access }]
   );
 }
@@ -70,7 +70,7 @@ async function nameThings(h: Harness): Promise<Names> {
 /** Asks for a route under a name; only a refusal is read to its end, since some answers have none. */
 async function ask(
   h: Harness,
-  route: Route,
+  route: RouteRule,
   key: string | null,
   names: Names,
   which: 0 | 1 = 0,

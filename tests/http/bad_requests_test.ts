@@ -3,8 +3,7 @@
  * contract names, it comes at once, and no byte of the store changes.
  */
 import { assert, assertEquals } from "@std/assert";
-import { routeTable } from "../../routes/app.ts";
-import type { AppDeps } from "../../routes/http/context.ts";
+import { ENDPOINTS } from "../../routes/api/endpoints.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
@@ -130,7 +129,7 @@ async function deviations(h: Harness, secrets: Secrets, rows: readonly Row[]): P
 /** Routes that the log tells of fewer refusals of than there should be. */
 function neglected({ log }: Harness): string[] {
   const refused = Map.groupBy(log.map((line) => JSON.parse(line)), ({ route }) => route);
-  return routeTable({} as AppDeps)
+  return ENDPOINTS
     .filter(({ access }) => access !== null)
     .map(({ method, path }) => `${method} ${path}`)
     .filter((route) => (refused.get(route)?.length ?? 0) < ROWS_OF_ROUTE_MIN);

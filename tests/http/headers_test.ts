@@ -1,7 +1,6 @@
 /** Headers that every answer has: what browsers and caches may do with it. */
 import { assert, assertEquals } from "@std/assert";
-import type { AppDeps } from "../../routes/http/context.ts";
-import { routeTable } from "../../routes/app.ts";
+import { ENDPOINTS } from "../../routes/api/endpoints.ts";
 import { aRun, runId } from "../support/builders/requests.ts";
 import { dashboardRoutes } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -42,7 +41,7 @@ Deno.test("every answer says who may keep it, and that its type is meant", async
   };
   const page = await h.get("/dashboard/sign-in", { key: null });
   const asset = /\/dashboard\/assets\/[^"]+\.css/.exec(page.text)?.[0] ?? "";
-  const table = [...routeTable({} as AppDeps), ...dashboardRoutes()];
+  const table = [...ENDPOINTS, ...dashboardRoutes()];
   for (const { method, path } of table) {
     const real = path.replace(":name", asset.split("/").at(-1) ?? "")
       .replace(/:id\b/, runId(1)).replaceAll(/:\w+/g, "nobody");

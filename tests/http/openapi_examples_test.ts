@@ -1,16 +1,14 @@
 /** What the API's description shows and says is what a real server does. */
 import { assert, assertEquals } from "@std/assert";
-import { routeTable } from "../../routes/app.ts";
-import type { AppDeps } from "../../routes/http/context.ts";
+import { ENDPOINTS } from "../../routes/api/endpoints.ts";
 import {
   type CallOfGroup,
   documentedCalls,
   resolved,
   schemaName,
 } from "../../routes/docs/document.ts";
-import type { Example, OperationDescription } from "../../routes/openapi/describe.ts";
+import type { Endpoint, Example } from "../../routes/openapi/describe.ts";
 import { pathTemplate } from "../../routes/openapi/document.ts";
-import { OPERATIONS } from "../../routes/api/operations.ts";
 import { type Answer, Harness, type RequestOptions } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { closed, describedApi, judgeBy } from "../support/oracles/openapi.ts";
@@ -20,23 +18,21 @@ const judge = judgeBy(document);
 /** Refuses fields that are not told, too. */
 const judgeClosed = judgeBy(closed(document));
 const calls = documentedCalls(document);
-const table = routeTable({} as AppDeps);
-
-function callOf({ id }: OperationDescription): CallOfGroup {
+function callOf({ id }: Endpoint): CallOfGroup {
   const placed = calls.find(({ call }) => call.operationId === id);
   assert(placed !== undefined, id);
   return placed;
 }
 
-function operationOf(id: string): OperationDescription {
-  const found = OPERATIONS.find((operation) => operation.id === id);
+function operationOf(id: string): Endpoint {
+  const found = ENDPOINTS.find((operation) => operation.id === id);
   assert(found !== undefined, `nothing is called ${id}`);
   return found;
 }
 
 /** The key that a call is sent with: the operator's where no team's will do. */
-function keyFor({ method, path }: OperationDescription, key: string): string {
-  const { access } = table.find((each) => each.method === method && each.path === path) ?? {};
+function keyFor({ method, path }: Endpoint, key: string): string {
+  const { access } = ENDPOINTS.find((each) => each.method === method && each.path === path) ?? {};
   return access?.scope === null ? OPERATOR_KEY : key;
 }
 
@@ -56,7 +52,7 @@ class Story {
 async function send(
   h: Harness,
   key: string,
-  operation: OperationDescription,
+  operation: Endpoint,
   story: Story,
 ): Promise<Answer> {
   const { example, method } = operation;
@@ -78,7 +74,7 @@ async function send(
   return answer;
 }
 
-function urlOf({ path, example }: OperationDescription): string {
+function urlOf({ path, example }: Endpoint): string {
   const filled = Object.entries(example.path ?? {}).reduce(
     (url, [name, value]) => url.replace(`:${name}`, encodeURIComponent(value)),
     path,
@@ -88,14 +84,14 @@ function urlOf({ path, example }: OperationDescription): string {
 }
 
 /** Where in the document an answer's schema is. */
-function schemaOf({ method, path }: OperationDescription, status: number, type: string): string[] {
+function schemaOf({ method, path }: Endpoint, status: number, type: string): string[] {
   const responses = ["paths", pathTemplate(path), method.toLowerCase(), "responses"];
   return [...responses, String(status), "content", type, "schema"];
 }
 
 Deno.test("every example is answered as it is shown, and every field of the answer is described", async (t) => {
   await using h = await openWithOperator();
-  for (const operation of OPERATIONS) {
+  for (const operation of ENDPOINTS) {
     await t.step(operation.id, async () => {
       const { key } = await h.addTeam("business");
       if (operation.example.endless) return await assertBegins(h, key, operation);
@@ -117,7 +113,7 @@ Deno.test("every example is answered as it is shown, and every field of the answ
 async function assertBegins(
   h: Harness,
   key: string,
-  operation: OperationDescription,
+  operation: Endpoint,
 ): Promise<void> {
   const { headers: sent = {}, status } = operation.example;
   const { body, headers, status: real } = await fetch(h.url + urlOf(operation), {
@@ -167,7 +163,7 @@ const NOT_OURS = new Set([
   ...["content-security-policy", "x-content-type-options", "referrer-policy"],
 ]);
 
-function assertHeaders(operation: OperationDescription, { headers, status }: Answer): void {
+function assertHeaders(operation: Endpoint, { headers, status }: Answer): void {
   const told = new Set(
     Object.keys(callOf(operation).call.responses[status]?.headers ?? {}).map((name) =>
       name.toLowerCase()
@@ -192,7 +188,7 @@ Deno.test("a ping that asks for JSON gets what is described", async () => {
 
 Deno.test("an example that is sent again is answered as its class says", async (t) => {
   await using h = await openWithOperator();
-  for (const operation of OPERATIONS.filter(({ method }) => method !== "GET")) {
+  for (const operation of ENDPOINTS.filter(({ method }) => method !== "GET")) {
     await t.step(operation.id, async () => {
       const { key } = await h.addTeam("business");
       const story = new Story();
@@ -224,7 +220,7 @@ function withId(example: Example, { json }: Answer): Example {
 }
 
 /** Fails unless a refusal's status, code, body and headers are among those that are told. */
-function assertRefusal(operation: OperationDescription, answer: Answer): void {
+function assertRefusal(operation: Endpoint, answer: Answer): void {
   const { call } = callOf(operation);
   const where = `${operation.id} ${answer.status} ${answer.text}`;
   const ref = call.responses[answer.status]?.$ref;
@@ -268,7 +264,7 @@ Deno.test("refusals are those that are described: credential, scope, path, body"
     { body: `{"a":"${"a".repeat(1_100_000)}"}` },
   ];
   const seen = new Set<string>();
-  for (const operation of OPERATIONS) {
+  for (const operation of ENDPOINTS) {
     await t.step(operation.id, async () => {
       const { method, pathFields } = operation;
       const fitting = tries.filter(({ body }) => body === undefined || operation.body);
@@ -299,7 +295,7 @@ const INGEST: ReadonlySet<string> = new Set(["openRun", "finishRun", "sendHeartb
 Deno.test("a body that the server takes is one that its schema takes, but for payload that it mends", async (t) => {
   await using h = await openWithOperator();
   const odd = [null, true, -1, 0, 1.5, 2 ** 60, "", "x", "x".repeat(300), [], ["ingest"], {}];
-  for (const operation of OPERATIONS.filter(({ body }) => body !== undefined)) {
+  for (const operation of ENDPOINTS.filter(({ body }) => body !== undefined)) {
     await t.step(operation.id, async () => {
       const { call, path, method } = callOf(operation);
       const schema = ["requestBody", "content", "application/json", "schema"];

@@ -9,7 +9,7 @@ import { Memory } from "../../domain/core/memory.ts";
 import { TIMERS } from "../../kv/base/deadline.ts";
 import type { Env } from "../../routes/http/context.ts";
 import { readJsonBody } from "../../routes/http/body.ts";
-import { ConcurrencyLimit } from "../../routes/http/admission.ts";
+import { Admission } from "../../routes/http/admission.ts";
 import { serve } from "../../app/server.ts";
 import { ALL_SCOPES, Harness } from "../support/harness/harness.ts";
 import {
@@ -120,7 +120,15 @@ Deno.test("decision 11: a chunked body is 413 once it is over the limit, whateve
 async function withDeadline(ms: number, run: (url: string) => Promise<void>): Promise<void> {
   const app = new Hono<Env>();
   using deadlines = new Deadlines(ms, TIMERS);
-  const guard = readJsonBody(deadlines, new ConcurrencyLimit(new Memory()), { shape: "fields" });
+  const guard = readJsonBody(
+    deadlines,
+    new Admission({
+      memory: new Memory(),
+      shuttingDown: new AbortController().signal,
+      draining: () => false,
+    }),
+    { shape: "fields" },
+  );
   const team: Team = { id: "team" as TeamId, name: "team", tier: "team" };
   app.post("/", async (c) => {
     c.set("principal", { team, credentialId: "key", grant: ALL_SCOPES });

@@ -1,66 +1,73 @@
 /** `GET /v1/agents`, and one agent: `GET` and `PATCH /v1/agents/{slug}`. */
-import type { Problem } from "../../../domain/core/errors.ts";
+import type { Handler } from "../../http/admission.ts";
+import { teamKey } from "../../http/access.ts";
+import { notFound } from "../../../domain/core/errors.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { isName } from "../../../domain/core/rules.ts";
 import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
 import {
+  AGENT_SORTS,
   type AgentPosition,
   type AgentRecord,
+  AGENTS_PER_PAGE,
   type AgentSort,
   parseAgentsQuery,
 } from "../../../domain/agents/agents.ts";
-import { parseAgentPatch } from "../../../domain/agents/change.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { agentPatchBody, parseAgentPatch } from "../../../domain/agents/change.ts";
+import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 import { answer, answerTagged, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { lastPartOf, queryOf } from "../../http/query.ts";
+import { z } from "zod";
+import { bodyDescription, endpoints, ok, tagged } from "../../openapi/describe.ts";
+import {
+  count,
+  cursorOf,
+  idOf,
+  ifNoneMatch,
+  instantField,
+  limitOf,
+  nextCursor,
+  runStatus,
+  slug,
+} from "../../openapi/fields.ts";
 
-export function handleListAgents({ agents }: AppDeps): Handle {
-  return async (c) => {
-    const query = parseAgentsQuery(queryOf(c), parseAgentCursor);
-    if (!query.ok) return fail(c, query.problem);
-    const page = await agents.list(c.get("principal").team, query.value);
-    if (!page.ok) return fail(c, page.problem);
-    const { next } = page.value;
-    const cursor = next === null ? null : agentCursor(next, query.value.sort);
-    return answer(c, 200, rawOf({ agents: page.value.agents.map(agentFields), cursor }));
-  };
-}
+const listAgents: Handler = async (c, { agents }) => {
+  const query = parseAgentsQuery(queryOf(c), parseAgentCursor);
+  if (!query.ok) return fail(c, query.problem);
+  const page = await agents.list(c.get("principal").team, query.value);
+  if (!page.ok) return fail(c, page.problem);
+  const { next } = page.value;
+  const cursor = next === null ? null : agentCursor(next, query.value.sort);
+  return answer(c, 200, rawOf({ agents: page.value.agents.map(agentFields), cursor }));
+};
 
-export function getAgent({ agents }: AppDeps): Handle {
-  return async (c) => {
-    const slug = lastPartOf(c);
-    // Any other text names no agent, and may be longer than the store takes.
-    const record = isName(slug, AGENT_CHARS_MAX)
-      ? await agents.read(c.get("principal").team, slug)
-      : null;
-    if (record === null) return fail(c, NO_SUCH_AGENT);
-    return answerTagged(c, rawOf(agentFields(record)));
-  };
-}
+const getAgent: Handler = async (c, { agents }) => {
+  const slug = lastPartOf(c);
+  // Any other text names no agent, and may be longer than the store takes.
+  const record = isName(slug, AGENT_CHARS_MAX)
+    ? await agents.read(c.get("principal").team, slug)
+    : null;
+  if (record === null) return fail(c, NO_SUCH_AGENT);
+  return answerTagged(c, rawOf(agentFields(record)));
+};
 
-export function patchAgent({ agents, environment }: AppDeps): Handle {
-  return async (c) => {
-    const patch = parseAgentPatch(c.get("body"));
-    if (!patch.ok) return fail(c, patch.problem);
-    const slug = lastPartOf(c);
-    const { team, credentialId } = c.get("principal");
-    const made = { by: credentialId, at: environment.now() };
-    const changed = isName(slug, AGENT_CHARS_MAX)
-      ? await agents.change(team, slug, patch.value, made)
-      : null;
-    if (changed === null) return fail(c, NO_SUCH_AGENT);
-    if (!changed.ok) return fail(c, changed.problem);
-    return answer(c, 200, rawOf(agentFields(changed.value)));
-  };
-}
+const changeAgent: Handler = async (c, { agents, environment }) => {
+  const patch = parseAgentPatch(c.get("body"));
+  if (!patch.ok) return fail(c, patch.problem);
+  const slug = lastPartOf(c);
+  const { team, credentialId } = c.get("principal");
+  const made = { by: credentialId, at: environment.now() };
+  const changed = isName(slug, AGENT_CHARS_MAX)
+    ? await agents.change(team, slug, patch.value, made)
+    : null;
+  if (changed === null) return fail(c, NO_SUCH_AGENT);
+  if (!changed.ok) return fail(c, changed.problem);
+  return answer(c, 200, rawOf(agentFields(changed.value)));
+};
 
 /** The same bytes for a slug that never was and one of another team (decision 32). */
-export const NO_SUCH_AGENT: Problem = {
-  code: "not_found",
-  message: "No such agent: list them to see slugs",
-};
+export const NO_SUCH_AGENT = notFound("No such agent: list them to see slugs");
 
 function agentFields({ agent, firstSeen, activity, name, notes, archived }: AgentRecord) {
   const last = activity?.lastRun ?? null;
@@ -68,14 +75,14 @@ function agentFields({ agent, firstSeen, activity, name, notes, archived }: Agen
     agent,
     name: name ?? agent,
     first_seen: formatInstant(firstSeen),
-    last_seen: activity === null ? null : formatInstant(activity.lastSeen),
+    last_seen: formatInstantOrNull(activity?.lastSeen),
     runs: activity?.runs ?? 0,
     succeeded: activity?.succeeded ?? 0,
     failed: activity?.failed ?? 0,
     running: activity?.running ?? 0,
     last_run_id: last?.id ?? null,
     last_status: last?.status ?? null,
-    last_started_at: last === null ? null : formatInstant(last.startedAt),
+    last_started_at: formatInstantOrNull(last?.startedAt),
     notes,
     archived,
   };
@@ -93,3 +100,119 @@ export function parseAgentCursor(cursor: string, sort: AgentSort): AgentPosition
   if (order !== sort || !isName(agent, AGENT_CHARS_MAX)) return null;
   return { agent, lastSeen: lastSeen === "" ? null : Number(lastSeen) };
 }
+
+const agent = z.object({
+  agent: z.string().describe("The slug."),
+  name: z.string().describe("What people see: the slug until it gets another."),
+  first_seen: instantField.describe("Arrival of the call that created it."),
+  last_seen: instantField.nullable().describe(
+    "Latest arrival of an opening or a close of its runs.",
+  ),
+  runs: count.describe("All its runs, also those gone by age."),
+  succeeded: count,
+  failed: count,
+  running: count,
+  last_run_id: idOf("run").nullable().describe("The run with the latest `started_at`."),
+  last_status: runStatus.nullable(),
+  last_started_at: instantField.nullable(),
+  notes: z.string().nullable(),
+  archived: z.boolean(),
+}).meta({ id: "Agent" });
+
+const AGENT = {
+  agent: "researcher",
+  name: "researcher",
+  first_seen: "2026-11-21T12:00:00.215Z",
+  last_seen: "2026-11-21T12:00:09.120Z",
+  runs: 1,
+  succeeded: 1,
+  failed: 0,
+  running: 0,
+  last_run_id: "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001",
+  last_status: "success",
+  last_started_at: "2026-11-21T12:00:00.000Z",
+  notes: null,
+  archived: false,
+};
+
+const pathFields = {
+  slug: slug()
+    .describe("The agent's slug, percent-encoded: `a/b` is `a%2Fb`."),
+};
+
+/** Who runs. */
+export const AGENT_ENDPOINTS = endpoints("Agents", [
+  {
+    method: "GET",
+    path: "/v1/agents",
+    access: teamKey("read"),
+    handler: listAgents,
+    id: "listAgents",
+    summary: "List agents",
+    description: "What a call does to its agent is there a moment after its answer.",
+    query: {
+      sort: z.enum(AGENT_SORTS).default(AGENT_SORTS[0])
+        .describe("The last seen first, or by slug; very many agents by slug alone."),
+      limit: limitOf(AGENTS_PER_PAGE, "Agents"),
+      cursor: cursorOf("cursor"),
+      archived: z.boolean().default(false)
+        .describe("Whether archived agents are among them."),
+    },
+    answers: ok(
+      "A page of agents.",
+      z.object({ agents: z.array(agent), cursor: nextCursor }).meta({ id: "AgentPage" }),
+    ),
+    example: {
+      status: 200,
+      answer: { agents: [AGENT], cursor: null },
+      needs: ["openRun", "finishRun"],
+    },
+  },
+  {
+    method: "GET",
+    path: "/v1/agents/:slug",
+    access: teamKey("read"),
+    handler: getAgent,
+    id: "getAgent",
+    summary: "Read an agent",
+    description: "An unknown slug and another team's are 404 alike.",
+    pathFields,
+    headers: ifNoneMatch,
+    answers: tagged("The agent as it is now.", agent),
+    errors: ["not_found"],
+    example: {
+      path: { slug: "researcher" },
+      status: 200,
+      answer: AGENT,
+      needs: ["openRun", "finishRun"],
+    },
+  },
+  {
+    method: "PATCH",
+    path: "/v1/agents/:slug",
+    access: teamKey("admin"),
+    handler: changeAgent,
+    id: "changeAgent",
+    summary: "Change an agent",
+    description:
+      "What is not sent stays as it is. The slug that clients send stays, so a new name " +
+      "loses no history. An archived agent leaves its place under the plan's cap to another, and " +
+      "comes back when it opens a run again, if there is a place.",
+    pathFields,
+    body: bodyDescription(agentPatchBody, "AgentChange", {
+      name: "What people see; empty for the slug.",
+      notes: "Anything worth knowing; empty for nothing.",
+      archived: "Whether it is out of use.",
+    }),
+    answers: ok("The agent as it then is.", agent),
+    errors: ["agent_cap_reached", "not_found"],
+    idempotency: "content",
+    example: {
+      path: { slug: "researcher" },
+      body: { name: "Researcher", notes: "Ask Ada." },
+      status: 200,
+      answer: { ...AGENT, name: "Researcher", notes: "Ask Ada." },
+      needs: ["openRun", "finishRun"],
+    },
+  },
+]);

@@ -1,5 +1,8 @@
 /** `DELETE /v1/runs/{id}`, `DELETE /v1/customers/{customer_id}`, and how the latter stands. */
-import type { Parsed, Problem } from "../../../domain/core/errors.ts";
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
+import { teamKey } from "../../http/access.ts";
+import { notFound, type Parsed, type Problem } from "../../../domain/core/errors.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { isText } from "../../../domain/core/rules.ts";
@@ -11,27 +14,29 @@ import type {
   RunDeletion,
 } from "../../../domain/retention/deletion.ts";
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 import { answer, fail, writeHeaders } from "../../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { lastPartOf } from "../../http/query.ts";
 import { NO_SUCH_RUN } from "../runs/runs.ts";
+import { z } from "zod";
+import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
+import { endpoints, ok } from "../../openapi/describe.ts";
+import { count, idOf, instantField, jobId, jobState } from "../../openapi/fields.ts";
+import { RUN } from "../runs/endpoints.ts";
 
 /** Milliseconds a caller waits for a customer's runs to be gone: most are by then. */
 const WAIT_MS = 5_000;
 
 const DAY_MS = 86_400_000;
 
-export function handleDeleteRun(deps: AppDeps): Handle {
-  return async (c) => {
-    const deleted = await deleteNamedRun(deps, c);
-    if (!deleted.ok) return fail(c, deleted.problem);
-    const { kind, receipt } = deleted.value;
-    return answer(c, 200, rawOf(receiptFields(receipt)), writeHeaders(kind, null));
-  };
-}
+const deleteRun: Handler = async (c, deps) => {
+  const deleted = await deleteNamedRun(deps, c);
+  if (!deleted.ok) return fail(c, deleted.problem);
+  const { kind, receipt } = deleted.value;
+  return answer(c, 200, rawOf(receiptFields(receipt)), writeHeaders(kind, null));
+};
 
-/** Deletes the run that the path names, for whoever asks. */
+/** Deletes the run that the path names. */
 export async function deleteNamedRun(
   { deletions }: Pick<AppDeps, "deletions">,
   c: RequestContext,
@@ -43,26 +48,22 @@ export async function deleteNamedRun(
   return deleted === null ? { ok: false, problem: NO_SUCH_RUN } : { ok: true, value: deleted };
 }
 
-export function deleteCustomer({ deletions }: AppDeps): Handle {
-  return async (c) => {
-    const customer = lastPartOf(c);
-    if (customer === "" || !isText(customer, LABEL_CHARS_MAX)) return fail(c, NO_CUSTOMER);
-    const { team, credentialId } = c.get("principal");
-    const begun = await deletions.deleteCustomer(team, customer, credentialId);
-    if (begun.kind === "refused") return fail(c, begun.problem);
-    const now = await deletions.waitUntilDone(team, begun.job, WAIT_MS);
-    const status = now.state === "done" ? 200 : 202;
-    return answer(c, status, rawOf(jobFields(now)), writeHeaders(begun.kind, null));
-  };
-}
+const deleteCustomer: Handler = async (c, { deletions }) => {
+  const customer = lastPartOf(c);
+  if (customer === "" || !isText(customer, LABEL_CHARS_MAX)) return fail(c, NO_CUSTOMER);
+  const { team, credentialId } = c.get("principal");
+  const begun = await deletions.deleteCustomer(team, customer, credentialId);
+  if (begun.kind === "refused") return fail(c, begun.problem);
+  const now = await deletions.waitUntilDone(team, begun.job, WAIT_MS);
+  const status = now.state === "done" ? 200 : 202;
+  return answer(c, status, rawOf(jobFields(now)), writeHeaders(begun.kind, null));
+};
 
-export function getDeletion({ deletions }: AppDeps): Handle {
-  return async (c) => {
-    const id = c.req.param("id") ?? "";
-    const job = isJobId(id) ? await deletions.get(c.get("principal").team, id) : null;
-    return job === null ? fail(c, NO_SUCH_DELETION) : answer(c, 200, rawOf(jobFields(job)));
-  };
-}
+const getDeletion: Handler = async (c, { deletions }) => {
+  const id = c.req.param("id") ?? "";
+  const job = isJobId(id) ? await deletions.get(c.get("principal").team, id) : null;
+  return job === null ? fail(c, NO_SUCH_DELETION) : answer(c, 200, rawOf(jobFields(job)));
+};
 
 const NO_CUSTOMER: Problem = {
   code: "invalid_field",
@@ -71,10 +72,9 @@ const NO_CUSTOMER: Problem = {
   field: "customer_id",
 };
 
-const NO_SUCH_DELETION: Problem = {
-  code: "not_found",
-  message: "No such deletion: its id is in the answer to the DELETE that began it",
-};
+const NO_SUCH_DELETION = notFound(
+  "No such deletion: its id is in the answer to the DELETE that began it",
+);
 
 function receiptFields({ run, deletedAt, by, events }: RunDeletion) {
   return {
@@ -98,6 +98,130 @@ function jobFields(job: CustomerDeletion) {
     spend_days: job.days,
     created_at: formatInstant(job.createdAt),
     created_by: job.createdBy,
-    finished_at: job.finishedAt === null ? null : formatInstant(job.finishedAt),
+    finished_at: formatInstantOrNull(job.finishedAt),
   };
 }
+
+const receipt = z.object({
+  id: idOf("run"),
+  deleted_at: instantField,
+  deleted_by: z.string().describe("Id of the credential that asked."),
+  runs: count,
+  events: count,
+  id_refused_until: instantField.describe("Until then calls under its id are 409."),
+}).meta({ id: "DeletedRun" });
+
+const job = z.object({
+  id: jobId,
+  customer_id: z.string(),
+  state: jobState
+    .describe("`waiting` until the calls stored before it are in the spend."),
+  runs: count.describe("Deleted; 0 until it is `done`."),
+  runs_failed: count.describe("Runs that could not be read; they are as they were."),
+  events: count.describe("Deleted; 0 until it is `done`."),
+  spend_days: count.describe("Days of spend that were left of older runs."),
+  created_at: instantField,
+  created_by: z.string(),
+  finished_at: instantField.nullable(),
+}).meta({ id: "CustomerDeletion" });
+
+const JOB = {
+  id: "01KAK7ZJ5W8F0T2N4B6D8H1K3M",
+  customer_id: "acme",
+  state: "done",
+  runs: 1,
+  runs_failed: 0,
+  events: 0,
+  spend_days: 0,
+  created_at: "2026-11-21T12:00:00.000Z",
+  created_by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
+  finished_at: "2026-11-21T12:00:00.000Z",
+};
+
+/** What goes on request. */
+export const DELETION_ENDPOINTS = endpoints("Deletions", [
+  {
+    method: "DELETE",
+    path: "/v1/runs/:id",
+    access: teamKey("admin"),
+    handler: deleteRun,
+    id: "deleteRun",
+    summary: "Delete a run",
+    description:
+      "With everything of it, and its share of the spend. What it counted as events of " +
+      `the month stays counted. For ${TOMBSTONE_DAYS} days its id is refused, so that a client ` +
+      "that still retries brings nothing back; again answers the first receipt.",
+    pathFields: { id: idOf("run").describe("The run's id.") },
+    answers: [{
+      status: 200,
+      description: "Deleted, now or before.",
+      schema: receipt,
+      headers: ["Idempotent-Replayed"],
+    }],
+    errors: ["invalid_id", "unknown_region", "not_found"],
+    idempotency: "target",
+    example: {
+      path: { id: RUN },
+      status: 200,
+      answer: {
+        id: RUN,
+        deleted_at: "2026-11-21T12:00:00.000Z",
+        deleted_by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
+        runs: 1,
+        events: 0,
+        id_refused_until: "2026-12-21T12:00:00.000Z",
+      },
+      needs: ["openRun"],
+    },
+  },
+  {
+    method: "DELETE",
+    path: "/v1/customers/:customer_id",
+    access: teamKey("admin"),
+    handler: deleteCustomer,
+    id: "deleteCustomer",
+    summary: "Delete a customer's runs",
+    description: "All of them, and what older ones left in the spend. It is a job, and the call " +
+      "waits up to 5 seconds for its end. While one is under way the same call answers that one; " +
+      `429 when ${ACTIVE_JOBS_MAX} of other customers are.`,
+    pathFields: {
+      customer_id: z.string().min(1).max(LABEL_CHARS_MAX)
+        .describe("As runs were sent with it, percent-encoded."),
+    },
+    answers: [
+      {
+        status: 200,
+        description: "Done.",
+        schema: job,
+        headers: ["Idempotent-Replayed"],
+      },
+      {
+        status: 202,
+        description: "Under way: look it up.",
+        schema: job,
+        headers: ["Idempotent-Replayed"],
+      },
+    ],
+    links: ["getDeletion"],
+    idempotency: "target",
+    example: {
+      path: { customer_id: "acme" },
+      status: 200,
+      answer: JOB,
+      needs: ["openRun"],
+    },
+  },
+  {
+    method: "GET",
+    path: "/v1/deletions/:id",
+    access: teamKey("admin"),
+    handler: getDeletion,
+    id: "getDeletion",
+    summary: "Read a customer's deletion",
+    description: "How it stands; its receipt can be read for 30 days.",
+    pathFields: { id: jobId.describe("From the answer to the call that began it.") },
+    answers: ok("The job as it is now.", job),
+    errors: ["not_found"],
+    example: { path: { id: JOB.id }, status: 200, answer: JOB, needs: ["deleteCustomer"] },
+  },
+]);

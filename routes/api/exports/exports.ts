@@ -1,22 +1,27 @@
 /**
- * `GET /v1/runs.ndjson` and `GET /v1/runs.csv`: all runs that a query asks for. A page of them is read
- * when the client has taken the one before, so an export of any length holds one page.
+ * `GET /v1/runs.ndjson` and `GET /v1/runs.csv`: all runs that match a query. A page of them is read when the
+ * client has taken the one before, so an export of any length holds one page.
  */
-import type { TeamId } from "../../../domain/core/ids.ts";
+import { type Handler, type HandlerDeps, OVERLOADED } from "../../http/admission.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
 import type { RunListPage, RunPosition } from "../../../domain/runs/list.ts";
 import { parseRunsQuery } from "../../../domain/runs/list_query.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answerStream, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
-import { EXPORT_FORMS, type ExportForm, type ExportFormat } from "./formats.ts";
+import { EXPORT_COLUMNS, EXPORT_FORMS, type ExportForm, type ExportFormat } from "./formats.ts";
 import { isStillLive } from "../../http/credential.ts";
 import { emptyStream } from "../../http/head.ts";
 import { paced } from "../../http/rate.ts";
-import { type ConcurrencyLimit, OVERLOADED } from "../../http/admission.ts";
-import { BrokenOff, PacedStreams } from "../../http/paced_streams.ts";
+import { BrokenOff } from "../../http/paced_streams.ts";
 import { logFailure } from "../../http/dispatch.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor } from "../runs/run_list.ts";
+import { teamKey } from "../../http/access.ts";
+import { z } from "zod";
+import { endpoints } from "../../openapi/describe.ts";
+import { count } from "../../openapi/fields.ts";
+import { RUN_FILTERS, runRow } from "../runs/endpoints_list.ts";
+import { RUN } from "../runs/endpoints.ts";
 
 /** Runs that are read at once. */
 const RUNS_PER_PART = 100;
@@ -24,80 +29,73 @@ const RUNS_PER_PART = 100;
 /** Bytes that an export is counted with among answers: a part of runs with many labels. */
 const PART_BYTES = 262_144;
 
-/** Exports at once, in all and of one team. */
-const EXPORTS_MAX = { all: 32, team: 4 } as const;
+/** Makes the check that the client of an export is still authorized. */
+type MakeCheck = (deps: AppDeps, c: RequestContext) => () => Promise<boolean>;
 
-/** Makes a function that says whether whoever asked may still have the rest. */
-type MayGoOn = (deps: AppDeps, c: RequestContext) => () => Promise<boolean>;
-
-/** Makes the handler of a form, for requests with a key or those of a session. */
-export type Exports = (format: ExportFormat, mayGoOn?: MayGoOn) => Handle;
-
-/** Makes the handlers of all forms; together they are bounded. */
-export function createExports(deps: AppDeps, room: ConcurrencyLimit): Exports {
-  const places = new Places();
-  const streams = new PacedStreams(() => deps.draining());
-
-  /** Begins to send parts; null when too many exports are sent already. */
-  function begin(
-    c: RequestContext,
-    parts: (signal: AbortSignal) => AsyncIterator<Uint8Array>,
-  ): ReadableStream<Uint8Array> | null {
-    const { id } = c.get("principal").team;
-    if (!places.take(id)) return null;
-    const gone = new AbortController();
-    const flight = room.answers.begin(id, () => stream.end("Another team needs the room"));
-    const ended = () => {
-      gone.abort(new BrokenOff("The export is over"));
-      places.give(id);
-      flight[Symbol.dispose]();
-    };
-    if (!flight.take(PART_BYTES)) {
-      ended();
-      return null;
-    }
-    const failed = (error: unknown) => logFailure(deps, c.get("requestId"), error);
-    const stream = streams.begin(parts(gone.signal), ended, failed);
-    return stream.body;
-  }
-
-  return (format, mayGoOn = isStillLive) => {
-    const form = EXPORT_FORMS[format];
-    return (c) => {
-      const nowMs = deps.environment.now();
-      const request = parseRunsQuery(queryOf(c), nowMs, parseRunsCursor);
-      if (!request.ok) return fail(c, request.problem);
-      const { team } = c.get("principal");
-      const { query, isWindowDefault, after } = request.value;
-      // A list looks at one day where it would have to look at everything; an export has the time.
-      const asked = isWindowDefault ? { ...query, from: null } : query;
-      const works = mayGoOn(deps, c);
-      /** What an export waits for before each page: its rows are read only for who may have them. */
-      const beforePage = async () => {
-        if (!await works()) throw new BrokenOff("The credential does not work any more");
-      };
-      const readPaced = paced(deps, c);
-      const read = (signal: AbortSignal, from: RunPosition | null) =>
-        readPaced(signal, () => deps.runList.page(team, asked, from, RUNS_PER_PART));
-      // HEAD takes nothing, so nothing is begun for it.
-      const body = c.req.method === "HEAD"
-        ? emptyStream()
-        : begin(c, (signal) => partsOf(form, after, beforePage, (from) => read(signal, from)));
-      if (body === null) return fail(c, OVERLOADED);
-      const name = `runs-${formatInstant(nowMs).slice(0, 10)}.${format}`;
-      return answerStream(c, body, form.type, {
-        "Content-Disposition": `attachment; filename="${name}"`,
-        "Cache-Control": "no-store",
+/**
+ * Makes the handler of a format.
+ *
+ * @param isLive checks the credential of a request, or its session, before each page
+ */
+export function exportRuns(format: ExportFormat, isLive: MakeCheck = isStillLive): Handler {
+  const form = EXPORT_FORMS[format];
+  return (c, deps) => {
+    const { environment, runList } = deps;
+    const nowMs = environment.now();
+    const request = parseRunsQuery(queryOf(c), nowMs, parseRunsCursor);
+    if (!request.ok) return fail(c, request.problem);
+    const { team } = c.get("principal");
+    const { query, isWindowDefault, after } = request.value;
+    // A list without a range reads one day at most; an export has the time for everything.
+    const filters = isWindowDefault ? { ...query, from: null } : query;
+    const checkLive = isLive(deps, c);
+    const readPaced = paced(deps, c);
+    const parts = (signal: AbortSignal) =>
+      partsOf(form, after, async (from) => {
+        if (!await checkLive()) throw new BrokenOff("The credential does not work any more");
+        return await readPaced(signal, () => runList.page(team, filters, from, RUNS_PER_PART));
       });
-    };
+    // HEAD takes nothing, so nothing is started for it.
+    const body = c.req.method === "HEAD" ? emptyStream() : startExport(deps, c, parts);
+    if (body === null) return fail(c, OVERLOADED);
+    const name = `runs-${formatInstant(nowMs).slice(0, 10)}.${format}`;
+    return answerStream(c, body, form.type, {
+      "Content-Disposition": `attachment; filename="${name}"`,
+      "Cache-Control": "no-store",
+    });
   };
 }
 
-/** The text of an export in parts; some are empty, where much is passed by. */
+/** Starts to send parts; null when too many exports are sent already. */
+function startExport(
+  deps: HandlerDeps,
+  c: RequestContext,
+  parts: (signal: AbortSignal) => AsyncIterator<Uint8Array>,
+): ReadableStream<Uint8Array> | null {
+  const { exports, exportStreams, answers } = deps.admission;
+  const { id } = c.get("principal").team;
+  const slot = exports.acquire(id);
+  if (slot === null) return null;
+  const over = new AbortController();
+  const flight = answers.begin(id, () => stream.end("Another team needs the memory"));
+  const onEnd = () => {
+    over.abort(new BrokenOff("The export is over"));
+    slot[Symbol.dispose]();
+    flight[Symbol.dispose]();
+  };
+  if (!flight.take(PART_BYTES)) {
+    onEnd();
+    return null;
+  }
+  const onFailure = (error: unknown) => logFailure(deps, c.get("requestId"), error);
+  const stream = exportStreams.begin(parts(over.signal), onEnd, onFailure);
+  return stream.body;
+}
+
+/** Writes an export in parts; a part is empty where the filters reject all of its runs. */
 async function* partsOf(
   form: ExportForm,
   after: RunPosition | null,
-  beforePage: () => Promise<void>,
   read: (from: RunPosition | null) => Promise<RunListPage>,
 ): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
@@ -105,7 +103,6 @@ async function* partsOf(
   let runs = 0;
   let from: RunPosition | null | "end" = after;
   while (from !== "end") {
-    await beforePage();
     const page = await read(from);
     runs += page.rows.length;
     yield encoder.encode(page.rows.map(form.line).join(""));
@@ -114,23 +111,83 @@ async function* partsOf(
   yield encoder.encode(form.tail(runs));
 }
 
-/** Places of exports under way. */
-class Places {
-  readonly #ofTeam = new Map<TeamId, number>();
-  #all = 0;
+const exportedRun = runRow.extend({
+  cost_usd: z.string().meta({ pattern: "^[0-9]+(\\.[0-9]+)?$" })
+    .describe("Dollars as decimal text, exact to the picodollar."),
+}).meta({ id: "ExportedRun" });
 
-  take(team: TeamId): boolean {
-    const own = this.#ofTeam.get(team) ?? 0;
-    if (this.#all >= EXPORTS_MAX.all || own >= EXPORTS_MAX.team) return false;
-    this.#all++;
-    this.#ofTeam.set(team, own + 1);
-    return true;
-  }
+const exportEnd = z.object({
+  end: z.literal(true),
+  runs: count.describe("Number of lines before this one."),
+}).meta({ id: "ExportEnd" });
 
-  give(team: TeamId): void {
-    this.#all--;
-    const left = (this.#ofTeam.get(team) ?? 1) - 1;
-    if (left > 0) this.#ofTeam.set(team, left);
-    else this.#ofTeam.delete(team);
-  }
-}
+const tableRow = z.object(
+  Object.fromEntries(EXPORT_COLUMNS.map((column) => [column, z.string()])),
+).meta({
+  id: "ExportedRow",
+  description: "The columns in their order. A cell is empty for null; lists are joined by spaces.",
+});
+
+const NEEDS = ["openRun", "appendEvents", "finishRun"];
+
+const SHARED =
+  "All runs that pass the filters, newest first, made while they are taken. There is no default window: " +
+  "an export searches everything that it is not told to leave out. Money is decimal text, exact to " +
+  "the picodollar. An export that fails breaks the connection instead of ending the answer. A team " +
+  "may take 4 at once. ";
+
+/** Lists of runs in one answer. */
+export const EXPORT_ENDPOINTS = endpoints("Runs", [
+  {
+    method: "GET",
+    path: "/v1/runs.ndjson",
+    access: teamKey("read"),
+    handler: exportRuns("ndjson"),
+    id: "exportRuns",
+    summary: "Export runs as lines of JSON",
+    description: SHARED + 'The last line is `{"end":true,"runs":…}` with the number of runs.',
+    query: RUN_FILTERS,
+    answers: [{
+      status: 200,
+      description: "One object a line.",
+      schema: z.string(),
+      type: "application/x-ndjson",
+      parts: { line: exportedRun, last_line: exportEnd },
+      headers: ["Content-Disposition", "Cache-Control"],
+    }],
+    errors: ["overloaded"],
+    example: {
+      query: { agent: "researcher" },
+      status: 200,
+      answer: `{"id":"${RUN}","kind":"run","agent":"researcher",…`,
+      needs: NEEDS,
+    },
+  },
+  {
+    method: "GET",
+    path: "/v1/runs.csv",
+    access: teamKey("read"),
+    handler: exportRuns("csv"),
+    id: "exportRunsAsCsv",
+    summary: "Export runs as a table",
+    description: SHARED +
+      "CSV by RFC 4180, the first line with the names of the columns. Texts of clients get " +
+      "an apostrophe in front where a spreadsheet would take them for a formula.",
+    query: RUN_FILTERS,
+    answers: [{
+      status: 200,
+      description: "The table.",
+      schema: z.string(),
+      type: "text/csv",
+      parts: { row: tableRow },
+      headers: ["Content-Disposition", "Cache-Control"],
+    }],
+    errors: ["overloaded"],
+    example: {
+      query: { agent: "researcher" },
+      status: 200,
+      answer: `id,kind,agent,status,started_at,…`,
+      needs: NEEDS,
+    },
+  },
+]);

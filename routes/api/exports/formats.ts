@@ -3,11 +3,11 @@ import { csvLine, textCell } from "../../../domain/core/csv.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { dollarsText } from "../../../domain/pricing/money.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { formatInstantOrNull } from "../../../domain/core/time.ts";
 import { runRowJsonWith } from "../runs/run_list.ts";
 
 /** The forms of an export. */
-export const EXPORT_FORMATS = ["ndjson", "csv"] as const;
+const EXPORT_FORMATS = ["ndjson", "csv"] as const;
 
 /** One of {@link EXPORT_FORMATS}. */
 export type ExportFormat = typeof EXPORT_FORMATS[number];
@@ -38,9 +38,9 @@ const COLUMNS: readonly Column[] = [
   ["kind", "plain", ({ kind }) => kind],
   ["agent", "text", ({ agent }) => agent],
   ["status", "plain", ({ status }) => status],
-  ["started_at", "plain", ({ startedAt }) => instant(startedAt)],
-  ["finished_at", "plain", ({ finishedAt }) => instant(finishedAt)],
-  ["received_at", "plain", ({ receivedAt }) => instant(receivedAt)],
+  ["started_at", "plain", ({ startedAt }) => formatInstantOrNull(startedAt)],
+  ["finished_at", "plain", ({ finishedAt }) => formatInstantOrNull(finishedAt)],
+  ["received_at", "plain", ({ receivedAt }) => formatInstantOrNull(receivedAt)],
   ["duration_ms", "plain", ({ durationMs }) => durationMs],
   ["customer_id", "text", ({ customerId }) => customerId],
   ["feature", "text", ({ feature }) => feature],
@@ -84,8 +84,4 @@ export const EXPORT_FORMS: Readonly<Record<ExportFormat, ExportForm>> = {
 function cellOf(kind: Kind, value: unknown): string {
   if (value === null) return "";
   return kind === "text" ? textCell(String(value)) : String(value);
-}
-
-function instant(ms: number | null): string | null {
-  return ms === null ? null : formatInstant(ms);
 }

@@ -1,4 +1,5 @@
 /** `GET /v1/changes`: every run at its latest change, in the order of the changes. */
+import type { Handler } from "../../http/admission.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import type { ChangePage, RunChange } from "../../../domain/feed/changes.ts";
 import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
@@ -6,9 +7,7 @@ import { parseInteger, parseQuery } from "../../../domain/core/query.ts";
 import { CHANGES_PER_PAGE, CHANGES_WAIT_SECONDS_MAX } from "../../../domain/core/limits.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answer, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
-import type { LongPolls } from "../../http/long_polls.ts";
 import { queryOf } from "../../http/query.ts";
 import { runRowJson } from "../runs/run_list.ts";
 
@@ -19,51 +18,35 @@ interface ChangesQuery {
   readonly waitSeconds: number;
 }
 
-export function listChanges({ changes }: AppDeps, waiting: LongPolls): Handle {
-  /** Shows what there is, if that is anything. */
-  async function show(
-    c: RequestContext,
-    { after, limit }: ChangesQuery,
-    evenNothing: boolean,
-  ): Promise<Response | null> {
-    const page = await changes.page(c.get("principal").team.id, after, limit);
+export const listChanges: Handler = async (c, { changes, admission }) => {
+  const query = parseChangesQuery(queryOf(c));
+  if (!query.ok) return fail(c, query.problem);
+  const { after, limit, waitSeconds } = query.value;
+  const team = c.get("principal").team.id;
+
+  /** Answers with a page that has changes, or with any when it may be empty. */
+  async function show(mayBeEmpty: boolean): Promise<Response | null> {
+    const page = await changes.page(team, after, limit);
     if (page === null) return fail(c, UNKNOWN_CURSOR);
-    return page.changes.length > 0 || page.hasMore || evenNothing
-      ? answer(c, 200, pageJson(page))
-      : null;
+    const hasChanges = page.changes.length > 0 || page.hasMore;
+    return hasChanges || mayBeEmpty ? answer(c, 200, pageJson(page)) : null;
   }
 
-  async function whenChanged(
-    c: RequestContext,
-    query: ChangesQuery,
-    signal: AbortSignal,
-  ): Promise<Response> {
-    using watch = changes.watch(c.get("principal").team.id);
-    for (;;) {
-      const shown = await show(c, query, signal.aborted);
-      if (shown !== null) return shown;
-      await watch.next(signal);
-    }
-  }
+  return await show(waitSeconds === 0) ??
+    await admission.park(c, waitSeconds * 1_000, async (signal) => {
+      using watch = changes.watch(team);
+      for (;;) {
+        const response = await show(signal.aborted);
+        if (response !== null) return response;
+        await watch.next(signal);
+      }
+    });
+};
 
-  return async (c) => {
-    const query = parseChangesQuery(queryOf(c));
-    if (!query.ok) return fail(c, query.problem);
-    const { waitSeconds } = query.value;
-    const shown = await show(c, query.value, waitSeconds === 0);
-    return shown ??
-      await waiting.park(
-        c,
-        waitSeconds * 1_000,
-        (signal) => whenChanged(c, query.value, signal),
-      );
-  };
-}
-
-/** Said of a place that no page of this ledger ended at: going on from it could leave something out. */
+/** Refuses a cursor that no page of this ledger returned: continuing from it could skip changes. */
 export const UNKNOWN_CURSOR = {
   code: "invalid_field",
-  message: '"after" must be a "cursor" of this feed: leave it out to begin anew',
+  message: '"after" must be a "cursor" of this feed: leave it out to start from the beginning',
   field: "after",
 } as const;
 

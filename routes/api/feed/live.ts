@@ -1,4 +1,6 @@
 /** `GET /v1/live`: the runs of a team as they open, end and cost, as server-sent events. */
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps, RequestContext } from "../../http/context.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import type { ChangePage } from "../../../domain/feed/changes.ts";
@@ -7,10 +9,8 @@ import { parseQuery } from "../../../domain/core/query.ts";
 import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_LAG_MAX } from "../../../domain/core/limits.ts";
 import { answerText, fail } from "../../http/answer.ts";
 import { parseChangeCursor, UNKNOWN_CURSOR } from "./changes.ts";
-import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { paced } from "../../http/rate.ts";
 import { isStillLive } from "../../http/credential.ts";
-import type { LongPolls } from "../../http/long_polls.ts";
 import { emptyStream } from "../../http/head.ts";
 import { LiveStream } from "./live_stream.ts";
 import { queryOf } from "../../http/query.ts";
@@ -28,34 +28,33 @@ const HEADERS = { "Cache-Control": "no-store, no-transform", "X-Accel-Buffering"
 /** Changes read at once for a stream that begins behind. */
 const CHANGES_PER_READ = 100;
 
-export function followLive(deps: AppDeps, waiting: LongPolls): Handle {
-  return async (c) => {
-    const query = parseLiveQuery(c);
-    if (!query.ok) return fail(c, query.problem);
-    if (c.req.method === "HEAD") {
-      return answerText(c, 200, emptyStream(), "text/event-stream", HEADERS);
-    }
-    const seat = waiting.acquire(c);
-    if (seat instanceof Response) return seat;
-    const { filters, after } = query.value;
-    const team = c.get("principal").team.id;
-    const mayGoOn = isStillLive(deps, c);
-    const stream = new LiveStream({ team, filters, waiting: waiting.texts, mayGoOn });
-    stream.holds(seat);
-    stream.endsWith(waiting.shuttingDown);
-    try {
-      const read = paced(deps, c);
-      if (!await begin(deps, team, stream, after, (page) => read(c.req.raw.signal, page))) {
-        stream.end();
-        return fail(c, UNKNOWN_CURSOR);
-      }
-    } catch (error) {
+export const followLive: Handler = async (c, deps) => {
+  const { admission } = deps;
+  const query = parseLiveQuery(c);
+  if (!query.ok) return fail(c, query.problem);
+  if (c.req.method === "HEAD") {
+    return answerText(c, 200, emptyStream(), "text/event-stream", HEADERS);
+  }
+  const slot = admission.acquireLongPoll(c);
+  if (slot instanceof Response) return slot;
+  const { filters, after } = query.value;
+  const team = c.get("principal").team.id;
+  const mayGoOn = isStillLive(deps, c);
+  const stream = new LiveStream({ team, filters, waiting: admission.liveText, mayGoOn });
+  stream.holds(slot);
+  stream.endsWith(deps.shuttingDown);
+  try {
+    const read = paced(deps, c);
+    if (!await begin(deps, team, stream, after, (page) => read(c.req.raw.signal, page))) {
       stream.end();
-      throw error;
+      return fail(c, UNKNOWN_CURSOR);
     }
-    return answerText(c, 200, stream.body, "text/event-stream", HEADERS);
-  };
-}
+  } catch (error) {
+    stream.end();
+    throw error;
+  }
+  return answerText(c, 200, stream.body, "text/event-stream", HEADERS);
+};
 
 /** Begins a stream; false when there is no such place to begin at. */
 async function begin(

@@ -34,7 +34,7 @@ interface SharedText {
 const WHOLE = new WeakMap<LiveBatch, SharedText>();
 
 /** What a stream is made from. */
-export interface LiveStreamOptions {
+interface LiveStreamOptions {
   readonly team: TeamId;
   readonly filters: LiveFilters;
   /** Text that waits for the clients of all streams. */
@@ -43,7 +43,7 @@ export interface LiveStreamOptions {
   readonly mayGoOn: () => Promise<boolean>;
 }
 
-/** Reads what is behind a change; null when the feed has not come to it. */
+/** Reads the changes after one; null when the feed has not reached it. */
 export type ReadPage = (after: number) => Promise<ChangePage | null>;
 
 /** A live stream. It ends by itself when its client is gone or too slow. */
@@ -60,7 +60,7 @@ export class LiveStream {
   #isAsked = false;
   #onDrained = () => {};
   /** Up to which change everything is told. */
-  #told = 0;
+  #sentUpTo = 0;
   /** Whether batches are left to {@link catchUp}, and up to which change there were some. */
   #isBehind = true;
   #passed = 0;
@@ -95,7 +95,7 @@ export class LiveStream {
 
   /** Says where the stream begins; what is behind that is told by {@link catchUp}. */
   begin(after: number): void {
-    this.#told = after;
+    this.#sentUpTo = after;
     const { min, max } = RETRY_MS;
     const retryMs = Math.round(min + Math.random() * (max - min));
     this.#send(textOf(`retry: ${retryMs}\n${placeText(after)}`));
@@ -103,7 +103,7 @@ export class LiveStream {
 
   /** Leaves everything up to a change to the feed. */
   skipTo(upTo: number): void {
-    this.#tell({ after: upTo, changes: [], upTo });
+    this.#sendBatch({ after: upTo, changes: [], upTo });
   }
 
   /**
@@ -113,11 +113,11 @@ export class LiveStream {
   async catchUp(upTo: number, read: ReadPage): Promise<void> {
     this.#passed = Math.max(this.#passed, upTo);
     try {
-      while (!this.#ended && this.#told < this.#passed) {
-        const page = await read(this.#told);
+      while (!this.#ended && this.#sentUpTo < this.#passed) {
+        const page = await read(this.#sentUpTo);
         // A ledger that was put back to an earlier state: the client comes back and begins there.
         if (page === null) return this.end();
-        this.#tell({ after: this.#told, changes: page.changes, upTo: page.next });
+        this.#sendBatch({ after: this.#sentUpTo, changes: page.changes, upTo: page.next });
         await this.#drained();
       }
       this.#isBehind = false;
@@ -130,7 +130,7 @@ export class LiveStream {
   /** Tells a batch, but for what is told already. */
   take(batch: LiveBatch): void {
     if (this.#isBehind) this.#passed = Math.max(this.#passed, batch.upTo);
-    else this.#tell(batch);
+    else this.#sendBatch(batch);
   }
 
   /** Ends the stream, once what was sent is on its way. */
@@ -142,12 +142,12 @@ export class LiveStream {
     this.#onDrained();
   }
 
-  #tell(batch: LiveBatch): void {
-    if (this.#ended || batch.upTo <= this.#told) return;
+  #sendBatch(batch: LiveBatch): void {
+    if (this.#ended || batch.upTo <= this.#sentUpTo) return;
     const { filters } = this.#options;
-    const isWhole = batch.after === this.#told && Object.keys(filters).length === 0;
-    const text = isWhole ? wholeOf(batch) : textOf(batchText(batch, this.#told, filters));
-    this.#told = batch.upTo;
+    const isWhole = batch.after === this.#sentUpTo && Object.keys(filters).length === 0;
+    const text = isWhole ? wholeOf(batch) : textOf(batchText(batch, this.#sentUpTo, filters));
+    this.#sentUpTo = batch.upTo;
     if (text.bytes.length > 0) this.#send(text);
   }
 
@@ -222,7 +222,7 @@ export class LiveStream {
   async #look(): Promise<void> {
     this.#quietMs += LOOK_MS;
     if (this.#quietMs >= LIVE_KEEP_ALIVE_MS) {
-      this.#send(textOf(`: keep-alive\n${placeText(this.#told)}`));
+      this.#send(textOf(`: keep-alive\n${placeText(this.#sentUpTo)}`));
     }
     // A store that fails for a moment says nothing about the credential.
     if (!await this.#options.mayGoOn().catch(() => true)) this.end();
@@ -239,15 +239,15 @@ function textOf(text: string): SharedText {
 }
 
 function wholeOf(batch: LiveBatch): SharedText {
-  const known = WHOLE.get(batch) ?? textOf(batchText(batch, batch.after, {}));
-  WHOLE.set(batch, known);
-  return known;
+  const text = WHOLE.get(batch) ?? textOf(batchText(batch, batch.after, {}));
+  WHOLE.set(batch, text);
+  return text;
 }
 
-/** A batch as somebody is told it who knows everything up to a number. */
-function batchText(batch: LiveBatch, told: number, filters: LiveFilters): string {
-  const left = batch.after > told ? skippedText(told, batch.after) : "";
-  return left + batch.changes.map((change) => changeText(change, told, filters)).join("");
+/** Writes a batch for a client that has everything up to a number. */
+function batchText(batch: LiveBatch, sentUpTo: number, filters: LiveFilters): string {
+  const left = batch.after > sentUpTo ? skippedText(sentUpTo, batch.after) : "";
+  return left + batch.changes.map((change) => changeText(change, sentUpTo, filters)).join("");
 }
 
 /** What is left out because it was too much, to be read from the feed. */
@@ -256,9 +256,9 @@ function skippedText(after: number, upTo: number): string {
   return `event: changes.skipped\nid: ${changeCursor(upTo)}\ndata: ${data}\n\n`;
 }
 
-function changeText(change: RunChange, told: number, filters: LiveFilters): string {
-  if (change.kind === "deleted" || change.number <= told) return "";
-  const events = eventsOf(change, told);
+function changeText(change: RunChange, sentUpTo: number, filters: LiveFilters): string {
+  if (change.kind === "deleted" || change.number <= sentUpTo) return "";
+  const events = eventsOf(change, sentUpTo);
   if (events.length === 0 || !isFollowed(change.row, filters)) return "";
   const data = `data: ${runRowJson(change.row)}\n\n`;
   // The place comes with the last one: who is cut off before it gets all of them again.

@@ -1,5 +1,7 @@
-/** `POST /v1/heartbeats`, and what a ping shares with it. */
+/** `POST /v1/heartbeats`, and `GET|HEAD /v1/ping`: a heartbeat from a shell (decisions, section 3). */
 import { Losses } from "../../../domain/core/losses.ts";
+import type { Handler } from "../../http/admission.ts";
+import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import { agentRefusalOf } from "../../../domain/teams/credentials.ts";
 import type { HeartbeatRequest } from "../../../domain/runs/decide.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
@@ -13,37 +15,34 @@ import {
   durationOf,
   heartbeatStatusOf,
   type Opening,
+  reportedBy,
   reportedCost,
   type RunParts,
   statusOf,
 } from "../../../domain/runs/run.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
-import { answerWrite, fail } from "../../http/answer.ts";
-import {
-  type AppDeps,
-  type Handle,
-  parseContext,
-  type RequestContext,
-} from "../../http/context.ts";
+import { answer, answerText, answerWrite, fail, writeHeaders } from "../../http/answer.ts";
 import { conflictProblem } from "../runs/runs.ts";
+import { parseQuery } from "../../../domain/core/query.ts";
+import { readPing } from "../../../domain/ingest/ping.ts";
+import { prefersJson } from "../../http/accept.ts";
+import { queryOf } from "../../http/query.ts";
 
-export function sendHeartbeat(deps: AppDeps): Handle {
-  return async (c) => {
-    const principal = c.get("principal");
-    const body = c.get("body");
-    const refused = agentRefusalOf(principal, body.value.agent);
-    if (refused !== null) return fail(c, refused);
-    const parsed = parseHeartbeat(body, parseContext(c), new Losses());
-    if (!parsed.ok) return fail(c, parsed.problem);
-    const settled = await writeHeartbeat(deps, c, parsed.value.request);
-    if (!settled.ok) return fail(c, settled.problem);
-    const json = heartbeatJson(settled.value);
-    return answerWrite(c, settled.value.kind, json, parsed.value.losses);
-  };
-}
+export const sendHeartbeat: Handler = async (c, deps) => {
+  const principal = c.get("principal");
+  const body = c.get("body");
+  const refused = agentRefusalOf(principal, body.value.agent);
+  if (refused !== null) return fail(c, refused);
+  const parsed = parseHeartbeat(body, parseContext(c), new Losses());
+  if (!parsed.ok) return fail(c, parsed.problem);
+  const settled = await writeHeartbeat(deps, c, parsed.value.request);
+  if (!settled.ok) return fail(c, settled.problem);
+  const json = heartbeatJson(settled.value);
+  return answerWrite(c, settled.value.kind, json, parsed.value.losses);
+};
 
 /** A heartbeat that is on disk. */
-export interface HeartbeatResult {
+interface HeartbeatResult {
   readonly kind: "stored" | "replayed";
   readonly id: RunId;
   readonly parts: RunParts;
@@ -105,4 +104,46 @@ function heartbeatJson({ id, parts }: HeartbeatResult): RawJson {
     cost_usd: heartbeatCost(parts),
     duration_ms: durationOf(opening, closing),
   });
+}
+
+export const ping: Handler = async (c, deps) => {
+  const principal = c.get("principal");
+  const { grant } = principal;
+  const query = parseQuery(queryOf(c));
+  if (!query.ok) return fail(c, query.problem);
+  const refused = agentRefusalOf(principal, query.value.get("agent"));
+  if (refused !== null) return fail(c, refused);
+  const context = parseContext(c);
+  const tokenAgent = grant.kind === "ping_token" ? grant.agent : null;
+  const read = readPing(query.value, tokenAgent, context.metadataKeysMax > 0);
+  if (!read.ok) return fail(c, read.problem);
+  const { body, note, losses } = read.value;
+  const parsed = parseHeartbeat(body, context, losses);
+  if (!parsed.ok) return fail(c, parsed.problem);
+  const settled = await writeHeartbeat(deps, c, { ...parsed.value.request, note });
+  if (!settled.ok) return fail(c, settled.problem);
+
+  const { id, kind, parts } = settled.value;
+  const headers = {
+    "X-Run-Id": id,
+    "Cache-Control": "no-store",
+    ...writeHeaders(kind, parsed.value.losses),
+  };
+  if (!prefersJson(c.req.raw.headers.get("accept"))) {
+    return answerText(c, 200, "OK\n", undefined, headers);
+  }
+  const json = {
+    id,
+    agent: openingOf(parts).agent,
+    status: heartbeatStatusOf(statusOf(parts)),
+    received_at: formatInstant(heartbeatReceivedAt(parts)),
+    // Only where the ping said anything about it; a plain one stays as short as it is.
+    cost_usd: tellsCost(parts) ? heartbeatCost(parts) : undefined,
+  };
+  return answer(c, 200, rawOf(json), headers);
+};
+
+function tellsCost(parts: RunParts): boolean {
+  const { cost, model } = reportedBy(parts);
+  return cost !== undefined || model !== undefined;
 }

@@ -1,4 +1,6 @@
 /** `/v1/rate-card`: what calls of models cost a team, and the rows it puts over the default ones. */
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps } from "../../http/context.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { missing } from "../../../domain/core/validate.ts";
 import {
@@ -6,7 +8,7 @@ import {
   type DefaultRates,
   findProvider,
 } from "../../../domain/pricing/default_rates.ts";
-import { type Parsed, type Problem, refuse } from "../../../domain/core/errors.ts";
+import { notFound, type Parsed, refuse } from "../../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { LABEL_CHARS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
 import { parseBounds } from "../../../domain/core/page.ts";
@@ -18,24 +20,21 @@ import type { RateRow } from "../../../domain/pricing/rates.ts";
 import { isText } from "../../../domain/core/rules.ts";
 import { formatInstant, parseInstant } from "../../../domain/core/time.ts";
 import { answer, answerTagged, answerWrite, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 
-export function listRates(deps: AppDeps): Handle {
-  return async (c) => {
-    const query = parseListQuery(queryOf(c));
-    if (!query.ok) return fail(c, query.problem);
-    const { own, defaults, cursor } = await ratePage(deps, c.get("principal").team, query.value);
-    const json = rawOf({
-      own: own.map(ownFields),
-      default: defaults.map(rowFields),
-      cursor,
-      default_source: defaultSource(DEFAULT_RATES),
-    });
-    return answerTagged(c, json);
-  };
-}
+export const listRates: Handler = async (c, deps) => {
+  const query = parseListQuery(queryOf(c));
+  if (!query.ok) return fail(c, query.problem);
+  const { own, defaults, cursor } = await ratePage(deps, c.get("principal").team, query.value);
+  const json = rawOf({
+    own: own.map(ownFields),
+    default: defaults.map(rowFields),
+    cursor,
+    default_source: defaultSource(DEFAULT_RATES),
+  });
+  return answerTagged(c, json);
+};
 
 /** A page of the rate card. */
 export interface RatePage {
@@ -66,48 +65,41 @@ export async function ratePage(
   };
 }
 
-export function matchRate({ rateCards, environment }: AppDeps): Handle {
-  return async (c) => {
-    const query = parseMatchQuery(queryOf(c), environment.now());
-    if (!query.ok) return fail(c, query.problem);
-    const { provider, model, at } = query.value;
-    const found = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
-    const json = rawOf({
-      provider,
-      model,
-      at: formatInstant(at),
-      matched_by: found?.match ?? null,
-      row: found === null ? null : rowFields(found.row),
-    });
-    return answer(c, 200, json);
-  };
-}
+export const matchRate: Handler = async (c, { rateCards, environment }) => {
+  const query = parseMatchQuery(queryOf(c), environment.now());
+  if (!query.ok) return fail(c, query.problem);
+  const { provider, model, at } = query.value;
+  const match = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
+  const json = rawOf({
+    provider,
+    model,
+    at: formatInstant(at),
+    matched_by: match?.match ?? null,
+    row: match === null ? null : rowFields(match.row),
+  });
+  return answer(c, 200, json);
+};
 
-export function putRate({ rateCards }: AppDeps): Handle {
-  return async (c) => {
-    const spec = parseRate(c.get("body"));
-    if (!spec.ok) return fail(c, spec.problem);
-    const { team, credentialId } = c.get("principal");
-    const outcome = await rateCards.put(team, spec.value, credentialId);
-    if (outcome.kind === "refused") return fail(c, outcome.problem);
-    return answerWrite(c, outcome.kind, ownJson(outcome.rate), null);
-  };
-}
+export const putRate: Handler = async (c, { rateCards }) => {
+  const spec = parseRate(c.get("body"));
+  if (!spec.ok) return fail(c, spec.problem);
+  const { team, credentialId } = c.get("principal");
+  const outcome = await rateCards.put(team, spec.value, credentialId);
+  if (outcome.kind === "refused") return fail(c, outcome.problem);
+  return answerWrite(c, outcome.kind, ownJson(outcome.rate), null);
+};
 
-export function deleteRate({ rateCards }: AppDeps): Handle {
-  return async (c) => {
-    const { team, credentialId } = c.get("principal");
-    const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
-    return deleted === null ? fail(c, NO_SUCH_ROW) : answer(c, 200, ownJson(deleted));
-  };
-}
+export const deleteRate: Handler = async (c, { rateCards }) => {
+  const { team, credentialId } = c.get("principal");
+  const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
+  return deleted === null ? fail(c, NO_SUCH_ROW) : answer(c, 200, ownJson(deleted));
+};
 
 /** The same bytes for an id that never was, one of another team, and one of the default card. */
-export const NO_SUCH_ROW: Problem = {
-  code: "not_found",
-  message: "No own row has this id: list the card to see ids. Rows of the default card cannot be " +
+export const NO_SUCH_ROW = notFound(
+  "No own row has this id: list the card to see ids. Rows of the default card cannot be " +
     "deleted: put an own row for the model, which goes before them",
-};
+);
 
 function ownJson(rate: OwnRate): RawJson {
   return rawOf(ownFields(rate));
@@ -126,7 +118,7 @@ function defaultSource({ generatedFrom }: DefaultRates) {
 }
 
 /** Which rows a list shows. */
-export interface RateListQuery {
+interface RateListQuery {
   readonly limit: number;
   /** Id of the last row of the page before; the empty text before the first. */
   readonly after: string;

@@ -1,26 +1,30 @@
-/** `/v1/rate-card/reprice`: pricing stored calls anew, after a look at what would change. */
+/** `/v1/rate-card/reprice`: repricing stored calls, after a dry run. */
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps } from "../../http/context.ts";
+import { teamKey } from "../../http/access.ts";
 import type { Principal } from "../../../domain/teams/credentials.ts";
-import type { Problem } from "../../../domain/core/errors.ts";
+import { notFound } from "../../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { dollars } from "../../../domain/pricing/money.ts";
-import { parseReprice, type RepriceRequest } from "../../../domain/repricing/body.ts";
+import { parseReprice, repriceBody, type RepriceRequest } from "../../../domain/repricing/body.ts";
 import { isJobId, type RepriceJob, type RepriceStore } from "../../../domain/repricing/job.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { formatInstantOrNull } from "../../../domain/core/time.ts";
 import { answer, answerWrite, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import { z } from "zod";
+import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
+import { bodyDescription, endpoints, ok, written } from "../../openapi/describe.ts";
+import { count, dollarsField, instantField, jobId, jobState } from "../../openapi/fields.ts";
 
 /** Milliseconds a caller waits for a job to be done: most are by then, and need no second call. */
 const WAIT_MS = 2_000;
 
-export function startReprice(deps: AppDeps): Handle {
-  return async (c) => {
-    const request = parseReprice(c.get("body"));
-    if (!request.ok) return fail(c, request.problem);
-    const begun = await beginReprice(deps, c.get("principal"), request.value);
-    if (begun.kind === "refused") return fail(c, begun.problem);
-    return answerWrite(c, begun.kind, rawOf(jobFields(begun.job)), null);
-  };
-}
+const startReprice: Handler = async (c, deps) => {
+  const request = parseReprice(c.get("body"));
+  if (!request.ok) return fail(c, request.problem);
+  const begun = await beginReprice(deps, c.get("principal"), request.value);
+  if (begun.kind === "refused") return fail(c, begun.problem);
+  return answerWrite(c, begun.kind, rawOf(jobFields(begun.job)), null);
+};
 
 /** Makes a job, or finds the same one under way, and gives it a moment to be done. */
 export async function beginReprice(
@@ -33,29 +37,22 @@ export async function beginReprice(
   return { ...begun, job: await reprices.waitUntilDone(team, begun.job, WAIT_MS) };
 }
 
-export function getReprice({ reprices }: AppDeps): Handle {
-  return async (c) => {
-    const id = c.req.param("id") ?? "";
-    const job = isJobId(id) ? await reprices.get(c.get("principal").team, id) : null;
-    if (job === null) {
-      return fail(c, NO_SUCH_JOB);
-    }
-    return answer(c, 200, rawOf(jobFields(job)));
-  };
-}
-
-/** The same for an id that never was, one of another team, and one that is kept no longer. */
-export const NO_SUCH_JOB: Problem = {
-  code: "not_found",
-  message: "No such job: list the jobs to see their ids",
+const getReprice: Handler = async (c, { reprices }) => {
+  const id = c.req.param("id") ?? "";
+  const job = isJobId(id) ? await reprices.get(c.get("principal").team, id) : null;
+  if (job === null) {
+    return fail(c, NO_SUCH_JOB);
+  }
+  return answer(c, 200, rawOf(jobFields(job)));
 };
 
-export function listReprices({ reprices }: AppDeps): Handle {
-  return async (c) => {
-    const jobs = await reprices.list(c.get("principal").team);
-    return answer(c, 200, jobsJson(jobs));
-  };
-}
+/** The same for an id that never was, one of another team, and one that is kept no longer. */
+export const NO_SUCH_JOB = notFound("No such job: list the jobs to see their ids");
+
+const listReprices: Handler = async (c, { reprices }) => {
+  const jobs = await reprices.list(c.get("principal").team);
+  return answer(c, 200, jobsJson(jobs));
+};
 
 function jobsJson(jobs: readonly RepriceJob[]): RawJson {
   return rawOf({ jobs: jobs.map(jobFields) });
@@ -67,8 +64,8 @@ function jobFields(job: RepriceJob) {
     id: job.id,
     model: spec.model,
     provider: spec.provider,
-    from: instant(spec.from),
-    to: instant(spec.to),
+    from: formatInstantOrNull(spec.from),
+    to: formatInstantOrNull(spec.to),
     dry_run: job.dryRun,
     state: job.state,
     progress: job.progress,
@@ -79,12 +76,107 @@ function jobFields(job: RepriceJob) {
     old_cost_usd: dollars(sum.before),
     new_cost_usd: dollars(sum.after),
     difference_usd: dollars(sum.after - sum.before),
-    created_at: instant(job.createdAt),
+    created_at: formatInstantOrNull(job.createdAt),
     created_by: job.createdBy,
-    finished_at: instant(job.finishedAt),
+    finished_at: formatInstantOrNull(job.finishedAt),
   };
 }
 
-function instant(ms: number | null): string | null {
-  return ms === null ? null : formatInstant(ms);
-}
+const job = z.object({
+  id: jobId,
+  model: z.string(),
+  provider: z.string().nullable(),
+  from: instantField.nullable(),
+  to: instantField.nullable(),
+  dry_run: z.boolean(),
+  state: jobState
+    .describe("`waiting` until the calls stored before it are in the spend."),
+  progress: z.number().meta({ minimum: 0, maximum: 1 }),
+  runs: count.describe("Runs with such calls looked at."),
+  runs_changed: count,
+  runs_failed: count.describe("Runs that could not be read; their cost is as it was."),
+  llm_calls: count.describe("Repriced calls."),
+  old_cost_usd: dollarsField,
+  new_cost_usd: dollarsField,
+  difference_usd: z.number().describe("May be negative."),
+  created_at: instantField,
+  created_by: z.string(),
+  finished_at: instantField.nullable(),
+}).meta({ id: "RepriceJob" });
+
+const JOB = {
+  id: "01KAK7ZJ5V76GRSDBZG2T155Y0",
+  model: "claude-haiku-4-5",
+  provider: null,
+  from: "2026-11-01T00:00:00.000Z",
+  to: null,
+  dry_run: true,
+  state: "done",
+  progress: 1,
+  runs: 1,
+  runs_changed: 1,
+  runs_failed: 0,
+  llm_calls: 1,
+  old_cost_usd: 0.0013,
+  new_cost_usd: 0.00104,
+  difference_usd: -0.00026,
+  created_at: "2026-11-21T12:00:00.000Z",
+  created_by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
+  finished_at: "2026-11-21T12:00:00.000Z",
+};
+
+/** Repricing of stored calls. */
+export const REPRICE_ENDPOINTS = endpoints("Rate card", [
+  {
+    method: "POST",
+    path: "/v1/rate-card/reprice",
+    access: teamKey("admin"),
+    handler: startReprice,
+    id: "startReprice",
+    summary: "Reprice stored calls",
+    description: "By the card as it is now: each call to the model, and each heartbeat priced by " +
+      "its tokens. It is a job, and the call waits up to 2 seconds for its end. 200 when the " +
+      `same job is under way already; 429 when ${ACTIVE_JOBS_MAX} others of the team are.`,
+    body: bodyDescription(repriceBody, "RepriceRequest", {
+      model: "As the calls named it.",
+      provider: "As the calls named it; any provider when absent.",
+      from: "Runs that started then or later.",
+      to: "Runs that started before; later than `from`.",
+      dry_run: "`true` says what would change, and changes nothing.",
+    }),
+    answers: written(job),
+    errors: ["missing_field"],
+    links: ["getReprice"],
+    idempotency: "content",
+    example: {
+      body: { model: "claude-haiku-4-5", from: "2026-11-01T00:00:00Z", dry_run: true },
+      status: 202,
+      answer: JOB,
+      needs: ["openRun", "appendEvents", "finishRun", "putRate"],
+    },
+  },
+  {
+    method: "GET",
+    path: "/v1/rate-card/reprice",
+    access: teamKey("admin"),
+    handler: listReprices,
+    id: "listReprices",
+    summary: "List repricing jobs",
+    description: "Newest first; the last 100 that are done are kept.",
+    answers: ok("The team's jobs.", z.object({ jobs: z.array(job) }).meta({ id: "RepriceJobs" })),
+    example: { status: 200, answer: { jobs: [JOB] }, needs: ["startReprice"] },
+  },
+  {
+    method: "GET",
+    path: "/v1/rate-card/reprice/:id",
+    access: teamKey("admin"),
+    handler: getReprice,
+    id: "getReprice",
+    summary: "Read a repricing job",
+    description: "Its progress and its result.",
+    pathFields: { id: jobId.describe("The job's id.") },
+    answers: ok("The job as it is now.", job),
+    errors: ["not_found"],
+    example: { path: { id: JOB.id }, status: 200, answer: JOB, needs: ["startReprice"] },
+  },
+]);

@@ -1,29 +1,27 @@
 /** `POST /v1/runs/{id}/events`. */
+import type { Handler } from "../../http/admission.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { parseCutEvents, parseEvents } from "../../../domain/ingest/parse_events.ts";
 import { Losses } from "../../../domain/core/losses.ts";
 import { answerWrite, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { inTurns } from "../../http/in_turns.ts";
 import { conflictProblem } from "./runs.ts";
 
-export function appendEvents({ runs, environment }: AppDeps): Handle {
-  return async (c) => {
-    const id = parseRunId(c.req.param("id") ?? "");
-    if (!id.ok) return fail(c, id.problem);
-    const body = c.get("body");
-    const parsed = body.events === undefined
-      ? parseEvents(body)
-      : await inTurns(parseCutEvents(body, body.events));
-    if (!parsed.ok) return fail(c, parsed.problem);
-    const { request, losses } = parsed.value;
-    const { team } = c.get("principal");
-    const outcome = await runs.append(team, id.value, request, environment.now());
-    if (outcome.kind === "conflict") return fail(c, conflictProblem(id.value, outcome));
-    const { accepted, duplicates, scoresDropped = 0 } = outcome;
-    const all = scoresDropped === 0 ? losses : losses ?? new Losses();
-    all?.remove("scores", scoresDropped);
-    return answerWrite(c, "stored", rawOf({ accepted, duplicates }), all);
-  };
-}
+export const appendEvents: Handler = async (c, { runs, environment }) => {
+  const id = parseRunId(c.req.param("id") ?? "");
+  if (!id.ok) return fail(c, id.problem);
+  const body = c.get("body");
+  const parsed = body.events === undefined
+    ? parseEvents(body)
+    : await inTurns(parseCutEvents(body, body.events));
+  if (!parsed.ok) return fail(c, parsed.problem);
+  const { request, losses } = parsed.value;
+  const { team } = c.get("principal");
+  const outcome = await runs.append(team, id.value, request, environment.now());
+  if (outcome.kind === "conflict") return fail(c, conflictProblem(id.value, outcome));
+  const { accepted, duplicates, scoresDropped = 0 } = outcome;
+  const all = scoresDropped === 0 ? losses : losses ?? new Losses();
+  all?.remove("scores", scoresDropped);
+  return answerWrite(c, "stored", rawOf({ accepted, duplicates }), all);
+};

@@ -14,17 +14,13 @@ import type { CostLine } from "../../../domain/pricing/price.ts";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 import type { RateMatch } from "../../../domain/pricing/rates.ts";
 import { assemble } from "../../../domain/runs/record.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
+import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 import { costJson, cursorText } from "./run_json.ts";
 import { answerPage } from "./runs.ts";
 
-export function getRunCost(deps: AppDeps): Handle {
-  return answerPage(
-    deps,
-    (id, run, { isFirst }) => runCostJson(id, run, explainCalls(run, isFirst)),
-  );
-}
+export const getRunCost = answerPage((id, run, { isFirst }) =>
+  runCostJson(id, run, explainCalls(run, isFirst))
+);
 
 function runCostJson(id: RunId, run: RunPage, calls: readonly ExplainedCall[]): RawJson {
   const { kind, cost } = assemble(id, run);
@@ -71,7 +67,7 @@ function callFields(call: ExplainedCall) {
 }
 
 function rowFields({ row: { id, source, from } }: RateMatch) {
-  return { id, source, effective_from: from === null ? null : formatInstant(from) };
+  return { id, source, effective_from: formatInstantOrNull(from) };
 }
 
 function lineFields({ kind, tokens, rate, cost }: CostLine) {

@@ -9,7 +9,7 @@ import type { RunLineage } from "../../../domain/runs/lineage.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { StageProgress } from "../../../domain/runs/stages.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 
 /** Writes a run with one page of its events, and what is known of the runs it started. */
 export function runJson(
@@ -118,7 +118,7 @@ function stageJson({ stage, state, attempts, at, error }: StageProgress) {
 
 /** Writes an instant, or null. */
 export function instantText(ms: number | null): RawJson {
-  return rawOf(ms === null ? null : formatInstant(ms));
+  return rawOf(formatInstantOrNull(ms));
 }
 
 /** A position as the opaque text of `events_cursor`. */

@@ -1,44 +1,42 @@
 /** `GET /v1/runs`: the runs of a team, newest first, a page at a time. */
+import type { Handler } from "../../http/admission.ts";
 import { type RawJson, rawOf, writeObject } from "../../../domain/core/raw_json.ts";
 import { dollars } from "../../../domain/pricing/money.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListRow, RunPosition } from "../../../domain/runs/list.ts";
 import { parseRunsQuery, type RunsCursor } from "../../../domain/runs/list_query.ts";
 import { answer, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { costJson, instantText, usageJson } from "./run_json.ts";
 
-export function listRuns({ runList, environment }: AppDeps): Handle {
-  return async (c) => {
-    const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
-    if (!request.ok) return fail(c, request.problem);
-    const { query, isWindowDefault, after, limit } = request.value;
-    const page = await runList.page(c.get("principal").team, query, after, limit);
-    const { from, to } = query;
-    const cursor = page.next === null
-      ? null
-      : runsCursorText(page.next, isWindowDefault ? from : null);
-    return answer(
-      c,
-      200,
-      writeObject([
-        ["runs", `[${page.rows.map(runRowJson).join(",")}]`],
-        ["cursor", rawOf(cursor)],
-        [
-          "window",
-          writeObject([
-            ["from", instantText(from)],
-            ["to", instantText(to)],
-            ["defaulted", rawOf(isWindowDefault)],
-          ]),
-        ],
-        ["searched_to", instantText(page.searchedTo)],
-      ]),
-    );
-  };
-}
+export const listRuns: Handler = async (c, { runList, environment }) => {
+  const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
+  if (!request.ok) return fail(c, request.problem);
+  const { query, isWindowDefault, after, limit } = request.value;
+  const page = await runList.page(c.get("principal").team, query, after, limit);
+  const { from, to } = query;
+  const cursor = page.next === null
+    ? null
+    : runsCursorText(page.next, isWindowDefault ? from : null);
+  return answer(
+    c,
+    200,
+    writeObject([
+      ["runs", `[${page.rows.map(runRowJson).join(",")}]`],
+      ["cursor", rawOf(cursor)],
+      [
+        "window",
+        writeObject([
+          ["from", instantText(from)],
+          ["to", instantText(to)],
+          ["defaulted", rawOf(isWindowDefault)],
+        ]),
+      ],
+      ["searched_to", instantText(page.searchedTo)],
+    ]),
+  );
+};
 
 /** Writes a run as lists show it. */
 export function runRowJson(row: RunListRow): RawJson {

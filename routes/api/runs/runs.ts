@@ -1,7 +1,9 @@
 /** `POST /v1/runs` and `GET /v1/runs/{id}`. */
+import type { Handler } from "../../http/admission.ts";
+import { type AppDeps, parseContext, type RequestContext } from "../../http/context.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Conflict } from "../../../domain/runs/decide.ts";
-import type { Parsed, Problem } from "../../../domain/core/errors.ts";
+import { notFound, type Parsed, type Problem } from "../../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
 import { EVENTS_PER_PAGE } from "../../../domain/core/limits.ts";
 import { parseOpen } from "../../../domain/ingest/open.ts";
@@ -13,34 +15,31 @@ import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
 import { statusOf } from "../../../domain/runs/run.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { answerTagged, answerWrite, fail } from "../../http/answer.ts";
-import { type AppDeps, type Handle, parseContext } from "../../http/context.ts";
 import { nextTurn } from "../../http/in_turns.ts";
 import { queryOf } from "../../http/query.ts";
 import { cursorText, parseCursor, runJson } from "./run_json.ts";
 
-export function openRun({ runs, environment }: AppDeps): Handle {
-  return async (c) => {
-    const parsed = parseOpen(c.get("body"), parseContext(c));
-    if (!parsed.ok) return fail(c, parsed.problem);
-    const { request, losses } = parsed.value;
-    const outcome = await runs.open(c.get("principal").team, request, environment.now());
-    if (outcome.kind === "refused") return fail(c, outcome.problem);
-    if (outcome.kind === "conflict") return fail(c, conflictProblem(request.id, outcome));
-    const { opening } = outcome.parts;
-    return answerWrite(
-      c,
-      outcome.kind,
-      rawOf({
-        id: request.id,
-        agent: request.agent,
-        started_at: formatInstant(request.startedAt),
-        received_at: formatInstant(opening?.receivedAt ?? 0),
-        status: statusOf(outcome.parts),
-      }),
-      losses,
-    );
-  };
-}
+export const openRun: Handler = async (c, { runs, environment }) => {
+  const parsed = parseOpen(c.get("body"), parseContext(c));
+  if (!parsed.ok) return fail(c, parsed.problem);
+  const { request, losses } = parsed.value;
+  const outcome = await runs.open(c.get("principal").team, request, environment.now());
+  if (outcome.kind === "refused") return fail(c, outcome.problem);
+  if (outcome.kind === "conflict") return fail(c, conflictProblem(request.id, outcome));
+  const { opening } = outcome.parts;
+  return answerWrite(
+    c,
+    outcome.kind,
+    rawOf({
+      id: request.id,
+      agent: request.agent,
+      started_at: formatInstant(request.startedAt),
+      received_at: formatInstant(opening?.receivedAt ?? 0),
+      status: statusOf(outcome.parts),
+    }),
+    losses,
+  );
+};
 
 /** The stored run differs in a field that makes it another run, or is deleted. */
 export function conflictProblem(id: string, { field }: Conflict): Problem {
@@ -53,42 +52,40 @@ export function conflictProblem(id: string, { field }: Conflict): Problem {
   return { code: "id_conflict", message, field };
 }
 
-export function getRun(deps: AppDeps): Handle {
-  return answerPage(deps, async (id, run, { team }) => {
-    const family = await deps.lineage.of(team, id);
-    return runJson(id, run, family, run.next === null ? null : cursorText(run.next));
-  });
-}
+/** Answers `GET /v1/runs/{id}` at once. */
+export const answerRun = answerPage(async (id, run, { team }, { lineage }) => {
+  const family = await lineage.of(team, id);
+  return runJson(id, run, family, run.next === null ? null : cursorText(run.next));
+});
 
 /** Which page of whose run is shown. */
-export interface RunView {
+interface RunView {
   readonly team: Team;
   /** Whether it is the first page of its events. */
   readonly isFirst: boolean;
 }
 
-/** Answers with what `json` makes of a run and the page of its events that a query asks for. */
+/** Makes the handler that answers with the JSON of a run and of the page of its events that a query names. */
 export function answerPage(
-  { runs }: AppDeps,
-  json: (id: RunId, run: RunPage, page: RunView) => RawJson | Promise<RawJson>,
-): Handle {
-  return async (c) => {
+  json: (id: RunId, run: RunPage, page: RunView, deps: AppDeps) => RawJson | Promise<RawJson>,
+) {
+  return async (c: RequestContext, deps: AppDeps): Promise<Response> => {
     const page = parseEventsPage(queryOf(c));
     const id = parseRunId(c.req.param("id") ?? "");
     if (!id.ok) return fail(c, id.problem);
     if (!page.ok) return fail(c, page.problem);
     const { after, limit } = page.value;
     const { team } = c.get("principal");
-    const run = await runs.read(team, id.value, after, limit);
+    const run = await deps.runs.read(team, id.value, after, limit);
     if (run === null) return fail(c, NO_SUCH_RUN);
     // Writing a page of a MiB takes some 10 ms.
     await nextTurn();
-    return answerTagged(c, await json(id.value, run, { team, isFirst: after === null }));
+    return answerTagged(c, await json(id.value, run, { team, isFirst: after === null }, deps));
   };
 }
 
 /** The same bytes for an id that never was and one of another team (decision 32). */
-export const NO_SUCH_RUN: Problem = { code: "not_found", message: "No such run: check its id" };
+export const NO_SUCH_RUN = notFound("No such run: check its id");
 
 /** Which events of a run are asked for. */
 export interface EventsPage {

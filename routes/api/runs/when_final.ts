@@ -1,48 +1,37 @@
 /** `GET /v1/runs/{id}?wait=final`: the answer comes once everything behind the run's close is done. */
-import type { RunId, TeamId } from "../../../domain/core/ids.ts";
+import type { Handler, HandlerDeps } from "../../http/admission.ts";
+import type { Team } from "../../../domain/teams/team.ts";
+import type { RunId } from "../../../domain/core/ids.ts";
 import { type Parsed, refuse } from "../../../domain/core/errors.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { parseInteger, parseQuery } from "../../../domain/core/query.ts";
 import { FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
 import { isProcessed } from "../../../domain/runs/record.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
-import type { LongPolls } from "../../http/long_polls.ts";
 import { queryOf } from "../../http/query.ts";
-import { parseEventsPage } from "./runs.ts";
+import { answerRun, parseEventsPage } from "./runs.ts";
 
-/** Lets a request for a run wait, if it asks for that, before `show` answers it. */
-export function whenFinal(deps: AppDeps, waiting: LongPolls, show: Handle): Handle {
-  const { runs, changes } = deps;
+/** Answers with a run, at once or when it is final. */
+export const getRun: Handler = async (c, deps) => {
+  const wait = parseWait(queryOf(c));
+  if (!wait.ok) return fail(c, wait.problem);
+  const id = parseRunId(c.req.param("id") ?? "");
+  // A request that would be refused is refused at once.
+  const isRefused = !id.ok || !parseEventsPage(queryOf(c)).ok;
+  if (wait.value === null || isRefused) return await answerRun(c, deps);
+  const { team } = c.get("principal");
+  if (await isFinal(deps, team, id.value)) return await answerRun(c, deps);
+  return await deps.admission.park(c, wait.value * 1_000, async (signal) => {
+    using watch = deps.changes.watch(team.id, id.value);
+    while (!signal.aborted && !await isFinal(deps, team, id.value)) await watch.next(signal);
+    return await answerRun(c, deps);
+  });
+};
 
-  /** Whether nothing is to be waited for: also a run that is not there is shown at once. */
-  async function isDone(c: Parameters<Handle>[0], id: RunId): Promise<boolean> {
-    const run = await runs.read(c.get("principal").team, id, null, 0);
-    return run === null || isProcessed(run);
-  }
-
-  async function untilDone(
-    c: Parameters<Handle>[0],
-    team: TeamId,
-    id: RunId,
-    signal: AbortSignal,
-  ): Promise<void> {
-    using watch = changes.watch(team, id);
-    while (!signal.aborted && !await isDone(c, id)) await watch.next(signal);
-  }
-
-  return async (c) => {
-    const wait = parseWait(queryOf(c));
-    if (!wait.ok) return fail(c, wait.problem);
-    const id = parseRunId(c.req.param("id") ?? "");
-    // What `show` refuses, it refuses at once.
-    const isRefused = !id.ok || !parseEventsPage(queryOf(c)).ok;
-    if (wait.value === null || isRefused || await isDone(c, id.value)) return await show(c);
-    return await waiting.park(c, wait.value * 1_000, async (signal) => {
-      await untilDone(c, c.get("principal").team.id, id.value, signal);
-      return await show(c);
-    });
-  };
+/** Returns whether there is nothing to wait for; a run that is not stored is answered at once. */
+async function isFinal({ runs }: HandlerDeps, team: Team, id: RunId): Promise<boolean> {
+  const run = await runs.read(team, id, null, 0);
+  return run === null || isProcessed(run);
 }
 
 /** How many seconds to wait for a run; null for not at all. */

@@ -1,39 +1,55 @@
-/** `GET /v1/spend` and `GET /v1/spend/unpriced`. */
+/** `GET /v1/spend` and `GET /v1/spend/unpriced`, and the description of `GET /v1/usage`. */
+import type { Handler } from "../../http/admission.ts";
+import type { AppDeps } from "../../http/context.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import { type ReadRows, spendOf } from "../../../domain/spend/spend.ts";
 import {
+  GROUPINGS,
   parseSpendQuery,
   parseUnpricedQuery,
+  SPEND_DAYS_DEFAULT,
+  SPEND_DAYS_MAX,
   type SpendQuery,
 } from "../../../domain/spend/spend_query.ts";
-import { type Unpriced, unpricedOf } from "../../../domain/spend/unpriced.ts";
+import { type Unpriced, UNPRICED_MODELS_MAX, unpricedOf } from "../../../domain/spend/unpriced.ts";
 import { answer, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { spendJson, unpricedJson } from "./spend_json.ts";
+import { getUsage } from "../teams/usage.ts";
+import { teamKey } from "../../http/access.ts";
+import { z } from "zod";
+import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
+import { endpoints, ok, tagged } from "../../openapi/describe.ts";
+import {
+  count,
+  day,
+  dayOrInstant,
+  dollarsField,
+  ifNoneMatch,
+  instantField,
+  month,
+  runStatus,
+  slug,
+} from "../../openapi/fields.ts";
 
-export function getSpend({ spend, environment }: AppDeps): Handle {
-  return async (c) => {
-    const query = parseSpendQuery(queryOf(c), environment.now());
-    if (!query.ok) return fail(c, query.problem);
-    const { team } = c.get("principal");
-    const read = rowsOf(spend, team, query.value);
-    const sums = await spend.ask(team, () => spendOf(query.value, read));
-    if (!sums.ok) return fail(c, sums.problem);
-    return answer(c, 200, spendJson(query.value, sums.value));
-  };
-}
+export const getSpend: Handler = async (c, { spend, environment }) => {
+  const query = parseSpendQuery(queryOf(c), environment.now());
+  if (!query.ok) return fail(c, query.problem);
+  const { team } = c.get("principal");
+  const read = rowsOf(spend, team, query.value);
+  const sums = await spend.ask(team, () => spendOf(query.value, read));
+  if (!sums.ok) return fail(c, sums.problem);
+  return answer(c, 200, spendJson(query.value, sums.value));
+};
 
-export function getUnpriced(deps: AppDeps): Handle {
-  return async (c) => {
-    const query = parseUnpricedQuery(queryOf(c), deps.environment.now());
-    if (!query.ok) return fail(c, query.problem);
-    const models = await unpricedModels(deps, c.get("principal").team, query.value);
-    if (!models.ok) return fail(c, models.problem);
-    return answer(c, 200, unpricedJson(query.value, models.value));
-  };
-}
+export const getUnpriced: Handler = async (c, deps) => {
+  const query = parseUnpricedQuery(queryOf(c), deps.environment.now());
+  if (!query.ok) return fail(c, query.problem);
+  const models = await unpricedModels(deps, c.get("principal").team, query.value);
+  if (!models.ok) return fail(c, models.problem);
+  return answer(c, 200, unpricedJson(query.value, models.value));
+};
 
 /** The models without a price, estimated by the team's card. */
 export async function unpricedModels(
@@ -53,3 +69,204 @@ export async function unpricedModels(
 export function rowsOf(spend: AppDeps["spend"], team: Team, { from, to }: SpendQuery): ReadRows {
   return (kind) => spend.rows(team, kind, from, to);
 }
+
+const tokens = { input_tokens: count, output_tokens: count, cached_input_tokens: count };
+
+const unpricedSums = z.object({ llm_calls: count, ...tokens }).meta({ id: "UnpricedSums" });
+
+const sums = {
+  runs: count.nullable().describe("Null where it is not known."),
+  successful_runs: count.nullable(),
+  cost_usd: dollarsField,
+  cost_per_successful_run: dollarsField.nullable(),
+  events: count,
+  llm_calls: count,
+  ...tokens,
+  unpriced: unpricedSums.describe("What of it had no price."),
+};
+
+const totals = z.object(sums).meta({ id: "SpendSums" });
+
+const group = z.object({
+  key: z.string().nullable().describe("`(unattributed)` for having none, `(other)` for the rest."),
+  provider: z.string().nullable().optional().describe("By model alone."),
+  model: z.string().nullable().optional().describe("By model alone."),
+  folded: count.optional().describe("How many groups it stands for, when it is the rest."),
+  ...sums,
+}).meta({ id: "SpendGroup" });
+
+const spend = z.object({
+  from: day,
+  to: day,
+  group_by: z.enum(GROUPINGS),
+  filters: z.record(z.string(), z.string())
+    .meta({ id: "SpendFilters", description: "The filters of the query, by parameter." }),
+  totals,
+  groups: z.array(group),
+}).meta({ id: "Spend" });
+
+const estimate = z.object({
+  cost_usd: dollarsField,
+  priced_as: z.object({ provider: z.string().nullable(), model: z.string(), row: z.string() })
+    .meta({ id: "EstimateSource", description: "The priced model and its row of the rate card." }),
+  is_estimate: z.literal(true),
+}).meta({ id: "CostEstimate" });
+
+const unpricedModel = z.object({
+  provider: z.string().nullable(),
+  model: z.string(),
+  llm_calls: count,
+  ...tokens,
+  first_seen: day.describe("Within the range."),
+  last_seen: day.describe("Within the range."),
+  estimate: estimate.nullable().describe("What it would cost at the nearest priced model."),
+}).meta({ id: "UnpricedModel" });
+
+const unpriced = z.object({
+  from: day,
+  to: day,
+  models: z.array(unpricedModel).max(UNPRICED_MODELS_MAX),
+  models_left_out: count,
+  estimate_total_usd: dollarsField,
+}).meta({ id: "UnpricedModels" });
+
+const quotaState = z.enum(["normal", "heads_up", "over"])
+  .describe("`normal` below 80 %, `heads_up` below 100 %, `over` from there.");
+
+const notice = z.object({ threshold: z.number(), sent_at: instantField.nullable() })
+  .meta({ id: "QuotaNotice" });
+
+const monthUsage = z.object({ month, used: count, state: quotaState }).meta({ id: "MonthUsage" });
+
+const usage = z.object({
+  month,
+  used: count.describe("Events counted, by arrival."),
+  included: count.nullable().describe("Events of the plan; null without a limit."),
+  ratio: z.number().meta({ minimum: 0 }).nullable(),
+  state: quotaState,
+  projected: count.describe("`used` by the share of the month that has passed."),
+  resets_at: instantField,
+  notices: z.array(notice),
+  months: z.array(monthUsage),
+}).meta({ id: "Usage" });
+
+const range = {
+  from: dayOrInstant.optional().describe(
+    `First UTC day, or an instant on it; ${SPEND_DAYS_DEFAULT - 1} days before \`to\` when absent.`,
+  ),
+  to: dayOrInstant.optional().describe(
+    `Last UTC day, inclusive and not before \`from\`; today when absent. At most ${SPEND_DAYS_MAX} days.`,
+  ),
+};
+
+const ofModels = {
+  model: z.string().max(LABEL_CHARS_MAX).optional()
+    .describe("Calls to this model, of any provider."),
+  provider: z.string().max(LABEL_CHARS_MAX).optional()
+    .describe("Calls to models of this provider."),
+};
+
+const TOKENS = { llm_calls: 1, input_tokens: 900, output_tokens: 80, cached_input_tokens: 0 };
+const NONE = { llm_calls: 0, input_tokens: 0, output_tokens: 0, cached_input_tokens: 0 };
+const SUMS = {
+  runs: 1,
+  successful_runs: 1,
+  cost_usd: 0.0013,
+  cost_per_successful_run: 0.0013,
+  events: 1,
+  ...TOKENS,
+  unpriced: NONE,
+};
+
+/** What runs cost, and how much of the plan is used. */
+export const SPEND_ENDPOINTS = endpoints("Spend", [
+  {
+    method: "GET",
+    path: "/v1/spend",
+    access: teamKey("read"),
+    handler: getSpend,
+    id: "getSpend",
+    summary: "Aggregate spend",
+    description: "What runs cost by day or by what they were for. A run must pass all filters; " +
+      "`(unattributed)` stands for having none. The groups add up to the totals exactly.",
+    query: {
+      ...range,
+      group_by: z.enum(GROUPINGS).default("day"),
+      agent: slug().optional().describe("Runs of this agent."),
+      customer_id: z.string().max(LABEL_CHARS_MAX).optional().describe("Runs for this customer."),
+      feature: z.string().max(LABEL_CHARS_MAX).optional().describe("Runs for this feature."),
+      ...ofModels,
+      status: runStatus.optional().describe("Runs of this status."),
+    },
+    answers: ok("The sums as they are now.", spend),
+    example: {
+      query: { group_by: "agent", from: "2026-11-01", to: "2026-11-30", customer_id: "acme" },
+      status: 200,
+      answer: {
+        from: "2026-11-01",
+        to: "2026-11-30",
+        group_by: "agent",
+        filters: { customer_id: "acme" },
+        totals: SUMS,
+        groups: [{ key: "researcher", ...SUMS }],
+      },
+      needs: ["openRun", "appendEvents", "finishRun"],
+    },
+  },
+  {
+    method: "GET",
+    path: "/v1/spend/unpriced",
+    access: teamKey("read"),
+    handler: getUnpriced,
+    id: "getUnpriced",
+    summary: "List models without a price",
+    description: "Those with the most tokens first, each with what it would cost at the nearest " +
+      "priced model. Such estimates are not stored and are part of no other sum.",
+    query: { ...range, ...ofModels },
+    answers: ok("The models.", unpriced),
+    example: {
+      query: { from: "2026-11-01", to: "2026-11-30" },
+      status: 200,
+      answer: {
+        from: "2026-11-01",
+        to: "2026-11-30",
+        models: [],
+        models_left_out: 0,
+        estimate_total_usd: 0,
+      },
+    },
+  },
+  {
+    method: "GET",
+    path: "/v1/usage",
+    access: teamKey("read"),
+    handler: getUsage,
+    id: "getUsage",
+    summary: "Read the month's usage",
+    description: "How many of the plan's events the team has used. The number stands in the way " +
+      "of nothing: nothing is refused or charged beyond it.",
+    query: {
+      month: month.optional().describe(
+        "In UTC, not a later one than the present, which it is when absent.",
+      ),
+    },
+    headers: ifNoneMatch,
+    answers: tagged("The month's count.", usage),
+    example: {
+      query: { month: "2026-11" },
+      status: 200,
+      answer: {
+        month: "2026-11",
+        used: 3,
+        included: 25_000_000,
+        ratio: 1.2e-7,
+        state: "normal",
+        projected: 4,
+        resets_at: "2026-12-01T00:00:00.000Z",
+        notices: [],
+        months: [{ month: "2026-11", used: 3, state: "normal" }],
+      },
+      needs: ["openRun", "appendEvents", "finishRun"],
+    },
+  },
+]);

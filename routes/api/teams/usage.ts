@@ -1,4 +1,5 @@
 /** `GET /v1/usage`: how much of the plan's events a team has used. It stands in the way of nothing. */
+import type { Handler } from "../../http/admission.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Notice, UsageStore } from "../../../domain/teams/quota_notice.ts";
 import {
@@ -11,9 +12,8 @@ import {
 } from "../../../domain/teams/quota.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
+import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 import { answerTagged, fail } from "../../http/answer.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 
 /** Months listed. */
@@ -28,9 +28,9 @@ export interface UsageView {
   /** Events the plan includes; `Infinity` for all. */
   readonly included: number;
   readonly state: QuotaState;
-  /** What the month comes to at its present pace. */
+  /** Projected use of the month at its present pace. */
   readonly projected: number;
-  /** When counting begins anew, unix milliseconds. */
+  /** When the count resets, unix milliseconds. */
   readonly resetsAt: number;
   readonly notices: readonly Notice[];
   /** The last months with usage, latest first, with how each stands by the plan of today. */
@@ -62,30 +62,28 @@ export async function readUsage(
   };
 }
 
-export function getUsage({ usage, environment }: AppDeps): Handle {
-  return async (c) => {
-    const nowMs = environment.now();
-    const query = parseUsageQuery(queryOf(c), nowMs);
-    if (!query.ok) return fail(c, query.problem);
-    const view = await readUsage(usage, c.get("principal").team, query.value, nowMs);
-    const { used, included, resetsAt, notices, ...rest } = view;
-    const isLimited = included !== Infinity;
-    const json = rawOf({
-      month: rest.month,
-      used,
-      included: isLimited ? included : null,
-      ratio: isLimited ? used / included : null,
-      state: rest.state,
-      projected: rest.projected,
-      resets_at: formatInstant(resetsAt),
-      notices: notices.map(noticeFields),
-      months: rest.months,
-    });
-    return answerTagged(c, json);
-  };
-}
+export const getUsage: Handler = async (c, { usage, environment }) => {
+  const nowMs = environment.now();
+  const query = parseUsageQuery(queryOf(c), nowMs);
+  if (!query.ok) return fail(c, query.problem);
+  const view = await readUsage(usage, c.get("principal").team, query.value, nowMs);
+  const { used, included, resetsAt, notices, ...rest } = view;
+  const isLimited = included !== Infinity;
+  const json = rawOf({
+    month: rest.month,
+    used,
+    included: isLimited ? included : null,
+    ratio: isLimited ? used / included : null,
+    state: rest.state,
+    projected: rest.projected,
+    resets_at: formatInstant(resetsAt),
+    notices: notices.map(noticeFields),
+    months: rest.months,
+  });
+  return answerTagged(c, json);
+};
 
 /** A notice; without `sent_at` no mail server is known to have accepted it. */
 function noticeFields({ percent, sentAt }: Notice) {
-  return { threshold: percent / 100, sent_at: sentAt === null ? null : formatInstant(sentAt) };
+  return { threshold: percent / 100, sent_at: formatInstantOrNull(sentAt) };
 }

@@ -2,9 +2,8 @@
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 import type { Requirement } from "../../../domain/teams/credentials.ts";
-import type { Exports } from "../../api/exports/exports.ts";
-import type { AppDeps, Handle } from "../../http/context.ts";
-import type { LongPolls } from "../../http/long_polls.ts";
+import type { Handle } from "../../http/context.ts";
+import type { HandlerDeps } from "../../http/admission.ts";
 
 /** A page, as its folder exports it for the table of pages. */
 export interface DashboardPage {
@@ -41,14 +40,8 @@ export function post(path: string, handler: PageHandler, access?: Requirement): 
   return { method: "POST", path, handler, ...(access === undefined ? {} : { access }) };
 }
 
-/** Makes the handler of a route. */
-export type PageHandler = (deps: PageDeps) => Handle;
-
-/** What pages are built from. Pages and the API share waits and exports, so that bounds hold for both. */
-export interface PageDeps extends AppDeps {
-  readonly longPolls: LongPolls;
-  readonly createExport: Exports;
-}
+/** Makes the handler of a route. Pages and the API share one admission, so that its bounds hold for both. */
+export type PageHandler = (deps: HandlerDeps) => Handle;
 
 /** The content of a page. */
 export interface View {

@@ -4,7 +4,7 @@ import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle, RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
-import { getRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
+import { answerRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
 import runStyle from "../assets/style/run.css" with { type: "text" };
 import { type DashboardPage, get, post } from "../layout/page.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
@@ -69,10 +69,9 @@ function showRun(deps: AppDeps): Handle {
 
 /** Answers with the record that the API returns, to read in a browser. */
 function showRawRun(deps: AppDeps): Handle {
-  const show = getRun(deps);
   return async (c) => {
     c.set("renderProblem", renderRunNotFound);
-    const response = await show(c);
+    const response = await answerRun(c, deps);
     if (response.status !== 200) return response;
     response.headers.set("X-Content-Type-Options", "nosniff");
     response.headers.set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");

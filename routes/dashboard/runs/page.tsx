@@ -12,7 +12,7 @@ import { queryOf } from "../../http/query.ts";
 import { parseRunsCursor, runsCursorText } from "../../api/runs/run_list.ts";
 import { originOf } from "../components/origin.ts";
 import runsStyle from "../assets/style/runs.css" with { type: "text" };
-import { type DashboardPage, get, type PageDeps } from "../layout/page.ts";
+import { type DashboardPage, get } from "../layout/page.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { Ago, NextPage, Wide } from "../components/elements.tsx";
@@ -30,6 +30,12 @@ import {
   tailCursorText,
   whenChanged,
 } from "./tail.ts";
+import { exportRuns } from "../../api/exports/exports.ts";
+import type { HandlerDeps } from "../../http/admission.ts";
+
+const exportCsv = exportRuns("csv", isSessionStillLive);
+
+const exportNdjson = exportRuns("ndjson", isSessionStillLive);
 
 /** The list of runs, and its files. */
 export const runsPage: DashboardPage = {
@@ -39,14 +45,14 @@ export const runsPage: DashboardPage = {
   handler: showRuns,
   styles: [runsStyle],
   routes: [
-    get(`${RUNS_PATH}.csv`, ({ createExport }) => createExport("csv", isSessionStillLive)),
-    get(`${RUNS_PATH}.ndjson`, ({ createExport }) => createExport("ndjson", isSessionStillLive)),
+    get(`${RUNS_PATH}.csv`, (deps) => (c) => exportCsv(c, deps)),
+    get(`${RUNS_PATH}.ndjson`, (deps) => (c) => exportNdjson(c, deps)),
   ],
 };
 
 /** Shows the list. A live page that sends what it has seen waits for something new. */
-function showRuns(deps: PageDeps): Handle {
-  const { changes, environment, longPolls } = deps;
+function showRuns(deps: HandlerDeps): Handle {
+  const { admission, changes, environment } = deps;
   return async (c) => {
     const filters = readRunListQuery(queryOf(c));
     const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
@@ -58,8 +64,8 @@ function showRuns(deps: PageDeps): Handle {
     const seen = isFollowed(filters) ? tailCursorOf(filters) : null;
     const show = () => showList(deps, c, { filters, request: request.value, seen });
     // Without a slot the page polls instead.
-    if (seen === null || !longPolls.hasSlot(id)) return await show();
-    return await longPolls.park(c, TAIL_WAIT_MS, async (signal) => {
+    if (seen === null || !admission.longPolls.hasRoom(id)) return await show();
+    return await admission.park(c, TAIL_WAIT_MS, async (signal) => {
       await whenChanged(changes, id, seen.change, signal);
       return await show();
     });

@@ -1,16 +1,16 @@
 /** Somebody who looks at the dashboard, without a browser: a session, its pages and its forms. */
 import { assertEquals } from "@std/assert";
-import type { Route } from "../../../routes/http/context.ts";
+import type { AppDeps, Route } from "../../../routes/http/context.ts";
 import { createDashboard } from "../../../routes/dashboard/dashboard.ts";
-import type { PageDeps } from "../../../routes/dashboard/layout/page.ts";
 import { Memory } from "../../../domain/core/memory.ts";
-import { ConcurrencyLimit } from "../../../routes/http/admission.ts";
+import { Admission } from "../../../routes/http/admission.ts";
 import type { Answer, Harness } from "./harness.ts";
 
 /** The dashboard's own table. Building it calls nothing of what the handlers need. */
 export function dashboardRoutes(): readonly Route[] {
-  const deps = { createExport: () => () => new Response() } as unknown as PageDeps;
-  return createDashboard(deps, new ConcurrencyLimit(new Memory())).routes;
+  const shuttingDown = new AbortController().signal;
+  const deps = { memory: new Memory(), shuttingDown, draining: () => false } as Partial<AppDeps>;
+  return createDashboard(deps as AppDeps, new Admission(deps as AppDeps)).routes;
 }
 
 /** A session of the dashboard. */

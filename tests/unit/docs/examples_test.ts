@@ -1,7 +1,7 @@
 /** What the documents tell a newcomer to paste works as it stands. */
 import { assert, assertEquals } from "@std/assert";
-import { OPERATIONS } from "../../../routes/api/operations.ts";
-import type { OperationDescription } from "../../../routes/openapi/describe.ts";
+import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
+import type { Endpoint } from "../../../routes/openapi/describe.ts";
 import { Harness } from "../../support/harness/harness.ts";
 
 const root = new URL("../../../", import.meta.url);
@@ -79,7 +79,7 @@ Deno.test("no shell block of the README has a comment, which an interactive zsh 
 });
 
 /** An operation's block in the API document: its example as a shell line, and the answer it shows. */
-function apiExample({ id }: OperationDescription): { line: string; sample: unknown } {
+function apiExample({ id }: Endpoint): { line: string; sample: unknown } {
   const text = Deno.readTextFileSync(new URL("docs/API.md", root));
   const block = text.split(`<!-- generated: ${id} -->`)[1]?.split("<!-- end -->")[0] ?? "";
   const line = /```sh\n(.*?)```/s.exec(block)?.[1];
@@ -92,10 +92,10 @@ function apiExample({ id }: OperationDescription): { line: string; sample: unkno
 async function pasteApiExample(
   h: Harness,
   team: { readonly key: string; readonly ids: Map<string, string> },
-  operation: OperationDescription,
+  operation: Endpoint,
 ): Promise<{ output: string; sample: unknown }> {
   for (const id of operation.example.needs ?? []) {
-    const needed = OPERATIONS.find((each) => each.id === id);
+    const needed = ENDPOINTS.find((each) => each.id === id);
     assert(needed !== undefined, id);
     await pasteApiExample(h, team, needed);
   }
@@ -115,7 +115,7 @@ async function pasteApiExample(
 Deno.test("every curl example of the API document is accepted, and answered as shown", async (t) => {
   await using h = await Harness.open({ operatorKey: OPERATOR_KEY });
   let shown = 0;
-  for (const operation of OPERATIONS) {
+  for (const operation of ENDPOINTS) {
     await t.step(operation.id, async () => {
       const { key } = await h.addTeam("business");
       h.log.length = 0;

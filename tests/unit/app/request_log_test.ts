@@ -1,6 +1,6 @@
 /** The log over real pipes: bounded in bytes, and honest about what it dropped. */
 import { assert, assertEquals } from "@std/assert";
-import { LineLog } from "../../../app/log.ts";
+import { LineLog } from "../../../app/request_log.ts";
 import { run } from "../../support/harness/small_disk.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 

@@ -1,11 +1,14 @@
 /** The calls that read a run, described. */
+import { getRunCost } from "./run_cost.ts";
+import { getRun } from "./when_final.ts";
+import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { EVENTS_PER_PAGE, FINAL_WAIT_SECONDS } from "../../../domain/core/limits.ts";
-import { type OperationDescription, tagged } from "../../openapi/describe.ts";
+import { endpoints, tagged } from "../../openapi/describe.ts";
 import { cursorOf, idOf, ifNoneMatch, limitOf } from "../../openapi/fields.ts";
 import { runAnswer, runCost } from "./describe_answers.ts";
-import { ROW } from "./describe_list.ts";
-import { RUN } from "./describe.ts";
+import { ROW } from "./endpoints_list.ts";
+import { RUN } from "./endpoints.ts";
 
 const pathFields = { id: idOf("run").describe("The run's id.") };
 
@@ -105,12 +108,13 @@ const COST_EXPLAINED = {
 };
 
 /** A run's record, and why it cost what it did. */
-export const RUN_READS: readonly OperationDescription[] = [
+export const RUN_READS = endpoints("Runs", [
   {
     method: "GET",
     path: "/v1/runs/:id",
+    access: teamKey("read"),
+    handler: getRun,
     id: "getRun",
-    tag: "Runs",
     summary: "Read a run",
     description: "The full record with one page of its events. An unknown id and another team's " +
       "are 404 alike.",
@@ -119,7 +123,6 @@ export const RUN_READS: readonly OperationDescription[] = [
     headers: ifNoneMatch,
     answers: tagged("The record as it is now.", runAnswer),
     errors: ["invalid_id", "unknown_region", "not_found"],
-    idempotency: "read",
     example: {
       path: { id: RUN },
       query: { events_limit: "10" },
@@ -131,8 +134,9 @@ export const RUN_READS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/runs/:id/cost",
+    access: teamKey("read"),
+    handler: getRunCost,
     id: "getRunCost",
-    tag: "Runs",
     summary: "Explain a run's cost",
     description:
       "Each call of a page of its events, the row of the rate card that priced it, and " +
@@ -142,7 +146,6 @@ export const RUN_READS: readonly OperationDescription[] = [
     headers: ifNoneMatch,
     answers: tagged("The cost as it is now.", runCost),
     errors: ["invalid_id", "unknown_region", "not_found"],
-    idempotency: "read",
     example: {
       path: { id: RUN },
       status: 200,
@@ -150,4 +153,4 @@ export const RUN_READS: readonly OperationDescription[] = [
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
-];
+]);

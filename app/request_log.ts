@@ -11,7 +11,7 @@
 import { counter, type MetricFamily } from "../domain/metrics/text.ts";
 
 /** Milliseconds that a process which ends gives its readers. */
-export const LAST_WORDS_MS_MAX = 500;
+export const FLUSH_MS_MAX = 500;
 
 /** Longest time a line is gathered. */
 const GATHER_MS = 20;

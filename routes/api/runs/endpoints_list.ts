@@ -1,4 +1,6 @@
 /** `GET /v1/runs`, described. */
+import { listRuns } from "./run_list.ts";
+import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { RUN_KINDS, RUN_TRAITS } from "../../../domain/runs/list.ts";
@@ -7,7 +9,7 @@ import {
   RUNS_PER_PAGE,
   RUNS_WINDOW_HOURS,
 } from "../../../domain/runs/list_query.ts";
-import type { OperationDescription } from "../../openapi/describe.ts";
+import { endpoints, ok } from "../../openapi/describe.ts";
 import {
   cursorOf,
   dayOrInstant,
@@ -18,7 +20,7 @@ import {
   slug,
 } from "../../openapi/fields.ts";
 import { runAnswer } from "./describe_answers.ts";
-import { RUN } from "./describe.ts";
+import { RUN } from "./endpoints.ts";
 
 /** A row as examples show it. */
 export const ROW = {
@@ -92,7 +94,7 @@ export const RUN_FILTERS = {
   customer_id: label("for this customer"),
   feature: label("for this feature"),
   model: z.string().max(LABEL_CHARS_MAX).optional()
-    .describe("Runs that called this model, whoever provides it."),
+    .describe("Runs that called this model, of any provider."),
   provider: z.string().max(LABEL_CHARS_MAX).optional().describe(
     "Provider of that model; only with `model`.",
   ),
@@ -113,12 +115,13 @@ export const RUN_FILTERS = {
 };
 
 /** Runs by the page. */
-export const RUN_LISTS: readonly OperationDescription[] = [
+export const RUN_LISTS = endpoints("Runs", [
   {
     method: "GET",
     path: "/v1/runs",
+    access: teamKey("read"),
+    handler: listRuns,
     id: "listRuns",
-    tag: "Runs",
     summary: "List runs",
     description: "A run must pass all filters. A part of an id and `(unattributed)` are in no " +
       `index: without \`from\` and \`to\` they are looked for in the last ${RUNS_WINDOW_HOURS} ` +
@@ -130,9 +133,7 @@ export const RUN_LISTS: readonly OperationDescription[] = [
       limit: limitOf(RUNS_PER_PAGE, "Runs"),
       cursor: cursorOf("cursor"),
     },
-    answers: [{ status: 200, description: "A page of runs.", schema: page }],
-    errors: [],
-    idempotency: "read",
+    answers: ok("A page of runs.", page),
     example: {
       query: { agent: "researcher", status: "success", limit: "10" },
       status: 200,
@@ -145,4 +146,4 @@ export const RUN_LISTS: readonly OperationDescription[] = [
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
-];
+]);

@@ -1,13 +1,10 @@
 /** `/v1/rate-card`, described. */
+import { deleteRate, listRates, matchRate, putRate } from "./rate_card.ts";
+import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { LABEL_CHARS_MAX, RATE_TIERS_MAX, RATES_PER_PAGE } from "../../../domain/core/limits.ts";
 import { rateBody, tierBody } from "../../../domain/pricing/rate_body.ts";
-import {
-  bodyDescription,
-  type OperationDescription,
-  tagged,
-  written,
-} from "../../openapi/describe.ts";
+import { bodyDescription, endpoints, ok, tagged, written } from "../../openapi/describe.ts";
 import {
   count,
   cursorOf,
@@ -31,7 +28,7 @@ const rates = {
 const rowFields = {
   id: z.string().describe("Names this row for ever: a changed price has another."),
   source: z.enum(["own", "default"]),
-  provider: z.string().nullable().describe("Null: whoever serves the model."),
+  provider: z.string().nullable().describe("Null: any provider."),
   model: z.string(),
   effective_from: instantField.nullable().describe("Null: always."),
   ...rates,
@@ -84,7 +81,7 @@ const putBody = (rateBody as unknown as z.ZodObject)
   .meta({
     id: "RateRequest",
     [NOTES]: {
-      provider: "Whoever serves the model when absent.",
+      provider: "Any provider when absent.",
       model: "As calls name it, whatever its case.",
       effective_from: "Always in force when absent.",
       ...RATE_NOTES,
@@ -123,12 +120,13 @@ const OWN_ROW = {
 };
 
 /** Prices. */
-export const RATE_CARD_OPERATIONS: readonly OperationDescription[] = [
+export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
   {
     method: "GET",
     path: "/v1/rate-card",
+    access: teamKey("admin"),
+    handler: listRates,
     id: "listRates",
-    tag: "Rate card",
     summary: "List prices",
     description: "The team's own rows in full, and the default rows a page at a time.",
     query: {
@@ -140,8 +138,6 @@ export const RATE_CARD_OPERATIONS: readonly OperationDescription[] = [
     },
     headers: ifNoneMatch,
     answers: tagged("The card.", card),
-    errors: [],
-    idempotency: "read",
     example: {
       query: { provider: "anthropic", model: "haiku-4-5", limit: "10" },
       status: 200,
@@ -156,8 +152,9 @@ export const RATE_CARD_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "PUT",
     path: "/v1/rate-card",
+    access: teamKey("admin"),
+    handler: putRate,
     id: "putRate",
-    tag: "Rate card",
     summary: "Put a price",
     description: "`provider`, `model` and `effective_from` name the row. 202 when it is new or " +
       "takes the place of one that says something else, 200 when the stored one says the same. " +
@@ -182,8 +179,9 @@ export const RATE_CARD_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/rate-card/match",
+    access: teamKey("admin"),
+    handler: matchRate,
     id: "matchRate",
-    tag: "Rate card",
     summary: "Find the price of a call",
     description: "Which row would price a call, and how its model's name was found.",
     query: {
@@ -191,9 +189,8 @@ export const RATE_CARD_OPERATIONS: readonly OperationDescription[] = [
       provider: z.string().max(LABEL_CHARS_MAX).optional().describe("As the call names it."),
       at: sentInstantField.optional().describe("Instant of the call; now when absent."),
     },
-    answers: [{ status: 200, description: "The row, or null.", schema: match }],
+    answers: ok("The row, or null.", match),
     errors: ["missing_field"],
-    idempotency: "read",
     example: {
       query: { provider: "anthropic", model: "claude-haiku-4-5" },
       status: 200,
@@ -209,15 +206,16 @@ export const RATE_CARD_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "DELETE",
     path: "/v1/rate-card/:id",
+    access: teamKey("admin"),
+    handler: deleteRate,
     id: "deleteRate",
-    tag: "Rate card",
     summary: "Delete a price",
     description: "An own row; calls that it priced keep their price. Any other id is 404, also " +
       "a second time, and also for a default row.",
     pathFields: { id: z.string().describe("The row's id.") },
-    answers: [{ status: 200, description: "The row that was deleted.", schema: ownRow }],
+    answers: ok("The row that was deleted.", ownRow),
     errors: ["not_found"],
     idempotency: "target",
     example: { path: { id: OWN_ROW.id }, status: 200, answer: OWN_ROW, needs: ["putRate"] },
   },
-];
+]);

@@ -1,15 +1,14 @@
 /** The calls that write a run, described. */
+import { appendEvents } from "./events.ts";
+import { addScore, finishRun } from "./finish.ts";
+import { openRun } from "./runs.ts";
+import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { finishBody } from "../../../domain/ingest/finish.ts";
 import { openBody } from "../../../domain/ingest/open.ts";
 import { scoreBody } from "../../../domain/ingest/score.ts";
 import { EVENTS_PER_BATCH_MAX } from "../../../domain/core/limits.ts";
-import {
-  bodyDescription,
-  LOSS_HEADERS,
-  type OperationDescription,
-  written,
-} from "../../openapi/describe.ts";
+import { bodyDescription, endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
 import { eventItem } from "./describe_events.ts";
 import { idOf, traceparent } from "../../openapi/fields.ts";
 import { addedScore, batchReceipt, finishRecord, openedRun } from "./describe_answers.ts";
@@ -25,12 +24,13 @@ const eventsBody = z.object({ events: z.array(eventItem).max(EVENTS_PER_BATCH_MA
   .meta({ id: "EventBatch" });
 
 /** Open, append, finish, judge. */
-export const RUN_OPERATIONS: readonly OperationDescription[] = [
+export const RUN_ENDPOINTS = endpoints("Runs", [
   {
     method: "POST",
     path: "/v1/runs",
+    access: teamKey("ingest"),
+    handler: openRun,
     id: "openRun",
-    tag: "Runs",
     summary: "Open a run",
     description: "Its events and its finish may be sent without waiting for the answer, and may " +
       "arrive first. 200 with the current status when it is stored with the same `agent` and " +
@@ -74,8 +74,10 @@ export const RUN_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "POST",
     path: "/v1/runs/:id/events",
+    access: teamKey("ingest"),
+    bodyShape: "events",
+    handler: appendEvents,
     id: "appendEvents",
-    tag: "Runs",
     summary: "Append events",
     description:
       "A batch, all or nothing: one bad event refuses it. The run need not be open yet " +
@@ -113,8 +115,9 @@ export const RUN_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "POST",
     path: "/v1/runs/:id/finish",
+    access: teamKey("ingest"),
+    handler: finishRun,
     id: "finishRun",
-    tag: "Runs",
     summary: "Finish a run",
     description: "The first finish wins: every later one is answered with the first record, " +
       "whatever it sends. The run need not be open yet. Counts one event.",
@@ -154,11 +157,11 @@ export const RUN_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "POST",
     path: "/v1/runs/:id/scores",
+    access: teamKey("ingest"),
+    handler: addScore,
     id: "addScore",
-    tag: "Runs",
     summary: "Add a score",
-    description:
-      "Whenever somebody has judged the run: it may be open, closed, or not there yet. " +
+    description: "At any time: the run may be open, closed, or not stored yet. " +
       "409 when a score of this id is stored with another `name` or `value`. Counts no event.",
     pathFields,
     body: bodyDescription(scoreBody, "ScoreRequest", {
@@ -183,4 +186,4 @@ export const RUN_OPERATIONS: readonly OperationDescription[] = [
       },
     },
   },
-];
+]);

@@ -1,4 +1,7 @@
 /** The calls that follow runs as they change, described. */
+import { listChanges } from "./changes.ts";
+import { followLive } from "./live.ts";
+import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { LIVE_EVENTS } from "../../../domain/feed/live.ts";
 import {
@@ -8,9 +11,9 @@ import {
   LIVE_CHANGES_LAG_MAX,
   LIVE_KEEP_ALIVE_MS,
 } from "../../../domain/core/limits.ts";
-import type { OperationDescription } from "../../openapi/describe.ts";
+import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursor, idOf, instantField, limitOf } from "../../openapi/fields.ts";
-import { ROW, RUN_FILTERS, runRow } from "../runs/describe_list.ts";
+import { ROW, RUN_FILTERS, runRow } from "../runs/endpoints_list.ts";
 
 const at = cursor.describe("The place of the change in the feed.");
 
@@ -37,25 +40,27 @@ const { agent, customer_id, feature, status, kind } = RUN_FILTERS;
 const EVENTS = LIVE_EVENTS.map((event) => `\`${event}\``).join(", ");
 
 /** Runs as they change. */
-export const FEED_OPERATIONS: readonly OperationDescription[] = [
+export const FEED_ENDPOINTS = endpoints("Runs", [
   {
     method: "GET",
     path: "/v1/changes",
+    access: teamKey("read"),
+    handler: listChanges,
     id: "listChanges",
-    tag: "Runs",
     summary: "Follow changes",
     description:
-      "Every run once, at its latest change, in the order of the changes. Whoever goes " +
-      "on with `next_cursor` misses nothing. A run that goes by age leaves without a word.",
+      "Every run once, at its latest change, in the order of the changes. A client that " +
+      "continues with `next_cursor` misses nothing. A run that goes by age leaves without a word.",
     query: {
-      after: cursor.optional().describe("A `cursor` or `next_cursor`; absent to begin anew."),
+      after: cursor.optional().describe(
+        "A `cursor` or `next_cursor`; absent to start from the beginning.",
+      ),
       limit: limitOf(CHANGES_PER_PAGE, "Changes"),
       wait: z.int().min(0).max(CHANGES_WAIT_SECONDS_MAX).default(0)
         .describe("Seconds to wait for the first change when there is none."),
     },
-    answers: [{ status: 200, description: "A page of the feed.", schema: page }],
+    answers: ok("A page of the feed.", page),
     errors: ["rate_limit", "overloaded"],
-    idempotency: "read",
     example: {
       query: { limit: "10" },
       status: 200,
@@ -73,8 +78,9 @@ export const FEED_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/live",
+    access: teamKey("read"),
+    handler: followLive,
     id: "followLive",
-    tag: "Runs",
     summary: "Follow live",
     description: `Server-sent events: ${EVENTS}, each with the run as lists show it in \`data\` ` +
       "and a cursor of the feed in `id`. Of a change that is told by several events the last " +
@@ -96,7 +102,7 @@ export const FEED_OPERATIONS: readonly OperationDescription[] = [
     },
     answers: [{
       status: 200,
-      description: "The events, until somebody ends the stream.",
+      description: "The events, until the stream ends.",
       schema: z.string(),
       type: "text/event-stream",
       parts: {
@@ -105,7 +111,6 @@ export const FEED_OPERATIONS: readonly OperationDescription[] = [
       },
     }],
     errors: ["rate_limit", "overloaded"],
-    idempotency: "read",
     example: {
       query: { status: "failed" },
       status: 200,
@@ -113,4 +118,4 @@ export const FEED_OPERATIONS: readonly OperationDescription[] = [
       endless: true,
     },
   },
-];
+]);

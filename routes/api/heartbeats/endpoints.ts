@@ -1,13 +1,10 @@
 /** `POST /v1/heartbeats` and `GET /v1/ping`, described. */
+import { KEY_OR_TOKEN } from "../../http/access.ts";
+import { ping, sendHeartbeat } from "./heartbeats.ts";
 import { z } from "zod";
 import { heartbeatBody } from "../../../domain/ingest/heartbeat.ts";
 import { COST_USD_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX } from "../../../domain/core/limits.ts";
-import {
-  bodyDescription,
-  LOSS_HEADERS,
-  type OperationDescription,
-  written,
-} from "../../openapi/describe.ts";
+import { bodyDescription, endpoints, LOSS_HEADERS, written } from "../../openapi/describe.ts";
 import {
   dollarsField,
   heartbeatStatus,
@@ -70,12 +67,13 @@ const pingQuery = {
 };
 
 /** A whole run in one call, as JSON and from a shell. */
-export const HEARTBEAT_OPERATIONS: readonly OperationDescription[] = [
+export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", [
   {
     method: "POST",
     path: "/v1/heartbeats",
+    access: KEY_OR_TOKEN,
+    handler: sendHeartbeat,
     id: "sendHeartbeat",
-    tag: "Heartbeats",
     summary: "Record a whole run",
     description: "`start` opens a run and leaves it open; a later heartbeat with the same `id` " +
       "closes it. The first close wins and nothing reopens a run. 409 when the `id` is stored " +
@@ -128,8 +126,9 @@ export const HEARTBEAT_OPERATIONS: readonly OperationDescription[] = [
   {
     method: "GET",
     path: "/v1/ping",
+    access: KEY_OR_TOKEN,
+    handler: ping,
     id: "ping",
-    tag: "Heartbeats",
     summary: "Record a whole run from a shell",
     description: "A heartbeat as a query. The answer is JSON where `Accept` names " +
       "`application/json` with no less weight than `text/plain`. Refusals are one line of text, the code first. Counts " +
@@ -155,4 +154,4 @@ export const HEARTBEAT_OPERATIONS: readonly OperationDescription[] = [
     idempotency: "id",
     example: { query: { agent: "nightly", exit_code: "0" }, status: 200, answer: "OK\n" },
   },
-];
+]);

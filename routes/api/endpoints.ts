@@ -1,0 +1,37 @@
+/** All endpoints of the API, in the order of the document. */
+import { AGENT_ENDPOINTS } from "./agents/agents.ts";
+import { AUDIT_ENDPOINTS } from "./audit_log/audit_log.ts";
+import { DELETION_ENDPOINTS } from "./deletions/deletions.ts";
+import type { Endpoint } from "../openapi/describe.ts";
+import { FEED_ENDPOINTS } from "./feed/endpoints.ts";
+import { EXPORT_ENDPOINTS } from "./exports/exports.ts";
+import { HEARTBEAT_ENDPOINTS } from "./heartbeats/endpoints.ts";
+import { KEY_ENDPOINTS } from "./keys/keys.ts";
+import { RATE_CARD_ENDPOINTS } from "./rate_card/endpoints.ts";
+import { REFUSAL_ENDPOINTS } from "./refusals/refusals.ts";
+import { REPRICE_ENDPOINTS } from "./repricing/reprice.ts";
+import { RUN_LISTS } from "./runs/endpoints_list.ts";
+import { RUN_READS } from "./runs/endpoints_reads.ts";
+import { RUN_ENDPOINTS } from "./runs/endpoints.ts";
+import { SERVICE_ENDPOINTS } from "./service/service.ts";
+import { SPEND_ENDPOINTS } from "./spend/spend.ts";
+import { TEAM_ENDPOINTS } from "./teams/teams.ts";
+
+export const ENDPOINTS: readonly Endpoint[] = [
+  ...RUN_ENDPOINTS,
+  ...RUN_LISTS,
+  ...EXPORT_ENDPOINTS,
+  ...RUN_READS,
+  ...FEED_ENDPOINTS,
+  ...HEARTBEAT_ENDPOINTS,
+  ...REFUSAL_ENDPOINTS,
+  ...AGENT_ENDPOINTS,
+  ...SPEND_ENDPOINTS,
+  ...RATE_CARD_ENDPOINTS,
+  ...REPRICE_ENDPOINTS,
+  ...DELETION_ENDPOINTS,
+  ...KEY_ENDPOINTS,
+  ...AUDIT_ENDPOINTS,
+  ...TEAM_ENDPOINTS,
+  ...SERVICE_ENDPOINTS,
+];
