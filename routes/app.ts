@@ -28,12 +28,12 @@ export function createApp(deps: AppDeps): Hono<Env> {
   const admission = new Admission(deps);
   const heads = new HeadAnswers();
   const dispatch = createDispatch(deps, admission, heads);
-  const dashboard = createDashboard(deps, admission);
+  const handlerDeps = { ...deps, admission, openapiText };
+  const dashboard = createDashboard(handlerDeps);
   const mount = (route: RouteRule, guards: readonly Guard[], handler: Handle) => {
     const served = isCompressed(route) ? compressed(handler) : handler;
     app.on(route.method, [route.path], dispatch(route, guards, served));
   };
-  const handlerDeps = { ...deps, admission };
   for (const endpoint of ENDPOINTS) {
     const handle: Handle = (c) => endpoint.handler(c, handlerDeps);
     const served = isControl(endpoint) ? metered(deps, handle) : handle;
@@ -48,6 +48,12 @@ export function createApp(deps: AppDeps): Hono<Env> {
     return request.method === "HEAD" ? heads.replace(request, response) : response;
   };
   return app;
+}
+
+/** Writes the OpenAPI document. Loaded at the first request for it, since most processes never need it. */
+async function openapiText(): Promise<string> {
+  const { documentText } = await import("./openapi/document.ts");
+  return documentText(ENDPOINTS);
 }
 
 /** Returns whether an endpoint is of the control API: agents' calls read next to nothing. */

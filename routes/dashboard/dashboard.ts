@@ -1,11 +1,11 @@
 /** The dashboard: its routes, and the guards that a request for a page passes. */
 import { answerText, fail } from "../http/answer.ts";
-import type { AppDeps, Guard, RequestContext, Route } from "../http/context.ts";
+import type { Guard, RequestContext, Route } from "../http/context.ts";
 import { readForm } from "../http/body.ts";
 import { authorize } from "../http/authorize.ts";
 import { requireHost } from "../http/host.ts";
 import { limitRate, metered } from "../http/rate.ts";
-import type { Admission } from "../http/admission.ts";
+import type { HandlerDeps } from "../http/admission.ts";
 import { requireSameOrigin } from "../http/same_origin.ts";
 import { sessionAuth } from "../http/session.ts";
 import { SHUTTING_DOWN } from "../api/service/service.ts";
@@ -24,7 +24,8 @@ export interface Dashboard {
 }
 
 /** Builds the dashboard. */
-export function createDashboard(deps: AppDeps, admission: Admission): Dashboard {
+export function createDashboard(deps: HandlerDeps): Dashboard {
+  const { admission } = deps;
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
   const authenticate = sessionAuth(deps, askToSignIn);
   const asPage: Guard = (c) => {
@@ -49,7 +50,7 @@ export function createDashboard(deps: AppDeps, admission: Admission): Dashboard 
       ...(changes ? [readForm(deps.bodyDeadlines, admission), admission.require] : []),
     ];
   }
-  const routes = pageRoutes({ ...deps, admission }).map((route) =>
+  const routes = pageRoutes(deps).map((route) =>
     route.access === null ? route : { ...route, handler: metered(deps, route.handler) }
   );
   return { routes, guards, asPage };

@@ -136,6 +136,8 @@ export class Admission {
 /** What handlers are built from: the application's parts, and its admission. */
 export interface HandlerDeps extends AppDeps {
   readonly admission: Admission;
+  /** Returns the OpenAPI document of all endpoints as JSON text. */
+  readonly openapiText: () => Promise<string>;
 }
 
 /** Answers a request that every guard let through. */

@@ -2,7 +2,8 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { takesGzip } from "./compress.ts";
-import type { Handle, RequestContext } from "./context.ts";
+import type { Handler, HandlerDeps } from "./admission.ts";
+import type { RequestContext } from "./context.ts";
 import { isKnown, tagOf } from "./etag.ts";
 
 const deflated = promisify(gzip);
@@ -46,10 +47,10 @@ function headersOf(c: RequestContext, headers: Record<string, string>): Record<s
 }
 
 /** Answers with a text that is made at the first request, since most processes never need it. */
-export function staticResponse(make: () => Promise<StaticContent>): Handle {
+export function staticResponse(make: (deps: HandlerDeps) => Promise<StaticContent>): Handler {
   let made: Promise<ReturnType<typeof withBytes>> | undefined;
-  return async (c) => {
-    const { bytes, tag, headers } = await (made ??= make().then(withBytes));
+  return async (c, deps) => {
+    const { bytes, tag, headers } = await (made ??= make(deps).then(withBytes));
     // A strong tag names the bytes as they are, not those that are compressed.
     const all = { ...headers, "ETag": takesGzip(c) ? `W/${tag}` : tag };
     return isKnown(c, tag)

@@ -18,6 +18,11 @@ const VERSION = "1.0.0";
 /** A part of the document; it is JSON and nothing else. */
 type Part = Record<string, unknown>;
 
+/** Returns the OpenAPI document of some endpoints as JSON text. */
+export function documentText(endpoints: readonly Endpoint[]): string {
+  return `${JSON.stringify(openapiDocument(endpoints))}\n`;
+}
+
 /** Writes the document of the endpoints. */
 export function openapiDocument(endpoints: readonly Endpoint[]): Part {
   const parts = { book: new SchemaBook(), refusals: new Map<string, Part>(), endpoints };

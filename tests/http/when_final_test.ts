@@ -86,6 +86,7 @@ Deno.test("settled: a run is done when its cost is final and each stage is done,
     summary: {
       seen: { opening: false, closing: true, batches: 0, repricings: 0 },
       revision: 1,
+      listed: { kind: "run" },
     },
   } as unknown as StoredRun;
   const withStages = (...states: string[]) =>

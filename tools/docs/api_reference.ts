@@ -5,7 +5,8 @@
  * `deno task docs` writes the files; a test compares them with what this module makes.
  */
 import { ERRORS } from "../../domain/core/errors.ts";
-import { documentText } from "../../routes/api/service/openapi_text.ts";
+import { ENDPOINTS } from "../../routes/api/endpoints.ts";
+import { documentText } from "../../routes/openapi/document.ts";
 import { type Document, documentedCalls } from "../../routes/docs/document.ts";
 import { documentedFields } from "../../routes/docs/fields.tsx";
 import { callBlock } from "./call_block.ts";
@@ -18,7 +19,7 @@ export const GENERATED_DOCUMENTS = ["docs/API.md", "docs/ERRORS.md"] as const;
 
 /** The OpenAPI document, as `GET /openapi.json` serves it. Describing a route runs none of its code. */
 export function servedDocument(): Document {
-  return JSON.parse(documentText());
+  return JSON.parse(documentText(ENDPOINTS));
 }
 
 /** Generated blocks by the name in their marker. */

@@ -65,18 +65,16 @@ async function quotaFamilies(
 }
 
 /** Answers with the document. */
-const getDescription: Handler = staticResponse(async () => {
-  const { documentText } = await import("./openapi_text.ts");
-  return { type: "application/json", text: documentText(), headers: {} };
+const getDescription: Handler = staticResponse(async ({ openapiText }) => {
+  return { type: "application/json", text: await openapiText(), headers: {} };
 });
 
 /** Answers with the page. Its style is allowed by its hash, and nothing else is. */
-const getDocs: Handler = staticResponse(async () => {
-  const { documentText } = await import("./openapi_text.ts");
+const getDocs: Handler = staticResponse(async ({ openapiText }) => {
   const { renderDocsPage, POLICY } = await import("../../docs/page.tsx");
   return {
     type: "text/html; charset=UTF-8",
-    text: renderDocsPage(JSON.parse(documentText())),
+    text: renderDocsPage(JSON.parse(await openapiText())),
     headers: { "Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer" },
   };
 });

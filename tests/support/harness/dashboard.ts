@@ -3,14 +3,15 @@ import { assertEquals } from "@std/assert";
 import type { AppDeps, Route } from "../../../routes/http/context.ts";
 import { createDashboard } from "../../../routes/dashboard/dashboard.ts";
 import { Memory } from "../../../domain/core/memory.ts";
-import { Admission } from "../../../routes/http/admission.ts";
+import { Admission, type HandlerDeps } from "../../../routes/http/admission.ts";
 import type { Answer, Harness } from "./harness.ts";
 
 /** The dashboard's own table. Building it calls nothing of what the handlers need. */
 export function dashboardRoutes(): readonly Route[] {
   const shuttingDown = new AbortController().signal;
   const deps = { memory: new Memory(), shuttingDown, draining: () => false } as Partial<AppDeps>;
-  return createDashboard(deps as AppDeps, new Admission(deps as AppDeps)).routes;
+  const admission = new Admission(deps as AppDeps);
+  return createDashboard({ ...deps, admission } as HandlerDeps).routes;
 }
 
 /** A session of the dashboard. */
