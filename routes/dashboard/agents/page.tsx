@@ -39,10 +39,9 @@ export const agentsPage: DashboardPage = {
   ],
 };
 
-/** Agents on one page: each takes as many reads as days are shown of it. */
+/** Maximum agents per page: each costs one read per day shown. */
 const AGENTS_SHOWN = 20;
 
-/** Shows a page of the list. */
 function showAgents({ agents, spend, environment }: AppDeps): Handle {
   return async (c) => {
     const parsed = parseAgentsQuery(queryOf(c), parseAgentCursor);
@@ -93,7 +92,7 @@ function Filters({ query: { sort, archived } }: { readonly query: AgentsQuery })
         name="sort"
         label="Order"
         value={sort}
-        options={AGENT_SORTS.map((each) => [each, SORT_LABELS[each]] as const)}
+        options={AGENT_SORTS.map((order) => [order, SORT_LABELS[order]] as const)}
       />
       <Select
         name="archived"

@@ -1,32 +1,34 @@
 /** Stacked columns, one a day or month. */
 
-/** A column. */
 export interface Column {
-  /** Its name and size, shown on hovering. */
+  /** Name and size, shown on hover. */
   readonly title: string;
-  /** Its parts from the bottom up: the class that says their colour, and how large they are. */
+  /** Segments from bottom to top: the class of the colour, and the size. */
   readonly parts: readonly (readonly [string, number])[];
 }
 
 interface Chart {
-  /** The chart in a sentence with its numbers. */
+  /** Describes the chart and its numbers in one sentence. */
   readonly title: string;
   readonly columns: readonly Column[];
-  /** Texts below the first and the last column. */
+  /** Labels below the first and the last column. */
   readonly ends: readonly [string, string];
-  /** Text at the top: the value of the full height. */
+  /** Label at the top: the value of the full height. */
   readonly top: string;
-  /** A size to compare with, drawn as a dashed line; null for none. */
+  /** Value to compare with, drawn as a dashed line; null for none. */
   readonly usual: number | null;
 }
 
-/** Pixels above, of, and below the columns. */
+/** Height in pixels of the areas above, of, and below the columns. */
 const ABOVE = 16, PLOT = 104, BELOW = 18;
 
-/** The part of its place that a column takes. */
+/** Fraction of its slot that a column fills. */
 const WIDTH = 0.72;
 
-/** Draws columns; the last one is marked, because it is still growing. Widths are shares, so text keeps its size. */
+/**
+ * Draws columns and highlights the last one, which still grows. Widths are percentages, so text
+ * keeps its size.
+ */
 export function ColumnChart({ title, columns, ends, top, usual }: Chart) {
   const sizes = columns.map(({ parts }) => parts.reduce((sum, [, size]) => sum + size, 0));
   const tallest = Math.max(...sizes, usual ?? 0) || 1;
@@ -69,7 +71,7 @@ function Parts(
   return (
     <g>
       <title>{of.title}</title>
-      {/* The whole place shows its title on hovering, also above a low column. */}
+      {/* The full slot shows the title on hover, also above a low column. */}
       <rect
         class="place"
         x={percent(left - place * (1 - WIDTH) / 2)}
@@ -93,12 +95,12 @@ function Parts(
   );
 }
 
-/** A share as the text of an attribute. */
+/** Formats a percentage as an attribute value. */
 export function percent(share: number): string {
   return `${Math.round(share * 100) / 100}%`;
 }
 
-/** A sign of a colour, by its class, for the words beside it. */
+/** A colour sample, by its class, for the label next to it. */
 export function Swatch({ of }: { readonly of: string }) {
   return (
     <svg class="columns in-text" width="10" height="10" aria-hidden="true">

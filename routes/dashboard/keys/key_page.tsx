@@ -13,18 +13,17 @@ import { KeyValues } from "../components/key_values.tsx";
 import { type KeyConfirmation, keyPath } from "./paths.ts";
 import { KeyActions, KeyGrant, KeyState, kindLabel, LastUse } from "./labels.tsx";
 
-/** The content of the page of one credential. */
 interface KeyView {
   readonly record: ListedCredential;
   readonly now: number;
-  /** The form that is open. */
+  /** The confirmation form that is open. */
   readonly confirm: KeyConfirmation | null;
-  /** Why the form was refused, and the hours that were typed. */
+  /** The reason the form was rejected, and the typed hours. */
   readonly problem: Problem | null;
   readonly hours?: string;
 }
 
-/** Answers with the page of one credential. */
+/** Shows the page of one credential. */
 export function showKey(
   c: RequestContext,
   view: KeyView,

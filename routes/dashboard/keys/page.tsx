@@ -72,7 +72,7 @@ interface KeyListProps {
   readonly page: KeyPage;
   readonly query: KeysQuery;
   readonly now: number;
-  /** The credential of this session. */
+  /** Id of the session's own credential. */
   readonly mine: string;
 }
 

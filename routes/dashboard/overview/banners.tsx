@@ -1,4 +1,4 @@
-/** Problems, each with what to do. */
+/** Banners for problems, each with a remedy. */
 import type { DeadStage } from "../../../domain/runs/processing.ts";
 import { queryText, runPath, SPEND_PATH, USAGE_PATH } from "../layout/paths.ts";
 import { InlineNotice } from "../components/elements.tsx";
@@ -6,7 +6,7 @@ import { countedText, formatCount, percentText } from "../components/format.ts";
 import { RejectedBanner } from "../refusals/banner.tsx";
 import type { Overview, Quota, UnpricedCalls } from "./read.ts";
 
-/** Models that are named; the page of spend names all. */
+/** Maximum models named; the spend page names all. */
 const MODELS_NAMED = 3;
 
 /** Shows the banners that apply. */

@@ -14,7 +14,6 @@ import {
 } from "./day_metrics.ts";
 import type { Overview, Quota } from "./read.ts";
 
-/** Shows the tiles. */
 export function OverviewTiles({ of: { days, span, quota } }: { readonly of: Overview }) {
   const today = days.at(-1);
   if (today === undefined) return null;

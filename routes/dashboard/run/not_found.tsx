@@ -5,7 +5,7 @@ import { RUNS_PATH } from "../layout/paths.ts";
 import { renderProblemPage } from "../layout/problem.tsx";
 import { showPage } from "../layout/reply.tsx";
 
-/** Renders a missing run with what to do, and other refusals as everywhere. */
+/** Renders a missing run with suggestions, and other errors as usual. */
 export const renderRunNotFound: Refuse = (c, problem, headers) => {
   if (ERRORS[problem.code].status !== 404) return renderProblemPage(c, problem, headers);
   const { name } = c.get("principal").team;
