@@ -99,7 +99,7 @@ Deno.test("another team's resource is not found, with the same page as one that 
   await using h = await openWithOperator();
   const { key } = await h.addTeam("business");
   await h.post("/v1/runs", aRun(9, { agent: "theirs" }), { key });
-  const made = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
+  const created = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
   await h.request("PUT", "/v1/rate-card", { key, body: PRICE });
   await h.worker.idle();
   const reader = await signedIn(h);

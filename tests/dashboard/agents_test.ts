@@ -170,8 +170,8 @@ Deno.test("the agent form changes name, notes and archive as the API does, and l
   const reader = await signedIn(h);
   h.nowMs++;
   const fields = { name: "Nightly <job>", notes: "one\r\ntwo & three", archived: "true" };
-  const sent = await reader.send(`${AGENTS}/a`, fields);
-  assertEquals([sent.status, sent.headers.get("location")], [303, `${AGENTS}/a?done=saved`]);
+  const saved = await reader.send(`${AGENTS}/a`, fields);
+  assertEquals([saved.status, saved.headers.get("location")], [303, `${AGENTS}/a?done=saved`]);
   assertMatch(textOf((await reader.get(`${AGENTS}/a?done=saved`)).text), /All agents Saved\./);
   const other = textOf((await reader.get(`${AGENTS}/a?done=Send+money`)).text);
   assert(!/Saved|money/.test(other));

@@ -32,15 +32,15 @@ const WIDTH = 0.72;
 export function ColumnChart({ title, columns, ends, top, usual }: Chart) {
   const sizes = columns.map(({ parts }) => parts.reduce((sum, [, size]) => sum + size, 0));
   const tallest = Math.max(...sizes, usual ?? 0) || 1;
-  const place = 100 / columns.length;
+  const slot = 100 / columns.length;
   return (
     <svg class="columns" role="img" width="100%" height={ABOVE + PLOT + BELOW}>
       <title>{title}</title>
       <text x="0" y="11">{top}</text>
       <svg x="0" y={ABOVE} width="100%" height={PLOT}>
-        <rect class="marked" x={percent(100 - place)} width={percent(place)} height="100%" />
+        <rect class="marked" x={percent(100 - slot)} width={percent(slot)} height="100%" />
         {columns.map((column, i) => (
-          <Parts of={column} left={place * (i + (1 - WIDTH) / 2)} place={place} tallest={tallest} />
+          <Parts of={column} left={slot * (i + (1 - WIDTH) / 2)} slot={slot} tallest={tallest} />
         ))}
         <line class="ground" x1="0" x2="100%" y1="100%" y2="100%" />
         {usual === null ? null : (
@@ -60,10 +60,10 @@ export function ColumnChart({ title, columns, ends, top, usual }: Chart) {
 }
 
 function Parts(
-  { of, left, place, tallest }: {
+  { of, left, slot, tallest }: {
     readonly of: Column;
     readonly left: number;
-    readonly place: number;
+    readonly slot: number;
     readonly tallest: number;
   },
 ) {
@@ -74,8 +74,8 @@ function Parts(
       {/* The full slot shows the title on hover, also above a low column. */}
       <rect
         class="place"
-        x={percent(left - place * (1 - WIDTH) / 2)}
-        width={percent(place)}
+        x={percent(left - slot * (1 - WIDTH) / 2)}
+        width={percent(slot)}
         height="100%"
       />
       {of.parts.map(([name, size]) => {
@@ -86,7 +86,7 @@ function Parts(
             class={name}
             x={percent(left)}
             y={percent(100 - below)}
-            width={percent(place * WIDTH)}
+            width={percent(slot * WIDTH)}
             height={percent(height)}
           />
         );

@@ -28,7 +28,7 @@ import {
 import { MATCH, repricePath } from "./paths.ts";
 
 /** The calls that a price is added for, by the model they name. */
-interface Meant {
+interface TargetCalls {
   readonly model: string;
   readonly provider: string | null;
 }
@@ -37,7 +37,7 @@ interface Meant {
 interface RateForm {
   readonly values: RateValues;
   /** Null if the price is not for particular calls. */
-  readonly meant: Meant | null;
+  readonly target: TargetCalls | null;
   /** The row that prefills the fields. */
   readonly from: RateRow | null;
   readonly problem: Problem | null;
@@ -62,28 +62,28 @@ export function showRateForm({ rateCards }: AppDeps): Handle {
     const values = { ...(near === null ? {} : valuesOf(near)), provider: provider ?? "", model };
     return showForm(c, {
       values: { ...values, effective_from: "" },
-      meant: { model, provider },
+      target: { model, provider },
       from: near,
       problem: null,
     });
   };
 }
 
-const EMPTY: RateForm = { values: {}, meant: null, from: null, problem: null };
+const EMPTY: RateForm = { values: {}, target: null, from: null, problem: null };
 
 /** Stores a price, and starts a dry run if the form requests one. */
 export function submitRate(deps: AppDeps): Handle {
   return async (c) => {
     const form = c.get("form");
     const values = readRateForm(form);
-    const meant = meantBy(form);
-    const refused = (problem: Problem) => showForm(c, { values, meant, from: null, problem });
+    const target = targetOf(form);
+    const refused = (problem: Problem) => showForm(c, { values, target, from: null, problem });
     const spec = parseRate(rateBodyOf(values));
     if (!spec.ok) return refused(spec.problem);
     const { team, credentialId } = c.get("principal");
     const outcome = await deps.rateCards.put(team, spec.value, credentialId);
     if (outcome.kind === "refused") return refused(outcome.problem);
-    const calls = meant ?? { model: spec.value.model, provider: null };
+    const calls = target ?? { model: spec.value.model, provider: null };
     if (form.get("then") !== "dry-run") return seeOther(repricePath(calls, "stored"));
     const { provider, model } = calls;
     const value = { model, ...(provider === null ? {} : { provider }), dry_run: true };
@@ -96,23 +96,23 @@ export function submitRate(deps: AppDeps): Handle {
   };
 }
 
-function meantBy(form: URLSearchParams): Meant | null {
+function targetOf(form: URLSearchParams): TargetCalls | null {
   const model = form.get("calls_model") ?? "";
   return model === "" ? null : { model, provider: form.get("calls_provider") || null };
 }
 
 function showForm(c: RequestContext, form: RateForm): Response {
-  const { problem, meant } = form;
+  const { problem, target } = form;
   if (problem !== null) c.set("problem", problem);
   return showPage(c, {
-    title: meant === null ? "Put a price" : `Add a price for ${modelKey(meant)}`,
+    title: target === null ? "Put a price" : `Add a price for ${modelKey(target)}`,
     problem,
     aside: <a href={RATE_CARD_PATH}>Rate card</a>,
     body: <Form {...form} problem={problem === null ? null : atField(problem)} />,
   });
 }
 
-function Form({ values, meant, from, problem }: RateForm) {
+function Form({ values, target, from, problem }: RateForm) {
   return (
     <form method="post" action={RATE_CARD_PATH} class="rate-form">
       {from === null ? null : (
@@ -127,10 +127,10 @@ function Form({ values, meant, from, problem }: RateForm) {
           Nothing was stored. {isShownAtField(problem) ? "One field is wrong." : problem.message}
         </p>
       )}
-      {meant === null ? null : (
+      {target === null ? null : (
         <>
-          <input type="hidden" name="calls_model" value={meant.model} />
-          <input type="hidden" name="calls_provider" value={meant.provider ?? ""} />
+          <input type="hidden" name="calls_model" value={target.model} />
+          <input type="hidden" name="calls_provider" value={target.provider ?? ""} />
         </>
       )}
       <fieldset>
