@@ -184,7 +184,7 @@ Deno.test("the agent form changes name, notes and archive as the API does, and l
   const { text } = await reader.get(`${AGENTS}/a`);
   assertMatch(text, /<h1>Nightly &lt;job&gt;<\/h1>/);
   assertMatch(text, /<p class="notes">one\ntwo &amp; three<\/p>/);
-  assertMatch(textOf(text), /Archived: it takes no place/);
+  assertMatch(textOf(text), /Archived: it does not count/);
   assertEquals((await h.get("/v1/audit")).json.entries[0].action, "agent.changed");
   await reader.send(`${AGENTS}/a`, { name: "", notes: "" });
   const cleared = (await h.get("/v1/agents/a")).json;

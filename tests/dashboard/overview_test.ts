@@ -38,8 +38,8 @@ Deno.test("a new team sees the command for its first run, and afterwards its met
   const empty = await seen(h, reader);
   assertMatch(textOf(empty), /Send the first run .* This page fills by itself/);
   const line = textOf(/<pre id="first-ping"[^>]*>(.*?)<\/pre>/s.exec(empty)?.[1] ?? "");
-  const parts = /^curl -fsS -u "\$RUNLEDGER_KEY:" "(.*)\/v1\/ping\?(.*)\$\?"$/.exec(line);
-  assertEquals(parts?.[1], h.url);
+  const match = /^curl -fsS -u "\$RUNLEDGER_KEY:" "(.*)\/v1\/ping\?(.*)\$\?"$/.exec(line);
+  assertEquals(match?.[1], h.url);
   const poll = async () => {
     const { cookie: Cookie } = reader;
     return await h.get(PAGE, { key: null, headers: { Cookie, "HX-Request": "true" } });
@@ -47,7 +47,7 @@ Deno.test("a new team sees the command for its first run, and afterwards its met
   const waiting = await poll();
   assertEquals([waiting.status, waiting.text], [204, ""]);
   const basic = `Basic ${btoa(`${h.key}:`)}`;
-  const ping = await h.get(`/v1/ping?${parts?.[2]}0`, {
+  const ping = await h.get(`/v1/ping?${match?.[2]}0`, {
     key: null,
     headers: { Authorization: basic },
   });

@@ -45,13 +45,13 @@ Deno.test("5,000 events are on pages of 50, each event once and in order, and no
   while (path !== null) {
     const { status, text } = await reader.get(path);
     assertEquals(status, 200);
-    const shown = shownOn(text);
-    assertEquals(shown.length, 50);
+    const pageIds = shownOn(text);
+    assertEquals(pageIds.length, 50);
     assert(
       new TextEncoder().encode(text).length < 150_000,
       `${path} has ${text.length} characters`,
     );
-    ids.push(...shown);
+    ids.push(...pageIds);
     path = nextOf(text);
     pages++;
   }

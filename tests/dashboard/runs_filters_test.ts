@@ -132,10 +132,10 @@ Deno.test("runs: a search that stopped shows how far it went and a link to conti
   const reader = await signedIn(h);
   for (rows of [[aRow(1)], []]) {
     const { text } = await reader.get(`${RUNS}?q=abc`);
-    assertStringIncludes(textOf(text), "Looked back to 24 h ago ( 2026-11-20T12:00:00.000Z )");
+    assertStringIncludes(textOf(text), "Searched back to 24 h ago ( 2026-11-20T12:00:00.000Z )");
     assertEquals(hrefsOf(text, 'rel="next"').length, 1);
-    assert(!textOf(text).includes("No run is like that"));
-    assertStringIncludes(textOf(text), "Only runs since 24 h ago are looked at");
+    assert(!textOf(text).includes("No matching runs"));
+    assertStringIncludes(textOf(text), "Only runs since 24 h ago are searched");
     assert(hrefsOf(text).includes(`${RUNS}?q=abc&from=2026-11-14`));
   }
 });

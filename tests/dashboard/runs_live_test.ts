@@ -84,7 +84,7 @@ Deno.test("live runs: an empty list fills, and a run is new once it matches the 
   const none = (await reader.get(`${RUNS}?live=1&status=failed`)).text;
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start" }));
   const stillNone = await look(reader, none);
-  assertStringIncludes(textOf(stillNone), "No run is like that");
+  assertStringIncludes(textOf(stillNone), "No matching runs");
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "fail" }));
   assertEquals(markedOf(await look(reader, stillNone)), [runId(1)]);
 });

@@ -107,7 +107,7 @@ Deno.test("runs: without runs the page shows a command that sends one; without a
   assertStringIncludes(textOf(none.text), `No runs yet Send the first one from a shell.`);
   assertStringIncludes(textOf(none.text), line);
   const unlike = await reader.get(`${RUNS}?agent=a`);
-  assertMatch(textOf(unlike.text), /No run is like that .* clear all of them/);
+  assertMatch(textOf(unlike.text), /No matching runs .* clear all of them/);
   assert(!unlike.text.includes("RUNLEDGER_KEY"));
   assertEquals((await h.get("/v1/ping?agent=nightly&exit_code=0")).status, 200);
   await h.worker.idle();

@@ -40,7 +40,7 @@ Deno.test("a team's page shows every limit of its plan, and that only the operat
       "✓ served",
       "business",
       "25,000,000",
-      "2,000 on end, 5,000 at once",
+      "2,000 sustained, 5,000 in a burst",
       "100, archived ones not counted",
       "90 days",
       "400 days",

@@ -87,7 +87,7 @@ function AgentBody({ record, details, now, canAdmin }: AgentBodyProps) {
       {archived
         ? (
           <InlineNotice kind="warn">
-            <p>Archived: it takes no place of the plan. Its next run brings it back.</p>
+            <p>Archived: it does not count toward the plan. Its next run restores it.</p>
           </InlineNotice>
         )
         : null}

@@ -86,7 +86,7 @@ export function AgentForm({ agent, typed, problem }: AgentFormProps) {
         Archived
       </label>
       <small id="archived-hint" class="under">
-        Leaves its place in the plan to another; its history stays, and its next run brings it back.
+        Frees a slot in the plan for another agent; its history stays, and its next run restores it.
       </small>
       <button type="submit">Save</button>
     </form>

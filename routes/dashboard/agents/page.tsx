@@ -163,8 +163,9 @@ function NoAgents({ origin, archived }: { readonly origin: string; readonly arch
   return (
     <Empty title="No agent yet">
       <p>
-        The first run that names an agent makes it{archived ? "" : "; archived ones are not shown"}.
-        A whole run in one line:
+        The first run that names an agent creates it{archived
+          ? ""
+          : "; archived ones are not shown"}. A complete run in one line:
       </p>
       <Copyable id="first" text={line} />
     </Empty>

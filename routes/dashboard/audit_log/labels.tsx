@@ -30,7 +30,7 @@ const ACTIONS: Readonly<Record<AuditAction, string>> = {
 
 /** Names an action. */
 export function actionText({ action, details }: ReadAuditEntry): string {
-  if (action === "reprice.started" && details.dry_run === true) return "looked at new prices";
+  if (action === "reprice.started" && details.dry_run === true) return "previewed new prices";
   return ACTIONS[action];
 }
 
@@ -118,6 +118,6 @@ function textOf(value: AuditValue | undefined): string {
   if (Array.isArray(value)) return value.map(textOf).join(", ");
   if (!isFields(value)) return String(value);
   return Object.entries(value)
-    .filter(([, each]) => each !== null && !(Array.isArray(each) && each.length === 0))
-    .map(([name, each]) => `${name.replaceAll("_", " ")} ${textOf(each)}`).join(", ");
+    .filter(([, member]) => member !== null && !(Array.isArray(member) && member.length === 0))
+    .map(([name, member]) => `${name.replaceAll("_", " ")} ${textOf(member)}`).join(", ");
 }

@@ -2,12 +2,12 @@
 import { dollarsText, type Picodollars } from "../../../domain/pricing/money.ts";
 
 const PICO = 1_000_000_000_000n;
-const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const integer = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 /** Formats a count with thousands separators: `12,345`. */
 export function formatCount(count: number | bigint): string {
-  return whole.format(count);
+  return integer.format(count);
 }
 
 /** Formats a count with its noun: `1 run`, `2 runs`. */
@@ -41,7 +41,7 @@ export function moneyText(amount: Picodollars): string {
   if (size === 0n) return "$0";
   if (size >= PICO) {
     const cents = (size + PICO / 200n) / (PICO / 100n);
-    return `${sign}$${whole.format(cents / 100n)}.${String(cents % 100n).padStart(2, "0")}`;
+    return `${sign}$${integer.format(cents / 100n)}.${String(cents % 100n).padStart(2, "0")}`;
   }
   const digits = size.toString().padStart(12, "0");
   const first = digits.search(/[1-9]/);

@@ -21,6 +21,6 @@ export async function actorNames(
 /** Shows an actor, with a link to the key. */
 export function Actor({ id, name }: { readonly id: string; readonly name: string | null }) {
   if (id === OPERATOR.credentialId) return <>the operator</>;
-  if (id === SETTINGS_ACTOR) return <>the settings of a start</>;
+  if (id === SETTINGS_ACTOR) return <>the startup settings</>;
   return <a href={keyPath(id)} title={id}>{name ?? id}</a>;
 }

@@ -145,8 +145,8 @@ function RotateForm(
 }
 
 function lowKind(of: ListedCredential): string {
-  const word = kindLabel(of);
-  return of.grant.kind === "api_key" ? word : word.toLowerCase();
+  const label = kindLabel(of);
+  return of.grant.kind === "api_key" ? label : label.toLowerCase();
 }
 
 interface KeyFormProps extends Pick<KeyChange, "of" | "problem"> {

@@ -76,6 +76,6 @@ interface KeyActionProps {
 }
 
 function KeyAction({ of, does }: KeyActionProps) {
-  const word = does === "rotate" ? "Rotate" : "Revoke";
-  return <a href={keyPath(of.id, does)} aria-label={`${word} ${of.name}`}>{word}</a>;
+  const verb = does === "rotate" ? "Rotate" : "Revoke";
+  return <a href={keyPath(of.id, does)} aria-label={`${verb} ${of.name}`}>{verb}</a>;
 }

@@ -72,12 +72,13 @@ function DeadBanner(
   { stages, hasMore }: { readonly stages: readonly DeadStage[]; readonly hasMore: boolean },
 ) {
   const count = stages.length;
-  const word = count === 1 && !hasMore ? "run is" : "runs are";
+  const subject = count === 1 && !hasMore ? "run is" : "runs are";
   return (
     <InlineNotice kind="bad">
       <p>
         <strong>
-          {hasMore ? `More than ${count}` : count} {word} stuck: a step after the end was given up.
+          {hasMore ? `More than ${count}` : count} {subject}{" "}
+          stuck: a step after the end was given up.
         </strong>{" "}
         Fix the error; then the operator of this service retries it with{" "}
         <code>deno task jobs --redrive=RUN_ID</code>.

@@ -32,11 +32,10 @@ export function EmptyRunList({ filters, origin, live, goesOn }: EmptyRunListProp
   }
   return isFiltered(filters)
     ? (
-      <Empty title="No run is like that">
+      <Empty title="No matching runs">
         <p>
-          {live ? "One that is shows up here by itself. " : null}
-          Take a filter away above, or{" "}
-          <a href={listPath(new Map(), parameters)}>clear all of them</a>.
+          {live ? "A matching run appears here automatically. " : null}
+          Remove a filter above, or <a href={listPath(new Map(), parameters)}>clear all of them</a>.
         </p>
       </Empty>
     )
@@ -52,7 +51,7 @@ function FirstRun({ origin, live }: Pick<EmptyRunListProps, "origin" | "live">) 
       </p>
       <Copyable id="first-run" text={line} />
       <p>
-        {live ? "It shows up here by itself." : (
+        {live ? "It appears here automatically." : (
           <>
             Then load this page again, or{" "}
             <a href={listPath(new Map(), { live: "1" })}>watch live</a>.

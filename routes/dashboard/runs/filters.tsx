@@ -154,7 +154,7 @@ export function Chips(
             <a
               class="chip"
               href={listPath(filters, { [name]: null, ...liveParameter })}
-              aria-label={`${label} ${text}: take this filter away`}
+              aria-label={`${label} ${text}: remove this filter`}
             >
               {label} <b>{text}</b> <span aria-hidden="true">✕</span>
             </a>

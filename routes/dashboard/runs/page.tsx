@@ -218,9 +218,10 @@ function WindowNote({ filters, request: { query, isWindowDefault }, nowMs, live 
   return (
     <p class="soft">
       Only runs since <Ago at={query.from} now={nowMs} />{" "}
-      are looked at, one by one, as no index answers this. To look further back, say <b>From</b>
+      are searched, one by one, because no index answers this query. To search further back, set
       {" "}
-      when: <a href={listPath(filters, { from, live: live ? "1" : null })}>the last 7 days</a>.
+      <b>From</b>:{" "}
+      <a href={listPath(filters, { from, live: live ? "1" : null })}>the last 7 days</a>.
     </p>
   );
 }
@@ -234,9 +235,9 @@ function Onward({ filters, request, page: { next, searchedTo }, nowMs }: ListCon
     <div id="onward">
       {to === null || searchedTo === null ? <NextPage to={to} /> : (
         <p>
-          Looked back to <Ago at={searchedTo} now={nowMs} />{" "}
-          (<code>{formatInstant(searchedTo)}</code>) and stopped there, as too many runs did not
-          fit. <a href={to} rel="next">Go on from there</a>
+          Searched back to <Ago at={searchedTo} now={nowMs} />{" "}
+          (<code>{formatInstant(searchedTo)}</code>) and stopped there, because too many runs did
+          not match. <a href={to} rel="next">Continue from there</a>
         </p>
       )}
       {filters.has("cursor")

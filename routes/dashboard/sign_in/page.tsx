@@ -106,7 +106,8 @@ function ownPage(path: string | null | undefined): string {
 
 const OLD_LINK: Problem = {
   code: "invalid_credential",
-  message: "This link is of an earlier start: use the one that the service printed last, or a key",
+  message:
+    "This link is from an earlier start: use the one that the service printed last, or a key",
 };
 
 const NO_COOKIE: Problem = {

@@ -38,7 +38,9 @@ export function ticksOf(greatest: Picodollars): readonly Picodollars[] {
   if (greatest <= 0n) return [0n];
   let step = 1n;
   for (let power = 1n; step * 4n < greatest; power *= 10n) {
-    step = [1n, 2n, 5n, 10n].map((digit) => digit * power).find((one) => one * 4n >= greatest) ??
+    step = [1n, 2n, 5n, 10n].map((digit) =>
+      digit * power
+    ).find((candidate) => candidate * 4n >= greatest) ??
       10n * power;
   }
   const ticks = [0n];

@@ -28,10 +28,10 @@ interface GroupTableProps {
 export function GroupTable({ parameters, query, spend }: GroupTableProps) {
   const { groups, totals } = spend;
   const { groupBy } = query;
-  const shown = parameters.get("groups") === "all" ? groups : groups.slice(0, GROUPS_SHOWN);
+  const visible = parameters.get("groups") === "all" ? groups : groups.slice(0, GROUPS_SHOWN);
   const swatches = new Map(spend.daily.map(({ group }, at) => [group, at]));
   const columns = columnsFor(groupBy, totals);
-  const rows = shown.map((group): SumsRow => ({
+  const rows = visible.map((group): SumsRow => ({
     ...namesOf(parameters, query, group),
     swatch: swatches.get(group),
     measures: group.measures,
@@ -48,7 +48,7 @@ export function GroupTable({ parameters, query, spend }: GroupTableProps) {
           <TableHead columns={columns} />
           <tbody>
             {rows.map((row) => <TableRow columns={columns} row={row} />)}
-            <Unshown {...{ groups: groups.slice(shown.length), totals, parameters }} />
+            <Unshown {...{ groups: groups.slice(visible.length), totals, parameters }} />
           </tbody>
           <tfoot>
             <TableRow columns={columns} row={all} />
@@ -125,7 +125,7 @@ function columnsFor(first: string, totals: Measures): readonly Column<SumsRow>[]
     tokenColumn("Cached", "cached", "cachedInputTokens"),
     tokenColumn("Out", "out", "outputTokens"),
     {
-      head: "Runs behind it",
+      head: "Run list",
       cell: ({ name, runsPath }) =>
         runsPath === null ? null : <a href={runsPath} aria-label={`Runs of ${name}`}>Runs</a>,
     },

@@ -24,8 +24,8 @@ const NAMES = [...TEXTS, ...RATES, ...LIMITS.map(([name]) => name)];
 /** Fills in the form from a team. */
 export function fieldsOfTeam(team: Team): TypedTeam {
   const { rate, limits, ...fields } = teamFields(team);
-  const known: Record<string, unknown> = { ...fields, ...Object(rate), ...Object(limits) };
-  return Object.fromEntries(NAMES.map((name) => [name, String(known[name] ?? "")]));
+  const values: Record<string, unknown> = { ...fields, ...Object(rate), ...Object(limits) };
+  return Object.fromEntries(NAMES.map((name) => [name, String(values[name] ?? "")]));
 }
 
 export function readTeamFields(form: URLSearchParams): TypedTeam {
@@ -100,7 +100,7 @@ export function TeamFields({ typed, problem }: TeamFieldsProps) {
         type="email"
         value={typed.owner_email ?? ""}
         problem={problem}
-        hint="Notices about the quota go there; empty for nobody."
+        hint="Notices about the quota are sent there; empty for none."
       />
     </>
   );
@@ -112,8 +112,8 @@ function OwnNumbers({ typed }: Pick<TeamFieldsProps, "typed">) {
       <fieldset>
         <legend>Requests a second instead of the plan's</legend>
         <div class="fields">
-          <NumberField name="sustained" label="On end" typed={typed} />
-          <NumberField name="burst" label="At once" typed={typed} />
+          <NumberField name="sustained" label="Sustained" typed={typed} />
+          <NumberField name="burst" label="Burst" typed={typed} />
         </div>
         <small>Both, or neither for the plan's.</small>
       </fieldset>

@@ -33,7 +33,7 @@ export function TeamDetails(
       pairs={[
         ["State", <TeamState team={team} now={now} />],
         ["Plan", tier],
-        ["Owner", ownerEmail ?? "nobody: notices about the quota are sent to no one"],
+        ["Owner", ownerEmail ?? "none: notices about the quota are not sent"],
         ["Since", createdAt === undefined ? "not known" : <Ago at={createdAt} now={now} />],
         ["Team id", <code>{id}</code>],
         ...more,
@@ -74,7 +74,7 @@ export function TeamPlan({ team }: { readonly team: Team }) {
 
 function rateText({ sustained, burst }: Rate): string {
   if (sustained === Infinity) return limitText(sustained);
-  return `${formatCount(sustained)} on end, ${formatCount(burst)} at once; ` +
+  return `${formatCount(sustained)} sustained, ${formatCount(burst)} in a burst; ` +
     `${CONTROL_RATE_FACTOR} times that for what is not ingest`;
 }
 

@@ -34,7 +34,7 @@ export function PlanLimits({ team }: { readonly team: Team }) {
         </tbody>
       </table>
       <p class="soft">
-        Sums of spend and usage are kept for ever. Only the operator of this service can change a
+        Totals of spend and usage are kept forever. Only the operator of this service can change a
         plan.
       </p>
     </section>

@@ -48,11 +48,11 @@ browserTest(
 
     await t.step("an empty list fills, and empties again", async () => {
       await page.goto("/dashboard/runs?status=running&live=1");
-      await page.getByText("No run is like that").waitFor();
+      await page.getByText("No matching runs").waitFor();
       await h.post("/v1/heartbeats", aHeartbeat(5, { status: "start", started_at: at(5) }));
       await untilListed(page, 5);
       await h.post("/v1/heartbeats", aHeartbeat(5, { started_at: at(5) }));
-      await page.getByText("No run is like that").waitFor();
+      await page.getByText("No matching runs").waitFor();
     });
 
     await t.step("a hidden page sends no request until it is visible", async () => {
