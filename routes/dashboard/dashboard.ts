@@ -1,6 +1,6 @@
-/** The dashboard: its routes, and the guards that a request for a page passes. */
+/** The dashboard: its routes, and the guards for page requests. */
 import { answerText, fail } from "../http/answer.ts";
-import type { Guard, RequestContext, Route } from "../http/context.ts";
+import type { AppDeps, Guard, RequestContext, Route } from "../http/context.ts";
 import { readForm } from "../http/body.ts";
 import { authorize } from "../http/authorize.ts";
 import { requireHost } from "../http/host.ts";
@@ -14,16 +14,15 @@ import { renderProblemPage } from "./layout/problem.tsx";
 import { seeOther } from "./layout/reply.tsx";
 import { pageRoutes, SHELL } from "./pages.ts";
 
-/** The dashboard, for the application. */
+/** Routes and guards of the dashboard, for the application. */
 export interface Dashboard {
   readonly routes: readonly Route[];
   /** Returns the guards that run before the handler of a route. */
   guards(route: Route): Guard[];
-  /** Has refusals rendered as pages, for paths of the dashboard. */
+  /** Renders errors on dashboard paths as pages. */
   readonly asPage: Guard;
 }
 
-/** Builds the dashboard. */
 export function createDashboard(deps: HandlerDeps): Dashboard {
   const { admission } = deps;
   const whileServing: Guard = (c) => deps.draining() ? fail(c, SHUTTING_DOWN) : null;
@@ -57,8 +56,8 @@ export function createDashboard(deps: HandlerDeps): Dashboard {
 }
 
 /**
- * Redirects to the form for keys, and afterwards back to the page; what a form sent is lost. A request
- * by htmx has the browser reload the whole page, which leads to the form.
+ * Redirects to the sign-in form, and from there back to the page; submitted form data is lost. For
+ * an htmx request, has the browser reload the page, which leads to the form.
  */
 function askToSignIn(c: RequestContext): Response {
   if (c.req.raw.headers.has("hx-request")) {

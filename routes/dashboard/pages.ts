@@ -1,4 +1,4 @@
-/** The table of pages: routes, menu, styles and access all follow from it. */
+/** The table of pages: routes, menu, styles and access derive from it. */
 import type { PageShell, Route } from "../http/context.ts";
 import { agentsPage } from "./agents/page.tsx";
 import { auditLogPage } from "./audit_log/page.tsx";
@@ -19,7 +19,7 @@ import { teamPage } from "./team/page.tsx";
 import { teamsPage } from "./teams/page.tsx";
 import { usagePage } from "./usage/page.tsx";
 
-/** Every page, in the order of the menu. */
+/** All pages, in the order of the menu. */
 const PAGES: readonly DashboardPage[] = [
   signInPage,
   overviewPage,
@@ -46,7 +46,6 @@ export const SHELL: PageShell = {
   assetPath: assets.pathOf,
 };
 
-/** Builds the routes of all pages. */
 export function pageRoutes(deps: HandlerDeps): Route[] {
   return [
     { method: "GET", path: "/", access: null, handler: () => seeOther(DASHBOARD_PATH) },

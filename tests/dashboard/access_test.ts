@@ -1,4 +1,4 @@
-/** Who may see and do what on the dashboard: every page of the table with every kind of reader. */
+/** Access to the dashboard: every page and form, requested with every kind of session. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { SCOPES } from "../../domain/teams/credentials.ts";
 import type { Route } from "../../routes/http/context.ts";
@@ -16,21 +16,21 @@ import { PRICE } from "../support/builders/rate_cards.ts";
 
 type Guarded = Route & { readonly access: NonNullable<Route["access"]> };
 
-/** Pages that ask who one is. */
+/** Returns the routes that require a session. */
 function guarded(): Guarded[] {
   return dashboardRoutes().flatMap((route) =>
     route.access === null ? [] : [{ ...route, access: route.access }]
   );
 }
 
-/** Names that never were, by the part of a path in front of them. */
+/** Names that never existed, by the path prefix before them. */
 const NOBODY: Readonly<Record<string, string>> = {
   "/dashboard/runs/": runId(8),
   "/dashboard/agents/": "nobody",
   "/dashboard/teams/": "t_never",
 };
 
-/** A page's path with names in it. */
+/** Fills names into the path of a route. */
 function pathOf({ path }: Route, names: Readonly<Record<string, string>>): string {
   const begin = path.slice(0, path.indexOf(":"));
   const name = names[begin] ?? "nothing";
@@ -42,10 +42,10 @@ function ask(reader: Reader, route: Route, names = NOBODY) {
   return route.method === "GET" ? reader.get(path) : reader.send(path);
 }
 
-/** Signing out ends what all the others are asked with. */
+/** True unless the route signs out, which would end the session used for the other routes. */
 const isLasting = ({ path }: Route) => !path.endsWith("/sign-out");
 
-Deno.test("without a session every page leads to the form, and no form does anything", async () => {
+Deno.test("without a session every page redirects to sign-in, and no form changes anything", async () => {
   await using h = await Harness.open();
   const before = await h.dump();
   for (const route of guarded()) {
@@ -59,7 +59,7 @@ Deno.test("without a session every page leads to the form, and no form does anyt
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("a key in place of a session opens no page", async () => {
+Deno.test("an API key instead of a session opens no page", async () => {
   await using h = await Harness.open();
   for (const route of guarded()) {
     if (route.method !== "GET") continue;
@@ -68,7 +68,7 @@ Deno.test("a key in place of a session opens no page", async () => {
   }
 });
 
-Deno.test("each page asks for its scope, and the operator's key opens just what is the operator's", async () => {
+Deno.test("each page requires its scope, and the operator's key opens only operator pages", async () => {
   await using h = await openWithOperator();
   const read = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const all = await signedIn(h, await h.addKey({ kind: "api_key", scopes: SCOPES }));
@@ -83,7 +83,7 @@ Deno.test("each page asks for its scope, and the operator's key opens just what 
   }
 });
 
-Deno.test("a form without a field is refused, and nothing throws", async () => {
+Deno.test("a form without fields is refused, and no handler throws", async () => {
   await using h = await openWithOperator();
   const readers = [await signedIn(h), await signedIn(h, OPERATOR_KEY)];
   for (const route of guarded().filter(isLasting)) {
@@ -95,11 +95,11 @@ Deno.test("a form without a field is refused, and nothing throws", async () => {
   assert(!h.log.some((line) => line.includes('"failure"')));
 });
 
-Deno.test("what is another team's is not found, told as what never was", async () => {
+Deno.test("another team's resource is not found, with the same page as one that never existed", async () => {
   await using h = await openWithOperator();
   const { key } = await h.addTeam("business");
   await h.post("/v1/runs", aRun(9, { agent: "theirs" }), { key });
-  const made = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
+  const created = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
   await h.request("PUT", "/v1/rate-card", { key, body: PRICE });
   await h.worker.idle();
   const reader = await signedIn(h);
@@ -107,21 +107,21 @@ Deno.test("what is another team's is not found, told as what never was", async (
     ...NOBODY,
     "/dashboard/runs/": runId(9),
     "/dashboard/agents/": "theirs",
-    "/dashboard/keys/": made.id,
+    "/dashboard/keys/": created.id,
   };
   for (const route of guarded().filter(isLasting)) {
     if (!route.path.includes(":") || route.access.scope === null) continue;
     const name = `${route.method} ${route.path}`;
     const [never, other] = [await ask(reader, route), await ask(reader, route, theirs)];
     assertEquals(other.status, never.status, name);
-    const said = (text: string) =>
+    const normalized = (text: string) =>
       textOf(text).replace(/request \S+/, "").replaceAll(runId(8), "").replaceAll(runId(9), "")
-        .replaceAll("nobody", "").replaceAll("theirs", "").replaceAll(made.id, "nothing");
-    assertEquals(said(other.text), said(never.text), name);
+        .replaceAll("nobody", "").replaceAll("theirs", "").replaceAll(created.id, "nothing");
+    assertEquals(normalized(other.text), normalized(never.text), name);
   }
 });
 
-Deno.test("a suspended team sees that it is, and nothing else", async () => {
+Deno.test("a suspended team only sees that it is suspended", async () => {
   await using h = await openWithOperator();
   const { id, key } = await aTeam(h);
   const reader = await signedIn(h, key.secret);

@@ -1,4 +1,4 @@
-/** Agents as pages: how each does, what people say of it, its ping tokens. */
+/** Agent pages: metrics, name and notes, ping tokens. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
@@ -9,13 +9,13 @@ import { aContribution, storeSpend } from "../support/builders/spend.ts";
 const AGENTS = "/dashboard/agents";
 const DAY_MS = 86_400_000;
 
-/** What stands in a row of a table, by its first cell. */
+/** Returns the HTML of a table row by the text of its first cell. */
 function rowOf(html: string, first: string): string {
   const rows = [...html.matchAll(/<tr>[\s\S]*?<\/tr>/g)].map(([row]) => row);
   return rows.find((row) => textOf(row).startsWith(first)) ?? "";
 }
 
-/** Classes of the parts of charts, in their order. */
+/** Returns the classes of chart segments in document order. */
 function coloursOf(html: string): string[] {
   return [...html.matchAll(/<(?:path|rect) class="(\w+)" (?:d|x="[\d.]+%" y)=/g)]
     .map(([, colour = ""]) => colour);
@@ -29,7 +29,7 @@ async function sendAll(h: Harness, agent: string, statuses: readonly string[], f
   await h.worker.idle();
 }
 
-Deno.test("an agent's row says when it ran, how often that went well, and what a success costs", async () => {
+Deno.test("an agent's row shows its last run, its success rate and its cost per success", async () => {
   await using h = await Harness.open();
   await sendAll(h, "nightly", ["ok", "ok", "timeout", "fail"]);
   await sendAll(h, "idle", ["start"], 10);
@@ -48,7 +48,7 @@ Deno.test("an agent's row says when it ran, how often that went well, and what a
   );
 });
 
-Deno.test("days older than the last 30 are not among them, and today is", async () => {
+Deno.test("an agent's days include today and exclude days older than the last 30", async () => {
   await using h = await Harness.open();
   await sendAll(h, "a", ["ok"]);
   const day = (ago: number) => new Date(h.nowMs - ago * DAY_MS).toISOString().slice(0, 10);
@@ -56,11 +56,11 @@ Deno.test("days older than the last 30 are not among them, and today is", async 
   await storeSpend(h, [run(30), run(29), run(29), run(1)]);
   const { text } = await (await signedIn(h)).get(`${AGENTS}/a`);
   assertMatch(text, new RegExp(`4 runs in 30 days, .* most on ${day(29)}: 2`));
-  const rows = [...text.matchAll(/<th scope="row">(\d{4}-\d\d-\d\d)</g)].map(([, each]) => each);
+  const rows = [...text.matchAll(/<th scope="row">(\d{4}-\d\d-\d\d)</g)].map(([, day]) => day);
   assertEquals(rows, [day(0), day(1), day(29)], "the same as a table, latest first");
 });
 
-Deno.test("the list is in the order asked for, without archived ones unless asked, and goes on by page", async () => {
+Deno.test("the agent list is sorted as requested, hides archived agents by default, and is paged", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   for (let n = 0; n < 23; n++) {
@@ -92,7 +92,7 @@ Deno.test("the list is in the order asked for, without archived ones unless aske
   );
 });
 
-Deno.test("without an agent the page teaches the line that makes one, and the line does", async () => {
+Deno.test("without agents the page shows a command that creates one, and the command works", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const page = textOf((await reader.get(AGENTS)).text);
@@ -104,7 +104,7 @@ Deno.test("without an agent the page teaches the line that makes one, and the li
   assertMatch(textOf((await reader.get(AGENTS)).text), /nightly ✓ success/);
 });
 
-Deno.test("an agent's page has its latest runs, its failures apart, and links to all of them", async () => {
+Deno.test("an agent's page shows its latest runs, its failures separately, and links to all", async () => {
   await using h = await Harness.open();
   for (let n = 1; n <= 12; n++) {
     const started = new Date(h.nowMs - n * 60_000).toISOString();
@@ -133,7 +133,7 @@ Deno.test("an agent's page has its latest runs, its failures apart, and links to
   }
 });
 
-Deno.test("an agent's chart shows each run in the colour of its status; what runs has not failed", async () => {
+Deno.test("an agent's chart colours each run by status; a running run has not failed", async () => {
   await using h = await Harness.open();
   await sendAll(h, "healthy", ["start"]);
   await sendAll(h, "mixed", ["fail", "timeout", "start", "ok", "ok"], 10);
@@ -164,14 +164,14 @@ Deno.test("the style has one colour for each status", async () => {
   }
 });
 
-Deno.test("the form changes name, notes and archive as the call does, and says in the log who did", async () => {
+Deno.test("the agent form changes name, notes and archive as the API does, and logs the actor", async () => {
   await using h = await Harness.open();
   await sendAll(h, "a", ["ok"]);
   const reader = await signedIn(h);
   h.nowMs++;
   const fields = { name: "Nightly <job>", notes: "one\r\ntwo & three", archived: "true" };
-  const sent = await reader.send(`${AGENTS}/a`, fields);
-  assertEquals([sent.status, sent.headers.get("location")], [303, `${AGENTS}/a?done=saved`]);
+  const saved = await reader.send(`${AGENTS}/a`, fields);
+  assertEquals([saved.status, saved.headers.get("location")], [303, `${AGENTS}/a?done=saved`]);
   assertMatch(textOf((await reader.get(`${AGENTS}/a?done=saved`)).text), /All agents Saved\./);
   const other = textOf((await reader.get(`${AGENTS}/a?done=Send+money`)).text);
   assert(!/Saved|money/.test(other));
@@ -184,14 +184,14 @@ Deno.test("the form changes name, notes and archive as the call does, and says i
   const { text } = await reader.get(`${AGENTS}/a`);
   assertMatch(text, /<h1>Nightly &lt;job&gt;<\/h1>/);
   assertMatch(text, /<p class="notes">one\ntwo &amp; three<\/p>/);
-  assertMatch(textOf(text), /Archived: it takes no place/);
+  assertMatch(textOf(text), /Archived: it does not count/);
   assertEquals((await h.get("/v1/audit")).json.entries[0].action, "agent.changed");
   await reader.send(`${AGENTS}/a`, { name: "", notes: "" });
   const cleared = (await h.get("/v1/agents/a")).json;
   assertEquals([cleared.name, cleared.notes, cleared.archived], ["a", null, false]);
 });
 
-Deno.test("what is refused comes back as typed, with why at its field, and changes nothing", async () => {
+Deno.test("a refused agent form is shown as typed with an error at its field, and changes nothing", async () => {
   await using h = await Harness.open();
   await sendAll(h, "a", ["ok"]);
   const reader = await signedIn(h);
@@ -207,7 +207,7 @@ Deno.test("what is refused comes back as typed, with why at its field, and chang
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("bringing back an agent that the plan has no place for is refused on the form", async () => {
+Deno.test("restoring an agent beyond the plan's limit is refused on the form", async () => {
   await using h = await Harness.open({ tier: "free" });
   await sendAll(h, "old", ["ok"]);
   await h.request("PATCH", "/v1/agents/old", { body: { archived: true } });
@@ -219,7 +219,7 @@ Deno.test("bringing back an agent that the plan has no place for is refused on t
   assertEquals((await h.get("/v1/agents/old")).json.archived, true);
 });
 
-Deno.test("ping tokens of an agent stand on its page, with what can be done about each", async () => {
+Deno.test("an agent's page lists its ping tokens, with links to rotate and revoke each", async () => {
   await using h = await Harness.open();
   await sendAll(h, "a", ["ok"]);
   await h.addKey({ kind: "ping_token", agent: "a" });
@@ -234,7 +234,7 @@ Deno.test("ping tokens of an agent stand on its page, with what can be done abou
   assert(text.includes("/dashboard/keys/new?kind=ping_token&amp;agent=a"));
 });
 
-Deno.test("a key that only reads sees the page without forms and tokens, and may change nothing", async () => {
+Deno.test("a key with the scope read sees an agent's page without forms and tokens, and may change nothing", async () => {
   await using h = await Harness.open();
   await sendAll(h, "a", ["ok"]);
   await h.addKey({ kind: "ping_token", agent: "a" });
@@ -247,7 +247,7 @@ Deno.test("a key that only reads sees the page without forms and tokens, and may
   assertEquals((await h.get("/v1/agents/a")).json.name, "a");
 });
 
-Deno.test("another team's agents are not there, and hostile names are text wherever they stand", async () => {
+Deno.test("another team's agents are not found, and hostile names are escaped everywhere", async () => {
   await using h = await Harness.open();
   const hostile = `"><img src=x onerror=alert(1)>`;
   await sendAll(h, hostile, ["fail"]);
@@ -268,7 +268,7 @@ Deno.test("another team's agents are not there, and hostile names are text where
   assert(!(await stranger.get(AGENTS)).text.includes("img"));
 });
 
-Deno.test("a store that fails is a page that says so, and nothing of why", async () => {
+Deno.test("a failing store gives an error page that does not reveal the cause", async () => {
   const fails = () => Promise.reject(new StorageUnavailable("disk of secrets"));
   const spend = { rows: fails as never, ask: fails, some: fails };
   await using h = await Harness.open({ deps: { spend } });

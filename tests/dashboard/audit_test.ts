@@ -1,4 +1,4 @@
-/** The audit log as a page. */
+/** The audit log page. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { aHeartbeat } from "../support/builders/requests.ts";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
@@ -8,13 +8,13 @@ import { PRICE } from "../support/builders/rate_cards.ts";
 const AUDIT = "/dashboard/audit";
 const DAY_MS = 86_400_000;
 
-/** The rows of the table, as text. */
+/** Returns the rows of the table as text. */
 function rowsOf(html: string): string[] {
   const body = /<tbody>([\s\S]*?)<\/tbody>/.exec(html)?.[1] ?? "";
   return [...body.matchAll(/<tr>[\s\S]*?<\/tr>/g)].map(([row]) => textOf(row));
 }
 
-Deno.test("entries say in words who did what to what, newest first, and lead there", async () => {
+Deno.test("audit entries show actor, action and target, newest first, with links to the targets", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "a/b" }));
   h.nowMs = NOON + 1_000;
@@ -41,7 +41,7 @@ Deno.test("entries say in words who did what to what, newest first, and lead the
   assert(!text.includes("watch <it>"));
 });
 
-Deno.test("prices and jobs that price anew are told without what they do not have, and led to", async () => {
+Deno.test("entries of prices and repricing jobs omit absent details and link to their pages", async () => {
   await using h = await Harness.open();
   await h.request("PUT", "/v1/rate-card", { body: PRICE });
   h.nowMs = NOON + 1_000;
@@ -49,12 +49,12 @@ Deno.test("prices and jobs that price anew are told without what they do not hav
     (await h.post("/v1/rate-card/reprice", { model: PRICE.model, dry_run: true })).json;
   const { text } = await (await signedIn(h)).get(AUDIT);
   const [job = "", price = ""] = rowsOf(text);
-  assertMatch(job, /first key looked at new prices /);
+  assertMatch(job, /first key previewed new prices /);
   assertMatch(price, /first key set a price .* output usd per million \S+$/);
   assert(text.includes(`href="/dashboard/rate-card/reprice/${id}"`));
 });
 
-Deno.test("days filter with their ends, instants as in the call, and pages go on within them", async () => {
+Deno.test("day filters include both ends, instants work as in the API, and pages keep the filters", async () => {
   await using h = await Harness.open();
   for (let n = 1; n <= 5; n++) {
     h.nowMs = NOON + n * DAY_MS;
@@ -81,7 +81,7 @@ Deno.test("days filter with their ends, instants as in the call, and pages go on
   }
 });
 
-Deno.test("each team reads its own log, with the scope that the call asks for", async () => {
+Deno.test("each team reads its own log, with the scope that the API requires", async () => {
   await using h = await Harness.open();
   const { key, team } = await h.addTeam("team");
   await h.post("/v1/keys", { kind: "api_key", name: "of the first team" });

@@ -1,8 +1,8 @@
-/** Figures as people read them. */
+/** Formatting of numbers. */
 import { assertEquals } from "@std/assert";
 import { percentText } from "../../routes/dashboard/components/format.ts";
 
-Deno.test("a share is nothing or all only where it is", () => {
+Deno.test("a share is shown as 0% or 100% only if it is exact", () => {
   const shares: readonly (readonly [number | bigint, number | bigint, string])[] = [
     [0, 10, "0%"],
     [4_113, 25_000_000, "< 1%"],

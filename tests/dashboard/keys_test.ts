@@ -1,4 +1,4 @@
-/** Keys as pages: made, shown once, rotated, revoked. */
+/** Key pages: create, show once, rotate, revoke. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
@@ -6,33 +6,33 @@ import { Harness, NOON } from "../support/harness/harness.ts";
 const KEYS = "/dashboard/keys";
 const HOUR_MS = 3_600_000;
 
-/** The secret that a page shows. */
+/** Returns the secret that a page shows. */
 function secretIn(html: string): string {
   return /<pre id="secret"[^>]*>([^<]+)</.exec(html)?.[1] ?? "";
 }
 
-/** The credentials of a team by name, as the API lists them. */
+/** Returns the credentials of a team by name, as the API lists them. */
 async function keysOf(h: Harness) {
   const { keys } = (await h.get("/v1/keys")).json;
   // deno-lint-ignore no-explicit-any -- answers are not typed
   return new Map<string, any>(keys.map((key: { name: string }) => [key.name, key]));
 }
 
-Deno.test("a key made by the form works, may do what was ticked, and its secret is shown this once", async () => {
+Deno.test("a key created by the form works with the chosen scopes, and its secret is shown once", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   assertMatch(
     (await reader.get(`${KEYS}/new`)).text,
     /<form[^>]* method="post" action="\/dashboard\/keys"/,
   );
-  const made = await reader.send(KEYS, { kind: "api_key", name: "worker", scopes: "read" });
-  assertEquals(made.status, 201);
-  assertEquals(made.headers.get("cache-control"), "no-store");
-  const secret = secretIn(made.text);
+  const created = await reader.send(KEYS, { kind: "api_key", name: "worker", scopes: "read" });
+  assertEquals(created.status, 201);
+  assertEquals(created.headers.get("cache-control"), "no-store");
+  const secret = secretIn(created.text);
   assertMatch(secret, /^apk_eu_[0-9a-f]{32}$/);
-  assertMatch(textOf(made.text), /shown this once/);
-  assert(made.text.includes(`RUNLEDGER_KEY=${secret}`), "a line that uses it");
-  assert(made.text.includes(`${h.url}/v1/runs`), "the line asks this service");
+  assertMatch(textOf(created.text), /shown this once/);
+  assert(created.text.includes(`RUNLEDGER_KEY=${secret}`), "a line that uses it");
+  assert(created.text.includes(`${h.url}/v1/runs`), "the line calls this service");
   assertEquals((await h.get("/v1/runs", { key: secret })).status, 200);
   assertEquals((await h.get("/v1/keys", { key: secret })).status, 403);
   for (const path of [KEYS, `${KEYS}?id=${(await keysOf(h)).get("worker").id}`]) {
@@ -40,7 +40,7 @@ Deno.test("a key made by the form works, may do what was ticked, and its secret 
   }
 });
 
-Deno.test("several scopes are all taken, and the audit log says who made the key", async () => {
+Deno.test("several scopes are all stored, and the audit log names the creator of the key", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const body = new URLSearchParams([["kind", "api_key"], ["name", "w"], ["scopes", "ingest"], [
@@ -64,27 +64,27 @@ Deno.test("several scopes are all taken, and the audit log says who made the key
   assertEquals([entry.action, entry.actor.id], ["credential.created", keys.get("first key").id]);
 });
 
-Deno.test("a ping token comes with the line for the crontab, and the line's ping is counted", async () => {
+Deno.test("a ping token is shown with a line for the crontab, and that line's ping is counted", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   assertMatch(
     (await reader.get(`${KEYS}/new?kind=ping_token&agent=nightly`)).text,
     /value="nightly"/,
   );
-  const made = await reader.send(KEYS, { kind: "ping_token", name: "host", agent: "nightly" });
-  const secret = secretIn(made.text);
-  const page = textOf(made.text);
+  const created = await reader.send(KEYS, { kind: "ping_token", name: "host", agent: "nightly" });
+  const secret = secretIn(created.text);
+  const page = textOf(created.text);
   assert(page.includes(`RUNLEDGER_TOKEN=${secret}`));
   const line = `-u "$RUNLEDGER_TOKEN:" "${h.url}/v1/ping?exit_code=$?"`;
   assert(page.includes(line), page);
-  assertMatch(made.text, /href="\/dashboard\/agents\/nightly"/);
+  assertMatch(created.text, /href="\/dashboard\/agents\/nightly"/);
   const basic = { Authorization: `Basic ${btoa(`${secret}:`)}` };
   const ping = await h.get("/v1/ping?exit_code=0", { key: null, headers: basic });
   assertEquals(ping.status, 200);
   assertEquals((await h.getSettled("/v1/agents/nightly")).json.succeeded, 1);
 });
 
-Deno.test("a form that is refused comes back as it was typed, says why at the field, and makes nothing", async () => {
+Deno.test("a refused key form is shown as typed with an error at its field, and creates nothing", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const before = (await keysOf(h)).size;
@@ -110,15 +110,15 @@ Deno.test("a form that is refused comes back as it was typed, says why at the fi
   assertEquals((await keysOf(h)).size, before);
 });
 
-Deno.test("rotating asks first, shows the new secret once, and the old one works until it ends", async () => {
+Deno.test("rotation asks for confirmation, shows the new secret once, and the old one works until it expires", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const old = secretIn(
     (await reader.send(KEYS, { kind: "api_key", name: "w", scopes: "read" })).text,
   );
   const { id } = (await keysOf(h)).get("w");
-  const asked = await reader.get(`${KEYS}?confirm=rotate&id=${id}`);
-  assertMatch(asked.text, new RegExp(`action="${KEYS}/${id}/rotate"`));
+  const form = await reader.get(`${KEYS}?confirm=rotate&id=${id}`);
+  assertMatch(form.text, new RegExp(`action="${KEYS}/${id}/rotate"`));
   const rotated = await reader.send(`${KEYS}/${id}/rotate`, { overlap_hours: "5" });
   assertEquals(rotated.status, 201);
   const fresh = secretIn(rotated.text);
@@ -137,7 +137,7 @@ Deno.test("rotating asks first, shows the new secret once, and the old one works
   assertMatch(textOf((await reader.get(`${KEYS}?id=${id}`)).text), /✕ expired/);
 });
 
-Deno.test("hours that are none are refused at their field, and nothing is rotated", async () => {
+Deno.test("invalid hours are refused at their field, and nothing is rotated", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const { id } = (await keysOf(h)).get("first key");
@@ -151,7 +151,7 @@ Deno.test("hours that are none are refused at their field, and nothing is rotate
   assertEquals([keys.size, keys.get("first key").replaced_by], [1, null]);
 });
 
-Deno.test("revoking asks first and warns of the key of this very session, which then is out", async () => {
+Deno.test("revoking asks for confirmation, and revoking the session's own key warns and signs out", async () => {
   await using h = await Harness.open();
   const key = await h.addKey({ kind: "api_key", scopes: ["read", "admin"] });
   const [reader, other] = [await signedIn(h, key), await signedIn(h)];
@@ -160,17 +160,21 @@ Deno.test("revoking asks first and warns of the key of this very session, which 
   assertMatch(textOf((await reader.get(ask)).text), /this very key: revoking it signs you out/);
   assert(!textOf((await other.get(ask)).text).includes("this very key"));
   assertMatch(textOf((await reader.get(KEYS)).text), /test you are signed in with it/);
-  assertEquals((await h.get("/v1/runs", { key })).status, 200, "asking changes nothing");
+  assertEquals(
+    (await h.get("/v1/runs", { key })).status,
+    200,
+    "the confirmation page changes nothing",
+  );
   const revoked = await reader.send(`${KEYS}/${id}/revoke`);
   assertEquals([revoked.status, revoked.headers.get("location")], [303, `${KEYS}?id=${id}`]);
   assertEquals((await h.get("/v1/runs", { key })).status, 401);
   assertEquals((await reader.get(KEYS)).status, 303, "signed out");
   const page = await other.get(`${KEYS}?confirm=revoke&id=${id}`);
   assertMatch(textOf(page.text), /✕ revoked just now/);
-  assert(!page.text.includes(`/${id}/revoke`), "no form for what is revoked");
+  assert(!page.text.includes(`/${id}/revoke`), "no form for a revoked key");
 });
 
-Deno.test("keys are for who has the scope: others see neither list nor form, and their posts change nothing", async () => {
+Deno.test("key pages require the scope admin: other keys see no list or form, and their posts change nothing", async () => {
   await using h = await Harness.open();
   const read = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const { id } = (await keysOf(h)).get("first key");
@@ -182,13 +186,13 @@ Deno.test("keys are for who has the scope: others see neither list nor form, and
     assert(!text.includes(`href="${KEYS}"`), "not in the menu either");
   }
   for (const path of [KEYS, `${KEYS}/${id}/rotate`, `${KEYS}/${id}/revoke`]) {
-    const sent = { kind: "api_key", name: "mine", scopes: "admin", overlap_hours: "0" };
-    assertEquals((await read.send(path, sent)).status, 403, path);
+    const form = { kind: "api_key", name: "mine", scopes: "admin", overlap_hours: "0" };
+    assertEquals((await read.send(path, form)).status, 403, path);
   }
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("another team's keys are nobody's: the same page as for an id that never was", async () => {
+Deno.test("another team's key is not found, with the same page as an id that never existed", async () => {
   await using h = await Harness.open();
   const { key } = await h.addTeam("team");
   const { id } = (await keysOf(h)).get("first key");
@@ -207,7 +211,7 @@ Deno.test("another team's keys are nobody's: the same page as for an id that nev
   assertEquals((await keysOf(h)).get("first key").revoked_at, null);
 });
 
-Deno.test("the list goes on page by page, of one agent's tokens too, and its texts are texts", async () => {
+Deno.test("the key list is paged, also for one agent's tokens, and its texts are escaped", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const agent = `"><script>alert(1)</script>`;

@@ -1,4 +1,4 @@
-/** How the overview compares today with the days before. */
+/** The overview's comparison of today with the days before. */
 import { assertEquals } from "@std/assert";
 import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import {
@@ -30,7 +30,7 @@ Deno.test("today is a UTC day, with the 14 days before it", () => {
   assertEquals([last.from, last.today], ["2026-02-16", "2026-03-02"]);
 });
 
-Deno.test("the figures of a day are the sums over its statuses, and timeouts count as failed", () => {
+Deno.test("a day's metrics are totals over its statuses, and timeouts count as failed", () => {
   const ofStatus = (status: "success" | "failed" | "timeout" | "cancelled" | "running") =>
     aContribution({ labels: { status } });
   const runs = [
@@ -50,7 +50,7 @@ Deno.test("the figures of a day are the sums over its statuses, and timeouts cou
   ]);
 });
 
-Deno.test("a usual day is the mean of the days since the first with runs, quiet ones too", () => {
+Deno.test("a usual day is the mean of the days since the first with runs, including days without runs", () => {
   const days = [DAY, { ...DAY, runs: 8, failed: 1, cost: 3n }, DAY, {
     ...DAY,
     runs: 4,
@@ -61,7 +61,7 @@ Deno.test("a usual day is the mean of the days since the first with runs, quiet 
   assertEquals(usualDayOf([]), null);
 });
 
-Deno.test("a sum is more than usual beyond a whole usual day, and less once half the day brought too little", () => {
+Deno.test("a total is more than usual above a full usual day, and less if it is low after half a day", () => {
   const cases = [
     [111, 100, 0.01, "more"],
     [110, 100, 0.99, "usual"],
@@ -78,12 +78,12 @@ Deno.test("a sum is more than usual beyond a whole usual day, and less once half
   assertEquals(compareSum(5, undefined, 0.5), null);
 });
 
-Deno.test("failures are compared by their share of the runs that ended, whatever the time of day", () => {
+Deno.test("failures are compared by their share of ended runs, at any time of day", () => {
   const usual = { days: 14, runs: 100, cost: 0n, failedShare: 0.1 };
   const cases = [
     [{ runs: 10, failed: 1 }, "usual"],
     [{ runs: 10, failed: 2 }, "more"],
-    // One in five, but of runs that have not ended yet most say nothing.
+    // Two of ten: the 90 runs that have not ended do not count.
     [{ runs: 100, failed: 2, running: 90 }, "more"],
     [{ runs: 5, failed: 1 }, "usual"],
     [{ runs: 100, failed: 4 }, "less"],

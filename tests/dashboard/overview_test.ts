@@ -1,4 +1,4 @@
-/** The first page: what a new team, a busy team and one with something wrong see. */
+/** The overview of a new team, a busy team, and a team with problems. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { keys } from "../../kv/base/keys.ts";
 import type { RunId } from "../../domain/core/ids.ts";
@@ -11,7 +11,7 @@ import { aContribution, DOLLAR, LINE, storeSpend, UNPRICED } from "../support/bu
 const PAGE = "/dashboard";
 const HOUR_MS = 3_600_000;
 
-/** What the page says once the worker has seen everything there is. */
+/** Returns the page after the worker has processed everything. */
 async function seen(h: Harness, reader: Reader): Promise<string> {
   await h.worker.idle();
   const { status, text } = await reader.get(PAGE);
@@ -19,27 +19,27 @@ async function seen(h: Harness, reader: Reader): Promise<string> {
   return text;
 }
 
-/** Counts events of the present month for the first team. */
+/** Counts events of the current month for the first team. */
 async function count(h: Harness, by: number): Promise<void> {
   const sums = [{ key: keys.usage(h.team.id, "2026-11"), by: BigInt(by) }];
   await h.store.writer.commit({ team: h.team.id, sums });
 }
 
-/** A section of the page, by its heading. */
+/** Returns a section of the page by its heading. */
 function section(text: string, heading: string): string {
   const from = text.indexOf(`<h2>${heading}</h2>`);
   assert(from >= 0, heading);
   return text.slice(from, text.indexOf("</section>", from));
 }
 
-Deno.test("a new team sees the line that makes its first run, and then its figures", async () => {
+Deno.test("a new team sees the command for its first run, and afterwards its metrics", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const empty = await seen(h, reader);
   assertMatch(textOf(empty), /Send the first run .* This page fills by itself/);
   const line = textOf(/<pre id="first-ping"[^>]*>(.*?)<\/pre>/s.exec(empty)?.[1] ?? "");
-  const parts = /^curl -fsS -u "\$RUNLEDGER_KEY:" "(.*)\/v1\/ping\?(.*)\$\?"$/.exec(line);
-  assertEquals(parts?.[1], h.url);
+  const match = /^curl -fsS -u "\$RUNLEDGER_KEY:" "(.*)\/v1\/ping\?(.*)\$\?"$/.exec(line);
+  assertEquals(match?.[1], h.url);
   const poll = async () => {
     const { cookie: Cookie } = reader;
     return await h.get(PAGE, { key: null, headers: { Cookie, "HX-Request": "true" } });
@@ -47,11 +47,11 @@ Deno.test("a new team sees the line that makes its first run, and then its figur
   const waiting = await poll();
   assertEquals([waiting.status, waiting.text], [204, ""]);
   const basic = `Basic ${btoa(`${h.key}:`)}`;
-  const sent = await h.get(`/v1/ping?${parts?.[2]}0`, {
+  const ping = await h.get(`/v1/ping?${match?.[2]}0`, {
     key: null,
     headers: { Authorization: basic },
   });
-  assertEquals([sent.status, sent.text], [200, "OK\n"]);
+  assertEquals([ping.status, ping.text], [200, "OK\n"]);
   await h.worker.idle();
   assertEquals((await poll()).headers.get("hx-refresh"), "true");
   const text = textOf(await seen(h, reader));
@@ -59,7 +59,7 @@ Deno.test("a new team sees the line that makes its first run, and then its figur
   assertEquals((await reader.get(PAGE)).headers.get("hx-refresh"), null);
 });
 
-Deno.test("who may not create keys is not sent to a page for them", async () => {
+Deno.test("a session that may not create keys gets no link to the keys page", async () => {
   await using h = await Harness.open();
   const read = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const text = await seen(h, read);
@@ -68,7 +68,7 @@ Deno.test("who may not create keys is not sent to a page for them", async () => 
   assertStringIncludes(await seen(h, await signedIn(h)), 'href="/dashboard/keys">create one');
 });
 
-Deno.test("a team that fell silent is told since when", async () => {
+Deno.test("a team without recent runs sees when its newest run began", async () => {
   await using h = await Harness.open();
   const started_at = at(-20 * 24 * HOUR_MS);
   await h.post("/v1/heartbeats", aHeartbeat(1, { started_at, finished_at: started_at }));
@@ -76,7 +76,7 @@ Deno.test("a team that fell silent is told since when", async () => {
   assertMatch(text, /No recent runs No run began today .* the newest one began 20 days ago/);
 });
 
-Deno.test("today stands against the average of the days before, in words", async () => {
+Deno.test("today is compared with the average of the days before, in words", async () => {
   await using h = await Harness.open();
   const runs = (day: string, many: number, status: "success" | "failed") =>
     Array.from({ length: many }, () => aContribution({ day, labels: { status } }));
@@ -86,7 +86,7 @@ Deno.test("today stands against the average of the days before, in words", async
     ...runs("2026-11-20", 10, "success"),
     ...runs("2026-11-21", 16, "success"),
     ...runs("2026-11-21", 4, "failed"),
-    // Older than what is looked at.
+    // Older than the days that count.
     ...runs("2026-11-06", 500, "failed"),
   ]);
   const html = await seen(h, await signedIn(h));
@@ -103,7 +103,7 @@ Deno.test("today stands against the average of the days before, in words", async
   assert(!html.includes("2026-11-06"));
 });
 
-Deno.test("the latest failures lead to their runs, and other runs and teams are not among them", async () => {
+Deno.test("the latest failures link to their runs, and exclude other runs and other teams", async () => {
   await using h = await Harness.open();
   const send = (n: number, status: string, agent: string, key = h.key) => {
     const started_at = at(n * 60_000 - HOUR_MS);
@@ -122,7 +122,7 @@ Deno.test("the latest failures lead to their runs, and other runs and teams are 
   assert(!text.includes("fine") && !text.includes("theirs"));
 });
 
-Deno.test("the slowest are those of the newest runs of today, and the caption says of which", async () => {
+Deno.test("the slowest runs are found among the newest of today, and the caption names the number", async () => {
   await using h = await Harness.open();
   const send = (n: number, ms: number, startMs: number) =>
     h.post("/v1/heartbeats", aHeartbeat(n, { started_at: at(startMs), duration_ms: ms }));
@@ -141,7 +141,7 @@ Deno.test("the slowest are those of the newest runs of today, and the caption sa
   assert(!some.includes(runId(2)));
 });
 
-Deno.test("spend by agent is that of today and of the days before, with links that no name can break", async () => {
+Deno.test("spend by agent covers today and the days before, and escapes names in links", async () => {
   await using h = await Harness.open();
   const hostile = `"><img src=x onerror=alert(1)>&a=b/../`;
   const of = (agent: string, day: string, dollars: number) =>
@@ -164,15 +164,15 @@ Deno.test("spend by agent is that of today and of the days before, with links th
   assertStringIncludes(text, `href="/dashboard/agents/${name}"`);
   const query = new URLSearchParams({ agent: hostile, from: "2026-11-21", to: "2026-11-21" });
   assertStringIncludes(text, `href="/dashboard/runs?${String(query).replaceAll("&", "&amp;")}"`);
-  const said = textOf(text);
+  const content = textOf(text);
   const at = ["$14.00 $30.00 2", "cheap $1.00 $0 1", "gone $0 $3.00 0"].map((row) =>
-    said.indexOf(row)
+    content.indexOf(row)
   );
-  assert(at.every((place) => place > 0), said);
+  assert(at.every((index) => index > 0), content);
   assertEquals(at, at.toSorted((a, b) => a - b));
 });
 
-Deno.test("of many agents the first are named; of too many the page says where they are added up", async () => {
+Deno.test("the top agents are listed; with too many agents the page links to the spend page", async () => {
   await using h = await Harness.open();
   const agents = (day: string, many: number) =>
     Array.from({ length: many }, (_, n) => aContribution({ day, labels: { agent: `agent-${n}` } }));
@@ -186,7 +186,7 @@ Deno.test("of many agents the first are named; of too many the page says where t
   assertMatch(many, /So many agents ran today .* All spend by agent/);
 });
 
-Deno.test("the quota is told from 80 % on, with what to do, and not below", async () => {
+Deno.test("the quota banner appears from 80% on, with a remedy, and not below", async () => {
   await using h = await Harness.open({ tier: "free" });
   const reader = await signedIn(h);
   await count(h, 79_999);
@@ -199,7 +199,7 @@ Deno.test("the quota is told from 80 % on, with what to do, and not below", asyn
   assertMatch(textOf(await seen(h, reader)), /Over quota: .* 120,000 of 100,000 \(120%\)/);
 });
 
-Deno.test("models without a price are named, with the way to add one", async () => {
+Deno.test("models without a price are named, with a link to add one", async () => {
   await using h = await Harness.open();
   const hostile = "<script>alert(1)</script>";
   const reader = await signedIn(h);
@@ -213,7 +213,7 @@ Deno.test("models without a price are named, with the way to add one", async () 
   assertMatch(textOf(html), /openai\/<script>alert\(1\)<\/script> , openai\/brand-new/);
 });
 
-Deno.test("a stage that was given up is told with its run, its error and how it is tried again", async () => {
+Deno.test("a dead stage is shown with its run, its error and the command to retry it", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
@@ -242,13 +242,13 @@ Deno.test("a stage that was given up is told with its run, its error and how it 
   assert(!(await seen(h, await signedIn(h, key))).includes("stuck"));
 });
 
-Deno.test("the operator, who has no runs, is sent to the teams", async () => {
+Deno.test("the operator, who has no runs, is redirected to the teams", async () => {
   await using h = await openWithOperator();
   const { status, headers } = await (await signedIn(h, OPERATOR_KEY)).get(PAGE);
   assertEquals([status, headers.get("location")], [303, "/dashboard/teams"]);
 });
 
-Deno.test("lines to copy name the address that the browser sees, also behind TLS", async () => {
+Deno.test("commands to copy contain the address that the browser sees, also after a TLS proxy", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const { port } = new URL(h.url);

@@ -1,4 +1,4 @@
-/** `/dashboard/rate-card`: what calls cost, and putting and deleting own rows. */
+/** `/dashboard/rate-card`: prices of calls, and storing and deleting own rows. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Harness } from "../support/harness/harness.ts";
 import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
@@ -7,16 +7,16 @@ import { MODEL, ownRows, put, UNKNOWN } from "../support/builders/rate_cards.ts"
 const CARD = "/dashboard/rate-card";
 const HOSTILE = `<img src=x onerror=alert(1)>"'`;
 
-/** What a person types: $2.50 in, $10 out. */
+/** Prices as a person types them: $2.50 in, $10 out. */
 const TYPED = { model: MODEL, input_usd_per_million: "2.50", output_usd_per_million: "10" };
 
-/** Sends the form; answers its page, or where it leads. */
+/** Submits the form; returns the page or the redirect. */
 async function typed(reader: Reader, fields: Record<string, string>) {
   const { status, text, headers } = await reader.send(CARD, { ...TYPED, ...fields });
   return { status, text, location: headers.get("location") };
 }
 
-Deno.test("rate card: the form stores what the API would store of the same price", async () => {
+Deno.test("rate card: the form stores what the API stores for the same price", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const stored = await typed(reader, {
@@ -57,7 +57,7 @@ Deno.test("rate card: the form stores what the API would store of the same price
   assertMatch(textOf(hint.text), /The price is stored.* stays as it is until it is repriced/);
 });
 
-Deno.test("rate card: a price of the same name and date takes the place of the one before", async () => {
+Deno.test("rate card: a price with the same name and date replaces the previous one", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   await typed(reader, {});
@@ -72,7 +72,7 @@ Deno.test("rate card: a price of the same name and date takes the place of the o
   assertEquals(rows.map((row) => row.input_usd_per_million), [3]);
 });
 
-Deno.test("rate card: what is wrong is told at its field, with what was typed, and nothing is stored", async () => {
+Deno.test("rate card: an error is shown at its field with the typed values, and nothing is stored", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const wrong: readonly (readonly [string, string])[] = [
@@ -111,7 +111,7 @@ Deno.test("rate card: what is wrong is told at its field, with what was typed, a
   assertEquals(await ownRows(h), []);
 });
 
-Deno.test("rate card: the form for an unpriced model is filled in from the nearest one, whose name it keeps", async () => {
+Deno.test("rate card: the form for an unpriced model is prefilled from the nearest one, under its own name", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const { text } = await reader.get(`${CARD}/new?model=claude-opus-9&provider=anthropic`);
@@ -124,7 +124,7 @@ Deno.test("rate card: the form for an unpriced model is filled in from the neare
   assert(Number(valueOf("input_usd_per_million")) > 0);
 });
 
-Deno.test("rate card: own rows and default ones are searched and paged as the API does", async () => {
+Deno.test("rate card: own and default rows are searched and paged as in the API", async () => {
   await using h = await Harness.open();
   await put(h, { note: "why it is so" });
   const reader = await signedIn(h);
@@ -141,9 +141,11 @@ Deno.test("rate card: own rows and default ones are searched and paged as the AP
   const ids = [...idsOf(first.text).slice(1), ...idsOf(second.text)];
   assertEquals(ids.length, 100);
   assertEquals(new Set(ids).size, 100);
-  const found = textOf((await reader.get(`${CARD}?model=O3&provider=openai&source=default`)).text);
+  const matches = textOf(
+    (await reader.get(`${CARD}?model=O3&provider=openai&source=default`)).text,
+  );
   assertMatch(
-    found,
+    matches,
     / o3 in a batch: 50 % of these rates openai 2 8 0\.5 as input from 2025-06-10 /,
   );
   assertMatch(
@@ -152,12 +154,12 @@ Deno.test("rate card: own rows and default ones are searched and paged as the AP
   );
 });
 
-Deno.test("rate card: which row prices a model is shown with how it was found, or the way to a price", async () => {
+Deno.test("rate card: a lookup shows the row that prices a model and why, or a link to add a price", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
-  const found = await reader.get(`${CARD}/match?model=openai%2Fgpt-4o-2099-01-01`);
+  const match = await reader.get(`${CARD}/match?model=openai%2Fgpt-4o-2099-01-01`);
   assertMatch(
-    textOf(found.text),
+    textOf(match.text),
     /this default row says\. It was found by its name without the date/,
   );
   const none = await reader.get(`${CARD}/match?model=${MODEL}&provider=in-house`);
@@ -168,13 +170,13 @@ Deno.test("rate card: which row prices a model is shown with how it was found, o
   assertMatch(wrong.text, /name="at" value="noon"[^>]*aria-invalid="true"/);
 });
 
-Deno.test("rate card: an own row is deleted after a look at it, and pricing anew is offered", async () => {
+Deno.test("rate card: deleting an own row asks for confirmation, and repricing is offered", async () => {
   await using h = await Harness.open();
   const { json } = await put(h);
   const reader = await signedIn(h);
   const path = `${CARD}/rows/${json.id}/delete`;
-  const asked = await reader.get(path);
-  assertMatch(textOf(asked.text), /Delete an own row\? .* atlas-70b .* Delete the row Keep it/);
+  const form = await reader.get(path);
+  assertMatch(textOf(form.text), /Delete an own row\? .* atlas-70b .* Delete the row Keep it/);
   assertEquals((await ownRows(h)).length, 1);
   const { headers } = await reader.send(path);
   assertEquals(headers.get("location"), `${CARD}/reprice?model=${MODEL}&done=deleted`);
@@ -185,7 +187,7 @@ Deno.test("rate card: an own row is deleted after a look at it, and pricing anew
   }
 });
 
-Deno.test("rate card: without the scope admin no page of it is shown, and no form changes anything", async () => {
+Deno.test("rate card: without the scope admin no page is shown, and no form changes anything", async () => {
   await using h = await Harness.open();
   const { json } = await put(h);
   const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
@@ -197,7 +199,7 @@ Deno.test("rate card: without the scope admin no page of it is shown, and no for
   assertEquals((await ownRows(h)).map(({ id }) => id), [json.id]);
 });
 
-Deno.test("rate card: names and notes are text on every page", async () => {
+Deno.test("rate card: names and notes are escaped on every page", async () => {
   await using h = await Harness.open();
   const { json } = await put(h, { model: HOSTILE, provider: HOSTILE, note: HOSTILE });
   const reader = await signedIn(h);

@@ -1,4 +1,4 @@
-/** Rejected requests as a page, and the banner that leads to it (R13). */
+/** The page of rejected requests, and the banner that links to it (R13). */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { aRun } from "../support/builders/requests.ts";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
@@ -8,14 +8,14 @@ const PAGE = "/dashboard/refusals";
 const HOUR_MS = 3_600_000;
 const UA = { "User-Agent": "agentping-node/2.0" };
 
-/** The rows of each table, as text. */
+/** Returns the rows of each table as text. */
 function tablesOf(html: string): string[][] {
   return [...html.matchAll(/<tbody>([\s\S]*?)<\/tbody>/g)].map(([, body = ""]) =>
     [...body.matchAll(/<tr>[\s\S]*?<\/tr>/g)].map(([row]) => textOf(row))
   );
 }
 
-Deno.test("R13: the page shows reasons by number and the latest calls with their message", async () => {
+Deno.test("R13: the page shows reasons by frequency and the latest calls with their message", async () => {
   await using h = await Harness.open();
   h.nowMs = NOON - 3 * HOUR_MS;
   await h.post("/v1/runs", { ...aRun(1), started_at: "<b>soon</b>" }, { headers: UA });
@@ -34,10 +34,10 @@ Deno.test("R13: the page shows reasons by number and the latest calls with their
   assertEquals(latest.length, 3);
   assertMatch(latest[0] ?? "", /^just now POST \/v1\/runs invalid_id .* a\/b agentping-node\/2\.0/);
   assertMatch(latest[2] ?? "", /^3 h ago POST \/v1\/runs invalid_field .*started_at/);
-  assert(!text.includes("<b>soon"), "markup of a client is text");
+  assert(!text.includes("<b>soon"), "markup from a client is escaped");
 });
 
-Deno.test("R13: the page looks back a day or a week, and says when there is nothing", async () => {
+Deno.test("R13: the page covers a day or a week, and says if nothing was rejected", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   assertStringIncludes((await reader.get(PAGE)).text, "No request was rejected");
@@ -51,22 +51,25 @@ Deno.test("R13: the page looks back a day or a week, and says when there is noth
   assertEquals((await reader.get(`${PAGE}?hours=0`)).status, 400);
 });
 
-Deno.test("R13: a banner leads to the page for 24 hours, also while there is no run yet", async () => {
+Deno.test("R13: a banner links to the page for 24 hours, also before the first run", async () => {
   await using h = await Harness.open();
   const other = await h.addTeam("business");
   const reader = await signedIn(h);
   const banner = /(\d+) requests? (?:was|were) rejected/;
-  const shown = async (path: string) =>
+  const bannerCount = async (path: string) =>
     banner.exec(textOf((await reader.get(path)).text))?.[1] ?? null;
-  assertEquals(await shown("/dashboard"), null);
+  assertEquals(await bannerCount("/dashboard"), null);
   await h.post("/v1/runs", { id: "x" });
   await h.post("/v1/runs", { id: "x" }, { key: other.key });
-  assertEquals([await shown("/dashboard"), await shown("/dashboard/runs")], ["1", "1"]);
+  assertEquals([await bannerCount("/dashboard"), await bannerCount("/dashboard/runs")], ["1", "1"]);
   await h.post("/v1/runs", aRun(1));
   await h.worker.idle();
   await h.refusals.flush();
   await h.post("/v1/runs", { id: "x" });
-  assertEquals([await shown("/dashboard"), await shown("/dashboard/runs")], ["2", "2"]);
+  assertEquals([await bannerCount("/dashboard"), await bannerCount("/dashboard/runs")], ["2", "2"]);
   h.nowMs = NOON + 24 * HOUR_MS;
-  assertEquals([await shown("/dashboard"), await shown("/dashboard/runs")], [null, null]);
+  assertEquals([await bannerCount("/dashboard"), await bannerCount("/dashboard/runs")], [
+    null,
+    null,
+  ]);
 });

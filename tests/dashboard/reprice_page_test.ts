@@ -1,4 +1,4 @@
-/** `/dashboard/rate-card/reprice`: what a price changes, before it does, and its progress. */
+/** `/dashboard/rate-card/reprice`: the preview of a repricing, and its progress. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { keys } from "../../kv/base/keys.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -17,14 +17,14 @@ const CARD = "/dashboard/rate-card";
 const REPRICE = `${CARD}/reprice`;
 const TYPED = { input_usd_per_million: "2", output_usd_per_million: "10" };
 
-/** Sends a form that begins a job; answers where it is. */
+/** Submits a form that starts a job; returns its path. */
 async function begun(reader: Reader, fields: Record<string, string>): Promise<string> {
   const { status, headers, text } = await reader.send(REPRICE, fields);
   assertEquals(status, 303, text);
   return headers.get("location") ?? "";
 }
 
-/** The fields of the page's form that prices anew. */
+/** Returns the fields of the form that starts the repricing. */
 function fieldsOf(html: string): Record<string, string> {
   const inputs = html.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"\/>/g);
   const button = /<button[^>]*name="dry_run" value="(\w+)"/.exec(html)?.[1] ?? "";
@@ -32,7 +32,7 @@ function fieldsOf(html: string): Record<string, string> {
   return { ...Object.fromEntries(fields), dry_run: button };
 }
 
-Deno.test("an unpriced model: a price is put, what it changes is shown by agent and day, then it is priced", async () => {
+Deno.test("an unpriced model gets a price, a preview by agent and day, and is then repriced", async () => {
   await using h = await Harness.open();
   await aClosedRun(h, 1, [aModelCall(1), aModelCall(2)], { started_at: daysAgo(1), agent: "a" });
   await aClosedRun(h, 2, [aModelCall(3)], { agent: "b" });
@@ -49,28 +49,28 @@ Deno.test("an unpriced model: a price is put, what it changes is shown by agent 
     calls_provider: ATLAS.provider,
     then: "dry-run",
   });
-  const looked = stored.headers.get("location") ?? "";
-  const dry = await reader.get(looked);
-  const said = textOf(dry.text);
+  const preview = stored.headers.get("location") ?? "";
+  const dry = await reader.get(preview);
+  const content = textOf(dry.text);
   assertMatch(
-    said,
+    content,
     /The price is stored, .* 100% , done Difference \+ \$0\.009 \$0 before, \$0\.009 then Calls 3 /,
   );
-  assertMatch(said, /Begun just now by first key \./);
-  assertMatch(said, /By agent .* a \+ \$0\.006 \$0 \$0\.006 2 b \+ \$0\.003 \$0 \$0\.003 1 /);
-  assertMatch(said, /By day .* Nov 20 \+ \$0\.006 \$0 \$0\.006 2 Nov 21 \+ \$0\.003 /);
-  assertEquals((await costOf(h, 1))[0], 0, "only looked at");
+  assertMatch(content, /Begun just now by first key \./);
+  assertMatch(content, /By agent .* a \+ \$0\.006 \$0 \$0\.006 2 b \+ \$0\.003 \$0 \$0\.003 1 /);
+  assertMatch(content, /By day .* Nov 20 \+ \$0\.006 \$0 \$0\.006 2 Nov 21 \+ \$0\.003 /);
+  assertEquals((await costOf(h, 1))[0], 0, "only previewed");
   const job = await begun(reader, fieldsOf(dry.text));
   const done = await reader.get(job);
   assertMatch(textOf(done.text), /Done: 2 runs changed in cost/);
-  assert(!done.text.includes("hx-trigger") && !done.text.includes("http-equiv"), "it rests");
+  assert(!done.text.includes("hx-trigger") && !done.text.includes("http-equiv"), "polling stopped");
   assertEquals((await costOf(h, 1))[0], 0.006);
   const after = textOf((await reader.get("/dashboard/spend?group_by=model")).text);
   assertMatch(after, /in-house\/atlas-70b \$0\.009/);
   assert(!after.includes("no price"));
 });
 
-Deno.test("a form that does not say so plainly changes no price", async () => {
+Deno.test("a form that does not explicitly ask for repricing changes no price", async () => {
   await using h = await Harness.open();
   await aClosedRun(h, 1);
   await putPrice(h);
@@ -82,12 +82,12 @@ Deno.test("a form that does not say so plainly changes no price", async () => {
   assertEquals((await costOf(h, 1))[0], 0);
 });
 
-Deno.test("a job under way is looked at again by itself, with scripts and without", async () => {
+Deno.test("the page of a running job reloads itself, with and without scripts", async () => {
   await using h = await Harness.open();
   await aClosedRun(h, 1);
   await putPrice(h);
   await h.worker.stop();
-  // A mark that nobody settles: the job waits.
+  // A pending mark that no worker resolves, so the job waits.
   const key = keys.pending("open", "0".repeat(26));
   await h.store.writer.commit({ sets: [{ key, value: `${h.team.id} run_eu_${"0".repeat(32)}` }] });
   const reader = await signedIn(h);
@@ -106,7 +106,7 @@ Deno.test("a job under way is looked at again by itself, with scripts and withou
   assertMatch(textOf((await (await signedIn(h)).get(job)).text), /100% , done/);
 });
 
-Deno.test("days of the form are the API's instants, and what is wrong is told at its field", async () => {
+Deno.test("the form's days are sent as the API's instants, and an error is shown at its field", async () => {
   await using h = await Harness.open();
   await aClosedRun(h, 1);
   const reader = await signedIn(h);
@@ -125,7 +125,7 @@ Deno.test("days of the form are the API's instants, and what is wrong is told at
   assertEquals((await h.get(API)).json.jobs.length, 1);
 });
 
-Deno.test("where nothing would change no button is offered; earlier jobs are listed", async () => {
+Deno.test("no button is offered if nothing would change, and past jobs are listed", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   assertMatch(textOf((await reader.get(REPRICE)).text), /No calls were repriced yet/);
@@ -139,14 +139,14 @@ Deno.test("where nothing would change no button is offered; earlier jobs are lis
   );
 });
 
-Deno.test("a word in the URL says only what it stands for", async () => {
+Deno.test("a URL parameter selects only fixed texts", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const { text } = await reader.get(`${REPRICE}?done=${encodeURIComponent("You were hacked")}`);
   assert(!text.includes("hacked"));
 });
 
-Deno.test("another team's job is no job here", async () => {
+Deno.test("another team's job is not found", async () => {
   await using h = await Harness.open();
   const job = await begun(await signedIn(h), { model: "m" });
   const { key } = await h.addTeam("team");

@@ -1,4 +1,3 @@
-/** Deleting a run from its page. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
@@ -6,7 +5,7 @@ import { Harness } from "../support/harness/harness.ts";
 
 const PAGE = `/dashboard/runs/${runId(1)}`;
 
-Deno.test("deleting is asked for once more, and then done in the name of the key", async () => {
+Deno.test("a deletion asks for confirmation, and is logged under the key's name", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
@@ -16,12 +15,12 @@ Deno.test("deleting is asked for once more, and then done in the name of the key
     text.includes(`href="${PAGE}?confirm=delete"`) &&
       !text.includes('<button type="submit" class="danger"'),
   );
-  const asked = (await reader.get(`${PAGE}?confirm=delete`)).text;
-  assertMatch(textOf(asked), /Delete this run\? It is deleted with its 1 event, .* Keep it/);
-  assert(asked.includes(`<form method="post" action="${PAGE}/delete"`));
+  const confirmation = (await reader.get(`${PAGE}?confirm=delete`)).text;
+  assertMatch(textOf(confirmation), /Delete this run\? It is deleted with its 1 event, .* Keep it/);
+  assert(confirmation.includes(`<form method="post" action="${PAGE}/delete"`));
   assert(
-    !/hx-trigger|http-equiv="refresh"/.test(asked),
-    "what is asked stays until it is answered",
+    !/hx-trigger|http-equiv="refresh"/.test(confirmation),
+    "the confirmation does not reload",
   );
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 200);
   const done = await reader.send(`${PAGE}/delete`);
@@ -33,7 +32,7 @@ Deno.test("deleting is asked for once more, and then done in the name of the key
   assertEquals([entries[0].action, entries[0].actor.id], ["run.deleted", keys[0].id]);
 });
 
-Deno.test("who may only read sees no way to delete, and has none", async () => {
+Deno.test("a key with the scope read is offered no deletion and may not delete", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
@@ -46,7 +45,7 @@ Deno.test("who may only read sees no way to delete, and has none", async () => {
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 200);
 });
 
-Deno.test("a run of another team is not deleted", async () => {
+Deno.test("another team's run is not deleted", async () => {
   await using h = await Harness.open();
   const { key } = await h.addTeam("business");
   await h.post("/v1/runs", aRun(1), { key });

@@ -1,4 +1,4 @@
-/** The page of a run: what it says of how the run stands, why it failed, and what it belongs to. */
+/** The page of a run: its state, why it failed, and its relatives. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import {
   aFinish,
@@ -14,7 +14,7 @@ import { Harness } from "../support/harness/harness.ts";
 
 const PAGE = `/dashboard/runs/${runId(1)}`;
 
-/** Sends a whole run of some events. */
+/** Sends a complete run with its events. */
 async function sendRun(
   h: Harness,
   { open = {}, events = [], finish = null }: {
@@ -29,7 +29,7 @@ async function sendRun(
   await h.worker.idle();
 }
 
-Deno.test("a run says what it was for, how it went, what it took, cost and used", async () => {
+Deno.test("a run's page shows its goal, status, duration, cost and usage", async () => {
   await using h = await Harness.open();
   const data = { provider: "openai", model: "gpt-4o", input_tokens: 1_000, output_tokens: 100 };
   await sendRun(h, {
@@ -50,8 +50,8 @@ Deno.test("a run says what it was for, how it went, what it took, cost and used"
   await h.post(`/v1/runs/${runId(1)}/scores`, aScore(1, { source: "people" }));
   const { status, text } = await (await signedIn(h)).get(PAGE);
   assertEquals(status, 200);
-  const said = textOf(text);
-  const wanted = [
+  const content = textOf(text);
+  const patterns = [
     /Run of researcher/,
     /✓ success/,
     /Took 5 s/,
@@ -67,16 +67,16 @@ Deno.test("a run says what it was for, how it went, what it took, cost and used"
     /cost ✓ done 1/,
     /checks – skipped/,
   ];
-  for (const words of wanted) assertMatch(said, words);
+  for (const pattern of patterns) assertMatch(content, pattern);
   assert(text.includes('href="/dashboard/agents/researcher"'));
   assert(text.includes('href="/dashboard/runs?customer_id=a%26b"'));
   assert(
     text.includes(`curl -sS -u &quot;$RUNLEDGER_KEY:&quot; &quot;${h.url}/v1/runs/${runId(1)}`),
   );
-  assert(!/hx-trigger|http-equiv="refresh"/.test(text), "what is settled is not followed");
+  assert(!/hx-trigger|http-equiv="refresh"/.test(text), "a final run is not polled");
 });
 
-Deno.test("a failed run says why in front of all else, and leads to what failed", async () => {
+Deno.test("a failed run shows the reason first, with a link to the failing event", async () => {
   await using h = await Harness.open();
   await sendRun(h, {
     events: [
@@ -88,19 +88,22 @@ Deno.test("a failed run says why in front of all else, and leads to what failed"
   });
   const reader = await signedIn(h);
   const { text } = await reader.get(PAGE);
-  const said = textOf(text);
+  const content = textOf(text);
   assertMatch(
-    said,
+    content,
     /✕ It failed The tracker is gone What failed last: \+2 ms tool fetch : 503 again Run ✕ failed/,
   );
   const [, to = "", event = ""] = /<a href="([^"]*event=(evt_eu_[0-9a-f]{32})#\2)">/.exec(text) ??
     [];
-  const there = (await reader.get(to.split("#", 1)[0] ?? "")).text;
-  assertMatch(there, new RegExp(`<li id="${event}" class="failing"><details id="[^"]*" open="">`));
+  const eventPage = (await reader.get(to.split("#", 1)[0] ?? "")).text;
+  assertMatch(
+    eventPage,
+    new RegExp(`<li id="${event}" class="failing"><details id="[^"]*" open="">`),
+  );
 });
 
 for (const lastFailed of [371, 204]) {
-  Deno.test(`a failed run of many events names the last that failed, be it the ${lastFailed}th of 400`, () =>
+  Deno.test(`a failed run of 400 events names its last failing event, number ${lastFailed}`, () =>
     namesLastFailure(lastFailed));
 }
 
@@ -126,15 +129,17 @@ async function namesLastFailure(lastFailed: number): Promise<void> {
     ),
   );
   const [, to = ""] = /<a href="([^"]*events_cursor=[^"]*event=[^"]*)">/.exec(text) ?? [];
-  const there = textOf((await reader.get(to.replaceAll("&amp;", "&").split("#", 1)[0] ?? "")).text);
+  const eventPage = textOf(
+    (await reader.get(to.replaceAll("&amp;", "&").split("#", 1)[0] ?? "")).text,
+  );
   const [first, before, after] = [lastFailed - 8, lastFailed - 1, lastFailed + 1];
   assertMatch(
-    there,
+    eventPage,
     new RegExp(`line ${first}.*line ${before}.*tool-${lastFailed}.*line ${after}`),
   );
 }
 
-Deno.test("a failure without a word says what to send, and a note is shown where there is one", async () => {
+Deno.test("a failure without a reason says what to send, and a note is shown if there is one", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   await sendRun(h, { finish: { status: "failed" } });
@@ -144,7 +149,7 @@ Deno.test("a failure without a word says what to send, and a note is shown where
   assertMatch(textOf(text), /It failed disk full/);
 });
 
-Deno.test("a run that is about to change is followed, with scripts and without", async () => {
+Deno.test("the page of a running run polls, with and without scripts", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   await sendRun(h, { events: [anEvent(1)] });
@@ -152,14 +157,14 @@ Deno.test("a run that is about to change is followed, with scripts and without",
   const { text } = await reader.get(PAGE);
   assertMatch(textOf(text), /▶ running .*Running for 1 min 30 s/);
   assertMatch(text, /<noscript><meta http-equiv="refresh" content="3"/);
-  const [, followed = ""] = /<div id="facts"([^>]*)>/.exec(text) ?? [];
-  assertMatch(followed, new RegExp(`hx-get="${PAGE}" hx-trigger="every 3s" hx-swap="none"`));
-  const parts = /hx-select-oob="([^"]*)"/.exec(followed)?.[1]?.split(",") ?? [];
+  const [, attributes = ""] = /<div id="facts"([^>]*)>/.exec(text) ?? [];
+  assertMatch(attributes, new RegExp(`hx-get="${PAGE}" hx-trigger="every 3s" hx-swap="none"`));
+  const parts = /hx-select-oob="([^"]*)"/.exec(attributes)?.[1]?.split(",") ?? [];
   assertEquals(parts, ["#facts", "#results", "#events-first"]);
   for (const part of parts) assert(text.includes(`id="${part.slice(1)}"`), part);
 });
 
-Deno.test("parts without an opening are shown as what they are", async () => {
+Deno.test("a run without an opening is shown as such until the opening arrives", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
@@ -167,12 +172,12 @@ Deno.test("parts without an opening are shown as what they are", async () => {
   assertMatch(textOf(text), /A run without its opening .*start not known .*No opening yet:/);
   await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
   await h.post("/v1/runs", aRun(1));
-  const whole = textOf((await reader.get(PAGE)).text);
-  assertMatch(whole, /Run of researcher/);
-  assert(!whole.includes("No opening yet"));
+  const complete = textOf((await reader.get(PAGE)).text);
+  assertMatch(complete, /Run of researcher/);
+  assert(!complete.includes("No opening yet"));
 });
 
-Deno.test("events after the end are told, and a stated cost is told apart", async () => {
+Deno.test("late events are reported, and a stated cost is distinguished", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   await sendRun(h, { finish: {} });
@@ -189,14 +194,14 @@ Deno.test("events after the end are told, and a stated cost is told apart", asyn
   assertMatch(textOf(text), /Heartbeat ✓ success .*Cost \$1\.25 stated by the agent, final/);
 });
 
-Deno.test("R6 to R14: the page says what was lost of a run, and which fields", async () => {
+Deno.test("R6 to R14: the page reports lost data of a run and the affected fields", async () => {
   await using h = await Harness.open();
   await sendRun(h, {
     open: { started_at: at(90 * 86_400_000), goal: "g".repeat(16_385), parent_run_id: "none" },
     finish: { scores: { quality: null, good: true }, finished_at: at(91 * 86_400_000) },
   });
   const browser = await signedIn(h);
-  const said = textOf((await browser.get(PAGE)).text);
+  const content = textOf((await browser.get(PAGE)).text);
   for (
     const words of [
       /Fields not stored: a call sent values that could not be read/,
@@ -204,14 +209,14 @@ Deno.test("R6 to R14: the page says what was lost of a run, and which fields", a
       /Affected fields: goal, parent_run_id, scores\./,
       /Starts in the future: more than a day after it arrived/,
     ]
-  ) assertMatch(said, words);
+  ) assertMatch(content, words);
   const list = textOf((await browser.get("/dashboard/runs")).text);
   for (const words of [/fields not stored/, /values cut to their limit/, /starts in the future/]) {
     assertMatch(list, words);
   }
 });
 
-Deno.test("R2: an output that is no object is shown, and says why a run failed where it is a text", async () => {
+Deno.test("R2: an output that is not an object is shown, and a text is the reason of a failed run", async () => {
   await using h = await Harness.open();
   const browser = await signedIn(h);
   const outputs: [unknown, RegExp][] = [
@@ -230,7 +235,7 @@ Deno.test("R2: an output that is no object is shown, and says why a run failed w
   }
 });
 
-Deno.test("a run stands between its parent and its children, each with how it went", async () => {
+Deno.test("a run is shown between its parent and its children, each with its status", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1, { agent: "parent" }));
   await h.post("/v1/runs", aRun(2, { agent: "middle", parent_run_id: runId(1) }));
@@ -242,19 +247,19 @@ Deno.test("a run stands between its parent and its children, each with how it we
   await h.worker.idle();
   const reader = await signedIn(h);
   const { text } = await reader.get(`/dashboard/runs/${runId(2)}`);
-  const said = textOf(text);
+  const content = textOf(text);
   assertMatch(
-    said,
+    content,
     /Parent and children parent ▶ running \$0 middle \(this run\) ▶ running \$0 child ⊘ cancelled/,
   );
-  assertMatch(said, /and 3 started earlier/);
+  assertMatch(content, /and 3 started earlier/);
   assertEquals(text.match(new RegExp(">child</a>", "g"))?.length, 25);
   await h.post("/v1/runs", aRun(40, { parent_run_id: runId(41) }));
   const orphan = textOf((await reader.get(`/dashboard/runs/${runId(40)}`)).text);
   assertMatch(orphan, new RegExp(`${runId(41)} is not here`));
 });
 
-Deno.test("a run that never was, one of another team and one that is gone get the same page", async () => {
+Deno.test("an unknown run, another team's run and a deleted run get the same page", async () => {
   await using h = await Harness.open();
   const { key } = await h.addTeam("business");
   await h.post("/v1/runs", aRun(9, { agent: "theirs" }), { key });
@@ -262,19 +267,19 @@ Deno.test("a run that never was, one of another team and one that is gone get th
   const reader = await signedIn(h);
   await reader.send(`${PAGE}/delete`);
   const pages = await Promise.all([1, 8, 9].map((n) => reader.get(`/dashboard/runs/${runId(n)}`)));
-  const told = pages.map(({ status, text }, i) => {
+  const texts = pages.map(({ status, text }, i) => {
     assertEquals(status, 404);
     assertMatch(textOf(text), /No such run .*another team's: .*Look for it among the runs/);
     return text.replaceAll(runId([1, 8, 9][i] ?? 0), "ID");
   });
-  assertEquals(new Set(told).size, 1);
+  assertEquals(new Set(texts).size, 1);
   for (const path of ["/dashboard/runs/nothing", `/dashboard/runs/${runId(9)}/raw`]) {
     assertEquals((await reader.get(path)).status, 404, path);
   }
   assertEquals((await reader.get(`${PAGE}?events_cursor=!`)).status, 400);
 });
 
-Deno.test("text of users is shown as text wherever it stands", async () => {
+Deno.test("user text is escaped everywhere on a run's page", async () => {
   await using h = await Harness.open();
   const bad = `"><img src=x onerror=alert(1)></script><script>alert(2)</script>'`;
   const name = "<img/src=x/onerror=alert(1)>";

@@ -1,4 +1,4 @@
-/** The timeline of a run: its events in pages, each with its data and why it cost what it did. */
+/** The timeline of a run: paged events with their data and the explanation of their cost. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { anEvent, aRun, at, eventId, runId } from "../support/builders/requests.ts";
 import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
@@ -7,18 +7,18 @@ import { aCall, ATLAS, putPrice, sendEvents, TIERED } from "../support/oracles/r
 
 const PAGE = `/dashboard/runs/${runId(1)}`;
 
-/** Ids of the events that a page shows, in its order. */
+/** Returns the ids of the events on a page, in order. */
 function shownOn(html: string): string[] {
   return [...html.matchAll(/<li id="(evt_eu_[0-9a-f]{32})"/g)].map(([, id = ""]) => id);
 }
 
-/** Where a page's link to more leads; null at the end. */
+/** Returns the path of the link to more events; null on the last page. */
 function nextOf(html: string): string | null {
   const [, to] = /<a id="more" href="([^"#]*)#timeline"/.exec(html) ?? [];
   return to ?? null;
 }
 
-/** The row of an event, opened. */
+/** Returns the row of an event with its details. */
 function rowOf(html: string, n: number): string {
   return html.split(`<li id="${eventId(n)}"`)[1]?.split("</li>")[0] ?? "";
 }
@@ -28,7 +28,7 @@ async function pageOf(h: Harness, key?: string): Promise<string> {
   return (await reader.get(PAGE)).text;
 }
 
-Deno.test("5,000 events are on pages of 50, each once and in their order, and no page is large", async () => {
+Deno.test("5,000 events are on pages of 50, each event once and in order, and no page is large", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   for (let from = 1; from <= 5_000; from += 50) {
@@ -45,13 +45,13 @@ Deno.test("5,000 events are on pages of 50, each once and in their order, and no
   while (path !== null) {
     const { status, text } = await reader.get(path);
     assertEquals(status, 200);
-    const shown = shownOn(text);
-    assertEquals(shown.length, 50);
+    const pageIds = shownOn(text);
+    assertEquals(pageIds.length, 50);
     assert(
       new TextEncoder().encode(text).length < 150_000,
       `${path} has ${text.length} characters`,
     );
-    ids.push(...shown);
+    ids.push(...pageIds);
     path = nextOf(text);
     pages++;
   }
@@ -61,7 +61,7 @@ Deno.test("5,000 events are on pages of 50, each once and in their order, and no
   assertEquals(shownOn((await reader.get(last?.[1] ?? "")).text).at(-1), eventId(5_000));
 });
 
-Deno.test("the link to more puts the next page below with scripts, and opens it without", async () => {
+Deno.test("the link to more events appends the next page with scripts, and opens it without", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await sendEvents(h, ...Array.from({ length: 50 }, (_, i) => anEvent(i + 1)));
@@ -69,16 +69,16 @@ Deno.test("the link to more puts the next page below with scripts, and opens it 
   const reader = await signedIn(h);
   const { text } = await reader.get(PAGE);
   const [, chunk = ""] = /<a id="more"[^>]*hx-select="#([\w-]+)"/.exec(text) ?? [];
-  const there = (await reader.get(nextOf(text) ?? "")).text;
-  assert(there.includes(`<div id="${chunk}" class="chunk">`));
-  assertEquals(shownOn(there), [eventId(51)]);
-  assertMatch(textOf(there), /51 events\. To the first/);
-  // A full page has no place for new events, the last one has.
+  const nextPage = (await reader.get(nextOf(text) ?? "")).text;
+  assert(nextPage.includes(`<div id="${chunk}" class="chunk">`));
+  assertEquals(shownOn(nextPage), [eventId(51)]);
+  assertMatch(textOf(nextPage), /51 events\. To the first/);
+  // A full page has no room for new events, but the last page has.
   assert(!/hx-select-oob="#facts,#results,#events/.test(text));
-  assert(there.includes(`hx-select-oob="#facts,#results,#${chunk}"`));
+  assert(nextPage.includes(`hx-select-oob="#facts,#results,#${chunk}"`));
 });
 
-Deno.test("bars stand where events happened and are as long as they took", async () => {
+Deno.test("bars are placed at the time of their events and are as long as their latency", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await sendEvents(
@@ -97,21 +97,24 @@ Deno.test("bars stand where events happened and are as long as they took", async
   );
 });
 
-Deno.test("a call's cost is told as tokens times rate and the row that priced it", async () => {
+Deno.test("a call's cost is shown as tokens times rate, with the row that priced it", async () => {
   await using h = await Harness.open();
   const id = await putPrice(h, TIERED);
   await h.post("/v1/runs", aRun(1));
   const tokens = { input_tokens: 200, cached_input_tokens: 50, output_tokens: 1_000_000 };
   await sendEvents(h, aCall(1, { model: "tiered", ...tokens }));
-  const said = textOf(rowOf(await pageOf(h), 1));
-  assertMatch(said, /200 → 1M tok \$20\.00/);
-  assertMatch(said, /input 150 5 \$0\.00075 input read from a cache 50 5 \$0\.00025/);
-  assertMatch(said, /output 1,000,000 20 \$20\.00 Together \$20\.00/);
-  assertMatch(said, new RegExp(`Priced by ${id} , the team's own row, in force since 2026-01-01`));
-  assertMatch(said, /its rates for more than 100 input tokens/);
+  const content = textOf(rowOf(await pageOf(h), 1));
+  assertMatch(content, /200 → 1M tok \$20\.00/);
+  assertMatch(content, /input 150 5 \$0\.00075 input read from a cache 50 5 \$0\.00025/);
+  assertMatch(content, /output 1,000,000 20 \$20\.00 Together \$20\.00/);
+  assertMatch(
+    content,
+    new RegExp(`Priced by ${id} , the team's own row, in force since 2026-01-01`),
+  );
+  assertMatch(content, /its rates for more than 100 input tokens/);
 });
 
-Deno.test("a call without a price leads whoever may to the rate card, and tells the others", async () => {
+Deno.test("a call without a price links admins to the rate card, and explains it to others", async () => {
   await using h = await Harness.open();
   const key = await h.addKey({ kind: "api_key", scopes: ["read"] });
   await h.post("/v1/runs", aRun(1));
@@ -126,13 +129,13 @@ Deno.test("a call without a price leads whoever may to the rate card, and tells 
   await putPrice(h, { ...ATLAS, model: "other" });
 });
 
-Deno.test("data is shown as it was sent, with long texts as texts", async () => {
+Deno.test("data is shown as received, with long texts as text", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const data = '{"b":12345678901234567890,"1":1.0,"deep":{"z":[1.50]},"text":"one\\ntwo <3"}';
   const event = `{"id":"${eventId(1)}","type":"x","ts":"${at()}","data":${data}}`;
-  const sent = await h.post(`/v1/runs/${runId(1)}/events`, `{"events":[${event}]}`);
-  assertEquals(sent.status, 202);
+  const response = await h.post(`/v1/runs/${runId(1)}/events`, `{"events":[${event}]}`);
+  assertEquals(response.status, 202);
   const row = rowOf(await pageOf(h), 1);
   const values = [...row.matchAll(/<pre[^>]*>([^<]*)<\/pre>/g)].map(([, value = ""]) =>
     value.trim()
@@ -145,7 +148,7 @@ Deno.test("data is shown as it was sent, with long texts as texts", async () => 
   ]);
 });
 
-Deno.test("of large data the beginning is shown, and a link to the JSON of that event alone", async () => {
+Deno.test("large data is cut, with a link to the JSON of that event alone", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   const same = { ts: at() };
@@ -163,7 +166,7 @@ Deno.test("of large data the beginning is shown, and a link to the JSON of that 
   }
 });
 
-Deno.test("the raw record is what the API answers, and no page", async () => {
+Deno.test("the raw record is the API's response, not a page", async () => {
   await using h = await Harness.open();
   await h.post("/v1/runs", aRun(1));
   await sendEvents(h, anEvent(1, { data: { message: "<script>alert(1)</script>" } }), anEvent(2));
@@ -177,7 +180,7 @@ Deno.test("the raw record is what the API answers, and no page", async () => {
   assertEquals(outside.status, 303);
 });
 
-Deno.test("a run without events says why: none were sent, or they went by age", async () => {
+Deno.test("a run without events says whether none were sent or they were removed by age", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", { id: runId(1), agent: "a" });
   assertMatch(textOf(await pageOf(h)), /A heartbeat has no events of its own/);
@@ -187,7 +190,7 @@ Deno.test("a run without events says why: none were sent, or they went by age", 
   h.nowMs += 100 * 86_400_000;
   await h.sweep.sweepNow();
   const { text } = await (await signedIn(h)).get(`/dashboard/runs/${runId(2)}`);
-  const said = textOf(text);
-  assertMatch(said, /1 event removed by age/);
-  assertMatch(said, /Payload removed: .* Metadata shard removed by age/);
+  const content = textOf(text);
+  assertMatch(content, /1 event removed by age/);
+  assertMatch(content, /Payload removed: .* Metadata shard removed by age/);
 });

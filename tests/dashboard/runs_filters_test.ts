@@ -1,4 +1,4 @@
-/** The filters of the page of runs, and the way from page to page. */
+/** The filters and the paging of the run list. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { RunListStore } from "../../domain/runs/list.ts";
 import type { RunId } from "../../domain/core/ids.ts";
@@ -10,7 +10,7 @@ import { Harness, NOON } from "../support/harness/harness.ts";
 
 const DAY_MS = 86_400_000;
 
-Deno.test("runs: the page finds by each filter what the API finds by it", async () => {
+Deno.test("runs: each filter finds the same runs on the page as in the API", async () => {
   await using h = await Harness.open();
   await storeSome(h);
   const reader = await signedIn(h);
@@ -41,14 +41,14 @@ Deno.test("runs: the page finds by each filter what the API finds by it", async 
     assertEquals(status, 200, query);
     assertEquals(listedOn(text), runs.map(({ id }: { id: string }) => id), query);
     rows += runs.length;
-    // A form sends its empty fields, and a page takes parameters that it does not know.
-    const sent = await reader.get(`${RUNS}?status=&limit=&unknown=1&${query}`);
-    assertEquals([sent.status, listedOn(sent.text)], [200, listedOn(text)], query);
+    // A form sends empty fields too, and a page ignores unknown parameters.
+    const submitted = await reader.get(`${RUNS}?status=&limit=&unknown=1&${query}`);
+    assertEquals([submitted.status, listedOn(submitted.text)], [200, listedOn(text)], query);
   }
   assert(rows > 15, String(rows));
 });
 
-Deno.test("runs: a refused filter says at its field what the API says, and keeps what was typed", async () => {
+Deno.test("runs: a refused filter shows the API's message at its field, and keeps the typed values", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const cases = [
@@ -71,7 +71,7 @@ Deno.test("runs: a refused filter says at its field what the API says, and keeps
     assertMatch(field, new RegExp(`aria-describedby="${name}-problem`));
     assert(text.includes(`<small id="${name}-problem"`), name);
     assertEquals(text.match(/value="typed &amp; kept"/g)?.length, 1);
-    // A field that is folded away would hide the message.
+    // A collapsed section would hide the message.
     const isRare = !["status", "from"].includes(name);
     assertEquals(text.includes("<details open"), isRare, name);
     assert(!text.includes("<table"));
@@ -84,7 +84,7 @@ Deno.test("runs: a refused filter says at its field what the API says, and keeps
   }
 });
 
-Deno.test("runs: each filter that is set is a link to the list without it, and rare ones open the rest", async () => {
+Deno.test("runs: each filter in use links to the list without it, and a rare one opens the section", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const { text } = await reader.get(`${RUNS}?status=failed&agent=a%26b&live=1&limit=7`);
@@ -101,7 +101,7 @@ Deno.test("runs: each filter that is set is a link to the list without it, and r
   assert(!(await reader.get(RUNS)).text.includes("chips"));
 });
 
-Deno.test("runs: pages go on to the end with the same filters, each run once, and lead back", async () => {
+Deno.test("runs: pages continue to the end with the same filters, list each run once, and link back", async () => {
   await using h = await Harness.open();
   for (let n = 1; n <= 7; n++) {
     await h.post("/v1/heartbeats", aHeartbeat(n, { started_at: at(n) }));
@@ -109,20 +109,20 @@ Deno.test("runs: pages go on to the end with the same filters, each run once, an
   await h.post("/v1/heartbeats", aHeartbeat(8, { agent: "other" }));
   await h.worker.idle();
   const reader = await signedIn(h);
-  const found: string[] = [];
+  const listed: string[] = [];
   let path: string | null = `${RUNS}?agent=nightly&limit=3`;
   for (let pages = 0; path !== null; pages++) {
     assert(pages < 3);
     const { text } = await reader.get(path);
-    found.push(...listedOn(text));
+    listed.push(...listedOn(text));
     path = hrefsOf(text, 'rel="next"')[0] ?? null;
     if (path !== null) assertMatch(path, /^\/dashboard\/runs\?agent=nightly&limit=3&cursor=/);
     assertEquals(textOf(text).includes("Back to the newest"), pages > 0);
   }
-  assertEquals(found, [7, 6, 5, 4, 3, 2, 1].map((n) => runId(n)));
+  assertEquals(listed, [7, 6, 5, 4, 3, 2, 1].map((n) => runId(n)));
 });
 
-Deno.test("runs: a search that stopped says how far it came and where to go on, also with nothing found", async () => {
+Deno.test("runs: a search that stopped shows how far it went and a link to continue, even without results", async () => {
   const next = { at: NOON - DAY_MS, run: runId(9) as RunId };
   let rows = [aRow(1)];
   const runList: RunListStore = {
@@ -132,10 +132,10 @@ Deno.test("runs: a search that stopped says how far it came and where to go on, 
   const reader = await signedIn(h);
   for (rows of [[aRow(1)], []]) {
     const { text } = await reader.get(`${RUNS}?q=abc`);
-    assertStringIncludes(textOf(text), "Looked back to 24 h ago ( 2026-11-20T12:00:00.000Z )");
+    assertStringIncludes(textOf(text), "Searched back to 24 h ago ( 2026-11-20T12:00:00.000Z )");
     assertEquals(hrefsOf(text, 'rel="next"').length, 1);
-    assert(!textOf(text).includes("No run is like that"));
-    assertStringIncludes(textOf(text), "Only runs since 24 h ago are looked at");
+    assert(!textOf(text).includes("No matching runs"));
+    assertStringIncludes(textOf(text), "Only runs since 24 h ago are searched");
     assert(hrefsOf(text).includes(`${RUNS}?q=abc&from=2026-11-14`));
   }
 });

@@ -1,4 +1,4 @@
-/** Following the page of runs: what it asks of a browser, and what it answers who waits. */
+/** Live updates of the run list: the requests that a page makes, and their responses. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 import { newOf, tailCursorOf, tailCursorText } from "../../routes/dashboard/runs/tail.ts";
@@ -10,32 +10,32 @@ import { aRow } from "../support/builders/exports.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { follow, type Listener } from "../support/harness/live.ts";
 
-/** Where a page that is followed asks for its next look. */
+/** Returns the path that a live page polls. */
 function nextLook(html: string): string {
   const [, path] = /hx-get="([^"]*)"/.exec(html) ?? [];
-  assert(path !== undefined, "the page is not followed");
+  assert(path !== undefined, "the page is not live");
   return path.replaceAll("&amp;", "&");
 }
 
-/** The runs of a page that are marked as new. */
+/** Returns the runs of a page that are marked as new. */
 function markedOf(html: string): string[] {
   return html.split("<tr>").filter((row) => row.includes("✦ new"))
     .flatMap((row) => /id="(run_\w+)"/.exec(row)?.[1] ?? []);
 }
 
-/** What is told of a page that is looked at again. */
+/** Returns the announcement of new runs on a live page. */
 function newsOf(html: string): string {
   return textOf(/<span id="news"[^>]*role="status".*?<\/span>/.exec(html)?.[0] ?? "no news");
 }
 
-/** Looks once more; the session's cookie is all that a browser adds. */
+/** Polls once; the session cookie is all that a browser adds. */
 async function look(reader: Reader, html: string): Promise<string> {
   const { status, text } = await reader.get(nextLook(html));
   assertEquals(status, 200);
   return text;
 }
 
-Deno.test("live runs: follow and pause are two addresses, and only the first page is followed", async () => {
+Deno.test("live runs: live and pause are links, and only the first page can be live", async () => {
   await using h = await Harness.open();
   for (let n = 1; n < 4; n++) await h.post("/v1/heartbeats", aHeartbeat(n, { started_at: at(n) }));
   await h.worker.idle();
@@ -53,13 +53,13 @@ Deno.test("live runs: follow and pause are two addresses, and only the first pag
   );
   assert(hrefsOf(text).includes(`${RUNS}?agent=nightly&limit=2`));
   assertMatch(text, /<input type="hidden" name="live" value="1"\/>/);
-  // Nothing is new to who looks for the first time, and no link carries what was seen.
+  // Nothing is new on the first view, and no link contains the marks of seen runs.
   assertEquals([markedOf(text), newsOf(text)], [[], ""]);
   const [next = ""] = hrefsOf(text, 'rel="next"');
   assert(!(await reader.get(`${next}&live=1`)).text.includes("hx-get"));
 });
 
-Deno.test("live runs: who looks again is answered by the next run, which is marked and counted", async () => {
+Deno.test("live runs: a poll is answered when the next run arrives, which is marked and counted", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1, { started_at: at(1) }));
   await h.worker.idle();
@@ -69,7 +69,7 @@ Deno.test("live runs: who looks again is answered by the next run, which is mark
   await h.post("/v1/heartbeats", aHeartbeat(2, { started_at: at(2) }));
   const second = await waiting;
   assertEquals([markedOf(second), newsOf(second)], [[runId(2)], "1 new"]);
-  // What changed since is told at once; a run that only ended is not new.
+  // A change since the last poll is returned immediately; a run that only ended is not new.
   await h.post("/v1/runs", aRun(3, { started_at: at(3) }));
   const third = await look(reader, second);
   assertEquals([markedOf(third), newsOf(third)], [[runId(3)], "1 new"]);
@@ -78,18 +78,18 @@ Deno.test("live runs: who looks again is answered by the next run, which is mark
   assertEquals([markedOf(fourth), newsOf(fourth)], [[], ""]);
 });
 
-Deno.test("live runs: an empty list fills by itself, and a run is new where it comes to pass the filters", async () => {
+Deno.test("live runs: an empty list fills, and a run is new once it matches the filters", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const none = (await reader.get(`${RUNS}?live=1&status=failed`)).text;
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start" }));
   const stillNone = await look(reader, none);
-  assertStringIncludes(textOf(stillNone), "No run is like that");
+  assertStringIncludes(textOf(stillNone), "No matching runs");
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "fail" }));
   assertEquals(markedOf(await look(reader, stillNone)), [runId(1)]);
 });
 
-Deno.test("live runs: whoever waits is answered when the service stops, and goes on with the next one", async () => {
+Deno.test("live runs: a shutdown answers a waiting poll, and the next service continues", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const first = (await reader.get(`${RUNS}?live=1`)).text;
@@ -104,7 +104,7 @@ Deno.test("live runs: whoever waits is answered when the service stops, and goes
   assertEquals(markedOf(await next), [runId(1)]);
 });
 
-Deno.test("live runs: where all seats are taken the page is answered at once", async () => {
+Deno.test("live runs: without a free slot the page is answered immediately", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const first = (await reader.get(`${RUNS}?live=1`)).text;
@@ -116,7 +116,7 @@ Deno.test("live runs: where all seats are taken the page is answered at once", a
   for (const listener of listeners) await listener[Symbol.asyncDispose]();
 });
 
-Deno.test("live runs: a session that ended has the whole page loaded anew", async () => {
+Deno.test("live runs: an ended session makes the browser reload the complete page", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const path = nextLook((await reader.get(`${RUNS}?live=1`)).text);
@@ -126,7 +126,7 @@ Deno.test("live runs: a session that ended has the whole page loaded anew", asyn
   assertEquals([answer.status, answer.headers.get("hx-refresh"), answer.text], [401, "true", ""]);
 });
 
-Deno.test("live runs: what says nothing of what was seen is answered at once, with nothing marked", async () => {
+Deno.test("live runs: a poll without valid marks is answered immediately, with nothing marked as new", async () => {
   await using h = await Harness.open();
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
@@ -137,10 +137,10 @@ Deno.test("live runs: what says nothing of what was seen is answered at once, wi
   }
 });
 
-Deno.test("live runs: new is what stands above something that was seen, or what comes after nothing", () => {
+Deno.test("live runs: runs above a seen one are new, and all runs if none was seen", () => {
   const rows = [5, 4, 3, 2, 1].map((n) => aRow(n));
-  const seenBy = (...shown: number[]) => {
-    const text = new URLSearchParams(tailCursorText(7, shown.map((n) => aRow(n))));
+  const seenBy = (...numbers: number[]) => {
+    const text = new URLSearchParams(tailCursorText(7, numbers.map((n) => aRow(n))));
     const seen = tailCursorOf(readRunListQuery(String(text)));
     assertEquals(seen?.change, 7);
     return [...newOf(rows, seen)].map((id) => Number(`0x${id.slice(-8)}`));
@@ -148,7 +148,7 @@ Deno.test("live runs: new is what stands above something that was seen, or what 
   assertEquals(seenBy(5, 4, 3, 2, 1), []);
   assertEquals(seenBy(3, 2, 1), [5, 4]);
   assertEquals(seenBy(5, 3, 1), [4, 2]);
-  // The last ones came up when others were deleted.
+  // The last ones moved up when others were deleted.
   assertEquals(seenBy(9, 5, 4, 3), []);
   assertEquals(seenBy(), [5, 4, 3, 2, 1]);
   assertEquals(seenBy(9, 8), [5, 4, 3, 2, 1]);

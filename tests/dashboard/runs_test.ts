@@ -1,4 +1,4 @@
-/** The page of runs: what its rows say, its empty states, its files, and who sees what. */
+/** The run list: its rows, empty states, exports, and access. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
@@ -7,14 +7,14 @@ import { aRow, FakeRunList } from "../support/builders/exports.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
 
-/** What the row of a run says. */
+/** Returns the text of a run's row. */
 function rowOf(html: string, n: number): string {
   const row = html.split(/<\/?tr>/).find((row) => row.includes(`id="${runId(n)}"`));
   assert(row !== undefined, `no row of run ${n}`);
   return textOf(row);
 }
 
-Deno.test("runs: one event is an event, and two are events", async () => {
+Deno.test("runs: the unit of an event count is singular for one event", async () => {
   await using h = await Harness.open();
   for (const n of [1, 2]) {
     await h.post("/v1/runs", aRun(n));
@@ -30,7 +30,7 @@ Deno.test("runs: one event is an event, and two are events", async () => {
   assertEquals(units.toSorted(), [["1", "event"], ["2", "events"]]);
 });
 
-Deno.test("runs: a row says how the run stands, who ran, how long, what it called, cost and what is odd", async () => {
+Deno.test("runs: a row shows status, agent, duration, calls, cost and notes of a run", async () => {
   await using h = await Harness.open();
   const call = (n: number, model: string) =>
     anEvent(n, { type: "llm_call", data: { provider: "openai", model, input_tokens: 1_000_000 } });
@@ -69,23 +69,25 @@ Deno.test("runs: a row says how the run stands, who ran, how long, what it calle
     "▶ running …00000002 1 min ago researcher 1 min so far $0 so far none 0 0",
   );
   assertEquals(rowOf(text, 3), "✓ success …00000003 heartbeat 45 s ago nightly 45 s $0 none 0 0");
-  // The longest is as wide as its track, the others in proportion.
+  // The longest bar fills its track, the others are in proportion.
   const bars = [...text.matchAll(/<rect class="(\w+)" width="(\d+)"/g)].map(([, ...bar]) => bar);
   assertEquals(bars, [["track", "84"], ["success", "42"], ["track", "84"], ["failed", "84"]]);
-  // What has no opening is only found when asked for.
+  // A run without an opening is listed only on request.
   const orphans = await reader.get(`${RUNS}?has=orphan`);
   assertEquals(listedOn(orphans.text), [runId(4)]);
   assertMatch(rowOf(orphans.text, 4), /just now not known yet unknown .* ⚠ no opening yet$/);
 });
 
-Deno.test("runs: a cost is shown down to the least there is", async () => {
+Deno.test("runs: a cost is shown down to the smallest unit", async () => {
   const amounts = [0n, 1n, 9n, 10n, 123n, 5_000_000_000n, 10n ** 12n, 123_456_789n * 10n ** 12n];
   const rows = amounts.map((amount, n) => aRow(n, { cost: { ...aRow(n).cost, amount } }));
   const page = () => Promise.resolve({ rows, next: null, searchedTo: null });
   await using h = await Harness.open({ deps: { runList: { page } } });
   const { text } = await (await signedIn(h)).get(RUNS);
-  const shown = [...text.matchAll(/<span class="money"[^>]*>([^<]*)</g)].map(([, shown]) => shown);
-  assertEquals(shown, [
+  const texts = [...text.matchAll(/<span class="money"[^>]*>([^<]*)</g)].map(([, amount]) =>
+    amount
+  );
+  assertEquals(texts, [
     "$0",
     "$0.000000000001",
     "$0.000000000009",
@@ -97,7 +99,7 @@ Deno.test("runs: a cost is shown down to the least there is", async () => {
   ]);
 });
 
-Deno.test("runs: without any run the page says which line sends one; without a match how to find more", async () => {
+Deno.test("runs: without runs the page shows a command that sends one; without a match, how to find more", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const none = await reader.get(RUNS);
@@ -105,14 +107,14 @@ Deno.test("runs: without any run the page says which line sends one; without a m
   assertStringIncludes(textOf(none.text), `No runs yet Send the first one from a shell.`);
   assertStringIncludes(textOf(none.text), line);
   const unlike = await reader.get(`${RUNS}?agent=a`);
-  assertMatch(textOf(unlike.text), /No run is like that .* clear all of them/);
+  assertMatch(textOf(unlike.text), /No matching runs .* clear all of them/);
   assert(!unlike.text.includes("RUNLEDGER_KEY"));
   assertEquals((await h.get("/v1/ping?agent=nightly&exit_code=0")).status, 200);
   await h.worker.idle();
   assertEquals(listedOn((await reader.get(RUNS)).text).length, 1);
 });
 
-Deno.test("runs: the files are those of the API with the filters of the page, and need a session", async () => {
+Deno.test("runs: exports equal the API's with the filters of the page, and require a session", async () => {
   await using h = await Harness.open();
   await storeSome(h);
   const reader = await signedIn(h);
@@ -135,7 +137,7 @@ Deno.test("runs: the files are those of the API with the filters of the page, an
   assertMatch(textOf(refused.text), /Parameter "status" must be one of/);
 });
 
-Deno.test("runs: files of pages and of the API together are as many at once as a team may take", async () => {
+Deno.test("runs: exports of pages and of the API share a team's limit of concurrent exports", async () => {
   await using h = await Harness.open({ deps: { runList: new FakeRunList(1_000_000) } });
   const reader = await signedIn(h);
   const open: Response[] = [];
@@ -148,7 +150,7 @@ Deno.test("runs: files of pages and of the API together are as many at once as a
   for (const { body } of open) await body?.cancel();
 });
 
-/** The two ways to a file. */
+/** Returns the two paths of an export, with their credentials. */
 function half(h: Harness, { cookie }: Reader): [string, Record<string, string>][] {
   return [
     [`${RUNS}.csv`, { Cookie: cookie }],
@@ -156,7 +158,7 @@ function half(h: Harness, { cookie }: Reader): [string, Record<string, string>][
   ];
 }
 
-Deno.test("runs: a team sees its own alone, and the operator none", async () => {
+Deno.test("runs: a team sees only its own runs, and the operator none", async () => {
   await using h = await openWithOperator();
   const other = await h.addTeam("team");
   await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "ours" }));
@@ -178,7 +180,7 @@ Deno.test("runs: a team sees its own alone, and the operator none", async () => 
   }
 });
 
-Deno.test("runs: what clients send is text on the page, wherever it stands", async () => {
+Deno.test("runs: client text is escaped everywhere on the page", async () => {
   await using h = await Harness.open();
   const evil = `"><img src=x onerror=alert(1)>'`;
   const fields = { agent: evil, customer_id: evil, feature: evil, model: evil, input_tokens: 1 };

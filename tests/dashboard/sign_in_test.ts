@@ -1,4 +1,4 @@
-/** Signing in to the dashboard, its sessions, and who is kept out. */
+/** Sign-in to the dashboard, its sessions, and refused access. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import { SESSION, SESSIONS_PER_KEY_MAX } from "../../domain/core/limits.ts";
@@ -13,26 +13,26 @@ import { ReadsOf } from "../support/oracles/reads.ts";
 
 const SIGN_IN = "/dashboard/sign-in";
 
-Deno.test("a page without a session leads to the form, and the form back to the page", async () => {
+Deno.test("a page without a session redirects to the form, and the form back to the page", async () => {
   await using h = await Harness.open();
-  const asked = await h.get("/dashboard?agent=a", { key: null, redirect: "manual" });
-  assertEquals(asked.status, 303);
+  const redirect = await h.get("/dashboard?agent=a", { key: null, redirect: "manual" });
+  assertEquals(redirect.status, 303);
   const next = new URLSearchParams({ next: "/dashboard?agent=a" });
-  assertEquals(asked.headers.get("location"), `${SIGN_IN}?${next}`);
+  assertEquals(redirect.headers.get("location"), `${SIGN_IN}?${next}`);
   const form = await h.get(`${SIGN_IN}?${next}`, { key: null });
   assertMatch(form.text, /name="next" value="\/dashboard\?agent=a"/);
-  const sent = await submit(h, SIGN_IN, { key: KEY, next: "/dashboard?agent=a" });
-  assertEquals(sent.headers.get("location"), `${SIGN_IN}?kept=&${next}`);
-  const cookie = sent.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
-  const kept = await h.get(`${SIGN_IN}?kept=&${next}`, {
+  const submitted = await submit(h, SIGN_IN, { key: KEY, next: "/dashboard?agent=a" });
+  assertEquals(submitted.headers.get("location"), `${SIGN_IN}?kept=&${next}`);
+  const cookie = submitted.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
+  const check = await h.get(`${SIGN_IN}?kept=&${next}`, {
     key: null,
     headers: { Cookie: cookie },
     redirect: "manual",
   });
-  assertEquals(kept.headers.get("location"), "/dashboard?agent=a");
+  assertEquals(check.headers.get("location"), "/dashboard?agent=a");
 });
 
-Deno.test("the session is a cookie of this host alone, which no script reads and no other site sends along", async () => {
+Deno.test("the session cookie is bound to this host, hidden from scripts and not sent by other sites", async () => {
   await using h = await Harness.open();
   const { headers } = await submit(h, SIGN_IN, { key: KEY });
   const [pair = "", ...attributes] = (headers.get("set-cookie") ?? "").split("; ");
@@ -46,13 +46,13 @@ Deno.test("the session is a cookie of this host alone, which no script reads and
   ]);
 });
 
-Deno.test("a browser that keeps no cookie is told so in place of the form again and again", async () => {
+Deno.test("a browser that keeps no cookie gets a message instead of the same form", async () => {
   await using h = await Harness.open();
   const { text } = await h.get(`${SIGN_IN}?kept=`, { key: null });
   assertMatch(textOf(text), /The browser kept no cookie/);
 });
 
-Deno.test("a form only leads to a page of the dashboard", async () => {
+Deno.test("the sign-in form only redirects to pages of the dashboard", async () => {
   await using h = await Harness.open();
   const elsewhere = [
     "https://evil.example",
@@ -69,7 +69,7 @@ Deno.test("a form only leads to a page of the dashboard", async () => {
   }
 });
 
-Deno.test("the store holds neither the session's token nor its key, and a session is one row", async () => {
+Deno.test("the store contains neither the session's token nor its key, and a session is one row", async () => {
   await using h = await Harness.open();
   const { cookie } = await signedIn(h);
   const token = cookie.split("=")[1] ?? "";
@@ -78,7 +78,7 @@ Deno.test("the store holds neither the session's token nor its key, and a sessio
   assert(!dump.some((line) => line.includes(token) || line.includes(KEY)));
 });
 
-Deno.test("a session ends after so long without use, each use puts that off, and in the end it is over", async () => {
+Deno.test("a session expires when idle, each use extends it, and it has a maximum age", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const isIn = async () => (await reader.get("/dashboard")).status === 200;
@@ -96,7 +96,7 @@ Deno.test("a session ends after so long without use, each use puts that off, and
   assertEquals((await other.get("/dashboard")).status, 303);
 });
 
-Deno.test("who signs out is out, also with the cookie of before", async () => {
+Deno.test("signing out ends the session, also for its old cookie", async () => {
   await using h = await Harness.open();
   const [one, other] = [await signedIn(h), await signedIn(h)];
   const out = await one.send("/dashboard/sign-out");
@@ -106,7 +106,7 @@ Deno.test("who signs out is out, also with the cookie of before", async () => {
   assertEquals((await other.get("/dashboard")).status, 200);
 });
 
-Deno.test("a session ends with its key", async () => {
+Deno.test("revoking a key ends its sessions", async () => {
   await using h = await Harness.open();
   const key = await h.addKey({ kind: "api_key", scopes: ["read"] });
   const reader = await signedIn(h, key);
@@ -117,7 +117,7 @@ Deno.test("a session ends with its key", async () => {
   assertEquals((await reader.get("/dashboard")).status, 303);
 });
 
-Deno.test("keys that may not read, ping tokens and unknown keys sign nobody in, and are told why", async () => {
+Deno.test("ingest-only keys, ping tokens and unknown keys cannot sign in, and get a reason", async () => {
   await using h = await Harness.open();
   const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });
   const token = await h.addKey({ kind: "ping_token", agent: "a" });
@@ -139,14 +139,14 @@ Deno.test("keys that may not read, ping tokens and unknown keys sign nobody in, 
   assert(!(await h.dump()).some((line) => line.includes('"session"')));
 });
 
-Deno.test("forms of other sites change nothing, whatever they say of where they come from", async () => {
+Deno.test("forms of other sites change nothing, whatever origin they claim", async () => {
   await using h = await Harness.open();
   const { cookie } = await signedIn(h);
   const from: Record<string, string>[] = [
     { "Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site" },
     { "Origin": new URL(h.url).origin, "Sec-Fetch-Site": "same-site" },
     { "Origin": new URL(h.url).origin, "Sec-Fetch-Site": "none" },
-    // Of before browsers said where forms come from; the test's own client adds nothing.
+    // As sent by browsers without Fetch Metadata; the test client adds no headers.
     { "Origin": "https://evil.example", "Sec-Fetch-Site": "" },
     { "Origin": "null", "Sec-Fetch-Site": "" },
   ];
@@ -169,7 +169,7 @@ Deno.test("forms of other sites change nothing, whatever they say of where they 
   assertEquals(still.status, 200);
 });
 
-Deno.test("R15: whoever guesses keys is refused and never told to wait, and a key still signs in", async () => {
+Deno.test("R15: failed guesses of keys are refused without Retry-After, and a valid key still signs in", async () => {
   await using h = await Harness.open({ deps: { limits: createRequestLimits(() => 0) } });
   for (let tries = 0; tries < 40; tries++) {
     const key = tries % 2 === 0 ? "apk_eu_no" : KEY.replace(/a$/, "b");
@@ -179,14 +179,14 @@ Deno.test("R15: whoever guesses keys is refused and never told to wait, and a ke
   assertEquals((await submit(h, SIGN_IN, { key: KEY })).status, 303);
 });
 
-Deno.test("signing in is a request of its team: beyond the rate it is a page that says when to come back", async () => {
+Deno.test("sign-in counts as a request of its team; beyond the rate the page says when to retry", async () => {
   const clock = { ms: 0 };
   const limits = createRequestLimits(() => clock.ms);
   await using h = await Harness.open({ deps: { limits } });
   await setTeamRate(h.store, h.team.id, { sustained: 1, burst: 4 });
   const { key: other } = await h.addTeam("free");
   const signIn = (key: string) => submit(h, SIGN_IN, { key, next: "/dashboard/runs" });
-  // 8 of the team, and one of what pages have in reserve.
+  // 8 for the team, and one from the reserve of pages.
   for (let n = 0; n < 9; n++) assertEquals((await signIn(KEY)).status, 303);
   const rows = (await h.dump()).length;
   const refused = await signIn(KEY);
@@ -203,7 +203,7 @@ Deno.test("signing in is a request of its team: beyond the rate it is a page tha
   assertEquals((await signIn(KEY)).status, 303);
 });
 
-Deno.test("a key has 100 sessions at most: its oldest ends for one more, also when many begin at once", async () => {
+Deno.test("a key has at most 100 sessions: a new one ends the oldest, also under concurrent sign-ins", async () => {
   await using h = await Harness.open();
   const environment = {
     now: () => h.nowMs,
@@ -235,7 +235,7 @@ Deno.test("a key has 100 sessions at most: its oldest ends for one more, also wh
   }
 });
 
-Deno.test("made-up sessions are looked for once at most, and write nothing", async () => {
+Deno.test("a made-up session is looked up at most once, and writes nothing", async () => {
   await using h = await Harness.open();
   const cookie = (token: string) => ({ Cookie: `__Host-runledger=${token}` });
   const ask = async (token: string) =>
@@ -253,7 +253,7 @@ Deno.test("made-up sessions are looked for once at most, and write nothing", asy
   assertEquals(h.store.writer.metrics.commits.stored, commits);
 });
 
-Deno.test("the store drops no session by itself: the sweep does, and leaves those that go on", async () => {
+Deno.test("the store expires no session: the sweep removes ended sessions and keeps live ones", async () => {
   await using h = await Harness.open();
   const old = await signedIn(h);
   h.nowMs += SESSION.idleMs / 2;
@@ -266,7 +266,7 @@ Deno.test("the store drops no session by itself: the sweep does, and leaves thos
   const sessionRows = async () =>
     (await h.dump()).filter((row) => /^\[\s+"session(_by)?",/.test(row)).length;
   for (let n = 0; n < 250; n++) {
-    // Of many keys: more rows than one step takes.
+    // Sessions of many keys: more rows than one sweep step takes.
     await h.store.writer.commit({
       sets: [
         { key: keys.session(hashOf(`t${n}`)), value: true },
@@ -287,7 +287,7 @@ Deno.test("the store drops no session by itself: the sweep does, and leaves thos
   assertEquals((await young.get("/dashboard")).status, 200);
 });
 
-Deno.test("whatever a link asks for, it leads to a page or to the form, and is never an error", async () => {
+Deno.test("a sign-in link with any target redirects to a page or the form, and never fails", async () => {
   await using h = await Harness.open();
   const { cookie } = await signedIn(h);
   const headers = { Cookie: cookie };
@@ -295,7 +295,7 @@ Deno.test("whatever a link asks for, it leads to a page or to the form, and is n
     ...Array.from({ length: 0x180 }, (_, code) => encodeURIComponent(String.fromCharCode(code))),
     ..."\u20ac\u2028\ufeff\ufffd".split("").map(encodeURIComponent),
     "%F0%9F%98%80",
-    // Bytes that are no text.
+    // Bytes that are not valid UTF-8.
     "%FF",
     "%ED%A0%80",
     "%",
@@ -313,12 +313,12 @@ Deno.test("whatever a link asks for, it leads to a page or to the form, and is n
     assertMatch(answer.headers.get("location") ?? "", /^\/dashboard([?\/][\x21-\x7e]*)?$/);
     assertEquals(answer.headers.get("set-cookie"), null);
   }
-  // Every other redirection with a part of the request in it.
+  // All other redirects that contain a part of the request.
   for (const [n, char] of chars.entries()) {
     if (char.length > 1_000 || n % 5 > 0 && n > 40) continue;
     for (const path of [`/dashboard/keys/${char}/rotate`, `/dashboard/teams/${char}/keys`]) {
-      const asked = { key: null, headers, redirect: "manual" } as const;
-      const { status } = await h.get(path, asked);
+      const options = { key: null, headers, redirect: "manual" } as const;
+      const { status } = await h.get(path, options);
       assert(status < 500, `${path}: ${status}`);
       const bare = await h.get(`${path}?${char}`, { key: null, redirect: "manual" });
       assert(bare.status < 500, `${path} without a session: ${bare.status}`);
@@ -336,7 +336,7 @@ function decoded(text: string): string {
   }
 }
 
-Deno.test("pages tell browsers to load nothing from elsewhere, and to keep nothing", async () => {
+Deno.test("pages forbid browsers to load foreign content and to cache pages", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   for (const path of ["/dashboard", SIGN_IN, "/dashboard/nothing-here"]) {
@@ -351,7 +351,7 @@ Deno.test("pages tell browsers to load nothing from elsewhere, and to keep nothi
   }
 });
 
-Deno.test("a file of the pages is kept for ever under a name that holds what is in it", async () => {
+Deno.test("assets are immutable, under names with a hash of their content", async () => {
   await using h = await Harness.open();
   const { text } = await h.get(SIGN_IN, { key: null });
   const files = [...text.matchAll(/(?:href|src)="(\/dashboard\/assets\/[^"]+)"/g)];
@@ -363,11 +363,11 @@ Deno.test("a file of the pages is kept for ever under a name that holds what is 
     const zipped = await h.get(path, { key: null, headers: { "Accept-Encoding": "gzip" } });
     assertEquals(zipped.text, (await h.get(path, { key: null })).text);
   }
-  const gone = await h.get("/dashboard/assets/0123-pico.css", { key: null });
-  assertEquals(gone.status, 404);
+  const unknown = await h.get("/dashboard/assets/0123-pico.css", { key: null });
+  assertEquals(unknown.status, 404);
 });
 
-Deno.test("the link of the start signs in from this machine, and an older one does not", async () => {
+Deno.test("the startup link signs in from this machine, and an older link does not", async () => {
   const signInLink = { code: "abc", secret: KEY };
   await using h = await Harness.open({ deps: { signInLink } });
   const ask = (code: string) => h.get(`${SIGN_IN}?code=${code}`, { key: null, redirect: "manual" });

@@ -1,4 +1,4 @@
-/** `/dashboard/spend`: the bill, what it is made of, and what is missing in it. */
+/** `/dashboard/spend`: the bill, its breakdown, and missing prices. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Harness } from "../support/harness/harness.ts";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
@@ -8,7 +8,7 @@ import { aContribution, DOLLAR, LINE, storeSpend, UNPRICED } from "../support/bu
 const SPEND = "/dashboard/spend";
 const HOSTILE = `<img src=x onerror=alert(1)>"'`;
 
-/** A dollar of one agent today, three of another on the day before. */
+/** One dollar of one agent today, three dollars of another the day before. */
 const TWO_AGENTS = [
   aContribution({ labels: { agent: "small", customer: "acme" } }),
   aContribution({
@@ -18,7 +18,7 @@ const TWO_AGENTS = [
   }),
 ];
 
-/** Links of a page by their text. */
+/** Returns the links of a page by their text. */
 function linksOf(html: string): Map<string, string> {
   return new Map(
     [...html.matchAll(/<a href="([^"]*)"[^>]*>(.*?)<\/a>/gs)].map((
@@ -27,18 +27,18 @@ function linksOf(html: string): Map<string, string> {
   );
 }
 
-Deno.test("spend: the bill in a sentence, in sums, by group and by day", async () => {
+Deno.test("spend: the bill is shown as a sentence, as totals, by group and by day", async () => {
   await using h = await Harness.open();
   await storeSpend(h, TWO_AGENTS);
   const { status, text } = await (await signedIn(h)).get(SPEND);
   assertEquals(status, 200);
-  const said = textOf(text);
-  assertMatch(said, /\$4\.00 from Oct 23 to Nov 21, 2026: large 75%, small 25%\./);
-  assertMatch(said, /Cost per successful run \$4\.00/);
-  assertMatch(said, /large \$3\.00 75% 1 0 – 1K 200 100 Runs/);
-  assertMatch(said, /small \$1\.00 25% 1 1 \$1\.00 1K 200 100 Runs/);
-  assertMatch(said, /Nov 20 \$3\.00 \$3\.00 \$0 Nov 21 \$1\.00 \$0 \$1\.00/);
-  assert(!said.includes("no price"), "nothing is unpriced");
+  const content = textOf(text);
+  assertMatch(content, /\$4\.00 from Oct 23 to Nov 21, 2026: large 75%, small 25%\./);
+  assertMatch(content, /Cost per successful run \$4\.00/);
+  assertMatch(content, /large \$3\.00 75% 1 0 – 1K 200 100 Runs/);
+  assertMatch(content, /small \$1\.00 25% 1 1 \$1\.00 1K 200 100 Runs/);
+  assertMatch(content, /Nov 20 \$3\.00 \$3\.00 \$0 Nov 21 \$1\.00 \$0 \$1\.00/);
+  assert(!content.includes("no price"), "nothing is unpriced");
 });
 
 Deno.test("spend: the chart has a title, an amount above each bar, and a pattern for each group", async () => {
@@ -50,10 +50,10 @@ Deno.test("spend: the chart has a title, an amount above each bar, and a pattern
   assertMatch(textOf(chart), /^Cost from Nov 20 to Nov 21, 2026, by agent: \$4\.00 in all\./);
   assertEquals(chart.match(/<pattern /g)?.length, 2);
   assertMatch(textOf(chart), /\$3\.00 Nov 20 .*\$1\.00 Nov 21$/);
-  assert(!/style=|<script(?![^>]*src=)/.test(text), "nothing that the policy would refuse");
+  assert(!/style=|<script(?![^>]*src=)/.test(text), "nothing that the policy blocks");
 });
 
-Deno.test("spend: by day, each day shows its agents in colours, and all figures by day", async () => {
+Deno.test("spend: grouped by day, the chart shows agents in colours, and the table all days", async () => {
   await using h = await Harness.open();
   await storeSpend(h, TWO_AGENTS);
   const reader = await signedIn(h);
@@ -64,11 +64,11 @@ Deno.test("spend: by day, each day shows its agents in colours, and all figures 
   const colours = [...chart.matchAll(/<rect class="(\w+)"/g)].map(([, colour]) => colour);
   assertEquals(colours, ["c1", "c2"]);
   assertEquals(textOf(legend), "large $3.00 75% small $1.00 25%");
-  assert(!text.includes("all others"), "nothing is left over");
+  assert(!text.includes("all others"), "no series of others");
   assertMatch(textOf(text), /Nov 20 \$3\.00 75% 1 0 – 1K 200 100 Runs Nov 21 \$1\.00 25% 1 1/);
 });
 
-Deno.test("spend: by status, each status has its own colour whatever it cost", async () => {
+Deno.test("spend: grouped by status, each status has its own colour at any cost", async () => {
   await using h = await Harness.open();
   const statuses = ["timeout", "cancelled", "failed", "running", "success"] as const;
   await storeSpend(
@@ -83,7 +83,7 @@ Deno.test("spend: by status, each status has its own colour whatever it cost", a
   assertEquals(colours, [...statuses]);
 });
 
-Deno.test("spend: by day beyond the costliest agents, the others are one series", async () => {
+Deno.test("spend: grouped by day, agents beyond the costliest are one series", async () => {
   await using h = await Harness.open();
   await storeSpend(
     h,
@@ -94,7 +94,7 @@ Deno.test("spend: by day beyond the costliest agents, the others are one series"
   assertMatch(textOf(legend), /^agent-0 \$1\.00 10% .* agent-7 .* all others \$2\.00 20%$/);
 });
 
-Deno.test("spend: each group leads inside it and to its runs, in the same days and with the same filters", async () => {
+Deno.test("spend: each group links to its own page and to its runs, with the same days and filters", async () => {
   await using h = await Harness.open();
   await storeSpend(h, TWO_AGENTS);
   const reader = await signedIn(h);
@@ -120,7 +120,7 @@ Deno.test("spend: each group leads inside it and to its runs, in the same days a
   );
 });
 
-Deno.test("spend: periods are links to their days, the chosen one is marked", async () => {
+Deno.test("spend: periods link to their days, and the current one is marked", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const links = linksOf((await reader.get(SPEND)).text);
@@ -139,7 +139,7 @@ Deno.test("spend: periods are links to their days, the chosen one is marked", as
   assertMatch(text, /aria-current="true"[^>]*>Last month/);
 });
 
-Deno.test("spend: where nothing ran the page teaches what would; where filters hide all it says so", async () => {
+Deno.test("spend: without runs the page shows a command that sends one; with filters it says so", async () => {
   await using h = await Harness.open();
   const reader = await signedIn(h);
   const { text } = await reader.get(SPEND);
@@ -150,7 +150,7 @@ Deno.test("spend: where nothing ran the page teaches what would; where filters h
   assertMatch(textOf((await reader.get(`${SPEND}?agent=nobody`)).text), /No such runs/);
 });
 
-Deno.test("spend: a question that cannot be answered is shown again with what is wrong at its field", async () => {
+Deno.test("spend: an invalid query is shown again with an error at its field", async () => {
   await using h = await Harness.open();
   const { status, text } = await (await signedIn(h)).get(`${SPEND}?from=yesterday&agent=a`);
   assertEquals(status, 400);
@@ -162,7 +162,7 @@ Deno.test("spend: a question that cannot be answered is shown again with what is
   assertMatch(text, /name="agent" value="a"/);
 });
 
-Deno.test("spend: of many groups the costliest are shown and the rest is one row, until all are asked for", async () => {
+Deno.test("spend: the costliest of many groups are shown and the others aggregated, until all are requested", async () => {
   await using h = await Harness.open();
   await storeSpend(
     h,
@@ -176,7 +176,7 @@ Deno.test("spend: of many groups the costliest are shown and the rest is one row
   assertStringIncludes(all.text, ">agent-9<");
 });
 
-Deno.test("spend: models without a price are named with calls, tokens, an estimate and the way to a price", async () => {
+Deno.test("spend: models without a price are listed with calls, tokens, an estimate and a link to add one", async () => {
   await using h = await Harness.open();
   const model = { ...UNPRICED, model: "gpt-4o-next", inputTokens: 1_000_000n, outputTokens: 0n };
   await storeSpend(h, [aContribution({ models: [model, LINE] })]);
@@ -189,7 +189,7 @@ Deno.test("spend: models without a price are named with calls, tokens, an estima
   assertStringIncludes(banner, "/dashboard/rate-card/new?provider=openai&amp;model=gpt-4o-next");
 });
 
-Deno.test("spend: without the scope admin the banner says what it takes, and offers nothing", async () => {
+Deno.test("spend: without the scope admin the banner names the required scope and has no link", async () => {
   await using h = await Harness.open();
   await storeSpend(h, [aContribution({ models: [UNPRICED] })]);
   const key = await h.addKey({ kind: "api_key", scopes: ["read"] });
@@ -199,10 +199,10 @@ Deno.test("spend: without the scope admin the banner says what it takes, and off
     textOf(banner),
     /sign in with a key that has the scope admin .* openai\/brand-new 1 /,
   );
-  assert(!text.includes("/dashboard/rate-card"), "no link that would be refused");
+  assert(!text.includes("/dashboard/rate-card"), "no link to a refused page");
 });
 
-Deno.test("spend: names that clients sent are text wherever they stand, and in links", async () => {
+Deno.test("spend: client names are escaped everywhere, including links", async () => {
   await using h = await Harness.open();
   const models = [{ ...UNPRICED, model: HOSTILE, provider: HOSTILE }, LINE];
   await storeSpend(h, [aContribution({
@@ -219,7 +219,7 @@ Deno.test("spend: names that clients sent are text wherever they stand, and in l
   }
 });
 
-Deno.test("spend.csv: the same groups to the last digit, formulas as text, each model in two columns", async () => {
+Deno.test("spend.csv: has the same groups with exact amounts, escapes formulas, and splits models into two columns", async () => {
   await using h = await Harness.open();
   await storeSpend(h, [
     aContribution({
@@ -247,7 +247,7 @@ Deno.test("spend.csv: the same groups to the last digit, formulas as text, each 
   assertEquals((await reader.get(`${SPEND}.csv?to=never`)).status, 400);
 });
 
-Deno.test("spend: another team's runs are in no figure, group or file", async () => {
+Deno.test("spend: another team's runs are in no metric, group or export", async () => {
   await using h = await Harness.open();
   await storeSpend(h, [aContribution({ labels: { agent: "theirs" } })], OTHER);
   await storeSpend(h, [aContribution({ labels: { agent: "ours" } })]);

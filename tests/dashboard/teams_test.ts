@@ -1,4 +1,4 @@
-/** Teams as pages: the reader's own, and all of them for the operator. */
+/** Team pages: the session's own team, and all teams for the operator. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -10,12 +10,12 @@ function secretIn(html: string): string {
   return /<pre id="secret"[^>]*>([^<]+)</.exec(html)?.[1] ?? "";
 }
 
-/** A team as the API shows it to the operator. */
+/** Returns a team as the API shows it to the operator. */
 async function teamOf(h: Harness, id: string) {
   return (await operate(h, "GET", `/v1/teams/${id}`)).json;
 }
 
-/** What the form for changes has in it. */
+/** Fields of the change form as filled in for a team. */
 const FILLED = {
   name: "Acme",
   tier: "team",
@@ -29,7 +29,7 @@ const FILLED = {
   record_days: "",
 };
 
-Deno.test("a team sees its plan with every limit, and that the operator is who changes it", async () => {
+Deno.test("a team's page shows every limit of its plan, and that only the operator changes it", async () => {
   await using h = await Harness.open({ tier: "business" });
   const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const { status, text } = await reader.get("/dashboard/team");
@@ -40,7 +40,7 @@ Deno.test("a team sees its plan with every limit, and that the operator is who c
       "✓ served",
       "business",
       "25,000,000",
-      "2,000 on end, 5,000 at once",
+      "2,000 sustained, 5,000 in a burst",
       "100, archived ones not counted",
       "90 days",
       "400 days",
@@ -51,7 +51,7 @@ Deno.test("a team sees its plan with every limit, and that the operator is who c
   assert(!/<form[^>]*teams/.test(text));
 });
 
-Deno.test("the operator sees teams and the audit log alone, and no data of teams", async () => {
+Deno.test("the operator sees only teams and the audit log, and no data of teams", async () => {
   await using h = await openWithOperator();
   const operator = await signedIn(h, OPERATOR_KEY);
   const { text } = await operator.get(TEAMS);
@@ -66,13 +66,13 @@ Deno.test("the operator sees teams and the audit log alone, and no data of teams
   }
 });
 
-Deno.test("a team made by the form is there with its first key, shown once", async () => {
+Deno.test("a team created by the form is listed, and its first key is shown once", async () => {
   await using h = await openWithOperator();
   const operator = await signedIn(h, OPERATOR_KEY);
   const fields = { name: "Acme & <Sons>", tier: "starter", owner_email: "a@acme.test" };
-  const made = await operator.send(TEAMS, fields);
-  assertEquals(made.status, 201);
-  const key = secretIn(made.text);
+  const created = await operator.send(TEAMS, fields);
+  assertEquals(created.status, 201);
+  const key = secretIn(created.text);
   assertEquals((await h.get("/v1/keys", { key })).status, 200);
   const list = await operator.get(TEAMS);
   assertMatch(list.text, />Acme &amp; &lt;Sons&gt;</);
@@ -80,7 +80,7 @@ Deno.test("a team made by the form is there with its first key, shown once", asy
   assert(!list.text.includes(key));
 });
 
-Deno.test("a team that cannot be made comes back as typed, and none is made", async () => {
+Deno.test("an invalid new team is shown as typed, and none is created", async () => {
   await using h = await openWithOperator();
   const operator = await signedIn(h, OPERATOR_KEY);
   const before = await h.dump();
@@ -99,7 +99,7 @@ Deno.test("a team that cannot be made comes back as typed, and none is made", as
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("the form changes plan, owner, rate and limits, each as the call would; the log has the difference", async () => {
+Deno.test("the form changes plan, owner, rate and limits as the API does, and logs the difference", async () => {
   await using h = await openWithOperator();
   const { id } = await aTeam(h, { owner_email: "a@acme.test" });
   const operator = await signedIn(h, OPERATOR_KEY);
@@ -122,13 +122,13 @@ Deno.test("the form changes plan, owner, rate and limits, each as the call would
   ]);
   assertEquals([changed.limits.agents_max, changed.limits.record_days], [7, 9]);
   assertMatch(textOf((await operator.get("/dashboard/audit")).text), /tier: team → enterprise/);
-  const kept = { ...FILLED, agents_max: "7", payload_days: "8", record_days: "9" };
-  assertEquals((await operator.send(path, kept)).status, 303, "leaving the plan is one step");
+  const downgrade = { ...FILLED, agents_max: "7", payload_days: "8", record_days: "9" };
+  assertEquals((await operator.send(path, downgrade)).status, 303, "leaving the plan is one step");
   const { tier, rate, limits } = await teamOf(h, id);
   assertEquals([tier, rate, limits], ["team", null, null]);
 });
 
-Deno.test("changes that cannot be are refused as typed, and nothing of them is stored", async () => {
+Deno.test("invalid team changes are shown as typed, and nothing is stored", async () => {
   await using h = await openWithOperator();
   const { id } = await aTeam(h);
   const operator = await signedIn(h, OPERATOR_KEY);
@@ -150,18 +150,18 @@ Deno.test("changes that cannot be are refused as typed, and nothing of them is s
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("suspending asks first; then calls and pages of the team are refused until it is resumed", async () => {
+Deno.test("suspending asks for confirmation, and refuses the team's calls and pages until it is resumed", async () => {
   await using h = await openWithOperator();
   const { id, key } = await aTeam(h);
   const [operator, reader] = [await signedIn(h, OPERATOR_KEY), await signedIn(h, key.secret)];
-  const asked = await operator.get(`${TEAMS}/${id}?confirm=suspend`);
-  assertMatch(asked.text, new RegExp(`action="${TEAMS}/${id}/suspend"`));
+  const confirmation = await operator.get(`${TEAMS}/${id}?confirm=suspend`);
+  assertMatch(confirmation.text, new RegExp(`action="${TEAMS}/${id}/suspend"`));
   assert(!(await operator.get(`${TEAMS}/${id}?confirm=resume`)).text.includes(`${id}/resume"`));
   const statuses = async () => [
     (await h.get("/v1/runs", { key: key.secret })).status,
     (await reader.get("/dashboard/team")).status,
   ];
-  assertEquals(await statuses(), [200, 200], "asking changes nothing");
+  assertEquals(await statuses(), [200, 200], "the confirmation page changes nothing");
   assertEquals((await operator.send(`${TEAMS}/${id}/suspend`)).status, 303);
   assertEquals(await statuses(), [403, 403]);
   assertMatch(textOf((await operator.get(`${TEAMS}/${id}`)).text), /✕ suspended just now/);
@@ -172,13 +172,13 @@ Deno.test("suspending asks first; then calls and pages of the team are refused u
   assertEquals(await statuses(), [200, 200]);
 });
 
-Deno.test("the operator makes a key for a team, as the form says", async () => {
+Deno.test("the operator creates a key for a team by the form", async () => {
   await using h = await openWithOperator();
   const { id } = await aTeam(h);
   const operator = await signedIn(h, OPERATOR_KEY);
-  const made = await operator.send(`${TEAMS}/${id}/keys`, { key_name: "spare", scopes: "read" });
-  assertEquals(made.status, 201);
-  const key = secretIn(made.text);
+  const created = await operator.send(`${TEAMS}/${id}/keys`, { key_name: "spare", scopes: "read" });
+  assertEquals(created.status, 201);
+  const key = secretIn(created.text);
   assertEquals((await h.get("/v1/runs", { key })).status, 200);
   assertEquals((await h.get("/v1/keys", { key })).status, 403);
   const refused = await operator.send(`${TEAMS}/${id}/keys`, { key_name: "", scopes: "read" });
@@ -186,7 +186,7 @@ Deno.test("the operator makes a key for a team, as the form says", async () => {
   assertMatch(refused.text, /id="key_name-problem"/);
 });
 
-Deno.test("ids that name no team are not found, and the list goes on page by page", async () => {
+Deno.test("unknown team ids are not found, and the list is paged", async () => {
   await using h = await openWithOperator();
   for (let n = 0; n < 4; n++) await aTeam(h, { name: `Team ${n}` });
   const operator = await signedIn(h, OPERATOR_KEY);

@@ -1,4 +1,4 @@
-/** The page about usage: a month against the plan. */
+/** The usage page: a month against the plan. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Team } from "../../domain/teams/team.ts";
 import { newNotice, type NoticeState } from "../../domain/teams/quota_notice.ts";
@@ -14,7 +14,7 @@ async function count(h: Harness, month: string, by: number, team: Team = h.team)
   await h.store.writer.commit({ team: team.id, sums });
 }
 
-Deno.test("a month is told against the plan, with its state in words and where it is heading", async () => {
+Deno.test("a month is compared with the plan, with its state and its projection", async () => {
   await using h = await Harness.open({ tier: "free" });
   h.nowMs = Date.UTC(2026, 10, 16);
   const reader = await signedIn(h);
@@ -38,7 +38,7 @@ Deno.test("a month is told against the plan, with its state in words and where i
   }
 });
 
-Deno.test("the bar says its figures, and has marks at 80 % and 100 %", async () => {
+Deno.test("the bar has a title with its numbers, and marks at 80% and 100%", async () => {
   await using h = await Harness.open({ tier: "free" });
   h.nowMs = Date.UTC(2026, 10, 16);
   await count(h, "2026-11", 50_000);
@@ -56,7 +56,7 @@ Deno.test("the bar says its figures, and has marks at 80 % and 100 %", async () 
   assert(Math.abs((marks[0] ?? 0) - 0.8 * width("projected")) < 0.1);
 });
 
-Deno.test("a plan without a limit has no bar and no state, and counts all the same", async () => {
+Deno.test("an unlimited plan has no bar and no state, but still counts events", async () => {
   await using h = await Harness.open({ tier: "enterprise" });
   await count(h, "2026-11", 123_456_789);
   const { text } = await (await signedIn(h)).get(PAGE);
@@ -66,7 +66,7 @@ Deno.test("a plan without a limit has no bar and no state, and counts all the sa
   assertMatch(textOf(text), /Requests no limit .* until they are deleted/);
 });
 
-Deno.test("another month is shown as the query names it, over and without a projection", async () => {
+Deno.test("a past month is shown if the query names it, without a projection", async () => {
   await using h = await Harness.open({ tier: "free" });
   await count(h, "2026-11", 7);
   await count(h, "2026-09", 90_000);
@@ -74,12 +74,12 @@ Deno.test("another month is shown as the query names it, over and without a proj
   const now = await reader.get(PAGE);
   assertStringIncludes(now.text, `href="${PAGE}?month=2026-09"`);
   const { text } = await reader.get(`${PAGE}?month=2026-09`);
-  const said = textOf(text);
+  const content = textOf(text);
   assertMatch(
-    said,
+    content,
     /Usage in 2026-09 This month 90,000 of 100,000 events: 90% .* This month is over/,
   );
-  assert(!said.includes("present pace"));
+  assert(!content.includes("present pace"));
   for (const month of ["2026-12", "2026-13", "<b>x</b>"]) {
     const refused = await reader.get(`${PAGE}?${new URLSearchParams({ month })}`);
     assertEquals(refused.status, 400, month);
@@ -88,7 +88,7 @@ Deno.test("another month is shown as the query names it, over and without a proj
   }
 });
 
-Deno.test("the last twelve months stand beside each other, the team's own alone", async () => {
+Deno.test("the last twelve months are listed, of the session's team only", async () => {
   await using h = await Harness.open({ tier: "free" });
   const { team } = await h.addTeam("free");
   await count(h, "2026-10", 55_555, team);
@@ -104,7 +104,7 @@ Deno.test("the last twelve months stand beside each other, the team's own alone"
   assert(!text.includes("55,555"));
 });
 
-Deno.test("notices say what became of them", async () => {
+Deno.test("a notice shows its delivery state", async () => {
   await using h = await Harness.open({ tier: "free" });
   const states: Record<NoticeState, RegExp> = {
     logged: /80% reached: written to the service's log/,
@@ -127,7 +127,7 @@ Deno.test("notices say what became of them", async () => {
   }
 });
 
-Deno.test("the plan is told as it is for the team: its own rate and limits in place of the plan's", async () => {
+Deno.test("the plan is shown with the team's own rate and limits instead of the plan's", async () => {
   await using h = await Harness.open({ tier: "free" });
   const free = textOf((await (await signedIn(h)).get(PAGE)).text);
   assertMatch(free, /Plan free .* Requests 100 a second, 200 at once Agents 10 .* none/);

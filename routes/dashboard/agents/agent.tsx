@@ -20,10 +20,9 @@ import { AgentRuns } from "./run_table.tsx";
 import { AgentTiles } from "./tiles.tsx";
 import { PingTokens } from "./ping_tokens.tsx";
 
-/** Runs and failures that are listed, and ping tokens. */
+/** Maximum numbers of runs, failures and ping tokens listed. */
 const RUNS_SHOWN = 10, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;
 
-/** Shows one agent. */
 export function showAgent(deps: AppDeps): Handle {
   return async (c) => {
     const { team } = c.get("principal");
@@ -45,7 +44,7 @@ export function showAgent(deps: AppDeps): Handle {
   };
 }
 
-/** What the page shows of an agent in addition to its record. */
+/** Details shown in addition to the agent's record. */
 interface AgentDetails {
   readonly days: AgentDays | undefined;
   readonly latest: readonly RunListRow[];
@@ -88,7 +87,7 @@ function AgentBody({ record, details, now, canAdmin }: AgentBodyProps) {
       {archived
         ? (
           <InlineNotice kind="warn">
-            <p>Archived: it takes no place of the plan. Its next run brings it back.</p>
+            <p>Archived: it does not count toward the plan. Its next run restores it.</p>
           </InlineNotice>
         )
         : null}

@@ -12,10 +12,9 @@ import { SAVED } from "../components/done_notice.tsx";
 import { bodyOf, Field, FormProblem } from "../components/form_fields.tsx";
 import { readAgent } from "./read.ts";
 
-/** The fields of the form. */
 type AgentFields = Pick<AgentRecord, "name" | "notes" | "archived">;
 
-/** Changes an agent and goes back to its page, or shows the form again. */
+/** Changes an agent and redirects to its page, or shows the form again. */
 export function submitAgentChange(deps: AppDeps): Handle {
   return async (c) => {
     const record = await readAgent(deps, c);
@@ -32,14 +31,14 @@ export function submitAgentChange(deps: AppDeps): Handle {
     const patch = parseAgentPatch(bodyOf({ ...typed }));
     if (!patch.ok) return fail(c, patch.problem);
     const { team, credentialId } = c.get("principal");
-    const made = { by: credentialId, at: deps.environment.now() };
-    const changed = await deps.agents.change(team, agent, patch.value, made);
+    const edit = { by: credentialId, at: deps.environment.now() };
+    const changed = await deps.agents.change(team, agent, patch.value, edit);
     if (changed === null) return fail(c, NO_SUCH_AGENT);
     return changed.ok ? seeOther(agentPath(agent) + SAVED) : fail(c, changed.problem);
   };
 }
 
-/** Reads the fields; forms send two characters for a line end. */
+/** Reads the fields; turns the CRLF that forms send into LF. */
 function readFields(form: URLSearchParams): AgentFields {
   return {
     name: form.get("name") ?? "",
@@ -54,7 +53,6 @@ interface AgentFormProps {
   readonly problem: Problem | null;
 }
 
-/** The form. */
 export function AgentForm({ agent, typed, problem }: AgentFormProps) {
   const { name, notes, archived } = typed;
   return (
@@ -88,7 +86,7 @@ export function AgentForm({ agent, typed, problem }: AgentFormProps) {
         Archived
       </label>
       <small id="archived-hint" class="under">
-        Leaves its place in the plan to another; its history stays, and its next run brings it back.
+        Frees a slot in the plan for another agent; its history stays, and its next run restores it.
       </small>
       <button type="submit">Save</button>
     </form>

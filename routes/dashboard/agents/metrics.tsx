@@ -19,7 +19,7 @@ export function SuccessRate({ activity }: ActivityProps) {
   return <span title={words}>{percentText(succeeded, ended)}</span>;
 }
 
-/** The cost of all runs for each that succeeded. */
+/** Total cost divided by the number of successful runs. */
 export function CostOfSuccess({ measures }: { readonly measures: Measures }) {
   const cost = costPerSuccess(measures);
   if (cost !== null) return <Money of={cost} />;

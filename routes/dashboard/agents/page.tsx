@@ -39,10 +39,9 @@ export const agentsPage: DashboardPage = {
   ],
 };
 
-/** Agents on one page: each takes as many reads as days are shown of it. */
+/** Maximum agents per page: each costs one read per day shown. */
 const AGENTS_SHOWN = 20;
 
-/** Shows a page of the list. */
 function showAgents({ agents, spend, environment }: AppDeps): Handle {
   return async (c) => {
     const parsed = parseAgentsQuery(queryOf(c), parseAgentCursor);
@@ -93,7 +92,7 @@ function Filters({ query: { sort, archived } }: { readonly query: AgentsQuery })
         name="sort"
         label="Order"
         value={sort}
-        options={AGENT_SORTS.map((each) => [each, SORT_LABELS[each]] as const)}
+        options={AGENT_SORTS.map((order) => [order, SORT_LABELS[order]] as const)}
       />
       <Select
         name="archived"
@@ -164,8 +163,9 @@ function NoAgents({ origin, archived }: { readonly origin: string; readonly arch
   return (
     <Empty title="No agent yet">
       <p>
-        The first run that names an agent makes it{archived ? "" : "; archived ones are not shown"}.
-        A whole run in one line:
+        The first run that names an agent creates it{archived
+          ? ""
+          : "; archived ones are not shown"}. A complete run in one line:
       </p>
       <Copyable id="first" text={line} />
     </Empty>

@@ -17,7 +17,7 @@ export function PingTokens({ agent, page, now }: PingTokensProps) {
     <>
       <h2>Ping tokens</h2>
       <p class="soft">
-        A ping token lets a cron job say with one line of curl how it ended, and nothing else.
+        A ping token lets a cron job report its result with one line of curl, and nothing else.
         {page === null
           ? (
             <>

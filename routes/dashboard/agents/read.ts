@@ -21,7 +21,10 @@ export async function readAgent(
   return isName(slug, AGENT_CHARS_MAX) ? await agents.read(c.get("principal").team, slug) : null;
 }
 
-/** Reads the last days of some agents, by slug: one row a day and agent, however many the team has. */
+/**
+ * Reads the last days of the given agents, by slug: one row per day and agent, regardless of the
+ * size of the team.
+ */
 export async function readDays(
   spend: SpendStore,
   team: Team,

@@ -58,7 +58,7 @@ function columnsAt(now: number): readonly Column<RunListRow>[] {
   ];
 }
 
-/** Links to a run by the end of its id, where ids of one moment differ. */
+/** Links to a run by the end of its id: ids created together differ only there. */
 function RunLink({ id }: { readonly id: string }) {
   return (
     <a href={runPath(id)}>

@@ -1,8 +1,8 @@
-// What pages do besides loading each other: copying text, resting while nobody looks. All of them work
-// without it.
+// Enhances pages: copy buttons, open details that survive updates, no polling in hidden tabs. Every
+// page works without this script.
 "use strict";
 
-/** Buttons that copy are shown only where they work. */
+/** Shows the copy buttons, which stay hidden without a clipboard. */
 function offerCopies(root) {
   if (!navigator.clipboard) return;
   for (const button of root.querySelectorAll("button[data-copies]")) button.hidden = false;
@@ -21,14 +21,14 @@ addEventListener("click", async (event) => {
 addEventListener("DOMContentLoaded", () => offerCopies(document));
 addEventListener("htmx:afterSwap", (event) => offerCopies(event.target));
 
-/** What somebody opened stays open when the page is brought up to date. */
+/** Keeps opened details open when the page updates itself. */
 addEventListener("htmx:oobBeforeSwap", ({ detail: { target, fragment } }) => {
   for (const { id } of target.querySelectorAll("details[open][id]")) {
     fragment.querySelector(`#${id}`)?.setAttribute("open", "");
   }
 });
 
-// A page that nobody sees does not ask for news.
+// A hidden page does not poll.
 addEventListener("htmx:beforeRequest", (event) => {
   const trigger = event.target.getAttribute("hx-trigger") ?? "";
   if (document.hidden && trigger.startsWith("every ")) event.preventDefault();

@@ -1,4 +1,4 @@
-/** Entries of the audit log in words: actor, action, target and details. */
+/** Labels for audit log entries: actor, action, target and details. */
 import type { AuditAction, AuditValue, ReadAuditEntry } from "../../../domain/teams/audit_log.ts";
 import {
   agentPath,
@@ -30,7 +30,7 @@ const ACTIONS: Readonly<Record<AuditAction, string>> = {
 
 /** Names an action. */
 export function actionText({ action, details }: ReadAuditEntry): string {
-  if (action === "reprice.started" && details.dry_run === true) return "looked at new prices";
+  if (action === "reprice.started" && details.dry_run === true) return "previewed new prices";
   return ACTIONS[action];
 }
 
@@ -38,7 +38,7 @@ interface Of {
   readonly entry: ReadAuditEntry;
 }
 
-/** The target of an action, as a link where it has a page. The operator only has pages of teams. */
+/** The target of an action, linked if it has a page. The operator only has pages of teams. */
 export function Target({ entry, isOperator }: Of & { readonly isOperator: boolean }) {
   if (isOperator) return <a href={teamPath(entry.team)}>{entry.team}</a>;
   const { target, action, details: { name } } = entry;
@@ -65,7 +65,7 @@ function pathOf({ action, target }: ReadAuditEntry): string | null {
     case "reprice":
       return jobPath(target);
     case "run":
-      // One that was deleted has no page any more.
+      // A deleted run has no page.
       return action === "run.deleted" ? null : runPath(target);
     case "team":
       return TEAM_PATH;
@@ -74,7 +74,7 @@ function pathOf({ action, target }: ReadAuditEntry): string | null {
   }
 }
 
-/** The details of an entry, a line each; long ones are folded. */
+/** The details of an entry, one line each; long ones are folded. */
 export function Details({ entry: { details } }: Of) {
   const lines = linesOf(details);
   if (lines.length === 0) return null;
@@ -88,7 +88,7 @@ export function Details({ entry: { details } }: Of) {
   );
 }
 
-/** Limits up to which details are shown without opening them. */
+/** Maximum lines and characters of details shown unfolded. */
 const LINES_SHOWN = 8, CHARS_SHOWN = 300;
 
 function linesOf(details: ReadAuditEntry["details"]): (readonly [string, string])[] {
@@ -118,6 +118,6 @@ function textOf(value: AuditValue | undefined): string {
   if (Array.isArray(value)) return value.map(textOf).join(", ");
   if (!isFields(value)) return String(value);
   return Object.entries(value)
-    .filter(([, each]) => each !== null && !(Array.isArray(each) && each.length === 0))
-    .map(([name, each]) => `${name.replaceAll("_", " ")} ${textOf(each)}`).join(", ");
+    .filter(([, member]) => member !== null && !(Array.isArray(member) && member.length === 0))
+    .map(([name, member]) => `${name.replaceAll("_", " ")} ${textOf(member)}`).join(", ");
 }

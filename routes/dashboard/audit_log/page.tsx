@@ -19,7 +19,6 @@ import { actionText, Details, Target } from "./labels.tsx";
 
 const DAY_MS = 86_400_000;
 
-/** The audit log. */
 export const auditLogPage: DashboardPage = {
   path: AUDIT_LOG_PATH,
   menu: "Audit",
@@ -28,7 +27,6 @@ export const auditLogPage: DashboardPage = {
   styles: [admin],
 };
 
-/** Shows a page of the log. */
 function showAuditLog({ auditLog, environment }: AppDeps): Handle {
   return async (c) => {
     const parameters = new URLSearchParams(queryOf(c));
@@ -68,7 +66,10 @@ function showAuditLog({ auditLog, environment }: AppDeps): Handle {
   };
 }
 
-/** Replaces days by instants, which the call takes: `from` by the start of its day, `to` by the end of its day. */
+/**
+ * Replaces days with the instants that the API takes: `from` becomes the start of its day, `to` the
+ * end of its day.
+ */
 function withInstants(parameters: URLSearchParams): string {
   const query = new URLSearchParams(parameters);
   for (const [name, days] of [["from", 0], ["to", 1]] as const) {

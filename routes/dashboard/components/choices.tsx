@@ -1,10 +1,9 @@
-/** Links to choose among. */
+/** A list of links to choose from. */
 
-/** One of the links. */
 export interface ChoiceLink {
   readonly name: string;
   readonly to: string;
-  /** Whether it leads to what is shown. */
+  /** True for the link to the current page. */
   readonly isCurrent?: boolean;
   readonly isButton?: boolean;
 }
@@ -15,7 +14,7 @@ interface ChoicesProps {
   readonly links: readonly ChoiceLink[];
 }
 
-/** Lists links; the chosen one is marked. */
+/** Lists links and marks the current one. */
 export function Choices({ label, links, class: name = "choices" }: ChoicesProps) {
   return (
     <nav class={name} aria-label={label}>

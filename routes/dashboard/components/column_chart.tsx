@@ -1,44 +1,46 @@
 /** Stacked columns, one a day or month. */
 
-/** A column. */
 export interface Column {
-  /** Its name and size, shown on hovering. */
+  /** Name and size, shown on hover. */
   readonly title: string;
-  /** Its parts from the bottom up: the class that says their colour, and how large they are. */
+  /** Segments from bottom to top: the class of the colour, and the size. */
   readonly parts: readonly (readonly [string, number])[];
 }
 
 interface Chart {
-  /** The chart in a sentence with its numbers. */
+  /** Describes the chart and its numbers in one sentence. */
   readonly title: string;
   readonly columns: readonly Column[];
-  /** Texts below the first and the last column. */
+  /** Labels below the first and the last column. */
   readonly ends: readonly [string, string];
-  /** Text at the top: the value of the full height. */
+  /** Label at the top: the value of the full height. */
   readonly top: string;
-  /** A size to compare with, drawn as a dashed line; null for none. */
+  /** Value to compare with, drawn as a dashed line; null for none. */
   readonly usual: number | null;
 }
 
-/** Pixels above, of, and below the columns. */
+/** Height in pixels of the areas above, of, and below the columns. */
 const ABOVE = 16, PLOT = 104, BELOW = 18;
 
-/** The part of its place that a column takes. */
+/** Fraction of its slot that a column fills. */
 const WIDTH = 0.72;
 
-/** Draws columns; the last one is marked, because it is still growing. Widths are shares, so text keeps its size. */
+/**
+ * Draws columns and highlights the last one, which still grows. Widths are percentages, so text
+ * keeps its size.
+ */
 export function ColumnChart({ title, columns, ends, top, usual }: Chart) {
   const sizes = columns.map(({ parts }) => parts.reduce((sum, [, size]) => sum + size, 0));
   const tallest = Math.max(...sizes, usual ?? 0) || 1;
-  const place = 100 / columns.length;
+  const slot = 100 / columns.length;
   return (
     <svg class="columns" role="img" width="100%" height={ABOVE + PLOT + BELOW}>
       <title>{title}</title>
       <text x="0" y="11">{top}</text>
       <svg x="0" y={ABOVE} width="100%" height={PLOT}>
-        <rect class="marked" x={percent(100 - place)} width={percent(place)} height="100%" />
+        <rect class="marked" x={percent(100 - slot)} width={percent(slot)} height="100%" />
         {columns.map((column, i) => (
-          <Parts of={column} left={place * (i + (1 - WIDTH) / 2)} place={place} tallest={tallest} />
+          <Parts of={column} left={slot * (i + (1 - WIDTH) / 2)} slot={slot} tallest={tallest} />
         ))}
         <line class="ground" x1="0" x2="100%" y1="100%" y2="100%" />
         {usual === null ? null : (
@@ -58,10 +60,10 @@ export function ColumnChart({ title, columns, ends, top, usual }: Chart) {
 }
 
 function Parts(
-  { of, left, place, tallest }: {
+  { of, left, slot, tallest }: {
     readonly of: Column;
     readonly left: number;
-    readonly place: number;
+    readonly slot: number;
     readonly tallest: number;
   },
 ) {
@@ -69,11 +71,11 @@ function Parts(
   return (
     <g>
       <title>{of.title}</title>
-      {/* The whole place shows its title on hovering, also above a low column. */}
+      {/* The full slot shows the title on hover, also above a low column. */}
       <rect
         class="place"
-        x={percent(left - place * (1 - WIDTH) / 2)}
-        width={percent(place)}
+        x={percent(left - slot * (1 - WIDTH) / 2)}
+        width={percent(slot)}
         height="100%"
       />
       {of.parts.map(([name, size]) => {
@@ -84,7 +86,7 @@ function Parts(
             class={name}
             x={percent(left)}
             y={percent(100 - below)}
-            width={percent(place * WIDTH)}
+            width={percent(slot * WIDTH)}
             height={percent(height)}
           />
         );
@@ -93,12 +95,12 @@ function Parts(
   );
 }
 
-/** A share as the text of an attribute. */
+/** Formats a percentage as an attribute value. */
 export function percent(share: number): string {
   return `${Math.round(share * 100) / 100}%`;
 }
 
-/** A sign of a colour, by its class, for the words beside it. */
+/** A colour sample, by its class, for the label next to it. */
 export function Swatch({ of }: { readonly of: string }) {
   return (
     <svg class="columns in-text" width="10" height="10" aria-hidden="true">

@@ -1,17 +1,17 @@
-/** Small elements of pages: times, amounts, states, notices. */
+/** Small page elements: times, amounts, statuses, notices. */
 import type { Child } from "hono/jsx";
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { agoText, exactMoneyText, moneyText } from "./format.ts";
 
-/** An instant as the time since then; hovering shows it exactly. */
+/** An instant as relative time; hovering shows the exact one. */
 export function Ago({ at, now }: { readonly at: number; readonly now: number }) {
   const exact = formatInstant(at);
   return <time datetime={exact} title={exact}>{agoText(at, now)}</time>;
 }
 
-/** An amount, rounded for reading; hovering shows it exactly. */
+/** An amount rounded for reading; hovering shows the exact one. */
 export function Money({ of }: { readonly of: Picodollars }) {
   const exact = exactMoneyText(of);
   const text = moneyText(of);
@@ -20,7 +20,7 @@ export function Money({ of }: { readonly of: Picodollars }) {
     : <span class="money" title={exact}>{text}</span>;
 }
 
-/** A sign of its own for each status, so that nothing depends on seeing its colour. */
+/** A distinct symbol for each status, so that nothing depends on colour alone. */
 const SIGNS: Readonly<Record<RunStatus, string>> = {
   running: "▶",
   success: "✓",
@@ -29,7 +29,6 @@ const SIGNS: Readonly<Record<RunStatus, string>> = {
   cancelled: "⊘",
 };
 
-/** The status of a run. */
 export function Status({ of }: { readonly of: RunStatus }) {
   return (
     <span class={`status ${of}`}>
@@ -38,19 +37,19 @@ export function Status({ of }: { readonly of: RunStatus }) {
   );
 }
 
-/** A table that scrolls by itself where it is wider than the screen, also by keyboard. */
+/** A region that scrolls when its table is wider than the screen, also by keyboard. */
 export function Wide({ label, children }: { readonly label: string; readonly children?: Child }) {
   return <div class="wide" role="region" aria-label={label} tabindex={0}>{children}</div>;
 }
 
-/** A notice; `bad` for problems that need work. */
+/** A notice; `bad` for problems that need action. */
 export function InlineNotice(
   { kind, children }: { readonly kind: "good" | "warn" | "bad"; readonly children?: Child },
 ) {
   return <div class={`notice ${kind}`} role="status">{children}</div>;
 }
 
-/** Shown instead of an empty list: how to fill it. */
+/** Shown instead of an empty list: explains how to fill it. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: Child }) {
   return (
     <section class="empty">
@@ -61,7 +60,7 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 }
 
 /**
- * Text to copy whole, such as a command line; a button does it where the browser can.
+ * Text to copy, such as a command line, with a copy button where the browser supports it.
  *
  * @param id unique on the page
  */
@@ -74,7 +73,7 @@ export function Copyable({ id, text }: { readonly id: string; readonly text: str
   );
 }
 
-/** The way to the next page of a list; nothing at its end. */
+/** A link to the next page of a list; nothing on the last page. */
 export function NextPage({ to }: { readonly to: string | null }) {
   return to === null ? null : (
     <p class="pager">

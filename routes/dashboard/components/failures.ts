@@ -3,10 +3,10 @@ import type { Team } from "../../../domain/teams/team.ts";
 import type { RunListRow, RunsQuery } from "../../../domain/runs/list.ts";
 import type { AppDeps } from "../../http/context.ts";
 
-/** The statuses of a failure. */
+/** Statuses that count as a failure. */
 export const FAILURES = ["failed", "timeout"] as const;
 
-/** Reads the latest failures among the runs of a query, the latest first. */
+/** Reads the latest failures that match a query, newest first. */
 export async function readFailures(
   runList: AppDeps["runList"],
   team: Team,

@@ -1,22 +1,21 @@
-/** Fields of forms with their errors, and forms as the bodies of API calls. */
+/** Form fields with their errors, and the conversion of forms to bodies of API calls. */
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 import type { Body } from "../../../domain/core/body.ts";
 
-/** Builds the body of the API call that does the same as a form, for the parser of that call. */
+/** Builds the body of the API call equivalent to a form, for that call's parser. */
 export function bodyOf(value: Body["value"]): Body {
   return { text: JSON.stringify(value), value };
 }
 
-/** Props of a field. */
 export interface FieldProps {
   readonly name: string;
   readonly label: string;
-  /** The text that was typed, or the stored one. */
+  /** The typed text, or the stored one. */
   readonly value?: string;
-  /** Why the form was refused; shown here if it names this field. */
+  /** The reason for a rejection; shown here if it names this field. */
   readonly problem?: Problem | null;
-  /** The field of the problem, where it has another name. */
+  /** Name of the field in the problem, if it differs from `name`. */
   readonly of?: string;
   readonly hint?: Child;
   readonly type?: "text" | "email" | "date" | "number";
@@ -28,7 +27,7 @@ export interface FieldProps {
   readonly placeholder?: string;
 }
 
-/** A line of text; several lines with `rows`. */
+/** A one-line text field; a multi-line one with `rows`. */
 export function Field(props: FieldProps) {
   const { name, label, value = "", problem = null, of = name, hint, rows } = props;
   const message = messageAt(problem, of);
@@ -47,7 +46,7 @@ export function Field(props: FieldProps) {
   );
 }
 
-/** A value with the text that people read. */
+/** A value with its label. */
 export type Option = readonly [value: string, text: string];
 
 interface SelectProps extends Pick<FieldProps, "name" | "label" | "problem" | "hint"> {
@@ -55,7 +54,7 @@ interface SelectProps extends Pick<FieldProps, "name" | "label" | "problem" | "h
   readonly options: readonly Option[];
 }
 
-/** One of several values; a value that is none of them is shown as it was typed. */
+/** A drop-down field. An unknown value becomes an option of its own. */
 export function Select({ name, label, value, options, problem = null, hint }: SelectProps) {
   const message = messageAt(problem, name);
   const isKnown = options.some(([option]) => option === value);
@@ -111,7 +110,7 @@ function described(name: string, hint: Child | undefined, message: string | null
 interface LabeledInputProps extends Pick<FieldProps, "name" | "label" | "problem" | "hint"> {
   readonly value: string;
   readonly type?: "text" | "date";
-  /** Further attributes. */
+  /** Additional attributes. */
   readonly attributes?: Readonly<Record<string, string | boolean>>;
 }
 
@@ -137,11 +136,11 @@ export function LabeledInput(props: LabeledInputProps) {
 }
 
 interface LabeledSelectProps extends Pick<SelectProps, "name" | "label" | "options"> {
-  /** Null where none was sent. */
+  /** Null if the request has none. */
   readonly value: string | null;
 }
 
-/** One of several values inside its label. */
+/** A drop-down inside its label. */
 export function LabeledSelect({ name, label, value, options }: LabeledSelectProps) {
   return (
     <label>
@@ -155,7 +154,7 @@ export function LabeledSelect({ name, label, value, options }: LabeledSelectProp
   );
 }
 
-/** Why a form was refused, unless the message is shown at one of its fields. */
+/** The reason a form was rejected, unless a field shows it. */
 export function FormProblem(
   { problem, fields }: { readonly problem: Problem | null; readonly fields: readonly string[] },
 ) {
@@ -163,7 +162,10 @@ export function FormProblem(
   return <p role="alert" class="notice bad">{problem.message}.</p>;
 }
 
-/** Reads a whole number from a field. Other text is kept for the parser of the call; no text is undefined. */
+/**
+ * Reads an integer from a field. Returns other text unchanged, for the API's parser to reject;
+ * undefined for no text.
+ */
 export function readInteger(text: string): number | string | undefined {
   const trimmed = text.trim();
   if (trimmed === "") return undefined;
@@ -175,13 +177,13 @@ interface ConfirmFormProps {
   readonly title: string;
   readonly submit: string;
   readonly submitClass: string;
-  /** The link that leaves everything as it is. */
+  /** Label of the link that cancels. */
   readonly cancel: string;
   readonly cancelTo: string;
   readonly children?: Child;
 }
 
-/** A form that asks for confirmation of what it does. */
+/** A form that asks for confirmation of an action. */
 export function ConfirmForm(props: ConfirmFormProps) {
   return (
     <form class="confirm" method="post" action={props.action}>

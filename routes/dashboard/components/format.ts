@@ -1,31 +1,31 @@
-/** Numbers, amounts and times as texts. */
+/** Formats numbers, amounts and times. */
 import { dollarsText, type Picodollars } from "../../../domain/pricing/money.ts";
 
 const PICO = 1_000_000_000_000n;
-const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const integer = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-/** A count, with its thousands apart: `12,345`. */
+/** Formats a count with thousands separators: `12,345`. */
 export function formatCount(count: number | bigint): string {
-  return whole.format(count);
+  return integer.format(count);
 }
 
-/** So many of something: `1 run`, `2 runs`. */
+/** Formats a count with its noun: `1 run`, `2 runs`. */
 export function countedText(count: number, word: string): string {
   return `${formatCount(count)} ${pluralOf(count, word)}`;
 }
 
-/** The noun for a count: `run` for one, else `runs`. */
+/** Returns the noun for a count: `run` for one, else `runs`. */
 export function pluralOf(count: number, word: string): string {
   return count === 1 ? word : `${word}s`;
 }
 
-/** A large count, short: `1.2M`. */
+/** Formats a large count briefly: `1.2M`. */
 export function compactText(count: number | bigint): string {
   return compact.format(count);
 }
 
-/** A share as whole percent; the ends are kept for what is all or nothing. More than 100% is shown as it is. */
+/** Formats a share as an integer percentage. Shows 0% and 100% only when exact; may exceed 100%. */
 export function percentText(part: number | bigint, all: number | bigint): string {
   const share = Number(part) / Number(all);
   if (!Number.isFinite(share)) return "–";
@@ -34,35 +34,35 @@ export function percentText(part: number | bigint, all: number | bigint): string
   return share < 1 && percent === 100 ? "> 99%" : `${percent}%`;
 }
 
-/** An amount in dollars: cents from one dollar on, below it the first digits that say something. */
+/** Formats an amount in dollars: cents from one dollar up, else the first significant digits. */
 export function moneyText(amount: Picodollars): string {
   const sign = amount < 0n ? "−" : "";
   const size = amount < 0n ? -amount : amount;
   if (size === 0n) return "$0";
   if (size >= PICO) {
     const cents = (size + PICO / 200n) / (PICO / 100n);
-    return `${sign}$${whole.format(cents / 100n)}.${String(cents % 100n).padStart(2, "0")}`;
+    return `${sign}$${integer.format(cents / 100n)}.${String(cents % 100n).padStart(2, "0")}`;
   }
   const digits = size.toString().padStart(12, "0");
   const first = digits.search(/[1-9]/);
-  const shown = Math.min(12, Math.max(2, first + 2));
-  const step = 10n ** BigInt(12 - shown);
+  const places = Math.min(12, Math.max(2, first + 2));
+  const step = 10n ** BigInt(12 - places);
   const rounded = ((size + step / 2n) / step) * step;
   return rounded >= PICO ? `${sign}$1.00` : `${sign}$${padded(dollarsText(rounded))}`;
 }
 
-/** At least two decimals. */
+/** Pads to at least two decimals. */
 function padded(text: string): string {
   const [units = "0", decimals = ""] = text.split(".");
   return `${units}.${decimals.padEnd(2, "0")}`;
 }
 
-/** An amount in dollars to its last digit. */
+/** Formats an amount in dollars exactly. */
 export function exactMoneyText(amount: Picodollars): string {
   return amount < 0n ? `−$${dollarsText(-amount)}` : `$${dollarsText(amount)}`;
 }
 
-/** A span of milliseconds in its two largest units: `850 ms`, `1.2 s`, `3 min 4 s`, `2 h 5 min`. */
+/** Formats milliseconds in their two largest units: `850 ms`, `1.2 s`, `3 min 4 s`, `2 h 5 min`. */
 export function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 59_950) return `${(ms / 1_000).toFixed(1).replace(/\.0$/, "")} s`;
@@ -73,12 +73,14 @@ export function durationText(ms: number): string {
   return units(Math.round(minutes / 60), 24, "d", "h");
 }
 
-function units(small: number, per: number, large: string, rest: string): string {
-  const left = small % per;
-  return `${Math.floor(small / per)} ${large}${left === 0 ? "" : ` ${left} ${rest}`}`;
+function units(small: number, per: number, largeUnit: string, smallUnit: string): string {
+  const remainder = small % per;
+  return `${Math.floor(small / per)} ${largeUnit}${
+    remainder === 0 ? "" : ` ${remainder} ${smallUnit}`
+  }`;
 }
 
-/** The time since or until an instant: `3 min ago`, `in 2 h`. */
+/** Formats the time since or until an instant: `3 min ago`, `in 2 h`. */
 export function agoText(ms: number, nowMs: number): string {
   const away = Math.abs(nowMs - ms);
   if (away < 5_000) return "just now";

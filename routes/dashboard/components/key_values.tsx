@@ -1,14 +1,13 @@
-/** Lists of names with their values. */
+/** Lists of name-value pairs. */
 import type { Child } from "hono/jsx";
 
-/** A name and its value. */
 export type KeyValue = readonly [name: string, value: Child];
 
 interface Pairs {
   readonly pairs: readonly KeyValue[];
 }
 
-/** Lists names with their values, a line each. */
+/** Lists name-value pairs, one per line. */
 export function KeyValues({ pairs }: Pairs) {
   return (
     <dl class="pairs">
@@ -22,7 +21,7 @@ export function KeyValues({ pairs }: Pairs) {
   );
 }
 
-/** Lists names with their values side by side; names without a value are left out. */
+/** Lists name-value pairs side by side; omits pairs without a value. */
 export function LabelList({ pairs }: Pairs) {
   return (
     <dl class="labels">

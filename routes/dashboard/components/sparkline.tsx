@@ -4,18 +4,18 @@ import type { Measures } from "../../../domain/runs/contribution.ts";
 import { countedText, formatCount } from "./format.ts";
 import { byStatus } from "./statuses.ts";
 
-/** Width of a day, and the part of it that its bar fills. */
+/** Width of a day and of its bar. */
 const DAY = { width: 4, bar: 3 } as const;
 
-/** Height of the chart, and where bars begin: the larger part is for what succeeded. */
+/** Height of the chart and y position of the baseline; successful runs get the larger part. */
 const HEIGHT = 26, BASE = 16;
 
-/** A small chart; its title says in words what it shows. */
+/** A small chart; its title describes it in words. */
 export function Sparkline({ days }: { readonly days: readonly DayOfRuns[] }) {
   const width = days.length * DAY.width;
   const down = Math.max(1, ...days.map(({ measures }) => lostOf(measures)));
   const up = Math.max(1, ...days.map(({ measures }) => measures.runs - lostOf(measures)));
-  // One scale for both, as long as both have room.
+  // One scale for both directions, chosen so that both fit.
   const scale = Math.min(BASE / up, (HEIGHT - BASE) / down);
   return (
     <svg
@@ -32,17 +32,20 @@ export function Sparkline({ days }: { readonly days: readonly DayOfRuns[] }) {
   );
 }
 
-/** Runs that ended without success. */
+/** Counts runs that ended without success. */
 function lostOf({ runs, succeeded, running }: Measures): number {
   return runs - succeeded - running;
 }
 
-/** All bars of a status as one shape, which is a fraction of an element each; without those that do not occur. */
+/**
+ * Draws all bars of a status as one path, which needs fewer elements; omits statuses that do not
+ * occur.
+ */
 function barsOf(days: readonly DayOfRuns[], scale: number): Record<string, string> {
   const shapes: Record<string, string> = {};
   for (const [at, { measures }] of days.entries()) {
     let [above, below] = [BASE, BASE];
-    // From the base on, success is the first upwards and failed the first downwards.
+    // Starting at the baseline, success is first upwards and failed is first downwards.
     const statuses = byStatus(measures);
     for (const [status, count] of [...statuses.slice(0, 3), ...statuses.slice(3).toReversed()]) {
       const height = heightOf(count, scale);
@@ -66,7 +69,7 @@ function rounded(size: number): number {
   return Math.round(size * 100) / 100;
 }
 
-/** The chart in a sentence. */
+/** Describes the chart in one sentence. */
 export function wordsOf(days: readonly DayOfRuns[]): string {
   const sum = (of: (measures: Measures) => number) =>
     days.reduce((all, { measures }) => all + of(measures), 0);

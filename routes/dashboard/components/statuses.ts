@@ -1,9 +1,9 @@
-/** Runs by status, as charts show them. The name of a status is the class of its colour. */
+/** Runs by status, for charts. The name of a status is also the class of its colour. */
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import type { Measures } from "../../../domain/runs/contribution.ts";
 import { formatCount } from "./format.ts";
 
-/** Words for runs of a status. */
+/** Labels for runs of a status. */
 export const STATUS_LABELS: Readonly<Record<RunStatus, string>> = {
   failed: "failed",
   timeout: "timed out",
@@ -12,7 +12,7 @@ export const STATUS_LABELS: Readonly<Record<RunStatus, string>> = {
   success: "succeeded",
 };
 
-/** The runs of sums by status, in the order that charts stack them from the bottom up. */
+/** Returns the runs of each status, in the order that charts stack them from the bottom up. */
 export function byStatus(measures: Measures): readonly (readonly [RunStatus, number])[] {
   const { runs, succeeded, failed, timedOut, running } = measures;
   return [
@@ -24,7 +24,7 @@ export function byStatus(measures: Measures): readonly (readonly [RunStatus, num
   ];
 }
 
-/** The statuses that occur, with how often: `3 succeeded, 1 running`. */
+/** Lists the statuses that occur with their counts: `3 succeeded, 1 running`. */
 export function statusText(measures: Measures): string {
   return byStatus(measures).toReversed().filter(([, count]) => count > 0)
     .map(([status, count]) => `${formatCount(count)} ${STATUS_LABELS[status]}`).join(", ");

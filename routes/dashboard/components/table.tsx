@@ -1,26 +1,25 @@
-/** Tables, each by its columns and rows. */
+/** Tables described by columns and rows. */
 import type { Child } from "hono/jsx";
 import { Wide } from "./elements.tsx";
 import { formatCount, pluralOf } from "./format.ts";
 
-/** A column of a table. */
 export interface Column<Row> {
   readonly head: Child;
   readonly cell: (row: Row) => Child;
-  /** Whether its cells are the names of their rows. */
+  /** True if its cells name their rows. */
   readonly isName?: boolean;
-  /** The class of its cells; the head of a column of numbers has it too. */
+  /** Class of its cells; the header of a number column has it too. */
   readonly class?: string;
-  /** The class of its head, where it has one of its own. */
+  /** Class of its header, if that differs. */
   readonly headClass?: string;
-  /** Labels before and after a cell where the table has no head: on a phone. */
+  /** Labels before and after a cell when the table has no header: on a phone. */
   readonly before?: string;
   readonly unit?: string | ((row: Row) => string);
-  /** Further attributes of a cell. */
+  /** Additional attributes of a cell. */
   readonly attributes?: (row: Row) => Readonly<Record<string, string>>;
 }
 
-/** A column of numbers; `unit` names what a cell counts. */
+/** A number column; `unit` names what a cell counts. */
 export function numberColumn<Row>(
   head: Child,
   cell: (row: Row) => Child,
@@ -29,7 +28,7 @@ export function numberColumn<Row>(
   return { head, cell, class: "number", ...(unit === undefined ? {} : { unit }) };
 }
 
-/** A column of counts, each of so many of a noun. */
+/** A column of counts of a noun. */
 export function countColumn<Row>(
   head: Child,
   countOf: (row: Row) => number,
@@ -44,16 +43,16 @@ interface Columns<Row> {
 }
 
 interface TableProps<Row> extends Columns<Row> {
-  /** The name of the table for screen readers. */
+  /** Name of the table for screen readers. */
   readonly label: string;
   readonly class?: string;
   readonly caption?: Child;
   readonly rows: readonly Row[];
-  /** The foot of the table. */
+  /** Footer of the table. */
   readonly children?: Child;
 }
 
-/** Shows rows as a table that scrolls by itself where it is wider than the screen. */
+/** Shows rows as a table that scrolls when it is wider than the screen. */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, caption, columns, rows, class: name, children } = props;
   return (
@@ -68,7 +67,7 @@ export function Table<Row>(props: TableProps<Row>) {
   );
 }
 
-/** The names of the columns. */
+/** The header row. */
 export function TableHead<Row>({ columns }: Columns<Row>) {
   return (
     <thead>
@@ -85,7 +84,6 @@ function headClassOf(column: Column<never>): string | undefined {
   return column.headClass ?? (column.class?.startsWith("number") ? "number" : undefined);
 }
 
-/** A row with a cell for each column. */
 export function TableRow<Row>({ columns, row }: Columns<Row> & { readonly row: Row }) {
   return (
     <tr>

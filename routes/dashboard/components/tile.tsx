@@ -1,4 +1,4 @@
-/** Large figures, each with its name and what belongs to it. */
+/** Large metrics, each with its name and context. */
 import type { Child } from "hono/jsx";
 
 interface TileProps {
@@ -8,7 +8,6 @@ interface TileProps {
   readonly children?: Child;
 }
 
-/** Shows a figure. */
 export function Tile({ name, value, valueAttributes = {}, children }: TileProps) {
   return (
     <div class="tile">

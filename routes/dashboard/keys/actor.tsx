@@ -1,14 +1,14 @@
-/** Actors: a key by its name, the operator, or the settings of a start. */
+/** An actor: a key by its name, the operator, or the startup settings. */
 import { OPERATOR } from "../../../domain/teams/credentials.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { SETTINGS_ACTOR } from "../../../domain/teams/audit_log.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { keyPath } from "./paths.ts";
 
-/** Names of credentials by their ids. */
+/** Credential names by id. */
 export type ActorNames = ReadonlyMap<string, string>;
 
-/** Reads the names of actors; an id that is no key of the team has none. */
+/** Reads the names of actors; an id that is not a key of the team has none. */
 export async function actorNames(
   { credentials }: Pick<AppDeps, "credentials">,
   team: Team,
@@ -21,6 +21,6 @@ export async function actorNames(
 /** Shows an actor, with a link to the key. */
 export function Actor({ id, name }: { readonly id: string; readonly name: string | null }) {
   if (id === OPERATOR.credentialId) return <>the operator</>;
-  if (id === SETTINGS_ACTOR) return <>the settings of a start</>;
+  if (id === SETTINGS_ACTOR) return <>the startup settings</>;
   return <a href={keyPath(id)} title={id}>{name ?? id}</a>;
 }

@@ -9,7 +9,6 @@ import { Field, FormProblem } from "../components/form_fields.tsx";
 import { newKeyPath } from "./paths.ts";
 import { SCOPE_LABELS } from "./labels.tsx";
 
-/** The fields of the form. */
 export interface KeyFields {
   readonly kind: "api_key" | "ping_token";
   readonly name: string;
@@ -22,7 +21,6 @@ export function keyBody({ kind, name, scopes, agent }: KeyFields): Record<string
   return kind === "api_key" ? { kind, name, scopes } : { kind, name, agent };
 }
 
-/** Shows the form. */
 export function showNewKey(): Handle {
   return (c) => {
     const { kind, agent = "" } = c.req.query();
@@ -36,7 +34,7 @@ export function showNewKey(): Handle {
   };
 }
 
-/** Answers with the form as it was filled in, and with what is wrong with it. */
+/** Shows the form with the typed values and the error. */
 export function showKeyForm(
   c: RequestContext,
   typed: KeyFields,

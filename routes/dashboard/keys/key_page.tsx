@@ -13,18 +13,17 @@ import { KeyValues } from "../components/key_values.tsx";
 import { type KeyConfirmation, keyPath } from "./paths.ts";
 import { KeyActions, KeyGrant, KeyState, kindLabel, LastUse } from "./labels.tsx";
 
-/** The content of the page of one credential. */
 interface KeyView {
   readonly record: ListedCredential;
   readonly now: number;
-  /** The form that is open. */
+  /** The confirmation form that is open. */
   readonly confirm: KeyConfirmation | null;
-  /** Why the form was refused, and the hours that were typed. */
+  /** The reason the form was rejected, and the typed hours. */
   readonly problem: Problem | null;
   readonly hours?: string;
 }
 
-/** Answers with the page of one credential. */
+/** Shows the page of one credential. */
 export function showKey(
   c: RequestContext,
   view: KeyView,
@@ -146,8 +145,8 @@ function RotateForm(
 }
 
 function lowKind(of: ListedCredential): string {
-  const word = kindLabel(of);
-  return of.grant.kind === "api_key" ? word : word.toLowerCase();
+  const label = kindLabel(of);
+  return of.grant.kind === "api_key" ? label : label.toLowerCase();
 }
 
 interface KeyFormProps extends Pick<KeyChange, "of" | "problem"> {

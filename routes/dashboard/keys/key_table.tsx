@@ -1,4 +1,4 @@
-/** Credentials as a table. */
+/** A table of credentials. */
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
 import { Ago } from "../components/elements.tsx";
 import { type Column, Table } from "../components/table.tsx";
@@ -10,13 +10,12 @@ interface KeyTableProps {
   readonly caption?: string;
   readonly records: readonly ListedCredential[];
   readonly now: number;
-  /** The credential of this session, which is marked. */
+  /** Id of the session's own credential, which is marked. */
   readonly mine?: string;
-  /** Whether there is a column with the grants. */
+  /** True to include the column of grants. */
   readonly withGrant?: boolean;
 }
 
-/** Shows a table of credentials. */
 export function KeyTable({ label, caption, records, now, mine, withGrant }: KeyTableProps) {
   const columns: readonly Column<ListedCredential>[] = [
     { head: "Name", isName: true, cell: (of) => <KeyName of={of} isMine={of.id === mine} /> },

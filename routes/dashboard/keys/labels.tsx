@@ -1,11 +1,11 @@
-/** Credentials in words: grant, state, last use, actions. */
+/** Labels for credentials: grant, state, last use, actions. */
 import { type CredentialRecord, isLive } from "../../../domain/teams/credentials.ts";
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
 import { agentPath } from "../layout/paths.ts";
 import { Ago } from "../components/elements.tsx";
 import { type KeyConfirmation, keyPath } from "./paths.ts";
 
-/** Scopes of a key, each with what it allows. */
+/** Scopes of a key with their descriptions. */
 export const SCOPE_LABELS = {
   ingest: "send runs, events and heartbeats",
   read: "read runs, agents and spend, and sign in here",
@@ -32,7 +32,7 @@ interface KeyProps {
   readonly now: number;
 }
 
-/** Shows whether a credential works, since or until when, and its replacement. */
+/** Shows the state of a credential, the time of that state, and the replacement. */
 export function KeyState({ of, now }: KeyProps) {
   const { revokedAt, endsAt, replacedBy } = of;
   if (revokedAt === null && endsAt === undefined) return <span class="state works">✓ works</span>;
@@ -54,12 +54,12 @@ export function KeyState({ of, now }: KeyProps) {
   );
 }
 
-/** Shows when a credential was last used, as far as that is known. */
+/** Shows the last recorded use of a credential. */
 export function LastUse({ of: { lastUsedAt }, now }: KeyProps & { readonly of: ListedCredential }) {
   return lastUsedAt === null ? <span class="soft">never</span> : <Ago at={lastUsedAt} now={now} />;
 }
 
-/** Links to the forms that rotate and revoke a credential that works. */
+/** Links to the forms that rotate and revoke a live credential. */
 export function KeyActions({ of, now }: KeyProps) {
   if (!isLive(of, now)) return null;
   return (
@@ -76,6 +76,6 @@ interface KeyActionProps {
 }
 
 function KeyAction({ of, does }: KeyActionProps) {
-  const word = does === "rotate" ? "Rotate" : "Revoke";
-  return <a href={keyPath(of.id, does)} aria-label={`${word} ${of.name}`}>{word}</a>;
+  const verb = does === "rotate" ? "Rotate" : "Revoke";
+  return <a href={keyPath(of.id, does)} aria-label={`${verb} ${of.name}`}>{verb}</a>;
 }

@@ -72,7 +72,7 @@ interface KeyListProps {
   readonly page: KeyPage;
   readonly query: KeysQuery;
   readonly now: number;
-  /** The credential of this session. */
+  /** Id of the session's own credential. */
   readonly mine: string;
 }
 
@@ -90,7 +90,7 @@ function KeyList(
       {agent === null
         ? (
           <p class="soft">
-            An <b>API key</b> is for programs that send runs and people who look at them. A{" "}
+            An <b>API key</b> is for programs that send runs and people who view them. A{" "}
             <b>ping token</b>{" "}
             speaks for one agent alone, such as a cron job. Secrets are shown once, when they are
             created.

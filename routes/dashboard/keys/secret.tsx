@@ -1,4 +1,4 @@
-/** The one page that shows a secret, and lines that use it. */
+/** The only page that shows a secret, with command lines that use it. */
 import type { Child } from "hono/jsx";
 import type { CredentialRecord } from "../../../domain/teams/credentials.ts";
 import type { RequestContext } from "../../http/context.ts";
@@ -13,18 +13,18 @@ export interface NewSecret {
   readonly secret: string;
 }
 
-/** The rest of the page. */
+/** The other content of the page. */
 interface SecretView {
   readonly title: string;
   /** The link to the next page. */
   readonly next: Child;
-  /** A notice about the secret that it replaces. */
+  /** A notice about the replaced secret. */
   readonly children?: Child;
 }
 
-/** Answers with a new secret: it is in this answer and nowhere else. */
-export function showSecret(c: RequestContext, made: NewSecret, view: SecretView): Response {
-  const { record, secret } = made;
+/** Shows a new secret. No other response contains it. */
+export function showSecret(c: RequestContext, created: NewSecret, view: SecretView): Response {
+  const { record, secret } = created;
   const origin = originOf(c);
   const body = (
     <>
@@ -37,7 +37,7 @@ export function showSecret(c: RequestContext, made: NewSecret, view: SecretView)
       {view.children ?? null}
       <h2>{kindLabel(record)} “{record.name}”</h2>
       <Copyable id="secret" text={secret} />
-      {linesOf(made, origin).map(({ title, text }, i) => (
+      {linesOf(created, origin).map(({ title, text }, i) => (
         <>
           <h2>{title}</h2>
           <Copyable id={`line-${i}`} text={text} />
@@ -49,7 +49,7 @@ export function showSecret(c: RequestContext, made: NewSecret, view: SecretView)
   return showPage(c, { title: view.title, status: 201, body });
 }
 
-/** Builds lines for a shell or a crontab that work as they are. */
+/** Builds command lines for a shell or a crontab that run unchanged. */
 function linesOf(
   { record: { grant }, secret }: NewSecret,
   origin: string,
@@ -64,7 +64,7 @@ function linesOf(
   return [{ title: "Try it", text: `RUNLEDGER_KEY=${secret}\n${line}` }];
 }
 
-/** Builds lines that send the exit code of a job. */
+/** Builds command lines that send the exit code of a job. */
 function pingLines(secret: string, origin: string) {
   const ping = (query: string) =>
     `curl -fsS -m 10 --retry 3 -u "$RUNLEDGER_TOKEN:" "${origin}/v1/ping${query}"`;

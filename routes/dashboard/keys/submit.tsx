@@ -24,8 +24,11 @@ export function submitNewKey({ credentials }: AppDeps): Handle {
     const spec = parseKey(bodyOf(keyBody(typed)));
     if (!spec.ok) return fail(c, spec.problem);
     const { team, credentialId } = c.get("principal");
-    const made = await credentials.create(team, spec.value, credentialId);
-    return showSecret(c, made, { title: `${kindLabel(made.record)} created`, next: backTo(made) });
+    const created = await credentials.create(team, spec.value, credentialId);
+    return showSecret(c, created, {
+      title: `${kindLabel(created.record)} created`,
+      next: backTo(created),
+    });
   };
 }
 
@@ -85,12 +88,12 @@ function OldSecret({ of, now }: { readonly of: ListedCredential; readonly now: n
   );
 }
 
-/** Redirects a reload of the page of a secret to its key: the secret is shown once. */
+/** Redirects a reload of a secret's page to its key, because a secret is shown once. */
 export function backToKey(): Handle {
   return (c) => seeOther(keyPath(c.req.param("id") ?? ""));
 }
 
-/** Revokes a credential and goes to its page. */
+/** Revokes a credential and redirects to its page. */
 export function submitRevokeKey({ credentials }: AppDeps): Handle {
   return async (c) => {
     const { team, credentialId } = c.get("principal");

@@ -1,4 +1,7 @@
-/** Files that pages load: styles, scripts, icon. Their names hold a hash of their content, so they never change. */
+/**
+ * Static files that pages load: styles, scripts, icon. File names contain a hash of the content, so
+ * files never change.
+ */
 import { createHash } from "node:crypto";
 import pico from "@picocss/pico/css/pico.min.css" with { type: "text" };
 import htmx from "htmx.org/dist/htmx.min.js" with { type: "text" };
@@ -12,18 +15,17 @@ import status from "../assets/style/status.css" with { type: "text" };
 import icon from "../assets/icon.svg" with { type: "text" };
 import { DASHBOARD_PATH } from "./paths.ts";
 
-/** The files of the dashboard. */
 export interface Assets {
-  /** Returns the path of a file by its name; the empty text for an unknown one. */
+  /** Returns the path of a file; an empty string for an unknown name. */
   readonly pathOf: (name: string) => string;
-  /** Answers with a file. */
+  /** Responds with a file. */
   readonly send: Handle;
 }
 
 const CSS = "text/css; charset=UTF-8";
 const JAVASCRIPT = "text/javascript; charset=UTF-8";
 
-/** Builds the files; `styles` are those of the pages, in the order of their rules. */
+/** Builds the files; `styles` are the pages' style sheets, in cascade order. */
 export function createAssets(styles: Iterable<string>): Assets {
   const files = [
     ["pico.css", pico, CSS],

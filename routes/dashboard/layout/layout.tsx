@@ -1,4 +1,4 @@
-/** The layout of every page: the menu, the heading, the content, and who is signed in. */
+/** The layout of every page: the menu, the heading, the content, and the signed-in principal. */
 import { type Principal, refusalOf } from "../../../domain/teams/credentials.ts";
 import type { PageShell } from "../../http/context.ts";
 import type { View } from "./page.ts";
@@ -11,7 +11,7 @@ interface LayoutProps {
   readonly path: string;
 }
 
-/** Config of htmx: it needs no style of its own and evaluates no text. */
+/** htmx config: no injected styles, no evaluated text. */
 const HTMX = JSON.stringify({
   includeIndicatorStyles: false,
   allowEval: false,
@@ -20,7 +20,7 @@ const HTMX = JSON.stringify({
   historyEnabled: false,
 });
 
-/** Hono leaves out a property of the attribute's own spelling; HTML takes any. */
+/** Hono drops the attribute in its standard spelling; HTML ignores case. */
 const BLOCKING = { Blocking: "render" };
 
 /** Renders a complete document. */
@@ -35,7 +35,7 @@ export function Layout({ view, shell, principal, path }: LayoutProps) {
         <meta name="color-scheme" content="light dark" />
         <meta name="htmx-config" content={HTMX} />
         <title>{title === "Runledger" ? title : `${title} · Runledger`}</title>
-        {/* Tables get their widths when all their rows are read: nothing is shown before. */}
+        {/* Column widths depend on all rows, so rendering waits for the complete table. */}
         <link rel="expect" href="#end" {...BLOCKING} />
         <link rel="icon" href={assetPath("icon.svg")} type="image/svg+xml" />
         <link rel="stylesheet" href={assetPath("pico.css")} />
@@ -94,7 +94,7 @@ function Menu({ shell: { menu }, principal, path }: MenuProps) {
   );
 }
 
-/** Returns whether a page is the page of a menu entry, or below it. */
+/** Returns whether a path is a menu entry's page or below it. */
 function isWithin(path: string, to: string): boolean {
   return path === to || (to !== DASHBOARD_PATH && path.startsWith(`${to}/`));
 }

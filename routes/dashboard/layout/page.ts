@@ -1,23 +1,23 @@
-/** A page of the dashboard: its place, who may see it, its entry in the menu, its styles. */
+/** A dashboard page: path, access, menu entry, styles. */
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 import type { Requirement } from "../../../domain/teams/credentials.ts";
 import type { Handle } from "../../http/context.ts";
 import type { HandlerDeps } from "../../http/admission.ts";
 
-/** A page, as its folder exports it for the table of pages. */
+/** A page, as its folder exports it to the table of pages. */
 export interface DashboardPage {
   readonly path: string;
-  /** Its name in the menu; absent for a page that others lead to. */
+  /** Menu label; absent for a page that only other pages link to. */
   readonly menu?: string;
-  /** Who sees it in the menu, where those are fewer than may open it. */
+  /** Requirement for the menu entry, if stricter than `access`. */
   readonly menuAccess?: Requirement;
-  /** The requirement for a session; `null` for pages open to everybody. */
+  /** Requirement for a session; `null` for public pages. */
   readonly access: Requirement | null;
   readonly handler: PageHandler;
-  /** Style sheets, in the order of their rules. */
+  /** Style sheets, in cascade order. */
   readonly styles?: readonly string[];
-  /** Its forms, and the pages that only it leads to. */
+  /** Forms of the page, and pages that only it links to. */
   readonly routes?: readonly PageRoute[];
 }
 
@@ -25,35 +25,36 @@ export interface DashboardPage {
 export interface PageRoute {
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** The requirement for a session, where it differs from that of the page. */
+  /** Requirement for a session, if it differs from the page's. */
   readonly access?: Requirement;
   readonly handler: PageHandler;
 }
 
-/** A page below another one, with its access. */
+/** A page below another one, with the same access. */
 export function get(path: string, handler: PageHandler): PageRoute {
   return { method: "GET", path, handler };
 }
 
-/** A form of a page; with the access of the page unless given. */
+/** A form of a page; by default with the page's access. */
 export function post(path: string, handler: PageHandler, access?: Requirement): PageRoute {
   return { method: "POST", path, handler, ...(access === undefined ? {} : { access }) };
 }
 
-/** Makes the handler of a route. Pages and the API share one admission, so that its bounds hold for both. */
+/**
+ * Builds the handler of a route. Pages and the API share one admission, so its limits cover both.
+ */
 export type PageHandler = (deps: HandlerDeps) => Handle;
 
-/** The content of a page. */
 export interface View {
   /** The heading of the page and the title of its tab. */
   readonly title: string;
   readonly body: Child;
-  /** Shown next to the heading: links, buttons, or what the page is limited to. */
+  /** Shown next to the heading: links, buttons, or the scope of the page. */
   readonly aside?: Child;
-  /** 200 when absent. */
+  /** HTTP status; 200 when absent. */
   readonly status?: number;
-  /** Why a form on the page was refused: the status is that of the problem. */
+  /** The reason a form was rejected; it determines the status. */
   readonly problem?: Problem | null;
-  /** Seconds after which a browser without scripts reloads the page; never when absent. */
+  /** Seconds until a browser without scripts reloads the page; never when absent. */
   readonly reloadSeconds?: number;
 }

@@ -1,10 +1,10 @@
-/** Refusals as pages: the error, and what to do next. */
+/** Error pages: the message, and the next step. */
 import { ERRORS } from "../../../domain/core/errors.ts";
 import type { Refuse } from "../../http/context.ts";
 import { DASHBOARD_PATH } from "./paths.ts";
 import { showPage } from "./reply.tsx";
 
-/** Answers with the page of a refusal, under the status that the API would answer. */
+/** Renders an error as a page, with the status that the API would return. */
 export const renderProblemPage: Refuse = (c, { code, message }, headers) => {
   const { status, retry } = ERRORS[code];
   return showPage(c, {

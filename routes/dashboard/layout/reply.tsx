@@ -1,4 +1,4 @@
-/** Answers of the dashboard: a page in its layout, or a redirect to another page. */
+/** Responses of the dashboard: a page in its layout, or a redirect. */
 import type { Principal } from "../../../domain/teams/credentials.ts";
 import { ERRORS } from "../../../domain/core/errors.ts";
 import { answerText } from "../../http/answer.ts";
@@ -6,12 +6,12 @@ import type { RequestContext } from "../../http/context.ts";
 import { Layout } from "./layout.tsx";
 import type { View } from "./page.ts";
 
-/** Pages load files from this origin only, and send forms to it only. */
+/** Pages load files from this origin only, and submit forms to it only. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // Icons that are written out in the style itself.
+  // Icons inlined in the style sheet.
   "img-src 'self' data:",
   "connect-src 'self'",
   "form-action 'self'",
@@ -23,11 +23,11 @@ const HEADERS = {
   "Content-Security-Policy": POLICY,
   "Referrer-Policy": "same-origin",
   "Cross-Origin-Opener-Policy": "same-origin",
-  // No cache stores a page of one person, and the back button shows none after signing out.
+  // No cache stores a user's page, and the back button shows none after sign-out.
   "Cache-Control": "no-store",
 };
 
-/** Answers with a page. */
+/** Responds with a page. */
 export function showPage(
   c: RequestContext,
   view: View,
@@ -51,7 +51,7 @@ function statusOf({ status = 200, problem = null }: View): number {
   return problem === null ? status : ERRORS[problem.code].status;
 }
 
-/** Sends the browser to another page, which it asks for with GET. */
+/** Redirects the browser to another page, which it requests with GET. */
 export function seeOther(path: string, headers: Record<string, string> = {}): Response {
   return new Response(null, {
     status: 303,

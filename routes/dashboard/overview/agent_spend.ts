@@ -1,4 +1,4 @@
-/** Spend by agent, of today and of the days before, from a bounded number of rows. */
+/** Spend by agent for today and the days before, from a bounded number of rows. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { RollupRow, SpendStore } from "../../../domain/spend/rollup.ts";
@@ -6,33 +6,32 @@ import { labelOf } from "../../../domain/spend/spend_query.ts";
 import { DAYS_BEFORE, type Span } from "./day_metrics.ts";
 
 /**
- * Rows that are added up of today and of the days before: 500 take 3 ms. Finding out that there are more
- * takes one more row, which comes with the same batch.
+ * Maximum rows aggregated for today and for the days before: 500 take 3 ms. Detecting more takes
+ * one extra row, which is in the same batch.
  */
 const ROWS_MAX = 499;
 const ROWS_BEFORE_MAX = 1_499;
 
-/** Agents that are named, those that spent most today. */
+/** Maximum agents listed: those with the highest spend today. */
 const AGENTS_NAMED = 8;
 
-/** The spend of an agent. */
 export interface AgentSpend {
-  /** Null for runs without one. */
+  /** Null for runs without an agent. */
   readonly agent: string | null;
   readonly runsToday: number;
   readonly costToday: Picodollars;
-  /** In the days before; null where that takes too many rows. */
+  /** Cost in the days before; null if that takes too many rows. */
   readonly costBefore: Picodollars | null;
 }
 
-/** The agents that spent most. */
+/** Agents with the highest spend. */
 export interface SpendByAgent {
   readonly agents: readonly AgentSpend[];
-  /** How many more there are. */
+  /** Number of agents not listed. */
   readonly leftOut: number;
 }
 
-/** Reads the spend by agent; null where a day has so many agents that this page must not add them up. */
+/** Reads the spend by agent; null if a day has too many agents to aggregate here. */
 export async function readSpendByAgent(
   spend: SpendStore,
   team: Team,
@@ -41,7 +40,7 @@ export async function readSpendByAgent(
   const { today, from, yesterday } = span;
   const ofToday = await readAtMost(spend.rows(team, "agent", today, today), ROWS_MAX);
   if (ofToday === null) return null;
-  // As many agents each day as today would be too many rows: they need not be begun with.
+  // If each earlier day has as many agents as today, the limit is exceeded: skip the read.
   const isLittle = ofToday.length * DAYS_BEFORE <= ROWS_BEFORE_MAX;
   const before = isLittle
     ? await readAtMost(spend.rows(team, "agent", from, yesterday), ROWS_BEFORE_MAX)
@@ -49,7 +48,7 @@ export async function readSpendByAgent(
   return rankedOf(ofToday, before);
 }
 
-/** The rows of a range; null when there are more than so many. */
+/** Reads the rows of a range; null if there are more than `max`. */
 async function readAtMost(
   all: AsyncIterable<readonly RollupRow[]>,
   max: number,
@@ -72,8 +71,8 @@ function rankedOf(today: readonly RollupRow[], before: readonly RollupRow[] | nu
   }
   for (const { group, measures } of before ?? []) {
     const agent = labelOf(group, "agent");
-    const each = byAgent.get(agent) ?? { ...nothing, agent };
-    byAgent.set(agent, { ...each, costBefore: (each.costBefore ?? 0n) + measures.cost });
+    const entry = byAgent.get(agent) ?? { ...nothing, agent };
+    byAgent.set(agent, { ...entry, costBefore: (entry.costBefore ?? 0n) + measures.cost });
   }
   const ranked = [...byAgent.values()].sort(byCost);
   return {

@@ -1,4 +1,4 @@
-/** Problems, each with what to do. */
+/** Banners for problems, each with a remedy. */
 import type { DeadStage } from "../../../domain/runs/processing.ts";
 import { queryText, runPath, SPEND_PATH, USAGE_PATH } from "../layout/paths.ts";
 import { InlineNotice } from "../components/elements.tsx";
@@ -6,7 +6,7 @@ import { countedText, formatCount, percentText } from "../components/format.ts";
 import { RejectedBanner } from "../refusals/banner.tsx";
 import type { Overview, Quota, UnpricedCalls } from "./read.ts";
 
-/** Models that are named; the page of spend names all. */
+/** Maximum models named; the spend page names all. */
 const MODELS_NAMED = 3;
 
 /** Shows the banners that apply. */
@@ -72,12 +72,13 @@ function DeadBanner(
   { stages, hasMore }: { readonly stages: readonly DeadStage[]; readonly hasMore: boolean },
 ) {
   const count = stages.length;
-  const word = count === 1 && !hasMore ? "run is" : "runs are";
+  const subject = count === 1 && !hasMore ? "run is" : "runs are";
   return (
     <InlineNotice kind="bad">
       <p>
         <strong>
-          {hasMore ? `More than ${count}` : count} {word} stuck: a step after the end was given up.
+          {hasMore ? `More than ${count}` : count} {subject}{" "}
+          stuck: a step after the end was given up.
         </strong>{" "}
         Fix the error; then the operator of this service retries it with{" "}
         <code>deno task jobs --redrive=RUN_ID</code>.

@@ -1,4 +1,4 @@
-/** The days up to today: runs with their failures, and cost. */
+/** Charts of the days up to today: runs with their failures, and cost. */
 import { queryText, RUNS_PATH } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import { Money } from "../components/elements.tsx";
@@ -8,7 +8,6 @@ import { countedText, formatCount, moneyText, percentText } from "../components/
 import { type DayMetrics, DAYS_BEFORE, usualDayOf } from "./day_metrics.ts";
 import type { Overview } from "./read.ts";
 
-/** Draws both. */
 export function Charts({ of: { days, span } }: { readonly of: Overview }) {
   const usual = usualDayOf(days.slice(0, -1));
   const ends = [dateText(span.from), "today"] as const;
@@ -147,7 +146,7 @@ function DayLink({ day, isToday }: Pick<DayRow, "day" | "isToday">) {
 
 const date = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", timeZone: "UTC" });
 
-/** A day `YYYY-MM-DD` as people say it: `Nov 8`. */
+/** Formats a day `YYYY-MM-DD` briefly: `Nov 8`. */
 function dateText(day: string): string {
   return date.format(Date.parse(day));
 }

@@ -1,10 +1,10 @@
-/** Metrics of the overview: each day, a usual day, and how today compares. */
+/** Daily metrics of the overview: each day, a usual day, and how today compares. */
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import { daysOf } from "../../../domain/spend/spend_query.ts";
 import { dayOf } from "../../../domain/core/time.ts";
 
-/** Days before today that today is compared with. */
+/** Number of days before today to compare with. */
 export const DAYS_BEFORE = 14;
 
 const DAY_MS = 86_400_000;
@@ -18,42 +18,42 @@ export interface Span {
   readonly today: string;
   /** All days in order, today last. */
   readonly days: readonly string[];
-  /** When today began and ends, unix milliseconds. */
+  /** Start and end of today, unix milliseconds. */
   readonly startMs: number;
   readonly endMs: number;
-  /** How much of today is over, 0 to 1. */
+  /** Elapsed fraction of today, 0 to 1. */
   readonly passed: number;
 }
 
-/** Sums of a day. */
+/** Totals of a day. */
 export interface DayMetrics {
   readonly day: string;
   readonly runs: number;
-  /** Of them, those that failed or timed out. */
+  /** Runs that failed or timed out. */
   readonly failed: number;
-  /** Of those, the ones that timed out. */
+  /** Failed runs that timed out. */
   readonly timedOut: number;
-  /** Of them, those under way. */
+  /** Runs still in progress. */
   readonly running: number;
   readonly cost: Picodollars;
   /** Calls to models without a price. */
   readonly unpricedCalls: number;
 }
 
-/** A usual day: the mean of some. */
+/** A usual day: the mean of several days. */
 export interface UsualDay {
-  /** How many days it is the mean of. */
+  /** Number of days averaged. */
   readonly days: number;
   readonly runs: number;
   readonly cost: Picodollars;
-  /** Failed runs by runs that ended; 0 where none did. */
+  /** Failed runs divided by runs that ended; 0 if none ended. */
   readonly failedShare: number;
 }
 
-/** Today compared with a usual day; null where there is nothing to compare with. */
+/** Today compared with a usual day; null if there is nothing to compare with. */
 export type Compared = "more" | "less" | "usual" | null;
 
-/** The days around an instant, unix milliseconds. */
+/** Returns the days around an instant, unix milliseconds. */
 export function spanAt(nowMs: number): Span {
   const startMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const [from, today] = [dayOf(startMs - DAYS_BEFORE * DAY_MS), dayOf(startMs)];
@@ -68,7 +68,7 @@ export function spanAt(nowMs: number): Span {
   };
 }
 
-/** Adds up rows by status: every run has one, so their sums are those of the days. */
+/** Aggregates rows by status into days: every run has exactly one status. */
 export function metricsOf(days: readonly string[], rows: readonly RollupRow[]): DayMetrics[] {
   const none = { runs: 0, failed: 0, timedOut: 0, running: 0, cost: 0n, unpricedCalls: 0 };
   const byDay = new Map(days.map((day) => [day, { day, ...none }]));
@@ -85,7 +85,7 @@ export function metricsOf(days: readonly string[], rows: readonly RollupRow[]): 
   return [...byDay.values()];
 }
 
-/** Averages the days before today, from the first one with runs on; null without any. */
+/** Averages the days before today, from the first one with runs; null if none has runs. */
 export function usualDayOf(before: readonly DayMetrics[]): UsualDay | null {
   const first = before.findIndex(({ runs }) => runs > 0);
   if (first < 0) return null;
@@ -102,9 +102,9 @@ export function usualDayOf(before: readonly DayMetrics[]): UsualDay | null {
 }
 
 /**
- * Compares a sum of today with that of a whole usual day. Work is seldom even over a day, so it is more
- * only when a whole day's is exceeded by a tenth, and less only when half the day brought less than half
- * of what an even day would have by now.
+ * Compares a total of today with a complete usual day. Load is seldom even over a day, so `more`
+ * needs 10% above the complete day's total. `less` needs half the day to be over, and less than
+ * half of what an even day has by now.
  */
 export function compareSum(today: number, usual: number | undefined, passed: number): Compared {
   if (usual === undefined) return null;
@@ -112,7 +112,7 @@ export function compareSum(today: number, usual: number | undefined, passed: num
   return passed >= 0.5 && today < usual * passed * 0.5 ? "less" : "usual";
 }
 
-/** Compares the share of failures, whatever the time of day; one run more or less is no matter. */
+/** Compares the failure rate at any time of day; a difference of less than one run is ignored. */
 export function compareFailures(today: DayMetrics, usual: UsualDay | null): Compared {
   const ended = today.runs - today.running;
   if (usual === null || ended === 0) return null;

@@ -1,11 +1,11 @@
-/** The guide to the first run, for teams without recent runs. */
+/** The first-run guide, for teams without recent runs. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { DASHBOARD_PATH, KEYS_PATH, RUNS_PATH } from "../layout/paths.ts";
 import { Ago, Copyable, Empty } from "../components/elements.tsx";
 import { DAYS_BEFORE } from "./day_metrics.ts";
 
-/** When the newest run began, unix milliseconds; null for a team that never had one. */
+/** Reads the start of the newest run, unix milliseconds; null for a team that never had one. */
 export async function readLastStart({ runList }: AppDeps, team: Team): Promise<number | null> {
   const { rows: [run] } = await runList.page(team, { from: null, to: null }, null, 1);
   return run === undefined ? null : run.startedAt ?? run.receivedAt;
@@ -18,7 +18,7 @@ interface FirstRunProps {
   readonly nowMs: number;
 }
 
-/** Shows the first call to make, and when the newest run began. */
+/** Shows the first call to make, and the start of the newest run. */
 export function FirstRunGuide({ origin, last, mayCreateKeys, nowMs }: FirstRunProps) {
   return (
     <Empty title={last === null ? "Send the first run" : "No recent runs"}>
@@ -53,7 +53,7 @@ export function FirstRunGuide({ origin, last, mayCreateKeys, nowMs }: FirstRunPr
   );
 }
 
-/** A command for a shell: it answers OK. */
+/** Builds a shell command; the service responds OK. */
 function pingLine(origin: string): string {
   return `curl -fsS -u "$RUNLEDGER_KEY:" "${origin}/v1/ping?agent=nightly&exit_code=$?"`;
 }

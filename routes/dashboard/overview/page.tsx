@@ -15,7 +15,7 @@ import { type Overview, readOverview } from "./read.ts";
 import { AgentsTable, FailuresTable, SlowestTable } from "./tables.tsx";
 import { OverviewTiles } from "./tiles.tsx";
 
-/** The first page. The operator may open it, but is redirected to the teams. */
+/** The overview. The operator may open it, but is redirected to the teams. */
 export const overviewPage: DashboardPage = {
   path: DASHBOARD_PATH,
   menu: "Overview",
@@ -25,10 +25,9 @@ export const overviewPage: DashboardPage = {
   styles: [overview],
 };
 
-/** Seconds after which the page of a team without runs reloads. */
+/** Seconds between reloads of the page of a team without runs. */
 const RELOAD_SECONDS = 5;
 
-/** Shows the first page. */
 function showOverview(deps: AppDeps): Handle {
   return async (c) => {
     const principal = c.get("principal");
@@ -40,12 +39,12 @@ function showOverview(deps: AppDeps): Handle {
     const page = { title: "Overview", aside: <Today of={content} /> };
     const isPoll = c.req.header("hx-request") === "true";
     if (content.days.some(({ runs }) => runs > 0)) {
-      // The page that waited for the first run reloads.
+      // The guide was polling for the first run: reload the page.
       const headers = isPoll ? { "HX-Refresh": "true" } : {};
       const body = <Body of={content} nowMs={nowMs} />;
       return showPage(c, { ...page, body }, headers as Record<string, string>);
     }
-    // Without a new answer the text that is selected in the page stays selected.
+    // No content leaves the page alone, so that selected text stays selected.
     if (isPoll) {
       return answerText(c, 204, null, null, { "Cache-Control": "no-store" });
     }
@@ -65,7 +64,7 @@ function showOverview(deps: AppDeps): Handle {
   };
 }
 
-/** Shows the day, and how much of it is over. */
+/** Shows the day, and the elapsed part of it. */
 function Today({ of }: { readonly of: Overview }) {
   const { today, startMs, endMs, passed } = of.span;
   const agoMs = passed * (endMs - startMs);

@@ -1,4 +1,4 @@
-/** Reads what the overview shows: each by range, each bounded, side by side. */
+/** Reads the data of the overview in parallel, each part by a bounded range. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamDeadStages } from "../../../domain/runs/processing.ts";
 import { type QuotaState, quotaState } from "../../../domain/teams/quota.ts";
@@ -14,58 +14,56 @@ import { countRejected } from "../refusals/banner.tsx";
 import { readSpendByAgent, type SpendByAgent } from "./agent_spend.ts";
 import { type DayMetrics, metricsOf, type Span, spanAt } from "./day_metrics.ts";
 
-/** The newest runs of today that the slowest ones are found among. */
+/** Maximum newest runs of today among which the slowest are found. */
 export const RECENT_RUNS_MAX = 50;
 
 const SLOWEST_SHOWN = 5;
 const FAILURES_SHOWN = 6;
 
-/** Rows read to name the models without a price. */
+/** Maximum rows read to name the models without a price. */
 const MODEL_ROWS_MAX = 1_000;
 
-/** The content of the overview. */
 export interface Overview {
   readonly span: Span;
-  /** Figures of each day, today's last. */
+  /** Metrics of each day, today last. */
   readonly days: readonly DayMetrics[];
   readonly quota: Quota;
   readonly slowest: Slowest;
-  /** Runs that failed or timed out, the latest first. */
+  /** Runs that failed or timed out, newest first. */
   readonly failures: readonly RunListRow[];
   readonly agents: SpendByAgent | null;
   readonly dead: TeamDeadStages;
   /** Calls that were rejected in the last 24 hours. */
   readonly rejected: number;
-  /** What has no price; null where everything has one. */
+  /** Calls without a price; null if every call has one. */
   readonly unpriced: UnpricedCalls | null;
 }
 
-/** The present month against the plan. */
+/** Usage of the current month against the plan. */
 export interface Quota {
   readonly month: string;
   readonly used: number;
-  /** `Infinity` for all. */
+  /** `Infinity` if unlimited. */
   readonly included: number;
   readonly state: QuotaState;
 }
 
-/** The slowest of some runs of today. */
+/** The slowest of the newest runs of today. */
 export interface Slowest {
   readonly runs: readonly RunListRow[];
-  /** How many were looked at. */
+  /** Number of runs compared. */
   readonly lookedAt: number;
-  /** Whether those are all of today's. */
+  /** True if those are all runs of today. */
   readonly isAll: boolean;
 }
 
 /** Calls that cost 0 because their models have no price. */
 export interface UnpricedCalls {
   readonly calls: number;
-  /** Names, those with the most tokens first; some may be missing. */
+  /** Model names by descending tokens; possibly incomplete. */
   readonly models: readonly string[];
 }
 
-/** Reads the overview. */
 export async function readOverview(deps: AppDeps, team: Team, nowMs: number): Promise<Overview> {
   const span = spanAt(nowMs);
   const [rows, quota, slowest, failures, agents, dead, rejected] = await Promise.all([
@@ -94,7 +92,7 @@ async function readQuota({ usage }: AppDeps, team: Team, nowMs: number): Promise
   return { month, used, included, state: quotaState(used, included) };
 }
 
-/** No index has runs by how long they took, so only the newest are compared. */
+/** Compares only the newest runs: no index orders runs by duration. */
 async function readSlowest({ runList }: AppDeps, team: Team, span: Span): Promise<Slowest> {
   const query: RunsQuery = { from: span.startMs, to: span.endMs };
   const { rows, next } = await runList.page(team, query, null, RECENT_RUNS_MAX);
@@ -104,7 +102,7 @@ async function readSlowest({ runList }: AppDeps, team: Team, span: Span): Promis
   return { runs, lookedAt: rows.length, isAll: next === null };
 }
 
-/** The days' sums say whether anything has no price; only then are models read for their names. */
+/** Reads model names only if the days' totals contain calls without a price. */
 async function readUnpriced(
   { spend }: AppDeps,
   team: Team,
@@ -114,20 +112,23 @@ async function readUnpriced(
   const calls = days.reduce((sum, day) => sum + day.unpricedCalls, 0);
   if (calls === 0) return null;
   const query = { from, to: today, groupBy: "model", filters: {} } as const;
-  const some = (kind: RollupRow["group"]["kind"]) =>
+  const readRows = (kind: RollupRow["group"]["kind"]) =>
     firstOf(spend.rows(team, kind, from, today), MODEL_ROWS_MAX);
-  const found = await unpricedOf(query, some, () => null);
-  return { calls, models: found.ok ? found.value.models.map(({ name }) => modelKey(name)) : [] };
+  const unpriced = await unpricedOf(query, readRows, () => null);
+  return {
+    calls,
+    models: unpriced.ok ? unpriced.value.models.map(({ name }) => modelKey(name)) : [],
+  };
 }
 
 async function* firstOf<T>(
   all: AsyncIterable<readonly T[]>,
   max: number,
 ): AsyncGenerator<readonly T[]> {
-  let left = max;
+  let remaining = max;
   for await (const rows of all) {
-    yield rows.slice(0, left);
-    left -= rows.length;
-    if (left <= 0) return;
+    yield rows.slice(0, remaining);
+    remaining -= rows.length;
+    if (remaining <= 0) return;
   }
 }

@@ -1,4 +1,4 @@
-/** Runs and agents to look at first. */
+/** Tables of runs and agents that need attention first. */
 import { agentPath, queryText, runPath, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 import type { RunStatus } from "../../../domain/runs/run.ts";
 import type { RunListRow } from "../../../domain/runs/list.ts";
@@ -10,7 +10,7 @@ import type { AgentSpend } from "./agent_spend.ts";
 import { DAYS_BEFORE, type Span } from "./day_metrics.ts";
 import type { Overview } from "./read.ts";
 
-/** The runs that failed last. */
+/** Shows the latest failed runs. */
 export function FailuresTable({ of, nowMs }: { readonly of: Overview; readonly nowMs: number }) {
   const { failures, span } = of;
   const allOf = (status: RunStatus) =>
@@ -38,7 +38,7 @@ export function FailuresTable({ of, nowMs }: { readonly of: Overview; readonly n
   );
 }
 
-/** The slowest of the newest runs of today. */
+/** Shows the slowest of the newest runs of today. */
 export function SlowestTable({ of, nowMs }: { readonly of: Overview; readonly nowMs: number }) {
   const { runs, lookedAt, isAll } = of.slowest;
   const caption = isAll
@@ -99,7 +99,6 @@ function AgentLink({ slug }: { readonly slug: string | null }) {
   return slug === null ? <>{UNATTRIBUTED}</> : <a href={agentPath(slug)}>{slug}</a>;
 }
 
-/** Shows the spend of agents. */
 export function AgentsTable({ of: { agents, span } }: { readonly of: Overview }) {
   const all = `${SPEND_PATH}${queryText([["group_by", "agent"], ["from", span.from]])}`;
   return (

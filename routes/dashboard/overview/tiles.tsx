@@ -14,7 +14,6 @@ import {
 } from "./day_metrics.ts";
 import type { Overview, Quota } from "./read.ts";
 
-/** Shows the tiles. */
 export function OverviewTiles({ of: { days, span, quota } }: { readonly of: Overview }) {
   const today = days.at(-1);
   if (today === undefined) return null;
@@ -32,7 +31,7 @@ export function OverviewTiles({ of: { days, span, quota } }: { readonly of: Over
         <p class="soft">
           A usual day is the average of the{" "}
           {usual.days === 1 ? "day" : countedText(usual.days, "day")}{" "}
-          before today. “More than usual” is said once today is above a whole usual day.
+          before today. “More than usual” appears once today exceeds a full usual day.
         </p>
       )}
     </>
@@ -61,16 +60,16 @@ function RunsTile({ today, usual, day, passed }: CompareProps & { readonly passe
 
 function FailedTile({ today, usual }: Omit<CompareProps, "day">) {
   const ended = today.runs - today.running;
-  const word = compareFailures(today, usual);
+  const comparison = compareFailures(today, usual);
   const share = usual === null ? null : percentText(Math.round(usual.failedShare * 1e6), 1e6);
   return (
     <LinkTile
       name="Failed or timed out"
       to="#failures"
       value={formatCount(today.failed)}
-      isBad={word === "more"}
+      isBad={comparison === "more"}
     >
-      <Comparison of={word} isBad />
+      <Comparison of={comparison} isBad />
       {ended === 0 ? null : <span>{percentText(today.failed, ended)} of those that ended</span>}
       {share === null ? null : <span>usually {share}</span>}
     </LinkTile>

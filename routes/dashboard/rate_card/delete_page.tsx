@@ -1,4 +1,6 @@
-/** `/dashboard/rate-card/rows/:id/delete`: shows an own row and asks before deleting it. */
+/**
+ * `/dashboard/rate-card/rows/:id/delete`: shows an own row and asks for confirmation to delete it.
+ */
 import { fail } from "../../http/answer.ts";
 import type { AppDeps, Handle } from "../../http/context.ts";
 import { NO_SUCH_ROW } from "../../api/rate_card/rate_card.ts";
@@ -7,7 +9,7 @@ import { seeOther, showPage } from "../layout/reply.tsx";
 import { deletePath, repricePath } from "./paths.ts";
 import { RateTable } from "./rate_table.tsx";
 
-/** Shows the row, and asks for confirmation. */
+/** Shows the row and asks for confirmation. */
 export function askDeleteRate({ rateCards }: AppDeps): Handle {
   return async (c) => {
     const rates = await rateCards.rows(c.get("principal").team);
@@ -36,7 +38,7 @@ export function askDeleteRate({ rateCards }: AppDeps): Handle {
   };
 }
 
-/** Deletes the row, and redirects to the form that reprices its calls. */
+/** Deletes the row and redirects to the form that reprices its calls. */
 export function submitDeleteRate({ rateCards }: AppDeps): Handle {
   return async (c) => {
     const { team, credentialId } = c.get("principal");

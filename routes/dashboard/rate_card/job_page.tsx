@@ -19,10 +19,9 @@ import { CostDifference, JOB_STATE_LABELS, periodText } from "./labels.tsx";
 import { typedInstant } from "./rate_form_values.ts";
 import { jobPath, REPRICE } from "./paths.ts";
 
-/** Seconds after which the page of a job that is under way reloads. */
+/** Seconds between reloads of the page while the job runs. */
 const RELOAD_SECONDS = 1;
 
-/** Shows a job. */
 export function showJob(deps: AppDeps): Handle {
   return async (c) => {
     const id = c.req.param("id") ?? "";
@@ -105,7 +104,7 @@ function Tiles({ job: { sum, runs, changed, failed, dryRun } }: { readonly job: 
   );
 }
 
-/** Shows what to do when the job is done. */
+/** Shows the next step once the job is done. */
 function NextStep({ job }: { readonly job: RepriceJob }) {
   const { spec, changed, dryRun, sum } = job;
   const fields = [

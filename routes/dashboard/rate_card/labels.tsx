@@ -1,11 +1,11 @@
-/** Jobs that reprice calls, in words. */
+/** Labels for repricing jobs. */
 import type { RepriceSum } from "../../../domain/repricing/reprice.ts";
 import type { JobState } from "../../../domain/core/jobs.ts";
 import type { RepriceJob } from "../../../domain/repricing/job.ts";
 import { Money } from "../components/elements.tsx";
 import { typedInstant } from "./rate_form_values.ts";
 
-/** States of a job. */
+/** Labels for job states. */
 export const JOB_STATE_LABELS: Readonly<Record<JobState, string>> = {
   waiting: "waits for recent calls to be aggregated",
   running: "under way",
@@ -23,7 +23,7 @@ export function CostDifference({ of: { before, after } }: { readonly of: Reprice
   );
 }
 
-/** The runs that a job visits. */
+/** Describes which runs a job visits. */
 export function periodText({ spec: { from, to } }: RepriceJob): string {
   if (from === null && to === null) return "all";
   const since = from === null ? "" : `from ${typedInstant(from)}`;

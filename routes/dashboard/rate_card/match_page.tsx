@@ -1,4 +1,4 @@
-/** `/dashboard/rate-card/match`: which row prices a model. */
+/** `/dashboard/rate-card/match`: the row that prices a model. */
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
@@ -15,7 +15,7 @@ import { LabeledInput } from "../components/form_fields.tsx";
 import { MATCH, NEW_RATE } from "./paths.ts";
 import { editPath, RateTable } from "./rate_table.tsx";
 
-/** Shows which row prices a call. */
+/** Shows the row that prices a call. */
 export function showMatch({ rateCards, environment }: AppDeps): Handle {
   return async (c) => {
     const text = queryOf(c);
@@ -41,8 +41,8 @@ export function showMatch({ rateCards, environment }: AppDeps): Handle {
       return show(query.problem, null);
     }
     const { provider, model, at } = query.value;
-    const found = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
-    return show(null, <Match query={query.value} found={found} />);
+    const rate = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
+    return show(null, <Match query={query.value} rate={rate} />);
   };
 }
 
@@ -80,12 +80,12 @@ const STEP_LABELS: Readonly<Record<MatchStep, string>> = {
 
 interface MatchProps {
   readonly query: MatchQuery;
-  readonly found: RateMatch | null;
+  readonly rate: RateMatch | null;
 }
 
-function Match({ query: { provider, model, at }, found }: MatchProps) {
+function Match({ query: { provider, model, at }, rate }: MatchProps) {
   const name = provider === null ? model : `${model} of ${provider}`;
-  if (found === null) {
+  if (rate === null) {
     return (
       <InlineNotice kind="warn">
         <p>
@@ -98,7 +98,7 @@ function Match({ query: { provider, model, at }, found }: MatchProps) {
       </InlineNotice>
     );
   }
-  const { row, match } = found;
+  const { row, match } = rate;
   return (
     <section>
       <p>

@@ -43,21 +43,20 @@ export const rateCardPage: DashboardPage = {
   ],
 };
 
-/** Default rows of a page that does not say how many. */
+/** Default rows per page. */
 const ROWS_DEFAULT = 50;
 
-/** Own rows that are listed; a search finds the others. */
+/** Maximum own rows listed; a search finds the others. */
 const OWN_SHOWN = 100;
 
 type Parameters = ReadonlyMap<string, string>;
 
-/** Shows a page of the card. */
 function showRateCard(deps: AppDeps): Handle {
   return async (c) => {
     const text = queryOf(c);
     const parsed = parseQuery(text);
     if (!parsed.ok) return fail(c, parsed.problem);
-    // Of repeated parameters the first counts.
+    // The first of repeated parameters wins.
     const query = parseListQuery(`${text}&limit=${ROWS_DEFAULT}`);
     if (!query.ok) return fail(c, query.problem);
     const { team } = c.get("principal");
@@ -84,7 +83,7 @@ function showRateCard(deps: AppDeps): Handle {
           {isOwnShown
             ? (
               <Own
-                shown={own}
+                rates={own}
                 more={page.own.length - own.length}
                 {...{ names, parameters }}
                 now={deps.environment.now()}
@@ -123,9 +122,9 @@ function isFiltered(parameters: Parameters): boolean {
 }
 
 function Own(
-  { shown, more, names, parameters, now }: {
-    readonly shown: readonly OwnRate[];
-    /** Number of own rows that are not shown. */
+  { rates, more, names, parameters, now }: {
+    readonly rates: readonly OwnRate[];
+    /** Number of own rows that are not listed. */
     readonly more: number;
     readonly names: ActorNames;
     readonly parameters: Parameters;
@@ -135,12 +134,12 @@ function Own(
   return (
     <section>
       <h2>Your own rows</h2>
-      {shown.length > 0
+      {rates.length > 0
         ? (
           <RateTable
             label="Own rows"
             lastName="What to do"
-            rows={shown.map((rate) => ({
+            rows={rates.map((rate) => ({
               row: rate.row,
               last: <OwnActions rate={rate} names={names} now={now} />,
             }))}

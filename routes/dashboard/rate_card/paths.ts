@@ -1,26 +1,28 @@
 /** Paths of the pages of the rate card. */
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
 
-/** Which row prices a call. */
+/** Lookup of the row that prices a call. */
 export const MATCH = `${RATE_CARD_PATH}/match`;
 
-/** The form of a row. */
+/** Form for a row. */
 export const NEW_RATE = `${RATE_CARD_PATH}/new`;
 
 /** Repricing stored calls. */
 export const REPRICE = `${RATE_CARD_PATH}/reprice`;
 
-/** The form that deletes an own row. */
+/** Path of the form that deletes an own row. */
 export function deletePath(id: string): string {
   return `${RATE_CARD_PATH}/rows/${encodeURIComponent(id)}/delete`;
 }
 
-/** A job that reprices calls. */
+/** Path of a repricing job. */
 export function jobPath(id: string): string {
   return `${REPRICE}/${encodeURIComponent(id)}`;
 }
 
-/** The form that reprices the calls of a model; `done` names the change of the card before it. */
+/**
+ * Path of the form that reprices a model's calls; `done` names the preceding change of the card.
+ */
 export function repricePath(
   { model, provider }: { readonly model: string; readonly provider: string | null },
   done?: "stored" | "deleted",

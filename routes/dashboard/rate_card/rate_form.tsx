@@ -1,4 +1,4 @@
-/** `/dashboard/rate-card/new`: the form of a price, and storing it. */
+/** `/dashboard/rate-card/new`: the form for a price, and its submission. */
 import type { Child } from "hono/jsx";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
@@ -27,8 +27,8 @@ import {
 } from "./rate_form_values.ts";
 import { MATCH, repricePath } from "./paths.ts";
 
-/** The calls that a price is added for, as they named their model. */
-interface Meant {
+/** The calls that a price is added for, by the model they name. */
+interface TargetCalls {
   readonly model: string;
   readonly provider: string | null;
 }
@@ -36,14 +36,14 @@ interface Meant {
 /** The content of the form. */
 interface RateForm {
   readonly values: RateValues;
-  /** Null where the price is for no calls in particular. */
-  readonly meant: Meant | null;
-  /** The row that the fields were filled in from. */
+  /** Null if the price is not for particular calls. */
+  readonly target: TargetCalls | null;
+  /** The row that prefills the fields. */
   readonly from: RateRow | null;
   readonly problem: Problem | null;
 }
 
-/** Shows the form, filled in from a row or from the nearest priced model. */
+/** Shows the form, prefilled from a row or from the nearest priced model. */
 export function showRateForm({ rateCards }: AppDeps): Handle {
   return async (c) => {
     const parsed = parseQuery(queryOf(c));
@@ -54,7 +54,7 @@ export function showRateForm({ rateCards }: AppDeps): Handle {
     const id = parameters.get("row");
     const own = (await rateCards.rows(c.get("principal").team)).map(({ row }) => row);
     const rows = [...own, ...DEFAULT_RATES.rows];
-    const row = rows.find((each) => each.id === id);
+    const row = rows.find((candidate) => candidate.id === id);
     if (row !== undefined) return showForm(c, { ...EMPTY, values: valuesOf(row) });
     if (model === undefined) return showForm(c, EMPTY);
     const models = await rateCards.models(c.get("principal").team);
@@ -62,57 +62,57 @@ export function showRateForm({ rateCards }: AppDeps): Handle {
     const values = { ...(near === null ? {} : valuesOf(near)), provider: provider ?? "", model };
     return showForm(c, {
       values: { ...values, effective_from: "" },
-      meant: { model, provider },
+      target: { model, provider },
       from: near,
       problem: null,
     });
   };
 }
 
-const EMPTY: RateForm = { values: {}, meant: null, from: null, problem: null };
+const EMPTY: RateForm = { values: {}, target: null, from: null, problem: null };
 
-/** Stores a price, and begins a dry run where the form asks for one. */
+/** Stores a price, and starts a dry run if the form requests one. */
 export function submitRate(deps: AppDeps): Handle {
   return async (c) => {
     const form = c.get("form");
     const values = readRateForm(form);
-    const meant = meantBy(form);
-    const refused = (problem: Problem) => showForm(c, { values, meant, from: null, problem });
+    const target = targetOf(form);
+    const refused = (problem: Problem) => showForm(c, { values, target, from: null, problem });
     const spec = parseRate(rateBodyOf(values));
     if (!spec.ok) return refused(spec.problem);
     const { team, credentialId } = c.get("principal");
     const outcome = await deps.rateCards.put(team, spec.value, credentialId);
     if (outcome.kind === "refused") return refused(outcome.problem);
-    const calls = meant ?? { model: spec.value.model, provider: null };
+    const calls = target ?? { model: spec.value.model, provider: null };
     if (form.get("then") !== "dry-run") return seeOther(repricePath(calls, "stored"));
     const { provider, model } = calls;
     const value = { model, ...(provider === null ? {} : { provider }), dry_run: true };
     const request = parseReprice(bodyOf(value));
     if (!request.ok) return seeOther(repricePath(calls, "stored"));
-    const begun = await beginReprice(deps, c.get("principal"), request.value);
-    // The price is stored all the same; the form there says more when it is sent.
-    if (begun.kind === "refused") return seeOther(repricePath(calls, "stored"));
-    return seeOther(`${RATE_CARD_PATH}/reprice/${begun.job.id}?done=stored`);
+    const started = await beginReprice(deps, c.get("principal"), request.value);
+    // The price is stored anyway; submitting the repricing form shows the problem.
+    if (started.kind === "refused") return seeOther(repricePath(calls, "stored"));
+    return seeOther(`${RATE_CARD_PATH}/reprice/${started.job.id}?done=stored`);
   };
 }
 
-function meantBy(form: URLSearchParams): Meant | null {
+function targetOf(form: URLSearchParams): TargetCalls | null {
   const model = form.get("calls_model") ?? "";
   return model === "" ? null : { model, provider: form.get("calls_provider") || null };
 }
 
-function showForm(c: RequestContext, shown: RateForm): Response {
-  const { problem, meant } = shown;
+function showForm(c: RequestContext, form: RateForm): Response {
+  const { problem, target } = form;
   if (problem !== null) c.set("problem", problem);
   return showPage(c, {
-    title: meant === null ? "Put a price" : `Add a price for ${modelKey(meant)}`,
+    title: target === null ? "Put a price" : `Add a price for ${modelKey(target)}`,
     problem,
     aside: <a href={RATE_CARD_PATH}>Rate card</a>,
-    body: <Form {...shown} problem={problem === null ? null : atField(problem)} />,
+    body: <Form {...form} problem={problem === null ? null : atField(problem)} />,
   });
 }
 
-function Form({ values, meant, from, problem }: RateForm) {
+function Form({ values, target, from, problem }: RateForm) {
   return (
     <form method="post" action={RATE_CARD_PATH} class="rate-form">
       {from === null ? null : (
@@ -127,10 +127,10 @@ function Form({ values, meant, from, problem }: RateForm) {
           Nothing was stored. {isShownAtField(problem) ? "One field is wrong." : problem.message}
         </p>
       )}
-      {meant === null ? null : (
+      {target === null ? null : (
         <>
-          <input type="hidden" name="calls_model" value={meant.model} />
-          <input type="hidden" name="calls_provider" value={meant.provider ?? ""} />
+          <input type="hidden" name="calls_model" value={target.model} />
+          <input type="hidden" name="calls_provider" value={target.provider ?? ""} />
         </>
       )}
       <fieldset>
@@ -155,7 +155,7 @@ function Form({ values, meant, from, problem }: RateForm) {
   );
 }
 
-/** Returns whether the form has the field that a message is about. */
+/** Returns whether the form has the field that a problem names. */
 function isShownAtField({ field }: Problem): boolean {
   return FIELD_NAMES.test(field ?? "");
 }
@@ -168,7 +168,6 @@ interface RateFieldsProps {
   readonly problem: Problem | null;
 }
 
-/** A field of the form. */
 interface RateField {
   readonly name: string;
   readonly label: string;
@@ -210,7 +209,7 @@ const NOTE_FIELD: RateField = {
   hint: "The source of the price, for later.",
 };
 
-/** The prices of a row or, with a prefix, of a tier, which need not be filled in. */
+/** The price fields of a row or, with a prefix, of a tier, where they are optional. */
 function priceFields(prefix: string): RateField[] {
   const attributes = { inputmode: "decimal", required: prefix === "" };
   const optional = { attributes: { inputmode: "decimal" }, hint: "Empty: as input." };
@@ -248,10 +247,10 @@ function RateInputs(
   );
 }
 
-/** Shows the tiers of a row, and two empty ones. */
+/** Shows the tiers of a row, plus two empty ones. */
 function Tiers({ values, problem }: RateFieldsProps) {
   const used = tiersIn(values);
-  const shown = Math.min(RATE_TIERS_MAX, used + 2);
+  const count = Math.min(RATE_TIERS_MAX, used + 2);
   return (
     <details class="more" open={used > 0}>
       <summary>Other prices for long calls (tiers)</summary>
@@ -259,7 +258,7 @@ function Tiers({ values, problem }: RateFieldsProps) {
         A call with more input tokens than a tier says costs the tier's prices, for all its tokens.
         From the smallest to the largest; a tier that is left empty does not count.
       </p>
-      {Array.from({ length: shown }, (_, tier) => (
+      {Array.from({ length: count }, (_, tier) => (
         <fieldset>
           <legend>Tier {tier + 1}</legend>
           <RateInputs

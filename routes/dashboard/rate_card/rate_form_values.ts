@@ -1,4 +1,4 @@
-/** The form of a rate: its fields as text, and the body of the API call. */
+/** The values of the rate form: its fields as text, and the body of the API call. */
 import {
   LABEL_CHARS_MAX,
   RATE_NOTE_CHARS_MAX,
@@ -11,10 +11,10 @@ import type { Problem } from "../../../domain/core/errors.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { bodyOf } from "../components/form_fields.tsx";
 
-/** The texts of the fields, by their names. */
+/** Field texts by field name. */
 export type RateValues = Readonly<Record<string, string>>;
 
-/** The rates of a row or of a tier. */
+/** Rate fields of a row or a tier. */
 export const RATE_FIELDS = [
   "input_usd_per_million",
   "output_usd_per_million",
@@ -22,31 +22,31 @@ export const RATE_FIELDS = [
   "cache_write_usd_per_million",
 ] as const;
 
-/** The numbers of a row. */
+/** Numeric fields of a row. */
 const ROW_FIELDS = [...RATE_FIELDS, "batch_percent"] as const;
 
-/** The fields of a tier. */
+/** Fields of a tier. */
 export const TIER_FIELDS = ["above_input_tokens", ...RATE_FIELDS] as const;
 
-/** Characters of a field; any more are wrong in each of them. */
+/** Maximum characters read of a field; more are invalid in every field. */
 const CHARS_MAX = 2 * Math.max(LABEL_CHARS_MAX, RATE_NOTE_CHARS_MAX);
 
 const TEXT_FIELDS = ["provider", "model", "effective_from", "note"] as const;
 
-/** The name of a field of a tier. */
+/** Builds the name of a tier's field. */
 export function tierField(tier: number, name: string): string {
   return `tiers[${tier}].${name}`;
 }
 
-/** Reads the form; empty tiers are left out. */
+/** Reads the form; skips empty tiers. */
 export function readRateForm(form: URLSearchParams): RateValues {
   const values: Record<string, string> = {};
   for (const name of [...TEXT_FIELDS, ...ROW_FIELDS]) values[name] = textOf(form, name);
   let tiers = 0;
   for (let tier = 0; tier < RATE_TIERS_MAX; tier++) {
-    const sent = TIER_FIELDS.map((name) => [name, textOf(form, tierField(tier, name))] as const);
-    if (sent.every(([, text]) => text === "")) continue;
-    for (const [name, text] of sent) values[tierField(tiers, name)] = text;
+    const texts = TIER_FIELDS.map((name) => [name, textOf(form, tierField(tier, name))] as const);
+    if (texts.every(([, text]) => text === "")) continue;
+    for (const [name, text] of texts) values[tierField(tiers, name)] = text;
     tiers++;
   }
   return values;
@@ -63,7 +63,10 @@ export function tiersIn(values: RateValues): number {
   return tiers;
 }
 
-/** The body of `PUT /v1/rate-card`; what is no number stays a text, which its parser refuses. */
+/**
+ * Builds the body of `PUT /v1/rate-card`. Text that is not a number stays text, which the parser
+ * rejects.
+ */
 export function rateBodyOf(values: RateValues): Body {
   const tiers = Array.from(
     { length: tiersIn(values) },
@@ -79,31 +82,31 @@ export function rateBodyOf(values: RateValues): Body {
   return bodyOf(value);
 }
 
-/** A day as its first instant; any other text as it is. */
+/** Turns a day into its first instant; returns other text unchanged. */
 export function instantText(text: string): string {
   return /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00.000Z` : text;
 }
 
-/** An instant as it is typed: as a day, where it is the first of one. */
+/** Formats an instant as typed: as a day if it is the first instant of one. */
 export function typedInstant(ms: number | null): string {
   return ms === null ? "" : formatInstant(ms).replace(/T00:00:00(?:\.000)?Z$/, "");
 }
 
-/** Leaves out empty fields. */
+/** Drops empty fields. */
 function filledOnly(fields: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const sent: Record<string, string> = {};
-  for (const [name, text] of Object.entries(fields)) if (text) sent[name] = text;
-  return sent;
+  const filled: Record<string, string> = {};
+  for (const [name, text] of Object.entries(fields)) if (text) filled[name] = text;
+  return filled;
 }
 
 function numbersOf(
   fields: readonly (readonly [string, string])[],
 ): Record<string, number | string> {
-  const sent = fields.filter(([, text]) => text !== "");
-  return Object.fromEntries(sent.map(([name, text]) => [name, exactNumber(text)]));
+  const filled = fields.filter(([, text]) => text !== "");
+  return Object.fromEntries(filled.map(([name, text]) => [name, exactNumber(text)]));
 }
 
-/** A number, if it is the very one that was typed: digits that it cannot hold are not dropped. */
+/** Parses a number if that is exact; otherwise keeps the text instead of dropping digits. */
 function exactNumber(text: string): number | string {
   const [, whole = "", decimals = ""] = /^(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
   const digits = decimals.replace(/0+$/, "");
@@ -111,7 +114,7 @@ function exactNumber(text: string): number | string {
   return plain === String(Number(text)) ? Number(text) : text;
 }
 
-/** Fills the form in from a row. */
+/** Fills in the form from a row. */
 export function valuesOf(
   { provider, model, from, rates, tiers, batchPercent }: RateRow,
 ): RateValues {
@@ -141,7 +144,7 @@ function rateTexts({ input, output, cachedInput, cacheWrite }: Rates): Record<st
   };
 }
 
-/** Points a problem at the field of the form: messages name the tier, which `field` does not. */
+/** Assigns a problem to the form field that its message names: `field` omits the tier. */
 export function atField(problem: Problem): Problem {
   const field = /"(tiers\[\d+\]\.\w+)"/.exec(problem.message)?.[1];
   return field === undefined ? problem : { ...problem, field };

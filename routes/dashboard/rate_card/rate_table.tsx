@@ -1,4 +1,4 @@
-/** Rows of a rate card as tables. */
+/** Tables of rate card rows. */
 import { queryText } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
@@ -11,7 +11,7 @@ import { type Column, Table } from "../components/table.tsx";
 import { typedInstant } from "./rate_form_values.ts";
 import { deletePath, NEW_RATE } from "./paths.ts";
 
-/** A row, with the content of its last cell. */
+/** A row and the content of its last cell. */
 interface ShownRate {
   readonly row: RateRow;
   readonly last: Child;
@@ -20,11 +20,10 @@ interface ShownRate {
 interface RateTableProps {
   readonly label: string;
   readonly rows: readonly ShownRate[];
-  /** The name of the last column. */
+  /** Header of the last column. */
   readonly lastName: string;
 }
 
-/** Shows rows of a rate card. */
 export function RateTable({ label, rows, lastName }: RateTableProps) {
   return (
     <Table
@@ -82,7 +81,7 @@ interface OwnActionsProps {
   readonly now: number;
 }
 
-/** Links to change and delete an own row, and its origin. */
+/** Links that change and delete an own row, and its origin. */
 export function OwnActions({ rate, names, now }: OwnActionsProps) {
   const { row, createdAt, createdBy, note } = rate;
   return (
@@ -98,7 +97,7 @@ export function OwnActions({ rate, names, now }: OwnActionsProps) {
   );
 }
 
-/** The form, filled in from a row. */
+/** Path of the form, prefilled from a row. */
 export function editPath({ id }: RateRow): string {
   return NEW_RATE + queryText([["row", id]]);
 }

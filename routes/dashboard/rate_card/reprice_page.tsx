@@ -1,4 +1,4 @@
-/** `/dashboard/rate-card/reprice`: the form that reprices stored calls, and the jobs so far. */
+/** `/dashboard/rate-card/reprice`: the form that reprices stored calls, and past jobs. */
 import type { Problem } from "../../../domain/core/errors.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
 import { parseReprice } from "../../../domain/repricing/body.ts";
@@ -17,19 +17,19 @@ import { CostDifference, JOB_STATE_LABELS, periodText } from "./labels.tsx";
 import { instantText } from "./rate_form_values.ts";
 import { jobPath, REPRICE } from "./paths.ts";
 
-/** The fields of the form, by their names. */
+/** Form fields by name. */
 type Values = ReadonlyMap<string, string>;
 
-/** The fields of the form, as the API names them. */
+/** Form fields, under their API names. */
 const FIELDS = ["model", "provider", "from", "to"] as const;
 
-/** Changes of the card that lead to this page. */
+/** Changes of the card that redirect to this page. */
 const DONE: ReadonlyMap<string, string> = new Map([
   ["stored", "The price is stored, and calls that come in from now on cost what it says."],
   ["deleted", "The row is deleted, and calls that come in from now on are priced without it."],
 ]);
 
-/** Shows the form and the jobs so far. */
+/** Shows the form and past jobs. */
 export function showReprices(deps: AppDeps): Handle {
   return async (c) => {
     const parameters = parseQuery(queryOf(c));
@@ -38,7 +38,7 @@ export function showReprices(deps: AppDeps): Handle {
   };
 }
 
-/** Begins a job: a dry run, unless the form asks for new prices. */
+/** Starts a job: a dry run, unless the form requests repricing. */
 export function submitReprice(deps: AppDeps): Handle {
   return async (c) => {
     const form = c.get("form");
@@ -49,9 +49,9 @@ export function submitReprice(deps: AppDeps): Handle {
     const value = { ...Object.fromEntries(fields), dry_run: form.get("dry_run") !== "false" };
     const request = parseReprice(bodyOf(value));
     if (!request.ok) return await showForm(deps, c, values, request.problem);
-    const begun = await beginReprice(deps, c.get("principal"), request.value);
-    if (begun.kind === "refused") return await showForm(deps, c, values, begun.problem);
-    return seeOther(jobPath(begun.job.id));
+    const started = await beginReprice(deps, c.get("principal"), request.value);
+    if (started.kind === "refused") return await showForm(deps, c, values, started.problem);
+    return seeOther(jobPath(started.job.id));
   };
 }
 

@@ -6,7 +6,7 @@ import { REFUSALS_PATH } from "../layout/paths.ts";
 import { InlineNotice } from "../components/elements.tsx";
 import { countedText } from "../components/format.ts";
 
-/** Hours that the banner looks back. */
+/** Hours that the banner covers. */
 const BANNER_HOURS = 24;
 
 /** Counts the calls of a team that were rejected in the last 24 hours. */
@@ -18,7 +18,7 @@ export async function countRejected(
   return countSince(await refusals.read(team, nowMs, 0), nowMs, BANNER_HOURS);
 }
 
-/** Shows the banner where there were any. */
+/** Shows the banner if any call was rejected. */
 export function RejectedBanner({ count }: { readonly count: number }) {
   return count === 0 ? null : (
     <InlineNotice kind="warn">

@@ -1,4 +1,4 @@
-/** `/dashboard/refusals`: calls that were rejected, with the reason. */
+/** `/dashboard/refusals`: rejected calls with the reason. */
 import { REFUSAL_HOURS } from "../../../domain/core/limits.ts";
 import {
   firstHour,
@@ -23,10 +23,9 @@ import { KindsTable, LatestTable } from "./tables.tsx";
 
 const HOUR_MS = 3_600_000;
 
-/** Periods that people ask for: hours and their name. */
+/** Periods to choose from: hours and label. */
 const PERIODS = [[REFUSAL_HOURS.default, "24 hours"], [REFUSAL_HOURS.max, "7 days"]] as const;
 
-/** Rejected requests. */
 export const refusalsPage: DashboardPage = {
   path: REFUSALS_PATH,
   menu: "Rejected requests",
@@ -34,7 +33,7 @@ export const refusalsPage: DashboardPage = {
   handler: showRefusals,
 };
 
-/** Shows the rejected calls of some hours up to now. */
+/** Shows the calls rejected in the last hours. */
 function showRefusals({ refusals, environment }: AppDeps): Handle {
   return async (c) => {
     const query = parseRefusalsQuery(queryOf(c));
@@ -46,10 +45,10 @@ function showRefusals({ refusals, environment }: AppDeps): Handle {
       <>
         <Choices
           label="Period"
-          links={PERIODS.map(([each, name]) => ({
+          links={PERIODS.map(([period, name]) => ({
             name,
-            to: REFUSALS_PATH + queryText([["hours", each]]),
-            isCurrent: each === hours,
+            to: REFUSALS_PATH + queryText([["hours", period]]),
+            isCurrent: period === hours,
           }))}
         />
         {report.hours.length === 0 ? <NoRefusals /> : <Report {...{ report, hours, nowMs }} />}
@@ -112,13 +111,13 @@ function HoursChart({ report, hours, nowMs }: ReportProps) {
   );
 }
 
-/** Counts of consecutive hours, the earliest first. */
+/** Returns the counts of consecutive hours, oldest first. */
 function countsOf(counted: readonly RefusalHour[], first: number, hours: number): number[] {
   const counts = new Map(counted.map(({ hour, count }) => [hour, count]));
   return Array.from({ length: hours }, (_, i) => counts.get(first + i * HOUR_MS) ?? 0);
 }
 
-/** An hour as people write it: `11-21 12:00`. */
+/** Formats an hour: `11-21 12:00`. */
 function hourText(ms: number): string {
   return formatInstant(ms).slice(5, 16).replace("T", " ");
 }

@@ -1,11 +1,13 @@
-/** Tables of rejected calls: by reason, and the latest with their message. */
+/** Tables of rejected calls: by reason, and the latest with their messages. */
 import { REFUSAL_LIMITS as KEPT } from "../../../domain/core/limits.ts";
 import type { Refusal, RefusalGroup } from "../../../domain/refusals/refusals.ts";
 import { Ago } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 
-/** Columns of reasons. Agents are no links: one whose calls were all rejected has no page. */
+/**
+ * Columns of reasons. Agents are not linked: an agent whose calls were all rejected has no page.
+ */
 const KIND_COLUMNS: readonly Column<RefusalGroup>[] = [
   { head: "Code", isName: true, cell: ({ code }) => <code>{code}</code> },
   { head: "Field", before: "field", cell: ({ field }) => field ?? "–" },
@@ -35,7 +37,7 @@ interface LatestProps {
   readonly nowMs: number;
 }
 
-/** Shows the latest calls with their answers. */
+/** Shows the latest calls with their responses. */
 export function LatestTable({ latest, nowMs }: LatestProps) {
   const columns: readonly Column<Refusal>[] = [
     { head: "When", cell: ({ at }) => <Ago at={at} now={nowMs} /> },

@@ -29,7 +29,6 @@ const FLAG_LABELS: Readonly<Record<CallFlag, string>> = {
   covered_by_stated_cost: "It counts nothing of its own: the run states what everything cost.",
 };
 
-/** Explains a call's cost. */
 export function CallCost(
   { call, mayPrice }: { readonly call: ExplainedCall; readonly mayPrice: boolean },
 ) {

@@ -20,7 +20,7 @@ export function submitDeletion(deps: AppDeps): Handle {
   };
 }
 
-/** Shows what is deleted, and asks for confirmation. */
+/** Shows what the deletion removes, and asks for confirmation. */
 export function ConfirmDeletion({ loaded: { run } }: { readonly loaded: LoadedRun }) {
   return (
     <InlineNotice kind="bad">
@@ -39,7 +39,7 @@ export function ConfirmDeletion({ loaded: { run } }: { readonly loaded: LoadedRu
   );
 }
 
-/** Links to the confirmation, for those who may delete runs. */
+/** Links to the confirmation, for sessions that may delete runs. */
 export function OfferDeletion({ loaded: { run, isAdmin } }: { readonly loaded: LoadedRun }) {
   return isAdmin
     ? (

@@ -1,4 +1,4 @@
-/** Previews of events: the few words and metrics that a row of the timeline shows. */
+/** Previews of events: the text and metrics that a timeline row shows. */
 import { type RawJson, rawMembers } from "../../../domain/core/raw_json.ts";
 import { readMilliseconds } from "../../../domain/pricing/llm_call.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
@@ -7,38 +7,38 @@ import { printable } from "../../../domain/core/text.ts";
 import type { PositionedEvent } from "../../../domain/runs/event_page.ts";
 import type { CallTokens } from "../../../domain/pricing/rates.ts";
 
-/** An event at a glance. */
+/** Summary of an event. */
 export interface EventPreview {
   readonly event: PositionedEvent;
   /** Members of its data. */
   readonly members: ReadonlyMap<string, RawJson>;
-  /** A sign of its own for each sort of event, and the class of its colour. */
+  /** A distinct symbol for each sort of event, and the class of its colour. */
   readonly sign: string;
   readonly colour: string;
-  /** The sort of the event in words. */
+  /** Label of the sort. */
   readonly what: string;
-  /** Its name; null where its data has none. */
+  /** Name; null if its data has none. */
   readonly name: string | null;
-  /** The first words of what it is about; null where its data has none. */
+  /** First text of its content; null if its data has none. */
   readonly words: string | null;
-  /** Milliseconds it took; null where it does not say. */
+  /** Duration in milliseconds; null if not reported. */
   readonly latencyMs: number | null;
-  /** The tokens of a model call; null for other events, and where they were not counted. */
+  /** Tokens of a model call; null for other events, and if they were not counted. */
   readonly tokens: CallTokens | null;
-  /** Why it failed; null where it did not. */
+  /** Reason of the failure; null if the event did not fail. */
   readonly failure: string | null;
 }
 
-/** Characters of a name or of the first words: a line. */
+/** Maximum characters of a name or of the first text: one line. */
 const LINE_CHARS = 140;
 
-/** Characters of a reason: a few lines. */
+/** Maximum characters of a reason: a few lines. */
 const REASON_CHARS = 400;
 
 /** Maximum latency of an event: 100 years. */
 const LATENCY_MS_MAX = 3_155_760_000_000;
 
-/** The presentation of a sort of events. */
+/** Presentation of a sort of events. */
 interface EventSort {
   readonly sign: string;
   readonly colour: string;
@@ -66,7 +66,7 @@ const SORTS: ReadonlyMap<string, EventSort> = new Map([
   ["log", { sign: "≡", colour: "c8", what: "log", names: [], words: ["message"] }],
 ]);
 
-/** All other events, which are named by their type. */
+/** All other events, named by their type. */
 const OTHER_SORT = {
   sign: "•",
   colour: "c5",
@@ -96,7 +96,7 @@ export function previewOf(event: PositionedEvent): EventPreview {
   };
 }
 
-/** A text on one line, no longer than it may be. */
+/** Converts a text to one line of at most `charsMax` characters. */
 export function lineOf(text: string, charsMax: number): string {
   const { text: line, isCut } = excerpt(text, charsMax);
   return `${printable(line).replace(/\s+/g, " ").trim()}${isCut ? "…" : ""}`;
@@ -104,13 +104,13 @@ export function lineOf(text: string, charsMax: number): string {
 
 /** Returns the text of the first member that is not empty. */
 function wordsOf(members: ReadonlyMap<string, RawJson>, names: readonly string[]): string | null {
-  const found = names.map((name) => members.get(name)).find((value) =>
+  const first = names.map((name) => members.get(name)).find((value) =>
     value !== undefined && !EMPTY.has(value)
   );
-  return found === undefined ? null : wordsIn(found, LINE_CHARS);
+  return first === undefined ? null : wordsIn(first, LINE_CHARS);
 }
 
-/** A text as it reads, all else as it was sent, on one line. */
+/** Shows a JSON string as its text and other JSON as received, on one line. */
 function wordsIn(value: RawJson, charsMax: number): string {
   if (!value.startsWith('"')) return lineOf(value, charsMax);
   const { text, isCut } = excerptOfString(value, charsMax);
@@ -122,21 +122,26 @@ function spanOf(value: string | undefined): number | null {
   return ms !== null && ms <= LATENCY_MS_MAX ? ms : null;
 }
 
-/** Why something went wrong, by what members of its data say: `error`, or what else there is; null for nothing. */
+/**
+ * Finds the reason of a failure in the members of its data: `error`, else `message` or `status`;
+ * null if there is none.
+ */
 export function reasonIn(members: ReadonlyMap<string, RawJson>): string | null {
   const error = members.get("error");
   const reason = error?.startsWith("{") ? rawMembers(error).get("message") ?? error : error;
-  const first = [reason, members.get("message"), members.get("status")].find((each) =>
-    each !== undefined && !EMPTY.has(each)
+  const first = [reason, members.get("message"), members.get("status")].find((value) =>
+    value !== undefined && !EMPTY.has(value)
   );
   if (first === undefined) return null;
   return wordsIn(first, REASON_CHARS);
 }
 
-/** The members of a value; one that is no object is a member itself, under `name`. */
+/**
+ * Returns the members of a value; a value that is not an object becomes one member called `name`.
+ */
 export function membersOf(value: RawJson, name: string): ReadonlyMap<string, RawJson> {
   return value.startsWith("{") ? rawMembers(value) : new Map([[name, value]]);
 }
 
-/** Values that say nothing of why. */
+/** Values that explain nothing. */
 const EMPTY: ReadonlySet<string> = new Set(["null", "true", "false", '""', "{}", "[]"]);

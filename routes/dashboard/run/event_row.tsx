@@ -1,4 +1,4 @@
-/** A row of the timeline: time, event, latency, tokens and cost; opened, its data. */
+/** A row of the timeline: time, event, latency, tokens and cost; its data when opened. */
 import type { ExplainedCall } from "../../../domain/runs/explain_cost.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { Money } from "../components/elements.tsx";
@@ -8,18 +8,18 @@ import { Payload } from "./payload.tsx";
 import type { EventPreview } from "./event_preview.ts";
 import { offsetText } from "./labels.ts";
 
-/** The span of time that bars are drawn in, in milliseconds. */
+/** The time span that bars are drawn in, in milliseconds. */
 export interface RelativeTime {
-  /** When the run began. */
+  /** Start of the run. */
   readonly runStart: number;
   readonly startMs: number;
   readonly lengthMs: number;
 }
 
-/** Characters of an event's data that are shown. */
+/** Maximum characters shown of an event's data. */
 const DATA_CHARS = 4_000;
 
-/** Units a bar is drawn in, and the least that can be seen. */
+/** Bar units per row, and the minimum visible width. */
 const BAR = { length: 1_000, least: 6 } as const;
 
 interface Row {
@@ -28,11 +28,10 @@ interface Row {
   readonly call: ExplainedCall | null;
   readonly isOpened: boolean;
   readonly isAdmin: boolean;
-  /** Where all of its data is. */
+  /** Path of the complete data. */
   readonly all: string;
 }
 
-/** Shows an event. */
 export function EventRow({ preview, span, call, isOpened, isAdmin, all }: Row) {
   const { event, latencyMs, failure } = preview;
   return (

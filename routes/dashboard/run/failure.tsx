@@ -1,4 +1,4 @@
-/** The failure of a run, shown above the rest of its page. */
+/** The failure of a run, shown at the top of its page. */
 import type { EventPosition } from "../../../domain/runs/event_page.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { InlineNotice } from "../components/elements.tsx";
@@ -8,19 +8,19 @@ import type { LoadedRun } from "./load.ts";
 import { offsetText } from "./labels.ts";
 import { eventsPath } from "./paths.ts";
 
-/** Failing events that are named. */
+/** Maximum failing events listed. */
 const NAMED_MAX = 3;
 
-/** Events before a failing one that its link shows as well, for context. */
+/** Number of preceding events that the link to a failing event shows as context. */
 const EVENTS_BEFORE = 8;
 
-/** Characters of a note that are shown here. */
+/** Maximum characters shown of a note. */
 const NOTE_CHARS = 600;
 
-/** Milliseconds without an event that are worth a line. */
+/** Minimum milliseconds without an event that the page reports. */
 const SILENCE_MS = 60_000;
 
-/** An event, and the position where the timeline that shows it begins. */
+/** An event, and the position that its timeline page follows. */
 interface LastEvent {
   readonly preview: EventPreview;
   readonly from: EventPosition | null;
@@ -32,13 +32,13 @@ export function Failure({ loaded }: { readonly loaded: LoadedRun }) {
   if (run.status !== "failed" && run.status !== "timeout") return null;
   const reason = run.note ??
     (run.output === null ? null : reasonIn(membersOf(run.output, "message")));
-  const found = findFailures(loaded);
+  const events = findFailures(loaded);
   return (
     <InlineNotice kind="bad">
       <h2>{run.status === "failed" ? "✕ It failed" : "◷ It ran out of time"}</h2>
       {reason === null ? null : <p class="reason">{lineOf(reason, NOTE_CHARS)}</p>}
-      {found.length > 0
-        ? <LastEvents found={found} loaded={loaded} />
+      {events.length > 0
+        ? <LastEvents events={events} loaded={loaded} />
         : reason === null
         ? <NoReason run={run} />
         : null}
@@ -47,10 +47,10 @@ export function Failure({ loaded }: { readonly loaded: LoadedRun }) {
 }
 
 function LastEvents(
-  { found, loaded }: { readonly found: LastEvent[]; readonly loaded: LoadedRun },
+  { events, loaded }: { readonly events: LastEvent[]; readonly loaded: LoadedRun },
 ) {
   const silentMs = silenceAtEnd(loaded);
-  const hasFailure = found.some(({ preview }) => preview.failure !== null);
+  const hasFailure = events.some(({ preview }) => preview.failure !== null);
   return (
     <>
       <p>
@@ -61,7 +61,7 @@ function LastEvents(
           : "No event reports a failure; the last one:"}
       </p>
       <ul>
-        {found.map(({ preview, from }) => (
+        {events.map(({ preview, from }) => (
           <li>
             <a href={eventsPath(loaded.run.id, from, preview.event.id)}>
               {startOf(loaded) === null
@@ -97,11 +97,11 @@ function NoReason({ run }: { readonly run: RunRecord }) {
   );
 }
 
-/** The last events that report a failure, else the last one of all; the latest first. */
+/** Returns the last events that report a failure, else the last event of all; newest first. */
 function findFailures({ end, page, after }: LoadedRun): LastEvent[] {
   const previews = end.events.map(previewOf);
   const onPage = new Set(page.events.map(({ id }) => id));
-  const found = previews.flatMap((preview, i) => {
+  const events = previews.flatMap((preview, i) => {
     if (
       preview.failure === null &&
       (i < previews.length - 1 || previews.some((any) => any.failure !== null))
@@ -112,10 +112,10 @@ function findFailures({ end, page, after }: LoadedRun): LastEvent[] {
     const before = end.events[i - EVENTS_BEFORE - 1];
     return [{ preview, from: before?.position ?? end.after }];
   });
-  return found.slice(-NAMED_MAX).reverse();
+  return events.slice(-NAMED_MAX).reverse();
 }
 
-/** Milliseconds between the last event and the end of the run. */
+/** Returns the milliseconds between the last event and the end of the run. */
 function silenceAtEnd({ end, run }: LoadedRun): number {
   const last = end.events.at(-1);
   if (last === undefined || run.finishedAt === null) return 0;

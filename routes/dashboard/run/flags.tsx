@@ -1,26 +1,25 @@
-/** Flags of a run in words, each with its meaning. */
+/** Labels for run flags, each with its meaning. */
 import type { Child } from "hono/jsx";
 import type { RunFlag } from "../../../domain/runs/flags.ts";
 import { durationText } from "../components/format.ts";
 import type { LoadedRun } from "./load.ts";
 
-/** Shows the flags of a run. */
 export function Flags({ loaded }: { readonly loaded: LoadedRun }) {
   const flags = [...partsMissing(loaded), ...lostFields(loaded), ...odd(loaded)];
   return flags.length === 0 ? null : (
     <ul class="flags">
-      {flags.map(([word, meaning]) => (
+      {flags.map(([label, meaning]) => (
         <li>
-          <b>{word}</b> {meaning}
+          <b>{label}</b> {meaning}
         </li>
       ))}
     </ul>
   );
 }
 
-type Flag = readonly [word: string, meaning: Child];
+type Flag = readonly [label: string, meaning: Child];
 
-/** Names the parts of the run that have not arrived, or were removed. */
+/** Lists parts of the run that have not arrived or were removed. */
 function partsMissing({ run }: LoadedRun): Flag[] {
   const flags: Flag[] = [];
   if (run.flags.includes("no_opening")) {
@@ -44,7 +43,7 @@ function partsMissing({ run }: LoadedRun): Flag[] {
   return flags;
 }
 
-/** Losses of data that the run was sent. */
+/** Flags for received data that was lost. */
 const LOSSES: Partial<Record<RunFlag, Flag>> = {
   dropped_fields: [
     "Fields not stored:",
@@ -68,7 +67,7 @@ const LOSSES: Partial<Record<RunFlag, Flag>> = {
   ],
 };
 
-/** Lists losses, and the fields of the opening and the close that are affected. */
+/** Lists losses, and the affected fields of the opening and the close. */
 function lostFields({ run: { flags, lost } }: LoadedRun): Flag[] {
   const losses = flags.flatMap((flag) => LOSSES[flag] === undefined ? [] : [LOSSES[flag]]);
   return lost.length === 0 ? losses : [...losses, ["Affected fields:", `${lost.join(", ")}.`]];

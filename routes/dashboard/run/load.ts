@@ -1,4 +1,4 @@
-/** Everything that the page of a run shows, read in two rounds whatever the run is. */
+/** Loads the data of a run's page in two rounds of reads, whatever the run. */
 import type { Principal } from "../../../domain/teams/credentials.ts";
 import { explainCalls, type ExplainedCall } from "../../../domain/runs/explain_cost.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
@@ -14,48 +14,46 @@ import type { AppDeps } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import type { EventsPage } from "../../api/runs/runs.ts";
 
-/** The content of the page of a run. */
 export interface LoadedRun {
   readonly run: RunRecord;
-  /** The page of its events that is shown, and the position that they follow. */
+  /** The page of events shown, and the position that it follows. */
   readonly page: RunPage;
   readonly after: EventPosition | null;
   readonly family: RunLineage;
-  /** Its parent and the first of its children, as far as the team has them. */
+  /** The parent and the first children, if the team has them. */
   readonly relatives: ReadonlyMap<RunId, RunListRow>;
-  /** The calls of the page by event, and what a heartbeat reports of itself. */
+  /** Calls of the page by event id, and the call that a heartbeat reports itself. */
   readonly calls: ReadonlyMap<string, ExplainedCall>;
   readonly ownCall: ExplainedCall | null;
-  /** Its traits. */
   readonly traits: readonly RunTrait[];
-  /** Whether it states its cost itself. */
+  /** True if the run states its own cost. */
   readonly isStated: boolean;
-  /** Its last events, when it went wrong; as far back as was looked. */
+  /** Last events of a failed run; as far back as the search went. */
   readonly end: RunEnd;
-  /** Whether something of it is about to change. */
+  /** True if the run is about to change. */
   readonly isLive: boolean;
-  /** Whether the session has the scope `admin`. */
+  /** True if the session has the scope `admin`. */
   readonly isAdmin: boolean;
   readonly nowMs: number;
 }
 
 /** The last events of a run. */
 export interface RunEnd {
-  /** The position that they follow; null where they are all events. */
+  /** The position that they follow; null if they are all events. */
   readonly after: EventPosition | null;
   readonly events: readonly PositionedEvent[];
 }
 
-/** Children that are shown; the record lists more. */
+/** Maximum children listed; the record lists more. */
 export const CHILDREN_LISTED = 25;
 
 /**
- * Events that the way to the last ones leads to, more or less: so many are read of the end of a run that
- * went wrong, and more when none of those failed.
+ * Approximate number of events to read at the end of a failed run: `first`, or `most` if none of
+ * those failed.
  */
 const LAST_EVENTS = { first: 40, most: 900 } as const;
 
-/** Reads a run; null when the team has none of that id. */
+/** Loads a run; null if the team has no run with that id. */
 export async function loadRun(
   deps: AppDeps,
   principal: Principal,
@@ -103,7 +101,7 @@ async function readRelatives(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** The last events of a run that went wrong: they are where the reason is. */
+/** Reads the last events of a failed run, which contain the reason. */
 async function readEnd(
   { runs }: AppDeps,
   { team }: Principal,
@@ -113,9 +111,9 @@ async function readEnd(
 ): Promise<RunEnd> {
   if (status !== "failed" && status !== "timeout") return { after: null, events: [] };
   if (after === null && page.next === null) return { after, events: page.events };
-  const read = async (place: EventPosition | null): Promise<RunEnd> => {
-    const end = await runs.read(team, id, place, EVENTS_PER_PAGE.max);
-    return { after: place, events: end?.events ?? [] };
+  const read = async (position: EventPosition | null): Promise<RunEnd> => {
+    const end = await runs.read(team, id, position, EVENTS_PER_PAGE.max);
+    return { after: position, events: end?.events ?? [] };
   };
   const end = await read(page.nearEnd);
   const isThere = usage.errors === 0 || end.after === null || end.events.some(isFailing);

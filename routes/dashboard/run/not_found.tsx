@@ -5,7 +5,7 @@ import { RUNS_PATH } from "../layout/paths.ts";
 import { renderProblemPage } from "../layout/problem.tsx";
 import { showPage } from "../layout/reply.tsx";
 
-/** Renders a missing run with what to do, and other refusals as everywhere. */
+/** Renders a missing run with suggestions, and other errors as usual. */
 export const renderRunNotFound: Refuse = (c, problem, headers) => {
   if (ERRORS[problem.code].status !== 404) return renderProblemPage(c, problem, headers);
   const { name } = c.get("principal").team;
@@ -18,7 +18,7 @@ export const renderRunNotFound: Refuse = (c, problem, headers) => {
           {name} has no run <code>{c.req.param("id")}</code>. It may be:
         </p>
         <ul>
-          <li>mistyped: an id is copied whole from where it was sent;</li>
+          <li>mistyped: copy the complete id from where it was sent;</li>
           <li>not here yet: reload once its first call was answered with 202;</li>
           <li>another team's: sign in with a key of that team;</li>
           <li>deleted, or removed by age as the plan says: it does not come back.</li>

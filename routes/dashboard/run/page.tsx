@@ -34,20 +34,18 @@ export const runPage: DashboardPage = {
   ],
 };
 
-/** Seconds after which the page of a run that is about to change reloads. */
+/** Seconds between reloads of the page of a changing run. */
 const RELOAD_SECONDS = 3;
 
-/** The parameters of the request. */
 interface RunRequest {
-  /** The event that is opened. */
+  /** Id of the event that is opened. */
   readonly event: string | null;
-  /** Whether deleting is to be confirmed. */
+  /** True to ask for confirmation of the deletion. */
   readonly confirms: boolean;
-  /** Where the service is, as the browser sees it. */
+  /** Origin of the service as the browser sees it. */
   readonly origin: string;
 }
 
-/** Shows a run with a page of its events. */
 function showRun(deps: AppDeps): Handle {
   return async (c) => {
     c.set("renderProblem", renderRunNotFound);
@@ -67,7 +65,7 @@ function showRun(deps: AppDeps): Handle {
   };
 }
 
-/** Answers with the record that the API returns, to read in a browser. */
+/** Responds with the record that the API returns, to read in a browser. */
 function showRawRun(deps: AppDeps): Handle {
   return async (c) => {
     c.set("renderProblem", renderRunNotFound);
@@ -123,11 +121,11 @@ function RunBody({ loaded, request }: RunBodyProps) {
   );
 }
 
-/** Has the browser reload the parts that may change, while something may. */
+/** Returns the htmx attributes that reload the changing parts of a live run. */
 function following(loaded: LoadedRun, { confirms }: RunRequest): Record<string, string> {
   const { run, page, after, isLive } = loaded;
   if (!isLive || confirms) return {};
-  // A full page of events has no place for new ones.
+  // A full page of events has no room for new ones.
   const events = page.next === null ? [`#${chunkName({ after })}`] : [];
   return {
     "hx-get": pagePath(run.id, after),
@@ -160,7 +158,7 @@ function Contents({ loaded: { run, family } }: { readonly loaded: LoadedRun }) {
   );
 }
 
-/** The same run for programs, and the link that deletes it. */
+/** The run as JSON for programs, and the link that deletes it. */
 function Elsewhere({ loaded, request }: RunBodyProps) {
   const { id } = loaded.run;
   const line = `curl -sS -u "$RUNLEDGER_KEY:" "${request.origin}/v1/runs/${id}"`;

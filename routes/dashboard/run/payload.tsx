@@ -1,4 +1,4 @@
-/** Payload as it was sent, member by member: long texts as texts, all else as indented JSON. */
+/** A payload as received, member by member: long texts as text, other values as indented JSON. */
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import {
   excerpt,
@@ -8,10 +8,10 @@ import {
 } from "../../../domain/core/pretty_json.ts";
 import { formatCount } from "../components/format.ts";
 
-/** Characters from which a text is shown as one, without quotes and escapes. */
+/** Minimum characters of a JSON string to show it as text, without quotes and escapes. */
 const LONG_TEXT_CHARS = 80;
 
-/** Room that a member takes in addition to its text. */
+/** Characters that a member costs in addition to its text. */
 const MEMBER_CHARS = 60;
 
 interface Member {
@@ -21,10 +21,10 @@ interface Member {
 }
 
 /**
- * Shows an object; where there is more of it than `charsMax`, the beginning and the way to all of it.
+ * Renders an object; beyond `charsMax`, renders its beginning and a link to all of it.
  *
- * @param chars how many characters all of it has, as it was sent
- * @param all where the whole is
+ * @param chars characters of the complete payload, as received
+ * @param all path of the complete payload
  */
 export function Payload(
   { members, chars, charsMax, all }: {
@@ -34,12 +34,12 @@ export function Payload(
     readonly all: string;
   },
 ) {
-  const { shown, isCut } = shownOf(members, charsMax);
-  if (shown.length === 0) return <p class="soft">No data: an empty object.</p>;
+  const { visible, isCut } = visibleMembers(members, charsMax);
+  if (visible.length === 0) return <p class="soft">No data: an empty object.</p>;
   return (
     <>
       <dl class="data">
-        {shown.map(({ key, value: { text, isCut }, isText }) => (
+        {visible.map(({ key, value: { text, isCut }, isText }) => (
           <>
             <dt>{key}</dt>
             <dd>
@@ -62,32 +62,32 @@ export function Payload(
   );
 }
 
-/** Returns whether a text may be higher than the room for it, on a phone. */
+/** Returns whether a text may exceed the height of its box on a phone. */
 function mayScroll(text: string): boolean {
   return text.length > 500 || text.split("\n", 21).length > 20;
 }
 
-/** The members that have room. */
-function shownOf(
+/** Returns the members that fit. */
+function visibleMembers(
   members: ReadonlyMap<string, RawJson>,
   charsMax: number,
-): { readonly shown: readonly Member[]; readonly isCut: boolean } {
-  const shown: Member[] = [];
+): { readonly visible: readonly Member[]; readonly isCut: boolean } {
+  const visible: Member[] = [];
   let room = charsMax;
   let isCut = false;
-  for (const [key, sent] of members) {
-    if (room <= 0) return { shown, isCut: true };
+  for (const [key, raw] of members) {
+    if (room <= 0) return { visible, isCut: true };
     const name = excerpt(key, room);
-    const isText = isLongText(sent);
-    const value = isText ? excerptOfString(sent, room) : prettyJson(sent, room);
-    shown.push({ key: name.text, value, isText });
+    const isText = isLongText(raw);
+    const value = isText ? excerptOfString(raw, room) : prettyJson(raw, room);
+    visible.push({ key: name.text, value, isText });
     room -= name.text.length + value.text.length + MEMBER_CHARS;
     isCut ||= value.isCut || name.isCut;
   }
-  return { shown, isCut };
+  return { visible, isCut };
 }
 
-/** Returns whether a value is a text that is long or has lines. */
+/** Returns whether a value is a long or multi-line text. */
 function isLongText(value: RawJson): boolean {
   return value.startsWith('"') && (value.length > LONG_TEXT_CHARS || value.includes("\\n"));
 }

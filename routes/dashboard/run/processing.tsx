@@ -17,7 +17,7 @@ const STATE_LABELS: Readonly<Record<StageState, readonly [sign: string, meaning:
   dead: ["✕", "given up"],
 };
 
-/** Shows the stages; while a run is open there are none. */
+/** Shows the stages; an open run has none. */
 export function Stages({ loaded: { run, nowMs } }: { readonly loaded: LoadedRun }) {
   if (run.processing.length === 0) return null;
   const isSkipped = run.processing.some(({ state }) => state === "skipped");

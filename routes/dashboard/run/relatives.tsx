@@ -1,4 +1,4 @@
-/** The run among those that started it and that it started. */
+/** A run within its tree: its parent and its children. */
 import { runPath } from "../layout/paths.ts";
 import type { Child } from "hono/jsx";
 import type { RunId } from "../../../domain/core/ids.ts";
@@ -8,7 +8,7 @@ import { durationText } from "../components/format.ts";
 import { CHILDREN_LISTED, type LoadedRun } from "./load.ts";
 import { rawPath } from "./paths.ts";
 
-/** Shows the tree, where a run has a parent or children. */
+/** Shows the tree, if the run has a parent or children. */
 export function Relatives({ loaded }: { readonly loaded: LoadedRun }) {
   const { run, family, relatives } = loaded;
   const parentRunId = run.opening?.parentRunId ?? null;
@@ -43,7 +43,7 @@ export function Relatives({ loaded }: { readonly loaded: LoadedRun }) {
 function Children({ loaded: { run, family, relatives } }: { readonly loaded: LoadedRun }) {
   const { children, hasMore } = family;
   if (children.length === 0) return null;
-  const rest = children.length - CHILDREN_LISTED;
+  const unlisted = children.length - CHILDREN_LISTED;
   return (
     <ul>
       {children.slice(0, CHILDREN_LISTED).map((id) => (
@@ -51,9 +51,9 @@ function Children({ loaded: { run, family, relatives } }: { readonly loaded: Loa
           <Relative id={id} row={relatives.get(id)} />
         </li>
       ))}
-      {rest <= 0 ? null : (
+      {unlisted <= 0 ? null : (
         <li>
-          and {hasMore ? `more than ${rest}` : rest} started earlier: see{" "}
+          and {hasMore ? `more than ${unlisted}` : unlisted} started earlier: see{" "}
           <code>links.children</code> <a href={rawPath(run.id, null, 1)}>in the JSON</a>
         </li>
       )}
@@ -61,7 +61,7 @@ function Children({ loaded: { run, family, relatives } }: { readonly loaded: Loa
   );
 }
 
-/** A run in one line. */
+/** A run on one line. */
 function Relative(
   { id, row }: { readonly id: RunId; readonly row: RunListRow | undefined },
 ): Child {

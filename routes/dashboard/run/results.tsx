@@ -10,10 +10,10 @@ import { membersOf } from "./event_preview.ts";
 import type { LoadedRun } from "./load.ts";
 import { rawPath } from "./paths.ts";
 
-/** Characters of an output that are shown. */
+/** Maximum characters shown of an output. */
 const OUTPUT_CHARS = 20_000;
 
-/** Shows the output, where there is one. */
+/** Shows the output, if there is one. */
 export function Output({ loaded: { run } }: { readonly loaded: LoadedRun }) {
   if (run.output === null) return null;
   return (
@@ -29,7 +29,6 @@ export function Output({ loaded: { run } }: { readonly loaded: LoadedRun }) {
   );
 }
 
-/** Shows the scores. */
 export function Scores({ loaded: { run, nowMs } }: { readonly loaded: LoadedRun }) {
   const { scores, addedScores } = run;
   if (scores.length + addedScores.length === 0) return null;
@@ -45,7 +44,7 @@ export function Scores({ loaded: { run, nowMs } }: { readonly loaded: LoadedRun 
   );
 }
 
-/** A score; without a source it is of the run itself. */
+/** A score; without a source, the run itself reported it. */
 interface ShownScore {
   readonly name: string;
   readonly value: number | boolean;
@@ -73,7 +72,6 @@ function valueText(value: number | boolean): string {
   return value === true ? "✓ true" : value === false ? "✕ false" : String(value);
 }
 
-/** Shows the metadata. */
 export function MetadataTable({ loaded: { run } }: { readonly loaded: LoadedRun }) {
   if (run.metadata === null || run.metadata.length === 0) return null;
   return (

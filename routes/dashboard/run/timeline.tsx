@@ -8,7 +8,6 @@ import type { LoadedRun } from "./load.ts";
 import { offsetText } from "./labels.ts";
 import { eventsPath, pagePath, rawPath } from "./paths.ts";
 
-/** Shows the timeline. */
 export function Timeline(
   { loaded, opened }: { readonly loaded: LoadedRun; readonly opened: string | null },
 ) {
@@ -29,12 +28,12 @@ export function Timeline(
   );
 }
 
-/** The name of a page of events among those that are on the page at once. */
+/** Builds the element id of a page of events: several may be in the document at a time. */
 export function chunkName({ after }: Pick<LoadedRun, "after">): string {
   return after === null ? "events-first" : `events-${cursorText(after)}`;
 }
 
-/** One page of events: it is what is added below another one, too. */
+/** One page of events, also fetched to be appended below another. */
 function Chunk({ loaded, opened }: { readonly loaded: LoadedRun; readonly opened: string | null }) {
   const { run, page, after, calls, isAdmin } = loaded;
   const previews = page.events.map(previewOf);
@@ -67,7 +66,7 @@ function Chunk({ loaded, opened }: { readonly loaded: LoadedRun; readonly opened
   );
 }
 
-/** The time that a page of events takes up. */
+/** Computes the time span of a page of events. */
 function spanOf(previews: readonly EventPreview[], runStart: number): RelativeTime {
   const starts = previews.map(({ event }) => event.ts);
   const ends = previews.map(({ event, latencyMs }) => event.ts + (latencyMs ?? 0));
@@ -93,7 +92,10 @@ function Axis({ span, count }: { readonly span: RelativeTime; readonly count: nu
   );
 }
 
-/** The way to the next page: it is put below this one, or opened in its place without scripts. */
+/**
+ * A link to the next page of events: appended below this one, or opened instead of it without
+ * scripts.
+ */
 function More({ loaded: { run, page } }: { readonly loaded: LoadedRun }) {
   if (page.next === null) return null;
   return (

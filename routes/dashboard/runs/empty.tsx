@@ -1,19 +1,19 @@
-/** A list without runs: what would fill it, or how to find more. */
+/** A list without runs: explains how to fill it or how to find more. */
 import { Copyable, Empty } from "../components/elements.tsx";
 import { isFiltered, listPath, type RunListQuery } from "./filters.tsx";
 
 interface EmptyRunListProps {
   readonly filters: RunListQuery;
-  /** Where the service is, as its browser sees it. */
+  /** Origin of the service as the browser sees it. */
   readonly origin: string;
   readonly live: boolean;
-  /** Whether the search goes on after this page. */
+  /** True if the search continues on the next page. */
   readonly goesOn: boolean;
 }
 
 /** Shown instead of the table. */
 export function EmptyRunList({ filters, origin, live, goesOn }: EmptyRunListProps) {
-  const kept = { live: live ? "1" : null };
+  const parameters = { live: live ? "1" : null };
   if (goesOn) {
     return (
       <Empty title="Nothing found so far">
@@ -32,10 +32,10 @@ export function EmptyRunList({ filters, origin, live, goesOn }: EmptyRunListProp
   }
   return isFiltered(filters)
     ? (
-      <Empty title="No run is like that">
+      <Empty title="No matching runs">
         <p>
-          {live ? "One that is shows up here by itself. " : null}
-          Take a filter away above, or <a href={listPath(new Map(), kept)}>clear all of them</a>.
+          {live ? "A matching run appears here automatically. " : null}
+          Remove a filter above, or <a href={listPath(new Map(), parameters)}>clear all of them</a>.
         </p>
       </Empty>
     )
@@ -51,7 +51,7 @@ function FirstRun({ origin, live }: Pick<EmptyRunListProps, "origin" | "live">) 
       </p>
       <Copyable id="first-run" text={line} />
       <p>
-        {live ? "It shows up here by itself." : (
+        {live ? "It appears here automatically." : (
           <>
             Then load this page again, or{" "}
             <a href={listPath(new Map(), { live: "1" })}>watch live</a>.

@@ -1,4 +1,4 @@
-/** The filters of the list of runs: the API's parameters as a form, and as links that remove one. */
+/** The filters of the run list: API parameters as a form, and as links that remove one. */
 import type { Problem } from "../../../domain/core/errors.ts";
 import { parseQuery } from "../../../domain/core/query.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
@@ -8,18 +8,18 @@ import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import { queryText, RUNS_PATH } from "../layout/paths.ts";
 import { Field, FormProblem, type Option, Select } from "../components/form_fields.tsx";
 
-/** A filter: a parameter of the API under its own name. */
+/** A filter: an API parameter under its own name. */
 interface Filter {
   readonly name: string;
   readonly label: string;
-  /** The values to choose from; absent where it is any text. */
+  /** Values to choose from; absent for free text. */
   readonly options?: readonly Option[];
-  /** Whether it is a day, or an instant. */
+  /** True for a day or an instant. */
   readonly isDay?: true;
   readonly hint?: string;
 }
 
-/** Traits in words. */
+/** Labels for traits. */
 const TRAIT_LABELS: Readonly<Record<RunTrait, string>> = {
   unpriced: "a model without a price",
   failed_check: "a failed check",
@@ -27,7 +27,7 @@ const TRAIT_LABELS: Readonly<Record<RunTrait, string>> = {
   orphan: "no opening yet",
 };
 
-/** Options that are shown by their values. */
+/** Builds options whose labels are their values. */
 function plain(values: readonly string[]): readonly Option[] {
   return values.map((value) => [value, value]);
 }
@@ -59,33 +59,33 @@ const LIMIT: Filter = {
 const FILTERS: readonly Filter[] = [...COMMON, ...RARE];
 const FIELDS: readonly Filter[] = [...FILTERS, LIMIT];
 
-/** The parameters of the request by name; none is empty. */
+/** Request parameters by name; none is empty. */
 export type RunListQuery = ReadonlyMap<string, string>;
 
-/** Reads the parameters as they were typed; none where the query is malformed. */
+/** Reads the parameters as typed; none if the query is malformed. */
 export function readRunListQuery(query: string): RunListQuery {
   const parameters = parseQuery(query);
   return parameters.ok ? parameters.value : new Map();
 }
 
-/** Returns whether any filter is set; the size of a page is no filter. */
+/** Returns whether any filter is set; the page size is not a filter. */
 export function isFiltered(filters: RunListQuery): boolean {
   return FILTERS.some(({ name }) => filters.has(name));
 }
 
 /**
- * Builds the address of a list with the same filters, except those in `changed`; null removes one.
+ * Builds the path of a list with the same filters, except those in `changed`; null removes one.
  *
- * @param form of a file; the empty text for the page
+ * @param form extension of an export; an empty string for the page
  */
 export function listPath(
   filters: RunListQuery,
   changed: Readonly<Record<string, string | null>> = {},
   form: "" | ".csv" | ".ndjson" = "",
 ): string {
-  const kept = FIELDS.filter(({ name }) => !(name in changed));
+  const unchanged = FIELDS.filter(({ name }) => !(name in changed));
   const pairs = [
-    ...kept.map(({ name }) => [name, filters.get(name)] as const),
+    ...unchanged.map(({ name }) => [name, filters.get(name)] as const),
     ...Object.entries(changed),
   ];
   return RUNS_PATH + form + queryText(pairs);
@@ -93,26 +93,26 @@ export function listPath(
 
 interface FormProps {
   readonly filters: RunListQuery;
-  /** Whether the list is followed. */
+  /** True if the list is live. */
   readonly live: boolean;
   readonly problem: Problem | null;
 }
 
-/** Shows the form; a refusal is shown at its field. */
+/** Shows the form, with an error at its field. */
 export function FilterForm({ filters, live, problem }: FormProps) {
   const isOpen = [...RARE, LIMIT].some(({ name }) => filters.has(name) || problem?.field === name);
-  const shown = (filter: Filter) => <FilterField {...{ filter, filters, problem }} />;
+  const renderField = (filter: Filter) => <FilterField {...{ filter, filters, problem }} />;
   return (
     <form class="run-filters" method="get" action={RUNS_PATH} aria-label="Filters">
       <FormProblem problem={problem} fields={FIELDS.map(({ name }) => name)} />
       {live ? <input type="hidden" name="live" value="1" /> : null}
       <div class="filters">
-        {COMMON.map(shown)}
+        {COMMON.map(renderField)}
         <button type="submit">Show</button>
       </div>
       <details open={isOpen}>
         <summary>More filters</summary>
-        <div class="filters">{[...RARE, LIMIT].map(shown)}</div>
+        <div class="filters">{[...RARE, LIMIT].map(renderField)}</div>
         <p class="soft">
           <code>{UNATTRIBUTED}</code>{" "}
           as agent, customer, feature or provider finds runs that have none.
@@ -133,7 +133,7 @@ function FilterField(
     : <Select {...shared} options={[["", "any"], ...options]} />;
 }
 
-/** A field for days shows nothing else, and what was typed is to be seen. */
+/** A date field cannot show other text, so other text gets a text field. */
 function typeOf(isDay: true | undefined, value: string): "date" | "text" {
   return isDay && /^(\d{4}-\d\d-\d\d)?$/.test(value) ? "date" : "text";
 }
@@ -143,7 +143,7 @@ export function Chips(
   { filters, live }: { readonly filters: RunListQuery; readonly live: boolean },
 ) {
   if (!isFiltered(filters)) return null;
-  const kept = { live: live ? "1" : null };
+  const liveParameter = { live: live ? "1" : null };
   return (
     <ul class="chips" aria-label="Filters that are set">
       {FILTERS.filter(({ name }) => filters.has(name)).map(({ name, label, options }) => {
@@ -153,8 +153,8 @@ export function Chips(
           <li>
             <a
               class="chip"
-              href={listPath(filters, { [name]: null, ...kept })}
-              aria-label={`${label} ${text}: take this filter away`}
+              href={listPath(filters, { [name]: null, ...liveParameter })}
+              aria-label={`${label} ${text}: remove this filter`}
             >
               {label} <b>{text}</b> <span aria-hidden="true">✕</span>
             </a>
@@ -162,7 +162,7 @@ export function Chips(
         );
       })}
       <li>
-        <a href={listPath(new Map(), kept)}>Clear all</a>
+        <a href={listPath(new Map(), liveParameter)}>Clear all</a>
       </li>
     </ul>
   );

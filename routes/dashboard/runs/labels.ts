@@ -4,9 +4,8 @@ import type { RunFlag } from "../../../domain/runs/flags.ts";
 import type { RunListRow, RunTrait } from "../../../domain/runs/list.ts";
 import { countedText } from "../components/format.ts";
 
-/** Something odd. */
 export interface RunNote {
-  /** `bad` for what went wrong, `warn` for what makes figures less sure than they look. */
+  /** `bad` for failures, `warn` for reasons to doubt a metric. */
   readonly kind: "bad" | "warn" | "soft";
   readonly text: string;
 }
@@ -16,7 +15,7 @@ const FLAG_NOTES: Readonly<Record<RunFlag | CostFlag, string | null>> = {
   dropped_fields: "fields not stored",
   future_start: "starts in the future",
   negative_duration: "ends before it starts",
-  // The same as the trait `orphan`.
+  // Same as the trait `orphan`.
   no_opening: null,
   no_tokens: "a call without token counts",
   truncated: "values cut to their limit",

@@ -1,4 +1,4 @@
-/** `/dashboard/runs`: the runs of a team, newest first, by the filters of `GET /v1/runs`. */
+/** `/dashboard/runs`: the runs of a team, newest first, with the filters of `GET /v1/runs`. */
 import type { Problem } from "../../../domain/core/errors.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunListPage } from "../../../domain/runs/list.ts";
@@ -37,7 +37,7 @@ const exportCsv = exportRuns("csv", isSessionStillLive);
 
 const exportNdjson = exportRuns("ndjson", isSessionStillLive);
 
-/** The list of runs, and its files. */
+/** The run list and its exports. */
 export const runsPage: DashboardPage = {
   path: RUNS_PATH,
   menu: "Runs",
@@ -50,7 +50,7 @@ export const runsPage: DashboardPage = {
   ],
 };
 
-/** Shows the list. A live page that sends what it has seen waits for something new. */
+/** Shows the list. A live page sends what it has seen, and the request waits for a change. */
 function showRuns(deps: HandlerDeps): Handle {
   const { admission, changes, environment } = deps;
   return async (c) => {
@@ -63,7 +63,7 @@ function showRuns(deps: HandlerDeps): Handle {
     const { id } = c.get("principal").team;
     const seen = isFollowed(filters) ? tailCursorOf(filters) : null;
     const show = () => showList(deps, c, { filters, request: request.value, seen });
-    // Without a slot the page polls instead.
+    // Without a free slot the page polls instead.
     if (seen === null || !admission.longPolls.hasRoom(id)) return await show();
     return await admission.park(c, TAIL_WAIT_MS, async (signal) => {
       await whenChanged(changes, id, seen.change, signal);
@@ -72,7 +72,7 @@ function showRuns(deps: HandlerDeps): Handle {
   };
 }
 
-/** Only the first page can be followed. */
+/** Returns whether the list is live; only the first page can be. */
 function isFollowed(filters: RunListQuery): boolean {
   return filters.get("live") === "1" && !filters.has("cursor");
 }
@@ -80,19 +80,18 @@ function isFollowed(filters: RunListQuery): boolean {
 interface ListRequest {
   readonly filters: RunListQuery;
   readonly request: RunsRequest;
-  /** The part of the list that was seen; null where it is not followed yet. */
+  /** The part of the list already seen; null before the first poll. */
   readonly seen: TailCursor | null;
 }
 
-/** The content of a page of the list. */
 interface ListContent extends Omit<ListRequest, "seen"> {
   readonly page: RunListPage;
-  /** Its runs that the browser has not shown yet. */
+  /** Runs that the browser has not shown yet. */
   readonly fresh: ReadonlySet<RunId>;
   readonly nowMs: number;
   readonly origin: string;
   readonly live: boolean;
-  /** The number of the latest change before the list was read. */
+  /** Number of the latest change before the list was read. */
   readonly change: number;
 }
 
@@ -105,7 +104,7 @@ async function showList(
   const { team } = c.get("principal");
   const nowMs = environment.now();
   const live = isFollowed(filters);
-  // The number is read first: the next request then reports what changes in between.
+  // Read the number first: the next request then reports changes made in between.
   const change = live ? await changes.last(team.id) : 0;
   const [page, rejected] = await Promise.all([
     runList.page(team, request.query, request.after, request.limit),
@@ -146,7 +145,7 @@ function showRefused(
   return showPage(c, { title: "Runs", body, problem }, headers);
 }
 
-/** Links that follow the list, and that export it. */
+/** Links that make the list live, and that export it. */
 function Tools(
   { filters, live, fresh }: {
     readonly filters: RunListQuery;
@@ -196,8 +195,8 @@ function List(content: ListContent) {
 }
 
 /**
- * Has the list reload itself: every 2 s one request at most, which waits for something new. One
- * that fails, or whose connection is gone, leaves everything as it is, and the next one is sent.
+ * Returns the htmx attributes that reload the list: at most one request every 2 s, which waits for
+ * a change. A failed or disconnected request changes nothing, and the next one is sent.
  */
 function followed({ filters, live, change, page: { rows } }: ListContent): Record<string, string> {
   if (!live) return {};
@@ -212,21 +211,22 @@ function followed({ filters, live, change, page: { rows } }: ListContent): Recor
   };
 }
 
-/** Shown where the API searches the latest hours only. */
+/** Shown if the API searched only the latest hours. */
 function WindowNote({ filters, request: { query, isWindowDefault }, nowMs, live }: ListContent) {
   if (!isWindowDefault || query.from === null) return null;
   const from = formatInstant(nowMs - 7 * 86_400_000).slice(0, 10);
   return (
     <p class="soft">
       Only runs since <Ago at={query.from} now={nowMs} />{" "}
-      are looked at, one by one, as no index answers this. To look further back, say <b>From</b>
+      are searched, one by one, because no index answers this query. To search further back, set
       {" "}
-      when: <a href={listPath(filters, { from, live: live ? "1" : null })}>the last 7 days</a>.
+      <b>From</b>:{" "}
+      <a href={listPath(filters, { from, live: live ? "1" : null })}>the last 7 days</a>.
     </p>
   );
 }
 
-/** Shows how far the search went, and links to the next page. */
+/** Shows how far back the search went, and links to the next page. */
 function Onward({ filters, request, page: { next, searchedTo }, nowMs }: ListContent) {
   const { query, isWindowDefault } = request;
   const cursor = next === null ? null : runsCursorText(next, isWindowDefault ? query.from : null);
@@ -235,9 +235,9 @@ function Onward({ filters, request, page: { next, searchedTo }, nowMs }: ListCon
     <div id="onward">
       {to === null || searchedTo === null ? <NextPage to={to} /> : (
         <p>
-          Looked back to <Ago at={searchedTo} now={nowMs} />{" "}
-          (<code>{formatInstant(searchedTo)}</code>) and stopped there, as too many runs did not
-          fit. <a href={to} rel="next">Go on from there</a>
+          Searched back to <Ago at={searchedTo} now={nowMs} />{" "}
+          (<code>{formatInstant(searchedTo)}</code>) and stopped there, because too many runs did
+          not match. <a href={to} rel="next">Continue from there</a>
         </p>
       )}
       {filters.has("cursor")

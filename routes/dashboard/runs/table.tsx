@@ -12,19 +12,18 @@ import { notesOf } from "./labels.ts";
 /** Width of the longest bar, in pixels. */
 const BAR_WIDTH = 84;
 
-/** Characters of an id that are shown: its end, as ids made one after the other begin alike. */
+/** Characters shown of an id: its end, because ids created in succession start alike. */
 const ID_CHARS = 8;
 
 interface TableProps {
   readonly rows: readonly RunListRow[];
-  /** The runs that the browser has not shown yet. */
+  /** Runs that the browser has not shown yet. */
   readonly fresh: ReadonlySet<RunId>;
   readonly filters: RunListQuery;
   readonly live: boolean;
   readonly nowMs: number;
 }
 
-/** Shows the runs of a page. */
 export function RunsTable(props: TableProps) {
   const { rows, nowMs } = props;
   const columns = columnsFor(props);
@@ -112,7 +111,7 @@ function AgentLink({ row: { id, agent } }: { readonly row: RunListRow }) {
     : <a id={`${id}-agent`} href={agentPath(agent)}>{agent}</a>;
 }
 
-/** The duration of a run, also as a bar against the longest on the page. */
+/** The duration of a run, also as a bar relative to the longest on the page. */
 function Duration(
   { row: { status, startedAt, durationMs }, longestMs, nowMs }: {
     readonly row: RunListRow;
@@ -142,7 +141,7 @@ function Duration(
   );
 }
 
-/** The model that cost most, and how many others there are. */
+/** The model with the highest cost, and the number of other models. */
 function Models({ of }: { readonly of: RunListRow["cost"]["models"] }) {
   const names = [...of].sort((a, b) => Number(b.cost - a.cost) || b.calls - a.calls)
     .map(({ model }) => model);
@@ -156,12 +155,12 @@ function Models({ of }: { readonly of: RunListRow["cost"]["models"] }) {
   );
 }
 
-/** Shows the customer and the feature of a run, as links to runs with the same. */
+/** Shows the customer and the feature of a run, as links that filter by them. */
 function Labels(
   { row, filters, live }: Pick<TableProps, "filters" | "live"> & { readonly row: RunListRow },
 ) {
   const labels = [["customer_id", row.customerId], ["feature", row.feature]] as const;
-  const kept = { live: live ? "1" : null };
+  const liveParameter = { live: live ? "1" : null };
   return (
     <>
       {labels.map(([name, value]) =>
@@ -169,7 +168,7 @@ function Labels(
           <a
             class="label"
             id={`${row.id}-${name}`}
-            href={listPath(filters, { [name]: value, ...kept })}
+            href={listPath(filters, { [name]: value, ...liveParameter })}
             title={`Only runs with this ${name === "feature" ? "feature" : "customer"}`}
           >
             {value}

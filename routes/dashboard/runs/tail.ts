@@ -1,6 +1,6 @@
 /**
- * Following the list of runs: a request sends what the browser has seen, waits until something
- * changes, and learns which runs of the page are new.
+ * Live updates of the run list: a request sends what the browser has seen, waits for a change, and
+ * reports which runs of the page are new.
  */
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { ChangeStore } from "../../../domain/feed/changes.ts";
@@ -8,27 +8,30 @@ import type { RunListRow } from "../../../domain/runs/list.ts";
 import { changeCursor, parseChangeCursor } from "../../api/feed/changes.ts";
 import type { RunListQuery } from "./filters.tsx";
 
-/** Milliseconds a request waits for a change; then the page is shown anyway, with current times. */
+/**
+ * Maximum milliseconds that a request waits for a change; then it renders the page anyway, with
+ * current times.
+ */
 export const TAIL_WAIT_MS = 15_000;
 
-/** Seconds after which a browser without scripts reloads the page. */
+/** Seconds between reloads in a browser without scripts. */
 export const TAIL_RELOAD_SECONDS = 5;
 
-/** Characters of an id that distinguish it within a page. */
+/** Characters of an id that identify it within a page. */
 const MARK_CHARS = 6;
 
-/** Runs of a page that are remembered, so that the address stays short: new ones come in above them. */
+/** Maximum runs remembered, so that the URL stays short: new runs appear above them. */
 const REMEMBERED_MAX = 100;
 
-/** The part of a list that was seen. */
+/** The part of a list already seen. */
 export interface TailCursor {
-  /** The number of the latest change by then. */
+  /** Number of the latest change at that time. */
   readonly change: number;
-  /** Ends of the ids of the first runs that were shown. */
+  /** Id suffixes of the first runs shown. */
   readonly marks: ReadonlySet<string>;
 }
 
-/** Writes what was seen as parameters of the page. */
+/** Encodes what was seen as parameters of the page. */
 export function tailCursorText(
   change: number,
   rows: readonly RunListRow[],
@@ -37,12 +40,12 @@ export function tailCursorText(
   return { seen: changeCursor(change), shown: marks.join("") };
 }
 
-/** Reads what {@link tailCursorText} wrote; null where that is not there, or something else. */
+/** Decodes the parameters of {@link tailCursorText}; null if absent or malformed. */
 export function tailCursorOf(filters: RunListQuery): TailCursor | null {
   const change = parseChangeCursor(filters.get("seen") ?? "");
-  const shown = filters.get("shown") ?? "";
-  if (change === null || !/^([0-9a-f]{6}){0,100}$/.test(shown)) return null;
-  return { change, marks: new Set(shown.match(/.{6}/g)) };
+  const suffixes = filters.get("shown") ?? "";
+  if (change === null || !/^([0-9a-f]{6}){0,100}$/.test(suffixes)) return null;
+  return { change, marks: new Set(suffixes.match(/.{6}/g)) };
 }
 
 function markOf(id: RunId): string {
@@ -50,19 +53,19 @@ function markOf(id: RunId): string {
 }
 
 /**
- * The runs of a page that were not there when it was seen. What stands behind all that was seen may
- * have moved up from the next page, and is not new.
+ * Returns the runs of a page that are new since it was seen. A run after all the seen ones may have
+ * moved up from the next page, so it is not new.
  */
 export function newOf(rows: readonly RunListRow[], seen: TailCursor | null): ReadonlySet<RunId> {
   if (seen === null) return new Set();
   const ids = rows.map(({ id }) => id);
   const last = ids.findLastIndex((id) => seen.marks.has(markOf(id)));
-  // Nothing is left of what was seen: all of it is new, or there was nothing.
+  // None of the seen runs is left: all runs are new, or the list was empty.
   const above = last < 0 ? ids : ids.slice(0, last);
   return new Set(above.filter((id) => !seen.marks.has(markOf(id))));
 }
 
-/** Waits until a team has another change than the one that was seen, or the signal is aborted. */
+/** Waits until a team's latest change differs from the seen one, or the signal is aborted. */
 export async function whenChanged(
   changes: ChangeStore,
   team: TeamId,

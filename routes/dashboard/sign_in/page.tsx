@@ -17,10 +17,10 @@ import { DASHBOARD_PATH, SIGN_IN } from "../layout/paths.ts";
 import { type DashboardPage, post } from "../layout/page.ts";
 import { seeOther, showPage } from "../layout/reply.tsx";
 
-/** Paths of the dashboard, which the form may lead back to, in characters that a header may hold. */
+/** Dashboard paths that the form may redirect to, in characters that a header may contain. */
 const OWN_PAGE = /^\/dashboard(?:[/?][\x21-\x5b\x5d-\x7e]*)?$/;
 
-/** The form for keys, signing in and signing out. */
+/** The sign-in form, sign-in and sign-out. */
 export const signInPage: DashboardPage = {
   path: SIGN_IN,
   access: null,
@@ -31,7 +31,10 @@ export const signInPage: DashboardPage = {
   ],
 };
 
-/** Shows the form, or redirects those who have just signed in or follow the link that the service printed. */
+/**
+ * Shows the form. Redirects a browser that has just signed in, or that follows the link that the
+ * service printed.
+ */
 function showSignIn(deps: AppDeps): Handle {
   const begin = signInWith(deps);
   return async (c) => {
@@ -47,7 +50,7 @@ function showSignIn(deps: AppDeps): Handle {
   };
 }
 
-/** Signs in with the key of the form. */
+/** Signs in with the submitted key. */
 function signIn(deps: AppDeps): Handle {
   const begin = signInWith(deps);
   return async (c) => {
@@ -57,7 +60,7 @@ function signIn(deps: AppDeps): Handle {
   };
 }
 
-/** Ends the session here and in the browser. */
+/** Ends the session on the server and in the browser. */
 function signOut({ sessions }: AppDeps): Handle {
   return async (c) => {
     await sessions.end(tokenOf(c) ?? "");
@@ -66,8 +69,8 @@ function signOut({ sessions }: AppDeps): Handle {
 }
 
 /**
- * Builds the function that signs in with a secret, as one request of its team. It sets the cookie, and
- * redirects to a check whether the browser keeps it.
+ * Builds the function that signs in with a secret, counted as one request of its team. It sets the
+ * cookie, and redirects to a check that the browser kept it.
  */
 function signInWith(deps: AppDeps) {
   const { credentials, sessions } = deps;
@@ -75,21 +78,21 @@ function signInWith(deps: AppDeps) {
   return async (c: RequestContext, secret: Parsed<string>, next: string): Promise<Response> => {
     c.set("renderProblem", (c, problem, headers) => showForm(c, next, problem, headers));
     if (!secret.ok) return fail(c, secret.problem);
-    const found = credentials.find(secret.value, () => networkOfRequest(c));
-    const principal = await atFixedTime(Promise.resolve(found));
+    const lookup = credentials.find(secret.value, () => networkOfRequest(c));
+    const principal = await atFixedTime(Promise.resolve(lookup));
     if (principal === null) return fail(c, INVALID_CREDENTIAL);
     c.set("principal", principal);
     const limited = await takeToken(c);
     if (limited !== null) return limited;
     const refused = suspensionOf(principal) ?? refusalOf(principal, teamKeyOrOperator("read"));
     if (refused !== null) return fail(c, refused);
-    const kept = new URLSearchParams({ kept: "", next });
+    const query = new URLSearchParams({ kept: "", next });
     const cookie = cookieOf(await sessions.start(secret.value, principal.team.id));
-    return seeOther(`${SIGN_IN}?${kept}`, { "Set-Cookie": cookie });
+    return seeOther(`${SIGN_IN}?${query}`, { "Set-Cookie": cookie });
   };
 }
 
-/** Returns the secret of the link that the service printed, for requests from this machine only. */
+/** Returns the secret of the printed sign-in link, only for requests from this machine. */
 function secretOfLink({ signInLink }: AppDeps, c: RequestContext, code: string): string | null {
   const remote: Deno.Addr | undefined = c.env?.remoteAddr;
   const isHere = remote !== undefined && "hostname" in remote &&
@@ -103,7 +106,8 @@ function ownPage(path: string | null | undefined): string {
 
 const OLD_LINK: Problem = {
   code: "invalid_credential",
-  message: "This link is of an earlier start: use the one that the service printed last, or a key",
+  message:
+    "This link is from an earlier start: use the one that the service printed last, or a key",
 };
 
 const NO_COOKIE: Problem = {
@@ -112,7 +116,7 @@ const NO_COOKIE: Problem = {
     "or on this machine in a browser that trusts 127.0.0.1, such as Chrome or Firefox",
 };
 
-/** The message for people, instead of the one for programs. */
+/** Message for people, instead of the API's. */
 const UNKNOWN_KEY = "No such key works here: check it for missing characters, or create another";
 
 function showForm(

@@ -1,14 +1,13 @@
-/** Bars of the chart and rows of the table of days: the same figures. */
+/** Bars of the chart and rows of the table of days, from the same data. */
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { DailySpend } from "../../../domain/spend/daily.ts";
 import { dayText, monthText } from "./labels.ts";
 
-/** Days up to which each has a bar of its own; more are shown by month. */
+/** Maximum days with a bar each; longer periods are shown by month. */
 export const DAY_BARS_MAX = 62;
 
-/** A day or a month. */
 export interface SpendBar {
-  /** For people. */
+  /** Display name. */
   readonly name: string;
   /** The total cost. */
   readonly total: Picodollars;
@@ -16,7 +15,7 @@ export interface SpendBar {
   readonly parts: readonly Picodollars[];
 }
 
-/** Days, or months where they are many. */
+/** Builds one bar per day, or per month for long periods. */
 export function spendBarsOf({ days, dayTotals, daily }: DailySpend): readonly SpendBar[] {
   const byMonth = days.length > DAY_BARS_MAX;
   const bars = new Map<string, SpendBar>();
@@ -32,12 +31,16 @@ export function spendBarsOf({ days, dayTotals, daily }: DailySpend): readonly Sp
   return [...bars.values()];
 }
 
-/** Lines of the axis: round amounts, at most five, the last at or above the greatest. */
+/**
+ * Computes the ticks of the axis: round amounts, at most five, the last at or above the greatest.
+ */
 export function ticksOf(greatest: Picodollars): readonly Picodollars[] {
   if (greatest <= 0n) return [0n];
   let step = 1n;
   for (let power = 1n; step * 4n < greatest; power *= 10n) {
-    step = [1n, 2n, 5n, 10n].map((digit) => digit * power).find((one) => one * 4n >= greatest) ??
+    step = [1n, 2n, 5n, 10n].map((digit) =>
+      digit * power
+    ).find((candidate) => candidate * 4n >= greatest) ??
       10n * power;
   }
   const ticks = [0n];
@@ -45,7 +48,7 @@ export function ticksOf(greatest: Picodollars): readonly Picodollars[] {
   return ticks;
 }
 
-/** Names a group; all groups that are not shown by themselves are one. */
+/** Names a series; all groups without a series of their own share one. */
 export function seriesName({ group }: DailySpend["daily"][number]): string {
   return group === null ? "all others" : group.key;
 }

@@ -1,4 +1,4 @@
-/** Spend day by day as stacked bars. Groups differ by colour and by pattern; a table has the same figures. */
+/** Daily spend as stacked bars. Groups differ by colour and pattern; a table has the same data. */
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import { type DailySpend, seriesOf } from "../../../domain/spend/daily.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
@@ -8,20 +8,20 @@ import { moneyText, percentText } from "../components/format.ts";
 import { seriesName, type SpendBar, spendBarsOf, ticksOf } from "./bars.ts";
 import { daySpan } from "./labels.ts";
 
-/** Units of the picture; bars begin at 0 and end at `bars`, amounts are above them. */
+/** SVG units: bars are drawn from 0 to `bars`, amounts above 0. */
 const SIZE = { width: 960, left: 62, right: 4, bars: 216, names: 24 } as const;
 const INNER_WIDTH = SIZE.width - SIZE.left - SIZE.right;
 
-/** Width below which the amounts above bars are turned, and the height they take. */
+/** Minimum slot width for level amounts, and the heights of level and turned amounts. */
 const UPRIGHT = { widthMin: 48, height: 20, turnedHeight: 50 } as const;
 
-/** Names of days that fit below the bars. */
+/** Maximum number of day names below the bars. */
 const NAMES_MAX = 16;
 
-/** Characters of a group's name in the legend. */
+/** Maximum characters of a group's name in the legend. */
 const NAME_CHARS_MAX = 40;
 
-/** The marks of a pattern over its colour, by the place of the group. */
+/** Pattern marks over the colour, by the position of the group. */
 const MARKS: readonly string[] = [
   "",
   "M0 8L8 0M-2 2L2 -2M6 10L10 6",
@@ -74,7 +74,7 @@ function isTurned(bars: number): boolean {
   return INNER_WIDTH / bars < UPRIGHT.widthMin;
 }
 
-/** The class of a group's colour: a status has its own. */
+/** Returns the class of a group's colour; statuses have colours of their own. */
 function colourOf({ groupBy }: SpendQuery, group: SpendGroup | null, at: number): string {
   if (group === null) return "rest";
   return groupBy === "status" ? group.key : `c${at + 1}`;
@@ -125,14 +125,14 @@ function Bar({ bar, at, bars, top }: BarOf) {
   const middle = rounded(x + width / 2);
   const isNamed = at % Math.ceil(bars / NAMES_MAX) === 0;
   const y = rounded(yOf(bar.total, top) - 5);
-  const place = isTurned(bars)
+  const label = isTurned(bars)
     ? { transform: `rotate(-90 ${middle + 4} ${y})`, x: middle + 4, y }
     : { x: middle, y, "text-anchor": "middle" };
   return (
     <g>
       <title>{`${bar.name}: ${moneyText(bar.total)}`}</title>
       <Stack bar={bar} x={rounded(x)} width={rounded(width)} top={top} />
-      {bar.total === 0n ? null : <text {...place}>{moneyText(bar.total)}</text>}
+      {bar.total === 0n ? null : <text {...label}>{moneyText(bar.total)}</text>}
       {isNamed ? <text x={middle} y={SIZE.bars + 17} text-anchor="middle">{bar.name}</text> : null}
     </g>
   );
@@ -168,7 +168,7 @@ function Stack(
   );
 }
 
-/** The meaning of the colours and patterns, with the sums. */
+/** Explains the colours and patterns, with the total of each group. */
 function Legend({ spend }: { readonly spend: DailySpend }) {
   return (
     <figcaption>
@@ -187,7 +187,7 @@ function Legend({ spend }: { readonly spend: DailySpend }) {
   );
 }
 
-/** The colour and pattern of a group in the chart. */
+/** A sample of a group's colour and pattern. */
 export function SpendSwatch({ at }: { readonly at: number }) {
   return (
     <svg class="swatch" width="16" height="16" aria-hidden="true">
@@ -200,7 +200,7 @@ function shortName(name: string): string {
   return name.length > NAME_CHARS_MAX ? `${name.slice(0, NAME_CHARS_MAX - 1)}…` : name;
 }
 
-/** Returns the height of an amount; a picture needs no more digits than a number has. */
+/** Returns the y position of an amount; converting to a number is precise enough for drawing. */
 function yOf(amount: Picodollars, top: Picodollars): number {
   return SIZE.bars * (1 - Number(amount) / Number(top));
 }

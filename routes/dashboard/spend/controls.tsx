@@ -15,7 +15,7 @@ import { type SpendPageQuery, spendPath } from "./paths.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Common periods: name, first day, last day. */
+/** Returns common periods: name, first day, last day. */
 function periodsAt(nowMs: number): readonly (readonly [string, string, string])[] {
   const day = (ms: number) => formatInstant(ms).slice(0, 10);
   const today = day(nowMs);
@@ -34,7 +34,7 @@ function periodsAt(nowMs: number): readonly (readonly [string, string, string])[
 
 interface ControlsProps {
   readonly parameters: SpendPageQuery;
-  /** Null where the request was refused. */
+  /** Null if the request was rejected. */
   readonly query: SpendQuery | null;
 }
 
@@ -63,7 +63,7 @@ const GROUPING_NAMES: readonly (readonly [Grouping, string])[] = [
   ["day", "By day"],
 ];
 
-/** Links to the same days with another grouping. */
+/** Links to the same days under another grouping. */
 export function Groupings({ parameters, query }: ControlsProps) {
   return (
     <Choices
@@ -91,7 +91,7 @@ interface FiltersProps extends ControlsProps {
   readonly problem: Problem | null;
 }
 
-/** The form for days and filters; open where one is in use. */
+/** The form for days and filters; open while a filter is in use. */
 export function Filters({ parameters, query, problem }: FiltersProps) {
   const filtered = FILTERS.filter(({ parameter }) => parameters.has(parameter)).length;
   const none = Object.fromEntries(FILTERS.map(({ parameter }) => [parameter, null]));
@@ -146,7 +146,7 @@ function DayInput({ name, label, parameters, query, problem }: DayInputProps) {
     <LabeledInput
       name={name}
       label={label}
-      // A date field shows nothing of a text that is no day.
+      // A date field cannot show text that is not a day.
       type={problem?.field === name ? "text" : "date"}
       value={query?.[name] ?? parameters.get(name) ?? ""}
       problem={problem}
@@ -154,7 +154,7 @@ function DayInput({ name, label, parameters, query, problem }: DayInputProps) {
   );
 }
 
-/** Returns whether the form shows the problem at one of its fields. */
+/** Returns whether a field of the form shows the problem. */
 function isField({ field }: Problem): boolean {
   return field === "from" || field === "to" ||
     FILTERS.some(({ parameter }) => parameter !== "status" && parameter === field);

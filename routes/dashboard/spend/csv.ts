@@ -1,4 +1,4 @@
-/** `/dashboard/spend.csv`: the groups of a question about spend, to the last digit. */
+/** `/dashboard/spend.csv`: the groups of a spend query, with exact amounts. */
 import { csvLine, textCell } from "../../../domain/core/csv.ts";
 import { dollarsText } from "../../../domain/pricing/money.ts";
 import { costPerSuccess, type SpendGroup, spendOf } from "../../../domain/spend/spend.ts";
@@ -9,7 +9,7 @@ import { rowsOf } from "../../api/spend/spend.ts";
 import { queryOf } from "../../http/query.ts";
 import { spendQueryText } from "./paths.ts";
 
-/** Sends the groups of the page as CSV. */
+/** Responds with the groups of the page as CSV. */
 export function sendSpendCsv({ spend, environment }: AppDeps): Handle {
   return async (c) => {
     const query = parseSpendQuery(spendQueryText(queryOf(c)), environment.now());
@@ -34,7 +34,7 @@ export function sendSpendCsv({ spend, environment }: AppDeps): Handle {
 
 type CsvColumn = readonly [name: string, cell: (group: SpendGroup) => string | number | bigint];
 
-/** Columns of sums; cells are empty where nothing is known. */
+/** Metric columns; a cell is empty if its value is unknown. */
 const SUM_COLUMNS: readonly CsvColumn[] = [
   ["groups_folded", ({ folded }) => folded ?? ""],
   ["cost_usd", ({ measures }) => dollarsText(measures.cost)],

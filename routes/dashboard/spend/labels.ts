@@ -1,4 +1,4 @@
-/** Days and shares of spend as people read them. */
+/** Formats days and shares of spend. */
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 
 const short = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" });
@@ -14,17 +14,17 @@ const monthly = new Intl.DateTimeFormat("en", {
   timeZone: "UTC",
 });
 
-/** A UTC day, `YYYY-MM-DD`, short: `Nov 3`. */
+/** Formats a UTC day, `YYYY-MM-DD`, briefly: `Nov 3`. */
 export function dayText(day: string): string {
   return short.format(Date.parse(day));
 }
 
-/** A month, `YYYY-MM`: `Nov 2026`. */
+/** Formats a month, `YYYY-MM`: `Nov 2026`. */
 export function monthText(month: string): string {
   return monthly.format(Date.parse(`${month}-01`));
 }
 
-/** When all of it was: `on Nov 3, 2026`, `from Nov 1 to Nov 3, 2026`. */
+/** Formats a period: `on Nov 3, 2026`, `from Nov 1 to Nov 3, 2026`. */
 export function daySpan(from: string, to: string): string {
   const last = withYear.format(Date.parse(to));
   if (from === to) return `on ${last}`;
@@ -32,10 +32,10 @@ export function daySpan(from: string, to: string): string {
   return `from ${(sameYear ? short : withYear).format(Date.parse(from))} to ${last}`;
 }
 
-/** Steps of a share that is divided as an integer. */
+/** Resolution of a share computed by integer division. */
 const STEPS = 10_000;
 
-/** A part of an amount, 0 to 1; 0 of nothing. */
+/** Returns the share of an amount, 0 to 1; 0 if the total is 0. */
 export function percentOf(part: Picodollars, all: Picodollars): number {
   if (all <= 0n || part <= 0n) return 0;
   return part === all ? 1 : Number((part * BigInt(STEPS)) / all) / STEPS;

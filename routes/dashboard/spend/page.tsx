@@ -29,7 +29,7 @@ import { DayTable, GroupTable } from "./tables.tsx";
 import { daySpan } from "./labels.ts";
 import { UnpricedBanner } from "./unpriced_banner.tsx";
 
-/** Spend, and its file. */
+/** The spend page and its export. */
 export const spendPage: DashboardPage = {
   path: SPEND_PATH,
   menu: "Spend",
@@ -39,7 +39,6 @@ export const spendPage: DashboardPage = {
   routes: [get(`${SPEND_PATH}.csv`, sendSpendCsv)],
 };
 
-/** Shows the cost of runs. */
 function showSpend(deps: AppDeps): Handle {
   return async (c) => {
     const parsed = parseQuery(queryOf(c));
@@ -75,7 +74,7 @@ function showSpend(deps: AppDeps): Handle {
   };
 }
 
-/** The models without a price in the same days. */
+/** Returns the banner of models without a price in the same days. */
 async function bannerOf(deps: AppDeps, c: RequestContext, nowMs: number): Promise<Child> {
   const query = parseUnpricedQuery(queryOf(c), nowMs);
   if (!query.ok) return null;
@@ -86,7 +85,7 @@ async function bannerOf(deps: AppDeps, c: RequestContext, nowMs: number): Promis
   return <UnpricedBanner unpriced={unpriced.value} query={query.value} mayPrice={mayPrice} />;
 }
 
-/** The form again with what was sent, and what is wrong with it. */
+/** Shows the form again with the submitted values and the error. */
 function showRefused(
   c: RequestContext,
   parameters: SpendPageQuery,
@@ -125,7 +124,7 @@ function Answer({ parameters, query, spend, banner }: AnswerProps & { readonly b
   );
 }
 
-/** Shows the total in a sentence. */
+/** Shows the total in one sentence. */
 function Headline({ query, spend: { totals, daily } }: Pick<AnswerProps, "query" | "spend">) {
   const named = daily.filter(({ group }) => group !== null).slice(0, 3);
   return (
@@ -185,7 +184,7 @@ function Tiles({ parameters, query, spend: { totals } }: AnswerProps) {
   );
 }
 
-/** Shows how to send a run, or how to find more. */
+/** Shows how to send a run, or how to find runs. */
 function NoRuns({ c, query }: { readonly c: RequestContext; readonly query: SpendQuery }) {
   if (Object.keys(query.filters).length > 0) {
     return (

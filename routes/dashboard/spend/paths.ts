@@ -4,10 +4,10 @@ import { FILTERS, UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import type { Grouping, SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { queryText, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
 
-/** The parameters of the page, as they were sent. */
+/** Parameters of the page as received. */
 export type SpendPageQuery = ReadonlyMap<string, string>;
 
-/** The parameters that links keep, in the order they have in URLs. */
+/** Parameters that links preserve, in URL order. */
 const NAMES: readonly string[] = [
   "from",
   "to",
@@ -15,9 +15,9 @@ const NAMES: readonly string[] = [
   ...FILTERS.map(({ parameter }) => parameter),
 ];
 
-/** Returns the query of a request with the default of `group_by`. */
+/** Adds the default of `group_by` to the query of a request. */
 export function spendQueryText(query: string): string {
-  // Of repeated parameters the first counts.
+  // The first of repeated parameters wins.
   return `${query}&group_by=agent`;
 }
 
@@ -42,7 +42,7 @@ export function spendPath(
   return SPEND_PATH + queryWith(parameters, changes);
 }
 
-/** The grouping inside a group. */
+/** The grouping to open within a group of each grouping. */
 const NEXT: Readonly<Record<Grouping, Grouping>> = {
   day: "agent",
   agent: "model",
@@ -52,7 +52,7 @@ const NEXT: Readonly<Record<Grouping, Grouping>> = {
   status: "agent",
 };
 
-/** The parameters that leave only a group; null for what no parameters say. */
+/** Returns the parameters that select one group; null if no parameters do. */
 function groupFilter(groupBy: Grouping, { key, model, folded }: SpendGroup) {
   if (folded !== null) return null;
   switch (groupBy) {
@@ -67,7 +67,7 @@ function groupFilter(groupBy: Grouping, { key, model, folded }: SpendGroup) {
   }
 }
 
-/** The page about one group alone; null where there is none. */
+/** Path of the page about one group; null if there is none. */
 export function insidePath(
   parameters: SpendPageQuery,
   groupBy: Grouping,
@@ -77,7 +77,9 @@ export function insidePath(
   return filter && spendPath(parameters, { ...filter, group_by: NEXT[groupBy] });
 }
 
-/** The list of the runs that a group or, without one, a whole answer is of; null where there is none. */
+/**
+ * Path of the runs of a group or, without a group, of the complete query; null if there is none.
+ */
 export function runsOfGroupPath(
   parameters: SpendPageQuery,
   query: SpendQuery,
@@ -85,7 +87,7 @@ export function runsOfGroupPath(
 ): string | null {
   const filter = group === null ? {} : groupFilter(query.groupBy, group);
   if (filter === null) return null;
-  const sent = new Map<string, string>([
+  const pairs = new Map<string, string>([
     ...FILTERS.flatMap(({ parameter }): [string, string][] => {
       const value = parameters.get(parameter);
       return value === undefined ? [] : [[parameter, value]];
@@ -94,7 +96,7 @@ export function runsOfGroupPath(
     ["to", query.to],
     ...Object.entries(filter),
   ]);
-  // The list knows a provider only beside a model.
-  if (!sent.has("model")) sent.delete("provider");
-  return `${RUNS_PATH}${queryText(sent)}`;
+  // The run list accepts a provider only together with a model.
+  if (!pairs.has("model")) pairs.delete("provider");
+  return `${RUNS_PATH}${queryText(pairs)}`;
 }

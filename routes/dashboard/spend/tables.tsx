@@ -12,10 +12,10 @@ import { SpendSwatch } from "./chart.tsx";
 import { insidePath, runsOfGroupPath, type SpendPageQuery, spendPath } from "./paths.ts";
 import { dayText, percentOf } from "./labels.ts";
 
-/** Groups that are shown before one asks for all of them. */
+/** Groups shown until the complete list is requested. */
 const GROUPS_SHOWN = 50;
 
-/** Characters of a group's name in the table; hovering shows all of it. */
+/** Maximum characters of a group's name in the table; hovering shows the complete name. */
 const NAME_CHARS_MAX = 80;
 
 interface GroupTableProps {
@@ -24,14 +24,14 @@ interface GroupTableProps {
   readonly spend: DailySpend;
 }
 
-/** Shows the groups, the costliest first. */
+/** Shows the groups by descending cost. */
 export function GroupTable({ parameters, query, spend }: GroupTableProps) {
   const { groups, totals } = spend;
   const { groupBy } = query;
-  const shown = parameters.get("groups") === "all" ? groups : groups.slice(0, GROUPS_SHOWN);
+  const visible = parameters.get("groups") === "all" ? groups : groups.slice(0, GROUPS_SHOWN);
   const swatches = new Map(spend.daily.map(({ group }, at) => [group, at]));
   const columns = columnsFor(groupBy, totals);
-  const rows = shown.map((group): SumsRow => ({
+  const rows = visible.map((group): SumsRow => ({
     ...namesOf(parameters, query, group),
     swatch: swatches.get(group),
     measures: group.measures,
@@ -48,7 +48,7 @@ export function GroupTable({ parameters, query, spend }: GroupTableProps) {
           <TableHead columns={columns} />
           <tbody>
             {rows.map((row) => <TableRow columns={columns} row={row} />)}
-            <Unshown {...{ groups: groups.slice(shown.length), totals, parameters }} />
+            <Unshown {...{ groups: groups.slice(visible.length), totals, parameters }} />
           </tbody>
           <tfoot>
             <TableRow columns={columns} row={all} />
@@ -60,14 +60,14 @@ export function GroupTable({ parameters, query, spend }: GroupTableProps) {
   );
 }
 
-/** A row of sums. */
+/** A row of metrics. */
 interface SumsRow {
-  /** The name, cut to its limit, and the complete one where it was cut. */
+  /** The name cut to its limit, and the complete name if it was cut. */
   readonly name: string;
   readonly title?: string;
-  /** The page about the group alone; null where there is none. */
+  /** Path of the page about the group; null if there is none. */
   readonly inside: string | null;
-  /** Its place in the chart, if it has one. */
+  /** Position in the chart, if the group is in it. */
   readonly swatch?: number | undefined;
   readonly measures: Measures;
   readonly runsKnown: boolean;
@@ -125,7 +125,7 @@ function columnsFor(first: string, totals: Measures): readonly Column<SumsRow>[]
     tokenColumn("Cached", "cached", "cachedInputTokens"),
     tokenColumn("Out", "out", "outputTokens"),
     {
-      head: "Runs behind it",
+      head: "Run list",
       cell: ({ name, runsPath }) =>
         runsPath === null ? null : <a href={runsPath} aria-label={`Runs of ${name}`}>Runs</a>,
     },
@@ -188,7 +188,7 @@ function plural(groupBy: SpendQuery["groupBy"]): string {
   return groupBy === "status" ? "statuses" : `${groupBy}s`;
 }
 
-/** Sums up the groups that are not shown, with a link to all of them. */
+/** Aggregates the groups that are not shown, with a link to all of them. */
 function Unshown(
   { groups, totals, parameters }: {
     readonly groups: readonly SpendGroup[];
@@ -214,7 +214,6 @@ function Unshown(
   );
 }
 
-/** Explains the table. */
 function Remarks(
   { query, groups }: {
     readonly query: SpendQuery;
@@ -242,7 +241,7 @@ function Remarks(
   );
 }
 
-/** Shows the metrics of the chart as a table. */
+/** Shows the data of the chart as a table. */
 export function DayTable({ spend }: { readonly spend: DailySpend }) {
   const unit = spend.days.length > DAY_BARS_MAX ? "month" : "day";
   if (spend.totals.cost === 0n) return null;

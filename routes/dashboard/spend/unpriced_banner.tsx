@@ -1,4 +1,6 @@
-/** Models that were called and have no price, with an estimate and a link to add one. */
+/**
+ * Banner of the models that were called without a price, with an estimate and a link to add one.
+ */
 import type { EstimatedModel, Unpriced } from "../../../domain/spend/unpriced.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
@@ -10,17 +12,17 @@ import { compactText, formatCount } from "../components/format.ts";
 import { NEW_RATE } from "../rate_card/paths.ts";
 import { daySpan, dayText } from "./labels.ts";
 
-/** Models that are listed, those with the most tokens. */
+/** Maximum models listed, by descending tokens. */
 const MODELS_SHOWN = 10;
 
 interface BannerProps {
   readonly unpriced: Unpriced;
   readonly query: SpendQuery;
-  /** Whether the session may add prices. */
+  /** True if the session may add prices. */
   readonly mayPrice: boolean;
 }
 
-/** Lists the models with calls, tokens and an estimate. */
+/** Lists the models with their calls, tokens and estimate. */
 export function UnpricedBanner({ unpriced, query, mayPrice }: BannerProps) {
   const { models, leftOut, estimateTotal } = unpriced;
   if (models.length === 0) return null;

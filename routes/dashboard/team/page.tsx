@@ -8,7 +8,6 @@ import { TEAM_PATH, USAGE_PATH } from "../layout/paths.ts";
 import { showPage } from "../layout/reply.tsx";
 import { TeamDetails, TeamPlan } from "../teams/details.tsx";
 
-/** The team of the session. */
 export const teamPage: DashboardPage = {
   path: TEAM_PATH,
   menu: "Team",

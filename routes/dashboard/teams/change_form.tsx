@@ -1,4 +1,4 @@
-/** The form that changes a team, and its fields as the body of the API call. */
+/** The form that changes a team, and its conversion to the body of the API call. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { TEAM_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
@@ -7,7 +7,7 @@ import { teamFields } from "../../../domain/teams/team_change.ts";
 import { Field, FormProblem, readInteger, Select } from "../components/form_fields.tsx";
 import { teamPath } from "./paths.ts";
 
-/** Fields of the form by name, as texts. */
+/** Field texts by name. */
 export type TypedTeam = Readonly<Record<string, string>>;
 
 const TEXTS = ["name", "tier", "owner_email"] as const;
@@ -21,21 +21,20 @@ const LIMITS = [
 ] as const;
 const NAMES = [...TEXTS, ...RATES, ...LIMITS.map(([name]) => name)];
 
-/** Fills the form in from a team. */
+/** Fills in the form from a team. */
 export function fieldsOfTeam(team: Team): TypedTeam {
   const { rate, limits, ...fields } = teamFields(team);
-  const known: Record<string, unknown> = { ...fields, ...Object(rate), ...Object(limits) };
-  return Object.fromEntries(NAMES.map((name) => [name, String(known[name] ?? "")]));
+  const values: Record<string, unknown> = { ...fields, ...Object(rate), ...Object(limits) };
+  return Object.fromEntries(NAMES.map((name) => [name, String(values[name] ?? "")]));
 }
 
-/** Reads the form. */
 export function readTeamFields(form: URLSearchParams): TypedTeam {
   return Object.fromEntries(NAMES.map((name) => [name, (form.get(name) ?? "").trim()]));
 }
 
 /**
- * Builds the body of the call; empty fields remove values. Limits that were not changed are left out, so
- * that a change of the plan takes one step.
+ * Builds the body of the call; an empty field removes its value. Unchanged limits are left out, so
+ * that a change of the plan takes a single step.
  */
 export function changeBody(team: Team, typed: TypedTeam): Record<string, unknown> {
   const stored = fieldsOfTeam(team);
@@ -49,7 +48,7 @@ export function changeBody(team: Team, typed: TypedTeam): Record<string, unknown
   };
 }
 
-/** Reads numbers by name; null where none is filled in. */
+/** Reads numbers by name; null if no field is filled in. */
 function numbersOf(typed: TypedTeam, names: readonly string[]): Record<string, unknown> | null {
   const filled = names.filter((name) => (typed[name] ?? "") !== "");
   if (filled.length === 0) return null;
@@ -65,7 +64,6 @@ interface ChangeFormProps extends TeamFieldsProps {
   readonly team: Team;
 }
 
-/** The form that changes a team. */
 export function ChangeForm({ team, typed, problem }: ChangeFormProps) {
   return (
     <form class="narrow" method="post" action={teamPath(team.id)}>
@@ -77,7 +75,7 @@ export function ChangeForm({ team, typed, problem }: ChangeFormProps) {
   );
 }
 
-/** The fields that a new team has as well. */
+/** The fields that the form for a new team has, too. */
 export function TeamFields({ typed, problem }: TeamFieldsProps) {
   return (
     <>
@@ -102,7 +100,7 @@ export function TeamFields({ typed, problem }: TeamFieldsProps) {
         type="email"
         value={typed.owner_email ?? ""}
         problem={problem}
-        hint="Notices about the quota go there; empty for nobody."
+        hint="Notices about the quota are sent there; empty for none."
       />
     </>
   );
@@ -114,8 +112,8 @@ function OwnNumbers({ typed }: Pick<TeamFieldsProps, "typed">) {
       <fieldset>
         <legend>Requests a second instead of the plan's</legend>
         <div class="fields">
-          <NumberField name="sustained" label="On end" typed={typed} />
-          <NumberField name="burst" label="At once" typed={typed} />
+          <NumberField name="sustained" label="Sustained" typed={typed} />
+          <NumberField name="burst" label="Burst" typed={typed} />
         </div>
         <small>Both, or neither for the plan's.</small>
       </fieldset>

@@ -1,4 +1,4 @@
-/** Details of a team and of its plan. */
+/** The details of a team and of its plan. */
 import type { Team } from "../../../domain/teams/team.ts";
 import { CONTROL_RATE_FACTOR } from "../../../domain/core/limits.ts";
 import type { Rate } from "../../../domain/core/token_bucket.ts";
@@ -12,7 +12,7 @@ interface TeamProps {
   readonly now: number;
 }
 
-/** Shows whether a team is served or suspended. */
+/** Shows whether a team is active or suspended. */
 export function TeamState({ team: { suspendedAt }, now }: TeamProps) {
   return suspendedAt === undefined
     ? <span class="state works">✓ served</span>
@@ -23,7 +23,7 @@ export function TeamState({ team: { suspendedAt }, now }: TeamProps) {
     );
 }
 
-/** Lists what is stored about a team itself. */
+/** Lists the stored attributes of a team. */
 export function TeamDetails(
   { team, now, more = [] }: TeamProps & { readonly more?: readonly KeyValue[] },
 ) {
@@ -33,7 +33,7 @@ export function TeamDetails(
       pairs={[
         ["State", <TeamState team={team} now={now} />],
         ["Plan", tier],
-        ["Owner", ownerEmail ?? "nobody: notices about the quota are sent to no one"],
+        ["Owner", ownerEmail ?? "none: notices about the quota are not sent"],
         ["Since", createdAt === undefined ? "not known" : <Ago at={createdAt} now={now} />],
         ["Team id", <code>{id}</code>],
         ...more,
@@ -42,7 +42,7 @@ export function TeamDetails(
   );
 }
 
-/** Lists what the plan of a team includes, with the limits that were agreed instead. */
+/** Lists what a team's plan includes, with the team's own limits applied. */
 export function TeamPlan({ team }: { readonly team: Team }) {
   const plan = planOfTeam(team);
   const rate = team.rate ?? { sustained: plan.requestsPerSecond, burst: plan.burst };
@@ -74,7 +74,7 @@ export function TeamPlan({ team }: { readonly team: Team }) {
 
 function rateText({ sustained, burst }: Rate): string {
   if (sustained === Infinity) return limitText(sustained);
-  return `${formatCount(sustained)} on end, ${formatCount(burst)} at once; ` +
+  return `${formatCount(sustained)} sustained, ${formatCount(burst)} in a burst; ` +
     `${CONTROL_RATE_FACTOR} times that for what is not ingest`;
 }
 

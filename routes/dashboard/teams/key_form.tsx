@@ -1,4 +1,4 @@
-/** The form by which the operator creates a key for a team. */
+/** The form with which the operator creates a key for a team. */
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import { KEY_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
@@ -6,7 +6,6 @@ import { Scopes } from "../keys/form.tsx";
 import { Field, FormProblem } from "../components/form_fields.tsx";
 import { teamPath } from "./paths.ts";
 
-/** The fields of the form. */
 export interface TypedKey {
   readonly name: string;
   readonly scopes: readonly string[];
@@ -18,7 +17,6 @@ interface TeamKeyFormProps {
   readonly problem: Problem | null;
 }
 
-/** Shows the form. */
 export function TeamKeyForm({ team, typed, problem }: TeamKeyFormProps) {
   return (
     <form class="narrow" method="post" action={`${teamPath(team.id)}/keys`}>

@@ -11,14 +11,12 @@ import { bodyOf } from "../components/form_fields.tsx";
 import { backToTeamLink } from "./submit.tsx";
 import { TeamFields } from "./change_form.tsx";
 
-/** The fields of the form. */
 interface NewTeamFields {
   readonly name: string;
   readonly tier: string;
   readonly owner_email: string;
 }
 
-/** Shows the form. */
 export function showNewTeam(): Handle {
   return (c) => showForm(c, { name: "", tier: TIER_NAMES[0], owner_email: "" }, null);
 }

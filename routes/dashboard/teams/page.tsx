@@ -38,7 +38,6 @@ export const teamsPage: DashboardPage = {
   ],
 };
 
-/** Shows a page of the list. */
 function showTeams({ teams, environment }: AppDeps): Handle {
   return async (c) => {
     const query = parsePage(queryOf(c), teamIdOf);

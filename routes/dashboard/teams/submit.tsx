@@ -1,4 +1,4 @@
-/** Forms of the operator that change a team. */
+/** Operator forms that change a team. */
 import type { Team } from "../../../domain/teams/team.ts";
 import { parseKey } from "../../../domain/teams/new_key.ts";
 import { parseTeamChange } from "../../../domain/teams/team_change.ts";
@@ -13,7 +13,7 @@ import { changeBody, readTeamFields } from "./change_form.tsx";
 import { answerTeam } from "./team_page.tsx";
 import { teamPath } from "./paths.ts";
 
-/** Changes a team and goes back to its page, or shows the form again. */
+/** Changes a team and redirects to its page, or shows the form again. */
 export function submitTeamChange({ teams, environment }: AppDeps): Handle {
   return async (c) => {
     const team = await readTeam(teams, c);
@@ -57,15 +57,15 @@ export function submitTeamKey({ teams, credentials, environment }: AppDeps): Han
     );
     const spec = parseKey(bodyOf({ kind: "api_key", ...typedKey }));
     if (!spec.ok) return fail(c, spec.problem);
-    const made = await credentials.create(team, spec.value, c.get("principal").credentialId);
-    return showSecret(c, made, {
+    const created = await credentials.create(team, spec.value, c.get("principal").credentialId);
+    return showSecret(c, created, {
       title: `Key created for ${team.name}`,
       next: backToTeamLink(team.id),
     });
   };
 }
 
-/** Links from the page of a secret to the team. */
+/** Links to the team from the page of a secret. */
 export function backToTeamLink(id: string) {
   return (
     <>
@@ -74,7 +74,7 @@ export function backToTeamLink(id: string) {
   );
 }
 
-/** Redirects a reload of the page of a secret to its team: the secret is shown once. */
+/** Redirects a reload of a secret's page to its team, because a secret is shown once. */
 export function backToTeam(): Handle {
   return (c) => seeOther(teamPath(c.req.param("id") ?? ""));
 }

@@ -13,19 +13,18 @@ import { ChangeForm, fieldsOfTeam, type TypedTeam } from "./change_form.tsx";
 import { TeamKeyForm, type TypedKey } from "./key_form.tsx";
 import { type TeamConfirmation, teamPath } from "./paths.ts";
 
-/** What the page shows in addition to the team. */
+/** Content of the page in addition to the team. */
 interface TeamView {
   readonly now: number;
   readonly confirm?: TeamConfirmation | null;
-  /** Why one of its forms was refused. */
+  /** The reason one of its forms was rejected. */
   readonly problem?: Problem | null;
-  /** The fields of the form for changes, where that was refused. */
+  /** Submitted fields of the change form, if it was rejected. */
   readonly typed?: TypedTeam;
-  /** The fields of the form for a key, where that was refused. */
+  /** Submitted fields of the key form, if it was rejected. */
   readonly typedKey?: TypedKey;
 }
 
-/** Shows one team. */
 export function showTeam({ teams, environment }: AppDeps): Handle {
   return async (c) => {
     const team = await teams.get(c.req.param("id") ?? "");
@@ -36,7 +35,7 @@ export function showTeam({ teams, environment }: AppDeps): Handle {
   };
 }
 
-/** Answers with the page of a team and its forms. */
+/** Shows the page of a team with its forms. */
 export function answerTeam(
   c: RequestContext,
   team: Team,

@@ -1,16 +1,19 @@
-/** The events of a month as a bar, with marks where the owner is notified. */
+/** The events of a month as a bar, with marks at the notice thresholds. */
 import { NOTICE_PERCENTS } from "../../../domain/teams/quota.ts";
 import type { UsageView } from "../../api/teams/usage.ts";
 import { percent, Swatch } from "../components/column_chart.tsx";
 import { formatCount, percentText } from "../components/format.ts";
 
-/** Room after 100 %, for the text of the mark. */
+/** Scale of the bar, which leaves room after 100% for the label of the mark. */
 const SCALE = 1.15;
 
-/** Pixels of the marks' texts, of the bar, and of all. */
+/** Heights in pixels of the mark labels, of the bar, and in total. */
 const TEXT = 16, BAR = 24, ALL = TEXT + BAR + 4;
 
-/** Draws the bar of a plan that has a limit; the projection after the used part, for the present month. */
+/**
+ * Draws the bar for a plan with a limit; for the current month, with the projection after the used
+ * part.
+ */
 export function MonthBar({ of, isNow }: { readonly of: UsageView; readonly isNow: boolean }) {
   const { used, included, projected, state } = of;
   const most = Math.max(included, used, isNow ? projected : 0) * SCALE;

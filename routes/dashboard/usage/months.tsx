@@ -1,4 +1,4 @@
-/** The last months, compared. */
+/** A comparison of recent months. */
 import type { QuotaState } from "../../../domain/teams/quota.ts";
 import type { UsageView } from "../../api/teams/usage.ts";
 import { queryText, USAGE_PATH } from "../layout/paths.ts";
@@ -6,7 +6,7 @@ import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { percent } from "../components/column_chart.tsx";
 import { formatCount, percentText } from "../components/format.ts";
 
-/** States of the quota in words, each with a sign of its own. */
+/** Labels of the quota states, each with a distinct symbol. */
 export const QUOTA_STATE_LABELS: Readonly<
   Record<QuotaState, { readonly sign: string; readonly word: string; readonly meaning: string }>
 > = {
@@ -29,7 +29,7 @@ export const QUOTA_STATE_LABELS: Readonly<
 
 type Month = UsageView["months"][number];
 
-/** Shows the months with usage, latest first. */
+/** Shows the months with usage, newest first. */
 export function MonthsTable({ of }: { readonly of: UsageView }) {
   return (
     <section>

@@ -1,4 +1,4 @@
-/** `/dashboard/usage`: the usage of a month, its share of the plan, and its projection. */
+/** `/dashboard/usage`: the usage of a month, as a share of the plan and as a projection. */
 import type { Notice as QuotaNotice, NoticeState } from "../../../domain/teams/quota_notice.ts";
 import { NOTICE_PERCENTS, parseUsageQuery } from "../../../domain/teams/quota.ts";
 import { formatInstant, monthOf } from "../../../domain/core/time.ts";
@@ -17,7 +17,6 @@ import { MonthBar } from "./month_bar.tsx";
 import { MonthsTable, QUOTA_STATE_LABELS } from "./months.tsx";
 import { PlanLimits } from "./plan.tsx";
 
-/** The usage of a month. */
 export const usagePage: DashboardPage = {
   path: USAGE_PATH,
   menu: "Usage",
@@ -26,7 +25,7 @@ export const usagePage: DashboardPage = {
   styles: [overview],
 };
 
-/** Shows a month, the present one unless the query names another. */
+/** Shows a month; the current one unless the query names another. */
 function showUsage({ usage, environment }: AppDeps): Handle {
   return async (c) => {
     const nowMs = environment.now();
@@ -91,7 +90,7 @@ function StateText({ of }: { readonly of: UsageView["state"] }) {
   );
 }
 
-/** Shows the projected usage of the month, and when the usage resets. */
+/** Shows the projected usage of the month, and the time of its reset. */
 function Pace({ of, nowMs }: { readonly of: UsageView; readonly nowMs: number }) {
   const { projected, included, resetsAt } = of;
   const share = included === Infinity ? "" : ` (${percentText(projected, included)} of the plan)`;

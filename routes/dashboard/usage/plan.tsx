@@ -1,9 +1,7 @@
-/** The limits of the plan. */
 import type { Team } from "../../../domain/teams/team.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import { formatCount } from "../components/format.ts";
 
-/** Lists the limits of a plan. */
 export function PlanLimits({ team }: { readonly team: Team }) {
   const plan = planOfTeam(team);
   const sustained = team.rate?.sustained ?? plan.requestsPerSecond;
@@ -36,7 +34,7 @@ export function PlanLimits({ team }: { readonly team: Team }) {
         </tbody>
       </table>
       <p class="soft">
-        Sums of spend and usage are kept for ever. Only the operator of this service can change a
+        Totals of spend and usage are kept forever. Only the operator of this service can change a
         plan.
       </p>
     </section>

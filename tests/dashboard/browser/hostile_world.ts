@@ -1,15 +1,15 @@
-/** A service whose every text was written by somebody who means harm. */
+/** A service in which every text was written by an attacker. */
 import type { DemoWorld } from "../../support/builders/demo_world.ts";
 import type { Answer, Harness } from "../../support/harness/harness.ts";
 import { aTeam, openWithOperator, operate } from "../../support/harness/operator.ts";
 import { eventId, runId, scoreId } from "../../support/builders/requests.ts";
 
-/** The world, and the runs that hold one of the texts each. */
+/** The service, and for each text the run that contains it. */
 export interface HostileWorld extends DemoWorld {
   readonly texts: ReadonlyMap<string, string>;
 }
 
-/** Opens a service and puts each text wherever a text can be put. */
+/** Opens a service and stores each text in every field that accepts text. */
 export async function openHostileWorld(texts: readonly string[]): Promise<HostileWorld> {
   const h = await openWithOperator();
   const runs = new Map<string, string>();
@@ -33,7 +33,7 @@ export async function openHostileWorld(texts: readonly string[]): Promise<Hostil
   };
 }
 
-/** Has one text in all fields there are; answers the run with it. */
+/** Stores one text in every field; returns the id of the run with it. */
 async function spread(h: Harness, n: number, text: string): Promise<string> {
   const id = runId(n);
   await accepted(h, "POST", "/v1/runs", aHostileRun(id, text, h.nowMs));

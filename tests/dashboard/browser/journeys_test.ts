@@ -1,4 +1,4 @@
-/** What people come for, clicked as they would: by what is written on things. */
+/** Common user journeys, driven by visible texts. */
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
 import { UNPRICED_MODEL } from "../../../tools/demo/agents.ts";
@@ -6,13 +6,13 @@ import { browserTest } from "../../support/harness/browser.ts";
 import { CAUSE, type DemoWorld, openDemoWorld } from "../../support/builders/demo_world.ts";
 import { BrowserSession, DESK, PHONE } from "../../support/harness/browser_session.ts";
 
-/** How somebody looks who clicks through. */
+/** Browser setups that each journey runs in. */
 const WAYS = {
   "at a desk": DESK,
   "on a phone without scripts": { ...PHONE, javaScriptEnabled: false },
 };
 
-/** A test of what somebody does, once in each way, each time in a world of its own. */
+/** Defines a test of a user journey, run once per browser setup, each time in a new world. */
 function journey(
   name: string,
   walk: (visitor: BrowserSession, world: DemoWorld) => Promise<void>,
@@ -31,7 +31,7 @@ function journey(
   });
 }
 
-journey("somebody finds why last night's run failed", async ({ page }, world) => {
+journey("a user finds why last night's run failed", async ({ page }, world) => {
   const failures = page.getByRole("region", { name: "Latest failures" });
   await failures.getByRole("row", { name: /invoice-sync/ }).getByRole("link", { name: /ago/ })
     .click();
@@ -40,14 +40,14 @@ journey("somebody finds why last night's run failed", async ({ page }, world) =>
   assertEquals(new URL(page.url()).pathname, `/dashboard/runs/${world.runs.failed}`);
   await page.getByRole("link", { name: /post_booking/ }).first().click();
   const event = page.getByRole("listitem").filter({ hasText: "post_booking" }).last();
-  assertEquals(await isOnScreen(event), true, "the event is to be seen");
+  assertEquals(await isOnScreen(event), true, "the event is on screen");
   assertMatch(await event.innerText(), new RegExp(CAUSE));
-  // What it was called with explains it.
+  // The arguments of the call explain the failure.
   await event.getByText('"invoice": 7114').waitFor();
 });
 
 journey(
-  "somebody explains this month's bill and prices the unknown model",
+  "a user explains this month's bill and prices the unknown model",
   async ({ page }, world) => {
     const model = `${UNPRICED_MODEL.provider}/${UNPRICED_MODEL.model}`;
     await goBy(page, "Spend");
@@ -60,7 +60,7 @@ journey(
     await prices.getByLabel("Output", { exact: true }).fill("2");
     await page.getByRole("button", { name: "Store, and see what it changes" }).click();
     await page.getByRole("heading", { level: 1, name: `What would change: ${model}` }).waitFor();
-    assertEquals(await costOf(world, model), 0, "looking changes nothing");
+    assertEquals(await costOf(world, model), 0, "the dry run changes nothing");
     await page.getByRole("button", { name: /^Reprice \d+ runs? now$/ }).click();
     await page.getByText("Done:").waitFor();
     await world.h.worker.idle();
@@ -73,7 +73,7 @@ journey(
   },
 );
 
-journey("somebody issues a key, and revokes it again", async ({ page }, world) => {
+journey("a user creates a key and revokes it", async ({ page }, world) => {
   await goBy(page, "Keys");
   await page.getByRole("button", { name: "New API key" }).click();
   await page.getByLabel("Name").fill("night worker");
@@ -88,19 +88,19 @@ journey("somebody issues a key, and revokes it again", async ({ page }, world) =
   assertEquals((await page.content()).includes(secret), false, "shown this once");
   const row = page.getByRole("row", { name: /night worker/ });
   await row.getByRole("link", { name: /Revoke/ }).click();
-  assertEquals((await runs()).status, 200, "asking is not doing");
+  assertEquals((await runs()).status, 200, "the confirmation page revokes nothing");
   await page.getByRole("button", { name: "Revoke this API key" }).click();
   await page.getByText(/revoked/i).first().waitFor();
   assertEquals((await runs()).status, 401);
 });
 
-/** Goes to a page by the menu. */
+/** Opens a page from the menu. */
 async function goBy(page: Page, name: string): Promise<void> {
   await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name }).click();
   await page.getByRole("heading", { level: 1, name }).waitFor();
 }
 
-/** What a row of the page says that a model cost, exactly. */
+/** Returns the exact cost of a model in the table of the page. */
 async function costShown(page: Page, model: string): Promise<number> {
   const row = page.getByRole("row").filter({
     has: page.getByRole("rowheader", { name: model, exact: true }),
@@ -110,14 +110,14 @@ async function costShown(page: Page, model: string): Promise<number> {
   return Number(text.replaceAll(/[$,]/g, ""));
 }
 
-/** What the API says that a model cost in the last 30 days. */
+/** Returns the cost of a model in the last 30 days, from the API. */
 async function costOf({ h }: DemoWorld, model: string): Promise<number> {
   const { groups } = (await h.get("/v1/spend?group_by=model")).json;
   return groups.find(({ key }: { key: string }) => key === model).cost_usd;
 }
 
-/** Whether something is where somebody looks, without scrolling. */
-async function isOnScreen(thing: Locator): Promise<boolean> {
-  const [box, screen] = [await thing.boundingBox(), thing.page().viewportSize()];
+/** Returns whether an element is in the viewport. */
+async function isOnScreen(element: Locator): Promise<boolean> {
+  const [box, screen] = [await element.boundingBox(), element.page().viewportSize()];
   return box !== null && screen !== null && box.y + box.height > 0 && box.y < screen.height;
 }

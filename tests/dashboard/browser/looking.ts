@@ -1,4 +1,4 @@
-/** Looking at pages in a browser: what must hold of each of them. */
+/** Checks that every page must pass in a browser. */
 import { assert, assertEquals } from "@std/assert";
 import type { Browser, Page } from "playwright-core";
 import { axe } from "../../support/oracles/axe.ts";
@@ -7,23 +7,23 @@ import { OPERATOR_KEY } from "../../support/harness/operator.ts";
 import { BrowserSession, DESK, PHONE } from "../../support/harness/browser_session.ts";
 import type { PageUnderTest, Who } from "./pages.ts";
 
-/** Bytes of a page and everything it loads, by a browser that has nothing of it yet. */
+/** Maximum bytes of a page and everything it loads, without a cache. */
 const BYTES_MAX = 60_000;
 
-/** Ways to look. */
+/** Browser setups. */
 const WAYS = {
   desk: DESK,
   phone: PHONE,
   plain: { ...DESK, javaScriptEnabled: false },
 } as const;
 
-/** Everybody who looks at pages, each with a window for each way to look, opened when first used. */
+/** Browser sessions by role and setup, opened on first use. */
 export class Visitors implements AsyncDisposable {
   readonly #windows = new Map<string, Promise<BrowserSession>>();
 
   constructor(readonly browser: Browser, readonly world: DemoWorld) {}
 
-  /** The window of somebody; who signs in does so by the form, once. */
+  /** Returns the session of a role; a role with a key signs in by the form, once. */
   window(who: Who, way: keyof typeof WAYS): Promise<BrowserSession> {
     const name = `${who} ${way}`;
     const open = this.#windows.get(name) ?? this.#open(who, way);
@@ -54,15 +54,15 @@ export class Visitors implements AsyncDisposable {
   }
 }
 
-/** All that must hold of a page. */
+/** Runs all checks of a page. */
 export async function lookAt(visitors: Visitors, target: PageUnderTest): Promise<void> {
-  // Each is in a process of its own.
+  // Each session has a process of its own.
   const looks = await Promise.allSettled([atDesk(visitors, target), onPhone(visitors, target)]);
   for (const look of looks) if (look.status === "rejected") throw look.reason;
   await withoutScripts(visitors, target);
 }
 
-/** What must hold of a page at a desk: all that does not depend on the size of the screen too. */
+/** Checks a page on a desktop, including everything that does not depend on the screen size. */
 async function atDesk(visitors: Visitors, target: PageUnderTest): Promise<void> {
   const visitor = await visitors.window(target.who, "desk");
   const bytes = await bytesOf(visitor.page, () => arrive(visitor, target, visitors.world));
@@ -70,7 +70,7 @@ async function atDesk(visitors: Visitors, target: PageUnderTest): Promise<void> 
   assert(bytes < BYTES_MAX, `${bytes} bytes`);
 }
 
-/** What must hold of it on a phone. */
+/** Checks a page on a phone. */
 async function onPhone(visitors: Visitors, target: PageUnderTest): Promise<void> {
   const visitor = await visitors.window(target.who, "phone");
   await arrive(visitor, target, visitors.world);
@@ -78,7 +78,7 @@ async function onPhone(visitors: Visitors, target: PageUnderTest): Promise<void>
   await inBothThemes(visitor, target, "phone");
 }
 
-/** Goes to a page, which stays as it was first shown. */
+/** Opens a page and checks that its layout does not shift. */
 async function arrive(
   visitor: BrowserSession,
   target: PageUnderTest,
@@ -103,18 +103,18 @@ async function inBothThemes(
   await page.emulateMedia({ colorScheme: "dark" });
   assertEquals(await axe(page, ["color-contrast", "link-in-text-block"]), []);
   if (where === "desk") await visitor.shot(`${name}-${where}-dark`);
-  // Chromium says so itself where a page is one of a refusal.
+  // Chromium itself logs an error for a page with an error status.
   visitor.assertCalm(status === 200 ? undefined : new RegExp(`with a status of ${status}`));
 }
 
-/** Without scripts it says the same. */
+/** Checks that the page has the same text without scripts. */
 async function withoutScripts(visitors: Visitors, target: PageUnderTest): Promise<void> {
   const scripted = await visitors.window(target.who, "desk");
   const plain = await visitors.window(target.who, "plain");
   await plain.page.goto(target.path(visitors.world));
   const [more, less] = await Promise.all([linesOf(scripted.page), linesOf(plain.page)]);
   const missing = more.filter((line) => !less.includes(line) && line !== "Copy");
-  // What changes from one request to the next is no fact.
+  // Request ids differ between two requests.
   assertEquals(missing.filter((line) => !/request [0-9a-f-]{8}/.test(line)), []);
 }
 
@@ -123,7 +123,7 @@ async function linesOf(page: Page): Promise<string[]> {
   return text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
 }
 
-/** How many bytes come over the line meanwhile, headers and all, when nothing was kept of earlier. */
+/** Counts the bytes received during `load`, including headers, with the cache disabled. */
 async function bytesOf(page: Page, load: () => Promise<void>): Promise<number> {
   const network = await page.context().newCDPSession(page);
   let bytes = 0;
@@ -138,8 +138,8 @@ async function bytesOf(page: Page, load: () => Promise<void>): Promise<number> {
   return bytes;
 }
 
-/** What moved on the screen after it was shown first, once two frames were drawn. */
-export const WHAT_MOVED = `new Promise((tell) => {
+/** Reports layout shifts up to the second frame. */
+export const WHAT_MOVED = `new Promise((resolve) => {
   const moved = [];
   const add = (shifts) => {
     for (const { value, sources } of shifts) {
@@ -152,13 +152,13 @@ export const WHAT_MOVED = `new Promise((tell) => {
   observer.observe({ type: "layout-shift", buffered: true });
   requestAnimationFrame(() => requestAnimationFrame(() => {
     add(observer.takeRecords());
-    tell(moved);
+    resolve(moved);
   }));
 })`;
 
 /**
- * What reaches beyond the right edge: tables that fold on a phone, and the innermost of what has the page
- * as a whole moved sideways.
+ * Reports overflow at the right edge: tables that should fold on a phone, or the innermost elements
+ * that make the page scroll sideways.
  */
 export const WIDER_THAN_SCREEN = `(() => {
   const unfolded = [...document.querySelectorAll(".wide:has(table.folding)")]

@@ -1,24 +1,24 @@
-/** Every page of the dashboard that there is to look at. */
+/** Every page of the dashboard to check in a browser. */
 import { DASHBOARD_PATH } from "../../../routes/dashboard/layout/paths.ts";
 import { dashboardRoutes } from "../../support/harness/dashboard.ts";
 import type { DemoWorld } from "../../support/builders/demo_world.ts";
 
-/** Who looks at a page. */
+/** Role that opens a page. */
 export type Who = "nobody" | "reader" | "admin" | "operator";
 
-/** One page as it is looked at. */
+/** A page in one state. */
 export interface PageUnderTest {
-  /** Names its screenshots. */
+  /** Name of its screenshots. */
   readonly name: string;
-  /** Of the dashboard's table; null for what is not in it. */
+  /** Route in the dashboard's table; null for a path without a route. */
   readonly route: string | null;
   readonly path: (world: DemoWorld) => string;
   readonly who: Who;
-  /** What it answers, 200 when absent. */
+  /** Expected status, 200 when absent. */
   readonly status?: number;
 }
 
-/** All of them, some in several states. */
+/** All pages, some in several states. */
 export const PAGES: readonly PageUnderTest[] = [
   aPage("sign-in", "/sign-in", "nobody"),
   { ...aPage("not-found", "/nothing"), route: null, status: 404 },
@@ -89,7 +89,7 @@ function aRun(name: string, idOf: (world: DemoWorld) => string): PageUnderTest {
   return aPage(name, "/runs/:id", "admin", (world) => `/runs/${idOf(world)}`);
 }
 
-/** Routes that answer with a file, or with the way to a page. */
+/** Routes that respond with a file or a redirect. */
 const NO_PAGES = new Set([
   "/",
   ...[
@@ -103,7 +103,7 @@ const NO_PAGES = new Set([
   ].map((path) => DASHBOARD_PATH + path),
 ]);
 
-/** Routes of pages, from the dashboard's own table. */
+/** Returns the routes of pages from the dashboard's table. */
 export function pageRoutes(): string[] {
   return dashboardRoutes()
     .filter(({ method, path }) => method === "GET" && !NO_PAGES.has(path))

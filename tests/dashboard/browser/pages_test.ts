@@ -1,4 +1,4 @@
-/** Every page in a real browser: both themes, a desk and a phone, with scripts and without. */
+/** Every page in a real browser: both themes, desktop and phone, with and without scripts. */
 import { assert, assertEquals } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
 import { axe } from "../../support/oracles/axe.ts";
@@ -9,13 +9,13 @@ import { BrowserSession, PHONE } from "../../support/harness/browser_session.ts"
 import { lookAt, Visitors, WIDER_THAN_SCREEN } from "./looking.ts";
 import { pageRoutes, PAGES } from "./pages.ts";
 
-Deno.test("every page of the dashboard is looked at", () => {
-  const looked = new Set(PAGES.map(({ route }) => route));
-  assertEquals(pageRoutes().filter((route) => !looked.has(route)), []);
+Deno.test("every page of the dashboard is checked in a browser", () => {
+  const checked = new Set(PAGES.map(({ route }) => route));
+  assertEquals(pageRoutes().filter((route) => !checked.has(route)), []);
 });
 
 browserTest(
-  "every page is right in both themes, at a desk and on a phone: accessible, quiet, still, small",
+  "every page is accessible, error-free, stable and small, in both themes, on desktop and phone",
   async (browser, t) => {
     await using world = await openDemoWorld();
     await using visitors = new Visitors(browser, world);
@@ -24,13 +24,13 @@ browserTest(
 );
 
 browserTest(
-  "the keyboard alone signs in, skips to the content and goes to a page",
+  "a user signs in, skips to the content and opens a page by keyboard alone",
   async (browser) => {
     await using world = await openDemoWorld();
     await using visitor = await BrowserSession.open(browser, world.h.url);
     const { page } = visitor;
     await page.goto("/dashboard/sign-in");
-    // The field has the focus from the start, once the page is shown.
+    // The field has the focus as soon as the page is shown.
     await page.getByLabel("Team key").and(page.locator(":focus")).waitFor();
     await page.keyboard.type(world.h.key);
     await page.keyboard.press("Enter");
@@ -38,7 +38,7 @@ browserTest(
     await page.keyboard.press("Tab");
     const skip = page.getByRole("link", { name: "Skip to the content" });
     assertEquals(await isFocused(skip), true);
-    assert((await skip.boundingBox())!.x >= 0, "the focused link is to be seen");
+    assert((await skip.boundingBox())!.x >= 0, "the focused link is visible");
     await page.keyboard.press("Enter");
     assertEquals(new URL(page.url()).hash, "#main");
     await page.goto("/dashboard");
@@ -58,7 +58,7 @@ browserTest("the API's page is accessible on a phone", async (browser) => {
   visitor.assertCalm();
 });
 
-/** Presses Tab until a link of the menu has the focus. */
+/** Presses Tab until a menu link has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   const link = page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name });
   for (let presses = 0; presses < 12; presses++) {

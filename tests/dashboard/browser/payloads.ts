@@ -1,9 +1,9 @@
 /**
- * Texts that do something where they are taken for more than text. `pwn` says so when it is called, and whatever
- * is asked of `evil.example` is seen.
+ * Attack texts. Executed code calls `pwn`, which logs an error; requests to `evil.example` are
+ * detected.
  */
 
-/** Those that HTML itself would act on, in a text, an attribute, a comment, a script, a style or a link. */
+/** Texts that raw HTML acts on: in text, attributes, comments, scripts, styles or links. */
 export const MARKUP: readonly string[] = [
   "<script>pwn()</script>",
   '"><script>pwn()</script>',
@@ -55,7 +55,7 @@ export const MARKUP: readonly string[] = [
   "\u202Egnp.<img src=x onerror=pwn()>",
 ];
 
-/** Those that need somebody to decode, translate, filter or evaluate them before. */
+/** Texts that only act after decoding, translation, filtering or evaluation. */
 export const ENCODED: readonly string[] = [
   "red;background:url(//evil.example/x)",
   "<scr<script>ipt>pwn()</scr</script>ipt>",
@@ -71,13 +71,12 @@ export const ENCODED: readonly string[] = [
   '";pwn();"',
 ];
 
-/** All of them. */
 export const PAYLOADS: readonly string[] = [...MARKUP, ...ENCODED];
 
-/** Run in every page before its own scripts: makes it known when one of them is run. */
+/** Runs in every page before its scripts; logs an error when a payload is executed. */
 export const TELL_WHEN_RUN = 'globalThis.pwn = () => console.error("a payload was run");';
 
-/** Where text may end up in a page that does not take care of it. */
+/** Contexts in which a careless page may place a text. */
 const PLACES = [
   "<p>_</p>",
   '<p title="_">x</p>',
@@ -94,7 +93,7 @@ const PLACES = [
   "<svg><title><![CDATA[_]]></title></svg>",
 ];
 
-/** A function of a document in a page: every element in it that is not one the service makes. */
+/** Expression for a function of a document that returns the elements not created by the service. */
 const STRANGE = `((document) => {
   const own = (url) => {
     try {
@@ -117,10 +116,10 @@ const STRANGE = `((document) => {
     .map((element) => element.outerHTML.slice(0, 120));
 })`;
 
-/** An expression for a page: elements in it that are not of our making. */
+/** Expression for the elements of a page that the service did not create. */
 export const STRANGE_ELEMENTS = `${STRANGE}(document)`;
 
-/** An expression for a page: of some texts, those that are not noticed wherever they are put as they are. */
+/** Expression for the texts that stay undetected when inserted unescaped in any context. */
 export function unnoticed(texts: readonly string[]): string {
   return `${JSON.stringify(texts)}.filter((text) =>
     ${JSON.stringify(PLACES)}.every((place) => {

@@ -1,4 +1,4 @@
-/** Following a run, and its timeline page by page, in a real browser. */
+/** Live updates of a run and the paging of its timeline, in a real browser. */
 import { assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
 import { aFinish, aRun, eventId, events, runId } from "../../support/builders/requests.ts";
@@ -8,14 +8,14 @@ import { BrowserSession } from "../../support/harness/browser_session.ts";
 
 const PAGE = `/dashboard/runs/${runId(1)}`;
 
-/** Waits until an event is on the timeline, and checks that it is the last one of so many. */
+/** Waits until an event is on the timeline, and checks that it is the last of `n` events. */
 async function untilShown(page: Page, n: number): Promise<void> {
   await page.locator(`[id="${eventId(n)}"]`).waitFor();
   assertEquals(await page.locator("ol.events > li").count(), n);
 }
 
 browserTest(
-  "a run that is followed grows, turns its pages and ends, and what was opened stays open",
+  "a live run adds events, loads pages and finishes, while opened details stay open",
   async (browser, t) => {
     await using h = await Harness.open();
     const send = (from: number, to: number) =>
@@ -30,7 +30,7 @@ browserTest(
     const more = page.getByRole("button", { name: "Load more" });
 
     await t.step(
-      "a new event comes by itself; what is open and has the focus keeps both",
+      "a new event appears; opened details and focus are kept",
       async () => {
         await page.getByText("Exact instants").click();
         await row.locator("summary").click();
@@ -42,7 +42,7 @@ browserTest(
       },
     );
 
-    await t.step("the next page comes below, and is what is followed from then on", async () => {
+    await t.step("the next page is appended, and updates continue there", async () => {
       await send(50, 51);
       await more.waitFor();
       await more.focus();
@@ -55,7 +55,7 @@ browserTest(
       assertEquals(ids.length, new Set(ids).size);
     });
 
-    await t.step("its end comes with its output, and nothing is asked for any more", async () => {
+    await t.step("the output appears at the end, and polling stops", async () => {
       await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ output: { pages: 7 } }));
       await page.getByRole("heading", { name: "Output" }).waitFor();
       await page.locator("[hx-trigger]").waitFor({ state: "detached" });

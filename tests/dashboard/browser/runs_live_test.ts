@@ -1,4 +1,4 @@
-/** Following the list of runs in a real browser. */
+/** Live updates of the run list in a real browser. */
 import { assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
 import { aHeartbeat, at, runId } from "../../support/builders/requests.ts";
@@ -11,7 +11,7 @@ function untilListed(page: Page, n: number): Promise<void> {
   return page.locator(`[id="${runId(n)}"]`).waitFor();
 }
 
-/** Tells a page that it is seen, or not. */
+/** Makes a page report that it is hidden, or visible. */
 function setHidden(page: Page, hidden: boolean): Promise<unknown> {
   return page.evaluate(
     `Object.defineProperty(document, "hidden", { value: ${hidden}, configurable: true })`,
@@ -19,7 +19,7 @@ function setHidden(page: Page, hidden: boolean): Promise<unknown> {
 }
 
 browserTest(
-  "a list that is followed shows new runs, marks them, and disturbs nobody who reads",
+  "a live run list shows and marks new runs without disturbing the reader",
   async (browser, t) => {
     await using h = await Harness.open();
     for (let n = 1; n < 4; n++) {
@@ -34,7 +34,7 @@ browserTest(
     await page.getByRole("button", { name: "Pause" }).waitFor();
 
     await t.step("a new run is marked and counted; focus and scroll stay", async () => {
-      // Wide enough for a table, and too narrow for all of it.
+      // Wide enough for a table, but too narrow for all its columns.
       await page.setViewportSize({ width: 700, height: 800 });
       await page.locator(`[id="${runId(2)}"]`).focus();
       await page.evaluate(`document.querySelector(".wide").scrollLeft = 90`);
@@ -48,36 +48,36 @@ browserTest(
 
     await t.step("an empty list fills, and empties again", async () => {
       await page.goto("/dashboard/runs?status=running&live=1");
-      await page.getByText("No run is like that").waitFor();
+      await page.getByText("No matching runs").waitFor();
       await h.post("/v1/heartbeats", aHeartbeat(5, { status: "start", started_at: at(5) }));
       await untilListed(page, 5);
       await h.post("/v1/heartbeats", aHeartbeat(5, { started_at: at(5) }));
-      await page.getByText("No run is like that").waitFor();
+      await page.getByText("No matching runs").waitFor();
     });
 
-    await t.step("a page that nobody sees asks for nothing until it is seen", async () => {
+    await t.step("a hidden page sends no request until it is visible", async () => {
       const tab = await page.context().newPage();
-      // Time stands still but for what the test gives it, also while the page loads.
+      // The clock only advances as the test says, also while the page loads.
       await tab.clock.install({ time: 0 });
       await tab.clock.pauseAt(1_000);
       await tab.goto("/dashboard/runs?live=1");
       await setHidden(tab, true);
-      let asked = 0;
+      let requests = 0;
       tab.on("request", (request) => {
-        if (request.resourceType() === "xhr") asked++;
+        if (request.resourceType() === "xhr") requests++;
       });
       await tab.clock.runFor(20_000);
-      assertEquals(asked, 0);
+      assertEquals(requests, 0);
       await setHidden(tab, false);
       await tab.clock.runFor(2_000);
-      assertEquals(asked, 1);
+      assertEquals(requests, 1);
       await tab.clock.resume();
       await tab.close();
     });
 
     visitor.assertCalm();
 
-    await t.step("where the connection is gone for a while it goes on by itself", async () => {
+    await t.step("after a lost connection the list resumes automatically", async () => {
       await page.context().setOffline(true);
       await page.waitForEvent("requestfailed");
       await page.context().setOffline(false);

@@ -1,4 +1,4 @@
-/** Pages where there is nothing yet, where something is wrong, and where names know no end. */
+/** Pages without data, with problems, and with the longest names. */
 import { assertEquals } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { monthOf } from "../../../domain/core/time.ts";
@@ -13,7 +13,7 @@ import { lookAt, Visitors, WHAT_MOVED, WIDER_THAN_SCREEN } from "./looking.ts";
 import { PAGES, type PageUnderTest } from "./pages.ts";
 
 browserTest(
-  "pages without anything to show are right, and say what to do first",
+  "empty pages pass all checks",
   async (browser, t) => {
     await using world = await openEmptyWorld();
     await using visitors = new Visitors(browser, world);
@@ -26,19 +26,19 @@ browserTest(
 );
 
 browserTest(
-  "what is wrong is told accessibly: over quota, a run that is stuck",
+  "problem banners are accessible: over quota, a stuck run",
   async (browser, t) => {
     await using world = await openEmptyWorld({ tier: "free" });
     await trouble(world.h);
     await using visitors = new Visitors(browser, world);
     for (const page of PAGES.filter(({ name }) => /^(overview|usage)$/.test(name))) {
-      const told = { ...page, name: `trouble-${page.name}` };
-      await t.step(told.name, () => lookAt(visitors, told));
+      const trouble = { ...page, name: `trouble-${page.name}` };
+      await t.step(trouble.name, () => lookAt(visitors, trouble));
     }
   },
 );
 
-browserTest("who may only read sees pages that are as right", async (browser, t) => {
+browserTest("pages of a key with the scope read pass all checks", async (browser, t) => {
   await using world = await openDemoWorld();
   await using visitors = new Visitors(browser, world);
   const names = /^(overview|run-failed|agent|spend|team)$/;
@@ -48,7 +48,7 @@ browserTest("who may only read sees pages that are as right", async (browser, t)
   }
 });
 
-browserTest("names as long as they may be fit each page", async (browser, t) => {
+browserTest("names of maximum length fit each page", async (browser, t) => {
   await using world = await openHostileWorld(["W".repeat(128)]);
   await using visitors = new Visitors(browser, world);
   for (const target of PAGES) {
@@ -67,13 +67,13 @@ browserTest("names as long as they may be fit each page", async (browser, t) => 
   }
 });
 
-browserTest("nothing moves while a page is read by a slow machine", async (browser, t) => {
+browserTest("the layout is stable while a slow machine loads a page", async (browser, t) => {
   await using world = await openDemoWorld();
   await using visitors = new Visitors(browser, world);
   const { page } = await visitors.window("admin", "desk");
   const session = await page.context().newCDPSession(page);
   await session.send("Emulation.setCPUThrottlingRate", { rate: 10 });
-  // A browser shows what it has when reading takes long: a page is tried more than once.
+  // A browser may paint a partial page when parsing is slow: try each page twice.
   for (const target of PAGES.filter(({ name }) => /^(runs|run-long)$/.test(name))) {
     await t.step(target.name, async () => {
       for (let times = 0; times < 2; times++) {
@@ -99,7 +99,7 @@ async function openEmptyWorld(options: HarnessOptions = {}): Promise<DemoWorld> 
   };
 }
 
-/** Uses more than the plan has, and gives up a stage of a run. */
+/** Exceeds the quota of the plan, and gives up a stage of a run. */
 async function trouble(h: Harness): Promise<void> {
   const [run, at] = [runId(1) as RunId, h.nowMs];
   const { writer } = h.store;
@@ -109,7 +109,7 @@ async function trouble(h: Harness): Promise<void> {
   });
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
-  // The notices about it follow by themselves, and are to stand before anybody looks.
+  // Wait for the notices about it, which are written asynchronously.
   while ((await h.get("/v1/usage")).json.notices.length < 2);
   const stage = {
     stage: "cost",

@@ -1,4 +1,4 @@
-/** Text is text, whatever it looks like, on every page. */
+/** Escaping: hostile text stays text on every page. */
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Browser } from "playwright-core";
 import { aHeartbeat, runId } from "../../support/builders/requests.ts";
@@ -10,36 +10,36 @@ import { PAGES } from "./pages.ts";
 import { MARKUP, PAYLOADS, STRANGE_ELEMENTS, TELL_WHEN_RUN, unnoticed } from "./payloads.ts";
 
 browserTest(
-  "each of 60 hostile texts in every field is text on every page that shows it",
+  "each of 60 hostile texts in every field is escaped on every page that shows it",
   async (browser, t) => {
     await using world = await openHostileWorld(PAYLOADS);
     await t.step(
-      "each would be noticed, were it put into a page as it is",
+      "each would be detected if inserted unescaped",
       () => noticed(browser, world),
     );
     await using visitor = await enter(browser, world, world.h.key);
-    const shown: string[] = [];
-    const look: Look = async (path, status) => void shown.push(await visit(visitor, path, status));
+    const pages: string[] = [];
+    const look: Look = async (path, status) => void pages.push(await visit(visitor, path, status));
     await t.step("pages about everything", async () => {
       for (const { path, who, status } of PAGES) {
         if (who === "admin") await look(path(world), status);
       }
     });
-    await t.step("pages about one thing", () => lookAtEach(world, look));
-    await t.step("what is asked for is said again", () => askForEach(look));
-    await t.step("what comes in while somebody looks", () => watchComingIn(visitor, world));
+    await t.step("pages of one resource", () => lookAtEach(world, look));
+    await t.step("parameters that pages repeat", () => askForEach(look));
+    await t.step("runs that arrive on a live page", () => watchComingIn(visitor, world));
     await t.step("pages of the operator", async () => {
       await using operator = await enter(browser, world, OPERATOR_KEY);
       for (const { path, who } of PAGES) if (who === "operator") await visit(operator, path(world));
     });
-    await t.step("all of it was to be read somewhere", () => {
-      const all = shown.join("\n");
+    await t.step("each text was shown on some page", () => {
+      const all = pages.join("\n");
       assertEquals(PAYLOADS.filter((text) => !all.includes(text)), []);
     });
   },
 );
 
-/** Somebody who signed in, in whose pages a payload that is run tells of it. */
+/** Signs in; executed payloads are reported in the session. */
 async function enter(browser: Browser, { h }: HostileWorld, key: string): Promise<BrowserSession> {
   const visitor = await BrowserSession.open(browser, h.url);
   await visitor.page.addInitScript(TELL_WHEN_RUN);
@@ -47,7 +47,7 @@ async function enter(browser: Browser, { h }: HostileWorld, key: string): Promis
   return visitor;
 }
 
-/** That what follows could fail. */
+/** Checks that the detection works. */
 async function noticed(browser: Browser, { h }: HostileWorld): Promise<void> {
   await using visitor = await BrowserSession.open(browser, h.url);
   const { page, faults } = visitor;
@@ -73,7 +73,7 @@ async function noticed(browser: Browser, { h }: HostileWorld): Promise<void> {
   }
 }
 
-/** Goes to a page and remembers its text. */
+/** Opens a page and records its text. */
 type Look = (path: string, status?: number | null) => Promise<void>;
 
 async function lookAtEach({ texts }: HostileWorld, look: Look): Promise<void> {
@@ -83,7 +83,7 @@ async function lookAtEach({ texts }: HostileWorld, look: Look): Promise<void> {
   }
 }
 
-/** A page that is followed puts in by script what it is sent. */
+/** Checks runs that a live page inserts by script. */
 async function watchComingIn(visitor: BrowserSession, { h }: HostileWorld): Promise<void> {
   const { page } = visitor;
   await page.goto("/dashboard/runs?live=1&limit=200");
@@ -96,7 +96,7 @@ async function watchComingIn(visitor: BrowserSession, { h }: HostileWorld): Prom
   await check(visitor, "what came in");
 }
 
-/** Parameters of pages, also of those that are not theirs. */
+/** Parameters of pages, including some that a page does not have. */
 const NAMES = [
   "agent",
   "status",
@@ -112,15 +112,16 @@ const NAMES = [
 async function askForEach(look: Look): Promise<void> {
   for (const [n, text] of PAYLOADS.entries()) {
     const query = new URLSearchParams(NAMES.map((name) => [name, text]));
-    // Both make their fields and their messages by the same parts.
+    // Each text goes to one of the two pages, which build their fields and messages with the same
+    // components.
     await look(`/dashboard/${n % 2 === 0 ? "runs" : "spend"}?${query}`, null);
   }
 }
 
 /**
- * Goes to a page and looks for anything that is not of our making; answers its text.
+ * Opens a page and checks it for foreign elements; returns its text.
  *
- * @param status that it must have; null for any
+ * @param status expected status; null for any
  */
 async function visit(
   visitor: BrowserSession,
@@ -132,11 +133,11 @@ async function visit(
   if (status !== null) assertEquals(answer?.status(), status, path);
   await page.evaluate("document.querySelectorAll('details').forEach((part) => part.open = true)");
   await check(visitor, path);
-  assertEquals(page.url(), new URL(path, page.url()).href, "it leads nowhere");
+  assertEquals(page.url(), new URL(path, page.url()).href, "it does not redirect");
   return await page.evaluate<string>("document.body.textContent");
 }
 
-/** Fails where a page holds anything that is not of our making, or did what it should not. */
+/** Fails if a page contains a foreign element or reported a fault. */
 async function check(visitor: BrowserSession, where: string): Promise<void> {
   assertEquals(await visitor.page.evaluate(STRANGE_ELEMENTS), [], where);
   const faults = visitor.faults.splice(0);
