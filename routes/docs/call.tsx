@@ -67,14 +67,17 @@ function Parameters({ call }: { readonly call: DocumentedCall }) {
 
 function Body({ document, call }: { readonly document: Document; readonly call: DocumentedCall }) {
   const { required = true, content = {} } = call.requestBody ?? {};
-  const sent = content["application/json"]?.schema;
-  if (sent === undefined) return null;
-  const schema = resolved(document, sent);
-  const ways = schema.oneOf?.map((way) => resolved(document, way)) ?? [schema];
+  const bodySchema = content["application/json"]?.schema;
+  if (bodySchema === undefined) return null;
+  const schema = resolved(document, bodySchema);
+  const alternatives = schema.oneOf?.map((alternative) => resolved(document, alternative)) ??
+    [schema];
   return (
     <>
       <h4>body{required ? "" : " (optional)"}</h4>
-      {ways.map((way) => <FieldTable fields={documentedFields(way).map(sentField)} />)}
+      {alternatives.map((alternative) => (
+        <FieldTable fields={documentedFields(alternative).map(sentField)} />
+      ))}
     </>
   );
 }

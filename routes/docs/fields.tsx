@@ -73,20 +73,20 @@ export function Type({ schema }: { readonly schema: DocumentedSchema }) {
     const name = schemaName(schema.$ref);
     return <a href={`#schema-${name}`}>{name}</a>;
   }
-  const ways = schema.anyOf ?? schema.oneOf;
-  if (ways !== undefined) {
-    return ways.map((way, at) => (
+  const alternatives = schema.anyOf ?? schema.oneOf;
+  if (alternatives !== undefined) {
+    return alternatives.map((alternative, at) => (
       <>
         {at === 0 ? "" : " or "}
-        <Type schema={way} />
+        <Type schema={alternative} />
       </>
     ));
   }
   if (schema.enum !== undefined) {
-    return schema.enum.map((word, at) => (
+    return schema.enum.map((value, at) => (
       <>
         {at === 0 ? "" : ", "}
-        <code>{String(word)}</code>
+        <code>{String(value)}</code>
       </>
     ));
   }

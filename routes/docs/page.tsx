@@ -160,7 +160,7 @@ function Schemas({ document }: DocumentProps) {
           <p>
             <Prose text={schema.description ?? ""} />
           </p>
-          {isWord(schema)
+          {hasNoFields(schema)
             ? (
               <p>
                 <Type schema={schema} />
@@ -174,6 +174,6 @@ function Schemas({ document }: DocumentProps) {
 }
 
 /** Returns whether a schema has no fields, and is shown as a type. */
-function isWord({ enum: words, anyOf, oneOf }: DocumentedSchema): boolean {
-  return (words ?? anyOf ?? oneOf) !== undefined;
+function hasNoFields({ enum: values, anyOf, oneOf }: DocumentedSchema): boolean {
+  return (values ?? anyOf ?? oneOf) !== undefined;
 }

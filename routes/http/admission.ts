@@ -152,13 +152,13 @@ const RETRY_SECONDS = "1";
 
 const TEAM_FULL: Problem = {
   code: "rate_limit",
-  message: `The team has ${LISTENERS_MAX.team} live streams and waiting calls open: close some, ` +
+  message: `The team has ${LISTENERS_MAX.team} live streams and long polls open: close some, ` +
     "then retry",
 };
 
 const PROCESS_FULL: Problem = {
   code: "overloaded",
   message:
-    "Too many live streams and waiting calls are open: retry after the delay in Retry-After, or " +
+    "Too many live streams and long polls are open: retry after the delay in Retry-After, or " +
     "call without waiting",
 };

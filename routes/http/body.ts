@@ -40,7 +40,7 @@ const CHUNKS = { max: 1_000, bytes: 32 } as const;
  * Milliseconds for which a team's bodies without a Content-Length are refused unread after one had too
  * many chunks. An unread body costs next to nothing; the runtime splits every body that is read.
  */
-const CHUNKS_REST_MS = 10_000;
+const CHUNKS_PENALTY_MS = 10_000;
 
 /** Memory counted per byte of a body while it is split: the body, its events as text and as values. */
 const CUT_FACTOR = 8;
@@ -116,7 +116,7 @@ function readBody(
     refuse<Uint8Array>("body_timeout", `The body took over ${deadlines.ms} ms: send it again`);
   return async (c) => {
     const principal: Principal | undefined = c.get("principal");
-    const arrival = new Arrival(c.req.raw, admission, principal?.team.id ?? NOBODY, bytesMax);
+    const arrival = new Arrival(c.req.raw, admission, principal?.team.id ?? NO_TEAM, bytesMax);
     const body = await deadlines.within(arrival.bytes((bytes) => onRead(c, bytes)), late);
     arrival.leave();
     const { flight } = arrival;
@@ -158,7 +158,7 @@ async function inTime(
 }
 
 /** Team id under which the bytes of requests without a team are counted. */
-const NOBODY = "";
+const NO_TEAM = "";
 
 /** An arriving body. Above {@link SMALL_BYTES_MAX}, bytes are counted as received, not as announced. */
 class Arrival {
@@ -267,7 +267,7 @@ class Arrival {
       const needed = length + chunk.length;
       if (needed > this.#bytesMax) return tooLarge(this.#bytesMax);
       if (++count > CHUNKS.max + needed / CHUNKS.bytes) {
-        this.#admission.restFromChunks(this.team, CHUNKS_REST_MS);
+        this.#admission.restFromChunks(this.team, CHUNKS_PENALTY_MS);
         return TOO_MANY_CHUNKS;
       }
       if (needed > buffer.length) {

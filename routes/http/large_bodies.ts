@@ -12,18 +12,18 @@ export const LARGE_BYTES_MIN = 65_536;
 const LARGE_BODIES: SlotLimits = { all: 3, team: 1, waiting: 256, teamWaiting: 64 };
 
 /** Pause of a team after a large body, as a multiple of its processing time: a duty cycle of 50 %. */
-const REST = 1;
+const PAUSE_FACTOR = 1;
 
 /** Maximum pause in milliseconds. */
-const REST_MS_MAX = 500;
+const PAUSE_MS_MAX = 500;
 
 /** Maximum teams with a recorded pause; beyond it all pauses are dropped. */
-const RESTS_MAX = 10_000;
+const PAUSES_MAX = 10_000;
 
 /** Slots for requests with a large body, from parsing it to the answer. */
 export class LargeBodies {
   readonly #slots = new FairSlots(LARGE_BODIES);
-  readonly #restsUntilMs = new Map<string, number>();
+  readonly #pausedUntilMs = new Map<string, number>();
 
   /**
    * Waits for a slot and for the end of the team's pause.
@@ -35,8 +35,8 @@ export class LargeBodies {
   async take(team: string, signal: AbortSignal): Promise<() => void> {
     const release = await this.#slots.take(team, signal);
     try {
-      const restMs = (this.#restsUntilMs.get(team) ?? 0) - performance.now();
-      if (restMs > 0) await sleep(restMs, undefined, { signal });
+      const pauseMs = (this.#pausedUntilMs.get(team) ?? 0) - performance.now();
+      if (pauseMs > 0) await sleep(pauseMs, undefined, { signal });
     } catch (error) {
       release();
       throw error;
@@ -45,8 +45,11 @@ export class LargeBodies {
     return () => {
       release();
       const nowMs = performance.now();
-      if (this.#restsUntilMs.size >= RESTS_MAX) this.#restsUntilMs.clear();
-      this.#restsUntilMs.set(team, nowMs + Math.min(REST_MS_MAX, REST * (nowMs - startedMs)));
+      if (this.#pausedUntilMs.size >= PAUSES_MAX) this.#pausedUntilMs.clear();
+      this.#pausedUntilMs.set(
+        team,
+        nowMs + Math.min(PAUSE_MS_MAX, PAUSE_FACTOR * (nowMs - startedMs)),
+      );
     };
   }
 }

@@ -4,10 +4,10 @@
  */
 
 /** Maximum milliseconds for a client to read one part before its stream is aborted. */
-const STANDSTILL_MS_MAX = 30_000;
+const STALL_MS_MAX = 30_000;
 
 /** Milliseconds between two checks of all streams. */
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 
 /** Aborts a response on purpose; the server does not report it as an error. */
 export class BrokenOff extends Error {}
@@ -31,7 +31,7 @@ interface Watched {
 export class PacedStreams {
   readonly #draining: () => boolean;
   readonly #streams = new Set<Watched>();
-  #looks: ReturnType<typeof setInterval> | undefined;
+  #timer: ReturnType<typeof setInterval> | undefined;
 
   /** Creates an empty set. All streams are aborted while `draining` returns true. */
   constructor(draining: () => boolean = () => false) {
@@ -94,24 +94,24 @@ export class PacedStreams {
 
   #enter(stream: Watched): void {
     this.#streams.add(stream);
-    this.#looks ??= setInterval(() => this.#look(), LOOK_MS);
+    this.#timer ??= setInterval(() => this.#check(), CHECK_MS);
   }
 
   #leave(stream: Watched): boolean {
     const wasThere = this.#streams.delete(stream);
     if (this.#streams.size === 0) {
-      clearInterval(this.#looks);
-      this.#looks = undefined;
+      clearInterval(this.#timer);
+      this.#timer = undefined;
     }
     return wasThere;
   }
 
-  #look(): void {
+  #check(): void {
     const nowMs = performance.now();
     const draining = this.#draining();
     for (const { idleSinceMs, end } of this.#streams) {
       if (draining) end("The instance is shutting down");
-      else if (nowMs - (idleSinceMs ?? nowMs) > STANDSTILL_MS_MAX) {
+      else if (nowMs - (idleSinceMs ?? nowMs) > STALL_MS_MAX) {
         end("The client took nothing for too long");
       }
     }

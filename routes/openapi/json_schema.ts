@@ -46,10 +46,10 @@ export class SchemaBook {
     const { type, ...rest } = schema;
     if (Array.isArray(type) && type.includes("object")) {
       // Separates the object from null, so that the object can be named.
-      const ways = type.map((member) =>
+      const alternatives = type.map((member) =>
         member === "object" ? this.#shared({ ...rest, type: member }) : { type: member }
       );
-      return { anyOf: ways, ...ofPlace(rest) };
+      return { anyOf: alternatives, ...ofPlace(rest) };
     }
     // A schema of any value resembles an empty object, so such fields are named in #withNotes.
     const name = type === undefined ? undefined : sharedName(schema);
@@ -70,8 +70,9 @@ export class SchemaBook {
       properties[field] = this.#hoisted(properties[field] as JsonSchema, name as string);
     }
     for (const [field, part] of Object.entries(properties)) {
-      const ways = (part as JsonSchema).anyOf as JsonSchema[] | undefined ?? [part as JsonSchema];
-      const any = ways.find((way) => sharedName(way) === "JsonValue");
+      const alternatives = (part as JsonSchema).anyOf as JsonSchema[] | undefined ??
+        [part as JsonSchema];
+      const any = alternatives.find((alternative) => sharedName(alternative) === "JsonValue");
       if (any !== undefined) properties[field] = this.#reference("JsonValue", any);
     }
     for (const [field, description] of Object.entries(notes ?? {})) {
@@ -82,8 +83,13 @@ export class SchemaBook {
 
   /** Names the object in a field's schema, nullable or not. */
   #hoisted(field: JsonSchema, name: string): JsonSchema {
-    const ways = field.anyOf as JsonSchema[] | undefined;
-    if (ways !== undefined) return { ...field, anyOf: ways.map((way) => this.#hoisted(way, name)) };
+    const alternatives = field.anyOf as JsonSchema[] | undefined;
+    if (alternatives !== undefined) {
+      return {
+        ...field,
+        anyOf: alternatives.map((alternative) => this.#hoisted(alternative, name)),
+      };
+    }
     if (field.type !== "object") return field;
     this.#named.set(name, field);
     return reference(name, field);

@@ -14,7 +14,7 @@ import type { BytesInFlight, Flight } from "../../http/bytes_in_flight.ts";
 import { runRowJson } from "../runs/run_list.ts";
 
 /** Milliseconds between two checks of the credential: a stream ends when its credential is revoked. */
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 
 /** Milliseconds before a client reconnects, random so that clients do not reconnect together. */
 const RETRY_MS = { min: 1_000, max: 3_000 } as const;
@@ -76,7 +76,7 @@ export class LiveStream {
       pull: () => this.#pull(),
       cancel: () => this.#drop(),
     }, { highWaterMark: 0 });
-    const timer = setInterval(() => this.#look(), LOOK_MS);
+    const timer = setInterval(() => this.#check(), CHECK_MS);
     this.#held.defer(() => clearInterval(timer));
   }
 
@@ -99,7 +99,7 @@ export class LiveStream {
     this.#sentUpTo = after;
     const { min, max } = RETRY_MS;
     const retryMs = Math.round(min + Math.random() * (max - min));
-    this.#send(textOf(`retry: ${retryMs}\n${placeText(after)}`));
+    this.#send(textOf(`retry: ${retryMs}\n${positionText(after)}`));
   }
 
   /** Skips all changes up to a number; the client reads them from the feed. */
@@ -220,10 +220,10 @@ export class LiveStream {
     return promise;
   }
 
-  async #look(): Promise<void> {
-    this.#quietMs += LOOK_MS;
+  async #check(): Promise<void> {
+    this.#quietMs += CHECK_MS;
     if (this.#quietMs >= LIVE_KEEP_ALIVE_MS) {
-      this.#send(textOf(`: keep-alive\n${placeText(this.#sentUpTo)}`));
+      this.#send(textOf(`: keep-alive\n${positionText(this.#sentUpTo)}`));
     }
     // A failed check does not end the stream: the store may be unavailable for a moment.
     if (!await this.#options.mayGoOn().catch(() => true)) this.end();
@@ -231,7 +231,7 @@ export class LiveStream {
 }
 
 /** Writes an event with a position only, from which the client continues when it reconnects. */
-function placeText(number: number): string {
+function positionText(number: number): string {
   return `id: ${changeCursor(number)}\n\n`;
 }
 
@@ -264,7 +264,7 @@ function changeText(change: RunChange, sentUpTo: number, filters: LiveFilters): 
   const data = `data: ${runRowJson(change.row)}\n\n`;
   // Only the last event has the position: a client that is cut off before it gets all of them again.
   return events.map((event, i) => {
-    const place = i === events.length - 1 ? `id: ${changeCursor(change.number)}\n` : "";
-    return `event: ${event}\n${place}${data}`;
+    const position = i === events.length - 1 ? `id: ${changeCursor(change.number)}\n` : "";
+    return `event: ${event}\n${position}${data}`;
   }).join("");
 }
