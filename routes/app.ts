@@ -1,6 +1,6 @@
 /**
  * The application: mounts the endpoints and pages, and orders the guards of a request (decisions, section
- * 2): host, route, shutting down, overload, credential, rate, scope, names of the query, body, the handler.
+ * 2): host, route, shutting down, overload, credential, rate, scope, query names, body, handler.
  */
 import { Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
@@ -50,22 +50,22 @@ export function createApp(deps: AppDeps): Hono<Env> {
   return app;
 }
 
-/** Writes the OpenAPI document. Loaded at the first request for it, since most processes never need it. */
+/** Writes the OpenAPI document. It is loaded at the first request for it, since most processes never need it. */
 async function openapiText(): Promise<string> {
   const { documentText } = await import("./openapi/document.ts");
   return documentText(ENDPOINTS);
 }
 
-/** Returns whether an endpoint is of the control API: agents' calls read next to nothing. */
+/** Returns whether an endpoint belongs to the control API rather than to ingest. */
 function isControl({ access }: RouteRule): boolean {
   return access !== null && access.scope !== "ingest";
 }
 
 /**
- * Returns whether the answers of a route are compressed: those of reads that need a credential. Static
- * answers are compressed once (`static_response.ts`). Answers to ingest calls are a few hundred bytes, and
- * compressing them takes as long as all the rest of the call (`docs/PERFORMANCE.md`), so the runtime does not
- * compress by itself.
+ * Returns whether the responses of a route are compressed: those of reads that need a credential. Static
+ * responses are compressed once (`static_response.ts`). Responses to ingest calls have a few hundred
+ * bytes, and compressing them takes as long as the rest of the call (`docs/PERFORMANCE.md`), so the
+ * runtime's own compression is off.
  */
 function isCompressed(route: RouteRule): boolean {
   return route.method === "GET" && isControl(route);
@@ -97,7 +97,7 @@ function guardsOf(deps: AppDeps, admission: Admission, endpoint: Endpoint): Guar
     ]),
     ...(queryNames === null ? [] : [requireQuery(queryNames)]),
     ...(hasBody
-      // Checked again: of many bodies that came at once, the first take the slots.
+      // Overload is checked again: of many bodies that arrive together, the first take the slots.
       ? [
         readJsonBody(deps.bodyDeadlines, admission, { shape, mayLackBody }, onRead),
         admission.require,
@@ -108,8 +108,8 @@ function guardsOf(deps: AppDeps, admission: Admission, endpoint: Endpoint): Guar
 }
 
 /**
- * Returns the parameters of an endpoint, or null for one that ignores unknown ones: pings are calls of
- * agents, other writes have a body, and machinery may add parameters of its own outside of the API.
+ * Returns the query parameters of an endpoint, or null for one that ignores unknown parameters: pings are
+ * ingest calls, other writes have a body, and outside the API monitoring tools may add parameters.
  */
 export function queryNamesOf(endpoint: Endpoint): readonly string[] | null {
   const { method, path, query = {} } = endpoint;
@@ -127,12 +127,12 @@ function allowedMethods(table: readonly RouteRule[], paths: readonly string[]): 
 }
 
 /**
- * Answers what no route takes: an unknown path with 404, a known path's other methods with 405, and
- * `OPTIONS` with the allowed methods.
+ * Answers requests without a route: 404 for an unknown path, 405 for an unsupported method of a known
+ * path, and the allowed methods for `OPTIONS`.
  */
 function refuseUnknown(table: readonly RouteRule[]): Handle {
   const paths = new TrieRouter<string>();
-  // A word goes before a parameter in the same place, such as `match` before an id.
+  // A literal segment is added before a parameter at the same position, such as `match` before an id.
   const all = [...new Set(table.map(({ path }) => path))];
   const words = all.filter((path) => !path.includes(":"));
   for (const path of new Set([...words, ...all])) paths.add("ANY", path, path);
@@ -148,7 +148,7 @@ function refuseUnknown(table: readonly RouteRule[]): Handle {
     if (method === "OPTIONS") {
       return answerText(c, 204, null, null, { "Allow": allow });
     }
-    const message = `${method} is not for this path: use ${allow}`;
+    const message = `${method} is not supported on this path: use ${allow}`;
     return fail(c, { code: "method_not_allowed", message }, { "Allow": allow });
   };
 }

@@ -1,4 +1,4 @@
-/** One call on the page. */
+/** Section of one operation. */
 import { curlOf } from "./curl.ts";
 import {
   type CallOfGroup,
@@ -11,7 +11,7 @@ import {
 } from "./document.ts";
 import { documentedFields, FieldTable, Prose, sentField } from "./fields.tsx";
 
-/** Everything about a call: what it takes, an example, what it answers. */
+/** Renders an operation: parameters, body, an example, and responses. */
 export function CallSection(
   { document, placed, again }: {
     readonly document: Document;
@@ -29,7 +29,7 @@ export function CallSection(
         <b>{call.summary}.</b> <Prose text={call.description} />
       </p>
       <p class="soft">
-        {access(call)} Sent again: {again}
+        {access(call)} Idempotency: {again}
       </p>
       <Parameters call={call} />
       <Body document={document} call={call} />
@@ -67,14 +67,17 @@ function Parameters({ call }: { readonly call: DocumentedCall }) {
 
 function Body({ document, call }: { readonly document: Document; readonly call: DocumentedCall }) {
   const { required = true, content = {} } = call.requestBody ?? {};
-  const sent = content["application/json"]?.schema;
-  if (sent === undefined) return null;
-  const schema = resolved(document, sent);
-  const ways = schema.oneOf?.map((way) => resolved(document, way)) ?? [schema];
+  const bodySchema = content["application/json"]?.schema;
+  if (bodySchema === undefined) return null;
+  const schema = resolved(document, bodySchema);
+  const alternatives = schema.oneOf?.map((alternative) => resolved(document, alternative)) ??
+    [schema];
   return (
     <>
-      <h4>body{required ? "" : ", may be left out"}</h4>
-      {ways.map((way) => <FieldTable fields={documentedFields(way).map(sentField)} />)}
+      <h4>body{required ? "" : " (optional)"}</h4>
+      {alternatives.map((alternative) => (
+        <FieldTable fields={documentedFields(alternative).map(sentField)} />
+      ))}
     </>
   );
 }
@@ -88,14 +91,14 @@ function Answers({ call }: { readonly call: DocumentedCall }) {
         <table>
           <tr>
             <th>status</th>
-            <th>answer</th>
+            <th>response</th>
           </tr>
           {answers.map(([status, response]) => (
             <tr>
               <td>{status}</td>
               <td>
                 {response.$ref === undefined
-                  ? <Told response={response} />
+                  ? <ResponseCell response={response} />
                   : <Codes name={schemaName(response.$ref)} />}
               </td>
             </tr>
@@ -106,7 +109,7 @@ function Answers({ call }: { readonly call: DocumentedCall }) {
   );
 }
 
-/** What an answer looks like, folded away when it is long. */
+/** Example response, collapsed when it is long. */
 function Sample({ content }: { readonly content: Content | undefined }) {
   return Object.values(content ?? {}).map(({ example }) => {
     if (example === undefined) return null;
@@ -115,17 +118,17 @@ function Sample({ content }: { readonly content: Content | undefined }) {
     if (text.length < 500) return <pre>{text}</pre>;
     return (
       <details>
-        <summary>answer</summary>
+        <summary>response</summary>
         <pre>{text}</pre>
       </details>
     );
   });
 }
 
-/** Headers that every answer has are explained once. */
+/** Headers of every response, which are explained once. */
 const EVERYWHERE = new Set(["X-Request-Id", "RateLimit", "RateLimit-Policy"]);
 
-function Told({ response }: { readonly response: Response }) {
+function ResponseCell({ response }: { readonly response: Response }) {
   const { description = "", content = {}, headers = {} } = response;
   const refs = Object.values(content).map(({ schema }) => schema.$ref ?? schema.items?.$ref);
   const names = Object.keys(headers).filter((name) => !EVERYWHERE.has(name));
@@ -145,7 +148,7 @@ function Told({ response }: { readonly response: Response }) {
   );
 }
 
-/** Refusals by their codes, which the name of the shared answer lists. */
+/** Error codes, taken from the name of the shared response. */
 function Codes({ name }: { readonly name: string }) {
   const codes = name.split(".").filter((part) => part !== "text" && part !== "open");
   return codes.map((code, at) => (

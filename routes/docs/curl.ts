@@ -1,15 +1,15 @@
-/** The example of a call as a line for a shell, with the endpoint in `$U` and the credential in `$K`. */
+/** The example of an operation as a curl command; `$U` is the endpoint, `$K` the credential header. */
 import type { CallOfGroup } from "./document.ts";
 
-/** Writes the line. */
+/** Writes the command. */
 export function curlOf({ method, path, call }: CallOfGroup): string {
-  const shown = (where: string) =>
+  const examplesIn = (where: string) =>
     call.parameters.filter(({ in: at, example }) => at === where && example !== undefined);
   let url = path;
-  for (const { name, example } of shown("path")) {
+  for (const { name, example } of examplesIn("path")) {
     url = url.replace(`{${name}}`, encodeURIComponent(String(example)));
   }
-  const query = shown("query").map(({ name, example }) =>
+  const query = examplesIn("query").map(({ name, example }) =>
     `${name}=${encodeURIComponent(String(example))}`
   );
   const body = call.requestBody?.content["application/json"]?.example;
@@ -21,12 +21,12 @@ export function curlOf({ method, path, call }: CallOfGroup): string {
       : [`-X ${method}`]),
     `"$U${url}${query.length > 0 ? `?${query.join("&")}` : ""}"`,
     ...(call["x-scope"] === null ? [] : ['-H "$K"']),
-    ...shown("header").map(({ name, example }) => `-H ${quoted(`${name}: ${example}`)}`),
+    ...examplesIn("header").map(({ name, example }) => `-H ${quoted(`${name}: ${example}`)}`),
     ...(body === undefined ? [] : [`-d ${quoted(JSON.stringify(body))}`]),
   ].join(" ");
 }
 
-/** A word that no shell changes. */
+/** Quotes a text for the shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

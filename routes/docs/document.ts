@@ -1,4 +1,4 @@
-/** The parts of the OpenAPI document that the page reads. */
+/** Types of the OpenAPI document, as far as the page reads it. */
 
 /** A JSON Schema. */
 export interface DocumentedSchema {
@@ -23,7 +23,7 @@ export interface DocumentedSchema {
   readonly additionalProperties?: DocumentedSchema | boolean;
 }
 
-/** A parameter of a call. */
+/** A parameter of an operation. */
 interface Parameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
@@ -33,12 +33,12 @@ interface Parameter {
   readonly example?: unknown;
 }
 
-/** What a body or an answer holds, by media type. */
+/** Content of a body or a response, by media type. */
 export type Content = Readonly<
   Record<string, { readonly schema: DocumentedSchema; readonly example?: unknown }>
 >;
 
-/** An answer, or where a refusal's is. */
+/** A response, or a reference to a shared error response. */
 export interface Response {
   readonly $ref?: string;
   readonly description?: string;
@@ -46,7 +46,7 @@ export interface Response {
   readonly content?: Content;
 }
 
-/** One call. */
+/** One operation. */
 export interface DocumentedCall {
   readonly operationId: string;
   readonly tags: readonly string[];
@@ -61,7 +61,7 @@ export interface DocumentedCall {
   readonly responses: Readonly<Record<string, Response>>;
 }
 
-/** All of it. */
+/** The OpenAPI document. */
 export interface Document {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
@@ -79,26 +79,26 @@ export interface Document {
   readonly "x-idempotency-classes": Readonly<Record<string, string>>;
 }
 
-/** A call with its place. */
+/** An operation with its method and path. */
 export interface CallOfGroup {
   readonly method: string;
   readonly path: string;
   readonly call: DocumentedCall;
 }
 
-/** All calls, in the order of the document. */
+/** Returns all operations in document order. */
 export function documentedCalls({ paths }: Document): CallOfGroup[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, call]) => ({ method: method.toUpperCase(), path, call }))
   );
 }
 
-/** What a schema is: of a reference, what it leads to. */
+/** Resolves a schema if it is a reference. */
 export function resolved({ components }: Document, schema: DocumentedSchema): DocumentedSchema {
   return schema.$ref === undefined ? schema : components.schemas[schemaName(schema.$ref)] ?? {};
 }
 
-/** The last part of a reference: the name of what it leads to. */
+/** Returns the name of the component that a reference points to. */
 export function schemaName(ref: string): string {
   return ref.slice(ref.lastIndexOf("/") + 1);
 }

@@ -1,19 +1,19 @@
 /** Fields and parameters as tables. */
 import { type DocumentedSchema, schemaName } from "./document.ts";
 
-/** Plain text in which backquotes mark names. */
+/** Renders plain text in which backquotes mark code. */
 export function Prose({ text }: { readonly text: string }) {
   return text.split("`").map((part, at) => at % 2 === 1 ? <code>{part}</code> : part);
 }
 
-/** One line of a table of fields. */
+/** One row of a table of fields. */
 export interface Field {
   readonly name: string;
   readonly required: boolean;
   readonly schema: DocumentedSchema;
 }
 
-/** A table of fields; nothing for none. */
+/** Renders a table of fields; null without fields. */
 export function FieldTable({ fields }: { readonly fields: readonly Field[] }) {
   if (fields.length === 0) return null;
   return (
@@ -22,7 +22,7 @@ export function FieldTable({ fields }: { readonly fields: readonly Field[] }) {
         <tr>
           <th>name</th>
           <th>type</th>
-          <th>meaning</th>
+          <th>description</th>
         </tr>
         {fields.map(({ name, required, schema }) => (
           <tr>
@@ -44,7 +44,7 @@ export function FieldTable({ fields }: { readonly fields: readonly Field[] }) {
   );
 }
 
-/** The fields of an object, those of objects inside it behind them with a dotted name. */
+/** Returns the fields of an object; nested fields follow theirs with a dotted name. */
 export function documentedFields(schema: DocumentedSchema, within = ""): Field[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, field]) => {
     const name = `${within}${key}`;
@@ -56,37 +56,37 @@ export function documentedFields(schema: DocumentedSchema, within = ""): Field[]
   });
 }
 
-/** A field of a body: that null is as absent is said once for all of them. */
+/** Returns a body's field without null, which always means absent. */
 export function sentField({ name, required, schema }: Field): Field {
   const { description = "" } = schema;
   return { name, required, schema: required ? schema : { ...partOf(schema), description } };
 }
 
-/** A schema without the null that stands for an absent field. */
+/** Returns a schema without its null alternative. */
 function partOf(schema: DocumentedSchema): DocumentedSchema {
   return schema.anyOf?.find(({ type }) => type !== "null") ?? schema;
 }
 
-/** What a value must be, in a few words. */
+/** Renders the type of a value briefly. */
 export function Type({ schema }: { readonly schema: DocumentedSchema }) {
   if (schema.$ref !== undefined) {
     const name = schemaName(schema.$ref);
     return <a href={`#schema-${name}`}>{name}</a>;
   }
-  const ways = schema.anyOf ?? schema.oneOf;
-  if (ways !== undefined) {
-    return ways.map((way, at) => (
+  const alternatives = schema.anyOf ?? schema.oneOf;
+  if (alternatives !== undefined) {
+    return alternatives.map((alternative, at) => (
       <>
         {at === 0 ? "" : " or "}
-        <Type schema={way} />
+        <Type schema={alternative} />
       </>
     ));
   }
   if (schema.enum !== undefined) {
-    return schema.enum.map((word, at) => (
+    return schema.enum.map((value, at) => (
       <>
         {at === 0 ? "" : ", "}
-        <code>{String(word)}</code>
+        <code>{String(value)}</code>
       </>
     ));
   }
@@ -102,7 +102,7 @@ export function Type({ schema }: { readonly schema: DocumentedSchema }) {
   return `${typeName(schema)}${bounds(schema)}`;
 }
 
-/** The kind of value that a schema without parts allows, in a word or two. */
+/** Returns the name of a scalar type. */
 export function typeName({ type, format, pattern }: DocumentedSchema): string {
   const id = /^\^([a-z]+)_\(eu\|us\)/.exec(pattern ?? "")?.[1];
   if (id !== undefined) return `id ${id}_…`;
@@ -111,7 +111,7 @@ export function typeName({ type, format, pattern }: DocumentedSchema): string {
   return [type ?? "anything"].flat().join(" or ");
 }
 
-/** Bounds that say more than how far integers go. */
+/** Returns the bounds of a value, except the safe integer range. */
 export function bounds({ minimum, maximum, minLength, maxLength }: DocumentedSchema): string {
   const top = Math.abs(maximum ?? 0) >= Number.MAX_SAFE_INTEGER ? undefined : maximum;
   const low = Math.abs(minimum ?? 0) >= Number.MAX_SAFE_INTEGER ? undefined : minimum;

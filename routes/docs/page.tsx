@@ -1,28 +1,28 @@
-/** The API's description as a page for people: one file, no script, nothing from elsewhere. */
+/** The API documentation as one HTML page without scripts or external resources. */
 import { createHash } from "node:crypto";
 import { CallSection } from "./call.tsx";
 import { type Document, documentedCalls, type DocumentedSchema } from "./document.ts";
 import { documentedFields, FieldTable, Prose, Type } from "./fields.tsx";
 import { STYLE } from "./style.ts";
 
-/** What a browser may load for the page: its own style, and nothing else. */
+/** Content Security Policy: only the page's own style is allowed. */
 export const POLICY = "default-src 'none'; " +
   `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; ` +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Writes the page of a document. */
+/** Renders the page of a document. */
 export function renderDocsPage(document: Document): string {
   return `<!DOCTYPE html>${(<Page document={document} />).toString()}\n`;
 }
 
-/** What the examples need once. */
+/** Shell variables that the examples use. */
 const SETTING = 'U=http://127.0.0.1:8000 K="Authorization: Bearer apk_eu_…"';
 
-interface Whole {
+interface DocumentProps {
   readonly document: Document;
 }
 
-function Page({ document }: Whole) {
+function Page({ document }: DocumentProps) {
   const { title, description } = document.info;
   return (
     <html lang="en">
@@ -30,7 +30,7 @@ function Page({ document }: Whole) {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>{`${title} API`}</title>
-        {/* As it is: what is escaped in a style would not be the style. */}
+        {/* Not escaped: escaping would change the style and its hash. */}
         <style dangerouslySetInnerHTML={{ __html: STYLE }} />
       </head>
       <body>
@@ -38,11 +38,14 @@ function Page({ document }: Whole) {
           <h1>{title} API</h1>
           <p>{description}</p>
           <p>
-            The same for machines: <a href="/openapi.json">openapi.json</a>. In the examples{" "}
-            <code>U</code> is the endpoint and <code>K</code> the header with the key:
+            Machine-readable version: <a href="/openapi.json">openapi.json</a>. The examples use
+            {" "}
+            <code>U</code> for the endpoint and <code>K</code> for the header with the key:
           </p>
           <pre>{SETTING}</pre>
-          <p class="soft">Fields marked * must be sent, and are in every answer.</p>
+          <p class="soft">
+            Fields marked * are required in requests and always present in responses.
+          </p>
           <Contents document={document} />
           <Calls document={document} />
           <Shared document={document} />
@@ -53,7 +56,7 @@ function Page({ document }: Whole) {
   );
 }
 
-function Contents({ document }: Whole) {
+function Contents({ document }: DocumentProps) {
   return (
     <nav>
       {document.tags.map(({ name }) => (
@@ -78,7 +81,7 @@ function Contents({ document }: Whole) {
   );
 }
 
-function Calls({ document }: Whole) {
+function Calls({ document }: DocumentProps) {
   const calls = documentedCalls(document);
   return document.tags.map(({ name, description }) => (
     <>
@@ -96,13 +99,14 @@ function Calls({ document }: Whole) {
   ));
 }
 
-/** What holds for all calls. */
-function Shared({ document }: Whole) {
+/** Sections that apply to all operations. */
+function Shared({ document }: DocumentProps) {
   return (
     <>
       <h2 id="errors">Errors</h2>
       <p>
-        Every refusal is <a href="#schema-Error">Error</a>, and nothing is stored on any 4xx.
+        Every error has the schema{" "}
+        <a href="#schema-Error">Error</a>. A request that is answered with 4xx stores nothing.
       </p>
       <div class="wide" tabindex={0}>
         <table>
@@ -146,7 +150,7 @@ function Meanings({ of }: { readonly of: readonly (readonly [string, string])[] 
   );
 }
 
-function Schemas({ document }: Whole) {
+function Schemas({ document }: DocumentProps) {
   return (
     <>
       <h2 id="schemas">Schemas</h2>
@@ -156,7 +160,7 @@ function Schemas({ document }: Whole) {
           <p>
             <Prose text={schema.description ?? ""} />
           </p>
-          {isWord(schema)
+          {hasNoFields(schema)
             ? (
               <p>
                 <Type schema={schema} />
@@ -169,7 +173,7 @@ function Schemas({ document }: Whole) {
   );
 }
 
-/** Whether a schema is said in a few words: it has no fields. */
-function isWord({ enum: words, anyOf, oneOf }: DocumentedSchema): boolean {
-  return (words ?? anyOf ?? oneOf) !== undefined;
+/** Returns whether a schema has no fields, and is shown as a type. */
+function hasNoFields({ enum: values, anyOf, oneOf }: DocumentedSchema): boolean {
+  return (values ?? anyOf ?? oneOf) !== undefined;
 }

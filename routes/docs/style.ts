@@ -1,4 +1,4 @@
-/** The page's only style: it follows the reader's light or dark, and fits a phone. */
+/** The page's stylesheet: light and dark color schemes, responsive. */
 export const STYLE = `
 :root{color-scheme:light dark;--ink:#1b1f24;--soft:#57606a;--line:#d8dee4;--back:#fff;--code:#f3f5f7;
 --link:#0b5cad;--get:#0a6b3d;--post:#8a4b00;--put:#5b3fa8;--patch:#5b3fa8;--delete:#b3261e}

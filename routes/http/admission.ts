@@ -1,6 +1,6 @@
 /**
- * Admission: bounds requests, long polls, exports, and the bytes of bodies and answers in flight. A request
- * beyond them is refused before anything of it is read or looked up.
+ * Admission control: bounds requests, long polls, exports, and the bytes of bodies and responses in
+ * flight. A request beyond a limit is refused before its body is read or its credential is looked up.
  */
 import type { Problem } from "../../domain/core/errors.ts";
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
@@ -13,32 +13,32 @@ import { PacedStreams } from "./paced_streams.ts";
 import { LargeBodies } from "./large_bodies.ts";
 
 /**
- * Requests worked on at once. At the service's top rate all of them wait some hundredths of a second; more
- * would wait longer than a client that retries later. A part is left for other teams.
+ * Concurrent requests. At peak throughput this many wait some hundredths of a second; with more, waiting
+ * would take longer than a retry. The team limit leaves slots for other teams.
  */
 const REQUESTS: ConcurrencyBounds = { all: 500, team: 400 };
 
-/** Exports sent at once. */
+/** Concurrent exports. */
 const EXPORTS: ConcurrencyBounds = { all: 32, team: 4 };
 
 /**
- * Milliseconds that a request is held before it is refused under overload. Clients that retry at once would
- * otherwise take the time of those that are served: ten times the load leaves 10,900 calls a second when
- * they are refused at once, and more when they are held (`docs/PERFORMANCE.md`).
+ * Milliseconds to hold a request before refusing it under overload. Clients that retry immediately would
+ * otherwise take CPU time from admitted requests: at ten times the load, 10,900 calls a second succeed
+ * with immediate refusals, and more with delayed ones (`docs/PERFORMANCE.md`).
  */
 const REFUSAL_MS = 250;
 
 /**
- * Bodies without a length that are read at once. Once a part of such a body is read the runtime splits all
- * of it into its chunks, which takes up to 55 ms of the event loop when each chunk has one byte.
+ * Concurrent reads of bodies without a Content-Length. When the first bytes of such a body are read, the
+ * runtime splits all of it into its chunks. With one byte a chunk this blocks the event loop for 55 ms.
  */
 const CHUNKED_BODIES: SlotLimits = { all: 256, team: 4, waiting: 1_024, teamWaiting: 256 };
 
 type AdmissionDeps = Pick<AppDeps, "memory" | "shuttingDown" | "draining">;
 
-/** Everything that bounds how much is worked on. All routes of an application share one. */
+/** Concurrency and memory limits, shared by all routes of an application. */
 export class Admission {
-  /** Requests that are worked on. */
+  /** Requests in progress. */
   readonly requests = new ConcurrencyLimit(REQUESTS);
   /** Long polls and live streams. */
   readonly longPolls = new ConcurrencyLimit({
@@ -47,17 +47,17 @@ export class Admission {
   });
   readonly exports = new ConcurrencyLimit(EXPORTS);
   readonly exportStreams: PacedStreams;
-  /** Bodies that arrive, or whose requests are worked on. */
+  /** Bytes of bodies that are arriving, or whose requests are in progress. */
   readonly bodies: BytesInFlight;
-  /** Answers that clients have not taken yet. */
+  /** Bytes of responses that clients have not read yet. */
   readonly answers: BytesInFlight;
-  /** Text that clients of live streams have not taken yet. */
+  /** Bytes of events that clients of live streams have not read yet. */
   readonly liveText: BytesInFlight;
   /** Slots for requests with a large body. */
   readonly largeBodies = new LargeBodies();
-  /** Slots for bodies without a length, while they are read. */
+  /** Slots for reading bodies without a Content-Length. */
   readonly chunkedBodies = new FairSlots(CHUNKED_BODIES);
-  /** Teams whose bodies came in tiny chunks, with the end of their rest. */
+  /** Teams that sent a body in tiny chunks, with the time when their penalty ends. */
   readonly #tinyChunks = new Map<string, number>();
   readonly #shuttingDown: AbortSignal;
 
@@ -74,7 +74,7 @@ export class Admission {
     this.#shuttingDown = shuttingDown;
   }
 
-  /** Refuses a request after a while when too many are worked on. */
+  /** Refuses a request after a delay when too many are in progress. */
   readonly require: Guard = (c) => {
     if (!this.requests.isFull) return null;
     return new Promise((resolve) => setTimeout(() => resolve(fail(c, OVERLOADED)), REFUSAL_MS));
@@ -88,10 +88,10 @@ export class Admission {
   }
 
   /**
-   * Runs `work` in a long-poll slot; it does not count against the limit of requests.
+   * Runs `work` in a long-poll slot; it does not count against the concurrency limit.
    *
-   * @param work is given a signal that ends its wait: after so many milliseconds, when the client is gone,
-   * or when the process shuts down
+   * @param work receives a signal that aborts after `ms` milliseconds, when the client disconnects, or
+   * when the process shuts down
    */
   async park(
     c: RequestContext,
@@ -105,25 +105,25 @@ export class Admission {
     const over = new AbortController();
     const end = () => over.abort();
     const timer = setTimeout(end, ms);
-    const others = [this.#shuttingDown, c.req.raw.signal];
-    for (const other of others) other.addEventListener("abort", end);
-    if (others.some(({ aborted }) => aborted)) end();
+    const sources = [this.#shuttingDown, c.req.raw.signal];
+    for (const source of sources) source.addEventListener("abort", end);
+    if (sources.some(({ aborted }) => aborted)) end();
     this.requests.leave(team);
     try {
       return await work(over.signal);
     } finally {
       this.requests.enter(team);
       clearTimeout(timer);
-      for (const other of others) other.removeEventListener("abort", end);
+      for (const source of sources) source.removeEventListener("abort", end);
     }
   }
 
-  /** Refuses a team's bodies without a length for a while. */
+  /** Refuses a team's bodies without a Content-Length for `ms` milliseconds. */
   restFromChunks(team: string, ms: number): void {
     this.#tinyChunks.set(team, performance.now() + ms);
   }
 
-  /** Returns whether a team's bodies without a length are refused now. */
+  /** Returns whether a team's bodies without a Content-Length are currently refused. */
   restsFromChunks(team: string): boolean {
     const untilMs = this.#tinyChunks.get(team);
     if (untilMs === undefined) return false;
@@ -133,14 +133,14 @@ export class Admission {
   }
 }
 
-/** What handlers are built from: the application's parts, and its admission. */
+/** Dependencies of handlers: the application's, and its admission control. */
 export interface HandlerDeps extends AppDeps {
   readonly admission: Admission;
   /** Returns the OpenAPI document of all endpoints as JSON text. */
   readonly openapiText: () => Promise<string>;
 }
 
-/** Answers a request that every guard let through. */
+/** Answers a request that passed every guard. */
 export type Handler = (c: RequestContext, deps: HandlerDeps) => Response | Promise<Response>;
 
 /** Refuses a request under overload. */
@@ -154,13 +154,13 @@ const RETRY_SECONDS = "1";
 
 const TEAM_FULL: Problem = {
   code: "rate_limit",
-  message: `The team has ${LISTENERS_MAX.team} live streams and waiting calls open: close some, ` +
+  message: `The team has ${LISTENERS_MAX.team} live streams and long polls open: close some, ` +
     "then retry",
 };
 
 const PROCESS_FULL: Problem = {
   code: "overloaded",
   message:
-    "Too many live streams and waiting calls are open: retry after the delay in Retry-After, or " +
+    "Too many live streams and long polls are open: retry after the delay in Retry-After, or " +
     "call without waiting",
 };

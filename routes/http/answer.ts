@@ -1,4 +1,4 @@
-/** Writes answers: JSON from text, refusals in the envelope, or as a line on ping. */
+/** Builds responses: serialized JSON, and errors as JSON or, on ping, as one line of text. */
 import { type ErrorCode, ERRORS, type Problem } from "../../domain/core/errors.ts";
 import { type RawJson, rawOf } from "../../domain/core/raw_json.ts";
 import type { Losses } from "../../domain/core/losses.ts";
@@ -8,18 +8,18 @@ import { isKnown, tagOf } from "./etag.ts";
 /** Path whose errors are plain text (contract 9). */
 export const PING_PATH = "/v1/ping";
 
-/** Headers of one answer, by name. */
+/** Headers of one response, by name. */
 type Headers = Record<string, string>;
 
 /**
- * Characters from which an answer is looked at before it leaves: those of fewer are small enough to be
- * handed over as a whole, however many bytes each of them takes.
+ * Characters above which a response may be sent in parts. A shorter text is small enough to hand to the
+ * runtime in one piece, even at three bytes a character.
  */
 const LONG_CHARS = 5_461;
 
 const encoder = new TextEncoder();
 
-/** Answers with JSON that is text already; the line ends for those who read it in a terminal. */
+/** Answers with serialized JSON, and a newline at the end for terminals. */
 export function answer(
   c: RequestContext,
   status: 200 | 201 | 202,
@@ -29,9 +29,9 @@ export function answer(
   return answerText(c, status, `${json}\n`, "application/json", headers);
 }
 
-/** Answers with a record under its tag; a client that has these very bytes is answered 304. */
+/** Answers with a record and its ETag, or with 304 when `If-None-Match` lists that ETag. */
 export function answerTagged(c: RequestContext, json: RawJson): Response {
-  // A long text is encoded once, and not for its hash again.
+  // A long text is encoded once, for both its hash and its response.
   const text = json.length > LONG_CHARS ? encoder.encode(`${json}\n`) : `${json}\n`;
   const tag = tagOf(text);
   if (isKnown(c, tag)) return answerText(c, 304, null, null, { "ETag": tag });
@@ -39,8 +39,8 @@ export function answerTagged(c: RequestContext, json: RawJson): Response {
 }
 
 /**
- * Answers with text. The headers go into the response at once: changing them later makes the runtime
- * build an object for them, which takes as long as the rest of the answer.
+ * Answers with text. All headers are passed to the constructor: changing them later makes the runtime
+ * build a Headers object, which takes as long as the rest of the response.
  */
 export function answerText(
   c: RequestContext,
@@ -65,8 +65,8 @@ export function answerStream(
 }
 
 /**
- * Returns the headers of an answer; `headers` replace the usual ones. Only its client may cache the answer,
- * and must revalidate it; the content depends on the credential.
+ * Returns the headers of a response; `headers` override the defaults. Only the client may cache a
+ * response, and must revalidate it, because the content depends on the credential.
  */
 function headersOf(c: RequestContext, type: string | null, headers: Headers | undefined): Headers {
   const all: Headers = {
@@ -84,7 +84,7 @@ function headersOf(c: RequestContext, type: string | null, headers: Headers | un
   return headers === undefined ? all : Object.assign(all, headers);
 }
 
-/** Headers with a credential. A ping may have it in its query, but its answers are not cached. */
+/** Headers that carry a credential. A ping may carry it in the query, but is never cached. */
 const VARY = "Authorization, X-AgentPing-Key";
 
 /** Answers a first write with 202 and its retry with 200 (decision 23). */
@@ -99,7 +99,7 @@ export function answerWrite(
   return answer(c, status, json, writeHeaders(kind, losses));
 }
 
-/** Returns the headers of a write's answer: a retry, and what of the call is not stored. */
+/** Returns the headers of a write's response: a replay, and the fields that are not stored. */
 export function writeHeaders(kind: "stored" | "replayed", losses: Losses | null): Headers {
   const headers: Headers = kind === "replayed" ? { "Idempotent-Replayed": "true" } : {};
   const { dropped = null, ignored = null } = losses ?? {};
@@ -108,7 +108,7 @@ export function writeHeaders(kind: "stored" | "replayed", losses: Losses | null)
   return headers;
 }
 
-/** Answers with a refusal: envelope, status and headers follow from its code. */
+/** Answers with an error; its code determines the status and the headers. */
 export function fail(c: RequestContext, problem: Problem, headers: Headers = {}): Response {
   const { code, message, field } = problem;
   const { status } = ERRORS[code];
@@ -124,7 +124,7 @@ export function fail(c: RequestContext, problem: Problem, headers: Headers = {})
   return answerText(c, status, json, "application/json", all);
 }
 
-/** Refusals that end the connection: nothing more is served on it. */
+/** Errors that close the connection: it serves no further requests. */
 const CLOSING: ReadonlySet<ErrorCode> = new Set(["shutting_down"]);
 
 function refusalHeaders({ code }: Problem): Headers {
@@ -132,7 +132,7 @@ function refusalHeaders({ code }: Problem): Headers {
   return {
     ...(status === 401 ? { "WWW-Authenticate": "Bearer" } : {}),
     ...(status === 415 ? { "Accept-Encoding": "gzip" } : {}),
-    // Jittered, so that clients do not come back all at once (decision 42).
+    // Jittered, so that clients do not all retry in the same second (decision 42).
     ...(status === 503 ? { "Retry-After": String(1 + Math.floor(Math.random() * 5)) } : {}),
     ...(CLOSING.has(code) ? { "Connection": "close" } : {}),
   };

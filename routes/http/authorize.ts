@@ -1,4 +1,4 @@
-/** The one way to authorize a request: 401, then 429, then 403 (decisions 1 to 3). */
+/** Authorizes a request: 401, then 429, then 403 (decisions 1 to 3). */
 import {
   INVALID_CREDENTIAL,
   type Principal,
@@ -10,15 +10,15 @@ import { ERRORS } from "../../domain/core/errors.ts";
 import { fail } from "./answer.ts";
 import type { Guard, RequestContext } from "./context.ts";
 
-/** Finds who sends a request, or answers the request. Known principals are returned at once. */
+/** Finds the principal of a request, or answers it. Cached principals are returned synchronously. */
 export type Authenticate = (
   c: RequestContext,
 ) => Principal | null | Response | Promise<Principal | null | Response>;
 
 /**
- * Lets a request through when its credential works and is of a kind that the route takes (401), when its
- * team is within its rates (429), and when the team is served and the key has the route's scope (403). A
- * 403 is the answer to an authenticated request, so it spends a token.
+ * Admits a request if its credential is valid and of a kind that the route accepts (401), its team is
+ * within its rate limits (429), the team is not suspended, and the key has the route's scope (403). The
+ * request is authenticated by the time of a 403, so a 403 spends a token.
  *
  * @param limits guards of the team's rates
  */
@@ -43,9 +43,9 @@ export function authorize(
 
   return (c) => {
     const principal = authenticate(c);
-    // Known credentials are answered from memory, and then nothing needs to be awaited.
+    // Cached credentials need no await.
     return principal instanceof Promise
-      ? principal.then((found) => admit(c, found))
+      ? principal.then((resolved) => admit(c, resolved))
       : admit(c, principal);
   };
 }

@@ -1,4 +1,4 @@
-/** The body, read once: bounded in bytes, time and depth (decisions 10 and 11). */
+/** Reads request bodies, bounded in bytes, time and depth (decisions 10 and 11). */
 import { createGunzip } from "node:zlib";
 import type { Principal } from "../../domain/teams/credentials.ts";
 import type { Deadlines } from "../../domain/core/deadlines.ts";
@@ -22,47 +22,50 @@ import { type Admission, OVERLOADED } from "./admission.ts";
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Bytes of a body that are not counted: one that announces no more is read at once, which takes a third
- * of the time. A connection takes as much for its own buffers.
+ * Bytes up to which a body is not counted. A body with such a Content-Length is read in one call, which
+ * takes a third of the time. A connection's own buffers are as large.
  */
 const SMALL_BYTES_MAX = 8_192;
 
-/** Milliseconds that a body waits for a slot; a team's part of the memory holds a dozen large ones. */
+/** Milliseconds that a body waits for a slot; a team's share of the memory holds a dozen large ones. */
 const SLOT_WAIT_MS = 5_000;
 
-/** Chunks that a body may come in, and one more for each so many bytes: each takes a turn of the event loop. */
+/**
+ * Maximum chunks of a body: `max`, and one more for every `bytes` bytes. Each chunk takes a turn of the
+ * event loop.
+ */
 const CHUNKS = { max: 1_000, bytes: 32 } as const;
 
 /**
- * Milliseconds for which a team's bodies without a length are refused unread after one in too many chunks:
- * what is not read costs next to nothing, while the runtime splits all of a body that is.
+ * Milliseconds for which a team's bodies without a Content-Length are refused unread after one had too
+ * many chunks. An unread body costs next to nothing; the runtime splits every body that is read.
  */
-const CHUNKS_REST_MS = 10_000;
+const CHUNKS_PENALTY_MS = 10_000;
 
-/** Bytes counted for each byte of a body while it is cut: itself, its events as text and as values. */
+/** Memory counted per byte of a body while it is split: the body, its events as text and as values. */
 const CUT_FACTOR = 8;
 
-/** Bytes with which a buffer for a body begins. */
+/** Initial bytes of a buffer for a body. */
 const BUFFER_BYTES = 16_384;
 
-/** Bytes that a body may have, by its shape. */
+/** Maximum bytes of a body, by its shape. */
 const BYTES_MAX: Readonly<Record<BodyShape, number>> = {
   whole: WHOLE_BODY_BYTES_MAX,
   fields: BODY_BYTES_MAX,
   events: EVENTS_BODY_BYTES_MAX,
 };
 
-/** What a route expects of its body. */
+/** Expected shape of a route's body. */
 interface JsonBody {
   readonly shape: BodyShape;
-  /** Whether none at all is as good as `{}`. */
+  /** True if an empty body counts as `{}`. */
   readonly mayLackBody?: boolean | undefined;
 }
 
 /**
- * Reads the body as a JSON object, whatever its Content-Type says.
+ * Reads the body as a JSON object, whatever its Content-Type.
  *
- * @param onRead is given the inflated size of each body, of one that is refused as far as it was read
+ * @param onRead receives the inflated size of each body; for a refused body, the bytes read so far
  */
 export function readJsonBody(
   deadlines: Deadlines,
@@ -85,7 +88,7 @@ export function readJsonBody(
   });
 }
 
-/** Reads the body as the fields of a form; what is no form has none of the fields asked for. */
+/** Reads the body as form fields. Any other text parses to fields that no page knows. */
 export function readForm(deadlines: Deadlines, admission: Admission): Guard {
   return readBody(
     deadlines,
@@ -100,7 +103,7 @@ export function readForm(deadlines: Deadlines, admission: Admission): Guard {
   );
 }
 
-/** Is given the bytes of a body, inflated. */
+/** Receives the inflated size of a body. */
 type OnRead = (c: RequestContext, bytes: number) => void;
 
 function readBody(
@@ -113,35 +116,35 @@ function readBody(
     refuse<Uint8Array>("body_timeout", `The body took over ${deadlines.ms} ms: send it again`);
   return async (c) => {
     const principal: Principal | undefined = c.get("principal");
-    const arrival = new Arrival(c.req.raw, admission, principal?.team.id ?? NOBODY, bytesMax);
-    const sent = await deadlines.within(arrival.bytes((bytes) => onRead(c, bytes)), late);
+    const arrival = new Arrival(c.req.raw, admission, principal?.team.id ?? NO_TEAM, bytesMax);
+    const body = await deadlines.within(arrival.bytes((bytes) => onRead(c, bytes)), late);
     arrival.leave();
     const { flight } = arrival;
-    if (!sent.ok) {
+    if (!body.ok) {
       arrival.end();
-      // Its rest may still arrive. While a body is being read, the runtime says so by itself.
-      const isOpen = sent.problem.code === "body_timeout" && flight !== null;
-      return fail(c, sent.problem, isOpen ? { "Connection": "close" } : {});
+      // The rest may still arrive. While a body is being read, the runtime closes the connection itself.
+      const isOpen = body.problem.code === "body_timeout" && flight !== null;
+      return fail(c, body.problem, isOpen ? { "Connection": "close" } : {});
     }
-    if (flight === null) return take(c, sent.value);
-    // Its text and what is parsed of it are held until the request is answered.
+    if (flight === null) return take(c, body.value);
+    // The text and the values parsed from it are held until the request is answered.
     flight.keep();
-    const held = new DisposableStack();
-    held.use(flight);
-    c.set("bodyLease", held);
-    if (sent.value.length <= LARGE_BYTES_MIN) return take(c, sent.value);
+    const lease = new DisposableStack();
+    lease.use(flight);
+    c.set("bodyLease", lease);
+    if (body.value.length <= LARGE_BYTES_MIN) return take(c, body.value);
     const slot = await inTime((late) => admission.largeBodies.take(arrival.team, late));
     if (slot === null) return fail(c, OVERLOADED);
-    held.defer(slot);
-    const cutBytes = sent.value.length > WHOLE_BODY_BYTES_MAX
-      ? Math.min(CUT_FACTOR * sent.value.length, admission.bodies.largestBytes)
+    lease.defer(slot);
+    const cutBytes = body.value.length > WHOLE_BODY_BYTES_MAX
+      ? Math.min(CUT_FACTOR * body.value.length, admission.bodies.largestBytes)
       : 0;
     if (!flight.take(Math.max(0, cutBytes - flight.bytes))) return fail(c, OVERLOADED);
-    return take(c, sent.value);
+    return take(c, body.value);
   };
 }
 
-/** Waits for a slot for some seconds; null when none was free in time. */
+/** Waits up to {@link SLOT_WAIT_MS} for a slot; null when none was free in time. */
 async function inTime(
   take: (late: AbortSignal) => Promise<() => void>,
 ): Promise<(() => void) | null> {
@@ -154,17 +157,17 @@ async function inTime(
   }
 }
 
-/** Holder of the bytes of requests without a team. */
-const NOBODY = "";
+/** Team id under which the bytes of requests without a team are counted. */
+const NO_TEAM = "";
 
-/** A body that arrives. What is more than small is counted as it comes, not by what is announced. */
+/** An arriving body. Above {@link SMALL_BYTES_MAX}, bytes are counted as received, not as announced. */
 class Arrival {
-  /** What is counted of it; null while nothing is. */
+  /** The counted bytes; null while none are. */
   flight: Flight | null = null;
-  /** Bytes in the last of its buffers. */
+  /** Bytes in the current buffer. */
   #gathered = 0;
   #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
-  /** Gives its slot back; null without one. */
+  /** Releases the slot; null without one. */
   #release: (() => void) | null = null;
   #hasLeft = false;
   readonly #request: Request;
@@ -179,36 +182,36 @@ class Arrival {
     this.#bytesMax = bytesMax;
   }
 
-  /** Reads it to its end, and inflates it. */
+  /** Reads the body to its end, and inflates it. */
   async bytes(onRead: (bytes: number) => void): Promise<Parsed<Uint8Array>> {
     const { headers } = this.#request;
-    const named = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
-    // An older name that HTTP has recipients take for the same.
-    const encoding = named === "x-gzip" ? "gzip" : named;
+    const coding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
+    // RFC 9110 has recipients treat x-gzip as gzip.
+    const encoding = coding === "x-gzip" ? "gzip" : coding;
     if (encoding !== "identity" && encoding !== "gzip") {
-      const message = "Send the body as it is or with Content-Encoding: gzip";
+      const message = "Send the body uncompressed or with Content-Encoding: gzip";
       return refuse("unsupported_encoding", message);
     }
     const announced = headers.get("content-length");
-    // Refused by its announced length before a byte is read.
+    // Refuses a too large Content-Length before a byte is read.
     if (Number(announced) > this.#bytesMax) return tooLarge(this.#bytesMax);
     if (announced === null && !await this.#mayReadChunks()) return BODY_REFUSED;
     const isSmall = announced !== null && Number(announced) <= SMALL_BYTES_MAX;
-    let sent: Parsed<Uint8Array>;
+    let body: Parsed<Uint8Array>;
     try {
-      sent = isSmall
+      body = isSmall
         ? { ok: true, value: await this.#request.bytes() }
         : await this.#gather(this.#chunks());
     } catch {
-      // A broken chunk or a connection that closed early: its sender is gone in most cases.
+      // A broken chunk, or a connection that closed early: usually the client has disconnected.
       return refuse("invalid_json", "The body ended early: send it again");
     }
-    if (sent.ok && encoding === "gzip") sent = await this.#inflate(sent.value);
-    onRead(sent.ok ? sent.value.length : this.#gathered);
-    return sent;
+    if (body.ok && encoding === "gzip") body = await this.#inflate(body.value);
+    onRead(body.ok ? body.value.length : this.#gathered);
+    return body;
   }
 
-  /** Waits until a body without a length may be read. */
+  /** Waits until a body without a Content-Length may be read; false when it may not. */
   async #mayReadChunks(): Promise<boolean> {
     const { chunkedBodies } = this.#admission;
     if (this.#admission.restsFromChunks(this.team)) return false;
@@ -218,13 +221,13 @@ class Arrival {
     return this.#release !== null && !this.#admission.restsFromChunks(this.team);
   }
 
-  /** Gives its slot to the next: all of it is read, or nothing more will be. */
+  /** Releases the slot: the body is read completely, or not read any further. */
   leave(): void {
     this.#hasLeft = true;
     this.#release?.();
   }
 
-  /** Holds nothing of it any more. */
+  /** Releases the counted bytes. */
   end(): void {
     this.flight?.giveUp();
   }
@@ -240,7 +243,7 @@ class Arrival {
     }
   }
 
-  /** Inflates under the same limit, so that a small bomb stays small. */
+  /** Inflates under the same limit, as a defense against compression bombs. */
   async #inflate(bytes: Uint8Array): Promise<Parsed<Uint8Array>> {
     const gunzip = createGunzip();
     gunzip.end(bytes);
@@ -251,7 +254,7 @@ class Arrival {
     }
   }
 
-  /** Joins chunks, and takes bytes for the buffer that they are in before it grows. */
+  /** Joins chunks, and counts the bytes of their buffer before it grows. */
   async #gather(
     chunks: AsyncIterable<Uint8Array>,
     clock: TurnClock | null = null,
@@ -264,7 +267,7 @@ class Arrival {
       const needed = length + chunk.length;
       if (needed > this.#bytesMax) return tooLarge(this.#bytesMax);
       if (++count > CHUNKS.max + needed / CHUNKS.bytes) {
-        this.#admission.restFromChunks(this.team, CHUNKS_REST_MS);
+        this.#admission.restFromChunks(this.team, CHUNKS_PENALTY_MS);
         return TOO_MANY_CHUNKS;
       }
       if (needed > buffer.length) {
@@ -276,7 +279,7 @@ class Arrival {
       }
       buffer.set(chunk, length);
       this.#gathered = length = needed;
-      // What comes from the network pauses by itself.
+      // Reading from the network yields by itself.
       const pause = clock?.pause() ?? null;
       if (pause !== null) await pause;
     }
@@ -286,7 +289,7 @@ class Arrival {
 
   #take(bytes: number): boolean {
     this.flight ??= this.#admission.bodies.begin(this.team, () => {
-      // Its read ends as if the body did, and is seen to be given up then; one that failed stays so.
+      // The read then ends as if the body did, and isGivenUp is checked; a failed read stays failed.
       this.#reader?.cancel().catch(() => {});
     });
     return this.flight.take(bytes);
@@ -312,6 +315,6 @@ function decoded(bytes: Uint8Array): Parsed<string> {
 }
 
 function tooLarge(bytesMax: number): Parsed<never> {
-  const message = `The body is larger than ${bytesMax} bytes: send less at once`;
+  const message = `The body is larger than ${bytesMax} bytes: send less per request`;
   return refuse("payload_too_large", message);
 }

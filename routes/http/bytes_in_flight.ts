@@ -1,102 +1,102 @@
 /**
- * Bytes on their way, of bodies or of answers: bounded in all and for each team, and given up by the team
- * that holds the most when another one needs them.
+ * Bytes of bodies or responses in flight, bounded in total and per team. When memory runs out, the team
+ * that holds the most gives up its oldest transfer.
  */
 
-/** Part of all bytes that one team may hold. */
+/** Share of the limit that one team may hold. */
 const TEAM_PART = 1 / 4;
 
-/** Part of all bytes that one body is counted with at most: two leave a quarter for all others. */
+/** Share of the limit that one body counts for at most: two leave a quarter for all others. */
 const LARGEST_PART = 3 / 8;
 
 /** The bytes of one team. */
 interface TeamBytes {
   bytes: number;
-  /** The one that is larger than the team's part; the others have that part for themselves. */
+  /** The transfer that is larger than the team's share; the team's other transfers share that share. */
   largest: Flight | null;
-  /** What can still be given up, the oldest first. */
+  /** Transfers that can still be given up, oldest first. */
   readonly open: Set<Flight>;
 }
 
-/** One body or answer on its way. Dispose of it when it has arrived. */
+/** One body or response in flight. Dispose of it when the transfer is complete. */
 export class Flight implements Disposable {
-  /** Bytes that it holds. */
+  /** Bytes that the transfer holds. */
   bytes = 0;
-  /** Set once its bytes were given up for another team. */
+  /** True once the bytes were given up for another team. */
   isGivenUp = false;
   readonly #all: BytesInFlight;
   readonly #team: string;
   readonly #giveUp: () => void;
 
-  /** Creates one that holds nothing; {@link BytesInFlight.begin} is the way to it. */
+  /** Creates a transfer that holds no bytes; call {@link BytesInFlight.begin} instead. */
   constructor(all: BytesInFlight, team: string, giveUp: () => void) {
     this.#all = all;
     this.#team = team;
     this.#giveUp = giveUp;
   }
 
-  /** Takes bytes; false when there is no room for them, and then nothing is taken. */
+  /** Takes bytes; false, taking none, when there is not enough memory. */
   take(bytes: number): boolean {
     return !this.isGivenUp && this.#all.take(this, this.#team, bytes);
   }
 
-  /** Keeps its bytes until it is disposed of: from now on it cannot be given up. */
+  /** Keeps the bytes until disposal: the transfer can no longer be given up. */
   keep(): void {
     this.#all.close(this, this.#team);
   }
 
-  /** Gives its bytes up, and calls back who began it. */
+  /** Gives up the bytes, and notifies the owner. */
   giveUp(): void {
     this[Symbol.dispose]();
     this.isGivenUp = true;
     this.#giveUp();
   }
 
-  /** Gives its bytes back. */
+  /** Releases the bytes. */
   [Symbol.dispose](): void {
     this.#all.give(this, this.#team);
   }
 }
 
-/** Counts bytes on their way. */
+/** Counts bytes in flight. */
 export class BytesInFlight {
   readonly #max: number;
   readonly #teams = new Map<string, TeamBytes>();
   #bytes = 0;
 
-  /** Creates a count of nothing that admits up to so many bytes. */
+  /** Creates a counter that admits up to `bytesMax` bytes. */
   constructor(bytesMax: number) {
     this.#max = bytesMax;
   }
 
-  /** The most bytes that one body is to take, however large it is. */
+  /** Maximum bytes that one body counts for, however large it is. */
   get largestBytes(): number {
     return Math.floor(this.#max * LARGEST_PART);
   }
 
-  /** Bytes on their way now. */
+  /** Bytes currently in flight. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * Begins something that holds nothing yet.
+   * Starts a transfer that holds no bytes yet.
    *
-   * @param giveUp ends it: another team needs its bytes
+   * @param giveUp is called to end the transfer when another team needs its bytes
    */
   begin(team: string, giveUp: () => void): Flight {
     return new Flight(this, team, giveUp);
   }
 
-  /** Counts bytes in; see {@link Flight.take}. */
+  /** Takes bytes for a transfer; see {@link Flight.take}. */
   take(flight: Flight, team: string, bytes: number): boolean {
     const own = this.#teams.get(team) ?? { bytes: 0, largest: null, open: new Set() };
-    const part = this.#max * TEAM_PART;
-    // One of any size may pass: what is larger than a team's part would never do so otherwise.
+    const teamMax = this.#max * TEAM_PART;
+    // One transfer may exceed the team's share: otherwise a larger one would never be admitted.
     const isLargest = own.largest === flight ||
-      own.largest === null && flight.bytes + bytes > part;
-    const others = own.bytes - (own.largest?.bytes ?? 0);
-    if (!isLargest && others + bytes > part) return false;
+      own.largest === null && flight.bytes + bytes > teamMax;
+    const otherBytes = own.bytes - (own.largest?.bytes ?? 0);
+    if (!isLargest && otherBytes + bytes > teamMax) return false;
     while (this.#bytes + bytes > this.#max) {
       if (!this.#giveUpOldest(own.bytes + bytes)) return false;
     }
@@ -109,11 +109,11 @@ export class BytesInFlight {
     return true;
   }
 
-  /** Gives up the oldest of the team that holds the most, if that is more than so many bytes. */
+  /** Gives up the oldest transfer of the team that holds the most, if that exceeds `thanBytes`. */
   #giveUpOldest(thanBytes: number): boolean {
     let most: TeamBytes | null = null;
-    for (const each of this.#teams.values()) {
-      if (each.open.size > 0 && each.bytes > (most?.bytes ?? thanBytes)) most = each;
+    for (const team of this.#teams.values()) {
+      if (team.open.size > 0 && team.bytes > (most?.bytes ?? thanBytes)) most = team;
     }
     const [oldest] = most?.open ?? [];
     oldest?.giveUp();
@@ -125,7 +125,7 @@ export class BytesInFlight {
     this.#teams.get(team)?.open.delete(flight);
   }
 
-  /** Counts bytes out. */
+  /** Releases a transfer's bytes. */
   give(flight: Flight, team: string): void {
     const own = this.#teams.get(team);
     if (own === undefined || flight.bytes === 0) return;

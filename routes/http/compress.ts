@@ -1,4 +1,4 @@
-/** Answers of reads, compressed for clients that take gzip. */
+/** Compresses the responses of reads for clients that accept gzip. */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { weightsOf } from "./accept.ts";
@@ -6,23 +6,23 @@ import type { Handle, RequestContext } from "./context.ts";
 
 const deflated = promisify(gzip);
 
-/** Bytes from which it pays: fewer fit one packet as they are. */
+/** Minimum bytes to compress: a smaller response fits one packet uncompressed. */
 const BYTES_MIN = 1_400;
 
-/** Types of answers that are compressed. Streams are not: text waits in a compressor and arrives late. */
+/** Media types to compress. Streams are excluded: a compressor would buffer and delay their text. */
 const WHOLE = /^(application\/json|text\/html|text\/plain)\b/;
 
-/** Compresses what a handler answers, off the thread that serves. */
+/** Compresses a handler's responses off the main thread. */
 export function compressed(handle: Handle): Handle {
   return async (c) => {
     const response = await handle(c);
     const { status, headers } = response;
-    // Its body is not touched: as a stream it would leave in chunks, without its length.
+    // Does not touch the body: as a stream it would be sent in chunks, without its length.
     const isWhole = status === 200 && WHOLE.test(headers.get("content-type") ?? "");
     if (!isWhole && status !== 304) return response;
     headers.append("Vary", "Accept-Encoding");
     if (!takesGzip(c)) return response;
-    // Also of what is too small to compress: one client has one tag of a record, on 200 and on 304.
+    // Also when too small to compress: a client gets the same tag for a record on 200 and on 304.
     weaken(headers);
     if (status === 304) return response;
     const bytes = await response.bytes();
@@ -32,13 +32,13 @@ export function compressed(handle: Handle): Handle {
   };
 }
 
-/** A strong tag would name the bytes as they are, and those of this client are others. */
+/** Weakens the ETag: a strong one would identify the uncompressed bytes. */
 function weaken(headers: Headers): void {
   const tag = headers.get("etag");
   if (tag !== null) headers.set("ETag", `W/${tag}`);
 }
 
-/** Whether the client lists gzip, and not with a weight of 0. */
+/** Returns whether the client lists gzip with a weight above 0. */
 export function takesGzip(c: RequestContext): boolean {
   return (weightsOf(c.req.raw.headers.get("accept-encoding")).get("gzip") ?? 0) > 0;
 }

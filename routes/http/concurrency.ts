@@ -1,15 +1,15 @@
-/** Bounds how much runs at once, in all and for each team. */
+/** Limits concurrency in total and per team. */
 
-/** How much may run at once. */
+/** Maximum concurrent holders, in total and per team. */
 export interface ConcurrencyBounds {
   readonly all: number;
   readonly team: number;
 }
 
-/** One of the places under a limit, until it is disposed. */
+/** A slot under a limit; dispose of it to release it. */
 export type Slot = Disposable;
 
-/** Counts what runs, in all and by team. */
+/** Counts slots in use, in total and per team. */
 export class ConcurrencyLimit {
   readonly #max: ConcurrencyBounds;
   readonly #ofTeam = new Map<string, number>();
@@ -19,36 +19,36 @@ export class ConcurrencyLimit {
     this.#max = max;
   }
 
-  /** True while no team would get a slot. */
+  /** True while no team can get a slot. */
   get isFull(): boolean {
     return this.#all >= this.#max.all;
   }
 
-  /** Returns whether a team has as much as it may have. */
+  /** Returns whether a team has used all its slots. */
   isTeamFull(team: string): boolean {
     return (this.#ofTeam.get(team) ?? 0) >= this.#max.team;
   }
 
-  /** Returns whether a team would get a slot. */
+  /** Returns whether a team can get a slot. */
   hasRoom(team: string): boolean {
     return !this.isFull && !this.isTeamFull(team);
   }
 
-  /** Counts one in. */
+  /** Takes a slot unconditionally. */
   enter(team: string): void {
     this.#ofTeam.set(team, (this.#ofTeam.get(team) ?? 0) + 1);
     this.#all++;
   }
 
-  /** Counts one out. */
+  /** Releases a slot. */
   leave(team: string): void {
     this.#all--;
-    const left = (this.#ofTeam.get(team) ?? 1) - 1;
-    if (left > 0) this.#ofTeam.set(team, left);
+    const remaining = (this.#ofTeam.get(team) ?? 1) - 1;
+    if (remaining > 0) this.#ofTeam.set(team, remaining);
     else this.#ofTeam.delete(team);
   }
 
-  /** Takes a slot; null when there is none for the team. */
+  /** Takes a slot; null when none is free for the team. */
   acquire(team: string): Slot | null {
     if (!this.hasRoom(team)) return null;
     this.enter(team);

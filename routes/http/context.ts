@@ -1,4 +1,4 @@
-/** The context of a request, and the parts of the application that serve it. */
+/** Request context, and the dependencies of routes. */
 import type { Context } from "hono";
 import type { AgentStore } from "../../domain/agents/agents.ts";
 import type { CredentialStore } from "../../domain/teams/key_list.ts";
@@ -34,44 +34,44 @@ import type { RequestLimits } from "../../domain/teams/rate_limit.ts";
 import type { TokenBucket } from "../../domain/core/token_bucket.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
 
-/** Facts of one request. Each is set by the guard of its name before the handler runs. */
+/** Variables of one request; guards set them before the handler runs. */
 export interface Env {
-  /** What the server knows of the connection. */
+  /** Connection details from the server. */
   Bindings: { readonly remoteAddr: Deno.Addr };
   Variables: {
     requestId: string;
     /** Method and pattern, such as `POST /v1/runs/:id/finish`; never a path with ids. */
     route: string;
     principal: Principal;
-    /** What is left of the team's rate, and what it is, as header values; absent without a limit. */
+    /** Values of the RateLimit headers; absent without a limit. */
     rate: string | undefined;
     ratePolicy: string | undefined;
     /** The bucket that the request took its token from; absent without a limit. */
     bucket: TokenBucket;
     body: Body;
-    /** Fields of a form, of pages' own requests. */
+    /** Form fields of dashboard requests. */
     form: URLSearchParams;
-    /** What the body takes until the request is answered. */
+    /** Memory and slot of the body, held until the request is answered. */
     bodyLease: Disposable;
-    /** Set where the text of the answer is long, so that it leaves in parts. */
+    /** True if the response is long, and is sent in parts. */
     isLong: boolean;
-    /** Menu and files of the dashboard's pages; absent elsewhere. */
+    /** Menu and assets of dashboard pages; absent elsewhere. */
     shell: PageShell;
-    /** Renders problems, where not as JSON. */
+    /** Renders errors where not as JSON. */
     renderProblem: Refuse | undefined;
-    /** Why the request was refused: for the log and for what is counted. */
+    /** Error of a refused request, for the log and the metrics. */
     problem: Problem;
   };
 }
 
-/** Menu and files that the pages of the dashboard share. */
+/** Menu and assets shared by dashboard pages. */
 export interface PageShell {
   readonly menu: readonly MenuEntry[];
-  /** Returns the path of a file that pages load. */
+  /** Returns the path of an asset. */
   readonly assetPath: (name: string) => string;
 }
 
-/** A link of the menu, for those who may open its page. */
+/** A menu link, listed for principals that may open its page. */
 export interface MenuEntry {
   readonly name: string;
   readonly path: string;
@@ -80,23 +80,23 @@ export interface MenuEntry {
 
 export type RequestContext = Context<Env>;
 
-/** Answers with a refusal and its headers. */
+/** Answers with an error and its headers. */
 export type Refuse = (
   c: RequestContext,
   problem: Problem,
   headers: Record<string, string>,
 ) => Response;
 
-/** Answers a request that every guard let through. */
+/** Answers a request that passed every guard. */
 export type Handle = (c: RequestContext) => Response | Promise<Response>;
 
-/** Lets a request through with `null`, or answers in the handler's place. */
+/** Lets a request through with `null`, or answers instead of the handler. */
 export type Guard = (c: RequestContext) => Response | null | Promise<Response | null>;
 
-/** Parts that the routes are built from; nothing here is created per request. */
+/** Dependencies of routes; none is created per request. */
 export interface AppDeps {
   readonly region: Region;
-  /** Whether this is `deno task dev`, which answers under local names only. */
+  /** True for `deno task dev`, which accepts local host names only. */
   readonly dev: boolean;
   readonly runs: RunStore;
   readonly runList: RunListStore;
@@ -104,7 +104,7 @@ export interface AppDeps {
   readonly lineage: LineageStore;
   readonly credentials: CredentialStore;
   readonly sessions: SessionStore;
-  /** Signs in by a link from this very machine; null where there is none. */
+  /** Link that signs in from this machine; null without one. */
   readonly signInLink: SignInLink | null;
   readonly teams: TeamStore;
   readonly auditLog: AuditLogStore;
@@ -119,55 +119,53 @@ export interface AppDeps {
   readonly live: LiveFeed;
   readonly deadStages: DeadStageStore;
   readonly environment: Environment;
-  /** Rate limits of teams. */
   readonly limits: RequestLimits;
-  /** How long clients may take to send a body. */
+  /** Deadlines for receiving bodies. */
   readonly bodyDeadlines: Deadlines;
   /** Metrics of the process and its teams. */
   readonly metrics: Metrics;
-  /** Whether the store answers. */
+  /** Returns whether the store responds. */
   readonly ready: () => Promise<boolean>;
-  /** Whether the process is shutting down. */
+  /** Returns whether the process is shutting down. */
   readonly draining: () => boolean;
-  /** Aborted when the process shuts down: long polls are answered then. */
+  /** Aborts when the process shuts down; long polls are then answered. */
   readonly shuttingDown: AbortSignal;
-  /** Counts what requests read, and ends it with them. */
+  /** Counts the reads of requests, and cancels them with the request. */
   readonly reading: ReadScopes;
-  /** How many bytes bodies and answers may take. */
+  /** Memory limits of bodies and responses. */
   readonly memory: Memory;
-  /** Takes one line for the request log. */
+  /** Writes one line to the request log. */
   readonly log: (line: string) => void;
 }
 
 /** A link that signs in the person who started the service. */
 export interface SignInLink {
-  /** The code in the link. */
   readonly code: string;
-  /** The key that it stands for. */
+  /** The key that the code signs in with. */
   readonly secret: string;
 }
 
-/** Metrics, by who may see them. */
+/** Metrics of teams and of the process. */
 export interface Metrics {
-  /** Requests, in all and by team. */
+  /** Requests, in total and per team. */
   readonly requests: RequestMetrics;
-  /** Metrics of no single team: the process, the store, the worker. */
+  /** Metrics of the process, the store and the worker. */
   readonly ofProcess: () => Promise<MetricFamily[]>;
 }
 
-/** How a route is reached, and what its guards ask for. */
+/** Method and path of a route, and the options of its guards. */
 export interface RouteRule {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  /** Requirement on the credential; `null` for routes without one. */
+  /** Required credential; `null` for public routes. */
   readonly access: Requirement | null;
-  /** Shape of a large body; one of the control API is small. */
+  /** Shape of a large body; bodies of the control API are small. */
   readonly bodyShape?: BodyShape;
-  /** Whether a request without a body is one with an empty object. */
+  /** True if an empty body counts as an empty object. */
   readonly mayLackBody?: boolean;
-  /** Whether HTTP/1.0 may ask, which has no Host. */
+  /** True if the Host header may be absent, as in HTTP/1.0. */
   readonly mayLackHost?: boolean;
-  /** Whether it is served under overload. */
+  /** True if the route is served under overload. */
   readonly servesUnderOverload?: boolean;
 }
 
@@ -176,7 +174,7 @@ export interface Route extends RouteRule {
   readonly handler: Handle;
 }
 
-/** What parsing depends on besides the body. */
+/** Returns the inputs of parsing other than the body. */
 export function parseContext(c: RequestContext): ParseContext {
   return {
     metadataKeysMax: planOfTeam(c.get("principal").team).metadataKeysMax,

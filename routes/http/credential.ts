@@ -21,7 +21,7 @@ export function credentialAuth(
   };
 }
 
-/** Checks that the credential of a request still works, for answers that take long. */
+/** Creates a check that a request's credential is still valid, for long-lived responses. */
 export function isStillLive(
   { region, credentials }: Pick<AppDeps, "region" | "credentials">,
   c: RequestContext,
@@ -34,12 +34,12 @@ export function isStillLive(
   };
 }
 
-/** Milliseconds after which an unknown credential is refused: far more than a lookup takes. */
+/** Milliseconds after which an unknown credential is refused: far longer than a lookup. */
 export const REFUSED_AFTER_MS = 5;
 
 /**
- * Waits for a credential. An unknown one is refused after a fixed time: a revoked one takes longer to find,
- * and its refusal must look the same.
+ * Waits for a credential lookup. Refusals take a fixed time: a revoked credential takes longer to find
+ * than an unknown one, and the difference must not be measurable.
  */
 export async function atFixedTime(
   lookup: Promise<Principal | null> | null,
@@ -55,7 +55,7 @@ export async function atFixedTime(
   }
 }
 
-/** Returns the credential as text: of `Authorization`, else of the alias header, else of a ping's `?key=`. */
+/** Returns the credential from `Authorization`, else the alias header, else a ping's `?key=`. */
 function secretOf(c: RequestContext): string | null {
   const authorization = c.req.raw.headers.get("authorization");
   if (authorization !== null) return secretOfAuthorization(authorization);
@@ -64,15 +64,15 @@ function secretOf(c: RequestContext): string | null {
   return c.req.path === PING_PATH && !isFromForeignPage(c) ? keyInQuery(queryOf(c)) : null;
 }
 
-/** Returns whether a page of another site sends it: a link or an image of any page can carry a known key. */
+/** Returns whether another site's page sent the request: any link or image can carry a known key. */
 function isFromForeignPage(c: RequestContext): boolean {
   return /^(cross|same)-site$/i.test(c.req.raw.headers.get("sec-fetch-site") ?? "");
 }
 
-/** The form that nearly every client sends; any other is parsed in full. */
+/** The prefix that nearly every client sends; any other header is parsed in full. */
 const BEARER = "Bearer ";
 
-/** Reads Bearer, or Basic with the credential as user name, as `curl -u "$TOKEN:"` sends it. */
+/** Parses Bearer, or Basic with the credential as user name, as `curl -u "$TOKEN:"` sends it. */
 function secretOfAuthorization(header: string): string | null {
   if (header.startsWith(BEARER) && !header.includes(" ", BEARER.length)) {
     return header.slice(BEARER.length);

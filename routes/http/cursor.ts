@@ -1,11 +1,11 @@
-/** Places in a list as the opaque text of a cursor. */
+/** Encodes list positions as opaque cursors. */
 
-/** Writes a place. */
-export function encodeCursor(place: string): string {
-  return new TextEncoder().encode(place).toBase64({ alphabet: "base64url", omitPadding: true });
+/** Encodes a position. */
+export function encodeCursor(position: string): string {
+  return new TextEncoder().encode(position).toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
-/** Reads what {@link encodeCursor} wrote, or answers null. */
+/** Decodes a cursor of {@link encodeCursor}; null when it is malformed. */
 export function decodeCursor(cursor: string): string | null {
   try {
     const bytes = Uint8Array.fromBase64(cursor, { alphabet: "base64url" });

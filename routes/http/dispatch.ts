@@ -1,7 +1,7 @@
 /**
- * Dispatches every request: its guards in order, the handler, the line in the log.
+ * Dispatches every request: runs its guards in order, then the handler, and writes the log line.
  *
- * One function rather than a chain of middleware: a chain takes longer than checking the request does
+ * One function rather than a middleware chain: the chain takes longer than the checks themselves
  * (`docs/PERFORMANCE.md`).
  */
 import type { Principal } from "../../domain/teams/credentials.ts";
@@ -17,14 +17,14 @@ import { type Admission, OVERLOADED } from "./admission.ts";
 import { LongAnswers } from "./long_answers.ts";
 import { recordRefusal } from "./refusal_notes.ts";
 
-/** Makes the function that serves a route; `null` for paths and methods without a route. */
+/** Creates the function that serves a route; `null` stands for unknown paths and methods. */
 type Dispatch = (
   route: Pick<Route, "method" | "path"> | null,
   guards: readonly Guard[],
   handle: Handle,
 ) => (c: RequestContext) => Promise<Response>;
 
-/** Creates the dispatch that all routes of an application share. */
+/** Creates the dispatch function that all routes of an application share. */
 export function createDispatch(
   deps: AppDeps,
   admission: Admission,
@@ -37,7 +37,7 @@ export function createDispatch(
   const longAnswers = new LongAnswers(admission.answers);
 
   return (route, guards, handle) => {
-    // The method of what no route takes is the client's word.
+    // Without a route the method is arbitrary client input, so it is not a metric label.
     const { method, path } = route ?? { method: "other", path: "other" };
     const name = route === null ? null : `${method} ${path}`;
     const count = metrics.route(method, path);
@@ -60,7 +60,7 @@ export function createDispatch(
     let team = "";
     try {
       response = await runGuards(c, guards);
-      // Those without a team share one count.
+      // Requests without a team share one count.
       team = teamOf(c) ?? "";
       if (response === null && admission.requests.isTeamFull(team)) response = fail(c, OVERLOADED);
       if (response === null) {
@@ -85,13 +85,13 @@ export function createDispatch(
   }
 }
 
-/** Returns the team of a request; undefined while its credential is not known. */
+/** Returns the team of a request; undefined before it is authenticated. */
 function teamOf(c: RequestContext): TeamId | undefined {
   const principal: Principal | undefined = c.get("principal");
   return principal?.team.id;
 }
 
-/** Runs the guards in order, from the one at `start` on; the first refusal is the answer. */
+/** Runs the guards in order, starting at index `start`; the first refusal is the response. */
 function runGuards(
   c: RequestContext,
   guards: readonly Guard[],
@@ -106,9 +106,9 @@ function runGuards(
   return null;
 }
 
-/** Answers for a handler that threw, and logs the error: a failed store is 503, anything else 500. */
+/** Answers for a handler that threw, and logs the error: 503 for the store, 500 for anything else. */
 function failure(deps: AppDeps, c: RequestContext, error: unknown): Response {
-  // Its reads were cancelled because the client left: no one reads the answer, and nothing is wrong.
+  // The client disconnected and its reads were cancelled: not a failure, and the response is not read.
   if (error === c.req.raw.signal.reason) return fail(c, OVERLOADED);
   logFailure(deps, c.get("requestId"), error);
   if (error instanceof Overloaded) return fail(c, OVERLOADED);
@@ -119,7 +119,7 @@ function failure(deps: AppDeps, c: RequestContext, error: unknown): Response {
 
 const INTERNAL_ERROR = "Internal error: retry; if it persists, report it with the X-Request-Id";
 
-/** Logs what went wrong with a request, and where. */
+/** Logs an error of a request with its stack. */
 export function logFailure(
   { log, environment }: Pick<AppDeps, "log" | "environment">,
   requestId: string,
@@ -130,13 +130,13 @@ export function logFailure(
   log(JSON.stringify({ at, id: requestId, failure: stack }));
 }
 
-/** One JSON line a request: never a body, a credential, an id from a path, or a query. */
+/** Returns a request's log line as JSON, without bodies, credentials, ids from paths, or queries. */
 function logLine(c: RequestContext, status: number, nowMs: number, tookMs: number): string {
   const team = teamOf(c);
   const route: string | undefined = c.get("route");
   const problem: Problem | undefined = c.get("problem");
   const ms = Math.round(tookMs * 1000) / 1000;
-  // A method is the one word here that is not our own.
+  // The method is the only part that comes from the client, so the route is escaped.
   const routeJson = route === undefined ? null : rawOf(route);
   return `{"at":"${formatInstant(nowMs)}","id":"${c.get("requestId")}",` +
     `"team":${team === undefined ? null : `"${team}"`},"route":${routeJson},` +

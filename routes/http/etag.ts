@@ -1,19 +1,19 @@
-/** Strong tags: the hash of what is answered, so that a client is not sent again what it has. */
+/** Strong ETags: hashes of response bodies, so that clients can revalidate their copies. */
 import { createHash } from "node:crypto";
 import type { RequestContext } from "./context.ts";
 
-/** Hex digits of a tag: 128 bits. */
+/** Hex digits of an ETag: 128 bits. */
 const TAG_CHARS = 32;
 
-/** The tag of a text, or of its bytes. */
+/** Returns the ETag of a text or of its bytes. */
 export function tagOf(text: string | Uint8Array): string {
   return `"${createHash("sha256").update(text).digest("hex").slice(0, TAG_CHARS)}"`;
 }
 
-/** Whether the client names these bytes; a proxy that compresses them makes the tag a weak one. */
+/** Returns whether `If-None-Match` lists an ETag; weak ones count, since proxies that compress weaken it. */
 export function isKnown(c: RequestContext, tag: string): boolean {
-  const sent = c.req.raw.headers.get("if-none-match");
-  if (sent === null) return false;
-  return sent.trim() === "*" ||
-    sent.split(",").some((each) => each.trim().replace(/^W\//, "") === tag);
+  const header = c.req.raw.headers.get("if-none-match");
+  if (header === null) return false;
+  return header.trim() === "*" ||
+    header.split(",").some((listed) => listed.trim().replace(/^W\//, "") === tag);
 }

@@ -1,16 +1,17 @@
-/** Work that would hold the event loop for too long, done in turns with whatever else waits. */
+/** Splits work that would block the event loop for too long into turns. */
 import { setTimeout } from "node:timers";
 import type { TimeSliced } from "../../domain/core/time_slices.ts";
 
-/** Milliseconds of work before the first pause, and of each turn after it. */
+/** Milliseconds of work before the first pause, and in each later turn. */
 const TURN_MS = { first: 1, next: 5 } as const;
 
-/** Who waits for a turn, the longest first. */
+/** Queue of callers that wait for a turn. */
 const waiting: (() => void)[] = [];
 
 /**
- * Waits for a turn. Each round of the event loop has one, however much work there is. A timer begins it: what
- * `setImmediate` begins comes before the sockets of the next round, so that they would wait for all turns.
+ * Waits for a turn. Each iteration of the event loop runs one turn, however many callers wait. Turns are
+ * scheduled with timers: `setImmediate` callbacks run before the next iteration's sockets, which would
+ * then wait for all turns.
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -19,16 +20,16 @@ export function nextTurn(): Promise<void> {
 }
 
 function giveTurn(): void {
-  // The next round is asked for first: what begins to wait meanwhile finds the queue as it is.
+  // Schedules the next turn first, while the queue still shows that one is needed.
   if (waiting.length > 1) setTimeout(giveTurn, 0);
   waiting.shift()?.();
 }
 
-/** Ends turns of one piece of work when they have taken long enough. */
+/** Measures the turns of one piece of work. */
 export class TurnClock {
   #endMs = performance.now() + TURN_MS.first;
 
-  /** Lets everything else go first when the turn is over; null while it is not. */
+  /** Yields to the event loop when the turn is over; null while it is not. */
   pause(): Promise<void> | null {
     return performance.now() < this.#endMs ? null : this.#pause();
   }
@@ -39,7 +40,7 @@ export class TurnClock {
   }
 }
 
-/** Does work, and lets everything else go first after each turn. */
+/** Runs work in turns, yielding to the event loop after each. */
 export async function inTurns<T>(work: TimeSliced<T>): Promise<T> {
   const clock = new TurnClock();
   for (;;) {

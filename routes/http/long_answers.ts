@@ -1,6 +1,6 @@
 /**
- * Long answers: sent in parts, and counted until the client has taken them. What the runtime is handed as
- * a whole it keeps until then, for an unknown time.
+ * Sends long responses in parts, and counts them until the client has read them. The runtime would keep
+ * a body that it gets in one piece until then, for an unknown time.
  */
 import type { Principal } from "../../domain/teams/credentials.ts";
 import { fail } from "./answer.ts";
@@ -10,28 +10,28 @@ import { OVERLOADED } from "./admission.ts";
 import { nextTurn } from "./in_turns.ts";
 import { PacedStreams } from "./paced_streams.ts";
 
-/** Bytes up to which an answer leaves as a whole: a socket's own buffer takes them. */
+/** Maximum bytes of a response sent in one piece: they fit the socket's buffer. */
 const WHOLE_BYTES_MAX = 16_384;
 
 /** Bytes of one part. */
 const PART_BYTES = 65_536;
 
-/** The long answers of an application that are on their way. */
+/** Long responses in flight. */
 export class LongAnswers {
   readonly #answers: BytesInFlight;
   readonly #streams = new PacedStreams();
 
-  /** Creates none, and counts those to come. */
+  /** Creates the sender; `answers` counts the bytes in flight. */
   constructor(answers: BytesInFlight) {
     this.#answers = answers;
   }
 
-  /** Sends an answer in parts if it is long; refuses it when too much is on its way already. */
+  /** Sends a long response in parts; answers 503 when too many bytes are in flight. */
   async send(c: RequestContext, response: Response): Promise<Response> {
     const { status, headers } = response;
     await nextTurn();
     const bytes = await response.bytes();
-    // HEAD takes nothing.
+    // HEAD sends no body.
     if (bytes.length <= WHOLE_BYTES_MAX || c.req.method === "HEAD") {
       return new Response(bytes, { status, headers });
     }

@@ -1,47 +1,48 @@
 /**
- * Answers that are sent in parts: a part is made when the client has taken the one before. None goes on
- * when its client is gone or takes nothing.
+ * Responses sent in parts: the next part is produced when the client has read the previous one. A stream
+ * is aborted when its client disconnects or stops reading.
  */
 
-/** Milliseconds a client may take for one part before its stream is broken off. */
-const STANDSTILL_MS_MAX = 30_000;
+/** Maximum milliseconds for a client to read one part before its stream is aborted. */
+const STALL_MS_MAX = 30_000;
 
-/** Milliseconds between two looks at all streams. */
-const LOOK_MS = 500;
+/** Milliseconds between two checks of all streams. */
+const CHECK_MS = 500;
 
-/** Ends an answer early on purpose: the server does not report it. */
+/** Aborts a response on purpose; the server does not report it as an error. */
 export class BrokenOff extends Error {}
 
-/** One answer under way. */
+/** One response in progress. */
 export interface PacedStream {
-  /** The body of the answer. */
+  /** Body of the response. */
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
-  /** Breaks it off, so that the client sees no proper end. */
+  /** Aborts the stream, so that the client sees an incomplete response. */
   readonly end: (why: string) => void;
 }
 
-/** A stream, and since when its client has something to take; null while a part is made. */
+/** A stream under supervision. */
 interface Watched {
+  /** Time since which a part waits for the client; null while a part is being produced. */
   idleSinceMs: number | null;
   readonly end: (why: string) => void;
 }
 
-/** Streams that are watched together. */
+/** Supervises a set of streams with one timer. */
 export class PacedStreams {
   readonly #draining: () => boolean;
   readonly #streams = new Set<Watched>();
-  #looks: ReturnType<typeof setInterval> | undefined;
+  #timer: ReturnType<typeof setInterval> | undefined;
 
-  /** Creates none. While `draining` says so, all are broken off. */
+  /** Creates an empty set. All streams are aborted while `draining` returns true. */
   constructor(draining: () => boolean = () => false) {
     this.#draining = draining;
   }
 
   /**
-   * Begins a stream. When its parts fail it breaks off.
+   * Starts a stream. It is aborted when its parts fail.
    *
-   * @param ended is called once, when it is over for whatever reason
-   * @param failed is called before that when the parts throw anything but {@link BrokenOff}
+   * @param ended is called once, when the stream ends for any reason
+   * @param failed is called before `ended` when the parts throw anything but {@link BrokenOff}
    */
   begin(
     parts: AsyncIterator<Uint8Array>,
@@ -63,7 +64,7 @@ export class PacedStreams {
     };
     this.#enter(stream);
     const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
-      start: (begun) => void (controller = begun),
+      start: (started) => void (controller = started),
       pull: async () => {
         stream.idleSinceMs = null;
         try {
@@ -74,7 +75,7 @@ export class PacedStreams {
           leave();
           controller.close();
         } catch (error) {
-          // One that was ended before fails because of that.
+          // A stream that has already ended fails because of that.
           if (!this.#streams.has(stream)) return;
           if (!(error instanceof BrokenOff)) failed(error);
           leave();
@@ -83,41 +84,41 @@ export class PacedStreams {
       },
       cancel: () => {
         leave();
-        // It may be making a part, and ends after that.
+        // A part may be in production; the generator returns after it.
         void parts.return?.();
       },
-      // Nothing is made ahead of what the client asks for.
+      // No part is produced before the client asks for it.
     }, { highWaterMark: 0 });
     return { body, end: stream.end };
   }
 
   #enter(stream: Watched): void {
     this.#streams.add(stream);
-    this.#looks ??= setInterval(() => this.#look(), LOOK_MS);
+    this.#timer ??= setInterval(() => this.#check(), CHECK_MS);
   }
 
   #leave(stream: Watched): boolean {
     const wasThere = this.#streams.delete(stream);
     if (this.#streams.size === 0) {
-      clearInterval(this.#looks);
-      this.#looks = undefined;
+      clearInterval(this.#timer);
+      this.#timer = undefined;
     }
     return wasThere;
   }
 
-  #look(): void {
+  #check(): void {
     const nowMs = performance.now();
     const draining = this.#draining();
     for (const { idleSinceMs, end } of this.#streams) {
       if (draining) end("The instance is shutting down");
-      else if (nowMs - (idleSinceMs ?? nowMs) > STANDSTILL_MS_MAX) {
+      else if (nowMs - (idleSinceMs ?? nowMs) > STALL_MS_MAX) {
         end("The client took nothing for too long");
       }
     }
   }
 }
 
-/** Returns the next part that is not empty; null at the end, or when it is no longer wanted. */
+/** Returns the next non-empty part; null at the end, or when it is no longer wanted. */
 async function nextPart(
   parts: AsyncIterator<Uint8Array>,
   isWanted: () => boolean,

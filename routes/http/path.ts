@@ -1,12 +1,12 @@
-/** The path that a request is routed by, and what may be in it. */
+/** The path that a request is routed by, and its validation. */
 import { getPath } from "hono/utils/url";
 import { fail } from "./answer.ts";
 import type { Guard } from "./context.ts";
 import { isEncoded } from "./query.ts";
 
 /**
- * Hono's path, but for a target that names a host and no path, such as `http://x?/v1/runs`: Hono would
- * find one in its query or its fragment.
+ * Returns Hono's path, or `/` for a target with a host but no path, such as `http://x?/v1/runs`: Hono
+ * would find a path in its query or fragment.
  */
 export function pathOf(request: Request): string {
   const { url } = request;
@@ -19,10 +19,10 @@ export function pathOf(request: Request): string {
 }
 
 /**
- * What refuses paths that are not percent-encoded UTF-8. A run's id is judged as a whole: such a text is
- * refused as one that is no id.
+ * Returns guards that refuse paths that are not percent-encoded UTF-8. Routes of runs need none: their
+ * ids are validated, and such a text is no valid id.
  *
- * @param path the route's
+ * @param path pattern of the route
  */
 export function requirePath(path: string): Guard[] {
   const name = /:(\w+)/.exec(path)?.[1];

@@ -1,14 +1,14 @@
-/** The path and the query of a request as they were sent: Hono would decode them leniently. */
+/** The raw path and query of a request: Hono would decode them leniently. */
 import type { RequestContext } from "./context.ts";
 
-/** The text behind the question mark, or the empty text. */
+/** Returns the text after the question mark, or the empty text. */
 export function queryOf(c: RequestContext): string {
   const { url } = c.req;
   const mark = url.indexOf("?");
   return mark < 0 ? "" : url.slice(mark + 1);
 }
 
-/** The last part of the path, decoded once; null where it cannot be. */
+/** Returns the last segment of the path, percent-decoded; null when it cannot be decoded. */
 export function lastPartOf(c: RequestContext): string | null {
   const path = pathOf(c);
   return decoded(path.slice(path.lastIndexOf("/") + 1));

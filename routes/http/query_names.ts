@@ -1,10 +1,10 @@
-/** Guard of query parameters: a read refuses unknown and empty ones before it reads anything (R11, R20). */
+/** Guard of query parameters: reads refuse unknown and empty ones before accessing the store (R11, R20). */
 import { queryProblem } from "../../domain/core/query_names.ts";
 import { fail } from "./answer.ts";
 import type { Guard } from "./context.ts";
 import { queryOf } from "./query.ts";
 
-/** Refuses parameters that a read does not know, and those without a value. */
+/** Refuses unknown parameters, and parameters without a value. */
 export function requireQuery(names: readonly string[]): Guard {
   return (c) => {
     const problem = queryProblem(queryOf(c), names);

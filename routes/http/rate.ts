@@ -1,4 +1,4 @@
-/** Request and byte rates of teams, the cost of their reads, and the headers about it (decisions 36 and 37). */
+/** Request and byte rates of teams, the cost of their reads, and the rate headers (decisions 36 and 37). */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Api, tokensOf } from "../../domain/teams/rate_limit.ts";
 import type { Rate, TokenBucket } from "../../domain/core/token_bucket.ts";
@@ -10,16 +10,16 @@ import type { AppDeps, Handle, RequestContext } from "./context.ts";
 type LimitGuard = (c: RequestContext) => Response | null;
 
 /**
- * Lets a request through when its team's bucket has a token; without a limit no headers are set.
+ * Lets a request through if its team's bucket has a token; without a limit no headers are set.
  *
- * @param reserve also takes a token from a small bucket for pages alone, when the team's bucket has none
+ * @param reserve falls back to a small bucket reserved for dashboard pages
  */
 export function limitRate(
   { limits }: Pick<AppDeps, "limits">,
   api: Api,
   { reserve = false }: { readonly reserve?: boolean } = {},
 ): LimitGuard {
-  // A policy is written once for each rate: it is the same text on millions of answers.
+  // Each rate's policy is formatted once: millions of responses carry the same text.
   const policies = new WeakMap<Rate, string>();
 
   function policyOf(rate: Rate): string {
@@ -47,13 +47,13 @@ export function limitRate(
 }
 
 /**
- * Runs a handler whose reads are counted, are cancelled with the client, and are debited from the bucket
- * that the request took its token from.
+ * Runs a handler and counts its reads, which are debited from the bucket that the request took its token
+ * from. Reads are cancelled when the client disconnects.
  */
 export function metered(deps: AppDeps, handle: Handle): Handle {
   return async (c) => {
     const { method, raw } = c.req;
-    // A change under way is finished also for a client that is gone.
+    // A write is completed even if its client disconnects.
     const signal = method === "GET" || method === "HEAD" ? raw.signal : NEVER;
     return await debited(deps, c.get("bucket"), signal, async () => await handle(c));
   };
@@ -61,12 +61,12 @@ export function metered(deps: AppDeps, handle: Handle): Handle {
 
 const NEVER: AbortSignal = new AbortController().signal;
 
-/** Reads for a streamed answer. */
+/** Runs a read of a streamed response. */
 export type PacedRead = <T>(signal: AbortSignal, read: () => Promise<T>) => Promise<T>;
 
 /**
- * Creates the reads of a streamed answer. They are debited like those of other answers, but never refused:
- * each waits until the bucket is out of debt.
+ * Creates the function that runs the reads of a streamed response. They are debited like other reads, but
+ * never refused: each waits until the bucket is out of debt.
  */
 export function paced(deps: AppDeps, c: RequestContext): PacedRead {
   const bucket: TokenBucket | undefined = c.get("bucket");
@@ -77,7 +77,7 @@ export function paced(deps: AppDeps, c: RequestContext): PacedRead {
   };
 }
 
-/** Runs reads in a scope of their own and debits what they cost. */
+/** Runs reads in their own scope and debits their cost. */
 async function debited<T>(
   { reading, limits }: AppDeps,
   bucket: TokenBucket | undefined,
@@ -92,7 +92,7 @@ async function debited<T>(
   }
 }
 
-/** Refuses a request of a team that sent more bytes than its plan takes and has not waited since. */
+/** Refuses a request while its team's byte bucket is in debt. */
 export function limitBytes({ limits }: Pick<AppDeps, "limits">): LimitGuard {
   return (c) => {
     const nowMs = limits.now();
@@ -107,7 +107,7 @@ export function limitBytes({ limits }: Pick<AppDeps, "limits">): LimitGuard {
   };
 }
 
-/** Debits the bytes of a body that was read, inflated. */
+/** Debits the inflated bytes of a body. */
 export function debitBytes(
   { limits }: Pick<AppDeps, "limits">,
   c: RequestContext,
@@ -117,17 +117,17 @@ export function debitBytes(
   limits.bytes.bucketOf(c.get("principal").team, nowMs)?.debit(bytes, nowMs);
 }
 
-/** The policy as a structured field: a full bucket, and the seconds that fill an empty one. */
+/** Formats the policy as a structured field: the bucket's size, and the seconds to fill it. */
 function policyText(api: Api, { sustained, burst }: Rate): string {
   return `"${api}";q=${Math.floor(burst)};w=${Math.ceil(burst / sustained)}`;
 }
 
-/** Names the delay after a spike; a team that is over its rate all the time is to slow down instead. */
+/** Returns a delay after a burst; a team that is constantly over its rate is told to slow down instead. */
 function refuseRate(c: RequestContext, bucket: TokenBucket): Response {
   const { rate: { sustained, burst }, moreAfterSeconds: wait, askedTooMuch } = bucket;
   const limit = `The team's limit is ${sustained} requests/s with bursts of ${burst}`;
   const message = askedTooMuch
-    ? `${limit}, and it asks for more all the time: slow down, then retry after ${wait} s or more`
+    ? `${limit}, and it is constantly exceeded: slow down, then retry after ${wait} s or more`
     : `${limit}: retry after ${wait} s`;
   return fail(c, { code: "rate_limit", message }, askedTooMuch ? {} : retryAfter(wait));
 }

@@ -1,4 +1,4 @@
-/** Counts refused calls, so that their team finds them (R13). */
+/** Records refused calls, so that their team can find them (R13). */
 import { OPERATOR, type Principal } from "../../domain/teams/credentials.ts";
 import type { Problem } from "../../domain/core/errors.ts";
 import { parseQuery } from "../../domain/core/query.ts";
@@ -9,10 +9,10 @@ import { PING_PATH } from "./answer.ts";
 import type { AppDeps, RequestContext } from "./context.ts";
 import { queryOf } from "./query.ts";
 
-/** What a read of something that is not there says is no loss. */
+/** Status of a read that finds nothing, which is not recorded. */
 const NOT_FOUND = 404;
 
-/** Counts a call of the API that was refused, where its team is known. */
+/** Records a refused API call if its team is known. */
 export function recordRefusal(
   { refusals, environment }: Pick<AppDeps, "refusals" | "environment">,
   c: RequestContext,
@@ -38,7 +38,7 @@ export function recordRefusal(
   });
 }
 
-/** The agent that a call is of, where a credential, a body or a ping says so. */
+/** Returns the agent that the credential, the body or the ping's query names, or null. */
 function agentOf(c: RequestContext, { grant }: Principal): string | null {
   if (grant.kind === "ping_token") return grant.agent;
   const body: { readonly value?: Readonly<Record<string, unknown>> } | undefined = c.get("body");
@@ -52,11 +52,11 @@ function agentOfPing(c: RequestContext): string | undefined {
 }
 
 function userAgentOf(c: RequestContext): string | null {
-  const sent = c.req.raw.headers.get("user-agent");
-  return sent === null || sent === "" ? null : textOf(sent, REFUSAL_CHARS_MAX.userAgent);
+  const header = c.req.raw.headers.get("user-agent");
+  return header === null || header === "" ? null : textOf(header, REFUSAL_CHARS_MAX.userAgent);
 }
 
-/** A text on one line, cut. */
+/** Truncates a text and puts it on one line. */
 function textOf(text: string, charsMax: number): string {
   return printable(text.slice(0, charsMax));
 }

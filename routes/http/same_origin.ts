@@ -1,4 +1,4 @@
-/** Whether a request that changes something comes from a page of this service (decisions, section 2). */
+/** Protects state-changing requests against cross-site forgery (decisions, section 2). */
 import { fail } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 
@@ -9,9 +9,9 @@ const FORBIDDEN = {
 } as const;
 
 /**
- * Refuses what another site's page sends along with the reader's cookie. A browser says with each form
- * where it comes from, in a header that no page can set; an older one names the page's origin, which is
- * then held against the host. Who says nothing is no browser, and has no business with forms.
+ * Refuses forms that another site's page submits with the user's cookie. Browsers report the origin of a
+ * form in `Sec-Fetch-Site`, which no page can set. Older browsers send `Origin`, which must match the
+ * host. A request with neither header does not come from a browser, and is refused.
  */
 export function requireSameOrigin(c: RequestContext): Response | null {
   const { headers } = c.req.raw;

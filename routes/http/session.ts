@@ -1,4 +1,4 @@
-/** Sessions of the dashboard: a cookie instead of a key. */
+/** Dashboard sessions: a cookie instead of a key. */
 import { parse, serialize } from "hono/utils/cookie";
 import { SESSION } from "../../domain/core/limits.ts";
 import { suspensionOf } from "../../domain/teams/credentials.ts";
@@ -7,17 +7,18 @@ import type { AppDeps, RequestContext } from "./context.ts";
 import { networkOfRequest } from "./address.ts";
 
 /**
- * Its name binds it to this host and to encrypted connections; browsers count the loopback address as one.
+ * The `__Host-` prefix binds the cookie to this host and to secure connections; browsers treat loopback
+ * addresses as secure.
  */
 const COOKIE = "__Host-runledger";
 
-/** Returns the session's token as sent; null without one. */
+/** Returns the session token of a request; null without one. */
 export function tokenOf(c: RequestContext): string | null {
-  const sent = c.req.raw.headers.get("cookie");
-  return sent === null ? null : parse(sent, COOKIE)[COOKIE] ?? null;
+  const header = c.req.raw.headers.get("cookie");
+  return header === null ? null : parse(header, COOKIE)[COOKIE] ?? null;
 }
 
-/** Writes the header that sets the cookie to a token; null deletes it. */
+/** Returns the header that sets the cookie to a token; null deletes the cookie. */
 export function cookieOf(token: string | null): string {
   return serialize(COOKIE, token ?? "", {
     path: "/",
@@ -28,7 +29,7 @@ export function cookieOf(token: string | null): string {
   });
 }
 
-/** Checks that the session of a request still works, for answers that take long. */
+/** Creates a check that a request's session is still valid, for long-lived responses. */
 export function isSessionStillLive(
   { sessions }: Pick<AppDeps, "sessions">,
   c: RequestContext,
@@ -41,9 +42,9 @@ export function isSessionStillLive(
 }
 
 /**
- * Finds who signed in.
+ * Authenticates requests by their session.
  *
- * @param refuse answers a request without a session, or with one that has expired
+ * @param refuse answers a request whose session is missing or expired
  */
 export function sessionAuth(
   { sessions }: Pick<AppDeps, "sessions">,

@@ -1,9 +1,9 @@
-/** Answers that are the same for everybody: made once, and their compressed bytes as well. */
+/** Responses that are the same for every client: rendered and compressed once. */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { takesGzip } from "./compress.ts";
 import type { Handler, HandlerDeps } from "./admission.ts";
-import type { RequestContext } from "./context.ts";
+import type { Handle, RequestContext } from "./context.ts";
 import { isKnown, tagOf } from "./etag.ts";
 
 const deflated = promisify(gzip);
@@ -12,22 +12,22 @@ const deflated = promisify(gzip);
 interface StaticContent {
   readonly type: string;
   readonly text: string;
-  /** Headers besides type, `ETag` and those that every such answer has. */
+  /** Headers in addition to `Content-Type`, `ETag` and the common ones. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The bytes of an answer, as they are and compressed. All requests share them, so they are not counted. */
+/** Plain and compressed bytes of a response. All requests share them, so they are not counted. */
 export class StaticBytes {
   readonly #text: string;
   #plain: Uint8Array<ArrayBuffer> | undefined;
   #gzipped: Promise<Uint8Array<ArrayBuffer>> | undefined;
 
-  /** Creates what is encoded and compressed at the first request for it. */
+  /** Creates the holder; encoding and compression wait for the first request. */
   constructor(text: string) {
     this.#text = text;
   }
 
-  /** Answers with those that the client takes. The headers may be changed. */
+  /** Answers in an encoding that the client accepts. Changes `headers`. */
   async answer(c: RequestContext, headers: Record<string, string>): Promise<Response> {
     if (!takesGzip(c)) {
       const plain = this.#plain ??= new TextEncoder().encode(this.#text);
@@ -46,12 +46,12 @@ function headersOf(c: RequestContext, headers: Record<string, string>): Record<s
   return headers;
 }
 
-/** Answers with a text that is made at the first request, since most processes never need it. */
+/** Answers with a text that is rendered at the first request, since most processes never need it. */
 export function staticResponse(make: (deps: HandlerDeps) => Promise<StaticContent>): Handler {
-  let made: Promise<ReturnType<typeof withBytes>> | undefined;
+  let content: Promise<ReturnType<typeof withBytes>> | undefined;
   return async (c, deps) => {
-    const { bytes, tag, headers } = await (made ??= make(deps).then(withBytes));
-    // A strong tag names the bytes as they are, not those that are compressed.
+    const { bytes, tag, headers } = await (content ??= make(deps).then(withBytes));
+    // A strong ETag identifies the uncompressed bytes; compressed ones get a weak ETag.
     const all = { ...headers, "ETag": takesGzip(c) ? `W/${tag}` : tag };
     return isKnown(c, tag)
       ? new Response(null, { status: 304, headers: headersOf(c, all) })

@@ -12,10 +12,10 @@ import { answerHeaders, HEADERS } from "./headers.ts";
 import { SchemaBook } from "./json_schema.ts";
 import type { JsonSchema } from "./shared.ts";
 
-/** Version of the contract: the first part grows with what breaks a client. */
+/** Version of the contract; breaking changes raise the major version. */
 const VERSION = "1.0.0";
 
-/** A part of the document; it is JSON and nothing else. */
+/** A part of the document, as plain JSON. */
 type Part = Record<string, unknown>;
 
 /** Returns the OpenAPI document of some endpoints as JSON text. */
@@ -53,7 +53,7 @@ export function openapiDocument(endpoints: readonly Endpoint[]): Part {
   };
 }
 
-/** A path of the route table as templates write it. */
+/** Converts a route's path to an OpenAPI path template. */
 export function pathTemplate(path: string): string {
   return path.replace(/:(\w+)/g, "{$1}");
 }
@@ -63,10 +63,10 @@ const INFO = {
   version: VERSION,
   summary: "A ledger of software agents' runs.",
   description:
-    "Every run once: what it did, how it ended, what it cost. Clients make the ids, so " +
-    "every write can be sent again; amounts are dollars, exact to the picodollar. Unknown fields " +
-    "are ignored, and null in an optional field is as absent. Reads refuse unknown parameters, and " +
-    "parameters without a value.",
+    "Records each run once: what it did, how it ended and what it cost. Clients generate ids, so " +
+    "every write can be retried safely. Amounts are US dollars, exact to the picodollar. Unknown " +
+    "body fields are ignored, and null in an optional field counts as absent. Reads reject unknown " +
+    "query parameters and parameters without a value.",
   license: { name: "MIT", identifier: "MIT" },
 };
 
@@ -74,11 +74,11 @@ const ERROR_CODE_SCHEMA = { type: "string", enum: Object.keys(ERRORS) };
 
 const ERROR_SCHEMA = {
   type: "object",
-  description: "Every refusal. Nothing is stored on any 4xx.",
+  description: "An error. A request that is answered with 4xx stores nothing.",
   properties: {
     error: { $ref: "#/components/schemas/ErrorCode" },
-    message: { type: "string", description: "For people: what to do." },
-    field: { type: "string", description: "The field at fault, where there is one." },
+    message: { type: "string", description: "Human-readable: what failed, and what to do." },
+    field: { type: "string", description: "The invalid field or parameter, if there is one." },
   },
   required: ["error", "message"],
 };
@@ -87,15 +87,29 @@ const SECURITY = {
   bearer: {
     type: "http",
     scheme: "bearer",
-    description: "A team key `apk_<region>_<32 hex>`, or a ping token `ping_<region>_<32 hex>` " +
-      "where the call takes one. The operator's key `opk_<region>_<32 hex>` where it takes that.",
+    description: "A team key `apk_<region>_<32 hex>`. Where the operation accepts them: a ping " +
+      "token `ping_<region>_<32 hex>`, or the operator's key `opk_<region>_<32 hex>`.",
   },
-  header: { type: "apiKey", in: "header", name: "X-AgentPing-Key", description: "The same." },
-  basic: { type: "http", scheme: "basic", description: "The same as user name, no password." },
-  query: { type: "apiKey", in: "query", name: "key", description: "The same, on ping alone." },
+  header: {
+    type: "apiKey",
+    in: "header",
+    name: "X-AgentPing-Key",
+    description: "The credential in a header of its own.",
+  },
+  basic: {
+    type: "http",
+    scheme: "basic",
+    description: "The credential as user name, with an empty password.",
+  },
+  query: {
+    type: "apiKey",
+    in: "query",
+    name: "key",
+    description: "The credential as a query parameter; on `/v1/ping` only.",
+  },
 };
 
-/** Every code with its status, whether a retry can help, and what it means. */
+/** Lists every code with its status, whether it can be retried, and its meaning. */
 function errorTable() {
   return (Object.keys(ERRORS) as ErrorCode[]).map((code) => ({
     code,
@@ -106,12 +120,12 @@ function errorTable() {
 
 interface Parts {
   readonly book: SchemaBook;
-  /** Answers of refusals by their codes: routes that refuse alike share them. */
+  /** Error responses by their codes; routes with the same errors share one. */
   readonly refusals: Map<string, Part>;
   readonly endpoints: readonly Endpoint[];
 }
 
-/** The same call without the body of its answer. */
+/** The HEAD operation of a GET endpoint. */
 function headPart(endpoint: Endpoint, parts: Parts): Part {
   const answers = endpoint.answers.map(({ status, description, headers = [] }) => ({
     status,
@@ -119,7 +133,7 @@ function headPart(endpoint: Endpoint, parts: Parts): Part {
     headers,
   }));
   const { id, summary } = endpoint;
-  const head = { ...endpoint, id: `${id}Head`, summary: `${summary}, answered without a body` };
+  const head = { ...endpoint, id: `${id}Head`, summary: `${summary}, without a response body` };
   return operationPart({ ...head, answers }, parts);
 }
 
@@ -179,7 +193,7 @@ function parametersOf(
   });
 }
 
-/** A parameter is text on its way, but its example is of its type. */
+/** Returns an example in the parameter's type: on the wire it is text. */
 function exampleOf({ type }: JsonSchema, text: string): unknown {
   return type === "integer" || type === "number" ? Number(text) : text;
 }
@@ -189,13 +203,12 @@ function answersPart({ access, answers, example, links }: Endpoint, parts: Parts
   return Object.fromEntries(answers.map((answer) => {
     const { status, description, schema, type = "application/json", also = {} } = answer;
     const sample = status === example.status ? { example: example.answer } : {};
-    const others = Object.entries(also).map((
-      [name, other],
-    ) => [name, { schema: book.write(other) }]);
+    const alternatives = Object.entries(also)
+      .map(([name, alternative]) => [name, { schema: book.write(alternative) }]);
     const content = schema === undefined ? {} : {
       content: {
         [type]: { schema: book.write(schema), ...sample, ...partsOf(answer, book) },
-        ...Object.fromEntries(others),
+        ...Object.fromEntries(alternatives),
       },
     };
     const headers = answerHeaders(access, answer.headers);
@@ -204,14 +217,14 @@ function answersPart({ access, answers, example, links }: Endpoint, parts: Parts
   }));
 }
 
-/** What a text that is no JSON is made of. */
+/** Describes the parts of a non-JSON text. */
 function partsOf({ parts }: AnswerDescription, book: SchemaBook): Part {
   if (parts === undefined) return {};
   const written = Object.entries(parts).map(([name, part]) => [name, book.write(part)]);
   return { "x-parts": Object.fromEntries(written) };
 }
 
-/** Calls that take the answer's id in their path. */
+/** Links to the operations that take the response's id in their path. */
 function linksPart(ids: readonly string[], endpoints: readonly Endpoint[]): Part {
   return Object.fromEntries(ids.map((operationId) => {
     const { pathFields = {} } = endpoints.find(({ id }) => id === operationId) ?? {};

@@ -1,42 +1,46 @@
-/** Meanings of the error codes, and those that the guards of an endpoint answer with. */
+/** Meanings of error codes, and the error responses of each endpoint. */
 import { type ErrorCode, ERRORS } from "../../domain/core/errors.ts";
 import type { Endpoint } from "./describe.ts";
 import { type HeaderName, headerRefs } from "./headers.ts";
 import type { JsonSchema } from "./shared.ts";
 
-/** What a code means, and what to do. */
+/** Meaning of each code, and the client's next step. */
 export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   invalid_id: "An identifier does not match its pattern.",
   missing_field: "A required field is absent or null; the message names it.",
-  invalid_field: "A field, a parameter or the Host header has the wrong type or is out of bounds.",
+  invalid_field: "A field, a parameter or the Host header has the wrong type or is out of range.",
   invalid_json: "The body is not UTF-8, not JSON, or not a JSON object.",
   unknown_region: "An identifier's region is neither eu nor us.",
-  batch_too_large: "The batch has too many events: send several.",
+  batch_too_large: "The batch has too many events: split it into several batches.",
   invalid_credential: "The credential is absent, malformed, unknown or revoked.",
   region_mismatch: "The credential belongs to the endpoint of another region.",
-  scope_violation: "A ping token was used for another agent, or on a path that is not for it.",
-  forbidden: "The key lacks the scope or is not for this call, or the team is suspended.",
-  agent_cap_reached: "There is no room for another agent, in use or archived; the others go on.",
-  score_cap_reached: "The run has as many added scores as there may be.",
-  not_found: "There is no such thing, or it is another team's; the two answer alike.",
-  method_not_allowed: "The path does not take this method; Allow lists those it takes.",
+  scope_violation: "A ping token was used for another agent, or on a path that does not accept it.",
+  forbidden:
+    "The key lacks the scope, this operation does not accept it, or the team is suspended.",
+  agent_cap_reached:
+    "The team has reached a limit on agents, active or archived; existing agents are not affected.",
+  score_cap_reached: "The run has reached the limit of added scores.",
+  not_found: "The resource does not exist or belongs to another team; the response is the same.",
+  method_not_allowed: "The path does not support this method; Allow lists the supported ones.",
   body_timeout: "The body took too long to arrive: send it again on a new connection.",
   credential_ended:
-    "The credential was replaced or revoked before; the message names its successor.",
-  id_conflict: "The id stands for something else, or for a run that was deleted.",
-  payload_too_large: "The body, or a part of it, is over its limit: send less.",
+    "The credential was already replaced or revoked; after a rotation the message names its successor.",
+  id_conflict: "The id is already stored with different values, or its run was deleted.",
+  payload_too_large: "The body, or a part of it, exceeds its size limit: send less.",
   unsupported_encoding: "Content-Encoding is neither gzip nor identity.",
-  rate_limit: "The team's request rate is used up.",
+  rate_limit: "The team has exceeded a rate limit, or has too many calls or jobs in progress.",
   internal_error: "Internal error: retry; if it persists, report it with the X-Request-Id.",
-  overloaded: "The server is overloaded and nothing was stored: retry after Retry-After.",
-  storage_unavailable: "The store did not confirm; a retry settles whether it was stored.",
-  shutting_down: "This instance is shutting down: another one takes the retry.",
+  overloaded:
+    "The server is overloaded and nothing was stored: retry after the delay in Retry-After.",
+  storage_unavailable:
+    "The store did not respond or did not confirm a write: retry to learn whether it was stored.",
+  shutting_down: "This instance is shutting down: retry; another instance serves the request.",
 };
 
-/** Refusals that any route may give. */
+/** Errors that any route may return. */
 const ALWAYS: readonly ErrorCode[] = ["invalid_field", "internal_error"];
 
-/** Refusals on the way to a handler that needs a credential. */
+/** Errors of the guards of routes with a credential. */
 const WITH_CREDENTIAL: readonly ErrorCode[] = [
   "invalid_credential",
   "region_mismatch",
@@ -48,7 +52,7 @@ const WITH_CREDENTIAL: readonly ErrorCode[] = [
   "shutting_down",
 ];
 
-/** Refusals of a body before the handler sees it. */
+/** Errors of reading a body. */
 const WITH_BODY: readonly ErrorCode[] = [
   "invalid_json",
   "body_timeout",
@@ -56,7 +60,7 @@ const WITH_BODY: readonly ErrorCode[] = [
   "unsupported_encoding",
 ];
 
-/** Every code that a route can answer, by status, in the order of the table of codes. */
+/** Groups the codes that a route can return by status, in the order of the table of codes. */
 function errorsByStatus({ access, body, errors }: Endpoint): Map<number, ErrorCode[]> {
   const possible = new Set([
     ...ALWAYS,
@@ -68,7 +72,7 @@ function errorsByStatus({ access, body, errors }: Endpoint): Map<number, ErrorCo
   return Map.groupBy(codes, (code) => ERRORS[code].status);
 }
 
-/** Headers of refusals with a status, besides those of every answer. */
+/** Headers of errors with a status, in addition to those of every response. */
 function errorHeaders(status: number): HeaderName[] {
   if (status === 401) return ["WWW-Authenticate"];
   if (status === 415) return ["Accept-Encoding"];
@@ -76,9 +80,9 @@ function errorHeaders(status: number): HeaderName[] {
 }
 
 /**
- * References to what a call refuses.
+ * Returns references to the error responses of an endpoint.
  *
- * @param refusals where the answers are put that they lead to
+ * @param refusals receives the referenced responses
  */
 export function refusalsOf(
   endpoint: Endpoint,
@@ -95,7 +99,7 @@ export function refusalsOf(
   return refs;
 }
 
-/** One schema for all: a client has one type of errors, and the codes are in the description. */
+/** Describes an error response. All share one schema, so that clients have a single error type. */
 function refusalPart(
   status: number,
   codes: readonly ErrorCode[],

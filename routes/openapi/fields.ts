@@ -1,4 +1,4 @@
-/** Kinds of fields that several answers and parameters have. */
+/** Schemas of fields that several responses and parameters share. */
 import { z } from "zod";
 import { SLUG_PATTERN } from "../../domain/core/fields.ts";
 import { AGENT_CHARS_MAX } from "../../domain/core/limits.ts";
@@ -6,55 +6,55 @@ import { MATCH_STEPS } from "../../domain/pricing/rates.ts";
 import { sharedSchema } from "./shared.ts";
 import { FINISH_STATUSES, HEARTBEAT_STATUSES } from "../../domain/runs/run.ts";
 
-/** An id that begins with a word and a region. */
+/** An id with a prefix and a region. */
 export function idOf(prefix: string) {
   return z.string().meta({ pattern: `^${prefix}_(eu|us)_[0-9a-f]{32}$` });
 }
 
-/** An id that the server makes for a job. */
+/** An id minted by the server, such as a job's. */
 export const jobId = z.string().meta({ pattern: "^[0-9A-HJKMNP-TV-Z]{26}$" });
 
-/** An instant as answers write it. */
+/** An instant in responses. */
 export const instantField = z.string().meta({
   format: "date-time",
   pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$",
 });
 
-/** An instant as clients write it: any offset of RFC 3339. */
+/** An instant in requests: RFC 3339 with any offset. */
 export const sentInstantField = z.string().meta({ format: "date-time" });
 
 /** A UTC day. */
 export const day = z.string().meta({ format: "date" });
 
-/** A UTC day or an instant, where lists begin or end. */
+/** A UTC day or an instant, as bound of a range. */
 export const dayOrInstant = z.union([sentInstantField, day])
   .meta({ id: "DayOrInstant", description: "A UTC day such as 2026-01-31, or an instant." });
 
 /** A month in UTC. */
 export const month = z.string().meta({ pattern: "^(19[7-9][0-9]|20[0-9]{2})-(0[1-9]|1[0-2])$" });
 
-/** A whole number from 0. */
+/** A non-negative integer. */
 export const count = z.number().meta({ type: "integer", minimum: 0 });
 
-/** A whole number from 0, as clients send it. */
+/** A non-negative integer in requests. */
 export const sentCountField = z.int().min(0);
 
-/** Dollars. */
+/** An amount in US dollars. */
 export const dollarsField = z.number().meta({ minimum: 0 });
 
-/** How far a job is. */
+/** State of a job. */
 export const jobState = z.enum(["waiting", "running", "done"]);
 
-/** A run's status in the words of every read. */
+/** Status of a run in reads. */
 export const runStatus = z.enum(["running", ...FINISH_STATUSES]);
 
-/** A run's status in the words of heartbeats. */
+/** Status of a run in heartbeats. */
 export const heartbeatStatus = z.enum(HEARTBEAT_STATUSES);
 
-/** An object of any content. */
+/** Any JSON object. */
 export const anyObject = z.custom<object>().meta({ type: "object" });
 
-/** Any value that JSON has. */
+/** Any JSON value. */
 export const anyValue = z.unknown().meta({ id: "JsonValue", ...sharedSchema("JsonValue") });
 
 /** The slug of an agent. */
@@ -62,33 +62,39 @@ export function slug() {
   return z.string().min(1).max(AGENT_CHARS_MAX).meta({ pattern: SLUG_PATTERN });
 }
 
-/** How a model's name was found on the rate card. */
+/** Step of the lookup that matched a model's name to the rate card. */
 export const matchStep = z.enum(MATCH_STEPS);
 
-/** How many to answer on a page. */
+/** Maximum items of a page. */
 export function limitOf(page: { readonly default: number; readonly max: number }, what: string) {
-  return z.int().min(1).max(page.max).default(page.default).describe(`${what} on the page.`);
+  return z.int().min(1).max(page.max).default(page.default).describe(
+    `Maximum number of ${what} per page.`,
+  );
 }
 
-/** A place in a list: base64url. What is in it may change from one version to the next. */
+/** A list position as base64url. Its content may change between versions. */
 export const cursor = z.string().meta({ pattern: "^[A-Za-z0-9_-]+$" });
 
-/** Where to go on. */
+/** Parameter that continues a list after a page. */
 export function cursorOf(name: string) {
-  return cursor.optional().describe(`The \`${name}\` of the page before.`);
+  return cursor.optional().describe(`The \`${name}\` of the previous page.`);
 }
 
-/** Names what the client has. */
+/** Header of conditional reads. */
 export const ifNoneMatch = {
-  "If-None-Match": z.string().optional().describe("An `ETag`: 304 while it is the same."),
+  "If-None-Match": z.string().optional().describe(
+    "An `ETag` of an earlier response: the answer is 304 while it is current.",
+  ),
 };
 
-/** Where the caller is. */
+/** Trace context of the caller. */
 export const traceparent = {
   traceparent: z.string().optional()
     .describe("W3C Trace Context: links a run that this call opens to the caller's trace."),
 };
 
-/** Where the next page begins. */
+/** Cursor of the next page. */
 export const nextCursor = cursor.nullable()
-  .describe("For the parameter of the same name, to get the next page; null at the end.");
+  .describe(
+    "Value for the parameter of the same name to get the next page; null on the last page.",
+  );

@@ -1,7 +1,7 @@
-/** Headers that answers may have. */
+/** Response headers. */
 import type { RouteRule } from "../http/context.ts";
 
-/** Describes a header: its meaning, an example, and its schema. */
+/** Describes a header by its meaning, an example, and its schema. */
 function header(
   description: string,
   example: string | number,
@@ -10,40 +10,40 @@ function header(
   return { description, schema, example };
 }
 
-/** All headers that answers may have. */
+/** All response headers. */
 export const HEADERS = {
-  "X-Request-Id": header("Names this request in the service's log.", "9f2c41d07ab3-17"),
+  "X-Request-Id": header("Id of this request in the service's log.", "9f2c41d07ab3-17"),
   "RateLimit-Policy": header(
-    "The team's request rate, in the form of the IETF draft: `q` requests fit its " +
-      "bucket, which is full again after `w` seconds. Absent where there is no limit.",
+    "The team's request rate limit, as in the IETF draft: its bucket holds `q` requests " +
+      "and refills within `w` seconds. Absent where there is no limit.",
     '"ingest";q=5000;w=3',
   ),
   "RateLimit": header(
-    "What is left of it: `r` requests now, one more in `t` seconds.",
+    "The remaining quota of the policy: `r` requests now, one more in `t` seconds.",
     '"ingest";r=4999;t=1',
   ),
   "Retry-After": header(
-    "Seconds to wait. On every 503; on a 429 unless the team asks too much all the time.",
+    "Seconds to wait before a retry. On every 503; on a 429 unless the team constantly " +
+      "exceeds its rate.",
     2,
     { type: "integer", minimum: 1 },
   ),
   "Idempotent-Replayed": header(
-    "`true`: this had been done before, and nothing changed. Else absent.",
+    "`true` if the operation was already done and nothing changed; otherwise absent.",
     "true",
     { type: "string", const: "true" },
   ),
   "Runledger-Dropped": header(
-    "Known fields whose values are not stored as sent, each with how many: labels that the " +
-      "plan does not keep, values that could not be read, texts cut to their limit. Absent for none.",
+    "Known fields whose values are not stored as sent, each with a count: labels that the " +
+      "plan does not keep, unreadable values, and texts cut to their limit. Absent if there are none.",
     "metadata=3, goal=1",
     { type: "string", pattern: "^[a-z_]+=[0-9]+(, [a-z_]+=[0-9]+)*$" },
   ),
   "Runledger-Ignored": header(
-    "Fields that the call does not know, of which nothing is stored: the first 20. Absent " +
-      "for none.",
+    "The first 20 unknown fields of the request, which are not stored. Absent if there are none.",
     "statuss",
   ),
-  "Accept-Encoding": header("Codings that a body may be sent in.", "gzip", {
+  "Accept-Encoding": header("Content codings accepted for request bodies.", "gzip", {
     type: "string",
     const: "gzip",
   }),
@@ -52,32 +52,32 @@ export const HEADERS = {
     const: "Bearer",
   }),
   "X-Run-Id": header(
-    "The run's id, the one that was sent or a new one.",
+    "The run's id, as sent or newly minted.",
     "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001",
     { type: "string", pattern: "^run_(eu|us)_[0-9a-f]{32}$" },
   ),
-  "X-Error-Code": header("The code of the refusal.", "missing_field", {
+  "X-Error-Code": header("Code of the error.", "missing_field", {
     $ref: "#/components/schemas/ErrorCode",
   }),
-  "Cache-Control": header("Whether and how long the answer may be kept.", "no-store"),
+  "Cache-Control": header("Whether and for how long the response may be cached.", "no-store"),
   "Content-Disposition": header(
-    "A name to save the answer by.",
+    "Suggested file name.",
     'attachment; filename="runs-2026-11-21.csv"',
   ),
-  "ETag": header("Names these very bytes, for `If-None-Match`.", '"3f0c9a51e2b84d7761aa02c4"'),
+  "ETag": header("Tag of this version, for `If-None-Match`.", '"3f0c9a51e2b84d7761aa02c4"'),
 };
 
 /** One of {@link HEADERS}. */
 export type HeaderName = keyof typeof HEADERS;
 
-/** References to headers. */
+/** Returns references to headers. */
 export function headerRefs(names: readonly HeaderName[]): Record<string, unknown> {
   return Object.fromEntries(
     names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
   );
 }
 
-/** Returns references to the headers of a successful answer. */
+/** Returns references to the headers of a successful response. */
 export function answerHeaders(
   access: RouteRule["access"],
   own: readonly HeaderName[] = [],

@@ -1,20 +1,20 @@
-/** From Zod schemas to the JSON Schemas of one document, each named one standing there once. */
+/** Converts Zod schemas to the JSON Schemas of one document; each named schema is written once. */
 import { z } from "zod";
 import { type JsonSchema, ofPlace, sharedName, sharedSchema } from "./shared.ts";
 
-/** Where a schema's meta data has the notes for its fields: no field has such a name. */
+/** Metadata key of the notes on a schema's fields; no field has this name. */
 export const NOTES = "x-notes";
 
-/** Where a schema's meta data has the names of the objects inside it, by field. */
+/** Metadata key of the names of nested objects, by field. */
 export const PARTS = "x-part-names";
 
 /** Collects the named schemas of a document. */
 export class SchemaBook {
   readonly #named = new Map<string, JsonSchema>();
 
-  /** The schema of a value as it is sent; of a named one, a reference to it. */
+  /** Returns the JSON Schema of a Zod schema; for a named schema, a reference. */
   write(schema: z.ZodType): JsonSchema {
-    // Wrapped, so that a named schema is treated alike wherever it stands.
+    // Wrapped, so that a named schema is treated alike at the top level and nested.
     const { properties, $defs = {} } = z.toJSONSchema(z.object({ value: schema }), {
       io: "input",
       unrepresentable: "any",
@@ -25,33 +25,33 @@ export class SchemaBook {
     return this.#finished(properties?.value ?? {});
   }
 
-  /** The named schemas, in the order of their names. */
+  /** Returns the named schemas, sorted by name. */
   named(): Record<string, JsonSchema> {
     return Object.fromEntries([...this.#named].sort(([a], [b]) => a < b ? -1 : 1));
   }
 
-  /** A schema as the document has it: references lead to named ones, notes stand with their fields. */
+  /** Rewrites a schema for the document: resolves references, and adds notes to fields. */
   #finished(schema: unknown): JsonSchema {
     const text = JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/');
     return JSON.parse(text, (key, value) => {
-      // Values of these keys are no schemas, whatever they look like.
+      // Values of these keys are not schemas, even if they resemble them.
       if (typeof value !== "object" || value === null || LITERAL.has(key)) return value;
       if (key === "additionalProperties" && Object.keys(value).length === 0) return true;
       return this.#shared(value[NOTES] === undefined ? value : this.#withNotes(value));
     });
   }
 
-  /** Replaces a shared schema by a reference. */
+  /** Replaces a shared schema with a reference. */
   #shared(schema: JsonSchema): JsonSchema {
     const { type, ...rest } = schema;
     if (Array.isArray(type) && type.includes("object")) {
-      // Apart from null, so that the object can have a name.
-      const ways = type.map((each) =>
-        each === "object" ? this.#shared({ ...rest, type: each }) : { type: each }
+      // Separates the object from null, so that the object can be named.
+      const alternatives = type.map((member) =>
+        member === "object" ? this.#shared({ ...rest, type: member }) : { type: member }
       );
-      return { anyOf: ways, ...ofPlace(rest) };
+      return { anyOf: alternatives, ...ofPlace(rest) };
     }
-    // A schema of any value looks like an object without fields: a body's field that is one is named there.
+    // A schema of any value resembles an empty object, so such fields are named in #withNotes.
     const name = type === undefined ? undefined : sharedName(schema);
     return name === undefined ? schema : this.#reference(name, schema);
   }
@@ -61,7 +61,7 @@ export class SchemaBook {
     return reference(name, schema);
   }
 
-  /** Puts the notes of a body (see `bodyOf`) to its fields, and the objects inside it under their names. */
+  /** Adds the notes of a body (see `bodyDescription`) to its fields, and names its nested objects. */
   #withNotes(
     { [NOTES]: notes, [PARTS]: parts, ...schema }: Record<string, Record<string, unknown>>,
   ): JsonSchema {
@@ -70,8 +70,9 @@ export class SchemaBook {
       properties[field] = this.#hoisted(properties[field] as JsonSchema, name as string);
     }
     for (const [field, part] of Object.entries(properties)) {
-      const ways = (part as JsonSchema).anyOf as JsonSchema[] | undefined ?? [part as JsonSchema];
-      const any = ways.find((way) => sharedName(way) === "JsonValue");
+      const alternatives = (part as JsonSchema).anyOf as JsonSchema[] | undefined ??
+        [part as JsonSchema];
+      const any = alternatives.find((alternative) => sharedName(alternative) === "JsonValue");
       if (any !== undefined) properties[field] = this.#reference("JsonValue", any);
     }
     for (const [field, description] of Object.entries(notes ?? {})) {
@@ -80,17 +81,22 @@ export class SchemaBook {
     return { ...schema, properties };
   }
 
-  /** Names the object in a field's schema, whether null is taken in its place or not. */
+  /** Names the object in a field's schema, nullable or not. */
   #hoisted(field: JsonSchema, name: string): JsonSchema {
-    const ways = field.anyOf as JsonSchema[] | undefined;
-    if (ways !== undefined) return { ...field, anyOf: ways.map((way) => this.#hoisted(way, name)) };
+    const alternatives = field.anyOf as JsonSchema[] | undefined;
+    if (alternatives !== undefined) {
+      return {
+        ...field,
+        anyOf: alternatives.map((alternative) => this.#hoisted(alternative, name)),
+      };
+    }
     if (field.type !== "object") return field;
     this.#named.set(name, field);
     return reference(name, field);
   }
 }
 
-/** Keys of names, texts and examples. */
+/** Keys whose values are not schemas. */
 const LITERAL: ReadonlySet<string> = new Set([NOTES, PARTS, "example", "default"]);
 
 function reference(name: string, schema: JsonSchema): JsonSchema {

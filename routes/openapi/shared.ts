@@ -1,6 +1,6 @@
 /**
- * Schemas that several calls share. Wherever one of them stands in a schema, the document has a reference
- * to it: clients that are generated from the document then have one type for it, under one name.
+ * Schemas that several operations share. The document refers to them by name wherever they occur, so
+ * that generated clients have one type for each.
  */
 import { SCOPES } from "../../domain/teams/credentials.ts";
 import { ERRORS } from "../../domain/core/errors.ts";
@@ -18,15 +18,15 @@ import { AUDIT_ACTIONS } from "../../domain/teams/audit_log.ts";
 /** A JSON Schema as a plain object. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A schema that has a name of its own. */
+/** A named schema. */
 interface Shared {
-  /** The schema as it stands in bodies and answers. */
+  /** The schema as it occurs in bodies and responses. */
   readonly is: JsonSchema;
-  /** What the document adds under its name. */
+  /** Properties that the document adds to the named schema. */
   readonly more: JsonSchema;
 }
 
-/** Words of each enumeration, by its name. */
+/** Values of each enumeration, by its name. */
 const ENUMS = {
   AgentSort: AGENT_SORTS,
   AuditAction: AUDIT_ACTIONS,
@@ -60,8 +60,7 @@ const OTHERS: Readonly<Record<string, Shared>> = {
     is: { type: "string", format: "date-time" },
     more: {
       description:
-        "An instant by RFC 3339, in the years 1970 to 9999. It is stored in UTC to the " +
-        "millisecond.",
+        "An RFC 3339 instant in the years 1970 to 9999, stored in UTC with millisecond precision.",
     },
   },
   JsonObject: {
@@ -71,7 +70,7 @@ const OTHERS: Readonly<Record<string, Shared>> = {
   JsonValue: { is: {}, more: { description: "Any JSON value." } },
 };
 
-/** All of them by their names. */
+/** All shared schemas by name. */
 const SHARED: ReadonlyMap<string, Shared> = new Map<string, Shared>([
   ...Object.entries(ENUMS).map(([name, words]): [string, Shared] => [
     name,
@@ -80,30 +79,30 @@ const SHARED: ReadonlyMap<string, Shared> = new Map<string, Shared>([
   ...Object.entries(OTHERS),
 ]);
 
-/** What a schema says of the place where it stands, and not of its values. */
+/** Keys that describe a schema's use, not its values. */
 const OF_PLACE: ReadonlySet<string> = new Set(["description", "default"]);
 
 const NAMES: ReadonlyMap<string, string> = new Map(
   [...SHARED].map(([name, { is }]) => [contentOf(is), name]),
 );
 
-/** The name under which a schema is shared; undefined for one that is not. */
+/** Returns the name of a shared schema; undefined if the schema is not shared. */
 export function sharedName(schema: JsonSchema): string | undefined {
   return NAMES.get(contentOf(schema));
 }
 
-/** A shared schema as the document has it. */
+/** Returns a shared schema as the document defines it. */
 export function sharedSchema(name: string): JsonSchema {
   const shared = SHARED.get(name);
   return { ...shared?.is, ...shared?.more };
 }
 
-/** What a schema says of the place where it stands. */
+/** Returns the keys of a schema that describe its use. */
 export function ofPlace(schema: JsonSchema): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => OF_PLACE.has(key)));
 }
 
-/** What a schema says of values, as a text that is the same in any order. */
+/** Returns the keys of a schema that describe values, as canonical text. */
 function contentOf(schema: JsonSchema): string {
   const content = Object.entries(schema).filter(([key]) => !OF_PLACE.has(key))
     .map(([key, value]) => [key, key === "enum" ? [...value as string[]].sort() : value]);

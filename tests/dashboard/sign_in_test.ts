@@ -193,7 +193,7 @@ Deno.test("sign-in counts as a request of its team; beyond the rate the page say
   assertEquals([refused.status, refused.headers.get("retry-after")], [429, "1"]);
   assertMatch(
     textOf(refused.text),
-    /bursts of 8(, and it asks for more all the time: slow down, then|:) retry after 1 s/,
+    /bursts of 8(, and it is constantly exceeded: slow down, then|:) retry after 1 s/,
   );
   assertMatch(refused.text, /name="next" value="\/dashboard\/runs"/);
   assertEquals(refused.headers.get("set-cookie"), null);

@@ -31,7 +31,7 @@ Deno.test("DELETE /v1/rate-card/{id}: ids that are not the team's are one and th
     const answer = await remove(h, id);
     assertEquals([answer.status, answer.text], [404, unknown.text], id.slice(0, 20));
   }
-  assertStringIncludes(unknown.json.message, "put an own row");
+  assertStringIncludes(unknown.json.message, "add an own row");
   assertEquals(await h.dump(), before);
   assertEquals(await ownRows(h, other.key), [theirs]);
 });

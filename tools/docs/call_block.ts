@@ -17,7 +17,7 @@ export function callBlock(document: Document, placed: CallOfGroup): string {
   const again = document["x-idempotency-classes"][call["x-idempotency"]] ?? "";
   return [
     `${call.summary}. ${call.description}`,
-    `${accessText(call)} Sent again: ${again}`,
+    `${accessText(call)} Idempotency: ${again}`,
     table(["field", "in", "type", "meaning"], [
       ...parameterRows(document, call),
       ...bodyRows(document, call),

@@ -44,7 +44,7 @@ const listAgents: Handler = async (c, { agents }) => {
 
 const getAgent: Handler = async (c, { agents }) => {
   const slug = lastPartOf(c);
-  // Any other text names no agent, and may be longer than the store takes.
+  // Any other text is no slug, and may exceed the store's key length.
   const record = isName(slug, AGENT_CHARS_MAX)
     ? await agents.read(c.get("principal").team, slug)
     : null;
@@ -57,17 +57,17 @@ const changeAgent: Handler = async (c, { agents, environment }) => {
   if (!patch.ok) return fail(c, patch.problem);
   const slug = lastPartOf(c);
   const { team, credentialId } = c.get("principal");
-  const made = { by: credentialId, at: environment.now() };
+  const author = { by: credentialId, at: environment.now() };
   const changed = isName(slug, AGENT_CHARS_MAX)
-    ? await agents.change(team, slug, patch.value, made)
+    ? await agents.change(team, slug, patch.value, author)
     : null;
   if (changed === null) return fail(c, NO_SUCH_AGENT);
   if (!changed.ok) return fail(c, changed.problem);
   return answer(c, 200, rawOf(agentFields(changed.value)));
 };
 
-/** The same bytes for a slug that never was and one of another team (decision 32). */
-export const NO_SUCH_AGENT = notFound("No such agent: list them to see slugs");
+/** Identical for an unknown slug and another team's (decision 32). */
+export const NO_SUCH_AGENT = notFound("No such agent: list the agents to see their slugs");
 
 function agentFields({ agent, firstSeen, activity, name, notes, archived }: AgentRecord) {
   const last = activity?.lastRun ?? null;
@@ -88,12 +88,12 @@ function agentFields({ agent, firstSeen, activity, name, notes, archived }: Agen
   };
 }
 
-/** A place in an order: when the agent was seen, nothing where that says nothing, and its slug. */
+/** Encodes a position: the sort, when the agent was last seen if that is the sort, and its slug. */
 export function agentCursor({ agent, lastSeen }: AgentPosition, sort: AgentSort): string {
   return encodeCursor(`${sort} ${sort === "agent" ? "" : lastSeen ?? ""} ${agent}`);
 }
 
-/** Reads what {@link agentCursor} wrote for the same order, or answers null. */
+/** Decodes a cursor of {@link agentCursor} with the same sort; null when it is invalid. */
 export function parseAgentCursor(cursor: string, sort: AgentSort): AgentPosition | null {
   const match = /^(last_seen|agent) (\d{0,16}) (.+)$/su.exec(decodeCursor(cursor) ?? "");
   const [, order, lastSeen = "", agent] = match ?? [];
@@ -103,12 +103,12 @@ export function parseAgentCursor(cursor: string, sort: AgentSort): AgentPosition
 
 const agent = z.object({
   agent: z.string().describe("The slug."),
-  name: z.string().describe("What people see: the slug until it gets another."),
+  name: z.string().describe("Display name; the slug by default."),
   first_seen: instantField.describe("Arrival of the call that created it."),
   last_seen: instantField.nullable().describe(
-    "Latest arrival of an opening or a close of its runs.",
+    "Latest arrival of a run's opening or close.",
   ),
-  runs: count.describe("All its runs, also those gone by age."),
+  runs: count.describe("All runs of the agent, including expired ones."),
   succeeded: count,
   failed: count,
   running: count,
@@ -140,7 +140,7 @@ const pathFields = {
     .describe("The agent's slug, percent-encoded: `a/b` is `a%2Fb`."),
 };
 
-/** Who runs. */
+/** Agent endpoints. */
 export const AGENT_ENDPOINTS = endpoints("Agents", [
   {
     method: "GET",
@@ -149,14 +149,18 @@ export const AGENT_ENDPOINTS = endpoints("Agents", [
     handler: listAgents,
     id: "listAgents",
     summary: "List agents",
-    description: "What a call does to its agent is there a moment after its answer.",
+    description: "Lists agents with their activity. A call's effect on its agent becomes visible " +
+      "shortly after its response.",
     query: {
       sort: z.enum(AGENT_SORTS).default(AGENT_SORTS[0])
-        .describe("The last seen first, or by slug; very many agents by slug alone."),
-      limit: limitOf(AGENTS_PER_PAGE, "Agents"),
+        .describe(
+          "`last_seen`: most recently seen first; `agent`: by slug. A very large number of agents " +
+            "can only be listed by slug.",
+        ),
+      limit: limitOf(AGENTS_PER_PAGE, "agents"),
       cursor: cursorOf("cursor"),
       archived: z.boolean().default(false)
-        .describe("Whether archived agents are among them."),
+        .describe("True to include archived agents."),
     },
     answers: ok(
       "A page of agents.",
@@ -175,10 +179,10 @@ export const AGENT_ENDPOINTS = endpoints("Agents", [
     handler: getAgent,
     id: "getAgent",
     summary: "Read an agent",
-    description: "An unknown slug and another team's are 404 alike.",
+    description: "Returns an agent. An unknown slug and another team's both return 404.",
     pathFields,
     headers: ifNoneMatch,
-    answers: tagged("The agent as it is now.", agent),
+    answers: tagged("The current state of the agent.", agent),
     errors: ["not_found"],
     example: {
       path: { slug: "researcher" },
@@ -195,16 +199,16 @@ export const AGENT_ENDPOINTS = endpoints("Agents", [
     id: "changeAgent",
     summary: "Change an agent",
     description:
-      "What is not sent stays as it is. The slug that clients send stays, so a new name " +
-      "loses no history. An archived agent leaves its place under the plan's cap to another, and " +
-      "comes back when it opens a run again, if there is a place.",
+      "Fields that are not sent keep their values. The slug that clients send never changes, so " +
+      "renaming loses no history. An archived agent does not count against the plan's agent limit. " +
+      "It is restored when it opens a run, if the limit allows it.",
     pathFields,
     body: bodyDescription(agentPatchBody, "AgentChange", {
-      name: "What people see; empty for the slug.",
-      notes: "Anything worth knowing; empty for nothing.",
-      archived: "Whether it is out of use.",
+      name: "Display name; empty to use the slug.",
+      notes: "Free text; empty to remove it.",
+      archived: "True to archive the agent, false to restore it.",
     }),
-    answers: ok("The agent as it then is.", agent),
+    answers: ok("The updated agent.", agent),
     errors: ["agent_cap_reached", "not_found"],
     idempotency: "content",
     example: {

@@ -1,4 +1,4 @@
-/** `GET /v1/audit`: who changed what of a team, and when. */
+/** `GET /v1/audit`: the audit log of a team. */
 import type { Handler } from "../../http/admission.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
@@ -45,12 +45,12 @@ function entryFields(entry: ReadAuditEntry) {
   };
 }
 
-/** Writes a place in a log. */
+/** Encodes a position in the log. */
 export function auditCursor({ at, name }: AuditPlace): string {
   return encodeCursor(`${at} ${name}`);
 }
 
-/** Reads what {@link auditCursor} wrote, or answers null. */
+/** Decodes a cursor of {@link auditCursor}; null when it is invalid. */
 export function parseAuditCursor(cursor: string): AuditPlace | null {
   const match = /^(\d{1,16}) ([0-9A-Z]{26})$/.exec(decodeCursor(cursor) ?? "");
   const [, at, name] = match ?? [];
@@ -58,7 +58,9 @@ export function parseAuditCursor(cursor: string): AuditPlace | null {
 }
 
 const actor = z.object({
-  id: z.string().describe("A credential; `operator`, or `settings` for a start of the service."),
+  id: z.string().describe(
+    "Id of a credential; `operator`, or `settings` for changes at service start.",
+  ),
   name: z.string().nullable().describe("The credential's name."),
 }).meta({ id: "AuditActor" });
 
@@ -67,11 +69,11 @@ const entry = z.object({
   team: jobId,
   actor,
   action: z.enum(AUDIT_ACTIONS),
-  target: z.string().describe("Id of what it was done to."),
-  details: anyObject.describe("What changed; never a secret."),
+  target: z.string().describe("Id of the changed resource."),
+  details: anyObject.describe("The changed values; never a secret."),
 }).meta({ id: "AuditEntry" });
 
-/** The audit log of a team, and of the operator. */
+/** Audit log endpoint. */
 export const AUDIT_ENDPOINTS = endpoints("Audit log", [
   {
     method: "GET",
@@ -81,17 +83,18 @@ export const AUDIT_ENDPOINTS = endpoints("Audit log", [
     id: "listAudit",
     summary: "Read the audit log",
     description:
-      "Every change of credentials, the team, its rate card, every repricing and every " +
-      "deletion, newest first. The operator reads what it did itself. Entries are kept as long as " +
-      "the team.",
+      "Lists changes of credentials, the team and its rate card, repricing jobs and deletions, " +
+      "newest first. The operator's key reads the operator's own actions. Entries are kept as long " +
+      "as the team exists.",
     query: {
-      from: sentInstantField.optional().describe("First instant, inclusive."),
-      to: sentInstantField.optional().describe("Last instant, exclusive; not before `from`."),
-      limit: limitOf(ADMIN_PER_PAGE, "Entries"),
+      from: sentInstantField.optional().describe("Start of the range, inclusive."),
+      to: sentInstantField.optional()
+        .describe("End of the range, exclusive; not before `from`."),
+      limit: limitOf(ADMIN_PER_PAGE, "entries"),
       cursor: cursorOf("cursor"),
     },
     answers: ok(
-      "A page.",
+      "A page of entries.",
       z.object({ entries: z.array(entry), cursor: nextCursor }).meta({ id: "AuditPage" }),
     ),
     example: {

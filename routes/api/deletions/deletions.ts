@@ -1,4 +1,4 @@
-/** `DELETE /v1/runs/{id}`, `DELETE /v1/customers/{customer_id}`, and how the latter stands. */
+/** `DELETE /v1/runs/{id}`, `DELETE /v1/customers/{customer_id}`, and `GET /v1/deletions/{id}`. */
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { teamKey } from "../../http/access.ts";
@@ -24,7 +24,7 @@ import { endpoints, ok } from "../../openapi/describe.ts";
 import { count, idOf, instantField, jobId, jobState } from "../../openapi/fields.ts";
 import { RUN } from "../runs/endpoints.ts";
 
-/** Milliseconds a caller waits for a customer's runs to be gone: most are by then. */
+/** Milliseconds to wait for a customer's deletion: most finish in time. */
 const WAIT_MS = 5_000;
 
 const DAY_MS = 86_400_000;
@@ -52,11 +52,11 @@ const deleteCustomer: Handler = async (c, { deletions }) => {
   const customer = lastPartOf(c);
   if (customer === "" || !isText(customer, LABEL_CHARS_MAX)) return fail(c, NO_CUSTOMER);
   const { team, credentialId } = c.get("principal");
-  const begun = await deletions.deleteCustomer(team, customer, credentialId);
-  if (begun.kind === "refused") return fail(c, begun.problem);
-  const now = await deletions.waitUntilDone(team, begun.job, WAIT_MS);
-  const status = now.state === "done" ? 200 : 202;
-  return answer(c, status, rawOf(jobFields(now)), writeHeaders(begun.kind, null));
+  const outcome = await deletions.deleteCustomer(team, customer, credentialId);
+  if (outcome.kind === "refused") return fail(c, outcome.problem);
+  const job = await deletions.waitUntilDone(team, outcome.job, WAIT_MS);
+  const status = job.state === "done" ? 200 : 202;
+  return answer(c, status, rawOf(jobFields(job)), writeHeaders(outcome.kind, null));
 };
 
 const getDeletion: Handler = async (c, { deletions }) => {
@@ -68,12 +68,12 @@ const getDeletion: Handler = async (c, { deletions }) => {
 const NO_CUSTOMER: Problem = {
   code: "invalid_field",
   message:
-    `The path must end in a "customer_id" of 1 to ${LABEL_CHARS_MAX} characters, URL-encoded`,
+    `The path must end in a percent-encoded "customer_id" of 1 to ${LABEL_CHARS_MAX} characters`,
   field: "customer_id",
 };
 
 const NO_SUCH_DELETION = notFound(
-  "No such deletion: its id is in the answer to the DELETE that began it",
+  "No such deletion: use the id in the response to the DELETE that started it",
 );
 
 function receiptFields({ run, deletedAt, by, events }: RunDeletion) {
@@ -105,21 +105,21 @@ function jobFields(job: CustomerDeletion) {
 const receipt = z.object({
   id: idOf("run"),
   deleted_at: instantField,
-  deleted_by: z.string().describe("Id of the credential that asked."),
+  deleted_by: z.string().describe("Id of the credential that deleted the run."),
   runs: count,
   events: count,
-  id_refused_until: instantField.describe("Until then calls under its id are 409."),
+  id_refused_until: instantField.describe("Until then, writes with this id return 409."),
 }).meta({ id: "DeletedRun" });
 
 const job = z.object({
   id: jobId,
   customer_id: z.string(),
   state: jobState
-    .describe("`waiting` until the calls stored before it are in the spend."),
-  runs: count.describe("Deleted; 0 until it is `done`."),
-  runs_failed: count.describe("Runs that could not be read; they are as they were."),
-  events: count.describe("Deleted; 0 until it is `done`."),
-  spend_days: count.describe("Days of spend that were left of older runs."),
+    .describe("`waiting` until calls stored before the job are included in the spend."),
+  runs: count.describe("Deleted runs; 0 until the job is `done`."),
+  runs_failed: count.describe("Runs that could not be read; they are not deleted."),
+  events: count.describe("Deleted events; 0 until the job is `done`."),
+  spend_days: count.describe("Deleted days of spend that remained of expired runs."),
   created_at: instantField,
   created_by: z.string(),
   finished_at: instantField.nullable(),
@@ -138,7 +138,7 @@ const JOB = {
   finished_at: "2026-11-21T12:00:00.000Z",
 };
 
-/** What goes on request. */
+/** Deletion endpoints. */
 export const DELETION_ENDPOINTS = endpoints("Deletions", [
   {
     method: "DELETE",
@@ -148,13 +148,13 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", [
     id: "deleteRun",
     summary: "Delete a run",
     description:
-      "With everything of it, and its share of the spend. What it counted as events of " +
-      `the month stays counted. For ${TOMBSTONE_DAYS} days its id is refused, so that a client ` +
-      "that still retries brings nothing back; again answers the first receipt.",
+      "Deletes a run with all its data and its share of the spend. Its events still count towards " +
+      `the monthly usage. Its id is refused for ${TOMBSTONE_DAYS} days, so that retries of earlier ` +
+      "writes cannot recreate it. A repeated deletion returns the first receipt.",
     pathFields: { id: idOf("run").describe("The run's id.") },
     answers: [{
       status: 200,
-      description: "Deleted, now or before.",
+      description: "Deleted, now or previously.",
       schema: receipt,
       headers: ["Idempotent-Replayed"],
     }],
@@ -181,12 +181,13 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", [
     handler: deleteCustomer,
     id: "deleteCustomer",
     summary: "Delete a customer's runs",
-    description: "All of them, and what older ones left in the spend. It is a job, and the call " +
-      "waits up to 5 seconds for its end. While one is under way the same call answers that one; " +
-      `429 when ${ACTIVE_JOBS_MAX} of other customers are.`,
+    description:
+      "Deletes all runs of a customer, and the spend that remains of its expired runs. " +
+      "Starts a job and waits up to 5 seconds for its completion. A repeated call returns the job " +
+      `in progress. Returns 429 when ${ACTIVE_JOBS_MAX} deletions of other customers are in progress.`,
     pathFields: {
       customer_id: z.string().min(1).max(LABEL_CHARS_MAX)
-        .describe("As runs were sent with it, percent-encoded."),
+        .describe("The `customer_id` of the runs, percent-encoded."),
     },
     answers: [
       {
@@ -197,7 +198,7 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", [
       },
       {
         status: 202,
-        description: "Under way: look it up.",
+        description: "In progress: poll the deletion by its id.",
         schema: job,
         headers: ["Idempotent-Replayed"],
       },
@@ -218,9 +219,9 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", [
     handler: getDeletion,
     id: "getDeletion",
     summary: "Read a customer's deletion",
-    description: "How it stands; its receipt can be read for 30 days.",
-    pathFields: { id: jobId.describe("From the answer to the call that began it.") },
-    answers: ok("The job as it is now.", job),
+    description: "Returns the progress and the result of a deletion, for 30 days.",
+    pathFields: { id: jobId.describe("The id in the response to the call that started it.") },
+    answers: ok("The current state of the job.", job),
     errors: ["not_found"],
     example: { path: { id: JOB.id }, status: 200, answer: JOB, needs: ["deleteCustomer"] },
   },

@@ -1,6 +1,6 @@
 /**
- * `GET /v1/runs.ndjson` and `GET /v1/runs.csv`: all runs that match a query. A page of them is read when the
- * client has taken the one before, so an export of any length holds one page.
+ * `GET /v1/runs.ndjson` and `GET /v1/runs.csv`: all runs that match a query. Each page is read when the
+ * client has received the previous one, so an export of any length keeps one page in memory.
  */
 import { type Handler, type HandlerDeps, OVERLOADED } from "../../http/admission.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
@@ -23,19 +23,19 @@ import { count } from "../../openapi/fields.ts";
 import { RUN_FILTERS, runRow } from "../runs/endpoints_list.ts";
 import { RUN } from "../runs/endpoints.ts";
 
-/** Runs that are read at once. */
+/** Runs read per page. */
 const RUNS_PER_PART = 100;
 
-/** Bytes that an export is counted with among answers: a part of runs with many labels. */
+/** Bytes that an export counts for among responses: one page of runs with many labels. */
 const PART_BYTES = 262_144;
 
-/** Makes the check that the client of an export is still authorized. */
+/** Creates the check that an export's client is still authorized. */
 type MakeCheck = (deps: AppDeps, c: RequestContext) => () => Promise<boolean>;
 
 /**
- * Makes the handler of a format.
+ * Creates the handler of a format.
  *
- * @param isLive checks the credential of a request, or its session, before each page
+ * @param isLive creates the check of the request's credential or session, run before each page
  */
 export function exportRuns(format: ExportFormat, isLive: MakeCheck = isStillLive): Handler {
   const form = EXPORT_FORMS[format];
@@ -46,16 +46,16 @@ export function exportRuns(format: ExportFormat, isLive: MakeCheck = isStillLive
     if (!request.ok) return fail(c, request.problem);
     const { team } = c.get("principal");
     const { query, isWindowDefault, after } = request.value;
-    // A list without a range reads one day at most; an export has the time for everything.
+    // A list without a range is limited to one day; an export searches everything.
     const filters = isWindowDefault ? { ...query, from: null } : query;
     const checkLive = isLive(deps, c);
     const readPaced = paced(deps, c);
     const parts = (signal: AbortSignal) =>
       partsOf(form, after, async (from) => {
-        if (!await checkLive()) throw new BrokenOff("The credential does not work any more");
+        if (!await checkLive()) throw new BrokenOff("The credential is no longer valid");
         return await readPaced(signal, () => runList.page(team, filters, from, RUNS_PER_PART));
       });
-    // HEAD takes nothing, so nothing is started for it.
+    // HEAD sends no body, so no export is started.
     const body = c.req.method === "HEAD" ? emptyStream() : startExport(deps, c, parts);
     if (body === null) return fail(c, OVERLOADED);
     const name = `runs-${formatInstant(nowMs).slice(0, 10)}.${format}`;
@@ -66,7 +66,7 @@ export function exportRuns(format: ExportFormat, isLive: MakeCheck = isStillLive
   };
 }
 
-/** Starts to send parts; null when too many exports are sent already. */
+/** Starts an export; null when too many are in progress. */
 function startExport(
   deps: HandlerDeps,
   c: RequestContext,
@@ -92,7 +92,7 @@ function startExport(
   return stream.body;
 }
 
-/** Writes an export in parts; a part is empty where the filters reject all of its runs. */
+/** Yields an export page by page; a page is empty when the filters reject all its runs. */
 async function* partsOf(
   form: ExportForm,
   after: RunPosition | null,
@@ -125,18 +125,18 @@ const tableRow = z.object(
   Object.fromEntries(EXPORT_COLUMNS.map((column) => [column, z.string()])),
 ).meta({
   id: "ExportedRow",
-  description: "The columns in their order. A cell is empty for null; lists are joined by spaces.",
+  description: "The columns in order. A cell is empty for null; lists are joined with spaces.",
 });
 
 const NEEDS = ["openRun", "appendEvents", "finishRun"];
 
 const SHARED =
-  "All runs that pass the filters, newest first, made while they are taken. There is no default window: " +
-  "an export searches everything that it is not told to leave out. Money is decimal text, exact to " +
-  "the picodollar. An export that fails breaks the connection instead of ending the answer. A team " +
-  "may take 4 at once. ";
+  "Streams all runs that match the filters, newest first. There is no default time window: without " +
+  "filters, all runs are exported. Amounts are decimal text, exact to the picodollar. An export that " +
+  "fails aborts the connection instead of ending the response normally. A team may run 4 exports " +
+  "concurrently. ";
 
-/** Lists of runs in one answer. */
+/** Export endpoints. */
 export const EXPORT_ENDPOINTS = endpoints("Runs", [
   {
     method: "GET",
@@ -144,12 +144,12 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", [
     access: teamKey("read"),
     handler: exportRuns("ndjson"),
     id: "exportRuns",
-    summary: "Export runs as lines of JSON",
+    summary: "Export runs as NDJSON",
     description: SHARED + 'The last line is `{"end":true,"runs":…}` with the number of runs.',
     query: RUN_FILTERS,
     answers: [{
       status: 200,
-      description: "One object a line.",
+      description: "One JSON object per line.",
       schema: z.string(),
       type: "application/x-ndjson",
       parts: { line: exportedRun, last_line: exportEnd },
@@ -169,10 +169,10 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", [
     access: teamKey("read"),
     handler: exportRuns("csv"),
     id: "exportRunsAsCsv",
-    summary: "Export runs as a table",
+    summary: "Export runs as CSV",
     description: SHARED +
-      "CSV by RFC 4180, the first line with the names of the columns. Texts of clients get " +
-      "an apostrophe in front where a spreadsheet would take them for a formula.",
+      "CSV as in RFC 4180, with the column names on the first line. Client-supplied text that a " +
+      "spreadsheet would treat as a formula is prefixed with an apostrophe.",
     query: RUN_FILTERS,
     answers: [{
       status: 200,

@@ -6,28 +6,25 @@ import type { RunListRow } from "../../../domain/runs/list.ts";
 import { formatInstantOrNull } from "../../../domain/core/time.ts";
 import { runRowJsonWith } from "../runs/run_list.ts";
 
-/** The forms of an export. */
+/** Formats of an export. */
 const EXPORT_FORMATS = ["ndjson", "csv"] as const;
 
 /** One of {@link EXPORT_FORMATS}. */
 export type ExportFormat = typeof EXPORT_FORMATS[number];
 
-/** How a form is written. */
+/** Writer of a format. */
 export interface ExportForm {
-  /** Its content type. */
+  /** Content type. */
   readonly type: string;
-  /** What stands in front of the runs. */
+  /** Text before the first run. */
   readonly head: string;
   /** Writes one run. */
   readonly line: (run: RunListRow) => string;
-  /**
-   * What stands behind the last of so many runs. A text that was cut off lacks it; CSV has no place for
-   * such a line.
-   */
+  /** Returns the text after the last run, which truncated exports lack. CSV does not allow one. */
   readonly tail: (runs: number) => string;
 }
 
-/** Texts that a client sent, and what can only be digits or one of our own words. */
+/** `text` is client-supplied; `plain` consists of digits or of the service's own values. */
 type Kind = "text" | "plain";
 
 /** A column of CSV. */
@@ -61,15 +58,15 @@ const COLUMNS: readonly Column[] = [
   ["cached_input_tokens", "plain", ({ usage }) => usage.cachedInputTokens],
 ];
 
-/** Names of the columns, in their order. */
+/** Column names in order. */
 export const EXPORT_COLUMNS: readonly string[] = COLUMNS.map(([name]) => name);
 
-/** The forms by their names. */
+/** Writers by format. */
 export const EXPORT_FORMS: Readonly<Record<ExportFormat, ExportForm>> = {
   ndjson: {
     type: "application/x-ndjson",
     head: "",
-    // Money is text here, because a number would round it.
+    // Amounts are text, because JSON parsers would round numbers.
     line: (run) => `${runRowJsonWith(run, rawOf(dollarsText(run.cost.amount)))}\n`,
     tail: (runs) => `${rawOf({ end: true, runs })}\n`,
   },

@@ -1,4 +1,4 @@
-/** `GET /v1/changes`: every run at its latest change, in the order of the changes. */
+/** `GET /v1/changes`: every run at its latest change, in change order. */
 import type { Handler } from "../../http/admission.ts";
 import type { Parsed } from "../../../domain/core/errors.ts";
 import type { ChangePage, RunChange } from "../../../domain/feed/changes.ts";
@@ -11,7 +11,7 @@ import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { queryOf } from "../../http/query.ts";
 import { runRowJson } from "../runs/run_list.ts";
 
-/** What a request for changes asks for. */
+/** Parameters of a request for changes. */
 interface ChangesQuery {
   readonly after: number;
   readonly limit: number;
@@ -24,19 +24,19 @@ export const listChanges: Handler = async (c, { changes, admission }) => {
   const { after, limit, waitSeconds } = query.value;
   const team = c.get("principal").team.id;
 
-  /** Answers with a page that has changes, or with any when it may be empty. */
-  async function show(mayBeEmpty: boolean): Promise<Response | null> {
+  /** Answers with a page if it has changes or may be empty; null otherwise. */
+  async function answerPage(mayBeEmpty: boolean): Promise<Response | null> {
     const page = await changes.page(team, after, limit);
     if (page === null) return fail(c, UNKNOWN_CURSOR);
     const hasChanges = page.changes.length > 0 || page.hasMore;
     return hasChanges || mayBeEmpty ? answer(c, 200, pageJson(page)) : null;
   }
 
-  return await show(waitSeconds === 0) ??
+  return await answerPage(waitSeconds === 0) ??
     await admission.park(c, waitSeconds * 1_000, async (signal) => {
       using watch = changes.watch(team);
       for (;;) {
-        const response = await show(signal.aborted);
+        const response = await answerPage(signal.aborted);
         if (response !== null) return response;
         await watch.next(signal);
       }
@@ -50,12 +50,12 @@ export const UNKNOWN_CURSOR = {
   field: "after",
 } as const;
 
-/** A number of the feed as the opaque text of a cursor. */
+/** Encodes a change number as an opaque cursor. */
 export function changeCursor(number: number): string {
   return encodeCursor(`c${number}`);
 }
 
-/** Reads what {@link changeCursor} wrote, or answers null. */
+/** Decodes a cursor of {@link changeCursor}; null when it is invalid. */
 export function parseChangeCursor(text: string): number | null {
   const [, number] = /^c(\d{1,15})$/.exec(decodeCursor(text) ?? "") ?? [];
   return number === undefined ? null : Number(number);

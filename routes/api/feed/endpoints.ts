@@ -1,4 +1,4 @@
-/** The calls that follow runs as they change, described. */
+/** Endpoints that follow runs as they change. */
 import { listChanges } from "./changes.ts";
 import { followLive } from "./live.ts";
 import { teamKey } from "../../http/access.ts";
@@ -15,31 +15,31 @@ import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursor, idOf, instantField, limitOf } from "../../openapi/fields.ts";
 import { ROW, RUN_FILTERS, runRow } from "../runs/endpoints_list.ts";
 
-const at = cursor.describe("The place of the change in the feed.");
+const at = cursor.describe("Position of the change in the feed.");
 
 const deleted = z.object({ id: idOf("run"), deleted_at: instantField }).meta({ id: "RunDeletion" });
 
 const change = z.union([
   z.object({ cursor: at, run: runRow }).meta({ id: "ChangedRun" }),
   z.object({ cursor: at, deleted }).meta({ id: "GoneRun" }),
-]).meta({ id: "Change", description: "A run as it now is, or that it is gone on request." });
+]).meta({ id: "Change", description: "The current state of a run, or its deletion." });
 
 const skipped = z.object({
-  after: cursor.describe("The feed has what is left out after this place."),
-  up_to: cursor.describe("Up to this place, itself included."),
+  after: cursor.describe("The omitted changes follow this position in the feed."),
+  up_to: cursor.describe("Position of the last omitted change."),
 }).meta({ id: "SkippedChanges" });
 
 const page = z.object({
-  changes: z.array(change).describe("In the order of the changes."),
-  next_cursor: cursor.describe("For `after`, to go on."),
-  has_more: z.boolean().describe("Whether there was more by the time of reading."),
+  changes: z.array(change).describe("In change order."),
+  next_cursor: cursor.describe("Value of `after` for the next page."),
+  has_more: z.boolean().describe("True if there were more changes at the time of reading."),
 }).meta({ id: "ChangePage" });
 
 const { agent, customer_id, feature, status, kind } = RUN_FILTERS;
 
 const EVENTS = LIVE_EVENTS.map((event) => `\`${event}\``).join(", ");
 
-/** Runs as they change. */
+/** Feed endpoints. */
 export const FEED_ENDPOINTS = endpoints("Runs", [
   {
     method: "GET",
@@ -49,15 +49,15 @@ export const FEED_ENDPOINTS = endpoints("Runs", [
     id: "listChanges",
     summary: "Follow changes",
     description:
-      "Every run once, at its latest change, in the order of the changes. A client that " +
-      "continues with `next_cursor` misses nothing. A run that goes by age leaves without a word.",
+      "Returns every run once, at its latest change, in change order. A client that continues with " +
+      "`next_cursor` misses no change. Runs that expire are not reported.",
     query: {
       after: cursor.optional().describe(
-        "A `cursor` or `next_cursor`; absent to start from the beginning.",
+        "A `cursor` or `next_cursor`; when absent, the feed starts from the beginning.",
       ),
-      limit: limitOf(CHANGES_PER_PAGE, "Changes"),
+      limit: limitOf(CHANGES_PER_PAGE, "changes"),
       wait: z.int().min(0).max(CHANGES_WAIT_SECONDS_MAX).default(0)
-        .describe("Seconds to wait for the first change when there is none."),
+        .describe("Seconds to wait for a change if there is none yet."),
     },
     answers: ok("A page of the feed.", page),
     errors: ["rate_limit", "overloaded"],
@@ -81,15 +81,17 @@ export const FEED_ENDPOINTS = endpoints("Runs", [
     access: teamKey("read"),
     handler: followLive,
     id: "followLive",
-    summary: "Follow live",
-    description: `Server-sent events: ${EVENTS}, each with the run as lists show it in \`data\` ` +
-      "and a cursor of the feed in `id`. Of a change that is told by several events the last " +
-      "has the `id`. A `changes.skipped` says between which cursors the feed has more than " +
-      `${LIVE_CHANGES_LAG_MAX} changes that are left out. A silent stream says every ` +
-      `${LIVE_KEEP_ALIVE_MS / 1_000} seconds that it is there. A team may have ` +
-      `${LISTENERS_MAX.team} streams and waiting calls open.`,
+    summary: "Stream changes live",
+    description: `Server-sent events: ${EVENTS}. Each has the run as in lists in \`data\` and a ` +
+      "cursor of the feed in `id`. If one change causes several events, only the last has the " +
+      `\`id\`. When more than ${LIVE_CHANGES_LAG_MAX} changes are pending, they are omitted, and a ` +
+      "`changes.skipped` event gives the cursors between which the feed has them. An idle stream " +
+      `sends a keep-alive comment every ${LIVE_KEEP_ALIVE_MS / 1_000} seconds. A team may have ` +
+      `${LISTENERS_MAX.team} streams and long polls open.`,
     query: {
-      after: cursor.optional().describe("A cursor of the feed; absent to begin now."),
+      after: cursor.optional().describe(
+        "A cursor of the feed; when absent, the stream starts now.",
+      ),
       agent,
       customer_id,
       feature,
@@ -98,11 +100,13 @@ export const FEED_ENDPOINTS = endpoints("Runs", [
     },
     headers: {
       "Last-Event-ID": cursor.optional()
-        .describe("The last `id`, which goes before `after`: browsers send it by themselves."),
+        .describe(
+          "The last received `id`; takes precedence over `after`. Browsers send it when they reconnect.",
+        ),
     },
     answers: [{
       status: 200,
-      description: "The events, until the stream ends.",
+      description: "The event stream.",
       schema: z.string(),
       type: "text/event-stream",
       parts: {

@@ -1,4 +1,4 @@
-/** `GET /v1/live`: the runs of a team as they open, end and cost, as server-sent events. */
+/** `GET /v1/live`: changes of a team's runs as server-sent events. */
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -15,17 +15,17 @@ import { emptyStream } from "../../http/head.ts";
 import { LiveStream } from "./live_stream.ts";
 import { queryOf } from "../../http/query.ts";
 
-/** What a request for the stream asks for. */
+/** Parameters of a request for the stream. */
 interface LiveQuery {
   readonly filters: LiveFilters;
-  /** Behind which change to begin; null for now. */
+  /** Change after which the stream starts; null to start now. */
   readonly after: number | null;
 }
 
-/** Nothing on the way may keep events back, be it to compress them. */
+/** Keeps proxies from buffering events, for example to compress them. */
 const HEADERS = { "Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no" } as const;
 
-/** Changes read at once for a stream that begins behind. */
+/** Changes read per page while a stream catches up. */
 const CHANGES_PER_READ = 100;
 
 export const followLive: Handler = async (c, deps) => {
@@ -56,7 +56,7 @@ export const followLive: Handler = async (c, deps) => {
   return answerText(c, 200, stream.body, "text/event-stream", HEADERS);
 };
 
-/** Begins a stream; false when there is no such place to begin at. */
+/** Starts a stream; false when the feed has not reached `after`. */
 async function begin(
   { live, changes }: AppDeps,
   team: TeamId,
@@ -64,17 +64,17 @@ async function begin(
   after: number | null,
   read: (page: () => Promise<ChangePage | null>) => Promise<ChangePage | null>,
 ): Promise<boolean> {
-  // It listens first and looks then, so that nothing falls in between.
+  // Subscribes before reading the feed's end, so that no change is missed in between.
   stream.holds(await live.listen(team, (batch) => stream.take(batch)));
   const last = await changes.last(team);
   const from = after ?? last;
   if (from > last) return false;
   stream.begin(from);
-  // What is more than that is left to the feed.
+  // A larger backlog is skipped; the client reads it from the feed.
   if (last - from > LIVE_CHANGES_LAG_MAX) stream.skipTo(last);
-  // The answer begins now: its client takes each page while the next one is read.
-  const page = (behind: number) =>
-    read(() => changes.page(team, behind, CHANGES_PER_READ, LIVE_BATCH_CHARS_MAX));
+  // Not awaited: the response starts now, and pages are sent as they are read.
+  const page = (position: number) =>
+    read(() => changes.page(team, position, CHANGES_PER_READ, LIVE_BATCH_CHARS_MAX));
   void stream.catchUp(last, page);
   return true;
 }
@@ -84,9 +84,9 @@ function parseLiveQuery(c: RequestContext): Parsed<LiveQuery> {
   if (!parameters.ok) return parameters;
   const filters = parseLiveFilters(parameters.value);
   if (!filters.ok) return filters;
-  // A client that reconnects sends the header with the address it began with: the header is the newer.
-  const sent = c.req.raw.headers.get("last-event-id") || parameters.value.get("after");
-  const after = sent === undefined ? null : parseChangeCursor(sent);
-  if (sent !== undefined && after === null) return { ok: false, problem: UNKNOWN_CURSOR };
+  // A client that reconnects sends the header with its original URL, so the header is newer.
+  const cursor = c.req.raw.headers.get("last-event-id") || parameters.value.get("after");
+  const after = cursor === undefined ? null : parseChangeCursor(cursor);
+  if (cursor !== undefined && after === null) return { ok: false, problem: UNKNOWN_CURSOR };
   return { ok: true, value: { filters: filters.value, after } };
 }

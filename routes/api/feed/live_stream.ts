@@ -1,4 +1,4 @@
-/** One live stream: what it has told, what it is still to tell, and how it ends. */
+/** One live stream: its position in the feed, its buffered text, and its end. */
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { ChangePage, RunChange } from "../../../domain/feed/changes.ts";
 import {
@@ -13,61 +13,62 @@ import { changeCursor } from "./changes.ts";
 import type { BytesInFlight, Flight } from "../../http/bytes_in_flight.ts";
 import { runRowJson } from "../runs/run_list.ts";
 
-/** Milliseconds between two looks whether the credential still works: a revoked one ends its stream. */
-const LOOK_MS = 1_000;
+/** Milliseconds between two checks of the credential: a stream ends when its credential is revoked. */
+const CHECK_MS = 1_000;
 
-/** Milliseconds a client waits before it comes back, drawn for each so that not all come at once. */
+/** Milliseconds before a client reconnects, random so that clients do not reconnect together. */
 const RETRY_MS = { min: 1_000, max: 3_000 } as const;
 
 const ENCODER = new TextEncoder();
 
-/** A text on its way; streams that take everything share it, and then its bytes count once. */
+/** A text in flight. Streams without filters share it, so that its bytes count once. */
 interface SharedText {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Streams whose client has not taken it yet. */
+  /** Number of streams whose client has not read the text yet. */
   waiting: number;
-  /** Its bytes, counted once for all of them. */
+  /** The counted bytes, once for all streams. */
   flight: Flight | null;
 }
 
-/** Texts of batches for clients that take everything: nearly all streams share them. */
+/** Texts of batches for streams without filters, which nearly all streams share. */
 const WHOLE = new WeakMap<LiveBatch, SharedText>();
 
-/** What a stream is made from. */
+/** Options of a stream. */
 interface LiveStreamOptions {
   readonly team: TeamId;
   readonly filters: LiveFilters;
-  /** Text that waits for the clients of all streams. */
+  /** Counter of the text buffered for all streams. */
   readonly waiting: BytesInFlight;
-  /** Whether the client may still have the stream. */
+  /** Returns whether the client is still authorized. */
   readonly mayGoOn: () => Promise<boolean>;
 }
 
-/** Reads the changes after one; null when the feed has not reached it. */
+/** Reads the changes after a number; null when the feed has not reached it. */
 export type ReadPage = (after: number) => Promise<ChangePage | null>;
 
-/** A live stream. It ends by itself when its client is gone or too slow. */
+/** A live stream. It ends when its client disconnects or is too slow. */
 export class LiveStream {
-  /** The body of the answer. */
+  /** Body of the response. */
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly #options: LiveStreamOptions;
   readonly #held = new DisposableStack();
   #controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
-  /** Text that the client has not taken yet. */
+  /** Text that the client has not read yet. */
   readonly #texts: SharedText[] = [];
   #bytes = 0;
-  /** Whether the client waits for text. */
+  /** True while the client waits for text. */
   #isAsked = false;
   #onDrained = () => {};
-  /** Up to which change everything is told. */
+  /** Number of the last change sent. */
   #sentUpTo = 0;
-  /** Whether batches are left to {@link catchUp}, and up to which change there were some. */
+  /** True while {@link catchUp} runs; it then also sends the changes of new batches. */
   #isBehind = true;
+  /** Number of the last change that {@link catchUp} has to send. */
   #passed = 0;
   #quietMs = 0;
   #ended = false;
 
-  /** Creates a stream that tells nothing before {@link begin}. */
+  /** Creates a stream that sends nothing before {@link begin}. */
   constructor(options: LiveStreamOptions) {
     this.#options = options;
     this.body = new ReadableStream<Uint8Array<ArrayBuffer>>({
@@ -75,17 +76,17 @@ export class LiveStream {
       pull: () => this.#pull(),
       cancel: () => this.#drop(),
     }, { highWaterMark: 0 });
-    const timer = setInterval(() => this.#look(), LOOK_MS);
+    const timer = setInterval(() => this.#check(), CHECK_MS);
     this.#held.defer(() => clearInterval(timer));
   }
 
-  /** Lets go of something at the end of the stream, or at once when it has ended. */
+  /** Disposes of a resource when the stream ends, or immediately if it has ended. */
   holds(resource: Disposable): void {
     if (this.#ended) resource[Symbol.dispose]();
     else this.#held.use(resource);
   }
 
-  /** Ends the stream with a signal. */
+  /** Ends the stream when a signal aborts. */
   endsWith(signal: AbortSignal): void {
     const end = () => this.end();
     signal.addEventListener("abort", end);
@@ -93,47 +94,47 @@ export class LiveStream {
     if (signal.aborted) end();
   }
 
-  /** Says where the stream begins; what is behind that is told by {@link catchUp}. */
+  /** Sends the starting position; {@link catchUp} sends the changes after it. */
   begin(after: number): void {
     this.#sentUpTo = after;
     const { min, max } = RETRY_MS;
     const retryMs = Math.round(min + Math.random() * (max - min));
-    this.#send(textOf(`retry: ${retryMs}\n${placeText(after)}`));
+    this.#send(textOf(`retry: ${retryMs}\n${positionText(after)}`));
   }
 
-  /** Leaves everything up to a change to the feed. */
+  /** Skips all changes up to a number; the client reads them from the feed. */
   skipTo(upTo: number): void {
     this.#sendBatch({ after: upTo, changes: [], upTo });
   }
 
   /**
-   * Tells what the feed has up to a change, and what was handed over meanwhile. Each page is read when the
-   * client has taken the one before, so that however much it is, one page of it is in memory.
+   * Sends the changes of the feed up to a number, and those of batches that arrive meanwhile. Each page is
+   * read when the client has read the previous one, so that one page is in memory.
    */
   async catchUp(upTo: number, read: ReadPage): Promise<void> {
     this.#passed = Math.max(this.#passed, upTo);
     try {
       while (!this.#ended && this.#sentUpTo < this.#passed) {
         const page = await read(this.#sentUpTo);
-        // A ledger that was put back to an earlier state: the client comes back and begins there.
+        // The store was restored to an earlier state: the client reconnects and starts from there.
         if (page === null) return this.end();
         this.#sendBatch({ after: this.#sentUpTo, changes: page.changes, upTo: page.next });
         await this.#drained();
       }
       this.#isBehind = false;
     } catch {
-      // A store that fails now may answer when the client comes back.
+      // The store failed; it may respond again when the client reconnects.
       this.end();
     }
   }
 
-  /** Tells a batch, but for what is told already. */
+  /** Sends the changes of a batch that are not sent yet. */
   take(batch: LiveBatch): void {
     if (this.#isBehind) this.#passed = Math.max(this.#passed, batch.upTo);
     else this.#sendBatch(batch);
   }
 
-  /** Ends the stream, once what was sent is on its way. */
+  /** Ends the stream after its buffered text. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -159,11 +160,11 @@ export class LiveStream {
       this.#controller.enqueue(text.bytes);
       return;
     }
-    // A client that does not take what was sent comes back for the rest.
+    // A slow client is disconnected; it reconnects and continues from its last position.
     if (this.#bytes >= LIVE_BUFFER_BYTES_MAX || !this.#hold(text)) this.#drop();
   }
 
-  /** Keeps a text until the client takes it; false when too much waits already. */
+  /** Buffers a text until the client reads it; false when too much is buffered already. */
   #hold(text: SharedText): boolean {
     const { waiting, team } = this.#options;
     if (text.waiting === 0) {
@@ -196,7 +197,7 @@ export class LiveStream {
     this.#onDrained();
   }
 
-  /** Ends the stream without what still waits. */
+  /** Ends the stream without its buffered text. */
   #drop(): void {
     for (const text of this.#texts.splice(0)) this.#release(text);
     if (this.#ended) this.#close();
@@ -211,7 +212,7 @@ export class LiveStream {
     }
   }
 
-  /** Resolves when the client has taken everything, or the stream has ended. */
+  /** Resolves when the client has read everything, or the stream has ended. */
   #drained(): Promise<void> {
     if (this.#texts.length === 0 || this.#ended) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -219,18 +220,18 @@ export class LiveStream {
     return promise;
   }
 
-  async #look(): Promise<void> {
-    this.#quietMs += LOOK_MS;
+  async #check(): Promise<void> {
+    this.#quietMs += CHECK_MS;
     if (this.#quietMs >= LIVE_KEEP_ALIVE_MS) {
-      this.#send(textOf(`: keep-alive\n${placeText(this.#sentUpTo)}`));
+      this.#send(textOf(`: keep-alive\n${positionText(this.#sentUpTo)}`));
     }
-    // A store that fails for a moment says nothing about the credential.
+    // A failed check does not end the stream: the store may be unavailable for a moment.
     if (!await this.#options.mayGoOn().catch(() => true)) this.end();
   }
 }
 
-/** Tells a client where it is, and nothing else: from there it goes on when it comes back. */
-function placeText(number: number): string {
+/** Writes an event with a position only, from which the client continues when it reconnects. */
+function positionText(number: number): string {
   return `id: ${changeCursor(number)}\n\n`;
 }
 
@@ -244,13 +245,13 @@ function wholeOf(batch: LiveBatch): SharedText {
   return text;
 }
 
-/** Writes a batch for a client that has everything up to a number. */
+/** Writes the changes of a batch after `sentUpTo`. */
 function batchText(batch: LiveBatch, sentUpTo: number, filters: LiveFilters): string {
-  const left = batch.after > sentUpTo ? skippedText(sentUpTo, batch.after) : "";
-  return left + batch.changes.map((change) => changeText(change, sentUpTo, filters)).join("");
+  const skipped = batch.after > sentUpTo ? skippedText(sentUpTo, batch.after) : "";
+  return skipped + batch.changes.map((change) => changeText(change, sentUpTo, filters)).join("");
 }
 
-/** What is left out because it was too much, to be read from the feed. */
+/** Writes the event for skipped changes, which the client reads from the feed. */
 function skippedText(after: number, upTo: number): string {
   const data = rawOf({ after: changeCursor(after), up_to: changeCursor(upTo) });
   return `event: changes.skipped\nid: ${changeCursor(upTo)}\ndata: ${data}\n\n`;
@@ -261,9 +262,9 @@ function changeText(change: RunChange, sentUpTo: number, filters: LiveFilters): 
   const events = eventsOf(change, sentUpTo);
   if (events.length === 0 || !isFollowed(change.row, filters)) return "";
   const data = `data: ${runRowJson(change.row)}\n\n`;
-  // The place comes with the last one: who is cut off before it gets all of them again.
+  // Only the last event has the position: a client that is cut off before it gets all of them again.
   return events.map((event, i) => {
-    const place = i === events.length - 1 ? `id: ${changeCursor(change.number)}\n` : "";
-    return `event: ${event}\n${place}${data}`;
+    const position = i === events.length - 1 ? `id: ${changeCursor(change.number)}\n` : "";
+    return `event: ${event}\n${position}${data}`;
   }).join("");
 }

@@ -1,4 +1,4 @@
-/** `POST /v1/heartbeats` and `GET /v1/ping`, described. */
+/** Endpoints of `POST /v1/heartbeats` and `GET /v1/ping`. */
 import { KEY_OR_TOKEN } from "../../http/access.ts";
 import { ping, sendHeartbeat } from "./heartbeats.ts";
 import { z } from "zod";
@@ -25,7 +25,7 @@ const heartbeat = z.object({
   started_at: instantField,
   finished_at: instantField.nullable().describe("Null after a `start`."),
   received_at: instantField,
-  cost_usd: dollarsField.describe("What was sent, else the price of the tokens, else 0."),
+  cost_usd: dollarsField.describe("The reported cost, else the price of the tokens, else 0."),
   duration_ms: z.number().meta({ type: "integer" }).nullable().describe("Null after a `start`."),
 }).meta({ id: "Heartbeat" });
 
@@ -34,39 +34,42 @@ const pinged = z.object({
   agent: z.string(),
   status: heartbeatStatus,
   received_at: instantField,
-  cost_usd: dollarsField.optional().describe("Only when the ping has `cost_usd` or `model`."),
+  cost_usd: dollarsField.optional().describe("Only if the ping has `cost_usd` or `model`."),
 }).meta({ id: "Ping" });
 
 const label = z.string().max(LABEL_CHARS_MAX).optional();
 const tokens = sentCountField.optional();
 
-/** Largest exit code that a ping may tell: ten digits. */
+/** Maximum exit code of a ping: ten digits. */
 const EXIT_CODE_MAX = 9_999_999_999;
 
-/** The fields of a heartbeat as parameters: an empty one is as absent. */
+/** Fields of a heartbeat as query parameters; an empty one counts as absent. */
 const pingQuery = {
   agent: slug().optional()
-    .describe("The agent's slug; with a ping token its own by default, else required."),
+    .describe("The agent's slug; required unless a ping token supplies it."),
   status: heartbeatStatus.optional().describe("`ok` by default."),
   exit_code: z.int().min(-EXIT_CODE_MAX).max(EXIT_CODE_MAX).optional()
-    .describe("0 is `ok`, 124 is `timeout`, else `fail`; used when there is no `status`."),
-  id: idOf("run").optional().describe("A new one when absent; a retry needs one."),
+    .describe(
+      "Used when `status` is absent: 0 is `ok`, 124 is `timeout`, any other code is `fail`.",
+    ),
+  id: idOf("run").optional().describe("A new id when absent; required for safe retries."),
   started_at: sentInstantField.optional().describe("Time of arrival by default."),
   finished_at: sentInstantField.optional().describe("Time of arrival by default."),
-  duration_ms: tokens.describe("Wins over the two instants."),
-  cost_usd: z.number().min(0).max(COST_USD_MAX).optional().describe("Wins over tokens, also 0."),
-  model: label.describe("Prices the tokens."),
-  provider: label.describe("Goes with `model`."),
+  duration_ms: tokens.describe("Takes precedence over `started_at` and `finished_at`."),
+  cost_usd: z.number().min(0).max(COST_USD_MAX).optional()
+    .describe("Takes precedence over the price of the tokens, even if 0."),
+  model: label.describe("Model that the tokens are priced by."),
+  provider: label.describe("Provider of `model`."),
   input_tokens: tokens,
   output_tokens: tokens,
   cached_input_tokens: tokens,
   metadata: z.string().optional()
     .describe(
-      `A note of up to ${NOTE_CHARS_MAX} characters, cut to them, where the plan keeps metadata.`,
+      `A note, truncated to ${NOTE_CHARS_MAX} characters; kept if the plan keeps metadata.`,
     ),
 };
 
-/** A whole run in one call, as JSON and from a shell. */
+/** Endpoints that record a complete run in one call, as JSON or from a shell. */
 export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", [
   {
     method: "POST",
@@ -74,28 +77,30 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", [
     access: KEY_OR_TOKEN,
     handler: sendHeartbeat,
     id: "sendHeartbeat",
-    summary: "Record a whole run",
-    description: "`start` opens a run and leaves it open; a later heartbeat with the same `id` " +
-      "closes it. The first close wins and nothing reopens a run. 409 when the `id` is stored " +
-      "with another `agent`, or another `started_at` and one was sent. Counts one event.",
+    summary: "Record a complete run",
+    description: "Status `start` opens a run and leaves it open; a later heartbeat with the same " +
+      "`id` closes it. The first close wins, and nothing reopens a run. Returns 409 when the `id` " +
+      "is stored with another `agent` or, if one was sent, another `started_at`. Counts as one " +
+      "event.",
     headers: traceparent,
     body: bodyDescription(heartbeatBody, "HeartbeatRequest", {
-      id: "A new one when absent; a retry needs one.",
-      agent: "The agent's slug; a new one is created.",
+      id: "A new id when absent; required for safe retries.",
+      agent: "The agent's slug; an unknown agent is created.",
       status: "`ok` by default.",
       started_at: "Time of arrival by default.",
       finished_at: "Time of arrival by default.",
-      cost_usd: "Wins over tokens, also 0.",
-      model: "Prices the tokens.",
-      provider: "Goes with `model`.",
-      input_tokens: "Cached ones included.",
-      cached_input_tokens: "Read from a cache.",
-      duration_ms: "Wins over the two instants.",
-      metadata: "Flat labels; how many are kept is the plan's.",
-      customer_id: "Whom the run is for.",
+      cost_usd: "Takes precedence over the price of the tokens, even if 0.",
+      model: "Model that the tokens are priced by.",
+      provider: "Provider of `model`.",
+      input_tokens: "Including cached tokens.",
+      cached_input_tokens: "Tokens read from a cache.",
+      duration_ms: "Takes precedence over `started_at` and `finished_at`.",
+      metadata: "Flat labels; the plan limits how many are kept.",
+      customer_id: "The customer that the run is for.",
       feature: "A label to filter by.",
-      output: "Any JSON value, kept exactly as sent; `[]` is `{}`. Above 512 KiB, or deeper than " +
-        "64 levels, `truncated`, `bytes` and `preview` are kept.",
+      output:
+        "Any JSON value, stored exactly as sent, except that `[]` becomes `{}`. A value above " +
+        "512 KiB or deeper than 64 levels is replaced with `truncated`, `bytes` and `preview`.",
     }),
     answers: written(heartbeat, LOSS_HEADERS),
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
@@ -129,21 +134,21 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", [
     access: KEY_OR_TOKEN,
     handler: ping,
     id: "ping",
-    summary: "Record a whole run from a shell",
-    description: "A heartbeat as a query. The answer is JSON where `Accept` names " +
-      "`application/json` with no less weight than `text/plain`. Refusals are one line of text, the code first. Counts " +
-      "one event.",
+    summary: "Record a complete run from a shell",
+    description: "Sends a heartbeat as query parameters. The response is JSON if `Accept` lists " +
+      "`application/json` with at least the weight of `text/plain`. Errors are one line of text " +
+      "that begins with the code. Counts as one event.",
     hasHead: true,
     query: pingQuery,
     headers: {
       Accept: z.string().optional().describe(
-        "`application/json` for an answer in JSON; weights such as `;q=0.5` count.",
+        "`application/json` for a JSON response; weights such as `;q=0.5` are supported.",
       ),
       ...traceparent,
     },
     answers: [{
       status: 200,
-      description: "Stored, now or before.",
+      description: "Stored, now or previously.",
       schema: z.string(),
       type: "text/plain",
       also: { "application/json": pinged },

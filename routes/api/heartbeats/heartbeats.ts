@@ -35,13 +35,13 @@ export const sendHeartbeat: Handler = async (c, deps) => {
   if (refused !== null) return fail(c, refused);
   const parsed = parseHeartbeat(body, parseContext(c), new Losses());
   if (!parsed.ok) return fail(c, parsed.problem);
-  const settled = await writeHeartbeat(deps, c, parsed.value.request);
-  if (!settled.ok) return fail(c, settled.problem);
-  const json = heartbeatJson(settled.value);
-  return answerWrite(c, settled.value.kind, json, parsed.value.losses);
+  const outcome = await writeHeartbeat(deps, c, parsed.value.request);
+  if (!outcome.ok) return fail(c, outcome.problem);
+  const json = heartbeatJson(outcome.value);
+  return answerWrite(c, outcome.value.kind, json, parsed.value.losses);
 };
 
-/** A heartbeat that is on disk. */
+/** A durably stored heartbeat. */
 interface HeartbeatResult {
   readonly kind: "stored" | "replayed";
   readonly id: RunId;
@@ -52,11 +52,11 @@ interface HeartbeatResult {
 export async function writeHeartbeat(
   { runs, region, environment }: AppDeps,
   c: RequestContext,
-  sent: HeartbeatBody,
+  body: HeartbeatBody,
 ): Promise<Parsed<HeartbeatResult>> {
   const receivedAt = environment.now();
-  const id = sent.id ?? mintRunId(region, environment, receivedAt);
-  const request: HeartbeatRequest = { ...sent, id };
+  const id = body.id ?? mintRunId(region, environment, receivedAt);
+  const request: HeartbeatRequest = { ...body, id };
   const outcome = await runs.heartbeat(c.get("principal").team, request, receivedAt);
   switch (outcome.kind) {
     case "refused":
@@ -75,18 +75,18 @@ function mintRunId(region: Region, environment: Environment, nowMs: number): Run
   return `run_${region}_${uuid7Hex(nowMs, environment.random(10))}` as RunId;
 }
 
-/** When a heartbeat's record arrived: its close if it has one, so that retries answer alike. */
+/** Returns when a heartbeat's close arrived, else its opening: retries get the same response. */
 export function heartbeatReceivedAt({ opening, closing }: RunParts): number {
   return closing?.receivedAt ?? opening?.receivedAt ?? 0;
 }
 
-/** A settled heartbeat is always open. */
+/** Returns the opening, which every stored heartbeat has. */
 export function openingOf({ opening }: RunParts): Opening {
-  if (opening === null) throw new TypeError("A settled heartbeat has no opening");
+  if (opening === null) throw new TypeError("A stored heartbeat has no opening");
   return opening;
 }
 
-/** What a heartbeat cost, in dollars; what an open run will cost is not known yet (decision 29). */
+/** Returns the cost of a heartbeat in dollars; 0 while the run is open (decision 29). */
 export function heartbeatCost(parts: RunParts): ExactNumber | number {
   return dollars(parts.closing === null ? 0n : reportedCost(parts));
 }
@@ -120,10 +120,10 @@ export const ping: Handler = async (c, deps) => {
   const { body, note, losses } = read.value;
   const parsed = parseHeartbeat(body, context, losses);
   if (!parsed.ok) return fail(c, parsed.problem);
-  const settled = await writeHeartbeat(deps, c, { ...parsed.value.request, note });
-  if (!settled.ok) return fail(c, settled.problem);
+  const outcome = await writeHeartbeat(deps, c, { ...parsed.value.request, note });
+  if (!outcome.ok) return fail(c, outcome.problem);
 
-  const { id, kind, parts } = settled.value;
+  const { id, kind, parts } = outcome.value;
   const headers = {
     "X-Run-Id": id,
     "Cache-Control": "no-store",
@@ -137,13 +137,13 @@ export const ping: Handler = async (c, deps) => {
     agent: openingOf(parts).agent,
     status: heartbeatStatusOf(statusOf(parts)),
     received_at: formatInstant(heartbeatReceivedAt(parts)),
-    // Only where the ping said anything about it; a plain one stays as short as it is.
-    cost_usd: tellsCost(parts) ? heartbeatCost(parts) : undefined,
+    // Left out unless the ping reported a cost or a model, to keep plain responses short.
+    cost_usd: reportsCost(parts) ? heartbeatCost(parts) : undefined,
   };
   return answer(c, 200, rawOf(json), headers);
 };
 
-function tellsCost(parts: RunParts): boolean {
+function reportsCost(parts: RunParts): boolean {
   const { cost, model } = reportedBy(parts);
   return cost !== undefined || model !== undefined;
 }

@@ -24,7 +24,7 @@ import { cursorOf, idOf, instantField, limitOf, nextCursor, slug } from "../../o
 
 const createKey: Handler = (c, deps) => answerNewKey(deps, c, c.get("principal").team);
 
-/** Creates the credential of the body for a team, and shows its secret this once. */
+/** Creates a team's credential from the body, and returns its secret, which is shown only once. */
 export async function answerNewKey(
   { credentials }: AppDeps,
   c: RequestContext,
@@ -33,8 +33,8 @@ export async function answerNewKey(
   const spec = parseKey(c.get("body"));
   if (!spec.ok) return fail(c, spec.problem);
   const { credentialId } = c.get("principal");
-  const made = await credentials.create(team, spec.value, credentialId);
-  return answerSecret(c, rawOf(newKeyFields(made)));
+  const credential = await credentials.create(team, spec.value, credentialId);
+  return answerSecret(c, rawOf(newKeyFields(credential)));
 }
 
 /** Answers with a secret, which no proxy may cache. */
@@ -76,28 +76,28 @@ const revokeKey: Handler = async (c, { credentials }) => {
   return record === null ? fail(c, NO_SUCH_KEY) : answer(c, 200, rawOf(keyFields(record)));
 };
 
-/** Any other text names no key, and may be longer than the store takes. */
+/** Returns whether a text is a key's id. Any other text may exceed the store's key length. */
 export function isKeyId(text: string): boolean {
   return judgeId("key", text) === "valid";
 }
 
-/** The place that a cursor of the list stands for, or null. */
+/** Decodes a cursor of the key list; null when it is invalid. */
 export function keyIdOf(cursor: string): string | null {
   const id = decodeCursor(cursor);
   return id !== null && isKeyId(id) ? id : null;
 }
 
-/** The same bytes for a key that never was and one of another team. */
-export const NO_SUCH_KEY = notFound("No such key: list them to see ids");
+/** Identical for an unknown key and another team's. */
+export const NO_SUCH_KEY = notFound("No such key: list the keys to see their ids");
 
-/** A new credential with its secret. */
+/** Wire fields of a new credential, with its secret. */
 export function newKeyFields(
   { record, secret }: { readonly record: CredentialRecord; readonly secret: string },
 ) {
   return { ...keyFields(record), secret };
 }
 
-/** A credential without its secret. */
+/** Wire fields of a credential, without its secret. */
 function keyFields(record: CredentialRecord) {
   const { id, name, grant, createdAt, revokedAt, endsAt, replacedBy, replaces } = record;
   return {
@@ -119,7 +119,7 @@ const BODIES = { api_key: "ApiKeyRequest", ping_token: "PingTokenRequest" } as c
 
 const { options } = keyBody as unknown as z.ZodDiscriminatedUnion<[z.ZodObject, z.ZodObject]>;
 
-/** The body of a new credential, each kind of it under a name. */
+/** Schema of the body of a new credential; each kind has its own name. */
 export const newCredentialBody = z.discriminatedUnion("kind", [
   options[0].meta({ id: BODIES.api_key }),
   options[1].meta({ id: BODIES.ping_token }),
@@ -137,11 +137,11 @@ const credential = {
   id: idOf("key"),
   kind: z.enum(CREDENTIAL_KINDS),
   name: z.string(),
-  scopes: z.array(z.enum(SCOPES)).optional().describe("Of a key."),
-  agent: z.string().optional().describe("Of a ping token."),
+  scopes: z.array(z.enum(SCOPES)).optional().describe("Team keys only."),
+  agent: z.string().optional().describe("Ping tokens only."),
   created_at: instantField,
-  revoked_at: instantField.nullable().describe("Null unless it was revoked."),
-  ends_at: instantField.nullable().describe("When it stops because it was replaced."),
+  revoked_at: instantField.nullable().describe("Null unless revoked."),
+  ends_at: instantField.nullable().describe("When a rotated credential stops working; else null."),
   replaced_by: idOf("key").nullable(),
   replaces: idOf("key").nullable(),
 };
@@ -151,14 +151,14 @@ const key = z.object(credential).meta({ id: "Credential" });
 const listedKey = z.object({
   ...credential,
   last_used_at: instantField.nullable()
-    .describe("Exact in the process that served it, up to an hour old in others."),
+    .describe("Exact in the process that served the request, up to an hour old in others."),
 }).meta({ id: "ListedCredential" });
 
-/** A credential as its creation answers it. */
+/** Schema of a created credential. */
 export const newKey = z.object({
   ...credential,
   secret: z.string().meta({ pattern: "^(apk|ping)_(eu|us)_[0-9a-f]{32}$" })
-    .describe("Shown this once."),
+    .describe("Returned only once."),
 }).meta({ id: "NewCredential" });
 
 const KEY = {
@@ -180,7 +180,7 @@ const SUCCESSOR = {
   secret: "ping_eu_0c9d2e8a47f3b5d09c7e1a2f4d686b1f",
 };
 
-/** Keys and ping tokens of the team. */
+/** Credential endpoints. */
 export const KEY_ENDPOINTS = endpoints("Credentials", [
   {
     method: "POST",
@@ -189,8 +189,9 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
     handler: createKey,
     id: "createKey",
     summary: "Create a credential",
-    description: "A team key with scopes (`ingest` alone when none are named), or a ping token " +
-      "that speaks for one agent. No other answer has the `secret`.",
+    description:
+      "Creates a team key with scopes (only `ingest` by default), or a ping token for one " +
+      "agent. The `secret` is returned only in this response.",
     body: newCredentialBody,
     answers: created("Created.", newKey),
     errors: ["missing_field"],
@@ -209,15 +210,16 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
     handler: listKeys,
     id: "listKeys",
     summary: "List credentials",
-    description: "Those that ended too, oldest first, never a secret. With `agent` a page may be " +
-      "short: go on until `cursor` is null.",
+    description:
+      "Oldest first, including revoked and replaced credentials, without secrets. With " +
+      "`agent`, a page may have fewer items than `limit`: continue until `cursor` is null.",
     query: {
-      agent: slug().optional().describe("Only the ping tokens of this agent."),
-      limit: limitOf(ADMIN_PER_PAGE, "Credentials"),
+      agent: slug().optional().describe("Ping tokens of this agent only."),
+      limit: limitOf(ADMIN_PER_PAGE, "credentials"),
       cursor: cursorOf("cursor"),
     },
     answers: ok(
-      "A page.",
+      "A page of credentials.",
       z.object({ keys: z.array(listedKey), cursor: nextCursor })
         .meta({ id: "CredentialPage" }),
     ),
@@ -237,14 +239,15 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
     id: "rotateKey",
     summary: "Rotate a credential",
     description:
-      "A new credential with the same name, scopes or agent works at once; the old one " +
-      "goes on for a while. It is replaced once: again is `credential_ended`, which names the " +
-      "successor, to be rotated when the answer was lost. A credential that rotates itself cannot " +
-      "end at once.",
+      "Creates a credential with the same name and scopes or agent. It works immediately, and the " +
+      "old one keeps working for the overlap. A credential can be rotated once: a repeat returns " +
+      "`credential_ended`, which names the successor; if the response was lost, rotate the " +
+      "successor. A credential that rotates itself needs an overlap.",
     pathFields: { id: idOf("key").describe("The old credential's id.") },
     body: bodyDescription(rotateBody, "RotateRequest", {
       overlap_hours:
-        "How long the old secret goes on; 24 when absent. At least 1 for the caller's own.",
+        "Hours for which the old secret keeps working; 24 when absent. At least 1 when a " +
+        "credential rotates itself.",
     }),
     answers: created("The new credential.", newKey),
     errors: ["not_found", "credential_ended"],
@@ -264,10 +267,10 @@ export const KEY_ENDPOINTS = endpoints("Credentials", [
     handler: revokeKey,
     id: "revokeKey",
     summary: "Revoke a credential",
-    description: "It stops at once in this process, within 10 seconds in others. Again changes " +
-      "nothing.",
+    description: "The credential stops working immediately in this process and within 10 seconds " +
+      "in others. A repeat changes nothing.",
     pathFields: { id: idOf("key").describe("The credential's id.") },
-    answers: ok("Its record.", key),
+    answers: ok("The revoked credential.", key),
     errors: ["not_found"],
     idempotency: "target",
     example: {

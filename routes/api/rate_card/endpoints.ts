@@ -1,4 +1,4 @@
-/** `/v1/rate-card`, described. */
+/** Endpoints of `/v1/rate-card`. */
 import { deleteRate, listRates, matchRate, putRate } from "./rate_card.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
@@ -21,21 +21,21 @@ import { NOTES } from "../../openapi/json_schema.ts";
 const rates = {
   input_usd_per_million: dollarsField,
   output_usd_per_million: dollarsField,
-  cached_input_usd_per_million: dollarsField.nullable().describe("Null: as input."),
-  cache_write_usd_per_million: dollarsField.nullable().describe("Null: as input."),
+  cached_input_usd_per_million: dollarsField.nullable().describe("Null: the input rate applies."),
+  cache_write_usd_per_million: dollarsField.nullable().describe("Null: the input rate applies."),
 };
 
 const rowFields = {
-  id: z.string().describe("Names this row for ever: a changed price has another."),
+  id: z.string().describe("Permanent id of this row; a changed price gets a new id."),
   source: z.enum(["own", "default"]),
-  provider: z.string().nullable().describe("Null: any provider."),
+  provider: z.string().nullable().describe("Null: matches any provider."),
   model: z.string(),
-  effective_from: instantField.nullable().describe("Null: always."),
+  effective_from: instantField.nullable().describe("Null: always in effect."),
   ...rates,
   tiers: z.array(z.object({ above_input_tokens: count, ...rates }).meta({ id: "RateTier" }))
-    .describe("A call with more input tokens pays the tier's rates for all of its tokens."),
+    .describe("A call with more input tokens is priced at the tier's rates for all its tokens."),
   batch_percent: z.number().meta({ type: "integer", minimum: 0, maximum: 100 }).nullable()
-    .describe("Percent of all these rates that a call in a batch pays; null: no batch rate."),
+    .describe("Percentage of all these rates for batch calls; null: no batch rate."),
 };
 
 const row = z.object(rowFields).meta({ id: "RateRow" });
@@ -43,13 +43,13 @@ const row = z.object(rowFields).meta({ id: "RateRow" });
 const ownRow = z.object({
   ...rowFields,
   created_at: instantField,
-  created_by: z.string().describe("Id of the credential that put it."),
+  created_by: z.string().describe("Id of the credential that wrote the row."),
   note: z.string().nullable(),
 }).meta({ id: "OwnRateRow" });
 
 const card = z.object({
-  own: z.array(ownRow).describe("The team's rows, all of them."),
-  default: z.array(row).describe("One page, by id."),
+  own: z.array(ownRow).describe("All of the team's own rows that match."),
+  default: z.array(row).describe("One page of default rows, ordered by id."),
   cursor: nextCursor,
   default_source: z.object({ name: z.string(), version: z.string() }).meta({
     id: "RateCardSource",
@@ -60,19 +60,24 @@ const match = z.object({
   provider: z.string().nullable(),
   model: z.string(),
   at: instantField,
-  matched_by: matchStep.nullable().describe("Null for a model without a price."),
+  matched_by: matchStep.nullable().describe(
+    "Lookup step that matched; null for a model without a price.",
+  ),
   row: row.nullable(),
 }).meta({ id: "RateMatch" });
 
 const RATE_NOTES = {
   input_usd_per_million: "Dollars per million tokens, at most 6 decimals.",
-  output_usd_per_million: "As above.",
-  cached_input_usd_per_million: "As above; as input when absent.",
-  cache_write_usd_per_million: "As above; as input when absent.",
+  output_usd_per_million: "Dollars per million tokens, at most 6 decimals.",
+  cached_input_usd_per_million:
+    "Dollars per million tokens, at most 6 decimals; the input rate when absent.",
+  cache_write_usd_per_million:
+    "Dollars per million tokens, at most 6 decimals; the input rate when absent.",
 };
 
 const tier = bodyDescription(tierBody, "RateTierRequest", {
-  above_input_tokens: "A longer call pays these rates; rising from tier to tier.",
+  above_input_tokens:
+    "Calls with more input tokens are priced at these rates; must increase from tier to tier.",
   ...RATE_NOTES,
 });
 
@@ -81,13 +86,13 @@ const putBody = (rateBody as unknown as z.ZodObject)
   .meta({
     id: "RateRequest",
     [NOTES]: {
-      provider: "Any provider when absent.",
-      model: "As calls name it, whatever its case.",
-      effective_from: "Always in force when absent.",
+      provider: "Matches any provider when absent.",
+      model: "The name that calls use, case-insensitive.",
+      effective_from: "Always in effect when absent.",
       ...RATE_NOTES,
-      batch_percent: "Percent of all rates that a call in a batch pays; no batch rate when absent.",
-      note: "Why it is so.",
-      tiers: "Rates of longer calls.",
+      batch_percent: "Percentage of all rates for batch calls; no batch rate when absent.",
+      note: "A reason or reference for the price.",
+      tiers: "Rates of calls with more input tokens.",
     },
   });
 
@@ -119,7 +124,7 @@ const OWN_ROW = {
   note: "contract of November",
 };
 
-/** Prices. */
+/** Rate card endpoints. */
 export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
   {
     method: "GET",
@@ -128,16 +133,16 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
     handler: listRates,
     id: "listRates",
     summary: "List prices",
-    description: "The team's own rows in full, and the default rows a page at a time.",
+    description: "Returns all of the team's own rows, and one page of the default rows.",
     query: {
       provider: z.string().optional().describe("Rows of this provider, by any of its names."),
-      model: z.string().optional().describe("Rows with this text in their model."),
-      source: z.enum(["own", "default"]).optional().describe("Only these."),
-      limit: limitOf(RATES_PER_PAGE, "Default rows"),
+      model: z.string().optional().describe("Rows whose model contains this text."),
+      source: z.enum(["own", "default"]).optional().describe("Rows of this source only."),
+      limit: limitOf(RATES_PER_PAGE, "default rows"),
       cursor: cursorOf("cursor"),
     },
     headers: ifNoneMatch,
-    answers: tagged("The card.", card),
+    answers: tagged("The rate card.", card),
     example: {
       query: { provider: "anthropic", model: "haiku-4-5", limit: "10" },
       status: 200,
@@ -155,11 +160,12 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
     access: teamKey("admin"),
     handler: putRate,
     id: "putRate",
-    summary: "Put a price",
-    description: "`provider`, `model` and `effective_from` name the row. 202 when it is new or " +
-      "takes the place of one that says something else, 200 when the stored one says the same. " +
-      "Calls that are stored from then on are priced by it. Unknown fields that speak of money " +
-      "or units are refused.",
+    summary: "Set a price",
+    description:
+      "`provider`, `model` and `effective_from` identify the row. Returns 202 when the " +
+      "row is new or replaces one with other values, 200 when the stored row is the same. It " +
+      "prices calls that are stored from then on. Unknown fields that name money or units are " +
+      "refused.",
     body: putBody,
     answers: written(ownRow),
     errors: ["missing_field"],
@@ -183,13 +189,14 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
     handler: matchRate,
     id: "matchRate",
     summary: "Find the price of a call",
-    description: "Which row would price a call, and how its model's name was found.",
+    description: "Returns the row that would price a call, and how its model's name was matched.",
     query: {
-      model: z.string().max(LABEL_CHARS_MAX).describe("As the call names it."),
-      provider: z.string().max(LABEL_CHARS_MAX).optional().describe("As the call names it."),
-      at: sentInstantField.optional().describe("Instant of the call; now when absent."),
+      model: z.string().max(LABEL_CHARS_MAX).describe("The model, as the call names it."),
+      provider: z.string().max(LABEL_CHARS_MAX).optional()
+        .describe("The provider, as the call names it."),
+      at: sentInstantField.optional().describe("Time of the call; now when absent."),
     },
-    answers: ok("The row, or null.", match),
+    answers: ok("The matching row, or null.", match),
     errors: ["missing_field"],
     example: {
       query: { provider: "anthropic", model: "claude-haiku-4-5" },
@@ -210,10 +217,11 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", [
     handler: deleteRate,
     id: "deleteRate",
     summary: "Delete a price",
-    description: "An own row; calls that it priced keep their price. Any other id is 404, also " +
-      "a second time, and also for a default row.",
+    description:
+      "Deletes an own row; calls that it priced keep their price. Any other id returns " +
+      "404, including ids of default rows and of rows that are already deleted.",
     pathFields: { id: z.string().describe("The row's id.") },
-    answers: ok("The row that was deleted.", ownRow),
+    answers: ok("The deleted row.", ownRow),
     errors: ["not_found"],
     idempotency: "target",
     example: { path: { id: OWN_ROW.id }, status: 200, answer: OWN_ROW, needs: ["putRate"] },

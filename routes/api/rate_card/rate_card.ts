@@ -1,4 +1,4 @@
-/** `/v1/rate-card`: what calls of models cost a team, and the rows it puts over the default ones. */
+/** `/v1/rate-card`: prices of model calls, and the own rows that override the default ones. */
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -38,11 +38,11 @@ export const listRates: Handler = async (c, deps) => {
 
 /** A page of the rate card. */
 export interface RatePage {
-  /** Own rows that pass, all of them. */
+  /** All own rows that match. */
   readonly own: readonly OwnRate[];
   /** Default rows of this page. */
   readonly defaults: readonly RateRow[];
-  /** Where the next page goes on; null at the end. */
+  /** Cursor of the next page; null on the last page. */
   readonly cursor: string | null;
 }
 
@@ -95,54 +95,54 @@ export const deleteRate: Handler = async (c, { rateCards }) => {
   return deleted === null ? fail(c, NO_SUCH_ROW) : answer(c, 200, ownJson(deleted));
 };
 
-/** The same bytes for an id that never was, one of another team, and one of the default card. */
+/** Identical for an unknown id, another team's, and one of the default card. */
 export const NO_SUCH_ROW = notFound(
   "No own row has this id: list the card to see ids. Rows of the default card cannot be " +
-    "deleted: put an own row for the model, which goes before them",
+    "deleted: add an own row for the model, which takes precedence",
 );
 
 function ownJson(rate: OwnRate): RawJson {
   return rawOf(ownFields(rate));
 }
 
-/** An own row with its provenance. */
+/** Wire fields of an own row, with its author. */
 function ownFields({ row, createdAt, createdBy, note }: OwnRate) {
   const created = { created_at: formatInstant(createdAt), created_by: createdBy };
   return { ...rowFields(row), ...created, note: note ?? null };
 }
 
-/** The package the default rows are from: its name may begin with an at sign, its version cannot. */
+/** Splits the source package of the default rows; only its name may begin with an at sign. */
 function defaultSource({ generatedFrom }: DefaultRates) {
   const at = generatedFrom.lastIndexOf("@");
   return { name: generatedFrom.slice(0, at), version: generatedFrom.slice(at + 1) };
 }
 
-/** Which rows a list shows. */
+/** Filters and page of a list. */
 interface RateListQuery {
   readonly limit: number;
-  /** Id of the last row of the page before; the empty text before the first. */
+  /** Id of the last row of the previous page; empty for the first page. */
   readonly after: string;
   readonly source: RateRow["source"] | undefined;
   readonly accepts: (row: RateRow) => boolean;
 }
 
-/** Reads the query of a list. */
+/** Parses the query of a list. */
 export function parseListQuery(query: string): Parsed<RateListQuery> {
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;
-  const sent = parameters.value;
-  const source = sent.get("source");
+  const values = parameters.value;
+  const source = values.get("source");
   if (source !== undefined && source !== "own" && source !== "default") {
     return refuse("invalid_field", '"source" must be one of "own", "default"', "source");
   }
-  const page = parseBounds(sent, RATES_PER_PAGE, decodeCursor);
+  const page = parseBounds(values, RATES_PER_PAGE, decodeCursor);
   if (!page.ok) return page;
   const { limit, after } = page.value;
-  const accepts = filterOf(sent.get("provider"), sent.get("model"));
+  const accepts = filterOf(values.get("provider"), values.get("model"));
   return { ok: true, value: { limit, after: after ?? "", source, accepts } };
 }
 
-/** Whether a row is of the provider, by any of its names, and has the text in its model. */
+/** Creates a filter by provider, under any of its names, and by text in the model. */
 function filterOf(provider: string | undefined, model: string | undefined) {
   const wantedProvider = provider === undefined ? null : providerOf(provider);
   const wantedModel = model?.toLowerCase() ?? "";
@@ -156,14 +156,14 @@ function providerOf(name: string): string {
   return findProvider(DEFAULT_RATES, name) ?? name.toLowerCase();
 }
 
-/** The call whose price is asked for. */
+/** The call to find a price for. */
 export interface MatchQuery {
   readonly provider: string | null;
   readonly model: string;
   readonly at: number;
 }
 
-/** Reads the query of a match. */
+/** Parses the query of a match. */
 export function parseMatchQuery(query: string, nowMs: number): Parsed<MatchQuery> {
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;
@@ -175,8 +175,8 @@ export function parseMatchQuery(query: string, nowMs: number): Parsed<MatchQuery
     const message = `"${field}" must be well-formed text of at most ${LABEL_CHARS_MAX} characters`;
     return refuse("invalid_field", message, field);
   }
-  const sent = parameters.value.get("at");
-  const at = sent === undefined ? nowMs : parseInstant(sent);
+  const instant = parameters.value.get("at");
+  const at = instant === undefined ? nowMs : parseInstant(instant);
   if (at !== null) return { ok: true, value: { provider, model, at } };
   const message = '"at" must be an RFC 3339 instant such as 2026-01-31T12:00:00.000Z';
   return refuse("invalid_field", message, "at");

@@ -1,4 +1,4 @@
-/** `GET /v1/refusals`: which calls of a team were refused, and why. */
+/** `GET /v1/refusals`: the refused calls of a team, with reasons. */
 import type { Handler } from "../../http/admission.ts";
 import { teamKey } from "../../http/access.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
@@ -57,9 +57,9 @@ function kindFields({ code, field, agent, userAgent }: RefusalKind) {
 
 const kind = {
   code: z.enum(Object.keys(ERRORS) as (keyof typeof ERRORS)[]),
-  field: z.string().max(REFUSAL_CHARS_MAX.field).nullable().describe("The field at fault."),
+  field: z.string().max(REFUSAL_CHARS_MAX.field).nullable().describe("The invalid field."),
   agent: z.string().max(AGENT_CHARS_MAX).nullable()
-    .describe("The agent, where a ping token, a heartbeat or an opening says so."),
+    .describe("The agent, if the ping token, the ping or the body names one."),
   user_agent: z.string().max(REFUSAL_CHARS_MAX.userAgent).nullable()
     .describe("The client's `User-Agent`."),
 };
@@ -76,19 +76,19 @@ const refusal = z.object({
 
 const report = z.object({
   from: instantField.describe("Start of the first hour."),
-  to: instantField.describe("Now."),
-  count: count.describe("Refused calls in these hours."),
+  to: instantField.describe("Time of the report."),
+  count: count.describe("Number of refused calls in the range."),
   groups: z.array(group).describe(
-    "The latest hour first, in an hour the most frequent first. Beyond " +
-      `${REFUSAL_LIMITS.kindsPerHour} combinations in an hour, only the code is kept and the rest is ` +
-      "`(other)`.",
+    "Latest hour first, most frequent first within an hour. Beyond " +
+      `${REFUSAL_LIMITS.kindsPerHour} combinations in an hour, only the code is kept; the other ` +
+      "fields are `(other)`.",
   ),
   latest: z.array(refusal).describe(
-    `Up to ${REFUSAL_LIMITS.latest} of the last ${REFUSAL_LIMITS.days} days, newest first.`,
+    `Up to ${REFUSAL_LIMITS.latest} refused calls of the last ${REFUSAL_LIMITS.days} days, newest first.`,
   ),
 }).meta({ id: "RefusalReport" });
 
-/** Reading what was refused. */
+/** Endpoint of refused calls. */
 export const REFUSAL_ENDPOINTS = endpoints("Refusals", [
   {
     method: "GET",
@@ -98,14 +98,14 @@ export const REFUSAL_ENDPOINTS = endpoints("Refusals", [
     id: "listRefusals",
     summary: "List rejected requests",
     description:
-      "Calls with a working credential of the team that were answered with 4xx, except " +
-      "reads of what does not exist. Nothing of a refused call is stored but these counts, and the " +
-      "message that it was answered.",
+      "Requests with a valid credential of the team that were answered with 4xx, except reads that " +
+      "were answered with 404. Only these counts and the latest error messages are stored, nothing " +
+      "else of a refused request.",
     query: {
       hours: z.int().min(1).max(REFUSAL_HOURS.max).default(REFUSAL_HOURS.default)
-        .describe("Hours to look back, the present one among them."),
+        .describe("Hours to report, including the current one."),
     },
-    answers: ok("Counts, and the latest.", report),
+    answers: ok("Counts by hour, and the latest refused calls.", report),
     example: {
       query: { hours: "24" },
       status: 200,

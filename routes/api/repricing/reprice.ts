@@ -15,26 +15,26 @@ import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { bodyDescription, endpoints, ok, written } from "../../openapi/describe.ts";
 import { count, dollarsField, instantField, jobId, jobState } from "../../openapi/fields.ts";
 
-/** Milliseconds a caller waits for a job to be done: most are by then, and need no second call. */
+/** Milliseconds to wait for a job: most finish in time, so that clients need no second call. */
 const WAIT_MS = 2_000;
 
 const startReprice: Handler = async (c, deps) => {
   const request = parseReprice(c.get("body"));
   if (!request.ok) return fail(c, request.problem);
-  const begun = await beginReprice(deps, c.get("principal"), request.value);
-  if (begun.kind === "refused") return fail(c, begun.problem);
-  return answerWrite(c, begun.kind, rawOf(jobFields(begun.job)), null);
+  const outcome = await beginReprice(deps, c.get("principal"), request.value);
+  if (outcome.kind === "refused") return fail(c, outcome.problem);
+  return answerWrite(c, outcome.kind, rawOf(jobFields(outcome.job)), null);
 };
 
-/** Makes a job, or finds the same one under way, and gives it a moment to be done. */
+/** Creates a job, or finds the same one in progress, and waits briefly for its completion. */
 export async function beginReprice(
   { reprices }: Pick<AppDeps, "reprices">,
   { team, credentialId }: Principal,
   { spec, dryRun }: RepriceRequest,
 ): ReturnType<RepriceStore["create"]> {
-  const begun = await reprices.create(team, spec, dryRun, credentialId);
-  if (begun.kind === "refused") return begun;
-  return { ...begun, job: await reprices.waitUntilDone(team, begun.job, WAIT_MS) };
+  const outcome = await reprices.create(team, spec, dryRun, credentialId);
+  if (outcome.kind === "refused") return outcome;
+  return { ...outcome, job: await reprices.waitUntilDone(team, outcome.job, WAIT_MS) };
 }
 
 const getReprice: Handler = async (c, { reprices }) => {
@@ -46,7 +46,7 @@ const getReprice: Handler = async (c, { reprices }) => {
   return answer(c, 200, rawOf(jobFields(job)));
 };
 
-/** The same for an id that never was, one of another team, and one that is kept no longer. */
+/** Identical for an unknown id, another team's, and an expired one. */
 export const NO_SUCH_JOB = notFound("No such job: list the jobs to see their ids");
 
 const listReprices: Handler = async (c, { reprices }) => {
@@ -90,11 +90,11 @@ const job = z.object({
   to: instantField.nullable(),
   dry_run: z.boolean(),
   state: jobState
-    .describe("`waiting` until the calls stored before it are in the spend."),
+    .describe("`waiting` until calls stored before the job are included in the spend."),
   progress: z.number().meta({ minimum: 0, maximum: 1 }),
-  runs: count.describe("Runs with such calls looked at."),
+  runs: count.describe("Runs with matching calls processed so far."),
   runs_changed: count,
-  runs_failed: count.describe("Runs that could not be read; their cost is as it was."),
+  runs_failed: count.describe("Runs that could not be read; their cost is unchanged."),
   llm_calls: count.describe("Repriced calls."),
   old_cost_usd: dollarsField,
   new_cost_usd: dollarsField,
@@ -125,7 +125,7 @@ const JOB = {
   finished_at: "2026-11-21T12:00:00.000Z",
 };
 
-/** Repricing of stored calls. */
+/** Repricing endpoints. */
 export const REPRICE_ENDPOINTS = endpoints("Rate card", [
   {
     method: "POST",
@@ -134,15 +134,16 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", [
     handler: startReprice,
     id: "startReprice",
     summary: "Reprice stored calls",
-    description: "By the card as it is now: each call to the model, and each heartbeat priced by " +
-      "its tokens. It is a job, and the call waits up to 2 seconds for its end. 200 when the " +
-      `same job is under way already; 429 when ${ACTIVE_JOBS_MAX} others of the team are.`,
+    description: "Applies the current rate card to each call of the model, and to each heartbeat " +
+      "priced by its tokens. Starts a job and waits up to 2 seconds for its completion. Returns " +
+      `200 when the same job is already in progress, and 429 when ${ACTIVE_JOBS_MAX} other jobs ` +
+      "of the team are.",
     body: bodyDescription(repriceBody, "RepriceRequest", {
-      model: "As the calls named it.",
-      provider: "As the calls named it; any provider when absent.",
-      from: "Runs that started then or later.",
-      to: "Runs that started before; later than `from`.",
-      dry_run: "`true` says what would change, and changes nothing.",
+      model: "The model, as the calls named it.",
+      provider: "The provider, as the calls named it; any provider when absent.",
+      from: "Runs that started at this time or later.",
+      to: "Runs that started before this time; must be later than `from`.",
+      dry_run: "`true` calculates the changes without applying them.",
     }),
     answers: written(job),
     errors: ["missing_field"],
@@ -162,7 +163,7 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", [
     handler: listReprices,
     id: "listReprices",
     summary: "List repricing jobs",
-    description: "Newest first; the last 100 that are done are kept.",
+    description: "Newest first; the last 100 completed jobs are kept.",
     answers: ok("The team's jobs.", z.object({ jobs: z.array(job) }).meta({ id: "RepriceJobs" })),
     example: { status: 200, answer: { jobs: [JOB] }, needs: ["startReprice"] },
   },
@@ -173,9 +174,9 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", [
     handler: getReprice,
     id: "getReprice",
     summary: "Read a repricing job",
-    description: "Its progress and its result.",
+    description: "Returns the progress of the job, and its result.",
     pathFields: { id: jobId.describe("The job's id.") },
-    answers: ok("The job as it is now.", job),
+    answers: ok("The current state of the job.", job),
     errors: ["not_found"],
     example: { path: { id: JOB.id }, status: 200, answer: JOB, needs: ["startReprice"] },
   },

@@ -1,4 +1,4 @@
-/** What answers say of runs. */
+/** Schemas of responses with runs. */
 import { z } from "zod";
 import { MATCH_STEPS } from "../../../domain/pricing/rates.ts";
 import { STAGES } from "../../../domain/runs/stages.ts";
@@ -20,7 +20,7 @@ const label = z.string().nullable();
 
 const scoreValue = z.union([z.number(), z.boolean()]);
 
-/** What `POST /v1/runs` answers. */
+/** Response of `POST /v1/runs`. */
 export const openedRun = z.object({
   id: idOf("run"),
   agent: z.string(),
@@ -29,27 +29,27 @@ export const openedRun = z.object({
   status: runStatus,
 }).meta({ id: "OpenedRun" });
 
-/** What `POST /v1/runs/{id}/events` answers. */
+/** Response of `POST /v1/runs/{id}/events`. */
 export const batchReceipt = z.object({
-  accepted: count.describe("Events that are new and stored."),
-  duplicates: count.describe("Events that were known, or came twice in the batch."),
+  accepted: count.describe("New events that were stored."),
+  duplicates: count.describe("Events that were already stored or occurred twice in the batch."),
 }).meta({ id: "BatchReceipt" });
 
-/** What `POST /v1/runs/{id}/finish` answers. */
+/** Response of `POST /v1/runs/{id}/finish`. */
 export const finishRecord = z.object({
   id: idOf("run"),
   status: z.enum(FINISH_STATUSES),
   finished_at: instantField,
   received_at: instantField,
-  output: anyValue.describe("Any JSON value, as it was sent; null for none."),
+  output: anyValue.describe("Any JSON value, as sent; null if none was sent."),
   scores: z.record(z.string(), scoreValue)
     .meta({ id: "Scores", description: "Numbers or booleans by name." }).nullable(),
 }).meta({ id: "FinishRecord" });
 
 const costState = z.object({
   state: z.enum(["pending", "final"])
-    .describe("`final` once the run is closed and all of it is in the spend."),
-  revision: count.describe("0 until first final, and one more for each change after."),
+    .describe("`final` once the run is closed and its full cost is included in the spend."),
+  revision: count.describe("0 until the cost is first final; increases with each later change."),
   unpriced_models: z.array(z.string()),
   flags: z.array(z.enum(["cached_exceeds_input"])),
 }).meta({ id: "RunCostState" });
@@ -60,7 +60,7 @@ const usage = z.object({
   tool_calls: count,
   logs: count,
   errors: count,
-  input_tokens: count.describe("Cached ones included."),
+  input_tokens: count.describe("Including cached tokens."),
   output_tokens: count,
   cached_input_tokens: count,
 }).meta({ id: "RunUsage" });
@@ -71,12 +71,14 @@ const event = z.object({
   ts: instantField,
   received_at: instantField,
   turn: z.number().meta({ type: "integer", minimum: 1 }).optional(),
-  data: anyObject.describe("As it was sent."),
+  data: anyObject.describe("As sent."),
   unreadable: z.array(z.string()).optional()
-    .describe("Figures in `data` that could not be read, by name. Absent for none."),
-  cost_usd: dollarsField.optional().describe("Of an `llm_call`: what it costs."),
+    .describe(
+      "Names of numeric fields in `data` that could not be read. Absent if there are none.",
+    ),
+  cost_usd: dollarsField.optional().describe("Cost of an `llm_call`; absent for other types."),
   priced_by: z.string().nullable().optional()
-    .describe("Of an `llm_call`: the row of the rate card that priced it, or null."),
+    .describe("Id of the rate card row that priced an `llm_call`, or null."),
 }).meta({ id: "Event" });
 
 const stage = z.object({
@@ -90,23 +92,26 @@ const stage = z.object({
 const score = z.object({
   name: z.string(),
   value: scoreValue,
-  source: z.string().describe("`self` for one of the finish, `event` for one sent as an event."),
-  id: idOf("(scr|evt)").optional().describe("Of one that was added: its own, or its event's."),
-  received_at: instantField.optional().describe("Of one that was added."),
+  source: z.string().describe(
+    "`self` for scores of the finish, `event` for scores sent as events.",
+  ),
+  id: idOf("(scr|evt)").optional()
+    .describe("Id of an added score, or of its event; absent for scores of the finish."),
+  received_at: instantField.optional().describe("Absent for scores of the finish."),
 }).meta({ id: "Score" });
 
 const links = z.object({
-  parent: idOf("run").nullable().describe("As it was sent: the team may have no such run."),
-  children: z.array(idOf("run")).describe("The latest start first."),
-  children_cut: z.literal(true).optional().describe("There are more children."),
+  parent: idOf("run").nullable().describe("As sent; the run may not exist."),
+  children: z.array(idOf("run")).describe("Most recently started first."),
+  children_cut: z.literal(true).optional().describe("Present if there are more children."),
   cost_cut: z.literal(true).optional()
-    .describe("There are more descendants than `cost_with_children_usd` counts."),
+    .describe("Present if `cost_with_children_usd` does not include all descendants."),
   trace_id: z.string().meta({ pattern: "^[0-9a-f]{32}$" }).optional()
-    .describe("Of the `traceparent` that its opening came with."),
+    .describe("From the `traceparent` header of the opening."),
   parent_span_id: z.string().meta({ pattern: "^[0-9a-f]{16}$" }).optional(),
 }).meta({ id: "Links" });
 
-/** What `POST /v1/runs/{id}/scores` answers. */
+/** Response of `POST /v1/runs/{id}/scores`. */
 export const addedScore = z.object({
   id: idOf("scr"),
   run_id: idOf("run"),
@@ -119,39 +124,39 @@ export const addedScore = z.object({
 /** A run with a page of its events. */
 export const runAnswer = z.object({
   id: idOf("run"),
-  kind: z.enum(RUN_KINDS).describe("By the call that opened it."),
+  kind: z.enum(RUN_KINDS).describe("Kind of the call that opened the run."),
   agent: label.describe("Null while the opening has not arrived."),
   status: runStatus,
   started_at: instantField.nullable().describe("Null while the opening has not arrived."),
   finished_at: instantField.nullable().describe("Null while open."),
   received_at: instantField.nullable().describe("Arrival of the opening."),
-  updated_at: instantField.describe("Arrival of the latest part."),
+  updated_at: instantField.describe("Arrival of the latest call that changed the run."),
   duration_ms: z.number().meta({ type: "integer" }).nullable().describe("Null while open."),
   clock_skew_ms: z.number().meta({ type: "integer" }).optional()
-    .describe("Only when the client's clock is far off."),
+    .describe("Present only if the client's clock differs considerably from the server's."),
   flags: z.array(z.enum(RUN_FLAGS)).describe(
-    "What is odd about the run, or was lost of its calls.",
+    "Anomalies of the run, and data that was lost from its calls.",
   ),
   customer_id: label,
   feature: label,
   metadata: anyObject.nullable(),
   goal: label,
-  output: anyValue.describe("Any JSON value, as it was sent; null for none."),
-  note: label.describe("Of a ping."),
+  output: anyValue.describe("Any JSON value, as sent; null if none was sent."),
+  note: label.describe("The note of a ping."),
   payload: z.enum(["partly_removed", "removed"]).optional()
-    .describe("Only when some of the payload is gone by age."),
-  cost_usd: dollarsField.describe("Of everything stored so far."),
+    .describe("Present only if some of the payload has expired."),
+  cost_usd: dollarsField.describe("Cost of everything stored so far."),
   cost: costState,
   cost_with_children_usd: dollarsField
-    .describe("The same and that of all runs it started, and those that they started."),
+    .describe("Cost of the run and of all its descendants."),
   usage,
-  scores: z.array(score).describe("Those of the finish, then those that were added."),
-  events: z.array(event).describe("One page, by `ts`, then arrival."),
+  scores: z.array(score).describe("Scores of the finish, then added scores."),
+  events: z.array(event).describe("One page, ordered by `ts`, then by arrival."),
   events_cursor: nextCursor,
   checks: z.array(anyObject),
   judge_results: z.array(anyObject),
   links,
-  processing: z.array(stage).describe("Stages behind the close; empty while open."),
+  processing: z.array(stage).describe("Processing stages after the close; empty while open."),
 }).meta({ id: "Run" });
 
 const tokensPriced = z.object({
@@ -168,25 +173,25 @@ const pricingRow = z.object({
 }).meta({ id: "PricingRow" });
 
 const pricedCall = z.object({
-  event_id: idOf("evt").nullable().describe("Null for what a heartbeat reports of itself."),
+  event_id: idOf("evt").nullable().describe("Null for the cost that a heartbeat reports."),
   ts: instantField,
   provider: label,
   model: label,
   cost_usd: dollarsField,
-  stated: z.boolean().describe("The client sent this cost, so nothing was priced."),
-  match: z.enum(MATCH_STEPS).nullable().describe("The step that found the row."),
+  stated: z.boolean().describe("True if the client sent this cost, so that no rate was applied."),
+  match: z.enum(MATCH_STEPS).nullable().describe("Lookup step that matched the row."),
   row: pricingRow.nullable(),
-  batch_rates: z.boolean().describe("Priced at the row's rates for calls in a batch."),
+  batch_rates: z.boolean().describe("True if priced at the row's batch rates."),
   tier_above_input_tokens: count.nullable(),
-  lines: z.array(tokensPriced).describe("Tokens times rate, those with tokens."),
+  lines: z.array(tokensPriced).describe("Tokens times rate, for each kind with tokens."),
   unpriced: z.boolean(),
   flags: z.array(z.enum(["cached_exceeds_input", "covered_by_stated_cost"])),
 }).meta({ id: "PricedCall" });
 
 const modelCost = z.object({
   provider: label,
-  model: label.describe("Null for what belongs to no model."),
-  priced: z.boolean().describe("The card had a price, or the cost was stated."),
+  model: label.describe("Null for cost that belongs to no model."),
+  priced: z.boolean().describe("True if the rate card had a price or the client stated the cost."),
   llm_calls: count,
   input_tokens: count,
   output_tokens: count,
@@ -194,13 +199,13 @@ const modelCost = z.object({
   cost_usd: dollarsField,
 }).meta({ id: "ModelCost" });
 
-/** Why a run cost what it did. */
+/** Explanation of a run's cost. */
 export const runCost = z.object({
   id: idOf("run"),
   kind: z.enum(RUN_KINDS),
   cost_usd: dollarsField,
   cost: costState,
-  by_model: z.array(modelCost).describe("The whole run, whatever the page."),
-  calls: z.array(pricedCall).describe("Those among the page's events."),
+  by_model: z.array(modelCost).describe("Totals of the complete run, on every page."),
+  calls: z.array(pricedCall).describe("Calls among the events of this page."),
   events_cursor: nextCursor,
 }).meta({ id: "RunCost" });

@@ -1,4 +1,4 @@
-/** `GET /v1/runs`, described. */
+/** Endpoint of `GET /v1/runs`. */
 import { listRuns } from "./run_list.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
@@ -22,7 +22,7 @@ import {
 import { runAnswer } from "./describe_answers.ts";
 import { RUN } from "./endpoints.ts";
 
-/** A row as examples show it. */
+/** Row of the examples. */
 export const ROW = {
   id: RUN,
   kind: "run",
@@ -50,7 +50,7 @@ export const ROW = {
   },
 };
 
-/** A run as lists show it. */
+/** A run in lists. */
 export const runRow = runAnswer.pick({
   id: true,
   kind: true,
@@ -67,54 +67,54 @@ export const runRow = runAnswer.pick({
   cost: true,
   usage: true,
 }).extend({
-  has: z.array(z.enum(RUN_TRAITS)).describe("What of the parameter `has` is true of it."),
+  has: z.array(z.enum(RUN_TRAITS)).describe("Values of the parameter `has` that apply to the run."),
 }).meta({ id: "RunRow" });
 
 const window = z.object({
   from: instantField.nullable(),
-  to: instantField.nullable().describe("Itself excluded."),
-  defaulted: z.boolean(),
+  to: instantField.nullable().describe("Exclusive."),
+  defaulted: z.boolean().describe("True if the default window was applied."),
 }).meta({ id: "RunWindow" });
 
 const page = z.object({
   runs: z.array(runRow).describe("Newest first, by start and then id."),
   cursor: nextCursor,
-  window: window.describe("The starts that were looked at; null where there is no bound."),
+  window: window.describe("Range of `started_at` that was searched; a null bound is open."),
   searched_to: instantField.nullable()
-    .describe("How far back was looked, where the page ends before it is full."),
+    .describe("Start time that the search reached, if the page ended before it was full."),
 }).meta({ id: "RunPage" });
 
 const label = (whose: string) =>
   z.string().max(LABEL_CHARS_MAX).optional()
-    .describe(`Runs ${whose}; \`(unattributed)\` for those without one.`);
+    .describe(`Runs ${whose}; \`(unattributed)\` for runs without one.`);
 
-/** Filters and bounds of lists of runs, without their pages. */
+/** Filters of run lists, without pagination. */
 export const RUN_FILTERS = {
   agent: slug().optional().describe("Runs of this agent."),
   customer_id: label("for this customer"),
   feature: label("for this feature"),
   model: z.string().max(LABEL_CHARS_MAX).optional()
-    .describe("Runs that called this model, of any provider."),
+    .describe("Runs that called this model at any provider."),
   provider: z.string().max(LABEL_CHARS_MAX).optional().describe(
     "Provider of that model; only with `model`.",
   ),
   status: runStatus.optional().describe("Runs of this status."),
-  kind: z.enum(RUN_KINDS).optional().describe("By the call that opened it."),
+  kind: z.enum(RUN_KINDS).optional().describe("Kind of the call that opened the run."),
   has: z.enum(RUN_TRAITS).optional().describe(
-    "`unpriced`: called a model without a price; `late`: got events after its close; " +
+    "`unpriced`: called a model without a price; `late`: received events after its close; " +
       "`orphan`: has no opening yet; `failed_check`: failed a check.",
   ),
   min_cost_usd: z.string().meta({ pattern: "^[0-9]{1,12}(\\.[0-9]{1,12})?$" }).optional()
-    .describe("Runs that cost as much or more."),
+    .describe("Runs that cost at least this amount."),
   q: z.string().min(1).max(RUN_SEARCH_CHARS_MAX).meta({ pattern: "^[0-9a-z_]+$" }).optional()
-    .describe("A run's id, or a part of one."),
-  from: dayOrInstant.optional().describe("First start."),
+    .describe("A run's id, or part of one."),
+  from: dayOrInstant.optional().describe("Earliest start, inclusive."),
   to: dayOrInstant.optional().describe(
-    "Last start, not before `from`: an instant is itself excluded, a day has all its hours.",
+    "Latest start, not before `from`; an instant is exclusive, a day is included completely.",
   ),
 };
 
-/** Runs by the page. */
+/** Endpoint of the run list. */
 export const RUN_LISTS = endpoints("Runs", [
   {
     method: "GET",
@@ -123,14 +123,15 @@ export const RUN_LISTS = endpoints("Runs", [
     handler: listRuns,
     id: "listRuns",
     summary: "List runs",
-    description: "A run must pass all filters. A part of an id and `(unattributed)` are in no " +
-      `index: without \`from\` and \`to\` they are looked for in the last ${RUNS_WINDOW_HOURS} ` +
-      "hours, and `window` says so. A page that had to pass by very many runs ends before it is " +
-      "full and says in `searched_to` how far it came. A run without an opening has no start and " +
-      "is listed by `has=orphan` alone.",
+    description:
+      "A run must match all filters. Partial ids and `(unattributed)` are not indexed: " +
+      `without \`from\` and \`to\` they are searched in the last ${RUNS_WINDOW_HOURS} hours, which ` +
+      "`window` reports. A page that scans a very large number of runs may end before it is full; " +
+      "`searched_to` then reports how far it got. A run without an opening has no start and is " +
+      "listed only by `has=orphan`.",
     query: {
       ...RUN_FILTERS,
-      limit: limitOf(RUNS_PER_PAGE, "Runs"),
+      limit: limitOf(RUNS_PER_PAGE, "runs"),
       cursor: cursorOf("cursor"),
     },
     answers: ok("A page of runs.", page),

@@ -1,4 +1,4 @@
-/** The calls that read a run, described. */
+/** Endpoints that read a run. */
 import { getRunCost } from "./run_cost.ts";
 import { getRun } from "./when_final.ts";
 import { teamKey } from "../../http/access.ts";
@@ -13,15 +13,15 @@ import { RUN } from "./endpoints.ts";
 const pathFields = { id: idOf("run").describe("The run's id.") };
 
 const query = {
-  events_limit: limitOf(EVENTS_PER_PAGE, "Events"),
+  events_limit: limitOf(EVENTS_PER_PAGE, "events"),
   events_cursor: cursorOf("events_cursor"),
 };
 
 const waiting = {
   wait: z.literal("final").optional()
-    .describe("Answers once the run is closed and everything behind its close is done."),
+    .describe("Delays the response until the run is closed and fully processed."),
   timeout: z.int().min(0).max(FINAL_WAIT_SECONDS.max).default(FINAL_WAIT_SECONDS.default)
-    .describe("Seconds after which it answers with what there is."),
+    .describe("Seconds to wait at most; then the current record is returned."),
 };
 
 const EVENT = {
@@ -107,7 +107,7 @@ const COST_EXPLAINED = {
   events_cursor: null,
 };
 
-/** A run's record, and why it cost what it did. */
+/** Endpoints of a run's record and of its cost. */
 export const RUN_READS = endpoints("Runs", [
   {
     method: "GET",
@@ -116,12 +116,12 @@ export const RUN_READS = endpoints("Runs", [
     handler: getRun,
     id: "getRun",
     summary: "Read a run",
-    description: "The full record with one page of its events. An unknown id and another team's " +
-      "are 404 alike.",
+    description: "Returns the full record with one page of its events. An unknown id and another " +
+      "team's both return 404.",
     pathFields,
     query: { ...query, ...waiting },
     headers: ifNoneMatch,
-    answers: tagged("The record as it is now.", runAnswer),
+    answers: tagged("The current record.", runAnswer),
     errors: ["invalid_id", "unknown_region", "not_found"],
     example: {
       path: { id: RUN },
@@ -139,12 +139,12 @@ export const RUN_READS = endpoints("Runs", [
     id: "getRunCost",
     summary: "Explain a run's cost",
     description:
-      "Each call of a page of its events, the row of the rate card that priced it, and " +
-      "tokens times rate. The calls of all pages add up to `cost_usd`, unless some are gone by age.",
+      "Returns the calls of one page of events, each with the rate card row that priced it, and " +
+      "tokens times rate. The calls of all pages add up to `cost_usd`, unless some have expired.",
     pathFields,
     query,
     headers: ifNoneMatch,
-    answers: tagged("The cost as it is now.", runCost),
+    answers: tagged("The current cost.", runCost),
     errors: ["invalid_id", "unknown_region", "not_found"],
     example: {
       path: { id: RUN },

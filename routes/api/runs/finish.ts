@@ -20,12 +20,12 @@ export const finishRun: Handler = async (c, { runs, environment }) => {
   const outcome = await runs.finish(team, id.value, request, environment.now());
   if (outcome.kind === "conflict") return fail(c, conflictProblem(id.value, outcome));
   const { closing } = outcome.parts;
-  // Stored or replayed, a finish always ends in a close.
+  // A finish is always closed, whether stored or replayed.
   if (closing === null) throw new TypeError("A finished run has no close");
   return answerWrite(c, outcome.kind, finishJson(id.value, closing), losses);
 };
 
-/** The stored finish record, the same for the first write and every retry (decision 22). */
+/** Writes the stored finish record, which is the same for the first write and every retry (decision 22). */
 function finishJson(id: string, closing: Closing): RawJson {
   const { scores } = closing;
   return writeObject([
@@ -41,10 +41,10 @@ function finishJson(id: string, closing: Closing): RawJson {
 export const addScore: Handler = async (c, { scores, environment }) => {
   const id = parseRunId(c.req.param("id") ?? "");
   if (!id.ok) return fail(c, id.problem);
-  const sent = parseScore(c.get("body"));
-  if (!sent.ok) return fail(c, sent.problem);
+  const parsed = parseScore(c.get("body"));
+  if (!parsed.ok) return fail(c, parsed.problem);
   const { team } = c.get("principal");
-  const outcome = await scores.add(team, id.value, sent.value.request, environment.now());
+  const outcome = await scores.add(team, id.value, parsed.value.request, environment.now());
   switch (outcome.kind) {
     case "refused":
       return fail(c, outcome.problem);
@@ -52,7 +52,7 @@ export const addScore: Handler = async (c, { scores, environment }) => {
       return fail(c, conflictProblem(id.value, outcome));
     case "differs": {
       const { field } = outcome;
-      const message = `Score ${sent.value.request.id} is stored with another "${field}": ` +
+      const message = `Score ${parsed.value.request.id} is stored with another "${field}": ` +
         "use a new id for a new score";
       return fail(c, { code: "id_conflict", message, field });
     }
@@ -60,14 +60,14 @@ export const addScore: Handler = async (c, { scores, environment }) => {
     case "replayed": {
       const { name, value, source, receivedAt } = outcome.score;
       const json = rawOf({
-        id: sent.value.request.id,
+        id: parsed.value.request.id,
         run_id: id.value,
         name,
         value,
         source,
         received_at: formatInstant(receivedAt),
       });
-      return answerWrite(c, outcome.kind, json, sent.value.losses);
+      return answerWrite(c, outcome.kind, json, parsed.value.losses);
     }
     default:
       return outcome satisfies never;

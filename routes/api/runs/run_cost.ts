@@ -1,4 +1,4 @@
-/** `GET /v1/runs/{id}/cost`: each call of a run, and why it cost what it did. */
+/** `GET /v1/runs/{id}/cost`: the calls of a run, with the rates that priced them. */
 import {
   costByModel,
   explainCalls,

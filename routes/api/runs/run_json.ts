@@ -11,11 +11,11 @@ import type { StageProgress } from "../../../domain/runs/stages.ts";
 import { decodeCursor, encodeCursor } from "../../http/cursor.ts";
 import { formatInstant, formatInstantOrNull } from "../../../domain/core/time.ts";
 
-/** Writes a run with one page of its events, and what is known of the runs it started. */
+/** Writes a run with one page of its events and its lineage. */
 export function runJson(
   id: RunId,
   page: RunPage,
-  family: RunLineage,
+  lineage: RunLineage,
   eventsCursor: string | null,
 ): RawJson {
   const run = assemble(id, page);
@@ -40,24 +40,24 @@ export function runJson(
     ["payload", run.payload === "whole" ? undefined : rawOf(run.payload)],
     ["cost_usd", rawOf(dollars(run.cost.amount))],
     ["cost", costJson(run.cost)],
-    ["cost_with_children_usd", rawOf(dollars(run.cost.amount + family.cost))],
+    ["cost_with_children_usd", rawOf(dollars(run.cost.amount + lineage.cost))],
     ["usage", usageJson(run.usage)],
     ["scores", rawOf(scoreFields(run))],
     ["events", `[${page.events.map(eventJson).join(",")}]`],
     ["events_cursor", rawOf(eventsCursor)],
     ["checks", "[]"],
     ["judge_results", "[]"],
-    ["links", rawOf(linkFields(run, family))],
+    ["links", rawOf(linkFields(run, lineage))],
     ["processing", rawOf(run.processing.map(stageJson))],
   ]);
 }
 
-/** Writes how sure a cost is. */
+/** Writes the state of a cost. */
 export function costJson({ state, revision, unpricedModels, flags }: RunRecord["cost"]): RawJson {
   return rawOf({ state, revision, unpriced_models: unpricedModels, flags });
 }
 
-/** Those of the close, then those that were added. */
+/** Wire fields of the scores: those of the finish, then added ones. */
 function scoreFields({ scores, addedScores }: RunRecord) {
   return [
     ...scores.map(([name, value]) => ({ name, value, source: "self" })),
@@ -71,9 +71,9 @@ function scoreFields({ scores, addedScores }: RunRecord) {
   ];
 }
 
-/** Where a run stands among others; what is not the case is not told. */
-function linkFields({ opening }: RunRecord, family: RunLineage) {
-  const { children, hasMore, isCut } = family;
+/** Wire fields of a run's links; flags that are false are left out. */
+function linkFields({ opening }: RunRecord, lineage: RunLineage) {
+  const { children, hasMore, isCut } = lineage;
   const trace = opening?.trace;
   return {
     parent: opening?.parentRunId ?? null,
@@ -84,7 +84,7 @@ function linkFields({ opening }: RunRecord, family: RunLineage) {
   };
 }
 
-/** Writes what a run used. */
+/** Writes the usage of a run. */
 export function usageJson(usage: RunRecord["usage"]): RawJson {
   return rawOf({
     events: usage.events,
@@ -121,12 +121,12 @@ export function instantText(ms: number | null): RawJson {
   return rawOf(formatInstantOrNull(ms));
 }
 
-/** A position as the opaque text of `events_cursor`. */
+/** Encodes a position as an opaque `events_cursor`. */
 export function cursorText({ ts, batch, index }: EventPosition): string {
   return encodeCursor(`${ts}.${batch}.${index}`);
 }
 
-/** Reads what {@link cursorText} wrote, or answers null. */
+/** Decodes a cursor of {@link cursorText}; null when it is invalid. */
 export function parseCursor(text: string): EventPosition | null {
   const match = /^(\d{1,16})\.(\d{1,9})\.(\d{1,2})$/.exec(decodeCursor(text) ?? "");
   if (match === null) return null;

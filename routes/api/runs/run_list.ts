@@ -38,12 +38,12 @@ export const listRuns: Handler = async (c, { runList, environment }) => {
   );
 };
 
-/** Writes a run as lists show it. */
+/** Writes a run for lists. */
 export function runRowJson(row: RunListRow): RawJson {
   return runRowJsonWith(row, rawOf(dollars(row.cost.amount)));
 }
 
-/** The same with its cost in dollars as it is written elsewhere. */
+/** Writes a run for lists with a cost that is already serialized. */
 export function runRowJsonWith(row: RunListRow, costUsd: RawJson): RawJson {
   return writeObject([
     ["id", rawOf(row.id)],
@@ -64,12 +64,12 @@ export function runRowJsonWith(row: RunListRow, costUsd: RawJson): RawJson {
   ]);
 }
 
-/** A place in a list, and where its default window begins; null where it has none. */
+/** Encodes a position and the start of the default window, or null without one. */
 export function runsCursorText({ at, run }: RunPosition, from: number | null): string {
   return encodeCursor(`${at} ${run} ${from ?? ""}`);
 }
 
-/** Reads what {@link runsCursorText} wrote, or answers null. */
+/** Decodes a cursor of {@link runsCursorText}; null when it is invalid. */
 export function parseRunsCursor(cursor: string): RunsCursor | null {
   const match = /^(\d{1,16}) (run_(?:eu|us)_[0-9a-f]{32}) (\d{0,16})$/.exec(
     decodeCursor(cursor) ?? "",

@@ -41,10 +41,10 @@ export const openRun: Handler = async (c, { runs, environment }) => {
   );
 };
 
-/** The stored run differs in a field that makes it another run, or is deleted. */
+/** Returns the error for a run that is stored with another value, or was deleted. */
 export function conflictProblem(id: string, { field }: Conflict): Problem {
   if (field === "id") {
-    const message = `Run ${id} was deleted, and its id is refused for ${TOMBSTONE_DAYS} days: ` +
+    const message = `Run ${id} was deleted and its id is refused for ${TOMBSTONE_DAYS} days: ` +
       "use a new id for a new run";
     return { code: "id_conflict", message, field };
   }
@@ -52,20 +52,20 @@ export function conflictProblem(id: string, { field }: Conflict): Problem {
   return { code: "id_conflict", message, field };
 }
 
-/** Answers `GET /v1/runs/{id}` at once. */
-export const answerRun = answerPage(async (id, run, { team }, { lineage }) => {
-  const family = await lineage.of(team, id);
-  return runJson(id, run, family, run.next === null ? null : cursorText(run.next));
+/** Answers `GET /v1/runs/{id}` without waiting. */
+export const answerRun = answerPage(async (id, run, { team }, deps) => {
+  const lineage = await deps.lineage.of(team, id);
+  return runJson(id, run, lineage, run.next === null ? null : cursorText(run.next));
 });
 
-/** Which page of whose run is shown. */
+/** Team and page of a run that is read. */
 interface RunView {
   readonly team: Team;
-  /** Whether it is the first page of its events. */
+  /** True for the first page of events. */
   readonly isFirst: boolean;
 }
 
-/** Makes the handler that answers with the JSON of a run and of the page of its events that a query names. */
+/** Creates a handler that answers with JSON of a run and of one page of its events. */
 export function answerPage(
   json: (id: RunId, run: RunPage, page: RunView, deps: AppDeps) => RawJson | Promise<RawJson>,
 ) {
@@ -78,24 +78,23 @@ export function answerPage(
     const { team } = c.get("principal");
     const run = await deps.runs.read(team, id.value, after, limit);
     if (run === null) return fail(c, NO_SUCH_RUN);
-    // Writing a page of a MiB takes some 10 ms.
+    // Writing a page of 1 MiB takes about 10 ms.
     await nextTurn();
     return answerTagged(c, await json(id.value, run, { team, isFirst: after === null }, deps));
   };
 }
 
-/** The same bytes for an id that never was and one of another team (decision 32). */
+/** Identical for an unknown id and another team's (decision 32). */
 export const NO_SUCH_RUN = notFound("No such run: check its id");
 
-/** Which events of a run are asked for. */
+/** A requested page of events. */
 export interface EventsPage {
-  /** The place that they come behind; null for the first. */
+  /** Position after which the page starts; null for the first page. */
   readonly after: EventPosition | null;
-  /** How many at most. */
   readonly limit: number;
 }
 
-/** Reads which page of events a query asks for. */
+/** Parses the requested page of events. */
 export function parseEventsPage(query: string): Parsed<EventsPage> {
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;

@@ -1,4 +1,4 @@
-/** `GET /v1/runs/{id}?wait=final`: the answer comes once everything behind the run's close is done. */
+/** `GET /v1/runs/{id}?wait=final`: answers once the run is closed and fully processed. */
 import type { Handler, HandlerDeps } from "../../http/admission.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
@@ -11,12 +11,12 @@ import { fail } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
 import { answerRun, parseEventsPage } from "./runs.ts";
 
-/** Answers with a run, at once or when it is final. */
+/** Answers with a run, immediately or when it is final. */
 export const getRun: Handler = async (c, deps) => {
   const wait = parseWait(queryOf(c));
   if (!wait.ok) return fail(c, wait.problem);
   const id = parseRunId(c.req.param("id") ?? "");
-  // A request that would be refused is refused at once.
+  // An invalid request is refused without waiting.
   const isRefused = !id.ok || !parseEventsPage(queryOf(c)).ok;
   if (wait.value === null || isRefused) return await answerRun(c, deps);
   const { team } = c.get("principal");
@@ -28,13 +28,13 @@ export const getRun: Handler = async (c, deps) => {
   });
 };
 
-/** Returns whether there is nothing to wait for; a run that is not stored is answered at once. */
+/** Returns whether a run is fully processed. True for an unknown run, which is answered without waiting. */
 async function isFinal({ runs }: HandlerDeps, team: Team, id: RunId): Promise<boolean> {
   const run = await runs.read(team, id, null, 0);
   return run === null || isProcessed(run);
 }
 
-/** How many seconds to wait for a run; null for not at all. */
+/** Parses the seconds to wait for a run; null to answer immediately. */
 function parseWait(query: string): Parsed<number | null> {
   const parameters = parseQuery(query);
   if (!parameters.ok) return parameters;

@@ -1,15 +1,10 @@
-/** The endpoints about the service itself: health, metrics, and the description of the API. */
+/** Endpoints of the service itself: health, metrics, and API documentation. */
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { answer, answerText, fail } from "../../http/answer.ts";
-import {
-  gauge,
-  type MetricFamily,
-  METRICS_TYPE,
-  metricsText,
-} from "../../../domain/metrics/text.ts";
+import { gauge, type MetricFamily, METRICS_TYPE, metricsText } from "../../../domain/metrics/text.ts";
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";
@@ -18,19 +13,19 @@ import { z } from "zod";
 import { type AnswerDescription, endpoints, ok } from "../../openapi/describe.ts";
 import { anyObject, ifNoneMatch } from "../../openapi/fields.ts";
 
-/** The process is alive. */
+/** Liveness probe. */
 const getHealth: Handler = (c) => {
   return answer(c, 200, rawOf({ status: "ok" }));
 };
 
-/** The store answers and new requests are welcome. */
+/** Readiness probe: the store responds, and the process is not shutting down. */
 const getReadiness: Handler = async (c, { ready, draining }) => {
   if (draining()) return fail(c, SHUTTING_DOWN);
   if (await ready()) return answer(c, 200, rawOf({ status: "ready" }));
-  return fail(c, { code: "storage_unavailable", message: "The store does not answer: retry" });
+  return fail(c, { code: "storage_unavailable", message: "The store does not respond: retry" });
 };
 
-/** Refuses requests from the signal to stop on. */
+/** Refuses requests during shutdown. */
 export const SHUTTING_DOWN = {
   code: "shutting_down",
   message: "This instance is shutting down: send the request again",
@@ -38,7 +33,7 @@ export const SHUTTING_DOWN = {
 
 const getMetrics: Handler = async (c, { metrics, usage, environment }) => {
   const principal = c.get("principal");
-  // Who runs the service sees all of it; a team would learn from it what others do.
+  // Only the operator sees global metrics: they would reveal the activity of other teams.
   const families = principal.grant.kind === "operator"
     ? [...metrics.requests.families(null), ...await metrics.ofProcess()]
     : [
@@ -48,7 +43,7 @@ const getMetrics: Handler = async (c, { metrics, usage, environment }) => {
   return answerText(c, 200, metricsText(families), METRICS_TYPE);
 };
 
-/** How much of the present month is used; nothing is included where everything is. */
+/** Returns the usage of the current month, and the included events where the plan has a limit. */
 async function quotaFamilies(
   team: Team,
   usage: AppDeps["usage"],
@@ -64,12 +59,12 @@ async function quotaFamilies(
   ];
 }
 
-/** Answers with the document. */
+/** Serves the OpenAPI document. */
 const getDescription: Handler = staticResponse(async ({ openapiText }) => {
   return { type: "application/json", text: await openapiText(), headers: {} };
 });
 
-/** Answers with the page. Its style is allowed by its hash, and nothing else is. */
+/** Serves the documentation page. Its policy allows only the page's own style, by hash. */
 const getDocs: Handler = staticResponse(async ({ openapiText }) => {
   const { renderDocsPage, POLICY } = await import("../../docs/page.tsx");
   return {
@@ -79,13 +74,13 @@ const getDocs: Handler = staticResponse(async ({ openapiText }) => {
   };
 });
 
-const same: AnswerDescription = {
+const notModified: AnswerDescription = {
   status: 304,
-  description: "It is the one that `If-None-Match` names.",
+  description: "Not modified: `If-None-Match` lists the current `ETag`.",
   headers: ["ETag", "Cache-Control"],
 };
 
-/** What a supervisor and a reader of the API ask. */
+/** Health, metrics and documentation endpoints. */
 export const SERVICE_ENDPOINTS = endpoints("Service", [
   {
     method: "GET",
@@ -94,9 +89,9 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
     mayLackHost: true,
     handler: getHealth,
     id: "getHealth",
-    summary: "Whether the process lives",
-    description: "200 while it does.",
-    answers: ok("It does.", z.object({ status: z.literal("ok") }).meta({ id: "Health" })),
+    summary: "Check liveness",
+    description: "Returns 200 while the process is running.",
+    answers: ok("Running.", z.object({ status: z.literal("ok") }).meta({ id: "Health" })),
     example: { status: 200, answer: { status: "ok" } },
   },
   {
@@ -106,9 +101,9 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
     mayLackHost: true,
     handler: getReadiness,
     id: "getReadiness",
-    summary: "Whether it takes requests",
-    description: "200 while the store answers and the process is not shutting down.",
-    answers: ok("It does.", z.object({ status: z.literal("ready") }).meta({ id: "Readiness" })),
+    summary: "Check readiness",
+    description: "Returns 200 while the store responds and the process is not shutting down.",
+    answers: ok("Ready.", z.object({ status: z.literal("ready") }).meta({ id: "Readiness" })),
     errors: ["storage_unavailable", "shutting_down"],
     example: { status: 200, answer: { status: "ready" } },
   },
@@ -119,11 +114,11 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
     servesUnderOverload: true,
     handler: getMetrics,
     id: "getMetrics",
-    summary: "Metrics for Prometheus",
+    summary: "Read metrics for Prometheus",
     description:
-      "Text format 0.0.4. A team's key sees the requests of its team by route and status, " +
-      "how long they took, refusals by code, and the month's events. The operator's key sees the " +
-      "requests of all, the store, the worker and the process, and no team apart.",
+      "Prometheus text format 0.0.4. A team's key reads its team's metrics: requests by route and " +
+      "status, latencies, errors by code, and the events of the month. The operator's key reads " +
+      "metrics of all requests, the store, the worker and the process, without a breakdown by team.",
     answers: [{
       status: 200,
       description: "The metrics.",
@@ -139,8 +134,9 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
     access: null,
     handler: getDescription,
     id: "getDescription",
-    summary: "This document",
-    description: "The API in the form of OpenAPI 3.1, made from the schemas that check requests.",
+    summary: "Read the OpenAPI document",
+    description: "This API as an OpenAPI 3.1 document, generated from the schemas that validate " +
+      "requests.",
     headers: ifNoneMatch,
     answers: [
       {
@@ -149,7 +145,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
         schema: anyObject,
         headers: ["ETag", "Cache-Control"],
       },
-      same,
+      notModified,
     ],
     example: { status: 200, answer: { openapi: "3.1.1", info: { title: "Runledger" } } },
   },
@@ -159,8 +155,8 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
     access: null,
     handler: getDocs,
     id: "getDocs",
-    summary: "This document as a page",
-    description: "For people; it loads nothing from elsewhere and needs no script.",
+    summary: "Read the documentation page",
+    description: "This API as an HTML page without scripts or external resources.",
     headers: ifNoneMatch,
     answers: [
       {
@@ -170,7 +166,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", [
         type: "text/html",
         headers: ["ETag", "Cache-Control"],
       },
-      same,
+      notModified,
     ],
     example: { status: 200, answer: "<!DOCTYPE html>…" },
   },

@@ -1,4 +1,4 @@
-/** `GET /v1/spend` and `GET /v1/spend/unpriced`, and the description of `GET /v1/usage`. */
+/** `GET /v1/spend` and `GET /v1/spend/unpriced`, and the endpoint of `GET /v1/usage`. */
 import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -51,7 +51,7 @@ export const getUnpriced: Handler = async (c, deps) => {
   return answer(c, 200, unpricedJson(query.value, models.value));
 };
 
-/** The models without a price, estimated by the team's card. */
+/** Returns models without a price, with estimates by the team's rate card. */
 export async function unpricedModels(
   { spend, rateCards }: Pick<AppDeps, "spend" | "rateCards">,
   team: Team,
@@ -65,7 +65,7 @@ export async function unpricedModels(
   );
 }
 
-/** Reads a team's rows of the days asked for. */
+/** Returns a reader of a team's spend rows in a query's range. */
 export function rowsOf(spend: AppDeps["spend"], team: Team, { from, to }: SpendQuery): ReadRows {
   return (kind) => spend.rows(team, kind, from, to);
 }
@@ -75,23 +75,24 @@ const tokens = { input_tokens: count, output_tokens: count, cached_input_tokens:
 const unpricedSums = z.object({ llm_calls: count, ...tokens }).meta({ id: "UnpricedSums" });
 
 const sums = {
-  runs: count.nullable().describe("Null where it is not known."),
+  runs: count.nullable().describe("Null where unknown, as in the group `(unattributed)` by model."),
   successful_runs: count.nullable(),
   cost_usd: dollarsField,
   cost_per_successful_run: dollarsField.nullable(),
   events: count,
   llm_calls: count,
   ...tokens,
-  unpriced: unpricedSums.describe("What of it had no price."),
+  unpriced: unpricedSums.describe("Calls and tokens without a price."),
 };
 
 const totals = z.object(sums).meta({ id: "SpendSums" });
 
 const group = z.object({
-  key: z.string().nullable().describe("`(unattributed)` for having none, `(other)` for the rest."),
-  provider: z.string().nullable().optional().describe("By model alone."),
-  model: z.string().nullable().optional().describe("By model alone."),
-  folded: count.optional().describe("How many groups it stands for, when it is the rest."),
+  key: z.string().nullable()
+    .describe("Value of the group; `(unattributed)` for runs without one, `(other)` for the rest."),
+  provider: z.string().nullable().optional().describe("Only when grouped by model."),
+  model: z.string().nullable().optional().describe("Only when grouped by model."),
+  folded: count.optional().describe("Number of groups combined in `(other)`; otherwise absent."),
   ...sums,
 }).meta({ id: "SpendGroup" });
 
@@ -100,7 +101,7 @@ const spend = z.object({
   to: day,
   group_by: z.enum(GROUPINGS),
   filters: z.record(z.string(), z.string())
-    .meta({ id: "SpendFilters", description: "The filters of the query, by parameter." }),
+    .meta({ id: "SpendFilters", description: "Filters of the query, by parameter." }),
   totals,
   groups: z.array(group),
 }).meta({ id: "Spend" });
@@ -117,9 +118,11 @@ const unpricedModel = z.object({
   model: z.string(),
   llm_calls: count,
   ...tokens,
-  first_seen: day.describe("Within the range."),
-  last_seen: day.describe("Within the range."),
-  estimate: estimate.nullable().describe("What it would cost at the nearest priced model."),
+  first_seen: day.describe("First day within the range."),
+  last_seen: day.describe("Last day within the range."),
+  estimate: estimate.nullable().describe(
+    "Estimated cost at the rates of the nearest priced model.",
+  ),
 }).meta({ id: "UnpricedModel" });
 
 const unpriced = z.object({
@@ -131,7 +134,7 @@ const unpriced = z.object({
 }).meta({ id: "UnpricedModels" });
 
 const quotaState = z.enum(["normal", "heads_up", "over"])
-  .describe("`normal` below 80 %, `heads_up` below 100 %, `over` from there.");
+  .describe("`normal` below 80 %, `heads_up` from 80 %, `over` from 100 %.");
 
 const notice = z.object({ threshold: z.number(), sent_at: instantField.nullable() })
   .meta({ id: "QuotaNotice" });
@@ -140,11 +143,13 @@ const monthUsage = z.object({ month, used: count, state: quotaState }).meta({ id
 
 const usage = z.object({
   month,
-  used: count.describe("Events counted, by arrival."),
-  included: count.nullable().describe("Events of the plan; null without a limit."),
+  used: count.describe("Events counted in the month, by time of arrival."),
+  included: count.nullable().describe("Events included in the plan; null without a limit."),
   ratio: z.number().meta({ minimum: 0 }).nullable(),
   state: quotaState,
-  projected: count.describe("`used` by the share of the month that has passed."),
+  projected: count.describe(
+    "Projection for the full month: `used` divided by the elapsed share of it.",
+  ),
   resets_at: instantField,
   notices: z.array(notice),
   months: z.array(monthUsage),
@@ -152,16 +157,19 @@ const usage = z.object({
 
 const range = {
   from: dayOrInstant.optional().describe(
-    `First UTC day, or an instant on it; ${SPEND_DAYS_DEFAULT - 1} days before \`to\` when absent.`,
+    `First UTC day, or an instant on it; when absent, ${
+      SPEND_DAYS_DEFAULT - 1
+    } days before \`to\`.`,
   ),
   to: dayOrInstant.optional().describe(
-    `Last UTC day, inclusive and not before \`from\`; today when absent. At most ${SPEND_DAYS_MAX} days.`,
+    `Last UTC day, inclusive, not before \`from\`; today when absent. A range has at most ` +
+      `${SPEND_DAYS_MAX} days.`,
   ),
 };
 
 const ofModels = {
   model: z.string().max(LABEL_CHARS_MAX).optional()
-    .describe("Calls to this model, of any provider."),
+    .describe("Calls to this model at any provider."),
   provider: z.string().max(LABEL_CHARS_MAX).optional()
     .describe("Calls to models of this provider."),
 };
@@ -178,7 +186,7 @@ const SUMS = {
   unpriced: NONE,
 };
 
-/** What runs cost, and how much of the plan is used. */
+/** Spend and usage endpoints. */
 export const SPEND_ENDPOINTS = endpoints("Spend", [
   {
     method: "GET",
@@ -187,8 +195,10 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
     handler: getSpend,
     id: "getSpend",
     summary: "Aggregate spend",
-    description: "What runs cost by day or by what they were for. A run must pass all filters; " +
-      "`(unattributed)` stands for having none. The groups add up to the totals exactly.",
+    description:
+      "Aggregates the cost of runs by day, agent, model or another attribute. A run must " +
+      "match all filters; `(unattributed)` matches runs without a value. The groups add up exactly " +
+      "to the totals.",
     query: {
       ...range,
       group_by: z.enum(GROUPINGS).default("day"),
@@ -198,7 +208,7 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
       ...ofModels,
       status: runStatus.optional().describe("Runs of this status."),
     },
-    answers: ok("The sums as they are now.", spend),
+    answers: ok("The current aggregates.", spend),
     example: {
       query: { group_by: "agent", from: "2026-11-01", to: "2026-11-30", customer_id: "acme" },
       status: 200,
@@ -220,8 +230,9 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
     handler: getUnpriced,
     id: "getUnpriced",
     summary: "List models without a price",
-    description: "Those with the most tokens first, each with what it would cost at the nearest " +
-      "priced model. Such estimates are not stored and are part of no other sum.",
+    description:
+      "Models with the most tokens first, each with an estimated cost at the rates of the " +
+      "nearest priced model. Estimates are not stored and are not included in any other total.",
     query: { ...range, ...ofModels },
     answers: ok("The models.", unpriced),
     example: {
@@ -242,16 +253,16 @@ export const SPEND_ENDPOINTS = endpoints("Spend", [
     access: teamKey("read"),
     handler: getUsage,
     id: "getUsage",
-    summary: "Read the month's usage",
-    description: "How many of the plan's events the team has used. The number stands in the way " +
-      "of nothing: nothing is refused or charged beyond it.",
+    summary: "Read monthly usage",
+    description: "Returns how many of the plan's events the team has used. The quota is not " +
+      "enforced: events beyond it are neither refused nor charged.",
     query: {
       month: month.optional().describe(
-        "In UTC, not a later one than the present, which it is when absent.",
+        "A month in UTC, not in the future; the current month when absent.",
       ),
     },
     headers: ifNoneMatch,
-    answers: tagged("The month's count.", usage),
+    answers: tagged("Usage of the month.", usage),
     example: {
       query: { month: "2026-11" },
       status: 200,

@@ -8,7 +8,7 @@ import { FILTERS, UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import type { SpendQuery } from "../../../domain/spend/spend_query.ts";
 import type { EstimatedModel, Unpriced } from "../../../domain/spend/unpriced.ts";
 
-/** Writes spend, with the question it answers. */
+/** Writes spend with its query. */
 export function spendJson(query: SpendQuery, { totals, groups }: Spend): RawJson {
   return rawOf({
     from: query.from,
@@ -21,9 +21,9 @@ export function spendJson(query: SpendQuery, { totals, groups }: Spend): RawJson
 }
 
 function filterFields({ filters }: SpendQuery) {
-  const sent = FILTERS.filter(({ filter }) => filters[filter] !== undefined);
+  const active = FILTERS.filter(({ filter }) => filters[filter] !== undefined);
   return Object.fromEntries(
-    sent.map(({ parameter, filter }) => [parameter, filters[filter] ?? UNATTRIBUTED]),
+    active.map(({ parameter, filter }) => [parameter, filters[filter] ?? UNATTRIBUTED]),
   );
 }
 
@@ -39,7 +39,7 @@ function groupFields({ groupBy }: SpendQuery, group: SpendGroup) {
   };
 }
 
-/** Sums; of runs nothing is said where nothing is known. */
+/** Wire fields of aggregates; counts of runs are null where they are unknown. */
 function measureFields(sums: Measures, runsKnown: boolean) {
   return {
     runs: runsKnown ? sums.runs : null,

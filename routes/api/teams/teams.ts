@@ -1,4 +1,4 @@
-/** `/v1/teams`: what the operator of the service does with teams. */
+/** `/v1/teams`: team management by the operator of the service. */
 import type { Handler } from "../../http/admission.ts";
 import { OPERATOR_ONLY } from "../../http/access.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -58,14 +58,14 @@ const createTeamKey: Handler = async (c, deps) => {
   return team === null ? fail(c, NO_SUCH_TEAM) : answerNewKey(deps, c, team);
 };
 
-/** The place that a cursor of the list stands for, or null. */
+/** Decodes a cursor of the team list; null when it is invalid. */
 export function teamIdOf(cursor: string): TeamId | null {
   const id = decodeCursor(cursor);
   return id !== null && isTeamId(id) ? id : null;
 }
 
-/** Says that an id names no team. */
-export const NO_SUCH_TEAM = notFound("No such team: list them to see ids");
+/** Error for an id of no team. */
+export const NO_SUCH_TEAM = notFound("No such team: list the teams to see their ids");
 
 const limit = z.number().meta({ type: "integer", minimum: 1 }).nullable();
 
@@ -80,15 +80,16 @@ const limits = z.object({
 }).meta({ id: "TeamLimits" });
 
 const fields = {
-  id: jobId.describe("Chance alone: it says nothing about another team's."),
+  id: jobId.describe("Random; reveals nothing about other teams."),
   name: z.string(),
   tier: z.enum(TIER_NAMES),
   owner_email: z.string().nullable(),
-  rate: rate.nullable().describe("Null: the plan's."),
-  limits: limits.nullable().describe("Null: the plan's; null inside: none."),
+  rate: rate.nullable().describe("Null: the plan's rate applies."),
+  limits: limits.nullable()
+    .describe("Null: the plan's limits apply. A field that is null means unlimited."),
   suspended: z.boolean(),
   suspended_at: instantField.nullable(),
-  created_at: instantField.nullable().describe("Null for teams of before this was kept."),
+  created_at: instantField.nullable().describe("Null for teams created before this was recorded."),
 };
 
 const team = z.object(fields).meta({ id: "Team" });
@@ -120,10 +121,10 @@ const KEY = {
 };
 
 const pathFields = { id: jobId.describe("The team's id.") };
-const page = { limit: limitOf(ADMIN_PER_PAGE, "Teams"), cursor: cursorOf("cursor") };
-const SECRET_ONCE = "Created; the secret is shown this once.";
+const page = { limit: limitOf(ADMIN_PER_PAGE, "teams"), cursor: cursorOf("cursor") };
+const SECRET_ONCE = "Created. The secret is returned only once.";
 
-/** Teams, for the operator. */
+/** Team endpoints for the operator. */
 export const TEAM_ENDPOINTS = endpoints("Teams", [
   {
     method: "POST",
@@ -132,11 +133,11 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
     handler: createTeam,
     id: "createTeam",
     summary: "Create a team",
-    description: "With its first key, which has every scope.",
+    description: "Creates a team and its first key, which has every scope.",
     body: bodyDescription(newTeamBody, "TeamRequest", {
-      name: "For people.",
+      name: "Display name.",
       tier: "The plan.",
-      owner_email: "Where notices about the quota are sent.",
+      owner_email: "Address for quota notices.",
     }),
     answers: created(SECRET_ONCE, newTeam),
     errors: ["missing_field"],
@@ -155,7 +156,7 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
     handler: createTeamKey,
     id: "createTeamKey",
     summary: "Create a credential for a team",
-    description: "The way back in for a team that lost every key.",
+    description: "Restores access for a team that lost all its keys.",
     pathFields,
     body: newCredentialBody,
     answers: created(SECRET_ONCE, newKey),
@@ -176,10 +177,10 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
     handler: listTeams,
     id: "listTeams",
     summary: "List teams",
-    description: "All teams, by id.",
+    description: "Lists all teams, ordered by id.",
     query: page,
     answers: ok(
-      "A page.",
+      "A page of teams.",
       z.object({ teams: z.array(team), cursor: nextCursor }).meta({ id: "TeamPage" }),
     ),
     example: { status: 200, answer: { teams: [TEAM], cursor: null }, needs: ["createTeam"] },
@@ -191,7 +192,7 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
     handler: getTeam,
     id: "getTeam",
     summary: "Read a team",
-    description: "What is set for it; nothing of what it stores.",
+    description: "Returns the team's settings, but none of its data.",
     pathFields,
     answers: ok("The team.", team),
     errors: ["not_found"],
@@ -204,19 +205,21 @@ export const TEAM_ENDPOINTS = endpoints("Teams", [
     handler: changeTeam,
     id: "changeTeam",
     summary: "Change a team",
-    description: "What is not sent stays as it is. It is felt at once in this process and within " +
-      "10 seconds in others. Of a suspended team every call is refused, and its data is kept.",
+    description:
+      "Fields that are not sent keep their values. The change takes effect immediately in " +
+      "this process and within 10 seconds in others. Every call of a suspended team is refused; " +
+      "its data is kept.",
     pathFields,
     body: bodyDescription(teamChangeBody, "TeamChange", {
-      name: "For people.",
+      name: "Display name.",
       tier: "The plan; a team that leaves enterprise loses its `limits`.",
-      owner_email: "Null for no notices.",
-      rate: "In place of the plan's; null for the plan's.",
-      limits: "On enterprise alone, all at once; null for the plan's. `payload_days` is at most " +
-        "`record_days`.",
-      suspended: "Whether every call of the team is refused.",
+      owner_email: "Null to send no notices.",
+      rate: "Overrides the plan's rate; null restores it.",
+      limits: "Enterprise only; replaces all limits together. Null restores the plan's limits. " +
+        "`payload_days` must not exceed `record_days`.",
+      suspended: "True to refuse every call of the team.",
     }, { rate: "TeamRateChange", limits: "TeamLimitsChange" }),
-    answers: ok("The team as it is now.", team),
+    answers: ok("The updated team.", team),
     errors: ["not_found"],
     idempotency: "content",
     example: {

@@ -1,4 +1,4 @@
-/** `GET /v1/usage`: how much of the plan's events a team has used. It stands in the way of nothing. */
+/** `GET /v1/usage`: a team's usage of its plan's events. The quota is informational and blocks nothing. */
 import type { Handler } from "../../http/admission.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { Notice, UsageStore } from "../../../domain/teams/quota_notice.ts";
@@ -19,25 +19,25 @@ import { queryOf } from "../../http/query.ts";
 /** Months listed. */
 const MONTHS_MAX = 12;
 
-/** What a team used, and what that means. */
+/** Usage of a team, with its quota state. */
 export interface UsageView {
-  /** The month, `YYYY-MM` in UTC. */
+  /** `YYYY-MM` in UTC. */
   readonly month: string;
-  /** Events counted in it. */
+  /** Events counted in the month. */
   readonly used: number;
-  /** Events the plan includes; `Infinity` for all. */
+  /** Events included in the plan; `Infinity` without a limit. */
   readonly included: number;
   readonly state: QuotaState;
-  /** Projected use of the month at its present pace. */
+  /** Projected usage of the month at the current pace. */
   readonly projected: number;
   /** When the count resets, unix milliseconds. */
   readonly resetsAt: number;
   readonly notices: readonly Notice[];
-  /** The last months with usage, latest first, with how each stands by the plan of today. */
+  /** The last months with usage, latest first; states are relative to the current plan. */
   readonly months: readonly (MonthUse & { readonly state: QuotaState })[];
 }
 
-/** Reads what a team used in a month. */
+/** Reads a team's usage of a month. */
 export async function readUsage(
   usage: UsageStore,
   team: Team,
@@ -83,7 +83,7 @@ export const getUsage: Handler = async (c, { usage, environment }) => {
   return answerTagged(c, json);
 };
 
-/** A notice; without `sent_at` no mail server is known to have accepted it. */
+/** Wire fields of a notice; `sent_at` is null unless a mail server is known to have accepted it. */
 function noticeFields({ percent, sentAt }: Notice) {
   return { threshold: percent / 100, sent_at: formatInstantOrNull(sentAt) };
 }
