@@ -151,7 +151,7 @@ const OPERATOR_REFUSAL: Problem = {
 
 const KEY_REFUSAL: Problem = {
   code: "forbidden",
-  message: "Only the operator of this service can do this: use the operator key",
+  message: "Only the operator key may make this call: contact the operator of this service",
 };
 
 /** Returns the refusal of a suspended team; null if the team is active. */
