@@ -1,5 +1,5 @@
 /**
- * Request bodies as JSON objects, and checked requests with their losses.
+ * Request bodies as JSON objects, and validated requests with their losses.
  *
  * @module
  */
@@ -7,41 +7,41 @@ import { Losses } from "./losses.ts";
 import type { Parsed } from "./errors.ts";
 import type { RawJson } from "./raw_json.ts";
 
-/** A body that is a JSON object, as its text and as its value. */
+/** Request body that is a JSON object, as text and as value. */
 export interface Body {
   /** The text as sent. */
   readonly text: string;
-  /** The object it parses to. */
+  /** The parsed object. */
   readonly value: Readonly<Record<string, unknown>>;
-  /** The events of a batch that was cut, see `cutBody`. */
+  /** Events of a large batch that was split by `cutBody`. */
   readonly events?: readonly CutEvent[];
-  /** Fields left out of a body that was cut, and how many values of each. */
+  /** Number of omitted values by field, in a body that was split. */
   readonly leftOut?: ReadonlyMap<string, number>;
 }
 
-/** A checked request, and what of it is not stored. */
+/** Validated request with its losses. */
 export interface CheckedRequest<T> {
-  /** The request to decide. */
+  /** The validated request. */
   readonly request: T;
-  /** What the answer reports as not stored; null for nothing. */
+  /** Losses to report in the response; null for none. */
   readonly losses: Losses | null;
 }
 
-/** Returns a checked request with what is lost of it. */
+/** Wraps a validated request with its losses. */
 export function checkedRequest<T>(request: T, losses: Losses): Parsed<CheckedRequest<T>> {
   return { ok: true, value: { request, losses: losses.isEmpty ? null : losses } };
 }
 
-/** An event as it is read, and whether its payload was cut. */
+/** Event of a split batch. */
 export interface CutEvent {
-  /** The event, small enough to be parsed. */
+  /** Text of the event, small enough to parse. */
   readonly text: RawJson;
-  /** Whether its `data` is the truncated form. */
+  /** True if its `data` is truncated. */
   readonly isTruncated: boolean;
 }
 
-/** A JSON object whose inside is the user's own. */
+/** JSON object with arbitrary content from the user. */
 export type JsonObject = Record<string, unknown>;
 
-/** An object as sent. */
+/** Read-only fields of an object as sent. */
 export type JsonFields = Readonly<Record<string, unknown>>;

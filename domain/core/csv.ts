@@ -1,21 +1,21 @@
 /**
- * Lines of CSV as RFC 4180 has them, safe to open in a spreadsheet.
+ * CSV lines as defined by RFC 4180, safe to open in a spreadsheet.
  *
  * @module
  */
 
 /**
- * How a cell begins that a spreadsheet would run as a formula, also written full-width. The apostrophe is
- * among them so that the one put in front can be taken off again without doubt.
+ * First characters of a cell that a spreadsheet would run as a formula, including full-width forms.
+ * The apostrophe is included so that readers can remove the added one without ambiguity.
  */
 const FORMULA = /^[=+\-@\t\r\n'＝＋－＠]/;
 
-/** What must not stand in a cell without quotes around it. */
+/** Characters that require a quoted cell. */
 const SPECIAL = /[",\r\n;\t]/;
 
 /**
- * Writes a text that somebody sent as a cell. One that begins as a formula does gets an apostrophe in
- * front, which spreadsheets take for "this is text".
+ * Writes untrusted text as a cell. Text that starts like a formula gets a leading apostrophe, which
+ * spreadsheets read as "this is text".
  */
 export function textCell(text: string): string {
   return cell(FORMULA.test(text) ? `'${text}` : text);

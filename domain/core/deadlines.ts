@@ -1,48 +1,48 @@
 /**
- * Deadlines of one length for many pieces of work, with one timer between them.
+ * Deadlines of one length for many operations, sharing one timer.
  *
- * A timer for each request takes longer than checking the request does. Work that has the same time
- * is due in the order it began in, so it is enough to watch the oldest.
+ * A timer per request costs more than validating the request. Operations with the same timeout expire
+ * in the order they started, so one timer for the oldest is enough.
  *
  * @module
  */
 
-/** Clock and timers of the process, handed in because the domain has none. */
+/** Clock and timers of the process, injected so that the domain stays pure. */
 export interface Timers {
-  /** Milliseconds of a clock that never goes back. */
+  /** Returns milliseconds of a monotonic clock. */
   readonly now: () => number;
-  /** Calls back after some milliseconds; answers how to forget that. */
+  /** Calls `callback` after `ms` milliseconds; returns a function that cancels the timer. */
   readonly after: (ms: number, callback: () => void) => () => void;
 }
 
-/** One piece of work that is waited for. */
+/** One operation under a deadline. */
 export interface Wait {
-  /** When it is late, by the clock of the timers. */
+  /** Deadline in milliseconds of {@link Timers.now}. */
   readonly dueMs: number;
-  /** Tells whoever waits. */
+  /** Notifies the waiting caller that the deadline passed. */
   readonly expire: () => void;
 }
 
 /**
- * Bounds how long work is waited for. Whoever makes one disposes of it: its timer is left running
- * when nothing waits any more, because the next request mostly needs it again.
+ * Bounds how long callers wait for work. The creator must dispose of it: the timer keeps running when
+ * nothing waits, because the next request usually needs it.
  */
 export class Deadlines implements Disposable {
-  /** Milliseconds each piece of work has. */
+  /** Timeout of each operation in milliseconds. */
   readonly ms: number;
   readonly #timers: Timers;
   readonly #waits = new Set<Wait>();
-  #forget: (() => void) | null = null;
+  #cancel: (() => void) | null = null;
 
-  /** Deadlines of `ms` milliseconds. */
+  /** Creates deadlines of `ms` milliseconds. */
   constructor(ms: number, timers: Timers) {
     this.ms = ms;
     this.#timers = timers;
   }
 
   /**
-   * Waits for work, or for `late` once the deadline passes first. The work goes on; what it comes to
-   * is then nobody's concern.
+   * Resolves with the result of `work`, or of `late` if the deadline passes first. The work continues
+   * after the deadline, and its result is ignored.
    */
   within<T>(work: Promise<T>, late: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -64,36 +64,36 @@ export class Deadlines implements Disposable {
     });
   }
 
-  /** Calls `expire` once the deadline passes, unless the work is {@link done} before. */
+  /** Calls `expire` when the deadline passes, unless the work is {@link done} by then. */
   watch(expire: () => void): Wait {
     const wait: Wait = { dueMs: this.#timers.now() + this.ms, expire };
     this.#waits.add(wait);
-    this.#forget ??= this.#timers.after(this.ms, () => this.#tick());
+    this.#cancel ??= this.#timers.after(this.ms, () => this.#tick());
     return wait;
   }
 
-  /** Ends the watch over a piece of work. */
+  /** Marks an operation as completed, so that it does not expire. */
   done(wait: Wait): void {
     this.#waits.delete(wait);
   }
 
-  /** Calls back after other milliseconds, by the same timers; returns how to forget that. */
+  /** Calls `callback` after `ms` milliseconds; returns a function that cancels the timer. */
   after(ms: number, callback: () => void): () => void {
     return this.#timers.after(ms, callback);
   }
 
-  /** Stops the timer; whatever still waits is not bounded any more. */
+  /** Stops the timer; operations still waiting have no deadline from then on. */
   [Symbol.dispose](): void {
-    this.#forget?.();
-    this.#forget = null;
+    this.#cancel?.();
+    this.#cancel = null;
   }
 
   #tick(): void {
-    this.#forget = null;
+    this.#cancel = null;
     const nowMs = this.#timers.now();
     for (const wait of this.#waits) {
       if (wait.dueMs > nowMs) {
-        this.#forget = this.#timers.after(wait.dueMs - nowMs, () => this.#tick());
+        this.#cancel = this.#timers.after(wait.dueMs - nowMs, () => this.#tick());
         return;
       }
       this.#waits.delete(wait);

@@ -1,13 +1,13 @@
 /**
- * The clock and the random numbers of the process, passed to pure code.
+ * The clock and random source of the process, injected into pure code.
  *
  * @module
  */
 
-/** The time and the randomness of the process. */
+/** Clock and random source of the process. */
 export interface Environment {
-  /** Unix milliseconds. */
+  /** Returns the current time in unix milliseconds. */
   now(): number;
-  /** Fresh random bytes. */
+  /** Returns fresh random bytes. */
   random(bytes: number): Uint8Array;
 }

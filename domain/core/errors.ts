@@ -1,10 +1,10 @@
 /**
- * The error vocabulary: every code the service can answer, declared once.
+ * The error vocabulary: every code the service can return, declared once.
  *
  * @module
  */
 
-/** Each code's HTTP status and whether sending the same request again can help. */
+/** HTTP status of each code, and whether retrying the same request can succeed. */
 export const ERRORS = {
   invalid_id: { status: 400, retry: false },
   missing_field: { status: 400, retry: false },
@@ -32,52 +32,52 @@ export const ERRORS = {
   shutting_down: { status: 503, retry: true },
 } as const;
 
-/** A machine-readable code of the error envelope (contract 9, decision 7). */
+/** Machine-readable code of the error envelope (contract 9, decision 7). */
 export type ErrorCode = keyof typeof ERRORS;
 
-/** A refusal: what the error envelope says. `field` is the bare name of a request field. */
+/** Refusal: content of the error envelope. `field` is the bare name of a request field. */
 export interface Problem {
-  /** The stable code. */
+  /** Stable code. */
   readonly code: ErrorCode;
-  /** A sentence for people that says what to do next. */
+  /** Sentence for people that says what to do next. */
   readonly message: string;
-  /** The request field at fault, when there is one (decision 6). */
+  /** Request field at fault, if any (decision 6). */
   readonly field?: string;
 }
 
-/** What a parser answers: the value, or the first thing wrong with it. */
+/** Result of a parser: the value, or the first problem found. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: Problem };
 
-/** Wraps a refusal as a parser's answer. */
+/** Wraps a refusal as the result of a parser. */
 export function refuse<T>(code: ErrorCode, message: string, field?: string): Parsed<T> {
   return { ok: false, problem: { code, message, ...(field === undefined ? {} : { field }) } };
 }
 
-/** Returns the refusal of a name that stands for nothing, or for something of another team. */
+/** Returns the refusal of an unknown name, or of a name that belongs to another team. */
 export function notFound(message: string): Problem {
   return { code: "not_found", message };
 }
 
 /**
- * The store did not confirm: it failed, was locked, or took longer than its deadline.
+ * Error for a store that did not confirm: it failed, was locked, or exceeded its deadline.
  *
- * Whether the write happened is unknown; ids make the retry safe. Answered as 503.
+ * The write may or may not have happened; ids make a retry safe. Returned as 503.
  */
 export class StorageUnavailable extends Error {
-  /** Tells this error from others in logs. */
+  /** Name of the error in logs. */
   override readonly name = "StorageUnavailable";
 }
 
-/** More waits than the service takes on; nothing is stored. Answered as 503. */
+/** Error for a full queue; nothing is stored. Returned as 503. */
 export class Overloaded extends Error {
-  /** Tells this error from others in logs. */
+  /** Name of the error in logs. */
   override readonly name = "Overloaded";
 }
 
 /**
- * Returns whether an error says nothing about the work that met it: the store failed, or had too much to do.
+ * Returns whether an error is a failure or overload of the store, unrelated to the work that hit it.
  */
 export function isOfStore(error: unknown): error is StorageUnavailable | Overloaded {
   return error instanceof StorageUnavailable || error instanceof Overloaded;

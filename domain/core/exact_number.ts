@@ -1,24 +1,24 @@
 /**
- * Numbers of JSON with all of their digits, also those that no JavaScript number holds (R16).
+ * JSON numbers with all their digits, including values that no JavaScript number can hold (R16).
  *
  * @module
  */
 
-/** A number as `JSON.stringify` writes it: the very digits it was made of. */
+/** Number that `JSON.stringify` writes with exactly these digits. */
 export interface ExactNumber {
   /** The digits. */
   readonly rawJSON: string;
 }
 
-/** `JSON.rawJSON`, which the types of the runtime do not know yet. */
+/** `JSON.rawJSON`, which is missing from the runtime's types. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (digits: string) => ExactNumber };
 
-/** Makes a number of decimal digits. */
+/** Creates a number from decimal digits. */
 export function exactNumber(digits: string): ExactNumber {
   return rawJSON(digits);
 }
 
-/** Makes a number of a count. */
+/** Creates a number from a count. */
 export function exactCount(count: bigint): ExactNumber | number {
   return count <= Number.MAX_SAFE_INTEGER ? Number(count) : exactNumber(String(count));
 }

@@ -1,20 +1,20 @@
 /**
- * Slots for work that teams take in turn: however much one team has waiting, another team's next work
- * is at most one turn away.
+ * Slots assigned to teams in round-robin order: however much work one team has queued, every other
+ * team waits for at most one round.
  *
  * @module
  */
 import { Overloaded } from "./errors.ts";
 
-/** How much work may run and wait. */
+/** Limits on running and waiting work. */
 export interface SlotLimits {
-  /** Work running at once, in all. */
+  /** Maximum running work of all teams. */
   readonly all: number;
-  /** Work of one team running at once. */
+  /** Maximum running work of one team. */
   readonly team: number;
-  /** Work waiting, in all. */
+  /** Maximum waiting work of all teams. */
   readonly waiting: number;
-  /** Work of one team waiting. */
+  /** Maximum waiting work of one team. */
   readonly teamWaiting: number;
 }
 
@@ -22,10 +22,10 @@ interface Waiter {
   readonly begin: () => void;
 }
 
-/** A bounded set of slots and the queue for them. */
+/** Bounded set of slots with a fair queue. */
 export class FairSlots {
   readonly #limits: SlotLimits;
-  /** Queues of teams; the team whose turn is next comes first. */
+  /** Queue of each team; the team to serve next comes first. */
   readonly #queues = new Map<string, Waiter[]>();
   readonly #running = new Map<string, number>();
   #runningAll = 0;
@@ -36,7 +36,7 @@ export class FairSlots {
     this.#limits = limits;
   }
 
-  /** Work that waits, in all. */
+  /** Waiting work of all teams. */
   get waiting(): number {
     return this.#waitingAll;
   }
@@ -44,9 +44,9 @@ export class FairSlots {
   /**
    * Waits for a slot.
    *
-   * @param signal ends the wait; its reason is thrown
-   * @returns a function that gives the slot back, to be called once
-   * @throws {Overloaded} when too much waits already
+   * @param signal cancels the wait; its reason is thrown
+   * @returns a function that releases the slot; call it once
+   * @throws {Overloaded} when the queue is full
    */
   async take(team: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
@@ -67,8 +67,8 @@ export class FairSlots {
 
   #end(team: string): void {
     this.#runningAll--;
-    const left = (this.#running.get(team) ?? 1) - 1;
-    if (left > 0) this.#running.set(team, left);
+    const running = (this.#running.get(team) ?? 1) - 1;
+    if (running > 0) this.#running.set(team, running);
     else this.#running.delete(team);
     this.#beginNext();
   }
@@ -78,7 +78,7 @@ export class FairSlots {
       if (!this.#mayRun(team)) continue;
       const waiter = queue.shift();
       this.#queues.delete(team);
-      // To the back of the line of teams.
+      // Reinserting moves the team to the end of the round.
       if (queue.length > 0) this.#queues.set(team, queue);
       if (waiter === undefined) continue;
       this.#waitingAll--;

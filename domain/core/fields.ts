@@ -1,8 +1,8 @@
 /**
- * Kinds of fields that several bodies have. An `error` text completes the sentence "must be …"; `meta`
- * tells the same to whoever reads the schema as JSON Schema, which cannot see into a check.
+ * Field schemas shared by several bodies. An `error` text completes the sentence "must be …"; `meta`
+ * states the same rule for JSON Schema, which cannot express a check.
  *
- * They are parts of schemas, internal because their types are Zod's; see `Schema` for what a schema is.
+ * They are internal because their types are Zod's; `Schema` is the public contract of a schema.
  *
  * @module
  */
@@ -15,13 +15,13 @@ import { isAgent, isCustomer, isName, isText } from "./rules.ts";
 const INSTANT = "an RFC 3339 instant such as 2026-01-31T12:00:00.000Z or 2026-01-31T13:00:00+01:00";
 
 /**
- * An instant, as unix milliseconds (decision 12, R19).
+ * Schema of an instant, read as unix milliseconds (decision 12, R19).
  *
  * @internal
  */
 export function instant(): z.ZodType<number, unknown> {
-  return z.string(INSTANT).meta({ format: "date-time" }).transform((sent, context) => {
-    const ms = parseInstant(sent);
+  return z.string(INSTANT).meta({ format: "date-time" }).transform((value, context) => {
+    const ms = parseInstant(value);
     if (ms !== null) return ms;
     context.addIssue({ code: "custom", message: INSTANT });
     return z.NEVER;
@@ -29,7 +29,7 @@ export function instant(): z.ZodType<number, unknown> {
 }
 
 /**
- * Any JSON value.
+ * Schema of any JSON value.
  *
  * @internal
  */
@@ -38,7 +38,7 @@ export function anyJson(): z.ZodType<unknown, unknown> {
 }
 
 /**
- * A field that may be absent; `null` is as absent (decision 8).
+ * Makes a field optional; `null` counts as absent (decision 8).
  *
  * @internal
  */
@@ -49,7 +49,7 @@ export function optional<T extends z.ZodType>(
 }
 
 /**
- * Any well-formed text.
+ * Schema of any well-formed text.
  *
  * @internal
  */
@@ -59,20 +59,20 @@ export function text(charsMax: number): z.ZodType<string, unknown> {
     .meta({ maxLength: charsMax });
 }
 
-/** Of JSON Schema: what {@link isPathPart} refuses of a text that is not empty. */
+/** JSON Schema pattern: excludes the non-empty texts that {@link isPathPart} rejects. */
 const PATH_PART = "^(?!\\.\\.?$)";
 
-/** Of JSON Schema: a text that is not empty, without control characters and space around it. */
+/** JSON Schema pattern: non-empty text without control characters or surrounding white space. */
 const TRIMMED = "(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f]$";
 
-/** Of JSON Schema: what {@link isName} takes, but for its length. */
+/** JSON Schema pattern of {@link isName}, without its maximum length. */
 export const NAME_PATTERN = `^${TRIMMED}`;
 
-/** Of JSON Schema: what {@link isAgent} takes, but for its length. */
+/** JSON Schema pattern of {@link isAgent}, without its maximum length. */
 export const SLUG_PATTERN = `${PATH_PART}${TRIMMED}`;
 
 /**
- * The slug of an agent.
+ * Schema of an agent slug.
  *
  * @internal
  */
@@ -84,7 +84,7 @@ export function agentSlug(): z.ZodType<string, unknown> {
 }
 
 /**
- * Whom a cost is attributed to.
+ * Schema of the customer that a cost is attributed to.
  *
  * @internal
  */
@@ -95,7 +95,7 @@ export function customer(): z.ZodType<string, unknown> {
 }
 
 /**
- * A text that people see and filter by.
+ * Schema of a name that people see and filter by.
  *
  * @internal
  */
@@ -107,7 +107,7 @@ export function name(charsMax: number, what: string): z.ZodType<string, unknown>
 }
 
 /**
- * One of some words.
+ * Schema of one of `words`.
  *
  * @internal
  */

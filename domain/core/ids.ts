@@ -4,25 +4,25 @@
  * @module
  */
 
-/** The regions a deployment can be (contract 1). */
+/** Regions of a deployment (contract 1). */
 export const REGIONS = ["eu", "us"] as const;
 
 /** One of {@link REGIONS}. */
 export type Region = typeof REGIONS[number];
 
-/** A run's identifier, checked. */
+/** Validated identifier of a run. */
 export type RunId = string & { readonly __brand: "RunId" };
 
-/** An event's identifier, checked; unique within its run (decision 19). */
+/** Validated identifier of an event; unique within its run (decision 19). */
 export type EventId = string & { readonly __brand: "EventId" };
 
-/** A score's identifier, checked; unique within its run, as an event's. */
+/** Validated identifier of a score; unique within its run, like an event's. */
 export type ScoreId = string & { readonly __brand: "ScoreId" };
 
-/** The prefixes that are judged. */
+/** Prefixes of identifiers that clients may send. */
 export type IdPrefix = "run" | "evt" | "key" | "scr";
 
-/** What a text is when read as an identifier: the pattern is judged before the region (decision 5). */
+/** Result of checking an identifier: the pattern is checked before the region (decision 5). */
 export type IdVerdict = "valid" | "invalid_id" | "unknown_region";
 
 /** Any id of a two-letter region. */
@@ -36,23 +36,23 @@ const VALID = {
   scr: /^scr_(eu|us)_[0-9a-f]{32}$/,
 } as const;
 
-/** Judges a value as an identifier with this prefix. */
+/** Checks a value as an identifier with this prefix. */
 export function judgeId(prefix: IdPrefix, value: unknown): IdVerdict {
   if (typeof value !== "string") return "invalid_id";
   if (VALID[prefix].test(value)) return "valid";
   return PATTERN.exec(value)?.[1] === prefix ? "unknown_region" : "invalid_id";
 }
 
-/** Whether a text names a region. */
+/** Returns whether a text is a region. */
 export function isRegion(text: string | undefined): text is Region {
   return text === "eu" || text === "us";
 }
 
-/** The id being minted; a new array each time would take ten times as long. */
+/** Buffer of the id being generated; a new array for each id would take ten times as long. */
 const minted = new Uint8Array(16);
 
 /**
- * The 32 hex digits of a UUIDv7 (decision 33).
+ * Generates the 32 hex digits of a UUIDv7 (decision 33).
  *
  * @param nowMs unix milliseconds, the first 48 bits
  * @param random 10 random bytes, of which 74 bits are used
@@ -66,11 +66,11 @@ export function uuid7Hex(nowMs: number, random: Uint8Array): string {
   minted[4] = nowMs >>> 8;
   minted[5] = nowMs;
   minted.set(random, 6);
-  // Version 7 and the variant stand in the place of six random bits.
+  // Version 7 and the variant replace six random bits.
   minted[6] = (minted[6] ?? 0) & 0x0f | 0x70;
   minted[8] = (minted[8] ?? 0) & 0x3f | 0x80;
   return minted.toHex();
 }
 
-/** A team's identifier inside the store. */
+/** Identifier of a team inside the store. */
 export type TeamId = string & { readonly __brand: "TeamId" };

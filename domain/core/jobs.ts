@@ -1,5 +1,5 @@
 /**
- * Bounds of the jobs that teams ask for: pricing calls again, and deleting customers.
+ * Contract and limits of the jobs that teams start: repricing calls and deleting customers.
  *
  * @module
  */
@@ -10,46 +10,46 @@ import { printable } from "./text.ts";
 /** `waiting` until every call stored before it is in the summaries, then `running`, then `done`. */
 export type JobState = "waiting" | "running" | "done";
 
-/** A job that a team asked for. */
+/** Job started by a team. */
 export interface TeamJob {
-  /** Names it, sortable by when it was asked for. */
+  /** Identifier, sortable by creation time. */
   readonly id: string;
-  /** How far it is. */
+  /** Current state. */
   readonly state: JobState;
-  /** When it was asked for, unix milliseconds. */
+  /** Time of creation, unix milliseconds. */
   readonly createdAt: number;
-  /** Identifier of the credential that asked. */
+  /** Identifier of the credential that started it. */
   readonly createdBy: string;
-  /** When it was done, unix milliseconds. */
+  /** Time of completion, unix milliseconds; null until then. */
   readonly finishedAt: number | null;
-  /** Runs that could not be read; they are as they were. */
+  /** Number of runs that could not be read and are unchanged. */
   readonly failed: number;
 }
 
-/** Result of a request for a job. */
+/** Result of starting a job; `replayed` returns the same job already in progress. */
 export type JobOutcome<Job extends TeamJob> =
   | { readonly kind: "stored" | "replayed"; readonly job: Job }
   | { readonly kind: "refused"; readonly problem: Problem };
 
 /** Jobs of one kind. Methods reject with `StorageUnavailable` when the store fails. */
 export interface JobStore<Job extends TeamJob> {
-  /** Reads a job of the team; null when it has none of that id. */
+  /** Reads a job; null if the team has none with this id. */
   get(team: { readonly id: TeamId }, id: string): Promise<Job | null>;
-  /** Returns the job once it is done, or as it is after so many milliseconds. */
+  /** Waits until the job is done, at most `ms` milliseconds, and returns its current state. */
   waitUntilDone(team: { readonly id: TeamId }, job: Job, ms: number): Promise<Job>;
-  /** Takes a job of the team whose turn it is a step further; returns false when none can go on. */
+  /** Runs one step of the next team's job; returns false if no job can progress. */
   work(): Promise<boolean>;
-  /** Whether the last {@link work} found a job, also one that still waits. */
+  /** True if the last {@link work} call found a job, even one that is still waiting. */
   readonly underWay: boolean;
 }
 
-/** Jobs of one kind that a team may have under way. */
+/** Maximum jobs of one kind in progress per team. */
 export const ACTIVE_JOBS_MAX = 10;
 
-/** Names, each a provider and a model, that one job may look for. */
+/** Maximum names, each a provider and a model, that one job may search for. */
 export const JOB_NAMES_MAX = 1_000;
 
-/** Refuses one job too many. */
+/** Returns the refusal of a job beyond {@link ACTIVE_JOBS_MAX}. */
 export function tooManyJobs(kind: "repricings" | "customer deletions"): Problem {
   return {
     code: "rate_limit",
@@ -58,7 +58,7 @@ export function tooManyJobs(kind: "repricings" | "customer deletions"): Problem 
   };
 }
 
-/** Refuses a job over more names than one may look for. */
+/** Returns the refusal of a job with more than {@link JOB_NAMES_MAX} names. */
 export function tooManyNames(model: string): Problem {
   return {
     code: "invalid_field",

@@ -1,8 +1,8 @@
 /**
- * JSON as bytes, checked without parsing it: for bodies that are too large to be parsed whole.
+ * Validates JSON as bytes without parsing it, for bodies too large to parse in one piece.
  *
- * All of it runs in time slices: a scan stops after so many bytes and goes on where it was. It takes no
- * stack and a bit for each level, however deep the JSON nests.
+ * Scans run in time slices: each slice stops after a fixed number of bytes and the next one resumes
+ * there. A scan needs no stack and one bit per nesting level.
  *
  * @module
  */
@@ -13,18 +13,18 @@ const QUOTE = 34, PLUS = 43, COMMA = 44, MINUS = 45, POINT = 46, ZERO = 48, NINE
 const OPEN_LIST = 91, BACKSLASH = 92, CLOSE_LIST = 93, OPEN_MAP = 123, CLOSE_MAP = 125;
 const LOWER_E = 101, LOWER_U = 117;
 
-/** Bytes that are scanned in one slice: a tenth of a millisecond. */
+/** Bytes scanned in one slice: about a tenth of a millisecond. */
 const SLICE_BYTES = 65_536;
 
-/** Thrown for bytes that are not JSON. */
+/** Error for bytes that are not valid JSON. */
 export class BadJson extends Error {
-  /** Creates one that says where. */
+  /** Creates an error for the byte at index `at`. */
   constructor(at: number) {
-    super(`no JSON at byte ${at}`);
+    super(`invalid JSON at byte ${at}`);
   }
 }
 
-/** What may come next within a value; numbers, because each byte is compared with some of them. */
+/** States of a scan: the token allowed next. Numbers, because every byte is compared with several. */
 const NOTHING = 0,
   VALUE = 1,
   VALUE_OR_END = 2,
@@ -33,27 +33,27 @@ const NOTHING = 0,
   AFTER_KEY = 5,
   AFTER_VALUE = 6;
 
-/** Checks one value after the other, each in time slices. */
+/** Validates single values in time slices; reusable for the next value. */
 export class ValueScan {
-  /** Where it goes on; behind the value once that is read. */
+  /** Index of the next byte to read; the index after the value when done. */
   at = 0;
-  /** Levels that the value nests, 0 for one that is neither object nor list. */
+  /** Nesting depth of the value; 0 for a scalar. */
   levels = 0;
-  /** Whether a string of the value has an escape. */
+  /** True if a string of the value contains an escape. */
   hasEscape = false;
   readonly #bytes: Uint8Array;
   #next = VALUE;
   #inString = false;
   #depth = 0;
-  /** A bit for each open level: 1 for an object. */
+  /** One bit for each open level: 1 for an object, 0 for a list. */
   #isMap = new Uint8Array(8);
 
-  /** Creates a scan that is nowhere yet; see {@link begin}. */
+  /** Creates a scan; call {@link begin} before reading. */
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
   }
 
-  /** Begins with the value at a place. */
+  /** Starts with the value at index `at`. */
   begin(at: number): void {
     this.at = at;
     this.levels = 0;
@@ -64,10 +64,10 @@ export class ValueScan {
   }
 
   /**
-   * Reads on for about one slice.
+   * Reads about one more slice.
    *
-   * @returns whether the value is read to its end
-   * @throws {BadJson} when it is no JSON, or ends early
+   * @returns whether the value is complete
+   * @throws {BadJson} when the bytes are not JSON or end early
    */
   readOn(): boolean {
     const bytes = this.#bytes;
@@ -96,7 +96,7 @@ export class ValueScan {
       this.#next = VALUE;
       this.at++;
     } else if (code === QUOTE) {
-      // A key has its colon, a value its comma behind it.
+      // A colon follows a key, a comma follows a value.
       if (next === KEY || next === KEY_OR_END) this.#next = AFTER_KEY;
       else this.#endValue();
       this.#inString = true;
@@ -137,13 +137,13 @@ export class ValueScan {
   #open(isMap: boolean): void {
     const level = this.#depth++;
     if (level >> 3 >= this.#isMap.length) {
-      const longer = new Uint8Array(2 * this.#isMap.length);
-      longer.set(this.#isMap);
-      this.#isMap = longer;
+      const larger = new Uint8Array(2 * this.#isMap.length);
+      larger.set(this.#isMap);
+      this.#isMap = larger;
     }
     const bit = 1 << (level & 7);
-    const others = (this.#isMap[level >> 3] as number) & ~bit;
-    this.#isMap[level >> 3] = isMap ? others | bit : others;
+    const otherBits = (this.#isMap[level >> 3] as number) & ~bit;
+    this.#isMap[level >> 3] = isMap ? otherBits | bit : otherBits;
     if (this.#depth > this.levels) this.levels = this.#depth;
     this.#next = isMap ? KEY_OR_END : VALUE_OR_END;
     this.at++;
@@ -161,34 +161,35 @@ export class ValueScan {
   }
 }
 
-/** Where the key of a member is; empty for an element of a list. */
+/** Position of a member's key; empty for an element of a list. */
 export interface Key {
-  /** Where it begins, with its quote. */
+  /** Index of the opening quote. */
   readonly keyStart: number;
-  /** Behind it. */
+  /** Index after the closing quote. */
   readonly keyEnd: number;
-  /** Whether it has an escape. */
+  /** True if the key contains an escape. */
   readonly hasEscape: boolean;
 }
 
-/** A member of an object or an element of a list: where its key and its value are. */
+/** Positions of the key and value of an object member, or of a list element. */
 export interface JsonSlice extends Key {
-  /** Where the value begins. */
+  /** Index of the first byte of the value. */
   readonly start: number;
-  /** Behind the value. */
+  /** Index after the value. */
   readonly end: number;
-  /** Levels that the value nests; 0 for one that is neither object nor list. */
+  /** Nesting depth of the value; 0 for a scalar. */
   readonly levels: number;
 }
 
-/** Reads a value by itself and returns the index behind it; null for one that is a part like others. */
+/** Reads a value and returns the index after it; returns null to have the walk visit it as a slice. */
 export type ReadInside = (key: Key, start: number) => TimeSliced<number> | null;
 
 /**
- * Walks the parts of the object or the list at `at`, and checks them. `null` ends a slice.
+ * Visits and validates the members or elements of the object or list at `at`. Yields `null` after each
+ * time slice.
  *
- * @returns the index behind it
- * @throws {BadJson} when it is no JSON
+ * @returns the index after the object or list
+ * @throws {BadJson} when the bytes are not JSON
  */
 export function* walkParts(
   bytes: Uint8Array,
@@ -234,7 +235,7 @@ export function* walkParts(
   }
 }
 
-/** The first index from `at` on that holds no white space of JSON. */
+/** Returns the first index from `at` on that is not JSON white space. */
 export function spaceEnd(bytes: Uint8Array, at: number): number {
   while (at < bytes.length && isSpace(bytes[at] as number)) at++;
   return at;
@@ -244,7 +245,7 @@ function isSpace(code: number): boolean {
   return code <= SPACE && (code === SPACE || code === LINE_FEED || code === RETURN || code === TAB);
 }
 
-/** The index behind an escape whose backslash is before `at`. */
+/** Returns the index after an escape whose backslash precedes `at`. */
 function endOfEscape(bytes: Uint8Array, at: number): number {
   const code = bytes[at];
   if (code === undefined || !ESCAPES.has(code)) throw new BadJson(at);
@@ -255,7 +256,7 @@ function endOfEscape(bytes: Uint8Array, at: number): number {
   return at + 5;
 }
 
-/** What may follow a backslash. */
+/** Characters allowed after a backslash. */
 const ESCAPES: ReadonlySet<number> = new Set(Array.from('"\\/bfnrtu', (c) => c.charCodeAt(0)));
 
 function isHex(code = 0): boolean {
@@ -268,7 +269,7 @@ function isDigit(code = 0): boolean {
 
 const WORDS = ["true", "false", "null"].map((word) => new TextEncoder().encode(word));
 
-/** The index behind a number, `true`, `false` or `null`. */
+/** Returns the index after a number, `true`, `false` or `null`. */
 function endOfWord(bytes: Uint8Array, at: number, first: number): number {
   if (first === MINUS || isDigit(first)) return endOfNumber(bytes, at);
   const word = WORDS.find(([letter]) => letter === first);
@@ -285,7 +286,7 @@ function endOfNumber(bytes: Uint8Array, at: number): number {
   return endOfDigits(bytes, at + (sign === PLUS || sign === MINUS ? 2 : 1));
 }
 
-/** The index behind at least one digit. */
+/** Returns the index after at least one digit. */
 function endOfDigits(bytes: Uint8Array, at: number): number {
   if (!isDigit(bytes[at])) throw new BadJson(at);
   while (isDigit(bytes[at])) at++;

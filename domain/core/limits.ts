@@ -1,224 +1,226 @@
 /**
- * Every number the service enforces, each with where it comes from.
+ * All limits the service enforces, each with its source.
  *
  * "contract N", "decision N" and "RN" are rulings of `docs/DECISIONS.md`.
- * `docs/API.md` lists all numbers; a test keeps the two together.
+ * `docs/API.md` lists all limits; a test keeps it in sync with this file.
  *
  * @module
  */
 
-/** Events one batch may hold (contract 14). */
+/** Maximum number of events in one batch (contract 14). */
 export const EVENTS_PER_BATCH_MAX = 50;
 
-/** Bytes of a batch of events, after inflating (R10). */
+/** Maximum bytes of a batch of events, decompressed (R10). */
 export const EVENTS_BODY_BYTES_MAX = 16_777_216;
 
-/** Bytes of any other body of an ingest call, after inflating (R10). */
+/** Maximum bytes of any other ingest body, decompressed (R10). */
 export const BODY_BYTES_MAX = 2_097_152;
 
-/** Bytes of a body that is parsed whole (R10); the control API takes no larger one. */
+/** Maximum bytes of a body that is parsed in one piece (R10); the control API rejects larger ones. */
 export const WHOLE_BODY_BYTES_MAX = 1_048_576;
 
-/** Bytes of a form of the dashboard: the longest notes on an agent, percent-encoded, and the rest. */
+/** Maximum bytes of a dashboard form: fits the longest agent notes, percent-encoded, and other fields. */
 export const FORM_BYTES_MAX = 32_768;
 
-/** Bytes of one event as sent; of a larger one the payload is truncated (R7). */
+/** Maximum bytes of one event as sent; the payload of a larger event is truncated (R7). */
 export const EVENT_BYTES_MAX = 262_144;
 
-/** Bytes of a run's `output` as sent; a larger one is truncated (R7). */
+/** Maximum bytes of a run's `output` as sent; a larger one is truncated (R7). */
 export const OUTPUT_BYTES_MAX = 524_288;
 
 /**
- * Levels of nested objects and arrays in a payload, its own being 1; a deeper one is truncated (R7). A body
- * of the control API that nests deeper is refused.
+ * Maximum nesting depth of a payload, where the payload itself is level 1. A deeper payload is
+ * truncated (R7); a control API body that nests deeper is rejected.
  */
 export const JSON_DEPTH_MAX = 64;
 
-/** Characters kept of a payload that is truncated (R7). */
+/** Characters kept of a truncated payload (R7). */
 export const PREVIEW_CHARS_MAX = 2_000;
 
-/** Bytes of a figure, such as `usage`, that is kept of a truncated payload (R7). */
+/** Maximum bytes of a usage field, such as `usage`, kept from a truncated payload (R7). */
 export const USAGE_FIELD_BYTES_MAX = 16_384;
 
-/** Milliseconds a client may take to send its body; the runtime has no such deadline itself. */
+/** Milliseconds a client may take to send its body; the runtime has no such deadline. */
 export const BODY_DEADLINE_MS = 15_000;
 
-/** Milliseconds the store may take before the caller is told 503; a retry is always safe. */
+/** Milliseconds the store may take before the caller gets 503; a retry is always safe. */
 export const STORAGE_DEADLINE_MS = 2_000;
 
-/** Milliseconds between the signal to stop and the end of the process. */
+/** Maximum milliseconds between the stop signal and the exit of the process. */
 export const DRAIN_MS_MAX = 5_000;
 
-/** Characters (code points) of an agent slug (decision 13). */
+/** Maximum characters (code points) of an agent slug (decision 13). */
 export const AGENT_CHARS_MAX = 128;
 
-/** Characters of labels that become index keys: with 4 bytes each they fit a 2,048 byte key. */
+/** Maximum characters of labels in index keys: at 4 bytes each they fit a 2,048 byte key. */
 export const LABEL_CHARS_MAX = 256;
 
-/** Characters of an event's `type`: as an agent's, it is a name people filter by. */
+/** Maximum characters of an event's `type`: like an agent slug, people filter by it. */
 export const EVENT_TYPE_CHARS_MAX = 128;
 
-/** Characters of a run's `goal`: a few pages of text. */
+/** Maximum characters of a run's `goal`: a few pages of text. */
 export const GOAL_CHARS_MAX = 16_384;
 
-/** Scores one finish may carry: people compare them by eye. */
+/** Maximum scores in one finish request: people compare them by eye. */
 export const SCORES_MAX = 200;
 
-/** Scores that may be added to a run: a page of them, read with its record. */
+/** Maximum scores added to a run: one page, read together with the record. */
 export const ADDED_SCORES_MAX = 200;
 
-/** Characters of what a score comes from. */
+/** Maximum characters of a score's source. */
 export const SCORE_SOURCE_CHARS_MAX = 128;
 
-/** Characters of a score's name. */
+/** Maximum characters of a score's name. */
 export const SCORE_NAME_CHARS_MAX = 128;
 
-/** Characters of a metadata key (contract 14). */
+/** Maximum characters of a metadata key (contract 14). */
 export const METADATA_KEY_CHARS_MAX = 20;
 
-/** Characters of a metadata value, numbers and booleans as JSON text (contract 14). */
+/** Maximum characters of a metadata value; numbers and booleans count as JSON text (contract 14). */
 export const METADATA_VALUE_CHARS_MAX = 50;
 
-/** Characters of a ping's `metadata` note (decisions, section 3). */
+/** Maximum characters of a ping's `metadata` note (decisions, section 3). */
 export const NOTE_CHARS_MAX = 256;
 
-/** Characters of a credential's name, shown in lists. */
+/** Maximum characters of a credential's name, shown in lists. */
 export const KEY_NAME_CHARS_MAX = 128;
 
-/** Seconds of `idle_timeout_seconds`: a minute to a day (decisions, section 4). */
+/** Range of `idle_timeout_seconds`: a minute to a day (decisions, section 4). */
 export const IDLE_TIMEOUT_SECONDS = { min: 60, max: 86_400 } as const;
 
-/** Dollars a client may report for one run (decision 34). */
+/** Maximum cost in dollars that a client may report for one run (decision 34). */
 export const COST_USD_MAX = 1_000_000;
 
-/** Milliseconds a client's clock may differ before the record says so (decision 31). */
+/** Clock skew of a client in milliseconds beyond which the record shows it (decision 31). */
 export const CLOCK_SKEW_MS_MAX = 60_000;
 
 /**
- * Models whose usage a run keeps apart; the smallest names stay, so order cannot matter, and the rest
- * is summed. With the longest names they take a third of the one value the ledger must fit.
+ * Maximum models with separate usage in one run. The smallest names are kept, so the result does not
+ * depend on order; the other models are aggregated. With the longest names this takes a third of the
+ * single value that stores the ledger.
  */
 export const RUN_MODELS_MAX = 20;
 
 /** Events on one page of a run's record (decisions, section 6). */
 export const EVENTS_PER_PAGE = { default: 50, max: 1_000 } as const;
 
-/** Bytes (UTF-8) of events on one page: a page of large events ends early, with a cursor. */
+/** Maximum bytes (UTF-8) of events on one page: a page of large events ends early, with a cursor. */
 export const EVENTS_PAGE_BYTES_MAX = 1_048_576;
 
-/** Children that a run's record lists, the latest first. */
+/** Maximum children listed in a run's record, latest first. */
 export const CHILDREN_MAX = 100;
 
 /**
- * Descendants whose cost a record adds to a run's own, and how many generations: each of them is a
- * read, and a record is to be there in a moment.
+ * Maximum descendants and generations whose cost a record adds to the run's own. Each descendant costs
+ * one read, and reading a record must stay fast.
  */
 export const DESCENDANTS = { max: 200, generations: 10 } as const;
 
-/** Archived agents of a team; what sorts them by when they were seen holds all of them. */
+/** Maximum archived agents of a team: sorting them by last activity loads all of them. */
 export const ARCHIVED_AGENTS_MAX = 10_000;
 
-/** Characters of the notes on an agent. */
+/** Maximum characters of the notes on an agent. */
 export const AGENT_NOTES_CHARS_MAX = 2_000;
 
-/** Dollars per million tokens of a rate: a thousand times the dearest model. */
+/** Maximum rate in dollars per million tokens: a thousand times the most expensive model. */
 export const RATE_USD_PER_MILLION_MAX = 1_000_000;
 
-/** Tiers of one rate: published prices have one or two. */
+/** Maximum tiers of one rate: published prices have one or two. */
 export const RATE_TIERS_MAX = 10;
 
-/** Characters of the note of a rate: a line, as a ping's. */
+/** Maximum characters of a rate's note: one line, like a ping's note. */
 export const RATE_NOTE_CHARS_MAX = 256;
 
-/** Milliseconds a question about spend may take, its wait for a turn included. */
+/** Milliseconds a spend query may take, including its time in the queue. */
 export const SPEND_DEADLINE_MS = 10_000;
 
-/** Own rows on a team's rate card: all of them are in memory wherever its calls are priced. */
+/** Maximum own rows on a team's rate card: every process that prices its calls keeps all of them in memory. */
 export const RATE_ROWS_MAX = 1_000;
 
 /** Default rows on one page of the rate card. */
 export const RATES_PER_PAGE = { default: 200, max: 1_000 } as const;
 
-/** Credentials, teams or entries of the audit log on one page. */
+/** Credentials, teams or audit log entries on one page. */
 export const ADMIN_PER_PAGE = { default: 100, max: 500 } as const;
 
-/** Hours that the old secret of a rotated credential goes on working (decision 4): at most a week. */
+/** Hours that the old secret of a rotated credential remains valid (decision 4): at most a week. */
 export const OVERLAP_HOURS = { default: 24, max: 168 } as const;
 
-/** Characters of a team's name, shown in lists. */
+/** Maximum characters of a team's name, shown in lists. */
 export const TEAM_NAME_CHARS_MAX = 128;
 
-/** Characters of an e-mail address, in all and before the `@`: mail servers take no more. */
+/** Maximum characters of an email address, in total and before the `@`, as mail servers limit them. */
 export const EMAIL_CHARS_MAX = { all: 254, local: 64 } as const;
 
-/** Requests a second, or at once, that can be set for one team: more than one instance answers. */
+/** Maximum rate or burst that can be set for one team: more than one instance can serve. */
 export const OWN_RATE_MAX = 1_000_000;
 
-/** The most that any limit set for one team can be; what is to have none is left without. */
+/** Maximum value of any limit set for one team; leave a limit out to have none. */
 export const OWN_LIMIT_MAX = 1_000_000_000;
 
-/** How much faster and larger the control API's bucket is than the plan's (decision 36). */
+/** Factor of the control API's rate and burst over the plan's (decision 36). */
 export const CONTROL_RATE_FACTOR = 2;
 
-/** How many times the business plan's control rate an enterprise team has, unless a rate is set for it. */
+/** Factor of an enterprise team's control rate over the business plan's, unless the team has its own rate. */
 export const ENTERPRISE_CONTROL_FACTOR = 10;
 
-/** Part of the control rate that pages of the dashboard have for themselves once the rest is used up. */
+/** Fraction of the control rate reserved for dashboard pages once the rest is used up. */
 export const DASHBOARD_RESERVE = 0.2;
 
-/** Rows and KiB that a read may take for each token of the control bucket beyond its first. */
+/** Rows and KiB read that cost one token of the control bucket, in addition to the request's token. */
 export const READ_TOKEN = { rows: 100, kib: 64 } as const;
 
-/** Seconds of a plan's byte rate that may arrive at once. */
+/** Burst of a plan's byte rate, in seconds of the sustained rate. */
 export const BYTES_BURST_SECONDS = 64;
 
 /**
- * Teams that a rate is surely remembered for, fewer where the memory budget is small. So many others take longer to ask than a bucket of any
- * plan takes to fill, so that who is forgotten would be full again.
+ * Minimum number of teams whose buckets are kept; fewer if the memory budget is small. By the time
+ * this many other teams have sent requests, a bucket of any plan has refilled, so an evicted team
+ * loses nothing.
  */
 export const RATE_TEAMS_MAX = 20_000;
 
 /** Changes on one page of the feed. */
 export const CHANGES_PER_PAGE = { default: 100, max: 1_000 } as const;
 
-/** Characters of one page of the feed, roughly: a page of runs with long names ends early. */
+/** Approximate maximum characters of one page of the feed: a page of runs with long names ends early. */
 export const CHANGES_PAGE_CHARS_MAX = 1_048_576;
 
-/** Seconds a call may wait for the next change. */
+/** Maximum seconds a call may wait for the next change. */
 export const CHANGES_WAIT_SECONDS_MAX = 30;
 
 /** Seconds a call may wait for a run to be processed. */
 export const FINAL_WAIT_SECONDS = { default: 30, max: 60 } as const;
 
-/** Calls that wait and live streams, open at once in one process and of one team. */
+/** Maximum long polls and live streams open at the same time, per process and per team. */
 export const LISTENERS_MAX = { process: 500, team: 50 } as const;
 
-/** Changes a live stream may be behind; of more the rest is left to the feed. */
+/** Maximum changes a live stream may lag; clients read older ones from the feed. */
 export const LIVE_CHANGES_LAG_MAX = 1_000;
 
-/** Milliseconds after which a live stream says that it is still there. */
+/** Milliseconds between keep-alive messages of a live stream. */
 export const LIVE_KEEP_ALIVE_MS = 15_000;
 
-/** Characters of the changes that a live stream is handed at once, roughly: a batch ends early. */
+/** Approximate maximum characters of one batch of changes for a live stream; a larger batch ends early. */
 export const LIVE_BATCH_CHARS_MAX = 40_960;
 
-/** Bytes kept for a live stream that takes them too slowly; beyond that it is closed. */
+/** Maximum bytes buffered for a slow live stream; beyond that the stream is closed. */
 export const LIVE_BUFFER_BYTES_MAX = 65_536;
 
-/** How long a session of the dashboard lasts: without use, and in all. Milliseconds. */
+/** Lifetime of a dashboard session in milliseconds: idle and in total. */
 export const SESSION = { idleMs: 12 * 3_600_000, maxMs: 7 * 86_400_000 } as const;
 
-/** Sessions of one key: for the next one the oldest ends. */
+/** Maximum sessions of one key; a further session ends the oldest. */
 export const SESSIONS_PER_KEY_MAX = 100;
 
 /**
- * Refusals kept of a team: combinations of code, field, agent and client that each hour counts apart, the
- * latest ones with their message, and days.
+ * Limits of a team's stored refusals: distinct combinations of code, field, agent and client per hour,
+ * latest refusals kept with their message, and days of retention.
  */
 export const REFUSAL_LIMITS = { kindsPerHour: 100, latest: 100, days: 7 } as const;
 
-/** Characters of the texts of a refusal: beyond that they are cut. */
+/** Maximum characters of a refusal's texts; longer ones are cut. */
 export const REFUSAL_CHARS_MAX = { message: 300, userAgent: 128, field: 64 } as const;
 
-/** Hours that `GET /v1/refusals` looks back. */
+/** Hours that `GET /v1/refusals` covers. */
 export const REFUSAL_HOURS = { default: 24, max: REFUSAL_LIMITS.days * 24 } as const;

@@ -1,25 +1,25 @@
 /**
- * What of a request is not stored although the call is: it is shown in the answer's headers.
+ * Data of an accepted request that is not stored as sent, reported in the response headers.
  *
  * @module
  */
 
-/** Names that one header lists; the rest is one entry. */
+/** Maximum names listed in one header; further names become one entry. */
 const NAMES_MAX = 20;
 
-/** Characters of a name that the client chose. */
+/** Maximum characters of a name chosen by the client. */
 const NAME_CHARS_MAX = 64;
 
-/** Stands for unknown fields beyond those that are listed. */
+/** Entry for unknown fields beyond {@link NAMES_MAX}. */
 const OTHERS = "(other)";
 
 /**
- * Flags of an opening or a close: `dropped_fields` lost the value of a field that could not be read,
- * `truncated` is stored shorter than it was sent.
+ * Flags of an opening or a close: `dropped_fields` means that a field could not be read and its value
+ * is lost, `truncated` means that a value is stored shorter than it was sent.
  */
 export type PartFlag = "dropped_fields" | "truncated";
 
-/** Collects what is not stored of one request. Nothing is collected for most. */
+/** Collects the losses of one request. Allocates nothing for a request without losses. */
 export class Losses {
   #dropped: Map<string, number> | null = null;
   #ignored: Set<string> | null = null;
@@ -28,9 +28,9 @@ export class Losses {
   #cuts = false;
 
   /**
-   * Reports known fields whose value the plan does not keep: no flag says so.
+   * Reports known fields whose value the plan does not store. Sets no flag.
    *
-   * @param field name of the field, one of our own names
+   * @param field name of a field of the API, never a name chosen by the client
    */
   drop(field: string, count = 1): void {
     if (count === 0) return;
@@ -38,7 +38,7 @@ export class Losses {
     this.#dropped.set(field, (this.#dropped.get(field) ?? 0) + count);
   }
 
-  /** Reports known fields whose value could not be read, so that it is not stored as sent. */
+  /** Reports known fields whose value could not be read and is therefore not stored as sent. */
   remove(field: string, count = 1): void {
     if (count === 0) return;
     this.#removes = true;
@@ -46,7 +46,7 @@ export class Losses {
     this.drop(field, count);
   }
 
-  /** Reports a known field whose value is stored cut to its limit (R7). */
+  /** Reports a known field whose value is truncated to its limit (R7). */
   cut(field: string): void {
     this.#cuts = true;
     this.#lose(field);
@@ -58,14 +58,14 @@ export class Losses {
     this.#lost.add(field);
   }
 
-  /** Reports the fields of an object that its call does not know: nothing of them is stored (R11). */
-  ignoreUnknown(sent: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): void {
-    for (const field in sent) {
-      if (!known.has(field) && !this.#ignore(field)) return;
+  /** Reports the fields of a body that are not in `knownFields`; they are not stored (R11). */
+  ignoreUnknown(body: Readonly<Record<string, unknown>>, knownFields: ReadonlySet<string>): void {
+    for (const field in body) {
+      if (!knownFields.has(field) && !this.#ignore(field)) return;
     }
   }
 
-  /** Notes a name; answers false once no further one is listed. */
+  /** Adds a name; returns false once the list is full. */
   #ignore(field: string): boolean {
     this.#ignored ??= new Set();
     if (this.#ignored.has(OTHERS)) return false;
@@ -75,12 +75,12 @@ export class Losses {
     return listed;
   }
 
-  /** Whether everything is stored as it was sent. */
+  /** True if the request is stored exactly as sent. */
   get isEmpty(): boolean {
     return this.#dropped === null && this.#ignored === null;
   }
 
-  /** Flags of the part that the request becomes; undefined for none. */
+  /** Flags of the opening or close that the request becomes; undefined for none. */
   get flags(): readonly PartFlag[] | undefined {
     if (!this.#removes && !this.#cuts) return undefined;
     return [
@@ -89,7 +89,7 @@ export class Losses {
     ];
   }
 
-  /** Names of the fields that the flags are about; undefined for none. */
+  /** Names of the fields that caused the flags; undefined for none. */
   get lost(): readonly string[] | undefined {
     return this.#lost === null ? undefined : [...this.#lost];
   }

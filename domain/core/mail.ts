@@ -1,37 +1,37 @@
 /**
- * The contract of the mail client.
+ * Contract of the mail client.
  *
  * @module
  */
 
-/** An e-mail in plain text. */
+/** Plain-text email. */
 export interface Mail {
   /** Address of the recipient. */
   readonly to: string;
-  /** One line. */
+  /** Subject, one line. */
   readonly subject: string;
-  /** The text. */
+  /** Body. */
   readonly text: string;
-  /** The same for each try of one message, without its angle brackets: no space, at most 200 characters. */
+  /** Message-ID without angle brackets, the same for all attempts: no spaces, at most 200 characters. */
   readonly messageId: string;
 }
 
-/** Sends e-mails. */
+/** Sends emails. */
 export interface Mailer {
   /**
-   * Sends one. It never rejects.
+   * Sends an email. Never rejects.
    *
-   * @param given called once the mail server is ready for the text and before it gets any; when it
-   * rejects, the server does not get it
-   * @param signal ends the try early
+   * @param beforeText called when the mail server is ready for the text, before any of it is sent; if
+   * it rejects, the text is not sent
+   * @param signal cancels the attempt
    */
-  send(mail: Mail, given: () => Promise<void>, signal: AbortSignal): Promise<SendOutcome>;
+  send(mail: Mail, beforeText: () => Promise<void>, signal: AbortSignal): Promise<SendOutcome>;
 }
 
-/** What came of a try. */
+/** Outcome of an attempt. */
 export type SendOutcome =
   | { readonly kind: "sent" }
-  /** The mail server has not got it, or has refused it. */
+  /** The mail server did not receive the text or rejected it. */
   | { readonly kind: "failed"; readonly error: string }
-  /** The mail server was given it and has not answered. */
+  /** The mail server got the text and did not answer. */
   | { readonly kind: "unknown"; readonly error: string };

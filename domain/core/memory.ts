@@ -1,71 +1,71 @@
 /**
- * The memory budget: how many bytes each cache, queue and set of bodies or answers may hold.
+ * The memory budget: maximum bytes of each cache, queue and set of bodies or responses.
  *
- * `RUNLEDGER_MEMORY_MB` is the resident size that the process aims for. The shares below are at most half
- * of it together; the other half is the runtime, the code and the work under way.
+ * `RUNLEDGER_MEMORY_MB` is the target resident size of the process. The shares below total at most
+ * half of it; the other half is for the runtime, the code and work in progress.
  *
  * @module
  */
 
-/** Target resident size of the process in megabytes, and what may be set. */
+/** Target resident size of the process in megabytes: default and allowed range. */
 export const MEMORY_MB = { default: 600, min: 256, max: 65_536 } as const;
 
 const BYTES_PER_MB = 1_000_000;
 
-/** Shares of the target by holder, in thousandths. Their sum is at most 500. */
+/** Shares of the target by holder, in thousandths. They total at most 500. */
 export const MEMORY_SHARES = {
-  /** Request bodies that have arrived in part or whole and are not parsed yet. */
+  /** Request bodies, partial or complete, that are not parsed yet. */
   bodies: 75,
-  /** Answers that clients have not taken yet. */
+  /** Responses that clients have not read yet. */
   answers: 70,
-  /** Writes that wait for their commit. */
+  /** Writes waiting for their commit. */
   writes: 65,
-  /** Ids of the events of live runs. */
+  /** Event ids of live runs. */
   ledgers: 55,
-  /** Openings of runs that a heartbeat began. */
+  /** Openings of runs started by a heartbeat. */
   openings: 25,
-  /** Ids of runs opened or closed recently. */
+  /** Ids of recently opened or closed runs. */
   recent_ids: 30,
-  /** Roll-ups of days that did not change. */
+  /** Roll-ups of days without changes. */
   rollup_days: 40,
-  /** Roll-ups of teams whose runs are being aggregated, and up to where their runs were. */
+  /** Roll-ups and positions of teams whose runs are being aggregated. */
   rollup_teams: 30,
-  /** Rate cards and the model names they were asked for. */
+  /** Rate cards and the model names looked up on them. */
   rate_cards: 30,
-  /** Credentials that worked recently, and when they were used. */
+  /** Recently verified credentials and their last use. */
   credentials: 10,
-  /** Agents that are known to be in use, and what their runs add up to. */
+  /** Active agents and the totals of their runs. */
   agents: 15,
   /** Request-rate and byte-rate buckets of teams. */
   rate_buckets: 20,
-  /** What is counted of each team's requests. */
+  /** Request metrics of each team. */
   metrics: 10,
-  /** Refusals that are counted and not written yet. */
+  /** Counted refusals that are not written yet. */
   refusals: 5,
-  /** Text waiting for clients of live streams. */
+  /** Text buffered for clients of live streams. */
   live: 10,
-  /** Log lines that wait to be written. */
+  /** Log lines waiting to be written. */
   log: 5,
-  /** Everything else with a fixed bound on its count: sessions, failed addresses, job names. */
+  /** Everything else with a bounded count: sessions, failed addresses, job names. */
   other: 5,
 } as const;
 
-/** Who holds memory. */
+/** Name of a share. */
 export type MemoryShare = keyof typeof MEMORY_SHARES;
 
-/** What one holder holds now, and the most it may hold. Bytes. */
+/** Current and maximum bytes of one share. */
 export interface MemoryUse {
-  /** Its share. */
+  /** The share. */
   readonly share: MemoryShare;
   /** Bytes held now. */
   readonly bytes: number;
-  /** The most bytes it may hold. */
+  /** Maximum bytes. */
   readonly bytesMax: number;
 }
 
-/** The budget of one process, and everybody who holds a part of it. */
+/** Memory budget of one process, with its registered holders. */
 export class Memory {
-  /** Bytes that the process aims for, resident. */
+  /** Target resident size of the process in bytes. */
   readonly targetBytes: number;
   readonly #holders: { readonly share: MemoryShare; readonly bytes: () => number }[] = [];
 
@@ -74,22 +74,26 @@ export class Memory {
     this.targetBytes = targetMb * BYTES_PER_MB;
   }
 
-  /** Returns the most bytes a holder may hold. */
+  /** Returns the maximum bytes of a share. */
   bytesMax(share: MemoryShare): number {
     return Math.floor(this.targetBytes * MEMORY_SHARES[share] / 1_000);
   }
 
-  /** Registers a holder, so that metrics and tests see what it holds. */
+  /** Registers a holder, so that metrics and tests see its usage. */
   register(share: MemoryShare, bytes: () => number): void {
     this.#holders.push({ share, bytes });
   }
 
   /** Returns the use of every registered share, by name. */
   uses(): MemoryUse[] {
-    const held = new Map<MemoryShare, number>();
+    const bytesByShare = new Map<MemoryShare, number>();
     for (const { share, bytes } of this.#holders) {
-      held.set(share, (held.get(share) ?? 0) + bytes());
+      bytesByShare.set(share, (bytesByShare.get(share) ?? 0) + bytes());
     }
-    return Array.from(held, ([share, bytes]) => ({ share, bytes, bytesMax: this.bytesMax(share) }));
+    return Array.from(bytesByShare, ([share, bytes]) => ({
+      share,
+      bytes,
+      bytesMax: this.bytesMax(share),
+    }));
   }
 }

@@ -1,16 +1,16 @@
 /**
- * Networks that requests come from.
+ * Networks of client addresses.
  *
  * @module
  */
 
-/** Groups of 16 bits of the network that one customer of a provider usually has: a /64. */
+/** Number of 16-bit groups in the network that a provider usually assigns to one customer: a /64. */
 const NETWORK_GROUPS = 4;
 
-/** The network of one customer of a provider: an IPv4 address, or the first 64 bits of an IPv6 address. */
+/** Returns the network of one provider customer: an IPv4 address, or the first 64 bits of an IPv6 address. */
 export function networkOf(address: string): string {
   if (!address.includes(":")) return address;
-  // An IPv4 client at a socket for both.
+  // An IPv4 client on a dual-stack socket.
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
   const [before = "", after] = address.toLowerCase().split("::");

@@ -1,5 +1,5 @@
 /**
- * Pages of lists: their length, and where they begin.
+ * Page parameters of lists: length and cursor.
  *
  * @module
  */
@@ -13,21 +13,21 @@ import {
 } from "./query.ts";
 import { ADMIN_PER_PAGE } from "./limits.ts";
 
-/** Length and beginning of a page. */
+/** Length and start of a page. */
 export interface PageBounds<Place> {
   /** Maximum number of entries. */
   readonly limit: number;
-  /** End of the page before; null for the first page. */
+  /** End of the previous page; null for the first page. */
   readonly after: Place | null;
 }
 
-/** A page of a list that administrators read. */
+/** Page query of a list for administrators. */
 export interface PageQuery<Place> extends PageBounds<Place> {
-  /** All parameters of the query. */
+  /** All query parameters. */
   readonly sent: Parameters;
 }
 
-/** Reads `limit` and `cursor` of a query that administrators send. */
+/** Reads `limit` and `cursor` of a list for administrators. */
 export function parsePage<Place>(
   query: string,
   placeOf: (cursor: string) => Place | null,
@@ -42,7 +42,7 @@ export function parsePage<Place>(
 /**
  * Reads `limit` and `cursor`.
  *
- * @param placeOf reads the place that a cursor stands for, or returns null
+ * @param placeOf decodes a cursor; returns null for an invalid one
  */
 export function parseBounds<Place>(
   parameters: Parameters,

@@ -1,26 +1,26 @@
 /**
- * JSON for people to read: laid out in lines, and otherwise as it was sent.
+ * Indents JSON for display and otherwise leaves it as sent.
  *
- * Nothing is parsed on the way, so large integers, `1.0`, escapes and the order of keys survive.
+ * The JSON is not parsed, so large integers, `1.0`, escapes and the order of keys survive.
  *
  * @module
  */
 import { afterSpace, endOfValue, type RawJson } from "./raw_json.ts";
 
-/** A text for people, perhaps only its beginning. */
+/** Text for display, possibly cut. */
 export interface PrettyJson {
   /** The text. */
   readonly text: string;
-  /** Whether there is more of it. */
+  /** True if the text is cut. */
   readonly isCut: boolean;
 }
 
 const INDENT = "  ";
 
 /**
- * Lays out a valid JSON value, a member or an element a line.
+ * Formats a valid JSON value with one member or element per line.
  *
- * @param charsMax how much of it is written; work stops there
+ * @param charsMax maximum characters of the result; formatting stops there
  */
 export function prettyJson(json: RawJson, charsMax: number): PrettyJson {
   let text = "";
@@ -30,7 +30,7 @@ export function prettyJson(json: RawJson, charsMax: number): PrettyJson {
     const mark = json[at] ?? "";
     if (mark === "{" || mark === "[") {
       const inside = afterSpace(json, at + 1);
-      // What holds nothing stays on its line.
+      // An empty object or list stays on its line.
       if (json[inside] === "}" || json[inside] === "]") {
         text += mark + json[inside];
         at = inside + 1;
@@ -58,22 +58,22 @@ export function prettyJson(json: RawJson, charsMax: number): PrettyJson {
 }
 
 /**
- * The first characters of the text that a JSON string stands for; no more of it is read than they take.
+ * Returns the first characters of a decoded JSON string. Reads no more of it than needed.
  *
- * @param json a valid string, its quotes included
+ * @param json a valid JSON string including its quotes
  */
 export function excerptOfString(json: RawJson, charsMax: number): PrettyJson {
-  // No character takes more than six.
+  // An escape takes at most six characters.
   const unitsMax = 1 + 6 * charsMax;
   if (json.length <= unitsMax + 1) return excerpt(JSON.parse(json) as string, charsMax);
-  const whole = json.slice(0, unitsMax).replace(HALF_ESCAPE, "");
-  return { ...excerpt(JSON.parse(`${whole}"`) as string, charsMax), isCut: true };
+  const unclosed = json.slice(0, unitsMax).replace(HALF_ESCAPE, "");
+  return { ...excerpt(JSON.parse(`${unclosed}"`) as string, charsMax), isCut: true };
 }
 
-/** What a cut may leave of an escape, and escaped backslashes in front of it. */
+/** Partial escape at a cut, with the escaped backslashes before it. */
 const HALF_ESCAPE = /(?<!\\)(?:\\\\)*\\(?:u[0-9a-fA-F]{0,3})?$/;
 
-/** The first characters of a text; none of them is half a pair. */
+/** Returns the first characters of a text, without half a surrogate pair at the end. */
 export function excerpt(text: string, charsMax: number): PrettyJson {
   if (text.length <= charsMax) return { text, isCut: false };
   return { text: text.slice(0, charsMax).toWellFormed().replace(/\uFFFD$/, ""), isCut: true };

@@ -6,13 +6,13 @@
 import { type Parsed, refuse } from "./errors.ts";
 import { oneOfText, printable, show } from "./text.ts";
 
-/** Characters of an unknown parameter's name that a message repeats. */
+/** Maximum characters of an unknown parameter's name quoted in an error message. */
 export const FIELD_CHARS_MAX = 64;
 
 /**
- * Reads a query string, the first of repeated names winning. An empty value means absent.
+ * Parses a query string. The first of repeated names wins; an empty value means absent.
  *
- * @param query without the question mark
+ * @param query the query string without the question mark
  */
 export function parseQuery(query: string): Parsed<Map<string, string>> {
   const values = new Map<string, string>();
@@ -29,7 +29,7 @@ export function parseQuery(query: string): Parsed<Map<string, string>> {
   return { ok: true, value: values };
 }
 
-/** Decodes a name or a value of a query, or answers null. */
+/** Decodes a name or value of a query; returns null for invalid percent-encoding. */
 export function decodeQueryPart(text: string): string | null {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
@@ -38,16 +38,16 @@ export function decodeQueryPart(text: string): string | null {
   }
 }
 
-/** The parameters of a query by name. */
+/** Query parameters by name. */
 export type Parameters = ReadonlyMap<string, string>;
 
-/** Bounds of an integer parameter, and its value where it is absent. */
+/** Bounds and default of an integer parameter. */
 export interface IntegerBounds {
   /** Value of an absent parameter. */
   readonly default: number;
-  /** Least value; 1 when absent. */
+  /** Minimum value; 1 when absent. */
   readonly min?: number;
-  /** Greatest value, below 10,000. */
+  /** Maximum value, below 10,000. */
   readonly max: number;
 }
 
@@ -63,23 +63,23 @@ export function parseInteger(
   return refuse("invalid_field", `"${name}" must be an integer from ${min} to ${max}`, name);
 }
 
-/** Reads a parameter that is one of some words. */
+/** Reads a parameter that must be one of `words`. */
 export function parseChoice<Word extends string>(
   parameters: Parameters,
   name: string,
   words: readonly Word[],
 ): Parsed<Word | undefined> {
   const text = parameters.get(name);
-  const word = words.find((each) => each === text);
+  const word = words.find((choice) => choice === text);
   if (text === undefined || word !== undefined) return { ok: true, value: word };
   const message = `Parameter "${name}" must be ${oneOfText(words)}: got ${show(text)}`;
   return refuse("invalid_field", message, name);
 }
 
 /**
- * Reads the parameter that names where a page begins; null for the first page.
+ * Reads the cursor parameter of a page; null for the first page.
  *
- * @param placeOf reads a cursor, or returns null
+ * @param placeOf decodes a cursor; returns null for an invalid one
  */
 export function parsePlace<Place>(
   parameters: Parameters,
@@ -89,5 +89,5 @@ export function parsePlace<Place>(
   const cursor = parameters.get(name);
   const value = cursor === undefined ? null : placeOf(cursor);
   if (cursor === undefined || value !== null) return { ok: true, value };
-  return refuse("invalid_field", `"${name}" must be the "${name}" of the page before`, name);
+  return refuse("invalid_field", `"${name}" must be the "${name}" of the previous page`, name);
 }

@@ -1,6 +1,6 @@
 /**
- * Names of query parameters: a read refuses a name that it does not know and a parameter without a value
- * (R11, R20), because a filter that is not applied answers everything.
+ * Checks the names of query parameters. Reads reject unknown parameters and parameters without a value
+ * (R11, R20), because ignoring a filter would return everything.
  *
  * @module
  */
@@ -9,21 +9,21 @@ import { decodeQueryPart, FIELD_CHARS_MAX } from "./query.ts";
 import { printable } from "./text.ts";
 
 /**
- * Returns the first parameter of a query that a read refuses, or null when the read may be answered.
+ * Returns the refusal of the first invalid parameter, or null if all are valid.
  *
- * @param query without the question mark
- * @param known names of the read's parameters
+ * @param query the query string without the question mark
+ * @param known names of the parameters that the read accepts
  */
 export function queryProblem(query: string, known: readonly string[]): Problem | null {
   if (query === "") return null;
   for (const pair of query.split("&")) {
-    // Two separators side by side name no parameter.
+    // Two adjacent separators name no parameter.
     if (pair === "") continue;
     const equals = pair.indexOf("=");
     const name = decodeQueryPart(equals < 0 ? pair : pair.slice(0, equals));
-    // The parser of the query says what is wrong with the encoding.
+    // The query parser reports invalid encoding.
     if (name === null) return null;
-    // Clients of pings may send it to other calls as well. It is no credential there, and no filter.
+    // Ping clients may send `key` with other calls too, where it is neither credential nor filter.
     if (name === "key") continue;
     if (!known.includes(name)) return unknownParameter(name, known);
     if (equals < 0 || equals === pair.length - 1) return emptyParameter(name);
@@ -40,27 +40,27 @@ function unknownParameter(name: string, known: readonly string[]): Problem {
 }
 
 function emptyParameter(name: string): Problem {
-  const message = `Parameter "${name}" has no value: leave it out, or give it one`;
+  const message = `Parameter "${name}" has no value: add one or leave the parameter out`;
   return { code: "invalid_field", message, field: name };
 }
 
-/** Returns the known name that is nearest to another; null when none is similar, or it is too long. */
+/** Returns the known name most similar to `name`; null if none is similar or `name` is too long. */
 export function nearestName(name: string, known: readonly string[]): string | null {
   if (name.length > FIELD_CHARS_MAX) return null;
   const wanted = name.toLowerCase();
   let nearest: string | null = null;
   let best = Infinity;
-  for (const each of known) {
-    const edits = editsBetween(wanted, each);
-    // Half of the longer name may differ: more than that is another word.
-    if (edits >= best || 2 * edits > Math.max(wanted.length, each.length)) continue;
-    nearest = each;
+  for (const candidate of known) {
+    const edits = editsBetween(wanted, candidate);
+    // At most half of the longer name may differ; beyond that it is another word.
+    if (edits >= best || 2 * edits > Math.max(wanted.length, candidate.length)) continue;
+    nearest = candidate;
     best = edits;
   }
   return nearest;
 }
 
-/** Counts the characters to insert, delete or replace to turn one text into another. */
+/** Returns the Levenshtein distance between two texts. */
 function editsBetween(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

@@ -1,19 +1,19 @@
 /**
- * JSON as text: how deep it nests and where its parts stand.
+ * Scanners for JSON text: nesting depth and positions of members.
  *
- * Users' payloads are kept as the very characters they sent, so that large integers, `1.0` and the
- * order of keys survive. `JSON.parse` loses all three; these scanners find the slices instead.
+ * Payloads are stored character by character as sent, so that large integers, `1.0` and the order of
+ * keys survive. `JSON.parse` loses all three, so these scanners find the slices instead.
  *
  * @module
  */
 
-/** A slice of text that is one valid JSON value, exactly as its sender wrote it. */
+/** Slice of text that is one valid JSON value, exactly as sent. */
 export type RawJson = string & { readonly __brand: "RawJson" };
 
 const SPACE = 32, COMMA = 44;
 const QUOTE = 34, BACKSLASH = 92, OPEN_LIST = 91, CLOSE_LIST = 93, OPEN_MAP = 123, CLOSE_MAP = 125;
 
-/** Whether objects and arrays nest deeper than `max`; safe on any text, valid JSON or not. */
+/** Returns whether objects and arrays nest deeper than `max`; safe on any text, valid JSON or not. */
 export function nestsDeeperThan(text: string, max: number): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
@@ -29,8 +29,8 @@ export function nestsDeeperThan(text: string, max: number): boolean {
 /**
  * Walks the members of a valid JSON object that starts at `start`.
  *
- * @param visit is told each key and where its value starts, and answers where the value ends
- * @returns the index behind the object
+ * @param visit gets each key and the start of its value, and returns the end of the value
+ * @returns the index after the object
  */
 export function walkObject(
   text: string,
@@ -45,8 +45,8 @@ export function walkObject(
 }
 
 /**
- * Walks like {@link walkObject}, but says only where a key stands: {@link isKey} compares it in
- * place, which spares batches of events a text for each of their keys.
+ * Walks like {@link walkObject} but passes only the position of each key. {@link isKey} compares the
+ * key in place, which avoids allocating a text per key in batches of events.
  */
 export function walkMembers(
   text: string,
@@ -63,10 +63,10 @@ export function walkMembers(
   return at + 1;
 }
 
-/** Whether the key that stands at `start` to `end`, quotes included, reads `name`. */
+/** Returns whether the key from `start` to `end`, including quotes, equals `name`. */
 export function isKey(text: string, start: number, end: number, name: string): boolean {
   const units = end - start - 2;
-  // An escape takes more units than the character it stands for, so a key as long as the name has none.
+  // An escape is longer than its character, so a key of the same length as the name has no escape.
   if (units === name.length) return text.startsWith(name, start + 1) && !name.includes("\\");
   return units > name.length && keyText(text, start, end) === name;
 }
@@ -86,10 +86,10 @@ export function walkArray(
 }
 
 /**
- * The members of a valid JSON object, each value as its slice of the text.
+ * Returns the members of a valid JSON object, each value as its slice of the text.
  *
- * A repeated key keeps its first place and its last value, as `JSON.parse` does; unlike there,
- * keys that look like integers keep the place they were sent in.
+ * A repeated key keeps its first position and its last value, as in `JSON.parse`. Unlike there, keys
+ * that look like integers keep their position.
  */
 export function rawMembers(object: string): Map<string, RawJson> {
   const members = new Map<string, RawJson>();
@@ -101,7 +101,7 @@ export function rawMembers(object: string): Map<string, RawJson> {
   return members;
 }
 
-/** The elements of a valid JSON array, each as its slice of the text. */
+/** Returns the elements of a valid JSON array, each as its slice of the text. */
 export function rawElements(array: string): RawJson[] {
   const elements: RawJson[] = [];
   walkArray(array, afterSpace(array, 0), (start) => {
@@ -112,7 +112,7 @@ export function rawElements(array: string): RawJson[] {
   return elements;
 }
 
-/** Writes an object from members that are JSON text already; `undefined` members are left out. */
+/** Writes an object from members that are already JSON text; omits `undefined` members. */
 export function writeObject(members: Iterable<readonly [string, string | undefined]>): RawJson {
   const parts: string[] = [];
   for (const [key, value] of members) {
@@ -121,35 +121,35 @@ export function writeObject(members: Iterable<readonly [string, string | undefin
   return `{${parts.join(",")}}` as RawJson;
 }
 
-/** A text as a JSON value; the way to hand trusted values to {@link writeObject}. */
+/** Serializes a trusted value, for example for {@link writeObject}. */
 export function rawOf(value: unknown): RawJson {
   return JSON.stringify(value) as RawJson;
 }
 
-/** Whether a parsed JSON value is an object, not an array and not null. */
+/** Returns whether a parsed JSON value is an object, not an array and not null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether a text is longer than `max` bytes of UTF-8; encodes only when it must. */
+/** Returns whether a text is longer than `max` bytes of UTF-8; encodes only if necessary. */
 export function exceedsBytes(text: string, max: number): boolean {
   if (text.length > max) return true;
   // No UTF-16 unit takes more than 3 bytes.
   return text.length * 3 > max && new TextEncoder().encode(text).length > max;
 }
 
-/** Returns the bytes that a text takes as UTF-8. */
+/** Returns the length of a text in bytes of UTF-8. */
 export function utf8Bytes(text: string): number {
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
-    // Each half of a surrogate pair is two of its four bytes.
+    // Each half of a surrogate pair accounts for two of its four bytes.
     if (code >= 0x80) bytes += code < 0x800 || (code >= 0xd800 && code < 0xe000) ? 1 : 2;
   }
   return bytes;
 }
 
-/** How many characters (code points) a text has. */
+/** Counts the characters (code points) of a text. */
 export function charCount(text: string): number {
   let count = 0;
   for (const _ of text) count++;
@@ -161,7 +161,7 @@ function keyText(text: string, start: number, end: number): string {
   return inner.includes("\\") ? JSON.parse(text.slice(start, end)) : inner;
 }
 
-/** The index behind the closing quote of the string that starts at `start`. */
+/** Returns the index after the closing quote of the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
   for (let from = start + 1;;) {
     const quote = text.indexOf('"', from);
@@ -173,7 +173,7 @@ function endOfString(text: string, start: number): number {
   }
 }
 
-/** The index behind the valid JSON value that starts at `start`. */
+/** Returns the index after the valid JSON value that starts at `start`. */
 export function endOfValue(text: string, start: number): number {
   const first = text.charCodeAt(start);
   if (first === QUOTE) return endOfString(text, start);
@@ -188,7 +188,7 @@ export function endOfValue(text: string, start: number): number {
   return text.length;
 }
 
-/** The index behind a number, `true`, `false` or `null`: all run up to a space or punctuation. */
+/** Returns the index after a number, `true`, `false` or `null`, which end at a space or punctuation. */
 function endOfPlain(text: string, start: number): number {
   let i = start;
   while (i < text.length && !endsPlain(text.charCodeAt(i))) i++;
@@ -199,7 +199,7 @@ function endsPlain(code: number): boolean {
   return code <= SPACE || code === COMMA || code === CLOSE_LIST || code === CLOSE_MAP;
 }
 
-/** The first index from `start` on that holds no white space. */
+/** Returns the first index from `start` on that is not white space. */
 export function afterSpace(text: string, start: number): number {
   let i = start;
   while (i < text.length && text.charCodeAt(i) <= SPACE) i++;

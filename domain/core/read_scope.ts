@@ -1,27 +1,27 @@
 /**
- * What one request reads from the store: counted as it is read, and ended when nobody waits for it.
+ * Accounting and cancellation of one request's reads from the store.
  *
  * @module
  */
 
-/** The reads of one request. */
+/** Counts the reads of one request and carries the signal that cancels them. */
 export class ReadScope {
   /** Rows read so far. */
   rows = 0;
-  /** Bytes of values read so far, inflated. */
+  /** Bytes of values read so far, decompressed. */
   bytes = 0;
-  /** Ends the reads: the client is gone, or the deadline passed. Its reason is thrown by the next read. */
+  /** Cancels the reads when the client disconnects or the deadline passes; the next read throws its reason. */
   readonly signal: AbortSignal;
-  /** The scope that this one counts for as well; null for the outermost. */
+  /** Enclosing scope, which counts these reads too; null for the outermost. */
   readonly outer: ReadScope | null;
 
-  /** Creates a scope in which nothing is read yet. */
+  /** Creates a scope with no reads. */
   constructor(signal: AbortSignal, outer: ReadScope | null = null) {
     this.signal = signal;
     this.outer = outer;
   }
 
-  /** Counts a read, here and in the scopes around this one. */
+  /** Counts a read in this scope and all enclosing scopes. */
   count(rows: number, bytes: number): void {
     this.rows += rows;
     this.bytes += bytes;
@@ -29,7 +29,7 @@ export class ReadScope {
   }
 }
 
-/** Runs work within a scope: everything that the work reads is counted there and ends with its signal. */
+/** Runs work within a scope, which counts all reads of the work and cancels them with its signal. */
 export interface ReadScopes {
   /** Runs work within a scope. */
   run<T>(scope: ReadScope, work: () => T): T;

@@ -1,30 +1,30 @@
 /**
- * What users sent, as messages may repeat it.
+ * Formats user input for messages.
  *
  * @module
  */
 
-/** A value as an error message shows it: short, printable, on one line. */
+/** Formats a value for an error message: short, printable, on one line. */
 export function show(value: unknown): string {
   const text = typeof value === "number" ? String(value) : JSON.stringify(value) ?? "nothing";
   return printable(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 }
 
-/** A text on one line, without characters that a terminal or a log would act on. */
+/** Replaces line breaks and control characters, which a terminal or a log would interpret. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, " ").toWellFormed();
 }
 
 /**
- * Copies a text. A slice keeps the whole text that it was cut from in memory, so whatever outlives its
- * request must not be one.
+ * Copies a text. A slice keeps its complete source text in memory, so text that outlives its request
+ * must be copied.
  */
 export function ownText<Text extends string>(text: Text): Text {
-  // Joining makes a text of its own; cutting off what was added then makes a slice of that one.
+  // Concatenation allocates a new text; the slice then refers to that text alone.
   return ` ${text}`.slice(1) as Text;
 }
 
-/** Lists words as messages do. */
+/** Lists the allowed words for an error message. */
 export function oneOfText(words: readonly string[]): string {
   return `one of ${words.map((word) => `"${word}"`).join(", ")}`;
 }

@@ -13,26 +13,26 @@ const LAST_DAY = Date.UTC(9999, 11, 31) / DAY_MS;
 /** `00` to `99`. */
 const TWO_DIGITS = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, "0"));
 
-/** The day read or written last, and its text up to the `T`: nearly always the next one's too. */
+/** Cache of the last day read or written, with its text up to the `T`; the next day is usually the same. */
 let lastDay = Number.NaN;
 let lastDate = "";
 
 /**
- * Reads an instant, or answers `null`.
+ * Parses an instant; returns `null` for an invalid text.
  *
- * Accepts any offset of RFC 3339 and lower-case `t` and `z` (R19); any fraction, kept to the millisecond;
- * only days that exist (30 February does not); in UTC years 1970 to 9999.
+ * Accepts any offset of RFC 3339, lower-case `t` and `z` (R19), and any fraction, truncated to the
+ * millisecond. Rejects days that do not exist, such as 30 February, and UTC years outside 1970 to 9999.
  */
 export function parseInstant(text: string): number | null {
   return parseOnLastDay(text) ?? parseAny(text);
 }
 
-/** Writes an instant like {@link formatInstant}, or null for none. */
+/** Formats an instant like {@link formatInstant}; returns null for none. */
 export function formatInstantOrNull(ms: number | null | undefined): string | null {
   return ms === null || ms === undefined ? null : formatInstant(ms);
 }
 
-/** Writes an instant as `YYYY-MM-DDTHH:MM:SS.sssZ`. */
+/** Formats an instant as `YYYY-MM-DDTHH:MM:SS.sssZ`. */
 export function formatInstant(ms: number): string {
   const date = dateOf(ms);
   const inDay = ms - lastDay * DAY_MS;
@@ -46,29 +46,29 @@ export function formatInstant(ms: number): string {
   }Z`;
 }
 
-/** The UTC calendar month of an instant, `YYYY-MM`: what usage is counted by (decision 35). */
+/** Returns the UTC calendar month of an instant, `YYYY-MM`; usage is counted per month (decision 35). */
 export function monthOf(ms: number): string {
   return dateOf(ms).slice(0, 7);
 }
 
-/** The UTC day of an instant, `YYYY-MM-DD`. */
+/** Returns the UTC day of an instant, `YYYY-MM-DD`. */
 export function dayOf(ms: number): string {
   return dateOf(ms).slice(0, 10);
 }
 
-/** The day of an instant as text, `T` included; it becomes the last day. */
+/** Returns the day of an instant as text including the `T`, and caches it as the last day. */
 function dateOf(ms: number): string {
   const day = Math.floor(ms / DAY_MS);
-  // The runtime's own formatting takes ten times as long, and every answer has two or three.
+  // The runtime's formatting takes ten times as long, and every response has two or three instants.
   if (day !== lastDay) [lastDay, lastDate] = [day, new Date(ms).toISOString().slice(0, 11)];
   return lastDate;
 }
 
-/** Reads an instant of the last day in the form most clients write; `null` decides nothing. */
+/** Fast path for an instant of the last day in the most common form; `null` means "use the slow path". */
 function parseOnLastDay(text: string): number | null {
   const plain = text.length === 24 && text[13] === ":" && text[16] === ":" && text[19] === "." &&
     text[23] === "Z" && text.slice(0, 11) === lastDate;
-  // Writing does not refuse the days that reading does.
+  // Formatting accepts days that parsing rejects.
   if (!plain || lastDay < 0 || lastDay > LAST_DAY) return null;
   const hour = twoDigits(text, 11);
   const minute = twoDigits(text, 14);
@@ -101,7 +101,7 @@ function parseAny(text: string): number | null {
   return ms;
 }
 
-/** Milliseconds that a zone is ahead of UTC; null for an offset of a day or more. */
+/** Returns the milliseconds that a zone is ahead of UTC; null for an invalid offset. */
 function offsetOf(text: string): number | null {
   const sign = text.charCodeAt(text.length - 6);
   if (sign !== PLUS && sign !== MINUS) return 0;
@@ -116,21 +116,21 @@ function daysOf(year: number, month: number): number {
   return month === 2 && leap ? 29 : DAYS_OF_MONTH[month - 1] ?? 0;
 }
 
-/** The first three digits of the fraction; missing ones are zeros. */
+/** Returns the first three digits of the fraction; missing ones are zeros. */
 function millisOf(text: string): number {
   if (text[19] !== ".") return 0;
   const [fraction = ""] = text.slice(20, 23).split(/\D/);
   return Number(fraction.padEnd(3, "0"));
 }
 
-/** Reads two decimal digits, or answers -1. */
+/** Reads two decimal digits; returns -1 for anything else. */
 function twoDigits(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 48;
   const ones = text.charCodeAt(at + 1) - 48;
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : -1;
 }
 
-/** Reads `count` decimal digits; the form is known to have them there. */
+/** Reads `count` decimal digits; the pattern guarantees that they are there. */
 function digits(text: string, at: number, count: number): number {
   let number = 0;
   for (let i = at; i < at + count; i++) number = number * 10 + text.charCodeAt(i) - 48;

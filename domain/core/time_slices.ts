@@ -1,13 +1,14 @@
 /**
- * Long work in time slices: a generator yields `null` wherever other work may run.
+ * Cooperative time slices for long work: a generator yields `null` wherever the event loop may run
+ * other work.
  *
  * @module
  */
 
-/** Work in time slices, and its result. */
+/** Work split into time slices; returns its result. */
 export type TimeSliced<T> = Generator<null, T>;
 
-/** Runs all slices at once, for work that is short. */
+/** Runs all slices without a pause, for short work. */
 export function runAllSlices<T>(work: TimeSliced<T>): T {
   for (;;) {
     const { done, value } = work.next();

@@ -1,40 +1,40 @@
 /**
- * A token bucket: `burst` requests at once, `sustained` a second for ever (decision 36).
+ * Token bucket: a burst of `burst` requests, then `sustained` requests per second (decision 36).
  *
- * Levels are whole numbers: a token is a million units and time goes by in whole microseconds, so
- * that a bucket is exact after any number of requests.
+ * Levels are integers: a token is a million units and time advances in whole microseconds, so a bucket
+ * stays exact after any number of requests.
  *
  * @module
  */
 
-/** How fast somebody may ask. */
+/** Rate limit of a bucket. */
 export interface Rate {
-  /** Tokens that come back each second; more than 0. */
+  /** Tokens refilled per second; more than 0. */
   readonly sustained: number;
-  /** Tokens a full bucket holds; at least 1. */
+  /** Capacity in tokens; at least 1. */
   readonly burst: number;
 }
 
-/** Units of a token. A token a second is a unit a microsecond. */
+/** Units of a token. One token per second is one unit per microsecond. */
 export const UNITS_PER_TOKEN = 1_000_000;
 const US_PER_SECOND = 1_000_000;
 
-/** Seconds that the mean rate is taken over (decision 37). */
+/** Window of the mean rate in seconds (decision 37). */
 export const MEAN_SECONDS = 10;
 
-/** One team's tokens. It begins full. */
+/** Tokens of one team. A new bucket is full. */
 export class TokenBucket {
   #rate: Rate;
   #units: number;
   #atUs: number;
-  /** Requests of each of the last seconds, taken or refused, by the second's number modulo ten. */
-  readonly #asked: number[] = Array(MEAN_SECONDS).fill(0);
+  /** Requests in each second of the window, accepted or refused, indexed by the second modulo ten. */
+  readonly #requests: number[] = Array(MEAN_SECONDS).fill(0);
   #second: number;
 
   /**
    * Creates a full bucket.
    *
-   * @param nowMs milliseconds of a clock that never goes back, here and in {@link take}
+   * @param nowMs milliseconds of a monotonic clock, here and in all methods
    */
   constructor(rate: Rate, nowMs: number) {
     this.#rate = rate;
@@ -43,12 +43,12 @@ export class TokenBucket {
     this.#second = Math.floor(this.#atUs / US_PER_SECOND);
   }
 
-  /** The rate it is filled at. */
+  /** Current rate limit. */
   get rate(): Rate {
     return this.#rate;
   }
 
-  /** Takes one token for a request of any size; false where there is none. */
+  /** Takes one token for a request; returns false if none is left. */
   take(nowMs: number): boolean {
     this.#refill(nowMs);
     this.#countRequest();
@@ -57,50 +57,50 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes what a request turned out to cost beyond its token; the level may fall below 0. */
+  /** Debits the cost of a request beyond its first token; the level may fall below 0. */
   debit(tokens: number, nowMs: number): void {
     this.#refill(nowMs);
     this.#units -= Math.round(tokens * UNITS_PER_TOKEN);
   }
 
-  /** Milliseconds until the level is 0 or above; 0 when it is. */
+  /** Returns the milliseconds until the level is 0 or above; 0 without a debt. */
   debtMs(nowMs: number): number {
     this.#refill(nowMs);
     return this.#units >= 0 ? 0 : Math.ceil(-this.#units / this.#rate.sustained / 1_000);
   }
 
-  /** Counts a request that is refused whatever is in the bucket. */
+  /** Counts a request that is refused regardless of the level. */
   refuse(nowMs: number): false {
     this.#refill(nowMs);
     this.#countRequest();
     return false;
   }
 
-  /** Lowers the level to so many units where it is above; below 0 is a debt that the refill pays. */
+  /** Lowers the level to at most `units`; a negative level is a debt that refills pay off. */
   lowerTo(units: number, nowMs: number): void {
     this.#refill(nowMs);
     this.#units = Math.min(this.#units, units);
   }
 
-  /** Whole tokens left when the last request had been judged. */
+  /** Whole tokens left after the last request. */
   get remaining(): number {
     return Math.max(0, Math.floor(this.#units / UNITS_PER_TOKEN));
   }
 
-  /** Whole seconds, at least 1, from the last request until there is one token more. */
+  /** Whole seconds, at least 1, from the last request until one more token is available. */
   get moreAfterSeconds(): number {
     const part = this.#units < 0 ? this.#units : this.#units % UNITS_PER_TOKEN;
     const missing = UNITS_PER_TOKEN - part;
     return Math.max(1, Math.ceil(missing / this.#rate.sustained / US_PER_SECOND));
   }
 
-  /** Whether more than the sustained rate was asked for on average, refused requests included. */
+  /** True if the mean request rate, including refused requests, exceeds the sustained rate. */
   get askedTooMuch(): boolean {
-    const sum = this.#asked.reduce((all, count) => all + count, 0);
-    return sum > this.#rate.sustained * MEAN_SECONDS;
+    const total = this.#requests.reduce((sum, count) => sum + count, 0);
+    return total > this.#rate.sustained * MEAN_SECONDS;
   }
 
-  /** Fills at another rate from the last request on; what is above the new burst is lost. */
+  /** Changes the rate from the last request on; tokens above the new burst are lost. */
   changeRate(rate: Rate): void {
     this.#rate = rate;
     this.#units = Math.min(this.#units, rate.burst * UNITS_PER_TOKEN);
@@ -119,10 +119,10 @@ export class TokenBucket {
     const second = Math.floor(this.#atUs / US_PER_SECOND);
     if (second !== this.#second) {
       const passed = Math.min(second - this.#second, MEAN_SECONDS);
-      for (let i = 0; i < passed; i++) this.#asked[(second - i) % MEAN_SECONDS] = 0;
+      for (let i = 0; i < passed; i++) this.#requests[(second - i) % MEAN_SECONDS] = 0;
       this.#second = second;
     }
     const at = second % MEAN_SECONDS;
-    this.#asked[at] = (this.#asked[at] ?? 0) + 1;
+    this.#requests[at] = (this.#requests[at] ?? 0) + 1;
   }
 }

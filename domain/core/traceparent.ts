@@ -1,29 +1,29 @@
 /**
- * The header `traceparent` of W3C Trace Context: which trace a caller is part of.
+ * Parses the `traceparent` header of W3C Trace Context.
  *
  * @module
  */
 
 import { ownText } from "./text.ts";
 
-/** Where in a distributed trace a run was started. */
+/** Position in a distributed trace where a run was started. */
 export interface TraceParent {
-  /** The trace, 32 hex digits. */
+  /** Trace ID, 32 hex digits. */
   readonly traceId: string;
-  /** The caller's span in it, 16 hex digits. */
+  /** ID of the caller's span, 16 hex digits. */
   readonly spanId: string;
 }
 
-/** Version, trace, span, flags, and what later versions may add. */
+/** Version, trace, span, flags, and any suffix of later versions. */
 const PATTERN = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 
-/** The only version without anything behind its flags, and the one that is none. */
+/** Version 00 allows no suffix; version ff is invalid. */
 const FIRST = "00", FORBIDDEN = "ff";
 
-/** Reads the header; one that is invalid counts as not sent, as the standard asks. */
-export function parseTraceparent(sent: string | null | undefined): TraceParent | undefined {
-  if (typeof sent !== "string") return undefined;
-  const [, version, traceId = "", spanId = "", more] = PATTERN.exec(sent) ?? [];
+/** Parses the header; an invalid value counts as absent, as the standard requires. */
+export function parseTraceparent(header: string | null | undefined): TraceParent | undefined {
+  if (typeof header !== "string") return undefined;
+  const [, version, traceId = "", spanId = "", more] = PATTERN.exec(header) ?? [];
   const isKnown = version !== undefined && version !== FORBIDDEN &&
     (version !== FIRST || more === undefined);
   if (!isKnown || isZero(traceId) || isZero(spanId)) return undefined;

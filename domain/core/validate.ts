@@ -1,5 +1,5 @@
 /**
- * From what a schema finds wrong to the refusal a client can act on (decisions 5 to 8).
+ * Turns schema issues into refusals that a client can act on (decisions 5 to 8).
  *
  * @module
  */
@@ -9,9 +9,9 @@ import { show } from "./text.ts";
 import { z } from "zod";
 
 /**
- * Checks a value; the first thing wrong with it becomes the refusal.
+ * Checks a value against a schema; the first issue becomes the refusal.
  *
- * @param where what stands before the field's name in messages, such as `events[7].`
+ * @param where prefix of the field's name in messages, such as `events[7].`
  */
 export function check<T>(
   schema: Schema<T>,
@@ -45,13 +45,13 @@ function problemOf(issue: Issue, body: unknown, where: string): Problem {
   return { code: "invalid_field", message, field };
 }
 
-/** The refusal of a required field that is absent. */
+/** Returns the refusal of a required field that is absent. */
 export function missing(field: string, path: string, expected: string): Problem {
   const message = `Field "${path}" is required: send ${expected}`;
   return { code: "missing_field", message, field };
 }
 
-/** The refusal of an identifier (decision 5); `field` is `id` whatever it is called (contract 9). */
+/** Returns the refusal of an identifier (decision 5); `field` is always `id` (contract 9). */
 export function idProblem(
   code: "invalid_id" | "unknown_region",
   prefix: string,
@@ -63,25 +63,25 @@ export function idProblem(
   return { code, message: `"${path}" must ${what} ${expected}: got ${show(value)}`, field: "id" };
 }
 
-/** What a schema promises; underneath each is a Zod schema. */
+/** Minimal contract of a schema; each one is a Zod schema. */
 export interface Schema<T> {
-  /** Checks a value, field by field in the order of the tables. */
+  /** Checks a value, field by field in the order of declaration. */
   safeParse(value: unknown):
     | { readonly success: true; readonly data: T }
     | { readonly success: false; readonly error: { readonly issues: readonly Issue[] } };
 }
 
-/** One thing wrong with a value. */
+/** One validation error of a value. */
 export interface Issue {
-  /** Where: the field first. */
+  /** Path to the invalid value, starting with the field. */
   readonly path: readonly PropertyKey[];
-  /** What it must be. */
+  /** Expected value, completing "must be …". */
   readonly message: string;
-  /** The prefix an identifier must have, when it is one. */
+  /** Required prefix if the value is an identifier. */
   readonly params?: { readonly prefix?: IdPrefix } | undefined;
 }
 
-/** Returns the names of the fields that a body may have. */
+/** Returns the names of all fields in a body's schema. */
 export function fieldsOf(schema: Schema<unknown>): ReadonlySet<string> {
   return new Set(Object.keys((schema as unknown as z.ZodObject).shape));
 }

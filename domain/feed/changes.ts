@@ -1,10 +1,9 @@
 /**
- * The feed of changes: every run of a team at its latest change, in the order of the commits that made
- * the changes.
+ * The change feed: every run of a team at its latest change, in commit order.
  *
- * Each change has a number, one more than the change before it. A run stands in the feed once: its next
- * change takes the place of the one before. Whoever reads from the beginning, and then behind the last
- * number each time, misses nothing and reads no state of a run twice.
+ * Each change has a number, one more than the previous change. A run is in the feed once: its next
+ * change replaces the previous one. A client that reads from the start, and then always after the last
+ * number, misses nothing and reads no state of a run twice.
  *
  * @module
  */
@@ -12,53 +11,53 @@ import type { RunId, TeamId } from "../core/ids.ts";
 import type { RunListRow } from "../runs/list.ts";
 import type { ChangeNumbers } from "../runs/summary.ts";
 
-/** A run that changed, as it is now, or that it was deleted. */
+/** Changed run in its current state, or a deleted run. */
 export type RunChange =
   | {
     readonly kind: "changed";
-    /** Its latest change. */
+    /** Number of its latest change. */
     readonly number: number;
-    /** All of them that followers are told of. */
+    /** Numbers of the changes that live events report. */
     readonly numbers: ChangeNumbers;
-    /** The run as lists show it. */
+    /** Run as shown in lists. */
     readonly row: RunListRow;
   }
   | {
     readonly kind: "deleted";
-    /** The deletion as a change. */
+    /** Number of the deletion. */
     readonly number: number;
-    /** The run. */
+    /** Deleted run. */
     readonly run: RunId;
-    /** Unix milliseconds. */
+    /** Time of the deletion, unix milliseconds. */
     readonly deletedAt: number;
   };
 
-/** A page of the feed. */
+/** Page of the feed. */
 export interface ChangePage {
-  /** Changes by number. */
+  /** Changes in order of their numbers. */
   readonly changes: readonly RunChange[];
-  /** Behind which number to go on. */
+  /** Number after which the next page starts. */
   readonly next: number;
-  /** Whether there was more by the time of reading. */
+  /** True if there were more changes at the time of reading. */
   readonly hasMore: boolean;
 }
 
-/** One caller's watch over a team or one of its runs. Always `using`. */
+/** One caller's watch on a team or one of its runs. Declare it with `using`. */
 export interface ChangeWatch extends Disposable {
   /**
-   * Resolves once something may have changed since this was last called, or since the watch began; also
-   * when the signal is aborted.
+   * Resolves when something may have changed since the last call or the start of the watch. Also
+   * resolves when the signal is aborted.
    */
   next(signal: AbortSignal): Promise<void>;
 }
 
-/** The feeds of all teams. Methods reject with `StorageUnavailable` when the store fails. */
+/** Store of all teams' feeds. Methods reject with `StorageUnavailable` when the store fails. */
 export interface ChangeStore {
   /**
-   * Reads the changes behind a number; null when the team has not come to that number yet.
+   * Reads the changes after a number; null if the team has not reached that number yet.
    *
-   * @param limit rows read at most; a page may have fewer changes and still not be the last
-   * @param charsMax characters after which the page ends; that of the feed when absent
+   * @param limit maximum rows to read; a page may have fewer changes and still not be the last
+   * @param charsMax approximate maximum characters of the page; the feed's limit when absent
    */
   page(
     team: TeamId,
@@ -66,8 +65,8 @@ export interface ChangeStore {
     limit: number,
     charsMax?: number,
   ): Promise<ChangePage | null>;
-  /** The number of the latest change; 0 before the first. */
+  /** Returns the number of the latest change; 0 before the first. */
   last(team: TeamId): Promise<number>;
-  /** Watches a team, or one run and the stages behind its close. */
+  /** Watches a team, or one run including the stages after its close. */
   watch(team: TeamId, run?: RunId): ChangeWatch;
 }

@@ -1,8 +1,8 @@
 /**
- * Following the runs of a team as they change: which events are told, and to whom.
+ * Live streams of a team's runs: events and filters.
  *
- * Each change is told once, at the state that the run is in by then. A run that opened and ended between
- * two looks has both events; one that goes on without ending has none, and its next event tells it all.
+ * Each change is reported once, with the current state of the run. A run that opened and finished
+ * between two reads has both events. A change without an event is part of the run's next event.
  *
  * @module
  */
@@ -13,54 +13,54 @@ import { FILTERS, parseFilters } from "../runs/filters.ts";
 import { type Parameters, parseChoice } from "../core/query.ts";
 import type { RunChange } from "./changes.ts";
 
-/** What is told of a run, in the order it comes about. */
+/** Events of a run, in the order they occur. */
 export const LIVE_EVENTS = ["run.opened", "run.finished", "run.cost_final"] as const;
 
 /** One of {@link LIVE_EVENTS}. */
 export type LiveEvent = typeof LIVE_EVENTS[number];
 
-/** Changes that are told at once. */
+/** Batch of changes. */
 export interface LiveBatch {
-  /** The number behind which they begin. */
+  /** Number after which the batch starts. */
   readonly after: number;
-  /** Changes by number. */
+  /** Changes in order of their numbers. */
   readonly changes: readonly RunChange[];
-  /** The number up to which nothing else is to be told. */
+  /** Number up to which the batch is complete. */
   readonly upTo: number;
 }
 
-/** The changes of all teams as they come. */
+/** Live changes of all teams. */
 export interface LiveFeed {
   /**
-   * Hands over every batch from now on, until it is disposed. Batches follow on each other but for those
-   * that were too many: then the next one begins behind what is left out.
+   * Passes every batch from now on to `take`, until disposed. Batches are contiguous, unless a lagging
+   * listener skips changes: then the next batch starts after the gap.
    */
   listen(team: TeamId, take: (batch: LiveBatch) => void): Promise<Disposable>;
 }
 
-/** Which runs to tell of. */
+/** Filters of a live stream. */
 export type LiveFilters = Pick<
   RunsQuery,
   "agent" | "status" | "customer" | "feature" | "kind"
 >;
 
-/** What a change is to be told as to somebody who knows everything up to a number. */
-export function eventsOf(change: RunChange, known: number): LiveEvent[] {
+/** Returns the events of a change for a client that has read everything up to a number. */
+export function eventsOf(change: RunChange, after: number): LiveEvent[] {
   if (change.kind === "deleted") return [];
   const { opened, finished, costFinal } = change.numbers;
   const numbers = { "run.opened": opened, "run.finished": finished, "run.cost_final": costFinal };
-  return LIVE_EVENTS.filter((event) => numbers[event] > known);
+  return LIVE_EVENTS.filter((event) => numbers[event] > after);
 }
 
-/** Whether a run is among those that filters let through. */
+/** Returns whether a run matches the filters. */
 export function isFollowed(row: RunListRow, filters: LiveFilters): boolean {
   return isListed(row, { ...filters, from: null, to: null });
 }
 
-/** Labels to filter by; models are left to lists. */
+/** Filters by label; only lists filter by model. */
 const LABELS = FILTERS.filter(({ filter }) => filter !== "model" && filter !== "provider");
 
-/** Reads filters from the parameters of a query; others are ignored. */
+/** Reads the filters from query parameters; ignores other parameters. */
 export function parseLiveFilters(parameters: Parameters): Parsed<LiveFilters> {
   const labels = parseFilters(parameters, LABELS);
   if (!labels.ok) return labels;

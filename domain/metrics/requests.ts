@@ -1,8 +1,8 @@
 /**
- * What requests came to: for the process, and for each team that asked lately.
+ * Request metrics of the process and of each recently active team.
  *
- * Counting is plain additions to what was made for the route at the start: no name is put together and
- * no label is looked up for a request.
+ * Counters are created per route at startup, so counting a request builds no name and looks up no
+ * label.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { type ErrorCode, ERRORS } from "../core/errors.ts";
 import { Histogram, SECONDS_BOUNDS } from "./histogram.ts";
 import type { MetricFamily, MetricLabels } from "./text.ts";
 
-/** Bytes of a team, of each route it asked for, and of each status and error it got. */
+/** Estimated bytes of a team, of each route it called, and of each status and error it got. */
 const TEAM_BYTES = 400, ROUTE_BYTES = 600, COUNT_BYTES = 50;
 
-/** Takes the end of one request of a route. */
+/** Records one completed request of a route. */
 export type CountRequest = (
   team: TeamId | undefined,
   status: number,
@@ -28,9 +28,9 @@ class RouteTally {
   readonly durations = new Histogram(SECONDS_BOUNDS);
 }
 
-/** Requests of one team, or of all. */
+/** Requests of one team, or of all teams. */
 class Tally {
-  /** By number of the route; without those that were never asked for. */
+  /** By route number; routes without requests are absent. */
   readonly routes = new Map<number, RouteTally>();
   readonly errors = new Map<ErrorCode, number>();
   bytes = TEAM_BYTES;
@@ -53,12 +53,12 @@ class Tally {
 }
 
 /**
- * The figures of all requests. What it holds in all is bounded by routes, statuses and codes; of teams it
- * keeps two generations of some bytes each. A team that is forgotten begins at 0 again, which readers of
- * counters take for a restart.
+ * Metrics of all requests. Totals are bounded by the number of routes, statuses and codes. Metrics of
+ * teams are kept in two generations within a byte limit. The counters of an evicted team restart at 0,
+ * which readers of counters treat as a restart.
  */
 export class RequestMetrics {
-  /** Requests that are not answered yet. */
+  /** Requests in flight. */
   inFlight = 0;
   readonly #routes: MetricLabels[] = [];
   readonly #all = new Tally();
@@ -69,24 +69,24 @@ export class RequestMetrics {
   #oldBytes = 0;
 
   /**
-   * Creates figures of no request.
+   * Creates empty metrics.
    *
-   * @param bytesMax what the figures of teams may take
+   * @param bytesMax maximum bytes of all teams' metrics
    */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 
-  /** Bytes of the figures of teams. */
+  /** Estimated bytes of all teams' metrics. */
   get bytes(): number {
     return this.#youngBytes + this.#oldBytes;
   }
 
   /**
-   * Makes what counts the requests of a route.
+   * Registers a route and returns its counter.
    *
-   * @param method the method, or a word for requests that fit no route
-   * @param path the pattern of its path, never the path that was sent
+   * @param method the method, or a label for requests that match no route
+   * @param path the path pattern of the route, never the requested path
    */
   route(method: string, path: string): CountRequest {
     const number = this.#routes.push({ method, route: path }) - 1;
@@ -103,19 +103,19 @@ export class RequestMetrics {
   }
 
   #admit(team: TeamId): Tally {
-    const known = this.#old.get(team);
-    if (known !== undefined) {
+    const oldTally = this.#old.get(team);
+    if (oldTally !== undefined) {
       this.#old.delete(team);
-      this.#oldBytes -= known.bytes;
+      this.#oldBytes -= oldTally.bytes;
     }
-    const tally = known ?? new Tally();
+    const tally = oldTally ?? new Tally();
     if (this.#youngBytes + tally.bytes > this.#bytesMax / 2) this.#age();
     this.#young.set(team, tally);
     this.#youngBytes += tally.bytes;
     return tally;
   }
 
-  /** Begins a generation, and forgets the one before the last. */
+  /** Starts a new generation and evicts the old one. */
   #age(): void {
     this.#old = this.#young;
     this.#oldBytes = this.#youngBytes;
@@ -123,7 +123,7 @@ export class RequestMetrics {
     this.#youngBytes = 0;
   }
 
-  /** The figures of a team, or of all requests for `null`. */
+  /** Returns the metrics of a team, or of all requests for `null`. */
   families(team: TeamId | null): MetricFamily[] {
     const tally = team === null
       ? this.#all
@@ -137,7 +137,7 @@ export class RequestMetrics {
       {
         type: "counter",
         name: "runledger_http_requests_total",
-        help: "Requests answered, by route and status.",
+        help: "Completed requests, by route and status.",
         samples: routes.flatMap(({ labels, route }) =>
           Array.from(route.statuses, ([status, value]) => ({
             labels: { ...labels, status: String(status) },
@@ -148,13 +148,14 @@ export class RequestMetrics {
       {
         type: "histogram",
         name: "runledger_http_request_duration_seconds",
-        help: "Time from the head of a request to its answer, its body's way included.",
+        help:
+          "Time from the head of a request to its response, including the transfer of its body.",
         samples: routes.map(({ labels, route }) => ({ labels, value: route.durations })),
       },
       {
         type: "counter",
         name: "runledger_http_errors_total",
-        help: "Requests refused or failed, by the code they were told.",
+        help: "Refused or failed requests, by error code.",
         samples: codes.map((error) => ({
           labels: { error },
           value: tally.errors.get(error) ?? 0,

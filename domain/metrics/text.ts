@@ -1,63 +1,63 @@
 /**
- * Figures as the text that Prometheus reads, format 0.0.4.
+ * Prometheus text exposition format 0.0.4.
  *
  * @module
  */
 import type { HistogramValue } from "./histogram.ts";
 
-/** The content type of {@link metricsText}. */
+/** Content type of {@link metricsText}. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Labels by name. Values come from closed sets: routes, statuses, codes; never from a request. */
+/** Labels by name. Values come from closed sets such as routes, statuses and codes, never from a request. */
 export type MetricLabels = Readonly<Record<string, string>>;
 
-/** One figure of a family. */
+/** One sample of a metric family. */
 export interface Sample<Value> {
-  /** What tells it from the family's others. */
+  /** Labels that identify the sample within its family. */
   readonly labels?: MetricLabels;
-  /** The figure. */
+  /** Value of the sample. */
   readonly value: Value;
 }
 
-/** Figures of one name. */
+/** Metric family: all samples of one name. */
 export type MetricFamily =
   | {
-    /** Whether it only ever grows, up to a restart, or goes up and down. */
+    /** Counters only grow until a restart; gauges go up and down. */
     readonly type: "counter" | "gauge";
-    /** By Prometheus' conventions: the unit is in it, counters end in `_total`. */
+    /** Name by the Prometheus conventions: includes the unit, and counters end in `_total`. */
     readonly name: string;
-    /** One sentence for people. */
+    /** Description in one sentence. */
     readonly help: string;
-    /** The figures. */
+    /** Samples by labels. */
     readonly samples: readonly Sample<number>[];
   }
   | {
-    /** Counts by size. */
+    /** Values by bucket. */
     readonly type: "histogram";
-    /** By the same conventions. */
+    /** Name by the same conventions. */
     readonly name: string;
-    /** One sentence for people. */
+    /** Description in one sentence. */
     readonly help: string;
-    /** The figures. */
+    /** Samples by labels. */
     readonly samples: readonly Sample<HistogramValue>[];
   };
 
-/** Makes a family of one gauge without labels. */
+/** Creates a family of one gauge without labels. */
 export function gauge(name: string, help: string, value: number): MetricFamily {
   return { type: "gauge", name, help, samples: [{ value }] };
 }
 
-/** Makes a family of one counter without labels. */
+/** Creates a family of one counter without labels. */
 export function counter(name: string, help: string, value: number): MetricFamily {
   return { type: "counter", name, help, samples: [{ value }] };
 }
 
-/** Makes a family of one histogram without labels. */
+/** Creates a family of one histogram without labels. */
 export function histogram(name: string, help: string, value: HistogramValue): MetricFamily {
   return { type: "histogram", name, help, samples: [{ value }] };
 }
 
-/** Writes families as text, in their order. */
+/** Formats families as text, in order. */
 export function metricsText(families: readonly MetricFamily[]): string {
   return families.map(familyText).join("");
 }
@@ -74,15 +74,15 @@ function familyText(family: MetricFamily): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** The text counts in each bucket all values up to its bound. */
+/** Formats a histogram; bucket counts in the text format are cumulative. */
 function bucketLines(
   name: string,
   labels: MetricLabels | undefined,
   { bounds, counts, sum }: HistogramValue,
 ): string[] {
   let count = 0;
-  const lines = counts.map((some, at) => {
-    count += some;
+  const lines = counts.map((bucketCount, at) => {
+    count += bucketCount;
     const le = numberText(bounds[at] ?? Infinity);
     return line(`${name}_bucket`, { ...labels, le }, count);
   });

@@ -1,14 +1,14 @@
 /**
- * What a call in a batch costs: a share of every rate of the row that prices it (R12).
+ * Batch rates: a call in a batch costs a percentage of every rate of its row (R12).
  *
  * @module
  */
 import type { RateMatch, RateRow, Rates } from "./rates.ts";
 
-/** Providers that charge half of every rate for a call in a batch. */
+/** Providers that charge half of every rate for calls in a batch. */
 const HALF_PRICED: ReadonlySet<string> = new Set(["anthropic", "google", "openai"]);
 
-/** The share of its rates that a default row charges in a batch, in percent; null for no batch rate. */
+/** Returns the percentage of its rates that a default row charges in a batch; null for no batch rate. */
 export function defaultBatchPercent(
   row: Pick<RateRow, "provider" | "rates" | "tiers">,
 ): number | null {
@@ -16,7 +16,7 @@ export function defaultBatchPercent(
   return isHalf ? 50 : null;
 }
 
-/** Whether a share of every rate of a row is a whole number of picodollars per token. */
+/** Returns whether a percentage of every rate of a row is a whole number of picodollars per token. */
 export function isWhole(
   { rates, tiers }: Pick<RateRow, "rates" | "tiers">,
   percent: number,
@@ -34,10 +34,10 @@ function isWholeShare(rate: number, percent: number): boolean {
   return rate * percent % 100 === 0;
 }
 
-/** Matches of calls in batches, one object for one match: callers tell matches apart by it. */
+/** Batch match of each match, cached because callers compare matches by identity. */
 const MATCHES = new WeakMap<RateMatch, RateMatch>();
 
-/** The match with the batch rates of its row; null where the row has none. */
+/** Returns the match with the batch rates of its row; null if the row has none. */
 export function batchMatchOf(match: RateMatch): RateMatch | null {
   const percent = match.row.batchPercent;
   if (percent === undefined) return null;

@@ -1,7 +1,7 @@
 /**
- * The rate card that comes with the service, indexed by name.
+ * The built-in rate card, indexed by name.
  *
- * `default_rates.json` is written by `deno task rates`; how it is made is told in `docs/RATES.md`.
+ * `deno task rates` generates `default_rates.json`; `docs/RATES.md` describes how.
  *
  * @module
  */
@@ -10,26 +10,26 @@ import { defaultBatchPercent } from "./batch_rates.ts";
 import { dotsToDashes, providerKeys } from "./model_names.ts";
 import type { RateRow, Rates, RateTier } from "./rates.ts";
 
-/** Rows of each name of a provider's models, the newest price first. */
+/** Rows of a provider's models by name, newest price first. */
 export type RowsByName = ReadonlyMap<string, readonly RateRow[]>;
 
-/** A rate card's rows and what is needed to find one by the names clients use. */
+/** Rows of the default rate card with indexes by the names that clients use. */
 export interface DefaultRates {
-  /** Name and version of the package the prices are from. */
+  /** Name and version of the package that is the source of the prices. */
   readonly generatedFrom: string;
-  /** All rows: by provider, model and date. */
+  /** All rows, by provider, model and date. */
   readonly rows: readonly RateRow[];
-  /** Ids of providers, in the order they are asked when a call names none. */
+  /** Ids of providers, in lookup order for a call that names none. */
   readonly providers: readonly string[];
-  /** Those of them that make the models they sell; they are asked before all others. */
+  /** Ids of providers that make the models they sell; looked up before all others. */
   readonly makers: readonly string[];
-  /** Providers whose models a provider sells at their price, in the order they are asked. */
+  /** For each provider, the providers whose models it sells at their price, in lookup order. */
   readonly fallbacks: ReadonlyMap<string, readonly string[]>;
-  /** Provider by each of its names, in the form of {@link providerKeys}. */
+  /** Provider id by each of its names, normalized by {@link providerKeys}. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** Rows by provider and name in lower case. */
+  /** Rows by provider and lower-case name. */
   readonly names: ReadonlyMap<string, RowsByName>;
-  /** The same by the names with dots as dashes. */
+  /** Rows by provider and name with dots replaced by dashes. */
   readonly dashed: () => ReadonlyMap<string, RowsByName>;
 }
 
@@ -61,9 +61,9 @@ interface JsonProvider {
 export const DEFAULT_RATES: DefaultRates = readTable(table.generated_from, table.providers);
 
 /**
- * Tells which provider of the card a client means.
+ * Finds the provider on the card by a client's name for it.
  *
- * @returns null when the card knows no such provider: a gateway, or somebody's own machine
+ * @returns the id; null if the provider is not on the card, such as a gateway or a self-hosted server
  */
 export function findProvider(card: DefaultRates, name: string): string | null {
   for (const key of providerKeys(name)) {
@@ -92,7 +92,7 @@ function readTable(generatedFrom: string, providers: readonly JsonProvider[]): D
     fallbacks: new Map(providers.map(({ id, fallback }) => [id, fallback])),
     aliases,
     names,
-    // Only names that were not found before are looked up so, and most never are.
+    // Built lazily: only names that no earlier step finds need it.
     dashed: () => dashed ??= new Map([...names].map(([id, byName]) => [id, dashNames(byName)])),
   };
 }
@@ -132,7 +132,7 @@ function dashNames(byName: RowsByName): RowsByName {
   const dashed = new Map<string, readonly RateRow[]>();
   for (const [name, rows] of byName) {
     const key = dotsToDashes(name);
-    // A name that has dashes itself means itself.
+    // An exact name with dashes takes precedence over one with replaced dots.
     if (key === name || !byName.has(key)) dashed.set(key, dashed.get(key) ?? rows);
   }
   return dashed;

@@ -1,9 +1,9 @@
 /**
- * Reads the figures of a model call out of its payload.
+ * Reads the usage of a model call from its payload.
  *
- * The fields of the contract come first. Where they are absent the answer of a provider may be sent
- * unchanged: its own names are read. A figure that cannot be read is ignored and named; it never
- * refuses the call.
+ * The fields of the contract take precedence. If they are absent, the payload may be a provider's
+ * unchanged response, whose field names are read instead. An unreadable field is ignored and reported;
+ * it never causes a refusal.
  *
  * @module
  */
@@ -22,35 +22,35 @@ import {
   type Path,
 } from "./usage_fields.ts";
 
-/** A model call and what of its payload could not be used as sent. */
+/** Model call with the problems found in its payload. */
 export interface ReadCall {
   /** The call. */
   readonly call: LlmCall;
-  /** Figures that are there and cannot be read, by their names. */
+  /** Names of usage fields that are present but unreadable. */
   readonly unreadable: readonly string[];
-  /** Whether the name of the model or the provider was cut to its limit. */
+  /** True if the name of the model or provider was truncated to its limit. */
   readonly isCut: boolean;
 }
 
 const NONE: readonly string[] = [];
 
-/** Reads a call. */
+/** Reads a model call. */
 export function readLlmCall(data: JsonFields): ReadCall {
   return quickCall(data) ?? readWhole(data);
 }
 
-/** Reads a call that has the contract's fields and nothing to report: nearly every one. */
+/** Fast path for a call with the contract's fields and nothing to report, which is nearly every call. */
 function quickCall(data: JsonFields): ReadCall | null {
   const { model, provider, input_tokens, output_tokens, latency_ms, mode } = data;
   const { cached_input_tokens, cache_creation_input_tokens, reasoning_tokens } = data;
-  const right = isCount(input_tokens) && isCount(output_tokens) &&
+  const isPlain = isCount(input_tokens) && isCount(output_tokens) &&
     (model === undefined || isText(model, LABEL_CHARS_MAX)) &&
     (provider === undefined || isText(provider, LABEL_CHARS_MAX)) &&
     isAbsentOrCount(latency_ms) && isAbsentOrCount(cached_input_tokens) &&
     isAbsentOrCount(cache_creation_input_tokens) && isAbsentOrCount(reasoning_tokens) &&
     data.cache_read_input_tokens === undefined && data.input_tokens_details === undefined &&
     data.usage === undefined && (model !== undefined || data.modelVersion === undefined);
-  return !right ? null : {
+  return !isPlain ? null : {
     call: {
       model: model ?? null,
       provider: provider ?? null,
@@ -73,7 +73,7 @@ function readWhole(data: JsonFields): ReadCall {
   const tokens = reader.tokens();
   reader.checkOthers();
   const { usage, mode } = data;
-  // Anthropic says so of a message that came from a batch.
+  // Anthropic marks messages from a batch this way.
   const isBatch = mode === "batch" || (isObject(usage) && usage.service_tier === "batch");
   const call = { model, provider, counted: tokens !== null, ...tokens ?? NO_TOKENS, isBatch };
   return { call, unreadable: [...reader.unreadable], isCut: reader.isCut };
@@ -89,7 +89,7 @@ const NO_TOKENS = {
 /** Token counts of a call. */
 type Tokens = { readonly [Name in keyof typeof NO_TOKENS]: number };
 
-/** Reads a payload and collects what it cannot read. */
+/** Reads a payload and collects the names of unreadable fields. */
 class Reader {
   readonly unreadable = new Set<string>();
   isCut = false;
@@ -99,9 +99,9 @@ class Reader {
     this.#data = data;
   }
 
-  /** Reads the first of some names that is there: text, or what stands for one. */
+  /** Reads the first present field of `names` as text; accepts numbers and booleans. */
   label(...names: readonly string[]): string | null {
-    const name = names.find((each) => isThere(this.#data[each]));
+    const name = names.find((candidate) => isPresent(this.#data[candidate]));
     if (name === undefined) return null;
     const value = this.#data[name];
     const isPlain = typeof value === "number" || typeof value === "boolean";
@@ -113,31 +113,31 @@ class Reader {
     const isShort: boolean = isText(text, LABEL_CHARS_MAX);
     if (isShort) return text;
     this.isCut = true;
-    // No character takes more than two units.
+    // No character takes more than two UTF-16 units.
     const characters = Array.from(text.slice(0, 2 * LABEL_CHARS_MAX)).slice(0, LABEL_CHARS_MAX);
     return ownText(characters.join(""));
   }
 
-  /** Reads the contract's counts, and from a provider's form what is absent there; null for none. */
+  /** Reads the contract's counts and fills absent ones from a provider's format; null for none. */
   tokens(): Tokens | null {
     const data = this.#data;
-    // What was read from a cache may be sent in a provider's way beside the contract's input.
-    const isContract = isThere(data.cached_input_tokens) ||
-      !(isThere(data.cache_read_input_tokens) || isThere(data.input_tokens_details));
+    // A provider's field for cached tokens next to `input_tokens` means the provider's format.
+    const isContract = isPresent(data.cached_input_tokens) ||
+      !(isPresent(data.cache_read_input_tokens) || isPresent(data.input_tokens_details));
     const own = isContract ? this.#counts(data, CONTRACT, "") : null;
     const has = (name: string) => readCount(data[name]) !== null;
     if (own !== null && has("input_tokens") && has("output_tokens")) return own;
-    const found = this.#inForm();
-    if (own === null || found === null) return own ?? found;
+    const provided = this.#inForm();
+    if (own === null || provided === null) return own ?? provided;
     return {
-      inputTokens: (has("input_tokens") ? own : found).inputTokens,
-      outputTokens: (has("output_tokens") ? own : found).outputTokens,
-      cachedInputTokens: (has("cached_input_tokens") ? own : found).cachedInputTokens,
-      cacheWriteTokens: (has("cache_creation_input_tokens") ? own : found).cacheWriteTokens,
+      inputTokens: (has("input_tokens") ? own : provided).inputTokens,
+      outputTokens: (has("output_tokens") ? own : provided).outputTokens,
+      cachedInputTokens: (has("cached_input_tokens") ? own : provided).cachedInputTokens,
+      cacheWriteTokens: (has("cache_creation_input_tokens") ? own : provided).cacheWriteTokens,
     };
   }
 
-  /** Reads the counts in the first form of a provider that has any; null where none can be read. */
+  /** Reads the counts in the first provider format that has any; null if none is readable. */
   #inForm(): Tokens | null {
     const data = this.#data;
     for (const name of CONTAINERS) {
@@ -151,40 +151,40 @@ class Reader {
     return null;
   }
 
-  /** Names the figures that nothing is computed from, where they cannot be read. */
+  /** Reports unreadable fields that are stored but not used for pricing. */
   checkOthers(): void {
     for (const name of OTHER_FIGURES) {
       const value = this.#data[name];
-      const read = name === "latency_ms" ? readMilliseconds(value) : readCount(value);
-      if (isThere(value) && read === null) this.unreadable.add(name);
+      const count = name === "latency_ms" ? readMilliseconds(value) : readCount(value);
+      if (isPresent(value) && count === null) this.unreadable.add(name);
     }
   }
 
   #counts(from: JsonFields, form: Form, where: string): Tokens | null {
-    if (form.onlyWith !== undefined && !isThere(from[form.onlyWith])) return null;
+    if (form.onlyWith !== undefined && !isPresent(from[form.onlyWith])) return null;
     const input = this.#sum(from, form.input, where);
     const output = this.#sum(from, form.output, where);
     const cached = this.#sum(from, form.cached, where);
     if ((input ?? output ?? cached) === null) return null;
     const written = this.#sum(from, form.written, where) ?? 0;
     const apart = form.isApart ? (cached ?? 0) + written : 0;
-    const whole = (input ?? 0) + apart;
-    const isSafe = Number.isSafeInteger(whole);
+    const allInput = (input ?? 0) + apart;
+    const isSafe = Number.isSafeInteger(allInput);
     if (!isSafe) this.unreadable.add(`${where}input_tokens`);
     return {
-      inputTokens: isSafe ? whole : 0,
+      inputTokens: isSafe ? allInput : 0,
       outputTokens: output ?? 0,
       cachedInputTokens: isSafe ? cached ?? 0 : 0,
       cacheWriteTokens: isSafe ? written : 0,
     };
   }
 
-  /** Adds the figures that are there; null where none can be read. */
+  /** Adds the counts that are present; null if none is readable. */
   #sum(from: JsonFields, paths: readonly Path[], where: string): number | null {
     let sum: number | null = null;
     for (const path of paths) {
       const value = valueAt(from, path);
-      if (!isThere(value)) continue;
+      if (!isPresent(value)) continue;
       const count = readCount(value);
       const next: number | null = count === null ? null : (sum ?? 0) + count;
       if (next === null || !Number.isSafeInteger(next)) {
@@ -195,8 +195,8 @@ class Reader {
   }
 }
 
-/** Null is absent. */
-function isThere(value: unknown): boolean {
+/** Returns whether a value is present; null counts as absent. */
+function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
@@ -209,19 +209,19 @@ function valueAt(from: JsonFields, path: Path): unknown {
 /** Plain decimal digits, as some clients quote numbers. */
 const DIGITS = /^\d{1,20}(?:\.\d{1,20})?$/;
 
-/** Reads a number, or text of decimal digits; null for everything else. */
+/** Reads a number or a text of decimal digits; null for anything else. */
 function readNumber(value: unknown): number | null {
   const number = typeof value === "string" && DIGITS.test(value) ? Number(value) : value;
   return typeof number === "number" ? number : null;
 }
 
-/** Reads a number of tokens. */
+/** Reads a number of tokens; null if unreadable. */
 function readCount(value: unknown): number | null {
   const number = readNumber(value);
   return isCount(number) ? number : null;
 }
 
-/** Reads a number of milliseconds; a fraction is rounded. */
+/** Reads a number of milliseconds, rounded; null if unreadable. */
 export function readMilliseconds(value: unknown): number | null {
   const number = readNumber(value);
   if (number === null || number < 0) return null;
@@ -231,12 +231,12 @@ export function readMilliseconds(value: unknown): number | null {
 
 /** Usage of one model call. */
 export interface LlmCall extends CallTokens {
-  /** Model as named by the client, if it was. */
+  /** Model as named by the client; null if absent. */
   readonly model: string | null;
-  /** Provider as named by the client, if it was. */
+  /** Provider as named by the client; null if absent. */
   readonly provider: string | null;
-  /** Whether any token count was sent: without one there is nothing to price. */
+  /** True if any token count was sent; a call without one is not priced. */
   readonly counted: boolean;
-  /** Whether it was part of a batch, which costs the card's batch rates. */
+  /** True if it was part of a batch, which is priced at batch rates. */
   readonly isBatch?: boolean;
 }

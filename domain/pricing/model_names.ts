@@ -1,66 +1,66 @@
 /**
- * How names of models and providers are read: the steps of `docs/RATES.md` as pure functions.
+ * Normalizes names of models and providers: the steps of `docs/RATES.md` as pure functions.
  *
- * Everything here works on names alone. Which rows there are is the rate card's matter.
+ * These functions work on names alone and do not read the rate card.
  *
  * @module
  */
 
-/** A name with what stood before it taken off. */
+/** Model name without its prefix. */
 export interface StrippedName {
-  /** The rest, as a model's name. */
+  /** Name without the prefix. */
   readonly name: string;
-  /** Whom the part taken off names, as written; null when it names nobody. */
+  /** Provider named by the prefix, as written; null if it names none. */
   readonly provider: string | null;
-  /** Whether it was written as Amazon Bedrock writes it, `us.anthropic.…`. */
+  /** True for Amazon Bedrock's format, `us.anthropic.…`. */
   readonly isBedrock: boolean;
 }
 
 /**
- * Longest name that is looked for. No model's name comes near it, and reading a name part by part
- * must stay cheap whatever somebody sends.
+ * Maximum characters of a name to look up. Model names are far shorter, and parsing a name must stay
+ * cheap for any input.
  */
 export const NAME_CHARS_MAX = 256;
 
-/** Most parts taken off either end; real names have up to four. */
+/** Maximum parts stripped from either end; real names have up to four. */
 const PARTS_MAX = 6;
 
-/** Names are compared in lower case, without spaces around them. */
+/** Normalizes a name for comparison: lower case, without surrounding white space. */
 export function foldName(name: string): string {
   return name.trim().toLowerCase();
 }
 
 /**
- * Forms a provider's name is looked up by, the whole before its first part.
+ * Returns the lookup keys of a provider's name: the complete name, then its first part.
  *
- * Only letters and digits count, so `x-ai`, `x_ai` and `xai` are one. Of a name with a dot the first
- * part may stand for all, because clients write `openai.chat` and `google.vertex.chat`.
+ * Only letters and digits count, so `x-ai`, `x_ai` and `xai` are equal. The part before the first dot
+ * also names the provider, because clients send `openai.chat` and `google.vertex.chat`.
  */
 export function providerKeys(provider: string): readonly string[] {
   const folded = foldName(provider);
-  const whole = folded.replace(/[^a-z0-9]/g, "");
+  const key = folded.replace(/[^a-z0-9]/g, "");
   const dot = folded.indexOf(".");
-  return dot <= 0 ? [whole] : [whole, folded.slice(0, dot).replace(/[^a-z0-9]/g, "")];
+  return dot <= 0 ? [key] : [key, folded.slice(0, dot).replace(/[^a-z0-9]/g, "")];
 }
 
-/** Paths that name the kind of a thing and not who sells it. */
+/** Path prefixes that name a resource type and not a provider. */
 const PATH = /^(?:arn:aws[^/]*\/|projects\/[^/]+\/locations\/[^/]+\/|publishers\/|models\/)/;
 
-/** Regions of Bedrock's inference profiles. `global` is not among them: it has other prices. */
+/** Regions of Bedrock's inference profiles. `global` is excluded because it has other prices. */
 const REGION = /^(?:us-gov|us|eu|apac|ap|au|jp|ca|in|sa|me|af|uk)\.(?=[a-z0-9-]+\.)/;
 
-/** Makers as Bedrock writes them before a dot. */
+/** Model makers in Bedrock's format, before a dot. */
 const BEDROCK_MAKER =
   /^(ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshotai|nvidia|openai|qwen|stability|writer|zai)\./;
 
 /**
- * Takes off what stands before a model's name, part by part, the longest rest first.
+ * Strips the prefixes of a model's name one by one and returns each remaining name, longest first.
  *
- * A part before a slash is taken off only when it names a provider or is a known path: a model of
- * somebody's own must not get the price of a namesake.
+ * A part before a slash is stripped only if it names a provider or is a known path: a private model
+ * must not get the price of a public model with the same name.
  *
- * @param name folded by {@link foldName}
- * @param isProvider whether a part names a provider of the card
+ * @param name normalized by {@link foldName}
+ * @param isProvider returns whether a part names a provider on the card
  */
 export function stripPrefixes(
   name: string,
@@ -110,19 +110,19 @@ function prefix(
   return length < name.length ? { length, provider, isBedrock } : null;
 }
 
-/** `2024-08-06` or `20241022` after a dash or an at sign; 0613 and 2411 may be models of their own. */
+/** `2024-08-06` or `20241022` after a dash or at sign; `0613` and `2411` may be separate models. */
 const DATE = /[-@]20\d\d(-?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])$/;
 
-/** Cohere's `-08-2024`; others name previews so, which are models of their own. */
+/** Cohere's `-08-2024`; other providers use this format for previews, which are separate models. */
 const MONTH = /(?<=^command-.*)-(?:0[1-9]|1[0-2])-20\d\d$/;
 
-/** Bedrock's `:0` and `:24k`; a word as in `:free` or `:thinking` names something else. */
+/** Bedrock's `:0` and `:24k`; a word, as in `:free` or `:thinking`, is a different variant. */
 const REVISION = /:\d{1,4}k?$/;
 
 /** Bedrock's `-v1` before a revision. */
 const VERSION = /-v\d$/;
 
-/** Ends of names that say which build of the same model is meant. */
+/** Suffixes that select a build of the same model. */
 const SUFFIXES: readonly RegExp[] = [
   REVISION,
   DATE,
@@ -133,18 +133,19 @@ const SUFFIXES: readonly RegExp[] = [
 ];
 
 /**
- * Takes off dates and versions at the end, one after the other, the longest rest first.
+ * Strips dates and versions from the end of a name one by one and returns each remaining name,
+ * longest first.
  *
- * `-preview` stays: previews were sold at other prices than what followed them.
+ * Keeps `-preview`: previews had other prices than the final models.
  *
- * @param name folded by {@link foldName}
+ * @param name normalized by {@link foldName}
  */
 export function stripSuffixes(name: string): readonly string[] {
   const stripped: string[] = [];
   let rest = name;
   let afterRevision = false;
   while (stripped.length < PARTS_MAX) {
-    // `-v2` alone can be a model, as in `titan-embed-text-v2`; before `:0` it is a version.
+    // `-v2` alone can be part of a model's name, as in `titan-embed-text-v2`; before `:0` it is a version.
     const builds: readonly RegExp[] = afterRevision ? [VERSION, ...SUFFIXES] : SUFFIXES;
     const suffix = builds.find((one) => one.test(rest));
     if (suffix === undefined) break;
@@ -156,7 +157,7 @@ export function stripSuffixes(name: string): readonly string[] {
   return stripped;
 }
 
-/** `claude-sonnet-4.5` and `claude-sonnet-4-5` are one model. */
+/** Replaces dots by dashes: `claude-sonnet-4.5` and `claude-sonnet-4-5` are the same model. */
 export function dotsToDashes(name: string): string {
   return name.replaceAll(".", "-");
 }

@@ -1,7 +1,7 @@
 /**
- * The priced model nearest to one without a price: what its calls might have cost.
+ * Finds the priced model most similar to an unpriced one, to estimate what its calls may have cost.
  *
- * An estimate for people to look at. Nothing is ever priced by it.
+ * The estimate is for display only and never prices a call.
  *
  * @module
  */
@@ -10,32 +10,31 @@ import { foldName, NAME_CHARS_MAX, stripPrefixes, stripSuffixes } from "./model_
 import { ownProvider } from "./own_rates.ts";
 import type { RateRow } from "./rates.ts";
 
-/** A row as it is found: by its name cut into parts. */
+/** Row indexed by its name in parts. */
 interface Candidate {
   readonly row: RateRow;
   readonly name: string;
   readonly path: string;
-  /** Whether it is the team's own or its provider makes models: sellers' prices differ. */
+  /** True for an own row or a row of a model maker: prices of resellers differ. */
   readonly first: boolean;
 }
 
-/** A candidate and how many parts its name has in common with the one that is looked for. */
+/** Candidate with the number of leading name parts it shares with the wanted name. */
 interface Found {
   readonly candidate: Candidate;
   readonly common: number;
 }
 
-/** Stands behind each part of a path; it sorts before all that parts are made of. */
+/** Terminator of each part of a path; sorts before all characters of parts. */
 const END = " ";
 
 const MAKERS = new Set(DEFAULT_RATES.makers);
 
-/** Bedrock's own words before a maker, in its names on the card. */
+/** Bedrock's routing prefixes before the maker, in its names on the card. */
 const ROUTING = /^(?:regional|global)\./;
 
 /**
- * The priced rows of a card, indexed by their names. It is made once a card: to find the nearest model
- * then takes a moment, however many rows there are.
+ * Index of a card's priced rows by name. Built once per card, so that a search takes logarithmic time.
  */
 export class PricedModels {
   readonly #all: readonly Candidate[];
@@ -45,7 +44,7 @@ export class PricedModels {
   /**
    * Indexes rows.
    *
-   * @param below the rows of another card, which count as well
+   * @param below index of the card that this one overlays; searched too
    */
   constructor(rows: Iterable<RateRow>, below: PricedModels | null = null) {
     this.#below = below;
@@ -57,53 +56,52 @@ export class PricedModels {
       const { provider } = candidate.row;
       if (provider === null) continue;
       const id = ownProvider(provider, DEFAULT_RATES);
-      const theirs = this.#ofProviders.get(id);
-      if (theirs === undefined) this.#ofProviders.set(id, [candidate]);
-      else theirs.push(candidate);
+      const ofProvider = this.#ofProviders.get(id);
+      if (ofProvider === undefined) this.#ofProviders.set(id, [candidate]);
+      else ofProvider.push(candidate);
     }
   }
 
   /**
-   * Finds the row whose model's name has the longest beginning in common with this one.
+   * Finds the row whose model name shares the longest prefix with this name.
    *
-   * Names are compared in whole parts: words and numbers, cut at all else and between letters and digits.
-   * At least the first must be the same. Rows of the provider are preferred; others count when it has
-   * none that is similar. Of equally similar ones own rows and those of makers win, then the shortest
-   * name, then the latest row, then the smallest id. Models that cost nothing say nothing about others
-   * and are left out.
+   * Names are compared part by part, where parts are words and numbers. At least the first part must
+   * match. Rows of the same provider are preferred; others are used if the provider has no similar
+   * row. Among equally similar rows, own rows and rows of makers win, then the shortest name, the
+   * latest row and the smallest id. Free models are excluded.
    *
-   * @returns null when no model is similar
+   * @returns the row; null if no model is similar
    */
   nearest(provider: string | null, model: string): RateRow | null {
     if (model.length > NAME_CHARS_MAX) return null;
     const path = pathOf(lastSegment(bareName(model)));
-    const theirs = provider === null
+    const ofProvider = provider === null
       ? null
       : this.#find(path, ownProvider(provider, DEFAULT_RATES));
-    return (theirs ?? this.#find(path, null))?.candidate.row ?? null;
+    return (ofProvider ?? this.#find(path, null))?.candidate.row ?? null;
   }
 
   #find(path: string, provider: string | null): Found | null {
     const sorted = provider === null ? this.#all : this.#ofProviders.get(provider) ?? [];
     const own = nearestIn(sorted, path);
-    const others = this.#below === null ? null : this.#below.#find(path, provider);
-    if (own === null || others === null) return own ?? others;
-    if (own.common !== others.common) return own.common > others.common ? own : others;
-    return isBetter(own.candidate, others.candidate) ? own : others;
+    const below = this.#below === null ? null : this.#below.#find(path, provider);
+    if (own === null || below === null) return own ?? below;
+    if (own.common !== below.common) return own.common > below.common ? own : below;
+    return isBetter(own.candidate, below.candidate) ? own : below;
   }
 }
 
 let ofDefaults: PricedModels | null = null;
 
-/** Returns the priced rows of the default card; they are indexed when they are first asked for. */
+/** Returns the index of the default card, built on first use. */
 export function defaultModels(): PricedModels {
   return ofDefaults ??= new PricedModels(DEFAULT_RATES.rows);
 }
 
-/** Finds the best of those that have the longest beginning in common with a path. */
+/** Finds the best candidate among those that share the longest prefix with a path. */
 function nearestIn(sorted: readonly Candidate[], path: string): Found | null {
-  // Those that have most in common are next to where the path itself would be.
-  const at = placeOf(sorted, path);
+  // The candidates with the longest common prefix are adjacent to the path's own sort position.
+  const at = indexOfPath(sorted, path);
   const common = Math.max(
     commonParts(path, sorted[at - 1]?.path ?? ""),
     commonParts(path, sorted[at]?.path ?? ""),
@@ -111,7 +109,7 @@ function nearestIn(sorted: readonly Candidate[], path: string): Found | null {
   if (common === 0) return null;
   const beginning = path.split(END, common).join(END) + END;
   let best: Candidate | null = null;
-  for (let i = placeOf(sorted, beginning); i < sorted.length; i++) {
+  for (let i = indexOfPath(sorted, beginning); i < sorted.length; i++) {
     const candidate = sorted[i];
     if (candidate === undefined || !candidate.path.startsWith(beginning)) break;
     if (best === null || isBetter(candidate, best)) best = candidate;
@@ -119,8 +117,8 @@ function nearestIn(sorted: readonly Candidate[], path: string): Found | null {
   return best && { candidate: best, common };
 }
 
-/** The place of the first candidate whose path is not before this one. */
-function placeOf(sorted: readonly Candidate[], path: string): number {
+/** Returns the index of the first candidate whose path does not sort before `path`. */
+function indexOfPath(sorted: readonly Candidate[], path: string): number {
   let [from, to] = [0, sorted.length];
   while (from < to) {
     const middle = (from + to) >>> 1;
@@ -136,19 +134,19 @@ function candidateOf(row: RateRow): Candidate {
   return { row, name, path: pathOf(name), first };
 }
 
-/** A name cut at dashes, dots, colons, slashes and spaces, and between letters and digits. */
+/** Splits a name into words and numbers. */
 function pathOf(name: string): string {
   return (name.match(/[a-z]+|\d+/g) ?? []).map((part) => part + END).join("");
 }
 
-/** Counts the parts that two paths begin with alike. */
+/** Counts the leading parts that two paths share. */
 function commonParts(a: string, b: string): number {
   let common = 0;
   for (let at = 0; at < a.length && a[at] === b[at]; at++) if (a[at] === END) common++;
   return common;
 }
 
-/** A name without provider, date and version. */
+/** Returns a name without provider, date and version. */
 function bareName(model: string): string {
   const folded = foldName(model);
   const stripped = stripPrefixes(folded, (part) => findProvider(DEFAULT_RATES, part) !== null);
@@ -156,7 +154,7 @@ function bareName(model: string): string {
   return stripSuffixes(name).at(-1) ?? name;
 }
 
-/** Without a maker that is no provider of the card, such as `meta-llama/…`. */
+/** Removes a maker that is not a provider on the card, such as `meta-llama/…`. */
 function lastSegment(name: string): string {
   return name.slice(name.lastIndexOf("/") + 1);
 }

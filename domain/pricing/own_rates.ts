@@ -1,5 +1,5 @@
 /**
- * A team's own rows, found by name and provider.
+ * Index of a team's own rows by name and provider.
  *
  * @module
  */
@@ -7,32 +7,32 @@ import { type DefaultRates, findProvider } from "./default_rates.ts";
 import { dotsToDashes, foldName, providerKeys } from "./model_names.ts";
 import type { RateRow } from "./rates.ts";
 
-/** Own rows of one name, newest first in each answer. */
+/** Own rows of one name; each method returns the newest first. */
 export interface OwnRowsOfName {
-  /** Rows for a provider; those without a provider for null. */
+  /** Returns the rows of a provider; rows without a provider for null. */
   ofProvider(provider: string | null): readonly RateRow[];
-  /** Rows for all other named providers: in the card's order, then by name. */
+  /** Returns the rows of all other named providers, in the order of the card, then by name. */
   ofOthers(provider: string | null): readonly RateRow[];
 }
 
 /** A team's own rows. */
 export interface OwnRows {
   /**
-   * Rows of a name.
+   * Returns the rows of a name.
    *
-   * @param name folded; with dots as dashes when `isDashed`
+   * @param name normalized; with dots replaced by dashes if `isDashed`
    */
   rows(name: string, isDashed: boolean): OwnRowsOfName;
 }
 
-/** The name a provider's rows are kept under: the card's id where it has one. */
+/** Returns the key of a provider's own rows: its id on the default card, or else its normalized name. */
 export function ownProvider(provider: string, defaults: DefaultRates): string {
   return findProvider(defaults, provider) ?? providerKeys(provider)[0] ?? "";
 }
 
 /** Indexes rows by name. */
 export function indexOwnRows(rows: readonly RateRow[], defaults: DefaultRates): OwnRows {
-  // Of two rows from the same instant the later id wins: ids are made in the order of time.
+  // Among rows effective from the same instant the later id wins: ids sort by time.
   const newestFirst = rows.toSorted((a, b) =>
     (b.from ?? -Infinity) - (a.from ?? -Infinity) || (a.id < b.id ? 1 : -1)
   );
@@ -45,7 +45,7 @@ export function indexOwnRows(rows: readonly RateRow[], defaults: DefaultRates): 
   }
   const provider = (row: RateRow): string | null =>
     row.provider === null ? null : ownProvider(row.provider, defaults);
-  const place = (row: RateRow): number => {
+  const rank = (row: RateRow): number => {
     const at = defaults.providers.indexOf(provider(row) ?? "");
     return at === -1 ? Infinity : at;
   };
@@ -54,10 +54,10 @@ export function indexOwnRows(rows: readonly RateRow[], defaults: DefaultRates): 
       const named = (isDashed ? dashed : plain).get(name) ?? [];
       return {
         ofProvider: (wanted) => named.filter((row) => provider(row) === wanted),
-        ofOthers: (given) =>
+        ofOthers: (excluded) =>
           named
-            .filter((row) => row.provider !== null && provider(row) !== given)
-            .sort((a, b) => compare(place(a), place(b)) || compare(provider(a), provider(b))),
+            .filter((row) => row.provider !== null && provider(row) !== excluded)
+            .sort((a, b) => compare(rank(a), rank(b)) || compare(provider(a), provider(b))),
       };
     },
   };

@@ -1,5 +1,6 @@
 /**
- * What a call costs by a row of the rate card: whole picodollars, never rounded (decisions, section 5).
+ * Computes the cost of a call from a rate card row: whole picodollars, never rounded (decisions,
+ * section 5).
  *
  * @module
  */
@@ -8,17 +9,17 @@ import type { CallTokens, RateRow, Rates } from "./rates.ts";
 
 /** Cost of a call. */
 export interface Price {
-  /** Picodollars, exactly: a number while it is a safe integer, else a bigint. */
+  /** Exact picodollars: a number if it is a safe integer, else a bigint. */
   readonly cost: number | bigint;
-  /** Whether cached tokens and cache writes were more than the input, so on top of it. */
+  /** True if cached tokens and cache writes exceed the input, and so are not part of it. */
   readonly apart: boolean;
 }
 
-/** Tokens of one kind at their rate. */
+/** Cost of one kind of tokens. */
 export interface CostLine {
-  /** What the tokens were. */
+  /** Kind of the tokens. */
   readonly kind: "input" | "cached_input" | "cache_write" | "output";
-  /** How many. */
+  /** Number of tokens. */
   readonly tokens: number;
   /** Picodollars per token. */
   readonly rate: number;
@@ -26,7 +27,7 @@ export interface CostLine {
   readonly cost: Picodollars;
 }
 
-/** Prices a call. */
+/** Computes the price of a call. */
 export function priceOf(row: RateRow, tokens: CallTokens): Price {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = tokens;
   const apart = isApart(tokens);
@@ -34,12 +35,12 @@ export function priceOf(row: RateRow, tokens: CallTokens): Price {
   const plain = apart ? inputTokens : inputTokens - cachedInputTokens - cacheWriteTokens;
   const cost = plain * input + cachedInputTokens * (cachedInput ?? input) +
     cacheWriteTokens * (cacheWrite ?? input) + outputTokens * output;
-  // No part is negative, so a sum that is a safe integer has only exact parts. One that is not
-  // cannot come out as safe by rounding: 2^53 - 1 and everything below it are exact.
+  // No addend is negative, so a total that is a safe integer has exact addends. Rounding cannot turn a
+  // larger total into a safe integer, because 2^53 - 1 and everything below it are exact.
   return { cost: cost <= Number.MAX_SAFE_INTEGER ? cost : exactCost(row, tokens), apart };
 }
 
-/** The same price part by part, without the kinds that have no tokens. */
+/** Breaks the price down by kind of tokens; omits kinds without tokens. */
 export function costLines(row: RateRow, tokens: CallTokens): readonly CostLine[] {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = tokens;
   const apart = isApart(tokens);
@@ -61,13 +62,13 @@ function costLine(kind: CostLine["kind"], tokens: number, rate: number): CostLin
   return { kind, tokens, rate, cost: BigInt(tokens) * BigInt(rate) };
 }
 
-/** Input includes what was read from caches and written to them; when it cannot, it does not. */
+/** Input includes cache reads and writes, unless they exceed it: then they are reported separately. */
 function isApart({ inputTokens, cachedInputTokens, cacheWriteTokens }: CallTokens): boolean {
-  // A sum beyond the safe integers is rounded, but stays above any input.
+  // A total beyond the safe integers is rounded but stays above any input.
   return cachedInputTokens + cacheWriteTokens > inputTokens;
 }
 
-/** The rates of the tier that all input tokens together reach. */
+/** Returns the rates of the tier reached by the total of all input tokens. */
 function ratesFor({ rates, tiers }: RateRow, tokens: CallTokens, apart: boolean): Rates {
   if (tiers.length === 0) return rates;
   const { inputTokens, cachedInputTokens, cacheWriteTokens } = tokens;

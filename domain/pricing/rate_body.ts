@@ -1,8 +1,8 @@
 /**
- * A team's own price for a model: the body of `PUT /v1/rate-card`, checked.
+ * Validates the body of `PUT /v1/rate-card`, a team's own price for a model.
  *
- * A price in a unit we do not know is refused even where unknown fields are ignored (decision 9):
- * left out in silence it would make every cost wrong.
+ * Unknown fields are ignored (decision 9), except a price in an unknown unit: ignoring it would make
+ * every cost wrong, so it is refused.
  *
  * @module
  */
@@ -24,25 +24,25 @@ import { instant, name, optional, text } from "../core/fields.ts";
 import { isCount } from "../core/rules.ts";
 import { printable, show } from "../core/text.ts";
 
-/** What a team says a model costs. Provider, model and date name it; the rest may be replaced. */
+/** A team's own price for a model. Provider, model and date are its key. */
 export interface RateSpec {
-  /** Provider it is for; null prices the model whoever serves it. */
+  /** Provider; null for any provider. */
   readonly provider: string | null;
-  /** Model it is for. */
+  /** Model. */
   readonly model: string;
-  /** From when it is in force, unix milliseconds; null from the beginning of time. */
+  /** Start of its validity, unix milliseconds; null for all time. */
   readonly from: number | null;
   /** Rates of a call below all tiers. */
   readonly rates: Rates;
   /** Tiers by rising threshold. */
   readonly tiers: readonly RateTier[];
-  /** Percent of all these rates that a call in a batch pays; absent where there is no batch rate. */
+  /** Percentage of all rates for calls in a batch; absent for no batch rate. */
   readonly batchPercent?: number | undefined;
-  /** Why it is so, for people. */
+  /** Note for people, such as the reason. */
   readonly note: string | undefined;
 }
 
-/** Decimals of a rate: one token then costs whole picodollars (decisions, section 5). */
+/** Maximum decimals of a rate, so that one token costs whole picodollars (decisions, section 5). */
 const RATE_DECIMALS_MAX = 6;
 
 const RATE = `a number of dollars per million tokens from 0 to ${RATE_USD_PER_MILLION_MAX} ` +
@@ -82,37 +82,37 @@ const bodyFields = {
 };
 
 /**
- * Body of `PUT /v1/rate-card` without the inside of its tiers.
+ * Body of `PUT /v1/rate-card`; {@link tierBody} validates its tiers.
  *
  * @internal
  */
 export const rateBody = z.object(bodyFields);
 
 /**
- * One of its `tiers`.
+ * One entry of `tiers`.
  *
  * @internal
  */
 export const tierBody = z.object(tierFields);
 
-/** Checks a `PUT /v1/rate-card`. */
+/** Validates the body of `PUT /v1/rate-card`. */
 export function parseRate(body: Body): Parsed<RateSpec> {
   const unknown = unknownUnit(body.value, bodyFields, "");
   if (unknown !== null) return unknown;
   const parsed = check(rateBody, body.value);
   if (!parsed.ok) return parsed;
-  const sent = parsed.value;
-  const tiers = parseTiers(sent.tiers ?? []);
+  const fields = parsed.value;
+  const tiers = parseTiers(fields.tiers ?? []);
   if (!tiers.ok) return tiers;
-  const { batch_percent: percent } = sent;
+  const { batch_percent: percent } = fields;
   const spec: RateSpec = {
-    provider: sent.provider ?? null,
-    model: sent.model,
-    from: sent.effective_from ?? null,
-    rates: ratesOf(sent),
+    provider: fields.provider ?? null,
+    model: fields.model,
+    from: fields.effective_from ?? null,
+    rates: ratesOf(fields),
     tiers: tiers.value,
     ...percent === undefined ? {} : { batchPercent: percent },
-    note: sent.note,
+    note: fields.note,
   };
   if (percent !== undefined && !isWhole(spec, percent)) {
     const field = "batch_percent";
@@ -124,42 +124,42 @@ export function parseRate(body: Body): Parsed<RateSpec> {
 }
 
 /**
- * What one token costs at a rate.
+ * Converts a rate to picodollars per token.
  *
- * Judged by the digits a person sees: 0.1 has one decimal, whatever the number is in binary.
+ * Uses the decimal digits: 0.1 has one decimal, whatever its binary value.
  *
  * @param usdPerMillion dollars per million tokens
- * @returns whole picodollars, or null where the rate is out of its bounds or has too many decimals
+ * @returns whole picodollars; null if the rate is out of range or has too many decimals
  */
 export function ratePerToken(usdPerMillion: number): number | null {
   if (!(usdPerMillion >= 0 && usdPerMillion <= RATE_USD_PER_MILLION_MAX)) return null;
-  // Within the bounds only numbers of seven decimals and more are written with an exponent.
+  // Within the range, only numbers with seven or more decimals are written with an exponent.
   const [, whole = "", fraction = ""] = /^(\d+)(?:\.(\d+))?$/.exec(String(usdPerMillion)) ?? [];
   if (whole === "" || fraction.length > RATE_DECIMALS_MAX) return null;
   return Number(whole + fraction.padEnd(RATE_DECIMALS_MAX, "0"));
 }
 
-/** The dollars per million tokens of a rate: the very number that {@link ratePerToken} read. */
+/** Returns the dollars per million tokens of a rate; inverse of {@link ratePerToken}. */
 export function usdPerMillion(picodollarsPerToken: number): number {
   return picodollarsPerToken / 10 ** RATE_DECIMALS_MAX;
 }
 
-/** Whether two prices of one model from one date on say the same, so that one replays the other. */
+/** Returns whether two prices with the same key are equal, so that one is a replay of the other. */
 export function isSameRate(a: RateSpec, b: RateSpec): boolean {
   return JSON.stringify(contentOf(a)) === JSON.stringify(contentOf(b));
 }
 
-/** Why a team may not have one more own row; null when it may. */
+/** Returns the refusal of a further own row; null if the team may add one. */
 export function rateCapRefusal(rows: number): Problem | null {
   return rows < RATE_ROWS_MAX ? null : {
     code: "invalid_field",
-    message: `Cannot add a row: the rate card has ${RATE_ROWS_MAX} own rows and no more fit; ` +
+    message: `Cannot add a row: the rate card has the maximum of ${RATE_ROWS_MAX} own rows; ` +
       "delete one that is not needed",
     field: "model",
   };
 }
 
-/** Everything of a price, in one order. */
+/** Returns all values of a price in a fixed order. */
 function contentOf(
   { provider, model, from, rates, tiers, batchPercent, note }: RateSpec,
 ): unknown[] {
@@ -172,9 +172,11 @@ function ratesContent({ input, output, cachedInput, cacheWrite }: Rates): (numbe
   return [input, output, cachedInput, cacheWrite];
 }
 
-function parseTiers(sent: readonly Readonly<Record<string, unknown>>[]): Parsed<RateTier[]> {
+function parseTiers(
+  elements: readonly Readonly<Record<string, unknown>>[],
+): Parsed<RateTier[]> {
   const tiers: RateTier[] = [];
-  for (const [index, fields] of sent.entries()) {
+  for (const [index, fields] of elements.entries()) {
     const where = `tiers[${index}].`;
     const unknown = unknownUnit(fields, tierFields, where);
     if (unknown !== null) return unknown;
@@ -183,7 +185,7 @@ function parseTiers(sent: readonly Readonly<Record<string, unknown>>[]): Parsed<
     const aboveInputTokens = tier.value.above_input_tokens;
     if (aboveInputTokens <= (tiers.at(-1)?.aboveInputTokens ?? 0)) {
       const field = "above_input_tokens";
-      const message = `Field "${where}${field}" must be more than that of the tier before: ` +
+      const message = `Field "${where}${field}" must be greater than in the previous tier: ` +
         `got ${aboveInputTokens}`;
       return refuse("invalid_field", message, field);
     }
@@ -192,44 +194,45 @@ function parseTiers(sent: readonly Readonly<Record<string, unknown>>[]): Parsed<
   return { ok: true, value: tiers };
 }
 
-function ratesOf(sent: z.output<z.ZodObject<typeof rateFields>>): Rates {
+function ratesOf(fields: z.output<z.ZodObject<typeof rateFields>>): Rates {
   return {
-    input: sent.input_usd_per_million,
-    output: sent.output_usd_per_million,
-    cachedInput: sent.cached_input_usd_per_million ?? null,
-    cacheWrite: sent.cache_write_usd_per_million ?? null,
+    input: fields.input_usd_per_million,
+    output: fields.output_usd_per_million,
+    cachedInput: fields.cached_input_usd_per_million ?? null,
+    cacheWrite: fields.cache_write_usd_per_million ?? null,
   };
 }
 
-/** Words in the name of a field that speaks of money or of what it is counted in. */
+/** Words in field names that refer to money or to a unit of it. */
 const UNIT_WORDS = new Set([
   ...["per", "unit", "units", "mtok", "ktok"],
   ...["currency", "usd", "eur", "cents", "dollars"],
   ...["price", "prices", "pricing", "cost", "costs", "rate", "rates"],
 ]);
 
-/** Characters of an unknown field's name that a message repeats. */
+/** Maximum characters of an unknown field's name quoted in an error message. */
 const FIELD_CHARS_MAX = 64;
 
-/** Refuses a field that is named like a price and is none of ours. */
+/** Refuses an unknown field that is named like a price. */
 function unknownUnit(
-  sent: Readonly<Record<string, unknown>>,
-  ours: object,
+  body: Readonly<Record<string, unknown>>,
+  fields: object,
   where: string,
 ): { readonly ok: false } & Parsed<never> | null {
-  for (const [key, value] of Object.entries(sent)) {
-    if (Object.hasOwn(ours, key) || value === null || !speaksOfMoney(key)) continue;
+  for (const [key, value] of Object.entries(body)) {
+    if (Object.hasOwn(fields, key) || value === null || !namesPrice(key)) continue;
     const field = printable(key.slice(0, FIELD_CHARS_MAX));
-    const known = Object.keys(rateFields).map((name) => `"${name}"`).join(", ");
-    const message = `Field "${where}${field}" is no rate of this card, whose rates are ${known}: ` +
+    const rates = Object.keys(rateFields).map((name) => `"${name}"`).join(", ");
+    const message =
+      `Field "${where}${field}" is not a rate of this card, whose rates are ${rates}: ` +
       `got ${show(value)}`;
     return { ok: false, problem: { code: "invalid_field", message, field } };
   }
   return null;
 }
 
-/** Whether a name, in snake or camel case, has one of the words. */
-function speaksOfMoney(name: string): boolean {
+/** Returns whether a name, in snake or camel case, contains one of {@link UNIT_WORDS}. */
+function namesPrice(name: string): boolean {
   const words = name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase().split(/[^a-z0-9]+/);
   return words.some((word) => UNIT_WORDS.has(word));
 }

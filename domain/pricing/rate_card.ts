@@ -1,5 +1,5 @@
 /**
- * A team's rate card: the default card overlaid by the team's own rows, asked by name and instant.
+ * A team's rate card: the default card overlaid by the team's own rows, with lookup by name and instant.
  *
  * @module
  */
@@ -14,29 +14,29 @@ import type { PricedModels } from "./nearest_model.ts";
 import type { RateSpec } from "./rate_body.ts";
 
 /**
- * Bytes of names that a card remembers. A team calls some dozens of models; more than this is somebody
- * sending random names, and then forgetting all is cheaper than choosing.
+ * Maximum bytes of cached names per card. A team uses dozens of models; more names than this mean
+ * random input, and clearing the cache is cheaper than evicting single names.
  */
 export const NAMES_BYTES_MAX = 32_768;
 
-/** Bytes of a name that is remembered, without its characters. */
+/** Estimated bytes of a cached name, without its characters. */
 const NAME_BYTES = 200;
 
-/** A card that says how much it remembers. */
+/** Card that caches lookups and reports the size of its cache. */
 export interface LearningCard extends RateCard {
-  /** Bytes of the names that were asked for. */
+  /** Estimated bytes of the cached names. */
   readonly namesBytes: number;
 }
 
-/** Stands for "no provider" among the names of providers, which are never empty. */
+/** Cache key for no provider; names of providers are never empty. */
 const NO_PROVIDER = "";
 
 /**
- * Makes a card. It remembers what it found, so keep it as long as the rows stay the same.
+ * Creates a card. It caches lookups, so reuse it until the rows change.
  *
  * @param own the team's rows, in any order
- * @param defaults the card below them
- * @param namesBytesMax bytes of names that it remembers
+ * @param defaults the card that the rows overlay
+ * @param namesBytesMax maximum bytes of cached names
  */
 export function createRateCard(
   own: readonly RateRow[],
@@ -44,21 +44,21 @@ export function createRateCard(
   namesBytesMax: number = NAMES_BYTES_MAX,
 ): LearningCard {
   const ownRows = indexOwnRows(own, defaults);
-  const known = new Map<string, Map<string, readonly RateMatch[]>>();
+  const cache = new Map<string, Map<string, readonly RateMatch[]>>();
   let bytes = 0;
 
   function learn(provider: string, model: string): readonly RateMatch[] {
     const added = NAME_BYTES + 2 * (provider.length + model.length);
     if (bytes + added > namesBytesMax) {
-      known.clear();
+      cache.clear();
       bytes = 0;
     }
     bytes += added;
-    const found = findMatches(lookupsOf(provider || null, model, defaults), ownRows, defaults);
-    let models = known.get(provider);
-    if (models === undefined) known.set(provider, models = new Map());
-    models.set(model, found);
-    return found;
+    const matches = findMatches(lookupsOf(provider || null, model, defaults), ownRows, defaults);
+    let models = cache.get(provider);
+    if (models === undefined) cache.set(provider, models = new Map());
+    models.set(model, matches);
+    return matches;
   }
 
   return {
@@ -68,7 +68,7 @@ export function createRateCard(
     find(provider, model, ts) {
       if (model.length > NAME_CHARS_MAX) return null;
       const name = provider === null || provider.length > NAME_CHARS_MAX ? NO_PROVIDER : provider;
-      const matches = known.get(name)?.get(model) ?? learn(name, model);
+      const matches = cache.get(name)?.get(model) ?? learn(name, model);
       for (const match of matches) {
         const { from } = match.row;
         if (from === null || from <= ts) return match;
@@ -78,7 +78,7 @@ export function createRateCard(
   };
 }
 
-/** Matches in the order they count, up to the first that is in force at any instant. */
+/** Returns matches by precedence, up to the first that is valid for all time. */
 function findMatches(
   lookups: Iterable<Lookup>,
   own: OwnRows,
@@ -112,7 +112,7 @@ function* rowsOf(lookup: Lookup, own: OwnRows, defaults: DefaultRates): Iterable
   }
 }
 
-/** A match of each row and step for as long as the row lives: callers tell matches apart by it. */
+/** Match of each row and step, cached because callers compare matches by identity. */
 const MATCHES = new WeakMap<RateRow, Map<MatchStep, RateMatch>>();
 
 function matchOf(row: RateRow, step: MatchStep): RateMatch {
@@ -123,42 +123,41 @@ function matchOf(row: RateRow, step: MatchStep): RateMatch {
   return match;
 }
 
-/** Where the price of a call is looked up. */
+/** Source of rate cards for pricing. */
 export interface RateCards {
-  /** The team's card as it is now; at once when it is in memory. */
+  /** Returns the team's current card, synchronously if it is cached. */
   card(team: Pick<Team, "id">): RateCard | Promise<RateCard>;
 }
 
-/** A team's own row, and where it comes from. */
+/** A team's own row with its origin. */
 export interface OwnRate {
   /** The row. */
   readonly row: RateRow;
-  /** Unix milliseconds. */
+  /** Time of creation, unix milliseconds. */
   readonly createdAt: number;
   /** Identifier of the credential that put it. */
   readonly createdBy: string;
-  /** Why it is so, for people. */
+  /** Note for people, such as the reason. */
   readonly note?: string;
 }
 
-/** The outcome of putting a row. */
+/** Outcome of storing a row. */
 export type PutRateOutcome =
   | { readonly kind: "stored" | "replayed"; readonly rate: OwnRate }
   | { readonly kind: "refused"; readonly problem: Problem };
 
-/** The rate cards of all teams. A change is seen at once here, within 10 s in other processes. */
+/** Store of all teams' rate cards. A change takes effect immediately here, within 10 s in other processes. */
 export interface RateCardStore extends RateCards {
-  /** The priced models of the team's card, own and default ones. */
+  /** Returns the priced models of the team's card, own and default. */
   models(team: Pick<Team, "id">): Promise<PricedModels>;
-  /** The team's own rows as stored, by model, provider and date. */
+  /** Returns the team's own rows as stored, by model, provider and date. */
   rows(team: Team): Promise<readonly OwnRate[]>;
   /**
-   * Puts a row in the place of the one for the same provider, model and date, if there is one.
-   * Putting the same again changes nothing.
+   * Stores a row and replaces the one for the same provider, model and date, if any. Idempotent.
    *
-   * @param by identifier of the credential that does it
+   * @param by identifier of the calling credential
    */
   put(team: Team, spec: RateSpec, by: string): Promise<PutRateOutcome>;
-  /** Deletes an own row; null when the team has none of that id. */
+  /** Deletes an own row; null if the team has none with this id. */
   delete(team: Team, id: string, by: string): Promise<OwnRate | null>;
 }

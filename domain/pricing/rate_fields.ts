@@ -1,5 +1,5 @@
 /**
- * Rows of rate cards under the names that answers have.
+ * Rate card rows under the field names of responses.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { AuditValue } from "../teams/audit_log.ts";
 import { usdPerMillion } from "./rate_body.ts";
 import type { RateRow, Rates } from "./rates.ts";
 
-/** A row of a rate card as answers and the audit log show it. */
+/** Returns a rate card row as shown in responses and the audit log. */
 export function rowFields(
   { id, source, provider, model, from, rates, tiers, batchPercent }: RateRow,
 ): { readonly [name: string]: AuditValue } {

@@ -1,5 +1,5 @@
 /**
- * What to look for on a rate card, and in which order, for a model as a client names it.
+ * Lookups on a rate card for a client's name of a model, in order of precedence.
  *
  * @module
  */
@@ -14,39 +14,39 @@ import {
 import { ownProvider } from "./own_rates.ts";
 import type { MatchStep } from "./rates.ts";
 
-/** One name to look for, and whose rows may have it. */
+/** One name to look up, and the providers to search. */
 export interface Lookup {
-  /** The step this belongs to. */
+  /** Step of the lookup. */
   readonly step: MatchStep;
-  /** The name, folded. */
+  /** Normalized name. */
   readonly name: string;
-  /** Whether dots are dashes, on both sides of the comparison. */
+  /** True to replace dots by dashes in both names before comparing. */
   readonly isDashed: boolean;
-  /** Providers whose default rows are asked, in this order. */
+  /** Providers whose default rows are searched, in order. */
   readonly sellers: readonly string[];
-  /** Whether the call left the provider open, so that own rows of any provider count. */
+  /** True if the call named no known provider, so that own rows of any provider match. */
   readonly anyProvider: boolean;
-  /** The provider the call named and the card does not know; null otherwise. */
+  /** Provider named by the call that is not on the card; null otherwise. */
   readonly given: string | null;
 }
 
-/** Who is asked for a name. */
+/** Providers to search for a name. */
 type Sellers = Pick<Lookup, "sellers" | "anyProvider" | "given">;
 
-/** A name and who is asked for it. */
+/** A name with the providers to search. */
 interface Reading extends Sellers {
   readonly name: string;
 }
 
-/** Where Bedrock's way of writing names belongs. */
+/** Provider of names in Bedrock's format. */
 const BEDROCK = "aws";
 
 /**
- * All lookups for a call, in order. A caller stops at the first that finds a row in force.
+ * Yields all lookups for a call in order. Callers stop at the first that finds a valid row.
  *
- * A call that leaves the provider open goes through all steps twice: first to those who make models,
- * then to those who sell them. A cloud may list `claude-haiku-4-5-20251001` word for word, at its own
- * price, where the maker's row has no date; the maker's price is the one that is meant.
+ * Without a known provider, all steps run twice: first for model makers, then for resellers. A cloud
+ * may list the exact name `claude-haiku-4-5-20251001` at its own price while the maker's row has no
+ * date; the maker's price is the right one.
  */
 export function* lookupsOf(
   provider: string | null,
@@ -62,15 +62,19 @@ export function* lookupsOf(
     return;
   }
   const given = provider === null ? null : ownProvider(provider, card);
-  const others = card.providers.filter((id) => !card.makers.includes(id));
-  for (const sellers of [card.makers, others]) {
+  const resellers = card.providers.filter((id) => !card.makers.includes(id));
+  for (const sellers of [card.makers, resellers]) {
     const open: Sellers = { sellers, anyProvider: true, given };
     const rest = stripped.flatMap((one) => readingsOf(one, name, open, card));
     yield* steps({ name, ...asWritten(name, stripped, open, card) }, rest);
   }
 }
 
-/** @param stripped readings without a prefix, the longest name first */
+/**
+ * Yields the lookups of all match steps.
+ *
+ * @param stripped readings without a prefix, longest name first
+ */
 function* steps(asSent: Reading, stripped: readonly Reading[]): Iterable<Lookup> {
   const all = [asSent, ...stripped];
   yield lookup("exact", asSent, asSent.name);
@@ -89,13 +93,13 @@ function lookup(step: MatchStep, { sellers, anyProvider, given }: Reading, name:
   return { step, name, isDashed: false, sellers, anyProvider, given };
 }
 
-/** A provider and those whose models it sells at their price. */
+/** Returns a provider and the providers whose models it sells at their price. */
 function only(provider: string, card: DefaultRates): Sellers {
   const sellers = [provider, ...card.fallbacks.get(provider) ?? []];
   return { sellers, anyProvider: false, given: null };
 }
 
-/** Whom to ask for a name as it was sent, without a provider: the one it begins with, or all. */
+/** Returns the providers to search for a name as sent: the one it starts with, or all. */
 function asWritten(
   name: string,
   stripped: readonly StrippedName[],
@@ -109,10 +113,10 @@ function asWritten(
   return id === null ? open : { ...open, sellers: only(id, card).sellers };
 }
 
-/** How a name without its prefix is read when the call itself left the provider open. */
+/** Returns the readings of a name without its prefix, for a call without a known provider. */
 function readingsOf(
   { name, provider, isBedrock }: StrippedName,
-  whole: string,
+  fullName: string,
   open: Sellers,
   card: DefaultRates,
 ): Reading[] {
@@ -122,6 +126,6 @@ function readingsOf(
     return [{ name, ...open, sellers }];
   }
   if (maker === null) return [{ name, ...open }];
-  // A name like `openai/gpt-4o` is also one of those that sellers of others' models have.
-  return [{ name, ...open, sellers: only(maker, card).sellers }, { name: whole, ...open }];
+  // Resellers also list complete names such as `openai/gpt-4o`.
+  return [{ name, ...open, sellers: only(maker, card).sellers }, { name: fullName, ...open }];
 }

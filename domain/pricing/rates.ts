@@ -1,53 +1,53 @@
 /**
- * What tokens cost: rows of a rate card, and what a call to a model used.
+ * Rate card rows and the token usage of calls.
  *
  * A rate is dollars per million tokens with at most 6 decimals, so one token costs a whole number of
- * picodollars and nothing is ever rounded (decisions, section 5).
+ * picodollars and no cost is ever rounded (decisions, section 5).
  *
  * @module
  */
 
-/** Picodollars for one token of each kind: $1 per million tokens is 1,000,000. */
+/** Picodollars per token of each kind: $1 per million tokens is 1,000,000. */
 export interface Rates {
-  /** Input tokens that were neither read from a cache nor written to one. */
+  /** Input tokens that are neither cache reads nor cache writes. */
   readonly input: number;
   /** Output tokens. */
   readonly output: number;
-  /** Input tokens read from a cache; null where the card has no rate, and then as input. */
+  /** Input tokens read from a cache; null if the card has no rate, then priced as input. */
   readonly cachedInput: number | null;
-  /** Input tokens written to a cache; null where the card has no rate, and then as input. */
+  /** Input tokens written to a cache; null if the card has no rate, then priced as input. */
   readonly cacheWrite: number | null;
 }
 
-/** Rates of a whole call whose input is longer: a cliff, not a slice. */
+/** Rates of calls with long input. They apply to all tokens of the call, not only those above the threshold. */
 export interface RateTier {
-  /** A call with more input tokens than this pays the tier's rates for all its tokens. */
+  /** Threshold: the tier applies to calls with more input tokens. */
   readonly aboveInputTokens: number;
-  /** What such a call pays. */
+  /** Rates of the tier. */
   readonly rates: Rates;
 }
 
 /** One row of a rate card. */
 export interface RateRow {
-  /** Names this row for ever: a changed price is a new row. */
+  /** Permanent identifier: a changed price is a new row. */
   readonly id: string;
-  /** Whether it came with the service or is the team's own. */
+  /** Origin: built into the service, or the team's own. */
   readonly source: "default" | "own";
-  /** Provider it is for; null prices the model whoever serves it. */
+  /** Provider; null for any provider. */
   readonly provider: string | null;
-  /** Model it is for. */
+  /** Model. */
   readonly model: string;
-  /** From when it is in force, unix milliseconds; null from the beginning of time. */
+  /** Start of its validity, unix milliseconds; null for all time. */
   readonly from: number | null;
   /** Rates of a call below all tiers. */
   readonly rates: Rates;
-  /** Tiers by rising threshold; mostly none. */
+  /** Tiers by rising threshold; usually none. */
   readonly tiers: readonly RateTier[];
-  /** Percent of all these rates that a call in a batch pays; absent where there is no batch rate. */
+  /** Percentage of all rates for calls in a batch; absent for no batch rate. */
   readonly batchPercent?: number;
 }
 
-/** How a model's name was found on the card; the steps are tried in this order. */
+/** Steps of matching a model's name with the card, in order. */
 export const MATCH_STEPS = [
   "exact",
   "provider_prefix",
@@ -58,32 +58,32 @@ export const MATCH_STEPS = [
 /** One of {@link MATCH_STEPS}. */
 export type MatchStep = typeof MATCH_STEPS[number];
 
-/** The row that prices a model at an instant. The same object each time, for the same row. */
+/** Row that prices a model at an instant. The same row always yields the same object. */
 export interface RateMatch {
   /** The row. */
   readonly row: RateRow;
   /** The step that found it. */
   readonly match: MatchStep;
-  /** Whether the rates of the row are those of a batch. */
+  /** Present if the rates of the row are batch rates. */
   readonly isBatch?: true;
 }
 
 /** A team's rate card: the default card overlaid by the team's own rows. */
 export interface RateCard {
   /**
-   * Finds the row in force.
+   * Finds the valid row of a model.
    *
-   * @param provider as named by the client, if it was
+   * @param provider as named by the client; null if absent
    * @param model as named by the client
-   * @param ts unix milliseconds of the call
-   * @returns null when the model has no price
+   * @param ts time of the call, unix milliseconds
+   * @returns the match; null if the model has no price
    */
   find(provider: string | null, model: string, ts: number): RateMatch | null;
 }
 
-/** What a call used, in tokens: integers from 0 to 2^53 - 1. */
+/** Token usage of a call: integers from 0 to 2^53 - 1. */
 export interface CallTokens {
-  /** All input tokens, with the cached ones unless those are reported apart. */
+  /** All input tokens, including cached ones unless those are reported separately. */
   readonly inputTokens: number;
   /** Output tokens. */
   readonly outputTokens: number;

@@ -1,29 +1,29 @@
 /**
- * Names of the usage figures in payloads of model calls: the contract's own and those of providers.
+ * Names of usage fields in payloads of model calls: those of the contract and of providers.
  *
  * @module
  */
 
-/** A figure: its name, or the names on the way to it. */
+/** Path to a field: one name per level. */
 export type Path = readonly string[];
 
-/** Where a provider's answer holds its token counts. */
+/** Positions of the token counts in a provider's response. */
 export interface Form {
-  /** Input tokens; several are added. */
+  /** Input tokens; several fields are added. */
   readonly input: readonly Path[];
-  /** Output tokens; several are added. */
+  /** Output tokens; several fields are added. */
   readonly output: readonly Path[];
   /** Input tokens read from a cache. */
   readonly cached: readonly Path[];
-  /** Input tokens written to a cache; several are added. */
+  /** Input tokens written to a cache; several fields are added. */
   readonly written: readonly Path[];
-  /** Whether the input leaves out what was read from a cache and written to one. */
+  /** True if the input excludes cache reads and writes. */
   readonly isApart: boolean;
-  /** A member that tells this form from the ones below it. */
+  /** Field that distinguishes this form from the following ones. */
   readonly onlyWith?: string;
 }
 
-/** Where the contract has its counts. */
+/** Positions of the contract's counts. */
 export const CONTRACT: Form = {
   input: [["input_tokens"]],
   output: [["output_tokens"]],
@@ -32,7 +32,7 @@ export const CONTRACT: Form = {
   isApart: false,
 };
 
-/** Forms in the order they are tried: the first with a readable count is used. */
+/** Forms in order of precedence: the first with a readable count is used. */
 export const FORMS: readonly Form[] = [
   // OpenAI chat completions and embeddings, Mistral.
   {
@@ -42,7 +42,7 @@ export const FORMS: readonly Form[] = [
     written: [["prompt_tokens_details", "cache_write_tokens"]],
     isApart: false,
   },
-  // Gemini: prompts of tools and thoughts are counted on top.
+  // Gemini counts tool prompts and thoughts in addition.
   {
     input: [["promptTokenCount"], ["toolUsePromptTokenCount"]],
     output: [["candidatesTokenCount"], ["thoughtsTokenCount"]],
@@ -50,7 +50,7 @@ export const FORMS: readonly Form[] = [
     written: [],
     isApart: false,
   },
-  // Cohere: billed tokens are fewer than those it processed.
+  // Cohere bills fewer tokens than it processes.
   ...["billed_units", "tokens"].map((member): Form => ({
     input: [[member, "input_tokens"]],
     output: [[member, "output_tokens"]],
@@ -67,7 +67,7 @@ export const FORMS: readonly Form[] = [
     isApart: false,
     onlyWith: "input_tokens_details",
   },
-  // Anthropic, where older answers have one count of written tokens and newer ones its parts as well.
+  // Anthropic: older responses have one count of cache writes, newer ones also its breakdown.
   ...[
     [["cache_creation_input_tokens"]],
     [
@@ -84,13 +84,13 @@ export const FORMS: readonly Form[] = [
   })),
 ];
 
-/** Members of a payload that hold a provider's counts; last the payload itself. */
+/** Fields of a payload that contain a provider's counts; null is the payload itself. */
 export const CONTAINERS = ["usage", "usageMetadata", "meta", null] as const;
 
-/** Other figures of the contract, which nothing is computed from. */
+/** Usage fields of the contract that pricing does not use. */
 export const OTHER_FIGURES = ["latency_ms", "reasoning_tokens"] as const;
 
-/** Members of a payload that are read and are no counts. */
+/** Fields of a payload that are read and are not counts. */
 const LABEL_FIELDS = ["error", "status", "mode", "model", "modelVersion", "provider"] as const;
 
 const PATHS: readonly Path[] = [CONTRACT, ...FORMS].flatMap((
@@ -104,14 +104,14 @@ const PATHS: readonly Path[] = [CONTRACT, ...FORMS].flatMap((
 
 const HOLDERS = [...OTHER_FIGURES, ...CONTAINERS.flatMap((name) => name ?? [])];
 
-/** Members of a payload that anything is read from: a truncated payload keeps them. */
+/** All fields of a payload that are read; a truncated payload keeps them. */
 export const USAGE_FIELDS: ReadonlySet<string> = new Set([
   ...LABEL_FIELDS,
   ...HOLDERS,
   ...PATHS.flatMap((path) => path.slice(0, 1)),
 ]);
 
-/** Counts, the objects that hold them, and the tier that is read with them, at any level. */
+/** Counts, the objects that contain them, and the service tier, at any level. */
 export const COUNT_FIELDS: ReadonlySet<string> = new Set([
   ...HOLDERS,
   ...PATHS.flat(),

@@ -1,5 +1,5 @@
 /**
- * Refusals of all teams that are not written yet, within a number of bytes.
+ * Refusals of all teams that are not written yet, within a byte limit.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import type { TeamId } from "../core/ids.ts";
 import { RefusalTally } from "./refusal_tally.ts";
 import type { Refusal } from "./refusals.ts";
 
-/** Tallies by team. When there is no room left, the team that holds most gives way. */
+/** Tallies by team. At the byte limit, the team with the largest tally loses detail first. */
 export class PendingRefusals {
   readonly #bytesMax: number;
   readonly #newName: () => string;
@@ -15,52 +15,54 @@ export class PendingRefusals {
   #bytes = 0;
 
   /**
-   * Creates tallies of nothing.
+   * Creates an empty set of tallies.
    *
-   * @param bytesMax what they may take together
-   * @param newRowName makes the name of a tally
+   * @param bytesMax maximum bytes of all tallies
+   * @param newName generates the unique name of a tally
    */
   constructor(bytesMax: number, newName: () => string) {
     this.#bytesMax = bytesMax;
     this.#newName = newName;
   }
 
-  /** Bytes that they take. */
+  /** Estimated bytes of all tallies. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /** Counts a refusal. */
   note(team: TeamId, refusal: Refusal): void {
-    const known = this.#tallies.get(team);
-    const tally = known ?? new RefusalTally(this.#newName());
-    const before = known?.bytes ?? 0;
+    const existing = this.#tallies.get(team);
+    const tally = existing ?? new RefusalTally(this.#newName());
+    const before = existing?.bytes ?? 0;
     tally.add(refusal);
-    if (known === undefined) this.#tallies.set(team, tally);
+    if (existing === undefined) this.#tallies.set(team, tally);
     this.#bytes += tally.bytes - before;
     while (this.#bytes > this.#bytesMax) this.#shed();
   }
 
-  /** Returns the tally of a team. */
+  /** Returns the tally of a team; undefined for none. */
   of(team: TeamId): RefusalTally | undefined {
     return this.#tallies.get(team);
   }
 
-  /** Hands over the tallies of all teams but some. */
+  /** Removes and returns the tallies of all teams except those in `except`. */
   take(except: ReadonlyMap<TeamId, unknown>): [TeamId, RefusalTally][] {
-    const taken = [...this.#tallies].filter(([team]) => !except.has(team));
-    for (const [team] of taken) this.#remove(team);
-    return taken;
+    const tallies = [...this.#tallies].filter(([team]) => !except.has(team));
+    for (const [team] of tallies) this.#remove(team);
+    return tallies;
   }
 
   #shed(): void {
     let [largest] = this.#tallies;
-    for (const each of this.#tallies) if (each[1].bytes > (largest?.[1].bytes ?? 0)) largest = each;
+    for (const entry of this.#tallies) {
+      if (entry[1].bytes > (largest?.[1].bytes ?? 0)) largest = entry;
+    }
     if (largest === undefined) return;
     const [team, tally] = largest;
     const before = tally.bytes;
     if (tally.shed()) this.#bytes += tally.bytes - before;
-    // So many teams are refused at once that not even their counts have room.
+    // So many teams have refusals that not even their counts fit.
     else this.#remove(team);
   }
 

@@ -1,5 +1,5 @@
 /**
- * Refusals of a team that are counted in memory, until they are written.
+ * Refusals of one team, counted in memory until they are written.
  *
  * @module
  */
@@ -14,30 +14,30 @@ import {
   type RefusalKind,
 } from "./refusals.ts";
 
-/** Bytes of a tally, of a kind and of a refusal without their characters, and of a character. */
+/** Estimated bytes of a tally, a kind and a refusal without their characters, and of a character. */
 const TALLY_BYTES = 400, KIND_BYTES = 250, REFUSAL_BYTES = 250, CHAR_BYTES = 2;
 
 /** Counts and the latest refusals of one team. */
 export class RefusalTally {
-  /** Tells this tally from all others: a write that was stored is not repeated. */
+  /** Unique name, which makes writing the tally idempotent. */
   readonly name: string;
-  /** Kinds by the start of their hour. */
+  /** Counts by kind, by start of the hour in unix milliseconds. */
   readonly hours = new Map<number, RefusalGroups>();
   /** The latest refusals, oldest first. */
   readonly latest: Refusal[] = [];
   #bytes = TALLY_BYTES;
 
-  /** Creates a tally of nothing. */
+  /** Creates an empty tally. */
   constructor(name: string) {
     this.name = name;
   }
 
-  /** Bytes that it takes. */
+  /** Estimated bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Counts a refusal. Of a team that asks too often only the first of each kind is kept with its message. */
+  /** Counts a refusal and keeps its message. For `rate_limit`, only the first message of each kind is kept. */
   add(refusal: Refusal): void {
     const added = this.#count(refusal);
     if (added === null && refusal.code === "rate_limit") return;
@@ -48,9 +48,9 @@ export class RefusalTally {
   }
 
   /**
-   * Frees memory: first the older half of the messages, then all that tells one kind from another.
+   * Frees memory: first the older half of the messages, then all details of the kinds except the code.
    *
-   * @returns whether anything was freed
+   * @returns whether any memory was freed
    */
   shed(): boolean {
     if (this.latest.length > 0) {
@@ -60,11 +60,11 @@ export class RefusalTally {
     const before = this.#bytes;
     this.#bytes = TALLY_BYTES;
     for (const [hour, groups] of this.hours) {
-      const rest: RefusalGroups = new Map();
+      const byCode: RefusalGroups = new Map();
       for (const { kind, count } of groups.values()) {
-        this.#bytes += kindBytes(addRefusals(rest, otherOf(kind), count));
+        this.#bytes += kindBytes(addRefusals(byCode, otherOf(kind), count));
       }
-      this.hours.set(hour, rest);
+      this.hours.set(hour, byCode);
     }
     return this.#bytes < before;
   }
@@ -86,7 +86,7 @@ export class RefusalTally {
   }
 }
 
-/** Copies texts: those of a request would keep its body in memory. */
+/** Copies the texts, because slices of a request would keep its body in memory. */
 function ownKind({ code, field, agent, userAgent }: RefusalKind): RefusalKind {
   return {
     code,
@@ -105,7 +105,7 @@ function charsOf({ code, field, agent, userAgent }: RefusalKind): number {
   return code.length + (field ?? "").length + (agent ?? "").length + (userAgent ?? "").length;
 }
 
-/** A kind is held twice: as itself and as its name. */
+/** Returns the bytes of a kind, whose texts are stored twice: in the kind and in its name. */
 function kindBytes(kind: RefusalKind | null): number {
   return kind === null ? 0 : KIND_BYTES + 2 * CHAR_BYTES * charsOf(kind);
 }

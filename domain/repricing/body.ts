@@ -1,5 +1,5 @@
 /**
- * The body of `POST /v1/rate-card/reprice`, checked.
+ * Validates the body of `POST /v1/rate-card/reprice`.
  *
  * @module
  */
@@ -13,16 +13,16 @@ import { instant, optional } from "../core/fields.ts";
 import { isText } from "../core/rules.ts";
 import { printable } from "../core/text.ts";
 
-/** What is asked for. */
+/** Request for a repricing job. */
 export interface RepriceRequest {
-  /** Which calls. */
+  /** Calls to reprice. */
   readonly spec: RepriceSpec;
-  /** Whether only to say what would change. */
+  /** True to report the changes without making them. */
   readonly dryRun: boolean;
 }
 
 const NAME = `a name as the calls sent it, of 1 to ${LABEL_CHARS_MAX} characters`;
-/** Characters of an unknown field's name that a message repeats. */
+/** Maximum characters of an unknown field's name quoted in an error message. */
 const FIELD_CHARS_MAX = 64;
 
 const label = z.string(NAME)
@@ -42,12 +42,12 @@ export const repriceBody = z.object({
   dry_run: optional(z.boolean("true or false")),
 });
 
-/** Checks the body. */
+/** Validates the body. */
 export function parseReprice(body: Body): Parsed<RepriceRequest> {
-  // Unknown fields are ignored (decision 9), but this one, misspelt, would price for real.
-  const misspelt = Object.keys(body.value).find((key) => /^dry/i.test(key) && key !== "dry_run");
-  if (misspelt !== undefined) {
-    const field = printable(misspelt.slice(0, FIELD_CHARS_MAX));
+  // Unknown fields are ignored (decision 9), but ignoring a misspelled "dry_run" would change prices.
+  const misspelled = Object.keys(body.value).find((key) => /^dry/i.test(key) && key !== "dry_run");
+  if (misspelled !== undefined) {
+    const field = printable(misspelled.slice(0, FIELD_CHARS_MAX));
     return refuse("invalid_field", `Unknown field "${field}": did you mean "dry_run"?`, field);
   }
   const parsed = check(repriceBody, body.value);

@@ -1,53 +1,53 @@
 /**
- * What pricing calls anew comes to by agent and by day, so that people see what a new price changes.
+ * Breakdown of a repricing job's total by agent and by day, which shows the effect of a new price.
  *
- * It is part of the job, which every step writes: so it is bounded, and what is beyond the bounds is
- * summed. It always adds up to the job's own sum.
+ * Every step writes it with the job, so its size is bounded. Entries beyond the bounds are aggregated,
+ * so the breakdown always equals the job's total.
  *
  * @module
  */
 import { addRepriced, type RepriceSum } from "./reprice.ts";
 
-/** Agents that are told apart: those that a job meets first. */
+/** Maximum agents with their own entry: the first that a job visits. */
 export const BREAKDOWN_AGENTS_MAX = 20;
 
-/** Days that are told apart: the latest. */
+/** Maximum days with their own entry: the latest. */
 export const BREAKDOWN_DAYS_MAX = 62;
 
-/** What an agent's calls come to; null stands for all that are not told apart. */
+/** Total of an agent's calls. */
 export interface AgentBreakdown {
-  /** The agent. */
+  /** Agent; null for runs without an agent and for all agents beyond the maximum. */
   readonly agent: string | null;
-  /** Its calls. */
+  /** Total of its calls. */
   readonly sum: RepriceSum;
 }
 
-/** What the calls of some days come to. */
+/** Total of a range of days, usually one day. */
 export interface DayBreakdown {
   /** First UTC day, `YYYY-MM-DD`. */
   readonly from: string;
-  /** Last such day: another one only where days are not told apart any more. */
+  /** Last UTC day; differs from `from` only for days beyond the maximum. */
   readonly to: string;
-  /** The calls. */
+  /** Total of the calls. */
   readonly sum: RepriceSum;
 }
 
-/** A job's sum in parts. */
+/** Breakdown of a job's total. */
 export interface RepriceBreakdown {
-  /** By agent, in the order the job met them. */
+  /** By agent, in the order of the job's visits. */
   readonly agents: readonly AgentBreakdown[];
-  /** By the day that runs started, in order. */
+  /** By UTC day of the runs' start, ascending. */
   readonly days: readonly DayBreakdown[];
 }
 
-/** The parts of nothing. */
+/** Breakdown without calls. */
 export const EMPTY_BREAKDOWN: RepriceBreakdown = { agents: [], days: [] };
 
 /**
- * Adds what some calls of a run come to.
+ * Adds the total of some calls of a run.
  *
- * @param agent null for a run that names none
- * @param day of the run's start; no earlier one comes after it
+ * @param agent agent of the run; null for none
+ * @param day UTC day of the run's start; never earlier than in previous calls
  */
 export function addToBreakdown(
   { agents, days }: RepriceBreakdown,
@@ -64,13 +64,13 @@ function withAgent(
   agent: string | null,
   sum: RepriceSum,
 ): readonly AgentBreakdown[] {
-  const named = agents.filter((share) => share.agent !== null);
-  const isApart = named.some((share) => share.agent === agent) ||
+  const named = agents.filter((entry) => entry.agent !== null);
+  const isApart = named.some((entry) => entry.agent === agent) ||
     named.length < BREAKDOWN_AGENTS_MAX;
   const name = isApart ? agent : null;
-  return agents.some((share) => share.agent === name)
-    ? agents.map((share) =>
-      share.agent === name ? { ...share, sum: addRepriced(share.sum, sum) } : share
+  return agents.some((entry) => entry.agent === name)
+    ? agents.map((entry) =>
+      entry.agent === name ? { ...entry, sum: addRepriced(entry.sum, sum) } : entry
     )
     : [...agents, { agent: name, sum }];
 }
@@ -84,10 +84,11 @@ function withDay(
   if (last !== undefined && last.to >= day) {
     return days.with(-1, { ...last, sum: addRepriced(last.sum, sum) });
   }
-  const longer = [...days, { from: day, to: day, sum }];
-  const [first, second, ...rest] = longer;
-  if (longer.length <= BREAKDOWN_DAYS_MAX || first === undefined || second === undefined) {
-    return longer;
+  const allDays = [...days, { from: day, to: day, sum }];
+  const [first, second, ...laterDays] = allDays;
+  if (allDays.length <= BREAKDOWN_DAYS_MAX || first === undefined || second === undefined) {
+    return allDays;
   }
-  return [{ from: first.from, to: second.to, sum: addRepriced(first.sum, second.sum) }, ...rest];
+  const merged = { from: first.from, to: second.to, sum: addRepriced(first.sum, second.sum) };
+  return [merged, ...laterDays];
 }

@@ -1,5 +1,5 @@
 /**
- * A job that prices calls anew: where it stands and what it came to so far.
+ * Repricing jobs: progress, totals and store contract.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { RunId } from "../core/ids.ts";
 import { NO_CALLS, type RepriceSpec, type RepriceSum } from "./reprice.ts";
 import { EMPTY_BREAKDOWN, type RepriceBreakdown } from "./breakdown.ts";
 
-/** A run's place among those of a team: they are visited by their start. */
+/** Position of a run among a team's runs, which a job visits by start time. */
 export interface RunPosition {
   /** Start of the run, unix milliseconds. */
   readonly startedAt: number;
@@ -17,55 +17,55 @@ export interface RunPosition {
   readonly run: RunId;
 }
 
-/** Runs that a job visits next, gathered over the names of its model. */
+/** Next runs of a job, collected over all names of its model. */
 export interface RunsRemaining {
-  /** The name read last; null when all are. */
+  /** Last name read; null when all names are read. */
   readonly name: string | null;
-  /** The first of the runs found so far. */
+  /** First of the runs found so far. */
   readonly runs: readonly RunPosition[];
-  /** Whether all names are read, so that no other run comes before these. */
+  /** True when all names are read, so that no other run precedes these. */
   readonly isComplete: boolean;
-  /** Whether these are the job's last. */
+  /** True if these are the last runs of the job. */
   readonly isLast: boolean;
 }
 
-/** How far a job has come. */
+/** Position of a job. */
 export interface RepriceCursor {
-  /** The last run that it finished; null before the first. */
+  /** Last run completed; null before the first. */
   readonly after: RunPosition | null;
-  /** Batches already looked at of the run after that one. */
+  /** Number of batches already checked of the following run. */
   readonly batch: number;
-  /** Whether any call of that run was meant so far. */
+  /** True if any call of that run matched the spec so far. */
   readonly met: boolean;
-  /** Whether any price of that run changed so far, or would. */
+  /** True if any price of that run changed so far, or would in a dry run. */
   readonly changed: boolean;
-  /** Runs gathered in several steps, for a model of many names; null where one step gathers them. */
+  /** Runs collected in several steps, for a model with many names; null if one step collects them. */
   readonly ahead: RunsRemaining | null;
 }
 
-/** A job. */
+/** Repricing job. */
 export interface RepriceJob extends TeamJob {
-  /** Which calls. */
+  /** Calls to reprice. */
   readonly spec: RepriceSpec;
-  /** Whether it only says what would change. */
+  /** True if it reports the changes without making them. */
   readonly dryRun: boolean;
-  /** Start of the first and of the last run it visits, unix milliseconds; later ones are not old. */
+  /** Start times of the first and last run to visit, unix milliseconds; later runs have the new price. */
   readonly span: { readonly from: number; readonly to: number };
-  /** How far it has come. */
+  /** Position of the job. */
   readonly cursor: RepriceCursor;
-  /** Runs with calls that were meant. */
+  /** Number of runs with matching calls. */
   readonly runs: number;
-  /** Runs whose cost changed, or would. */
+  /** Number of runs whose cost changed, or would in a dry run. */
   readonly changed: number;
-  /** Its calls and their cost before and after. */
+  /** Number of matching calls with their cost before and after. */
   readonly sum: RepriceSum;
-  /** The same by agent and by day. */
+  /** Breakdown by agent and by day. */
   readonly shares: RepriceBreakdown;
-  /** Share of the way behind it, 0 to 1. */
+  /** Completed fraction, 0 to 1. */
   readonly progress: number;
 }
 
-/** Where every job begins. */
+/** Position of a new job. */
 export const FIRST_RUN: RepriceCursor = {
   after: null,
   batch: 0,
@@ -74,15 +74,15 @@ export const FIRST_RUN: RepriceCursor = {
   ahead: null,
 };
 
-/** How job ids look; any other text names no job, and may be longer than the store takes. */
+/** Format of job ids. Any other text cannot be a job, and may be too long for a storage key. */
 const JOB_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 
-/** Whether a text can be the id of a job. */
+/** Returns whether a text has the format of a job id. */
 export function isJobId(text: string): boolean {
   return JOB_ID.test(text);
 }
 
-/** A job that has done nothing yet. */
+/** Creates a job in state `waiting`. */
 export function newJob(
   id: string,
   spec: RepriceSpec,
@@ -109,22 +109,22 @@ export function newJob(
   };
 }
 
-/** Whether a job is asked for again while it is at it. */
+/** Returns whether a request repeats a job in progress. */
 export function isSameJob(job: RepriceJob, spec: RepriceSpec, dryRun: boolean): boolean {
   const { model, provider, from, to } = job.spec;
   return job.state !== "done" && job.dryRun === dryRun && model === spec.model &&
     provider === spec.provider && from === spec.from && to === spec.to;
 }
 
-/** The jobs of teams. */
+/** Store of repricing jobs. */
 export interface RepriceStore extends JobStore<RepriceJob> {
-  /** Makes a job, or returns the same one that is under way, or refuses one that is too much. */
+  /** Creates a job, or returns the same one in progress, or refuses a job beyond the limit. */
   create(
     team: Team,
     spec: RepriceSpec,
     dryRun: boolean,
     by: string,
   ): Promise<JobOutcome<RepriceJob>>;
-  /** The team's jobs, newest first. */
+  /** Lists the team's jobs, newest first. */
   list(team: Team): Promise<RepriceJob[]>;
 }

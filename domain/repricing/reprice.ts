@@ -1,8 +1,8 @@
 /**
- * Pricing calls anew, by the card as it is now: what changes, and by how much.
+ * Reprices calls by the current rate card and reports the difference.
  *
- * It is the one thing that changes what a stored call costs. The result follows from the calls and the
- * card alone, so doing it twice changes nothing.
+ * Only repricing changes the cost of a stored call. The result depends on the calls and the card alone,
+ * so repricing is idempotent.
  *
  * @module
  */
@@ -27,52 +27,52 @@ import {
   type RunParts,
 } from "../runs/run.ts";
 
-/** Which calls to price anew. */
+/** Selection of calls to reprice. */
 export interface RepriceSpec {
   /** Model as the calls named it. */
   readonly model: string;
-  /** Provider as the calls named it; null for whoever served it. */
+  /** Provider as the calls named it; null for any provider. */
   readonly provider: string | null;
-  /** Runs that started at this instant or later, unix milliseconds; null for all before `to`. */
+  /** Earliest start of runs, inclusive, unix milliseconds; null for no bound. */
   readonly from: number | null;
-  /** Runs that started before this instant, unix milliseconds; null for all from `from` on. */
+  /** Latest start of runs, exclusive, unix milliseconds; null for no bound. */
   readonly to: number | null;
 }
 
-/** What pricing calls anew comes to. */
+/** Total of repriced calls. */
 export interface RepriceSum {
-  /** Calls looked at. */
+  /** Number of matching calls. */
   readonly calls: number;
-  /** What they cost before. */
+  /** Cost before. */
   readonly before: Picodollars;
-  /** What they cost now. */
+  /** Cost after. */
   readonly after: Picodollars;
 }
 
-/** A sum over no calls. */
+/** Total without calls. */
 export const NO_CALLS: RepriceSum = { calls: 0, before: 0n, after: 0n };
 
-/** Adds two sums. */
+/** Adds two totals. */
 export function addRepriced(a: RepriceSum, b: RepriceSum): RepriceSum {
   return { calls: a.calls + b.calls, before: a.before + b.before, after: a.after + b.after };
 }
 
-/** Whether a call is one to price anew. */
+/** Returns whether a call matches the spec. */
 export function isMeant(spec: RepriceSpec, provider: string | null, model: string | null): boolean {
   return model === spec.model && (spec.provider === null || provider === spec.provider);
 }
 
-/** What pricing a batch anew comes to. */
+/** Result of repricing a batch. */
 export interface RepricedBatch {
-  /** The calls that were meant. */
+  /** Total of the matching calls. */
   readonly sum: RepriceSum;
-  /** The new prices of all events of the batch; null when none changed. */
+  /** New prices of all events of the batch; null if none changed. */
   readonly prices: BatchPrices | null;
-  /** The totals of the run with them. */
+  /** Totals of the run with the new prices. */
   readonly totals: EventTotals;
 }
 
-/** Prices a batch anew; events that are not meant keep the price they have. */
+/** Reprices a batch; events that do not match keep their price. */
 export function repriceBatch(
   spec: RepriceSpec,
   events: readonly Priceable[],
@@ -96,14 +96,14 @@ export function repriceBatch(
     const before = BigInt(costs[i] ?? 0);
     const after = BigInt(fresh.costs[i] ?? 0);
     sum = addRepriced(sum, { calls: 1, before, after });
-    const known = matches[by[i] ?? -1];
-    const isSameRow = match?.row.id === known?.row.id && match?.isBatch === known?.isBatch;
+    const oldMatch = matches[by[i] ?? -1];
+    const isSameRow = match?.row.id === oldMatch?.row.id && match?.isBatch === oldMatch?.isBatch;
     if (isSameRow && before === after) continue;
     changed = true;
     fullRateBatchCalls += Number(lacksBatchRate(call, match)) -
-      Number(lacksBatchRate(call, known));
+      Number(lacksBatchRate(call, oldMatch));
     models = addModelUsage(
-      subtractModelUsage(models, lineOf(call, known !== undefined, before)),
+      subtractModelUsage(models, lineOf(call, oldMatch !== undefined, before)),
       lineOf(call, match !== undefined, after),
     );
     by[i] = match === undefined ? -1 : indexIn(matches, match);
@@ -117,15 +117,15 @@ export function repriceBatch(
   };
 }
 
-/** What pricing a heartbeat anew comes to. */
+/** Result of repricing a heartbeat. */
 export interface RepricedHeartbeat {
-  /** Its call, when it was meant. */
+  /** Total of its call if it matches. */
   readonly sum: RepriceSum;
-  /** Its new price; null when the card has none; undefined when nothing changed. */
+  /** New price; null if the card has none; undefined if nothing changed. */
   readonly price: ReportedPrice | null | undefined;
 }
 
-/** Prices a heartbeat's tokens anew. */
+/** Reprices the tokens of a heartbeat. */
 export function repriceHeartbeat(
   spec: RepriceSpec,
   parts: RunParts,
@@ -143,14 +143,14 @@ export function repriceHeartbeat(
   return { sum: { calls: 1, before, after }, price: same ? undefined : price };
 }
 
-/** Stands in the place of an event that keeps its price. */
+/** Placeholder for an event that keeps its price. */
 const UNPRICED: Priceable = { ts: 0, facts: {} };
 
 function isMeantEvent(spec: RepriceSpec, { facts: { call } }: Priceable): boolean {
   return call !== undefined && isMeant(spec, call.provider, call.model);
 }
 
-/** Leaves out rows that price nothing any more. */
+/** Removes rows that no event uses. */
 function usedOnly(
   matches: readonly RateMatch[],
   by: readonly number[],

@@ -1,8 +1,8 @@
 /**
- * Retention: what of a run goes when (decisions 18 and 40).
+ * Retention rules: which data of a run expires when (decisions 18 and 40).
  *
- * Payloads go part by part: each batch, opening and close has its own arrival. The record goes as a
- * whole, once nothing of it is younger than its horizon. Everything here follows from the parts.
+ * Payloads expire separately for each batch, opening and close, by time of arrival. The record expires
+ * as one, once its latest part is older than the record's retention. The parts alone determine both.
  *
  * @module
  */
@@ -12,35 +12,35 @@ import type { Closing, Opening, RunParts } from "../runs/run.ts";
 import type { TierLimits } from "../teams/plans.ts";
 import type { LedgerAges, PayloadState } from "../runs/payload.ts";
 
-/** Days that parts without an opening are kept (decision 18). */
+/** Retention of parts without an opening in days (decision 18). */
 export const ORPHAN_DAYS = 7;
 
-/** Days that a deleted run's id stays refused, and its receipt readable. */
+/** Days for which a deleted run's id is refused and its receipt readable. */
 export const TOMBSTONE_DAYS = 30;
 
 /**
- * What a run is next looked at for: to lift the tombstone of a deleted one, to remove parts that have
- * no opening, payloads, or the record.
+ * Reasons for the next retention check of a run: to release the tombstone of a deleted run, or to
+ * remove parts without an opening, payloads, or the record.
  */
 export const RETENTION_CLASSES = ["tombstone", "orphan", "payload", "record"] as const;
 
 /** One of {@link RETENTION_CLASSES}. */
 export type RetentionClass = typeof RETENTION_CLASSES[number];
 
-/** Where a run is filed: it is due so many days after `since`. */
+/** Entry of a run in the expiry index: due when the retention of its class has passed after `since`. */
 export interface ExpiryEntry {
-  /** What it will be looked at for. */
+  /** Reason for the check. */
   readonly horizon: RetentionClass;
-  /** Arrival of the part that decides, unix milliseconds. */
+  /** Arrival of the decisive part, unix milliseconds. */
   readonly since: number;
 }
 
 const DAY_MS = 86_400_000;
 
-/** What of a plan matters here. */
+/** Retention limits of a plan. */
 export type DaysOfPlan = Pick<TierLimits, "payloadDays" | "recordDays">;
 
-/** Days that a plan keeps something; `Infinity` for ever. */
+/** Returns the retention of a class in days; `Infinity` for unlimited retention. */
 export function daysKept({ payloadDays, recordDays }: DaysOfPlan, horizon: RetentionClass): number {
   switch (horizon) {
     case "tombstone":
@@ -56,14 +56,13 @@ export function daysKept({ payloadDays, recordDays }: DaysOfPlan, horizon: Reten
   }
 }
 
-/** The instant before which something is due, unix milliseconds; `-Infinity` when nothing ever is. */
+/** Returns the instant before which data is due, unix milliseconds; `-Infinity` for unlimited retention. */
 export function cutoffOf(plan: DaysOfPlan, horizon: RetentionClass, nowMs: number): number {
   return nowMs - daysKept(plan, horizon) * DAY_MS;
 }
 
 /**
- * Where a run belongs now. Its oldest payload comes first; without any, what is left goes once its
- * latest part is too old.
+ * Returns the expiry entry of a run: by its oldest payload, or without payloads by its latest part.
  */
 export function expiryEntryOf({ opening, closing }: RunParts, ledger: LedgerAges): ExpiryEntry {
   const payloads = [
@@ -77,15 +76,15 @@ export function expiryEntryOf({ opening, closing }: RunParts, ledger: LedgerAges
   return { horizon: payloads.length > 0 ? "payload" : "record", since };
 }
 
-/** Arrival of the latest part of a run, unix milliseconds. */
+/** Returns the arrival of the latest part of a run, unix milliseconds. */
 function latestOf({ opening, closing }: RunParts, { latestAt, scores }: LedgerAges): number {
   const arrivals = [opening?.receivedAt, closing?.receivedAt, latestAt, scores?.latestAt];
   return Math.max(...arrivals.map((at) => at ?? 0));
 }
 
 /**
- * What of a run has to go now: the payload that is too old, or all of it once nothing is younger than the
- * last horizon; null for nothing.
+ * Returns the expired data of a run: expired payloads, or the complete record once its latest part is
+ * past the last retention; null for none.
  */
 export function dueOf(
   parts: RunParts,
@@ -99,12 +98,12 @@ export function dueOf(
   return latestOf(parts, ledger) < cutoffOf(plan, last, nowMs) ? "record" : "payload";
 }
 
-/** Whether two runs, or two states of one, are filed alike. */
+/** Returns whether two expiry entries are equal. */
 export function isSameExpiryEntry(a: ExpiryEntry | null, b: ExpiryEntry | null): boolean {
   return a?.horizon === b?.horizon && a?.since === b?.since;
 }
 
-/** Whether a part holds texts that the payload horizon is about. */
+/** Returns whether a part contains data that payload retention removes. */
 export function hasPayload(part: Opening | Closing | null): boolean {
   if (part === null) return false;
   const goal = "goal" in part ? part.goal : undefined;
@@ -113,8 +112,8 @@ export function hasPayload(part: Opening | Closing | null): boolean {
 }
 
 /**
- * A part without its payload: output, goal and note are gone, and metadata keeps its keys alone. What
- * the run cost, and for whom, stays.
+ * Removes the payload of a part: output, goal, note and the values of metadata. Cost and attribution
+ * remain.
  */
 export function withoutPayload<Part extends Opening | Closing>(part: Part): Part {
   const { metadata } = part;
@@ -132,7 +131,7 @@ function keysOnly(metadata: Metadata): Metadata {
   return metadata.map(([key]) => [key, null]);
 }
 
-/** How much of a run's payload is still there, by its parts and its ledger. */
+/** Returns how much of a run's payload is still stored, by its parts and its ledger. */
 export function payloadState(
   parts: RunParts,
   ledger: Pick<EventLedger, "removed" | "oldestAt">,

@@ -1,5 +1,5 @@
 /**
- * The nightly sweep: when it is due, what it did, and what it needs of the store (decision 40).
+ * The nightly retention sweep: schedule, reports and store contract (decision 40).
  *
  * @module
  */
@@ -7,44 +7,44 @@ import type { Team } from "../teams/team.ts";
 import { dayOf } from "../core/time.ts";
 import type { RetentionClass } from "./retention.ts";
 
-/** Hour of the day, in UTC, from which a night is swept (decision 40). */
+/** Hour of the day in UTC at which a sweep becomes due (decision 40). */
 export const SWEEP_HOUR = 2;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Most milliseconds that the clock of sweeps moves with one sweep. The machine's clock may be wrong, and
- * what a sweep removes is gone: so a wrong one removes things at most this much too early.
+ * Maximum milliseconds that the sweep clock moves per sweep. The machine's clock may be wrong and
+ * removal is final: a wrong clock removes data at most this much too early.
  */
 export const SWEEP_CLOCK_STEP_MS = 36 * HOUR_MS;
 
 /**
- * Least milliseconds of process time between two moves of the clock of sweeps. A process that starts may
- * move it once without them, when it is at least so old.
+ * Minimum milliseconds of process time between two moves of the sweep clock. A new process may move
+ * the clock once without waiting, if the clock is at least this old.
  */
 export const SWEEP_GAP_MS = 20 * HOUR_MS;
 
-/** Milliseconds without a word after which a sweep counts as broken off, and another takes it up. */
+/** Milliseconds without progress after which a sweep counts as aborted and another process resumes it. */
 export const SWEEP_SILENCE_MS = 60_000;
 
-/** What a sweep removed. */
+/** Counts of a sweep. */
 export interface SweepCounts {
-  /** Runs whose payload went, or some of it. */
+  /** Runs whose payload was removed, completely or in part. */
   readonly payloads: number;
-  /** Events that went. */
+  /** Events removed. */
   readonly events: number;
-  /** Runs whose record went. */
+  /** Runs whose record was removed. */
   readonly records: number;
-  /** Parts without an opening that went, by run. */
+  /** Runs without an opening whose parts were removed. */
   readonly orphans: number;
-  /** Ids of deleted runs that are free again. */
+  /** Ids of deleted runs that may be used again. */
   readonly released: number;
-  /** Runs that could not be read; they are as they were. */
+  /** Runs that could not be read and are unchanged. */
   readonly failed: number;
 }
 
-/** Nothing. */
+/** Counts of an empty sweep. */
 export const EMPTY_SWEEP: SweepCounts = {
   payloads: 0,
   events: 0,
@@ -54,7 +54,7 @@ export const EMPTY_SWEEP: SweepCounts = {
   failed: 0,
 };
 
-/** Adds what was swept. */
+/** Adds two counts. */
 export function addSwept(a: SweepCounts, b: SweepCounts): SweepCounts {
   return {
     payloads: a.payloads + b.payloads,
@@ -66,96 +66,96 @@ export function addSwept(a: SweepCounts, b: SweepCounts): SweepCounts {
   };
 }
 
-/** Tells whether a sweep removed nothing, and met no run that it could not read. */
+/** Returns whether a sweep removed nothing and had no failures. */
 export function isEmptySweep(counts: SweepCounts): boolean {
   return Object.values(counts).every((count) => count === 0);
 }
 
-/** The report of one night's sweep. */
+/** Report of one night's sweep. */
 export interface SweepReport {
-  /** The night, by the UTC day of its 02:00, `YYYY-MM-DD`. */
+  /** Night of the sweep: the UTC day of its 02:00, `YYYY-MM-DD`. */
   readonly night: string;
-  /** The instant that it judges ages at, unix milliseconds. */
+  /** Reference time for ages, unix milliseconds. */
   readonly clockAt: number;
-  /** When it began, or was taken up again, unix milliseconds. */
+  /** Time at which it was started or resumed, unix milliseconds. */
   readonly startedAt: number;
-  /** When it last said how far it is, unix milliseconds. */
+  /** Time of its last progress update, unix milliseconds. */
   readonly toldAt: number;
-  /** When it was done, unix milliseconds; null while it is not. */
+  /** Time of completion, unix milliseconds; null until then. */
   readonly finishedAt: number | null;
-  /** Teams it is done with. */
+  /** Number of teams completed. */
   readonly teams: number;
-  /** What it removed. What a killed process had removed since it last told is not in it. */
+  /** Counts so far. Removals of a killed process after its last progress update are missing. */
   readonly counts: SweepCounts;
 }
 
-/** The night that an instant is in: the last one that began. */
+/** Returns the night of an instant: the last one that started. */
 export function nightOf(nowMs: number): string {
   return dayOf(nowMs - SWEEP_HOUR * HOUR_MS);
 }
 
-/** Milliseconds until the next night begins. */
+/** Returns the milliseconds until the next night starts. */
 export function untilNextNight(nowMs: number): number {
   const sinceStart = (nowMs - SWEEP_HOUR * HOUR_MS) % DAY_MS;
   return DAY_MS - sinceStart;
 }
 
-/** Whether a night is still to be swept, by what is known of it: nobody began, or who did fell silent. */
+/** Returns whether a night must be swept: it has no report, or its sweep was aborted. */
 export function isSweepDue(report: SweepReport | null, nowMs: number): boolean {
   if (report === null) return true;
   return report.finishedAt === null && nowMs - report.toldAt > SWEEP_SILENCE_MS;
 }
 
 /**
- * The clock of sweeps after a sweep: it follows the machine's clock, ahead or back, by a step at most. A
- * clock that was too far ahead when the ledger was new comes back to the truth in this way.
+ * Returns the sweep clock after a sweep. It follows the machine's clock in either direction by at most
+ * {@link SWEEP_CLOCK_STEP_MS}. This also corrects a clock that was ahead when the ledger was created.
  */
 export function nextSweepClock(storedMs: number, nowMs: number): number {
   return Math.min(Math.max(nowMs, storedMs - SWEEP_CLOCK_STEP_MS), storedMs + SWEEP_CLOCK_STEP_MS);
 }
 
-/** The clock of sweeps with the version it was read in. */
+/** Sweep clock with the version at which it was read. */
 export interface SweepClock {
-  /** The instant that the last sweep moved it to, unix milliseconds. */
+  /** Instant set by the last sweep, unix milliseconds. */
   readonly atMs: number;
-  /** Changes with it. */
+  /** Version, which changes with every write. */
   readonly version: string;
 }
 
-/** A move of the clock of sweeps. */
+/** Move of the sweep clock. */
 export interface SweepClockMove {
-  /** As it was read; null for none yet. */
+  /** Clock as read; null for none. */
   readonly from: SweepClock | null;
-  /** Where it moves to, unix milliseconds. */
+  /** New instant, unix milliseconds. */
   readonly toMs: number;
 }
 
-/** A report with the version it was read or written in. */
+/** Report with the version at which it was read or written. */
 export interface ReadReport {
   /** The report. */
   readonly report: SweepReport;
-  /** Changes with it. */
+  /** Version, which changes with every write. */
   readonly version: string;
 }
 
-/** A step of a sweep. */
+/** Result of one step of a sweep. */
 export interface SweepStep {
-  /** What it removed, or would. */
+  /** Data removed, or that a dry run would remove. */
   readonly counts: SweepCounts;
-  /** Where to go on, for the store alone to read; null when nothing more is due. */
+  /** Opaque cursor of the store for the next step; null if nothing more is due. */
   readonly next: object | null;
 }
 
-/** The store as a sweep sees it. Methods reject with `StorageUnavailable` when it fails. */
+/** Store as the sweep uses it. Methods reject with `StorageUnavailable` when the store fails. */
 export interface SweepStore {
-  /** All teams. */
+  /** Iterates over all teams. */
   teams(): AsyncIterable<Team>;
-  /** Finishes removals that a killed process broke off. */
+  /** Completes removals that a killed process left unfinished. */
   resume(): Promise<void>;
   /**
-   * Looks at the next runs of a team that are due, and removes what is too old of them.
+   * Checks the next due runs of a team and removes their expired data.
    *
-   * @param from `next` of the step before; null for the first
+   * @param from `next` of the previous step; null for the first
    * @param dryRun whether to count only
    */
   step(
@@ -166,27 +166,28 @@ export interface SweepStore {
     dryRun: boolean,
   ): Promise<SweepStep>;
   /**
-   * Deletes some sessions of the dashboard that are over by age.
+   * Deletes a batch of expired dashboard sessions.
    *
-   * @param from what the call before answered; null for the first
-   * @returns where to go on; null when no session is left to look at
+   * @param from cursor returned by the previous call; null for the first
+   * @returns the cursor of the next call; null after the last session
    */
   forgetSessions(nowMs: number, from: object | null): Promise<object | null>;
-  /** Reads the clock of sweeps; null when the ledger has none yet. */
+  /** Reads the sweep clock; null if the ledger has none yet. */
   clock(): Promise<SweepClock | null>;
-  /** Stores the first clock of sweeps, unless another process has. */
+  /** Stores the first sweep clock, unless another process already did. */
   startClock(atMs: number): Promise<void>;
-  /** The report of a night; null when nobody has begun it. */
+  /** Reads the report of a night; null if its sweep has not started. */
   report(night: string): Promise<ReadReport | null>;
-  /** The last reports, latest first. */
+  /** Lists the last reports, latest first. */
   reports(max: number): Promise<readonly SweepReport[]>;
   /**
-   * Stores a report in the place of a known one, or the first; null when another process was faster.
+   * Stores a report: replaces `current`, or adds the first one. Returns null on a conflict with another
+   * process.
    *
-   * @param move moves the clock of sweeps in the same commit
+   * @param move moves the sweep clock in the same commit
    */
   tell(
-    known: ReadReport | null,
+    current: ReadReport | null,
     report: SweepReport,
     move?: SweepClockMove,
   ): Promise<ReadReport | null>;

@@ -1,6 +1,6 @@
 /**
- * The audit log: who changed what of a team and when, in the commit that changed it. Nothing is ever
- * taken out of it, and no secret is ever in it.
+ * The audit log: who changed what in a team and when, written in the same commit as the change.
+ * Entries are never removed and never contain a secret.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { type Parsed, refuse } from "../core/errors.ts";
 import { parseInstant } from "../core/time.ts";
 import { type PageQuery, parsePage } from "../core/page.ts";
 
-/** Everything that is logged, in dotted words: first to what. */
+/** Logged actions, as `object.verb`. */
 export const AUDIT_ACTIONS = [
   "agent.changed",
   "credential.created",
@@ -30,10 +30,10 @@ export const AUDIT_ACTIONS = [
 /** One of {@link AUDIT_ACTIONS}. */
 export type AuditAction = typeof AUDIT_ACTIONS[number];
 
-/** Who it is when the settings of a start change something. */
+/** Actor of changes made by the settings at startup. */
 export const SETTINGS_ACTOR = "settings";
 
-/** A value of the details: what JSON has. */
+/** JSON value in the details of an entry. */
 export type AuditValue =
   | string
   | number
@@ -42,72 +42,72 @@ export type AuditValue =
   | readonly AuditValue[]
   | { readonly [name: string]: AuditValue };
 
-/** One change. */
+/** One logged change. */
 export interface AuditEntry {
-  /** When, unix milliseconds by the clock of the process that did it. */
+  /** Time of the change, unix milliseconds by the clock of the process that made it. */
   readonly at: number;
-  /** The team it is about. */
+  /** Changed team. */
   readonly team: TeamId;
-  /** Identifier of the credential that did it, `operator`, or {@link SETTINGS_ACTOR}. */
+  /** Identifier of the credential that made the change, `operator`, or {@link SETTINGS_ACTOR}. */
   readonly actor: string;
-  /** What was done. */
+  /** Action. */
   readonly action: AuditAction;
-  /** Identifier of what it was done to. */
+  /** Identifier of the changed object. */
   readonly target: string;
-  /** What changed, under the names that answers have; never a secret. */
+  /** Changed values under the names that responses use; never a secret. */
   readonly details: { readonly [name: string]: AuditValue };
 }
 
-/** In whose logs an entry stands: the team's, and the operator's when the operator did it. */
+/** Returns the logs that contain an entry: the team's, and the operator's if the operator made the change. */
 export function logsOf({ team, actor }: AuditEntry): readonly TeamId[] {
   return actor === OPERATOR.credentialId ? [team, OPERATOR.team.id] : [team];
 }
 
-/** A place in a log: entries of one millisecond are told apart by name. */
+/** Position in a log; the name distinguishes entries of the same millisecond. */
 export interface AuditPlace {
-  /** Instant of the entry, unix milliseconds. */
+  /** Time of the entry, unix milliseconds. */
   readonly at: number;
-  /** Its name. */
+  /** Name of the entry. */
   readonly name: string;
 }
 
-/** Which entries are asked for. */
+/** Query for a page of entries. */
 export interface AuditQuery extends PageQuery<AuditPlace> {
-  /** First instant, unix milliseconds. */
+  /** Start of the range, inclusive, unix milliseconds. */
   readonly from: number;
-  /** The instant behind the last, unix milliseconds; `Infinity` for up to now. */
+  /** End of the range, exclusive, unix milliseconds; `Infinity` for up to now. */
   readonly to: number;
 }
 
-/** An entry as it is read: with the name of the credential that did it, null where it has none. */
+/** Entry as read, with the name of its actor. */
 export interface ReadAuditEntry extends AuditEntry {
-  /** Name of the credential. */
+  /** Name of the credential that made the change; null if it has none. */
   readonly actorName: string | null;
 }
 
-/** A page of a log, newest first. */
+/** Page of a log, newest first. */
 export interface AuditPage {
-  /** The entries. */
+  /** Entries of the page. */
   readonly entries: readonly ReadAuditEntry[];
-  /** Where the next page starts after; null at the end. */
+  /** Position after which the next page starts; null at the end. */
   readonly next: AuditPlace | null;
 }
 
-/** The logs of all teams. */
+/** Store of all teams' logs. */
 export interface AuditLogStore {
   /**
    * Reads a page.
    *
-   * @param log the team, or the operator's own
+   * @param log the team, or the operator
    * @throws {StorageUnavailable} when the store fails
    */
   page(log: TeamId, query: AuditQuery): Promise<AuditPage>;
 }
 
 /**
- * What is different between two states of something, for the details of an entry; null when nothing is.
+ * Returns the difference between two states for the details of an entry; null without a difference.
  *
- * @param before names and values as answers have them
+ * @param before names and values as in responses
  */
 export function differenceOf(
   before: Readonly<Record<string, AuditValue>>,
@@ -121,7 +121,7 @@ export function differenceOf(
   return { before: pick(before), after: pick(after) };
 }
 
-/** Reads the query of `GET /v1/audit`. */
+/** Parses the query of `GET /v1/audit`. */
 export function parseAuditQuery(
   query: string,
   placeOf: (cursor: string) => AuditPlace | null,
@@ -136,8 +136,8 @@ export function parseAuditQuery(
   return { ok: true, value: { ...page.value, from, to } };
 }
 
-function instantOf(sent: string | undefined, absent: number): number | null {
-  return sent === undefined ? absent : parseInstant(sent);
+function instantOf(text: string | undefined, absent: number): number | null {
+  return text === undefined ? absent : parseInstant(text);
 }
 
 function refuseInstant(field: string): Parsed<never> {

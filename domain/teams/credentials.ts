@@ -1,5 +1,5 @@
 /**
- * Credentials: what they look like, what they may do, and why one is refused (decisions 1 to 4).
+ * Credentials: format, permissions and refusals (decisions 1 to 4).
  *
  * @module
  */
@@ -8,63 +8,63 @@ import { isRegion, type Region, type TeamId } from "../core/ids.ts";
 import { show } from "../core/text.ts";
 import type { Team } from "./team.ts";
 
-/** What a team key may be allowed to do. */
+/** Scopes of team keys. */
 export const SCOPES = ["ingest", "read", "admin"] as const;
 
 /** One of {@link SCOPES}. */
 export type Scope = typeof SCOPES[number];
 
-/** Who makes a request: a team by one of its credentials. */
+/** Authenticated caller: a team, identified by one of its credentials. */
 export interface Principal {
-  /** The credential's identifier. */
+  /** Identifier of the credential. */
   readonly credentialId: string;
-  /** The team it belongs to. */
+  /** Team that owns the credential. */
   readonly team: Team;
-  /** What it may do. */
+  /** Permissions of the credential. */
   readonly grant: Grant | OperatorGrant;
 }
 
-/** What a credential may do: a key has scopes, a ping token belongs to one agent. */
+/** Permissions of a team's credential: a key has scopes, a ping token belongs to one agent. */
 export type Grant =
   | { readonly kind: "api_key"; readonly scopes: readonly Scope[] }
   | { readonly kind: "ping_token"; readonly agent: string };
 
-/** What the operator's key may do: look after teams, and touch the data of none. */
+/** Permissions of the operator key: manages teams, has no access to their data. */
 export interface OperatorGrant {
-  /** Tells it from those of teams. */
+  /** Discriminates it from grants of teams. */
   readonly kind: "operator";
 }
 
-/** The operator of the service: under this team its own actions are kept, and it has no data. */
+/** The operator of the service. Its team holds the log of its actions and no other data. */
 export const OPERATOR: Principal = {
   credentialId: "operator",
   team: { id: "operator" as TeamId, name: "operator", tier: "enterprise" },
   grant: { kind: "operator" },
 };
 
-/** A credential as lists show it: never the secret. */
+/** Credential as shown in lists; never contains the secret. */
 export interface CredentialRecord {
   /** Identifier, `key_<region>_<32 hex>`. */
   readonly id: string;
   /** Name for people. */
   readonly name: string;
-  /** What it may do. */
+  /** Permissions. */
   readonly grant: Grant;
-  /** Unix milliseconds. */
+  /** Time of creation, unix milliseconds. */
   readonly createdAt: number;
-  /** When somebody revoked it, unix milliseconds; null while nobody has. */
+  /** Time of revocation, unix milliseconds; null if not revoked. */
   readonly revokedAt: number | null;
-  /** When it stops because it was replaced, unix milliseconds; absent while it was not. */
+  /** Expiry after a rotation, unix milliseconds; absent if not rotated. */
   readonly endsAt?: number;
-  /** Whether its end has been noted, so that it stays ended if the clock is set back. */
+  /** True once its expiry was recorded, so that it stays expired if the clock is set back. */
   readonly hasEnded?: boolean;
-  /** The credential that replaced it. */
+  /** Identifier of the credential that replaced it. */
   readonly replacedBy?: string;
-  /** The credential that it replaced. */
+  /** Identifier of the credential that it replaced. */
   readonly replaces?: string;
 }
 
-/** Whether a credential works at an instant, unix milliseconds. */
+/** Returns whether a credential is valid at an instant, unix milliseconds. */
 export function isLive(
   { revokedAt, endsAt = Infinity, hasEnded = false }: CredentialRecord,
   nowMs: number,
@@ -72,33 +72,33 @@ export function isLive(
   return revokedAt === null && !hasEnded && nowMs < endsAt;
 }
 
-/** The key that `--dev` creates. Everybody knows it, so it works on loopback addresses only. */
+/** Returns the key that `--dev` creates. It is public, so it works on loopback addresses only. */
 export function developmentKey(region: Region): string {
   return `apk_${region}_0123456789abcdef0123456789abcdef`;
 }
 
-/** The text prefix of each kind of credential. */
+/** Prefix of the secret of each kind of credential. */
 export const SECRET_PREFIX = { api_key: "apk", ping_token: "ping" } as const;
 
 const SECRET = /^(?:apk|ping|opk)_([a-z]{2})_[0-9a-f]{32}$/;
 
-/** Whether a text looks like a team key of this region; says nothing about whether it exists. */
+/** Returns whether a text has the format of a team key of this region; the key may not exist. */
 export function isTeamKey(text: string, region: Region): boolean {
   return text.startsWith(`apk_${region}_`) && SECRET.test(text);
 }
 
-/** Whether a text looks like an operator key of this region; says nothing about whether it works. */
+/** Returns whether a text has the format of an operator key of this region; the key may be invalid. */
 export function isOperatorKey(text: string, region: Region): boolean {
   return text.startsWith(`opk_${region}_`) && SECRET.test(text);
 }
 
-/** The one refusal for every credential that is absent, malformed, unknown or revoked. */
+/** Single refusal for every credential that is absent, malformed, unknown or revoked. */
 export const INVALID_CREDENTIAL: Problem = {
   code: "invalid_credential",
   message: "This needs a valid credential: send Authorization: Bearer <API key>",
 };
 
-/** Judges a credential by its text alone, before anything is read (decision 1). */
+/** Checks the format and region of a credential without reading the store (decision 1). */
 export function parseSecret(text: string | null, endpoint: Region): Parsed<string> {
   const match = text === null ? null : SECRET.exec(text);
   if (text === null || match === null) return { ok: false, problem: INVALID_CREDENTIAL };
@@ -110,17 +110,17 @@ export function parseSecret(text: string | null, endpoint: Region): Parsed<strin
   return refuse("region_mismatch", message);
 }
 
-/** What a route asks of a credential. */
+/** Access requirement of a route. */
 export interface Requirement {
-  /** Scope a team key needs; null where no team key will do. */
+  /** Scope a team key needs; null if team keys have no access. */
   readonly scope: Scope | null;
-  /** Whether ping tokens may call it (decision 2). */
+  /** True if ping tokens have access (decision 2). */
   readonly pingTokens: boolean;
-  /** Whether the operator may call it. */
+  /** True if the operator has access. */
   readonly operator: boolean;
 }
 
-/** Why a principal may not call a route; null when it may. */
+/** Returns the refusal of a principal that may not call a route; null if it may. */
 export function refusalOf({ grant }: Principal, requirement: Requirement): Problem | null {
   const { scope, pingTokens, operator } = requirement;
   switch (grant.kind) {
@@ -146,40 +146,40 @@ const TOKEN_REFUSAL: Problem = {
 
 const OPERATOR_REFUSAL: Problem = {
   code: "forbidden",
-  message: "The operator key looks after teams and sees no data of theirs: use a team key here",
+  message: "The operator key manages teams and has no access to their data: use a team key here",
 };
 
 const KEY_REFUSAL: Problem = {
   code: "forbidden",
-  message: "Only the operator of this service may do this: a team key cannot",
+  message: "Only the operator key may make this call: contact the operator of this service",
 };
 
-/** Why nobody may speak for a team now; null when they may. */
+/** Returns the refusal of a suspended team; null if the team is active. */
 export function suspensionOf({ team }: Principal): Problem | null {
   return team.suspendedAt === undefined ? null : SUSPENDED;
 }
 
 const SUSPENDED: Problem = {
   code: "forbidden",
-  message: "This team is suspended, its data is kept: ask the operator of this service",
+  message: "This team is suspended and its data is kept: contact the operator of this service",
 };
 
-/** Why a principal may not speak for an agent; null when it may, or when no agent is named. */
+/** Returns the refusal of a principal that may not act for an agent; null if it may or names no agent. */
 export function agentRefusalOf({ grant }: Principal, agent: unknown): Problem | null {
   if (grant.kind !== "ping_token" || typeof agent !== "string" || agent === grant.agent) {
     return null;
   }
   return {
     code: "scope_violation",
-    message: `This ping token belongs to agent ${show(grant.agent)} and cannot speak ` +
+    message: `This ping token belongs to agent ${show(grant.agent)} and cannot act ` +
       `for ${show(agent)}: use that agent's token or a team key`,
   };
 }
 
-/** What a new credential is. */
+/** Specification of a new credential. */
 export interface CredentialSpec {
   /** Name for people. */
   readonly name: string;
-  /** What it may do. */
+  /** Permissions. */
   readonly grant: Grant;
 }

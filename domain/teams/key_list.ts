@@ -11,27 +11,27 @@ import { type PageQuery, parsePage } from "../core/page.ts";
 import type { Team } from "./team.ts";
 import type { RotateOutcome } from "./rotation.ts";
 
-/** Which credentials are asked for; the place is the id of the last of the page before. */
+/** Query for a page of credentials; the cursor is the last id of the previous page. */
 export interface KeysQuery extends PageQuery<string> {
-  /** Agent whose ping tokens are listed; null for all credentials. */
+  /** Agent whose ping tokens to list; null for all credentials. */
   readonly agent: string | null;
 }
 
-/** A credential in a list. */
+/** Credential in a list. */
 export interface ListedCredential extends CredentialRecord {
-  /** When it was last used, unix milliseconds; null when no use is known. */
+  /** Time of the last known use, unix milliseconds; null if none is known. */
   readonly lastUsedAt: number | null;
 }
 
-/** A page of credentials, oldest first. */
+/** Page of credentials, oldest first. */
 export interface KeyPage {
-  /** The credentials; fewer than asked for where others had to be passed over. */
+  /** Credentials of the page; may be fewer than the limit because others were filtered out. */
   readonly records: readonly ListedCredential[];
-  /** Id of the last that was looked at; null at the end. */
+  /** Id of the last credential checked; null at the end. */
   readonly next: string | null;
 }
 
-/** Reads the query of `GET /v1/keys`. */
+/** Parses the query of `GET /v1/keys`. */
 export function parseKeysQuery(
   query: string,
   placeOf: (cursor: string) => string | null,
@@ -45,38 +45,38 @@ export function parseKeysQuery(
   return { ok: true, value: { ...page.value, agent } };
 }
 
-/** The credentials of all teams. */
+/** Store of all teams' credentials. */
 export interface CredentialStore {
   /**
-   * Whose secret this is; null when unknown or revoked.
+   * Returns the principal of a secret; null if it is unknown or revoked.
    *
-   * @param from names where it comes from: what has to be looked up takes turns by it
+   * @param from names the client's network; lookups in the store are queued fairly by it
    */
   find(secret: string, from?: () => string): Principal | null | Promise<Principal | null>;
   /**
-   * Creates a credential. The secret is in this answer and nowhere else.
+   * Creates a credential. The secret is returned here and stored nowhere.
    *
-   * @param by who does it, for the audit log: the identifier of a credential
+   * @param by identifier of the calling credential, for the audit log
    */
   create(
     team: Pick<Team, "id">,
     spec: CredentialSpec,
     by: string,
   ): Promise<{ readonly record: CredentialRecord; readonly secret: string }>;
-  /** Reads one; null when the team has none of that id. */
+  /** Reads a credential; null if the team has none with this id. */
   read(team: Team, id: string): Promise<ListedCredential | null>;
-  /** A page of the team's credentials, oldest first. */
+  /** Lists a page of the team's credentials, oldest first. */
   list(team: Team, query: KeysQuery): Promise<KeyPage>;
-  /** Revokes one; null when the team has none of that id. Repeating changes nothing. */
+  /** Revokes a credential; null if the team has none with this id. Idempotent. */
   revoke(team: Team, id: string, by: string): Promise<CredentialRecord | null>;
   /**
-   * Replaces one by a new one; null when the team has none of that id.
+   * Replaces a credential by a new one; null if the team has none with this id.
    *
-   * @param overlapMs milliseconds for which the old secret goes on working
+   * @param overlapMs milliseconds for which the old secret remains valid
    */
   rotate(team: Team, id: string, overlapMs: number, by: string): Promise<RotateOutcome>;
-  /** Looks at every credential and team again before it is let in: something of them changed. */
+  /** Clears cached credentials and teams after one of them changed. */
   forget(): void;
-  /** Writes down when credentials were last used, where that is due; with `all` in any case. */
+  /** Stores the last use of credentials where an update is due; with `all`, of every credential. */
   writeUses(all?: boolean): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /**
- * Creating a credential: the body of `POST /v1/keys`.
+ * Body of `POST /v1/keys`, which creates a credential.
  *
  * @module
  */
@@ -30,7 +30,7 @@ export const keyBody = z.discriminatedUnion("kind", [
   }),
 ], { error: oneOfText(["api_key", "ping_token"]) });
 
-/** Checks a `POST /v1/keys`. */
+/** Validates the body of `POST /v1/keys`. */
 export function parseKey(body: Body): Parsed<CredentialSpec> {
   const parsed = check(keyBody, body.value);
   if (!parsed.ok) return parsed;

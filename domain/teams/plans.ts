@@ -1,30 +1,30 @@
 /**
- * What each plan includes (contract 14, decisions 36 and 38 to 40).
+ * Limits of each plan (contract 14, decisions 36 and 38 to 40).
  *
  * @module
  */
 
-/** What one plan includes; `Infinity` is no limit. */
+/** Limits of one plan; `Infinity` means no limit. */
 export interface TierLimits {
-  /** Requests a second a team may send for ever (contract 12). */
+  /** Sustained requests per second (contract 12). */
   readonly requestsPerSecond: number;
-  /** Requests it may send at once after a rest. */
+  /** Maximum burst of requests. */
   readonly burst: number;
-  /** Bytes of request bodies a second, inflated, that a team may send for ever. */
+  /** Sustained bytes of request bodies per second, decompressed. */
   readonly bytesPerSecond: number;
-  /** Events of a month the price includes; beyond them nothing is refused (decision 41). */
+  /** Events per month included in the price; events beyond it are still accepted (decision 41). */
   readonly eventsPerMonth: number;
-  /** Metadata keys kept of a request (decision 38). */
+  /** Maximum metadata keys stored per request (decision 38). */
   readonly metadataKeysMax: number;
-  /** Agents a team may have (decision 39). */
+  /** Maximum agents of a team (decision 39). */
   readonly agentsMax: number;
-  /** Days that events, outputs and metadata are kept (decision 40). */
+  /** Retention of events, outputs and metadata in days (decision 40). */
   readonly payloadDays: number;
-  /** Days that a run's record is kept (decision 40). */
+  /** Retention of run records in days (decision 40). */
   readonly recordDays: number;
 }
 
-/** The plans. This table is where their numbers are written; {@link planOfTeam} says what a team has. */
+/** Plans with their limits. Use {@link planOfTeam} for the limits of a team. */
 export const TIERS = {
   free: {
     requestsPerSecond: 100,
@@ -78,13 +78,13 @@ export const TIERS = {
   },
 } as const satisfies Record<string, TierLimits>;
 
-/** The name of a plan. */
+/** Name of a plan. */
 export type Tier = keyof typeof TIERS;
 
-/** All plans' names. */
+/** Names of all plans. */
 export const TIER_NAMES = Object.keys(TIERS) as [Tier, ...Tier[]];
 
-/** What may be set for one team, on the plan where these are as agreed. */
+/** Limits that can be set for one team, on {@link TIER_OF_OWN_LIMITS} only. */
 export type OwnLimits = Partial<
   Pick<
     TierLimits,
@@ -92,18 +92,18 @@ export type OwnLimits = Partial<
   >
 >;
 
-/** The plan whose limits can be set for a team (decisions 36 and 38 to 40). */
+/** Plan whose limits can be set per team (decisions 36 and 38 to 40). */
 export const TIER_OF_OWN_LIMITS: Tier = "enterprise";
 
-/** Somebody on a plan. */
+/** Plan of a team, with its own limits. */
 export interface Planned {
-  /** Plan. */
+  /** Name of the plan. */
   readonly tier: Tier;
-  /** Limits in place of the plan's; only on {@link TIER_OF_OWN_LIMITS}. */
+  /** Limits that override the plan's; only on {@link TIER_OF_OWN_LIMITS}. */
   readonly limits?: OwnLimits;
 }
 
-/** What somebody's plan includes. A rate of its own is not in it: that is `Team.rate`. */
+/** Returns the limits of a team. Excludes its own request rate, which is `Team.rate`. */
 export function planOfTeam({ tier, limits }: Planned): TierLimits {
   return limits === undefined ? TIERS[tier] : { ...TIERS[tier], ...limits };
 }

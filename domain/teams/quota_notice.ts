@@ -1,9 +1,9 @@
 /**
- * A notice about the quota on its way to the owner: told once or never, whatever crashes.
+ * Delivery of quota notices to the owner: at most once, even across crashes.
  *
- * Nothing can tell whether a mail server that was given a message and then fell silent has kept it. So
- * a notice is marked before the message is given away, and one that is found so marked is not sent
- * again (decision 41).
+ * If a mail server gets a message and then stops responding, the message may or may not have been
+ * accepted. So a notice is marked before its message is sent, and a marked notice is not sent again
+ * (decision 41).
  *
  * @module
  */
@@ -12,78 +12,80 @@ import type { MonthUse, NoticeDetails, NoticePercent } from "./quota.ts";
 import type { Team } from "./team.ts";
 import type { SendOutcome } from "../core/mail.ts";
 
-/** Tries of an e-mail before it is given up. */
+/** Maximum delivery attempts of an email. */
 export const NOTICE_ATTEMPTS_MAX = 8;
 
-/** Milliseconds between the first two tries; doubles with each. */
+/** Backoff in milliseconds after the first attempt; doubles with each attempt. */
 export const NOTICE_BACKOFF_MS = 60_000;
 
-/** Milliseconds one try may take; the mail server decides how much of it. */
+/** Maximum milliseconds of one attempt. */
 export const NOTICE_SEND_MS_MAX = 20_000;
 
-/** Milliseconds a try belongs to one process: longer than the try may take. */
+/** Lease of an attempt in milliseconds: longer than the attempt may take. */
 export const NOTICE_LEASE_MS = 2 * NOTICE_SEND_MS_MAX;
 
 /**
- * - `logged`: told by a line of the log, because there is nowhere to send it;
- * - `pending`: to be sent, or with a lease being prepared;
- * - `sending`: given to the mail server, which has not answered yet;
+ * State of a notice:
+ *
+ * - `logged`: written to the log only, because no recipient or mail server is configured;
+ * - `pending`: waiting to be sent, or leased for an attempt;
+ * - `sending`: sent to the mail server, which has not answered yet;
  * - `sent`: accepted by the mail server;
- * - `unknown`: given to the mail server, and nobody knows what became of it;
- * - `dead`: given up.
+ * - `unknown`: sent to the mail server, with unknown result;
+ * - `dead`: abandoned after the last attempt.
  */
 export type NoticeState = "logged" | "pending" | "sending" | "sent" | "unknown" | "dead";
 
-/** What names a notice: there is one of each, ever. */
+/** Unique key of a notice: each notice exists at most once. */
 export interface NoticeName {
   /** The team. */
   readonly team: TeamId;
   /** The month, `YYYY-MM`. */
   readonly month: string;
-  /** What was passed. */
+  /** Percentage of the included events that was reached. */
   readonly percent: NoticePercent;
 }
 
-/** A notice. */
+/** Notice with its delivery state. */
 export interface Notice extends NoticeName, NoticeDetails {
-  /** How it stands. */
+  /** Delivery state. */
   readonly state: NoticeState;
-  /** Tries so far. */
+  /** Attempts so far. */
   readonly attempts: number;
-  /** When it is to be looked at next, unix milliseconds; until then it belongs to who took it. */
+  /** Time of the next attempt, unix milliseconds; also the end of the lease. */
   readonly dueMs: number;
   /** When the mail server accepted it, unix milliseconds. */
   readonly sentAt: number | null;
-  /** What the last try failed for. */
+  /** Error of the last attempt; null for none. */
   readonly error: string | null;
 }
 
-/** A notice that was just decided; without anywhere to send it, it is told by the log. */
+/** Creates a notice; it is only logged if it cannot be sent. */
 export function newNotice(
   name: NoticeName,
-  facts: NoticeDetails,
+  details: NoticeDetails,
   canSend: boolean,
   nowMs: number,
 ): Notice {
   const state = canSend ? "pending" : "logged";
-  return { ...name, ...facts, state, attempts: 0, dueMs: nowMs, sentAt: null, error: null };
+  return { ...name, ...details, state, attempts: 0, dueMs: nowMs, sentAt: null, error: null };
 }
 
-/** Whether something is still to be done about it. */
+/** Returns whether a notice still needs work. */
 export function isOpen({ state }: Notice): boolean {
   return state === "pending" || state === "sending";
 }
 
 /**
- * Takes a notice that is due: a try begins, or, when an earlier process gave it away and ended before
- * the answer, it becomes unknown.
+ * Claims a notice that is due: starts an attempt, or marks it `unknown` if an earlier process sent it
+ * and exited before the answer.
  */
 export function claimed(notice: Notice, nowMs: number): Notice {
   if (notice.state === "sending") return { ...notice, state: "unknown" };
   return { ...notice, attempts: notice.attempts + 1, dueMs: nowMs + NOTICE_LEASE_MS };
 }
 
-/** A notice after a try. */
+/** Returns a notice after an attempt. */
 export function attempted(notice: Notice, outcome: SendOutcome, nowMs: number): Notice {
   if (outcome.kind === "sent") return { ...notice, state: "sent", sentAt: nowMs, error: null };
   const { kind, error } = outcome;
@@ -93,38 +95,38 @@ export function attempted(notice: Notice, outcome: SendOutcome, nowMs: number): 
   return { ...notice, state: "pending", dueMs: nowMs + waitMs, error };
 }
 
-/** What teams use. Methods reject with `StorageUnavailable` when the store fails. */
+/** Store of usage and notices. Methods reject with `StorageUnavailable` when the store fails. */
 export interface UsageStore {
-  /** Events counted in a month, `YYYY-MM`. */
+  /** Returns the events counted in a month, `YYYY-MM`. */
   used(team: TeamId, month: string): Promise<number>;
-  /** The last months with usage, latest first. */
+  /** Returns the last months with usage, latest first. */
   months(team: TeamId, max: number): Promise<readonly MonthUse[]>;
-  /** The notices of a month, by percent. */
+  /** Returns the notices of a month, by percentage. */
   notices(team: TeamId, month: string): Promise<readonly Notice[]>;
 }
 
-/** A notice with the version it was read in. */
+/** Notice with the version at which it was read. */
 export interface ReadNotice {
   /** The notice. */
   readonly notice: Notice;
-  /** Changes with it. */
+  /** Version, which changes with every write. */
   readonly version: string;
 }
 
-/** The notices about quotas as the job sees them. Methods reject with `StorageUnavailable`. */
+/** Notices as the notice job uses them. Methods reject with `StorageUnavailable`. */
 export interface NoticeStore {
-  /** All teams. */
+  /** Iterates over all teams. */
   teams(): AsyncIterable<TeamId>;
-  /** A team as it is now; null when there is none. */
+  /** Reads a team; null if there is none. */
   team(id: TeamId): Promise<Team | null>;
-  /** Events counted in a month, `YYYY-MM`. */
+  /** Returns the events counted in a month, `YYYY-MM`. */
   used(team: TeamId, month: string): Promise<number>;
-  /** Whether there is such a notice. */
+  /** Returns whether a notice exists. */
   has(name: NoticeName): Promise<boolean>;
-  /** Stores a new notice; answers false when there is one of that name. */
+  /** Stores a new notice; returns false if it already exists. */
   add(notice: Notice): Promise<boolean>;
-  /** The notices about which something is still to be done. */
+  /** Returns the notices that still need work. */
   open(): Promise<readonly ReadNotice[]>;
-  /** Changes a notice; answers null when somebody else did since it was read. */
-  change(known: ReadNotice, to: Notice): Promise<ReadNotice | null>;
+  /** Changes a notice; returns null if it was changed since it was read. */
+  change(current: ReadNotice, to: Notice): Promise<ReadNotice | null>;
 }

@@ -1,6 +1,5 @@
 /**
- * The request rate of teams: a bucket for each, over all its keys (contract 12,
- * decision 36).
+ * Rate limits of teams: one bucket per team, shared by all its keys (contract 12, decision 36).
  *
  * @module
  */
@@ -19,11 +18,11 @@ import type { ReadScope } from "../core/read_scope.ts";
 import { type Tier, TIER_NAMES, TIERS } from "./plans.ts";
 import { type Rate, TokenBucket } from "../core/token_bucket.ts";
 
-/** The rates that one set of buckets is filled at. */
+/** Refill rates of one set of buckets. */
 export interface RateRules {
   /** By plan; `null` for no limit. */
   readonly tiers: Readonly<Record<Tier, Rate | null>>;
-  /** Returns the rate of a team that has a request rate of its own; null for that of its plan. */
+  /** Returns the rate of a team with its own request rate; null to use the plan's rate. */
   readonly own: (requests: Rate) => Rate | null;
 }
 
@@ -32,22 +31,22 @@ function times({ sustained, burst }: Rate, factor: number): Rate {
   return { sustained: sustained * factor, burst: burst * factor };
 }
 
-/** Rates of all plans by one rule. */
+/** Computes the rates of all plans. */
 function byTier(rateOf: (tier: Tier) => Rate | null): RateRules["tiers"] {
   const rates = TIER_NAMES.map((tier) => [tier, rateOf(tier)] as const);
   return Object.fromEntries(rates) as Record<Tier, Rate | null>;
 }
 
-/** The request rate of a plan; `null` where it has none. */
+/** Returns the request rate of a plan; `null` for no limit. */
 function requestsOf(tier: Tier): Rate | null {
   const { requestsPerSecond: sustained, burst } = TIERS[tier];
   return sustained === Infinity ? null : { sustained, burst };
 }
 
-/** Requests of agents (decision 36). */
+/** Rates of ingest requests (decision 36). */
 const INGEST: RateRules = { tiers: byTier(requestsOf), own: (requests) => requests };
 
-/** Reads and management, in tokens: a request takes one, and what it reads is debited afterwards. */
+/** Rates of reads and management: a request takes one token, and its reads are debited afterwards. */
 function control(factor: number): RateRules {
   const business = requestsOf("business") ?? { sustained: 0, burst: 0 };
   return {
@@ -58,10 +57,10 @@ function control(factor: number): RateRules {
   };
 }
 
-/** What the control API has (decision 36). */
+/** Rates of the control API (decision 36). */
 export const CONTROL: RateRules = control(CONTROL_RATE_FACTOR);
 
-/** Bytes of bodies, inflated. */
+/** Rates of body bytes, decompressed. */
 const BYTES: RateRules = {
   tiers: byTier((tier) => {
     const { bytesPerSecond: sustained } = TIERS[tier];
@@ -70,33 +69,33 @@ const BYTES: RateRules = {
   own: () => null,
 };
 
-/** Returns the tokens that reads cost beyond the request's own token. */
+/** Returns the tokens that reads cost in addition to the request's token. */
 export function tokensOf({ rows, bytes }: Pick<ReadScope, "rows" | "bytes">): number {
   return rows / READ_TOKEN.rows + bytes / 1_024 / READ_TOKEN.kib;
 }
 
-/** The parts of the API that have buckets of their own. */
+/** Parts of the API with separate buckets. */
 export type Api = "ingest" | "control";
 
-/** Makes the bucket of a team that has not asked yet. */
+/** Creates the bucket of a team at its first request. */
 export type NewBucket = (team: TeamId, rate: Rate, nowMs: number) => TokenBucket;
 
-/** The buckets of all teams for one part of the API. */
+/** Buckets of all teams for one part of the API. */
 export class RateLimiter {
   readonly #rules: RateRules;
   readonly #teamsMax: number;
   readonly #newBucket: NewBucket;
-  // Two generations: whoever is asked for moves into the young one, and the old one goes when that
-  // is full. One look-up a request, which is cheaper than an order by last use.
+  // Two generations: a team in use moves to the young one, and the old one is dropped when the young
+  // one is full. This takes one lookup per request, cheaper than an exact LRU order.
   #young = new Map<TeamId, TokenBucket>();
   #old = new Map<TeamId, TokenBucket>();
 
   /**
-   * Creates buckets for teams that have not asked yet.
+   * Creates a limiter without buckets.
    *
-   * @param rules the rates of plans and of teams that have their own
-   * @param teamsMax teams that a bucket is surely remembered for; a forgotten one is full again
-   * @param newBucket buckets that are shared with other instances; by default nobody else has them
+   * @param rules rates of plans, and of teams with their own rate
+   * @param teamsMax minimum number of teams whose buckets are kept; an evicted bucket is full again
+   * @param newBucket creates buckets, possibly shared with other instances; local by default
    */
   constructor(
     rules: RateRules = INGEST,
@@ -108,7 +107,7 @@ export class RateLimiter {
     this.#newBucket = newBucket;
   }
 
-  /** The bucket that a team's request takes its token from; `null` for a team without a limit. */
+  /** Returns the bucket of a team; `null` for a team without a limit. */
   bucketOf(team: Team, nowMs: number): TokenBucket | null {
     const { tiers, own } = this.#rules;
     const rate = (team.rate === undefined ? null : own(team.rate)) ?? tiers[team.tier];
@@ -121,12 +120,12 @@ export class RateLimiter {
     return bucket;
   }
 
-  /** Buckets that are remembered. */
+  /** Number of buckets in memory. */
   get size(): number {
     return this.#young.size + this.#old.size;
   }
 
-  /** Makes a team young: with the bucket it had, or with a full one. */
+  /** Moves a team to the young generation, with its existing bucket or a full one. */
   #admit(id: TeamId, rate: Rate, nowMs: number): TokenBucket {
     const bucket = this.#old.get(id) ?? this.#newBucket(id, rate, nowMs);
     if (this.#young.size >= this.#teamsMax) {
@@ -138,25 +137,25 @@ export class RateLimiter {
   }
 }
 
-/** Everything requests are counted by. In memory, where no other instance shares the buckets. */
+/** All rate limiters. Buckets are in memory unless they are shared with other instances. */
 export interface RequestLimits {
-  /** Milliseconds of a clock that never goes back. */
+  /** Returns milliseconds of a monotonic clock. */
   readonly now: () => number;
-  /** What agents send. */
+  /** Ingest requests. */
   readonly ingest: RateLimiter;
-  /** Reads and management: a bucket of their own, so that neither starves the other. */
+  /** Reads and management, in a separate bucket so that neither API starves the other. */
   readonly control: RateLimiter;
-  /** Reads and management by pages, once {@link control} has nothing left for them. */
+  /** Reserve for dashboard pages, used when {@link control} is empty. */
   readonly dashboard: RateLimiter;
-  /** Bytes of bodies that agents send; a token is a byte. */
+  /** Ingest body bytes; a token is a byte. */
   readonly bytes: RateLimiter;
 }
 
 /**
- * Creates limits that nobody has used yet.
+ * Creates the rate limiters.
  *
- * @param newBucketFor makes the buckets of a part of the API that are shared with other instances
- * @param memory how many bytes the buckets may take
+ * @param newBucketFor returns the factory of an API's buckets shared with other instances
+ * @param memory the budget that limits the bytes of the buckets
  */
 export function createRequestLimits(
   now: () => number,
@@ -180,8 +179,8 @@ export function createRequestLimits(
   return { now, ...limiters };
 }
 
-/** Bytes of a bucket with its place in memory. */
+/** Estimated bytes of a bucket with its map entry. */
 const BUCKET_BYTES = 320;
 
-/** Sets of buckets, and generations that each keeps. */
+/** Number of limiters, and of generations in each. */
 const LIMITERS = 4, GENERATIONS = 2;

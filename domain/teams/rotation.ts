@@ -1,5 +1,5 @@
 /**
- * Replacing a credential: the new secret works at once, the old one for a while longer (decision 4).
+ * Credential rotation: the new secret works immediately, and the old one for an overlap (decision 4).
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { optional } from "../core/fields.ts";
 import type { Body } from "../core/body.ts";
 import { OVERLAP_HOURS } from "../core/limits.ts";
 
-/** A new credential with its secret, why there is none, or null where there is nothing to replace. */
+/** New credential with its secret, or a refusal; null if there is no credential to replace. */
 export type RotateOutcome =
   | Parsed<{ readonly record: CredentialRecord; readonly secret: string }>
   | null;
@@ -29,7 +29,7 @@ export const rotateBody = z.object({
   overlap_hours: optional(z.int(HOURS).min(0, HOURS).max(OVERLAP_HOURS.max, HOURS)),
 });
 
-/** Checks a rotation: answers how long the old secret goes on, in milliseconds. */
+/** Validates a rotation and returns the overlap in milliseconds. */
 export function parseRotation(body: Body): Parsed<number> {
   const parsed = check(rotateBody, body.value);
   if (!parsed.ok) return parsed;
@@ -37,15 +37,15 @@ export function parseRotation(body: Body): Parsed<number> {
 }
 
 /**
- * The credential as it is once it is replaced, or why it cannot be.
+ * Returns the replaced credential, or the refusal.
  *
- * One credential is replaced by one other, once. A call that is sent again because its answer was lost
- * is told which that is, so no number of retries leaves more than two secrets that work.
+ * A credential is replaced once, by one other. A retry after a lost response is refused with the id of
+ * that other credential, so retries never leave more than two valid secrets.
  *
- * A credential that replaces itself cannot end at once: were the answer lost, nobody had a secret to ask
- * again with.
+ * A credential that rotates itself cannot expire immediately: if the response were lost, the caller
+ * would have no valid secret to retry with.
  *
- * @param caller identifier of the credential that asks
+ * @param caller identifier of the calling credential
  */
 export function rotatedCredentials(
   record: CredentialRecord,
@@ -67,11 +67,12 @@ export function rotatedCredentials(
 const SELF_ENDED: Problem = {
   code: "invalid_field",
   field: "overlap_hours",
-  message: "A key that rotates itself cannot end at once, because a lost answer would leave no " +
-    "secret that works: send 1 hour or more, then revoke this key with the new secret",
+  message:
+    "A key that rotates itself cannot expire immediately, because a lost response would leave " +
+    "no valid secret: send 1 hour or more, then revoke this key with the new secret",
 };
 
 const REVOKED: Problem = {
   code: "credential_ended",
-  message: "This credential was revoked and nothing replaces it: create a new one",
+  message: "This credential was revoked and has no replacement: create a new one",
 };

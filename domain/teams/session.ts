@@ -1,5 +1,5 @@
 /**
- * Sessions of the dashboard: who signed in with a key goes on without sending it again.
+ * Dashboard sessions: a user signs in with a key once and then uses a session token.
  *
  * @module
  */
@@ -7,42 +7,42 @@ import type { Principal } from "./credentials.ts";
 import type { TeamId } from "../core/ids.ts";
 import { SESSION } from "../core/limits.ts";
 
-/** When a session began, and when it was last seen in use. */
+/** Start and last use of a session. */
 export interface SessionTimes {
-  /** When somebody signed in, unix milliseconds. */
+  /** Time of sign-in, unix milliseconds. */
   readonly startedAt: number;
-  /** A use of it, unix milliseconds; the last one may be a little later. */
+  /** Last stored use, unix milliseconds; the actual last use may be slightly later. */
   readonly usedAt: number;
 }
 
-/** Whether a session still holds: used lately, and not begun too long ago. */
+/** Returns whether a session is within its idle and total lifetime. */
 export function isSessionLive({ startedAt, usedAt }: SessionTimes, nowMs: number): boolean {
   return nowMs - usedAt < SESSION.idleMs && nowMs - startedAt < SESSION.maxMs;
 }
 
-/** Whether a use of it is worth writing down: a write per page would be one too many. */
+/** Returns whether a use must be stored. Storing every page view would write too much. */
 export function isUseDue({ usedAt }: SessionTimes, nowMs: number): boolean {
   return nowMs - usedAt >= SESSION.idleMs / 24;
 }
 
-/** The sessions of all teams. Methods reject with `StorageUnavailable` when the store fails. */
+/** Store of all teams' sessions. Methods reject with `StorageUnavailable` when the store fails. */
 export interface SessionStore {
   /**
-   * Begins a session for a credential that works.
+   * Starts a session for a valid credential.
    *
-   * A credential has a bounded number of them: for one more its oldest ends.
+   * The number of sessions per credential is bounded: a further session ends the oldest.
    *
    * @param secret the credential
-   * @param team whose it is: teams take turns
-   * @returns the token of the session: the secret that stands for it, which is stored nowhere
+   * @param team owner of the credential; writes are queued fairly by team
+   * @returns the session token, a secret that is stored nowhere
    */
   start(secret: string, team: TeamId): Promise<string>;
   /**
-   * Who a session speaks for; null when it ended, or when its credential does not work any more.
+   * Returns the principal of a session; null if the session ended or its credential is no longer valid.
    *
-   * @param from names where the request comes from: look-ups take turns by it
+   * @param from names the client's network; lookups are queued fairly by it
    */
   find(token: string, from?: () => string): Promise<Principal | null>;
-  /** Ends a session; ending one that is not there changes nothing. */
+  /** Ends a session. Idempotent. */
   end(token: string): Promise<void>;
 }

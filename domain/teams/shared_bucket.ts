@@ -1,107 +1,107 @@
 /**
- * The bucket of a team that asks several instances of the service, as one of them sees it.
+ * Token bucket of a team that uses several instances of the service, as seen by one instance.
  *
- * The tokens are in one row of the store. Each instance holds one slice of them on loan: it gives them
- * out at once, without a look at the store, and buys back from the row in the background what it
- * gave. Beside that it keeps a bucket of its own, an estimate of the row: full at first, filled at
- * the team's rate, and lowered to what the row says after each lease.
+ * The tokens are stored in one row. Each instance may spend one slice of tokens ahead of the store,
+ * without reading it, and settles what it spent with the row in the background by a lease. In addition
+ * it keeps a local bucket as an estimate of the row: full at first, refilled at the team's rate, and
+ * lowered to the level of the row after each lease.
  *
- * **What holds.** Over any 10 s at most `burst + sustained × 10` and one slice for each instance are
- * given out: the row sells no more than it holds and gets, and an instance is never behind with more
- * than a slice. Three things add to that:
+ * **Guarantee.** Over any 10 s the instances spend at most `burst + sustained × 10` tokens and one
+ * slice per instance: the row leases no more than its level and refill, and an instance never owes
+ * more than a slice. The following can add to that:
  *
- * - Clocks of instances that differ by `d` seconds: `sustained × d` at most. Row time never goes back:
- *   who is behind takes it over and fills nothing. It never passes the fastest clock, so in 10 s it
- *   moves by `10 + d` at most. A clock that is ahead brings its lead once, when it first asks, less
- *   {@link CLOCKS_APART_MS}, and no more than a full bucket.
- * - A bucket that an instance forgot, among many teams or by a restart, begins with a new slice.
- * - What requests cost beyond their token is debited afterwards, so it may pass the slice; nothing more is
- *   given out until the row has sold it.
- * - While the store takes longer than {@link LATE_MS} or fails, each instance goes by its own bucket:
- *   a store in trouble must not turn away a team that keeps to its rate.
+ * - Instance clocks that differ by `d` seconds add at most `sustained × d`. Row time never goes back:
+ *   an instance that is behind adopts it and refills nothing. Row time never passes the fastest clock,
+ *   so in 10 s it advances by at most `10 + d`. A clock that is ahead contributes its lead once, at its
+ *   first lease, less {@link CLOCKS_APART_MS}, and at most a full bucket.
+ * - A bucket that an instance evicted or lost in a restart starts with a new slice.
+ * - The cost of requests beyond their token is debited afterwards, so it may exceed the slice. The
+ *   instance spends nothing more until the row has covered it.
+ * - While the store takes longer than {@link LATE_MS} or fails, each instance uses its local bucket
+ *   only: a store in trouble must not refuse a team that stays within its rate.
  *
  * @module
  */
 import { type Rate, TokenBucket, UNITS_PER_TOKEN } from "../core/token_bucket.ts";
 
 /**
- * Milliseconds of a lease after which the store counts as slow. A slice lasts that long for a team at
- * its full rate, with the lease before it.
+ * Milliseconds after which a lease counts as late and the store as slow. A slice and the lease before
+ * it last that long for a team at its full rate.
  */
 export const LATE_MS = 150;
 
-/** Milliseconds that an instance goes by its own bucket after the store was slow or failed. */
+/** Milliseconds that an instance uses its local bucket only, after the store was slow or failed. */
 export const ALONE_MS = 5_000;
 
-/** Milliseconds without a lease after the store failed. */
+/** Backoff in milliseconds before the next lease after the store failed. */
 export const FAILED_REST_MS = 1_000;
 
 /**
- * Milliseconds of row time that an instance takes over without filling when it first sees the row:
- * as much of it as may be the difference between two clocks.
+ * Milliseconds of row time that an instance does not refill at its first lease, because they may be
+ * the difference between two clocks.
  */
 export const CLOCKS_APART_MS = 1_000;
 
-/** Milliseconds without a lease after the row held too little. */
+/** Backoff range in milliseconds before the next lease after the row had too few tokens. */
 const SHORT_REST_MS = { min: 25, max: 1_000 } as const;
 
 /**
- * The part of the burst that an instance is behind with when it leases. The rest of its slice is for
- * those who ask meanwhile; and a full row loses what comes back until it is told what was given out.
+ * Fraction of the burst that an instance owes when it starts a lease. The rest of its slice serves
+ * requests during the lease. Waiting longer would waste refills of a row that is still full.
  */
 const LEASE_PART = 0.05;
 
-/** A slice is a part of the burst, or what comes back in so many seconds if that is more. */
+/** Size of a slice: a fraction of the burst, or the refill of some seconds if that is more. */
 const SLICE = { burstPart: 0.1, seconds: 0.2 } as const;
 
-/** Tokens that an instance may give out ahead of the store; at least 1. */
+/** Returns the tokens that an instance may spend ahead of the store; at least 1. */
 export function sliceOf({ sustained, burst }: Rate): number {
   return Math.max(1, burst * SLICE.burstPart, sustained * SLICE.seconds);
 }
 
-/** The bucket as stored. */
+/** Stored bucket. */
 export interface BucketRow {
-  /** What is in it, in units of a token. */
+  /** Level in units of a token. */
   readonly units: number;
-  /** Row time it was so at, in unix microseconds of whichever instance's clock is ahead. */
+  /** Row time of the level, in unix microseconds of the fastest instance's clock. */
   readonly atUs: number;
 }
 
-/** What a lease makes of the row; it counts once the row is stored. */
+/** Result of a lease; takes effect once the row is stored. */
 export interface Lease {
-  /** The row after it. */
+  /** The row after the lease. */
   readonly row: BucketRow;
-  /** Units it takes. */
+  /** Units taken from the row. */
   readonly units: number;
-  /** Whether that is all the instance is behind with. */
+  /** True if they cover everything the instance owes. */
   readonly whole: boolean;
-  /** When the row was read, in milliseconds of the instance's clock. */
+  /** Time at which the row was read, in milliseconds of the instance's clock. */
   readonly readMs: number;
 }
 
-/** One team's tokens in one instance. */
+/** Bucket of one team in one instance. */
 export class SharedBucket extends TokenBucket {
   readonly #wantLease: (bucket: SharedBucket) => void;
-  /** Row time less the time of this instance, in microseconds. Only grows. */
+  /** Row time minus the time of this instance, in microseconds. Never decreases. */
   #aheadUs: number;
   #sliceUnits: number;
-  /** Given out of the slice and not bought back yet; never more than the slice. */
+  /** Units spent and not yet settled with the row; only debits can exceed the slice. */
   #owedUnits = 0;
-  /** Row time that may be a difference between clocks, in microseconds; 0 after the first lease. */
+  /** Row time that may be clock skew, in microseconds; 0 after the first lease. */
   #doubtUs = CLOCKS_APART_MS * 1_000;
-  /** When the lease under way began. */
+  /** Start of the lease in progress; null for none. */
   #beganMs: number | null = null;
-  /** Whether the last request was refused for the slice, not for the rate. */
+  /** True if the last request was refused because of the slice, not the rate. */
   #heldUp = false;
   #restUntilMs = -Infinity;
   #aloneUntilMs = -Infinity;
 
   /**
-   * Creates the bucket of a team that this instance knows nothing about.
+   * Creates the bucket of a team that is new to this instance.
    *
-   * @param nowMs milliseconds of a clock that never goes back, here and in all methods
-   * @param epochMs unix milliseconds when that clock was 0
-   * @param wantLease called when it is time to {@link begin} a lease; it must not wait for the store
+   * @param nowMs milliseconds of a monotonic clock, here and in all methods
+   * @param epochMs unix milliseconds at which that clock was 0
+   * @param wantLease called when it is time to {@link begin} a lease; must not wait for the store
    */
   constructor(
     rate: Rate,
@@ -115,71 +115,71 @@ export class SharedBucket extends TokenBucket {
     this.#sliceUnits = sliceOf(rate) * UNITS_PER_TOKEN;
   }
 
-  /** Takes one token of the slice and of the estimate; false where either has none. */
+  /** Takes one token of the slice and of the estimate; returns false if either has none. */
   override take(nowMs: number): boolean {
     const behind = this.#owedUnits + UNITS_PER_TOKEN > this.#sliceUnits;
     this.#heldUp = behind && !this.#isAlone(nowMs);
     const taken = this.#heldUp ? this.refuse(nowMs) : super.take(nowMs);
-    // What is given out alone beyond the slice is never bought back: that would refuse later calls.
-    // A debt beyond the slice stays: the row has yet to sell it.
-    const given = Math.min(this.#owedUnits + UNITS_PER_TOKEN, this.#sliceUnits);
-    if (taken) this.#owedUnits = Math.max(this.#owedUnits, given);
+    // Units spent beyond the slice while the store is slow are never settled: that would refuse later
+    // calls. A debt from debits beyond the slice stays, because the row has yet to cover it.
+    const owedUnits = Math.min(this.#owedUnits + UNITS_PER_TOKEN, this.#sliceUnits);
+    if (taken) this.#owedUnits = Math.max(this.#owedUnits, owedUnits);
     this.#leaseWhenDue(nowMs);
     return taken;
   }
 
-  /** Takes what a request cost beyond its token; the row is debited with the next lease. */
+  /** Debits the cost of a request beyond its token; the row is debited with the next lease. */
   override debit(tokens: number, nowMs: number): void {
     super.debit(tokens, nowMs);
     this.#owedUnits += Math.round(tokens * UNITS_PER_TOKEN);
     this.#leaseWhenDue(nowMs);
   }
 
-  /** Whole tokens left as far as this instance knows; 0 when its slice was used up. */
+  /** Whole tokens left by the local estimate; 0 if the slice was used up. */
   override get remaining(): number {
     return this.#heldUp ? 0 : super.remaining;
   }
 
-  /** Whole seconds, at least 1: until the refill, or until a lease where the row has tokens. */
+  /** Whole seconds, at least 1, until a refill, or until a lease if the row has tokens. */
   override get moreAfterSeconds(): number {
     return this.#heldUp && super.remaining > 0 ? 1 : super.moreAfterSeconds;
   }
 
-  /** Fills at another rate from the last request on, with another slice. */
+  /** Changes the rate and the slice from the last request on. */
   override changeRate(rate: Rate): void {
     super.changeRate(rate);
     this.#sliceUnits = sliceOf(rate) * UNITS_PER_TOKEN;
     this.#owedUnits = Math.min(this.#owedUnits, this.#sliceUnits);
   }
 
-  /** Milliseconds to the next lease after one that was not whole: enough for another one. */
+  /** Milliseconds until the next lease after a partial one: the row then has tokens for another. */
   get restMs(): number {
     const { sustained, burst } = this.rate;
     const ms = LEASE_PART * burst / sustained * 1_000;
     return Math.min(Math.max(ms, SHORT_REST_MS.min), SHORT_REST_MS.max);
   }
 
-  /** Begins a lease; false where one is under way or nothing is owed. One of the others ends it. */
+  /** Starts a lease; returns false if one is in progress or nothing is owed. {@link settle} or {@link fail} ends it. */
   begin(nowMs: number): boolean {
     if (this.#beganMs !== null || this.#owedUnits === 0) return false;
     this.#beganMs = nowMs;
     return true;
   }
 
-  /** What this instance makes of the row as it was just read; `null`, a row not there, is full. */
+  /** Computes the lease from the row as read; `null` means no row, which counts as full. */
   lease(row: BucketRow | null, nowMs: number): Lease {
     const { sustained, burst } = this.rate;
     const nowUs = Math.round(nowMs * 1_000);
     if (row !== null) this.#aheadUs = Math.max(this.#aheadUs, row.atUs - nowUs);
     const atUs = nowUs + this.#aheadUs;
     const passedUs = row === null ? Infinity : Math.max(0, atUs - row.atUs - this.#doubtUs);
-    const there = Math.min((row?.units ?? 0) + passedUs * sustained, burst * UNITS_PER_TOKEN);
-    const units = Math.min(there, this.#owedUnits);
+    const available = Math.min((row?.units ?? 0) + passedUs * sustained, burst * UNITS_PER_TOKEN);
+    const units = Math.min(available, this.#owedUnits);
     const whole = units === this.#owedUnits;
-    return { row: { units: there - units, atUs }, units, whole, readMs: nowMs };
+    return { row: { units: available - units, atUs }, units, whole, readMs: nowMs };
   }
 
-  /** Ends a lease that is stored. */
+  /** Ends a lease that was stored. */
   settle({ row, units, whole, readMs }: Lease, nowMs: number): void {
     this.#doubtUs = 0;
     this.#owedUnits = Math.max(0, this.#owedUnits - units);
@@ -191,14 +191,14 @@ export class SharedBucket extends TokenBucket {
     this.#leaseWhenDue(nowMs);
   }
 
-  /** Ends a lease that failed, or of which nobody knows. */
+  /** Ends a lease that failed or whose result is unknown. */
   fail(nowMs: number): void {
     this.#aloneUntilMs = nowMs + ALONE_MS;
     this.#restUntilMs = nowMs + FAILED_REST_MS;
     this.#beganMs = null;
   }
 
-  /** Whether the slice does not count. */
+  /** Returns whether this instance uses its local bucket only. */
   #isAlone(nowMs: number): boolean {
     return nowMs < this.#aloneUntilMs || this.#isLate(nowMs);
   }

@@ -1,5 +1,5 @@
 /**
- * Teams as the operator of the service makes and changes them.
+ * Teams, managed by the operator of the service.
  *
  * @module
  */
@@ -7,18 +7,18 @@ import type { TeamId } from "../core/ids.ts";
 import type { Rate } from "../core/token_bucket.ts";
 import type { Planned } from "./plans.ts";
 
-/** Who is billed and whose data it is. */
+/** Tenant: owns data and is billed. */
 export interface Team extends Planned {
-  /** Identifier, part of every key of the team's data. It says nothing about any other team's. */
+  /** Identifier, part of every storage key of the team. Reveals nothing about other teams. */
   readonly id: TeamId;
   /** Name for people. */
   readonly name: string;
-  /** Where notices are sent; absent when nobody is to get them. */
+  /** Recipient of notices; absent to send none. */
   readonly ownerEmail?: string;
-  /** Request rate in place of the plan's (decision 36). */
+  /** Request rate that overrides the plan's (decision 36). */
   readonly rate?: Rate;
-  /** Unix milliseconds; absent on a team that the settings create. */
+  /** Time of creation, unix milliseconds; absent on a team created by the settings. */
   readonly createdAt?: number;
-  /** Since when every call of it is refused, unix milliseconds; absent while it is served. */
+  /** Start of the suspension, unix milliseconds; absent while the team is active. */
   readonly suspendedAt?: number;
 }

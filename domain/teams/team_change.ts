@@ -22,7 +22,7 @@ import type { Body } from "../core/body.ts";
 import type { AuditValue } from "./audit_log.ts";
 import { formatInstant } from "../core/time.ts";
 
-/** Whether a text can name a team; says nothing about whether it exists. */
+/** Returns whether a text has the format of a team id; the team may not exist. */
 export function isTeamId(text: string): text is TeamId {
   return /^[0-9A-HJKMNP-TV-Z]{26}$/.test(text);
 }
@@ -70,11 +70,15 @@ export const teamChangeBody = z.object({
   suspended: optional(z.boolean("true or false")),
 });
 
-/** @internal */
+/**
+ * Specification of a new team.
+ *
+ * @internal
+ */
 export type TeamSpec = Readonly<z.output<typeof newTeamBody>>;
 
 /**
- * Change of a team: absent is left as it is, null is removed.
+ * Change of a team: an absent field is unchanged, null removes the value.
  *
  * @internal
  */
@@ -82,60 +86,64 @@ export type TeamChange = Readonly<z.output<typeof teamChangeBody>>;
 
 type LimitFields = NonNullable<TeamChange["limits"]>;
 
-/** A page of teams, by id. */
+/** Page of teams, by id. */
 export interface TeamPage {
-  /** The teams. */
+  /** Teams of the page. */
   readonly teams: readonly Team[];
-  /** Id of the last; null at the end. */
+  /** Id of the last team; null at the end. */
   readonly next: TeamId | null;
 }
 
-/** The teams as the operator sees them. Methods reject with `StorageUnavailable`. */
+/** Store of teams, for the operator. Methods reject with `StorageUnavailable` when the store fails. */
 export interface TeamStore {
-  /** Creates a team and its first key, whose secret is in this answer and nowhere else. */
+  /** Creates a team and its first key. The secret is returned here and stored nowhere. */
   create(spec: TeamSpec): Promise<{
     readonly team: Team;
     readonly record: CredentialRecord;
     readonly secret: string;
   }>;
-  /** Reads one; null when there is none. */
+  /** Reads a team; null if there is none. */
   get(id: string): Promise<Team | null>;
-  /** Lists a page. */
+  /** Lists a page of teams. */
   page(query: PageQuery<string>): Promise<TeamPage>;
-  /** Changes one, or says why not; null when there is none. */
+  /** Changes a team or returns the refusal; null if there is no such team. */
   change(id: string, change: TeamChange): Promise<Parsed<Team> | null>;
 }
 
-/** Whether mail servers take an address of this length. */
+/** Returns whether mail servers accept an address of this length. */
 function fitsMail(address: string): boolean {
   return address.length <= EMAIL_CHARS_MAX.all &&
     address.lastIndexOf("@") <= EMAIL_CHARS_MAX.local;
 }
 
-/** A number from 1 on; what is to be without limit is left out. */
+/** Schema of an integer from 1 to `max`; leave the field out for no limit. */
 function upTo(max: number) {
   const expected = `a whole number from 1 to ${max}`;
   return z.int(expected).min(1, expected).max(max, expected);
 }
 
-/** Checks a `POST /v1/teams`. */
+/** Validates the body of `POST /v1/teams`. */
 export function parseNewTeam(body: Body): Parsed<TeamSpec> {
   return check(newTeamBody, body.value);
 }
 
-/** Checks a `PATCH /v1/teams/{id}`. */
+/** Validates the body of `PATCH /v1/teams/{id}`. */
 export function parseTeamChange(body: Body): Parsed<TeamChange> {
   return check(teamChangeBody, body.value);
 }
 
-/** The team as it is after a change, or why it cannot be so. */
+/** Returns the team after a change, or the refusal. */
 export function changedTeam(team: Team, change: TeamChange, nowMs: number): Parsed<Team> {
   const tier = change.tier ?? team.tier;
   const isOwn = tier === TIER_OF_OWN_LIMITS;
   if (change.limits && !isOwn) {
-    return refuse("invalid_field", `"limits" can be set on ${TIER_OF_OWN_LIMITS} alone`, "limits");
+    return refuse(
+      "invalid_field",
+      `"limits" can be set only on plan ${TIER_OF_OWN_LIMITS}`,
+      "limits",
+    );
   }
-  // Whoever leaves the plan leaves its limits behind.
+  // A team that leaves the plan loses its own limits.
   const limits = change.limits === undefined
     ? isOwn ? team.limits : undefined
     : limitsOf(change.limits);
@@ -166,30 +174,30 @@ export function changedTeam(team: Team, change: TeamChange, nowMs: number): Pars
   };
 }
 
-/** What a field is after a change: `undefined` leaves it, null takes it away. */
-function valueOf<T>(sent: T | null | undefined, known: T | undefined): T | undefined {
-  return sent === undefined ? known : sent ?? undefined;
+/** Returns a field after a change: `undefined` leaves it unchanged, null removes it. */
+function valueOf<T>(change: T | null | undefined, current: T | undefined): T | undefined {
+  return change === undefined ? current : change ?? undefined;
 }
 
-function limitsOf(sent: LimitFields | null): OwnLimits | undefined {
-  if (sent === null) return undefined;
+function limitsOf(fields: LimitFields | null): OwnLimits | undefined {
+  if (fields === null) return undefined;
   const limits = withoutAbsent<OwnLimits>({
-    eventsPerMonth: sent.events_per_month,
-    metadataKeysMax: sent.metadata_keys_max,
-    agentsMax: sent.agents_max,
-    payloadDays: sent.payload_days,
-    recordDays: sent.record_days,
+    eventsPerMonth: fields.events_per_month,
+    metadataKeysMax: fields.metadata_keys_max,
+    agentsMax: fields.agents_max,
+    payloadDays: fields.payload_days,
+    recordDays: fields.record_days,
   });
   return Object.keys(limits).length === 0 ? undefined : limits;
 }
 
-/** The same without fields that are absent, which is how a team is stored. */
+/** Removes absent fields, as a team is stored without them. */
 function withoutAbsent<T>(fields: { readonly [Name in keyof T]: T[Name] | undefined }): T {
-  const kept = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(kept) as T;
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as T;
 }
 
-/** A team as answers and the audit log show it. */
+/** Returns a team as shown in responses and the audit log. */
 export function teamFields(team: Team): Record<string, AuditValue> {
   const { id, name, tier, ownerEmail, rate, limits, createdAt, suspendedAt } = team;
   return {

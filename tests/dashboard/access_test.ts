@@ -129,5 +129,5 @@ Deno.test("a suspended team only sees that it is suspended", async () => {
   await h.request("PATCH", `/v1/teams/${id}`, { key: OPERATOR_KEY, body: { suspended: true } });
   const { status, text } = await reader.get("/dashboard");
   assertEquals(status, 403);
-  assertMatch(textOf(text), /This team is suspended, its data is kept/);
+  assertMatch(textOf(text), /This team is suspended and its data is kept/);
 });

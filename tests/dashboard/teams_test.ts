@@ -134,7 +134,7 @@ Deno.test("invalid team changes are shown as typed, and nothing is stored", asyn
   const operator = await signedIn(h, OPERATOR_KEY);
   const before = await h.dump();
   const cases: [Record<string, string>, RegExp][] = [
-    [{ agents_max: "5" }, /"limits" can be set on enterprise alone/],
+    [{ agents_max: "5" }, /"limits" can be set only on plan enterprise/],
     [{ tier: "enterprise", payload_days: "9", record_days: "3" }, /"payload_days" must be at most/],
     [{ sustained: "5" }, /"rate\.burst" must be a whole number/],
     [{ sustained: "5", burst: "many" }, /"rate\.burst" must be a whole number/],

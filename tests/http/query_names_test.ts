@@ -42,7 +42,7 @@ Deno.test("R20: every read refuses a parameter without a value", async () => {
       for (const sent of [name, `${name}=`]) {
         const { status, json } = await h.get(`${asked}?${sent}`, options);
         assertEquals([status, json.error, json.field], [400, "invalid_field", name], asked);
-        assertStringIncludes(json.message, "leave it out, or give it one");
+        assertStringIncludes(json.message, "add one or leave the parameter out");
       }
     }
   }

@@ -176,7 +176,7 @@ Deno.test("every call of a suspended team is refused and stores nothing; what it
     ]
   ) {
     assertEquals([answer.status, answer.json.error], [403, "forbidden"]);
-    assertStringIncludes(answer.json.message, "ask the operator");
+    assertStringIncludes(answer.json.message, "contact the operator");
   }
   const ping = await h.get("/v1/ping", { key: token });
   assertEquals([ping.status, ping.text.split(" ", 1)], [403, ["forbidden"]]);
