@@ -50,7 +50,7 @@ export interface ServiceOptions {
   /** Process time, and what waits for it. */
   readonly timers: Timers;
   readonly region: Region;
-  /** Whether this is `deno task dev`. */
+  /** True if this is `deno task dev`. */
   readonly dev?: boolean;
   /** A secret that is refused. */
   readonly refusedSecret: string | null;
@@ -68,7 +68,7 @@ export interface ServiceOptions {
   readonly log: (line: string) => void;
   /** Milliseconds that the worker rests after the store failed; a second when absent. */
   readonly failurePauseMs?: number;
-  /** Whether the process is shutting down. */
+  /** Returns whether the process is shutting down. */
   readonly draining: () => boolean;
   /** Replaces parts, for faults in tests and baselines of benchmarks. */
   readonly parts?: Partial<AppDeps>;

@@ -31,7 +31,7 @@ export interface Config {
   readonly smtpUrl: string | null;
   /** Resident size the process aims for, in megabytes. */
   readonly memoryMb: number;
-  /** Whether this is `deno task dev`. */
+  /** True if this is `deno task dev`. */
   readonly dev: boolean;
   /** A key that must not work here: the well-known one, except in `dev` on a loopback address. */
   readonly refusedKey: string | null;

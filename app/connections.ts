@@ -141,7 +141,7 @@ export class Connections {
     void this.#accept();
   }
 
-  /** Whether this runtime can serve connections one by one. */
+  /** True if this runtime can serve connections one by one. */
   static get isPossible(): boolean {
     return serveConnection !== null;
   }
@@ -217,12 +217,12 @@ export class Connections {
   }
 }
 
-/** Whether an answer is over when it is handed to the runtime: one to a POST is no stream. */
+/** Returns whether an answer is over when it is handed to the runtime: one to a POST is no stream. */
 function isShort(request: Request): boolean {
   return request.method === "POST";
 }
 
-/** Whether a request was refused before its body was read to its end. */
+/** Returns whether a request was refused before its body was read to its end. */
 function isUnread(request: Request, status: number): boolean {
   if (status < 400 || request.method === "GET" || request.method === "HEAD") return false;
   return !request.bodyUsed || status === 408 || status === 413 || status === 503;

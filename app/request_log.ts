@@ -40,7 +40,7 @@ export class LineLog {
   readonly #queue: Uint8Array[] = [];
   #queuedBytes = 0;
   #writing: Promise<void> | null = null;
-  /** Whether what was written last may have no line end. */
+  /** True if what was written last may have no line end. */
   #isBroken = false;
   #dropped = 0;
   /** How many of the dropped lines the log has told of. */

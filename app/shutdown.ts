@@ -11,7 +11,7 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 /** Ctrl-C reaches this process from the terminal and again from whatever started it. */
 const SAME_SIGNAL_MS = 500;
 
-/** Whether the process has been told to stop. */
+/** True if the process has been told to stop. */
 interface Shutdown {
   /** True from the first signal on. */
   begun(): boolean;

@@ -18,7 +18,7 @@ export class Waker {
     this.#wakeUp?.();
   }
 
-  /** Whether it was woken since the last sleep. */
+  /** True if it was woken since the last sleep. */
   get isAwake(): boolean {
     return this.#isAwake;
   }
@@ -76,7 +76,7 @@ export class Loop {
     this.#work = work;
   }
 
-  /** Whether it was told to stop. */
+  /** True if it was told to stop. */
   get isStopped(): boolean {
     return this.#isStopped;
   }

@@ -10,7 +10,7 @@ import type { RunSummary } from "../domain/runs/summary.ts";
 /** A stage after finish. */
 interface StageDefinition<Deps, Config> {
   readonly name: Exclude<Stage, "cost">;
-  /** Whether there is work to do for a run; a stage without any is skipped and costs nothing. */
+  /** Returns whether there is work to do for a run; a stage without any is skipped and costs nothing. */
   applies(summary: RunSummary, config: Config): boolean;
   /** Does the work for one run. It may be called again for the same run. */
   run(deps: Deps, run: PendingRun): Promise<void>;

@@ -40,7 +40,7 @@ export interface SweepDeps {
   readonly calls: () => number;
   /** Takes one line about how far it is. */
   readonly log: (line: string) => void;
-  /** Whether reports of nothing removed stay out of the log. */
+  /** True if reports of nothing removed stay out of the log. */
   readonly quiet?: boolean;
   /** Told of each step that is done. */
   readonly onStep?: (step: SweptStep) => void;
@@ -100,7 +100,7 @@ interface SeenClock {
   readonly version: string | null;
   /** Process time at which it was first seen so. */
   readonly sinceMs: number;
-  /** Whether it is as this process found it first. */
+  /** True if it is as this process found it first. */
   readonly isOfStart: boolean;
 }
 
@@ -171,7 +171,7 @@ export class SweepJob {
     return await this.#begin(nowMs, nowMs, known, { from, toMs: nowMs });
   }
 
-  /** Whether enough process time has passed since the clock of sweeps moved, here or elsewhere. */
+  /** Returns whether enough process time has passed since the clock of sweeps moved, here or elsewhere. */
   #mayMove(clock: SweepClock | null, nowMs: number): boolean {
     const processMs = this.#deps.processMs();
     const version = clock?.version ?? null;

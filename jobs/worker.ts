@@ -22,7 +22,7 @@ import { jobLine, Loop } from "./loop.ts";
 export interface Job {
   /** Goes a step further; answers false when there was nothing to do. What fails is not next again. */
   work(): Promise<boolean>;
-  /** Whether the last step found something, also what still waits for runs to be summed up. */
+  /** True if the last step found something, also what still waits for runs to be summed up. */
   readonly underWay: boolean;
 }
 

@@ -26,7 +26,7 @@ const CLIENT_NAME = "[127.0.0.1]";
 interface MailServer {
   readonly host: string;
   readonly port: number;
-  /** Whether TLS comes first; otherwise it begins when the server offers it. */
+  /** True if TLS comes first; otherwise it begins when the server offers it. */
   readonly secure: boolean;
   readonly login: { readonly user: string; readonly pass: string } | null;
 }

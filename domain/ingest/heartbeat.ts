@@ -1,5 +1,5 @@
 /**
- * The body of `POST /v1/heartbeats`: schema, mending, fast path and the checked request.
+ * The body of `POST /v1/heartbeats`: schema, repair, fast path and checked request.
  *
  * @module
  */
@@ -39,7 +39,7 @@ import { mendLabels, mendMetadata, type MutableFields } from "./mend.ts";
 const COST = `a number from 0 to ${COST_USD_MAX}`;
 
 /**
- * Body of `POST /v1/heartbeats`; a ping's query is read into the same fields.
+ * Body of `POST /v1/heartbeats`; a ping's query is mapped to the same fields.
  *
  * @internal
  */
@@ -67,13 +67,13 @@ export const heartbeatBody = z.object({
 
 const FORM = formOf(fastHeartbeat, mendHeartbeat, heartbeatBody);
 
-/** A heartbeat whose id may still have to be minted. */
+/** A heartbeat whose id may not be generated yet. */
 export type HeartbeatBody = Omit<HeartbeatRequest, "id"> & { readonly id: RunId | undefined };
 
 /**
- * Checks a `POST /v1/heartbeats`, or a ping whose query was read into the same fields.
+ * Parses a `POST /v1/heartbeats`, or a ping whose query was mapped to the same fields.
  *
- * @param losses what is known already to be lost
+ * @param losses losses already found
  */
 export function parseHeartbeat(
   body: Body,
@@ -111,7 +111,7 @@ export function parseHeartbeat(
 }
 
 /**
- * Mends a `POST /v1/heartbeats`.
+ * Repairs a `POST /v1/heartbeats`.
  *
  * @internal
  */
@@ -121,7 +121,7 @@ export function mendHeartbeat(fields: MutableFields, text: string, losses: Losse
 }
 
 /**
- * Checks a `POST /v1/heartbeats`.
+ * Validates a `POST /v1/heartbeats` without the schema; null if the schema must decide.
  *
  * @internal
  */
