@@ -114,13 +114,13 @@ export function helpFor(args: readonly string[]): readonly string[] | null {
  */
 export function parseConfig(env: Record<string, string>, args: readonly string[]): ConfigResult {
   const flags = parseFlags(args);
-  const { values, wrong, problems } = parseSettings(env);
+  const { values, invalid, problems } = parseSettings(env);
   const config = toConfig(values, flags.dev);
   const all = [
     ...flags.problems,
     ...problems,
     // With an invalid region, keys cannot be checked against it.
-    ...wrong.has("RUNLEDGER_REGION") ? [] : keyProblems(config),
+    ...invalid.has("RUNLEDGER_REGION") ? [] : keyProblems(config),
     ...unknownSettings(env),
   ];
   return all.length > 0 ? { ok: false, problems: all } : { ok: true, config };
@@ -131,17 +131,17 @@ export function parseConfig(env: Record<string, string>, args: readonly string[]
  * checked.
  */
 function parseSettings(env: Record<string, string>) {
-  const sent = Object.fromEntries(
+  const present = Object.fromEntries(
     SETTING_NAMES.flatMap((name) => env[name] ? [[name, env[name]]] : []),
   );
-  const parsed = settings.safeParse(sent);
-  if (parsed.success) return { values: parsed.data, wrong: new Set<string>(), problems: [] };
+  const parsed = settings.safeParse(present);
+  if (parsed.success) return { values: parsed.data, invalid: new Set<string>(), problems: [] };
   const { issues } = parsed.error;
-  const wrong = new Set(issues.map(({ path }) => String(path[0])));
-  const right = Object.entries(sent).filter(([name]) => !wrong.has(name));
+  const invalid = new Set(issues.map(({ path }) => String(path[0])));
+  const valid = Object.entries(present).filter(([name]) => !invalid.has(name));
   return {
-    values: settings.parse(Object.fromEntries(right)),
-    wrong,
+    values: settings.parse(Object.fromEntries(valid)),
+    invalid,
     problems: issues.map(({ path, message }) => `${path.join(".")} must be ${message}`),
   };
 }

@@ -224,10 +224,10 @@ export class Worker {
       if (run !== undefined && runs.length === 1) {
         return await this.#noteFailed({ team, run }, error);
       }
-      const half = runs.length >> 1;
+      const middle = runs.length >> 1;
       return [
-        ...await this.#project(team, runs.slice(0, half)),
-        ...await this.#project(team, runs.slice(half)),
+        ...await this.#project(team, runs.slice(0, middle)),
+        ...await this.#project(team, runs.slice(middle)),
       ];
     }
   }

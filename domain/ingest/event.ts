@@ -44,9 +44,9 @@ export const llmCallData = z.object({
 });
 
 /** Repairs an event. */
-export function mendEvent(sent: Readonly<MutableFields>, losses: Losses): MutableFields {
-  const { type, ts, turn, data } = sent;
-  const fields: MutableFields = { id: idOf(sent), type, ts, data: orEmptyObject(data), turn };
+export function mendEvent(item: Readonly<MutableFields>, losses: Losses): MutableFields {
+  const { type, ts, turn, data } = item;
+  const fields: MutableFields = { id: idOf(item), type, ts, data: orEmptyObject(data), turn };
   keepIf(fields, losses, "turn", (turn) => Number.isSafeInteger(turn) && Number(turn) >= 1);
   return fields;
 }
@@ -58,10 +58,10 @@ export function mendEvent(sent: Readonly<MutableFields>, losses: Losses): Mutabl
  *
  * @internal
  */
-export function fastEvent(sent: JsonFields): z.output<typeof eventBody> | null {
-  const { type, data, turn } = sent;
-  const id = idOf(sent);
-  const ts = fastInstant(sent.ts);
+export function fastEvent(item: JsonFields): z.output<typeof eventBody> | null {
+  const { type, data, turn } = item;
+  const id = idOf(item);
+  const ts = fastInstant(item.ts);
   const isPlain = judgeId("evt", id) === "valid" && isType(type) && ts !== null &&
     isObject(data) && turn === undefined;
   return isPlain ? { id: id as EventId, type, ts, data, turn } : null;

@@ -67,10 +67,10 @@ export function mendFinish(fields: MutableFields, text: string, losses: Losses):
  *
  * @internal
  */
-export function fastFinish(sent: JsonFields): z.output<typeof finishBody> | null {
-  const { output, scores, metadata } = sent;
-  const status = fastWord(FINISH_STATUSES, sent.status);
-  const finished_at = fastInstant(sent.finished_at);
+export function fastFinish(body: JsonFields): z.output<typeof finishBody> | null {
+  const { output, scores, metadata } = body;
+  const status = fastWord(FINISH_STATUSES, body.status);
+  const finished_at = fastInstant(body.finished_at);
   const isPlain = status !== null && finished_at !== null &&
     (scores === undefined || isScores(scores)) && isAbsentOrObject(metadata);
   if (!isPlain) return null;

@@ -33,7 +33,7 @@ export interface Form<T> {
    * rules: a property test proves that it returns what the schema returns, in an eighth of the
    * time.
    */
-  readonly fast: (sent: JsonFields) => T | null;
+  readonly fast: (body: JsonFields) => T | null;
   /** Repairs payload fields before the schema validates. */
   readonly mend: Mend;
   /** Validates bodies the fast path did not accept, and words the refusal. */
@@ -76,11 +76,11 @@ export function traceOf(
 /** Reads the labels that the plan stores. */
 export function metadataOf(
   body: Body,
-  sent: unknown,
+  value: unknown,
   context: ParseContext,
   losses: Losses,
 ): Metadata | undefined {
-  if (sent === undefined) return undefined;
+  if (value === undefined) return undefined;
   const raw = rawMember(body.text, "metadata") as RawJson;
   const { kept, dropped } = keepMetadata(raw, context.metadataKeysMax);
   losses.drop("metadata", dropped);
@@ -89,9 +89,9 @@ export function metadataOf(
 
 /** Returns the output as sent; an output that is too large or too deep is truncated (R7). */
 export function outputOf(body: Body, losses: Losses): RawJson | undefined {
-  const sent = body.value.output ?? null;
-  if (sent === null) return undefined;
-  if (isEmptyArray(sent)) return "{}" as RawJson;
+  const value = body.value.output ?? null;
+  if (value === null) return undefined;
+  if (isEmptyArray(value)) return "{}" as RawJson;
   const raw = rawMember(body.text, "output") as RawJson;
   if (!isTooLarge(body, raw)) return raw;
   losses.cut("output");
@@ -108,7 +108,7 @@ function isTooLarge({ leftOut }: Body, output: RawJson): boolean {
 }
 
 /** Replaces a status name that an SDK sends instead of the contract's (decisions, section 4). */
-export function withStatus(body: Body, context: ParseContext, word: string, meant: string): Body {
-  const isReplaced = context.sdkWords && body.value.status === word;
-  return isReplaced ? { ...body, value: { ...body.value, status: meant } } : body;
+export function withStatus(body: Body, context: ParseContext, from: string, to: string): Body {
+  const isReplaced = context.sdkWords && body.value.status === from;
+  return isReplaced ? { ...body, value: { ...body.value, status: to } } : body;
 }

@@ -125,12 +125,12 @@ export function mendHeartbeat(fields: MutableFields, text: string, losses: Losse
  *
  * @internal
  */
-export function fastHeartbeat(sent: JsonFields): z.output<typeof heartbeatBody> | null {
-  const { id, agent, cost_usd, model, provider, input_tokens, output_tokens } = sent;
-  const { cached_input_tokens, duration_ms, metadata, customer_id, feature, output } = sent;
-  const status = sent.status === undefined ? undefined : fastWord(HEARTBEAT_STATUSES, sent.status);
-  const started_at = sent.started_at === undefined ? undefined : fastInstant(sent.started_at);
-  const finished_at = sent.finished_at === undefined ? undefined : fastInstant(sent.finished_at);
+export function fastHeartbeat(body: JsonFields): z.output<typeof heartbeatBody> | null {
+  const { id, agent, cost_usd, model, provider, input_tokens, output_tokens } = body;
+  const { cached_input_tokens, duration_ms, metadata, customer_id, feature, output } = body;
+  const status = body.status === undefined ? undefined : fastWord(HEARTBEAT_STATUSES, body.status);
+  const started_at = body.started_at === undefined ? undefined : fastInstant(body.started_at);
+  const finished_at = body.finished_at === undefined ? undefined : fastInstant(body.finished_at);
   const isPlain = (id === undefined || judgeId("run", id) === "valid") &&
     isAgent(agent) && status !== null && started_at !== null &&
     finished_at !== null && (cost_usd === undefined || isCost(cost_usd)) &&

@@ -86,20 +86,20 @@ export function mendText(
   field: string,
   charsMax: number,
 ): void {
-  const sent = fields[field] ?? null;
-  if (sent === null) return;
-  if (typeof sent === "object") {
+  const value = fields[field] ?? null;
+  if (value === null) return;
+  if (typeof value === "object") {
     losses.remove(field);
     fields[field] = undefined;
     return;
   }
-  const written = typeof sent === "string" ? sent : rawMember(text, field);
+  const written = typeof value === "string" ? value : rawMember(text, field);
   const formed = written.toWellFormed();
-  const kept = cutText(formed, charsMax);
-  if (kept !== formed) losses.cut(field);
+  const cut = cutText(formed, charsMax);
+  if (cut !== formed) losses.cut(field);
   else if (formed !== written) losses.remove(field);
   // A slice would retain the complete body in memory.
-  fields[field] = kept === sent ? kept : ownText(kept);
+  fields[field] = cut === value ? cut : ownText(cut);
 }
 
 /**
@@ -129,15 +129,15 @@ export function keepIf(
 }
 
 /** Keeps the first valid scores, in the order sent (R6). */
-export function mendScores(sent: unknown, text: string, losses: Losses): unknown {
-  if (sent === undefined || sent === null || isEmptyArray(sent)) return orEmptyObject(sent);
-  if (!isObject(sent)) {
+export function mendScores(value: unknown, text: string, losses: Losses): unknown {
+  if (value === undefined || value === null || isEmptyArray(value)) return orEmptyObject(value);
+  if (!isObject(value)) {
     losses.remove("scores");
     return undefined;
   }
-  const kept = namesInOrder(text, (name) => isScoreName(name) && isScore(sent[name]));
-  losses.remove("scores", Object.keys(sent).length - kept.length);
-  return Object.fromEntries(kept.map((name) => [name, sent[name]]));
+  const names = namesInOrder(text, (name) => isScoreName(name) && isScore(value[name]));
+  losses.remove("scores", Object.keys(value).length - names.length);
+  return Object.fromEntries(names.map((name) => [name, value[name]]));
 }
 
 /**

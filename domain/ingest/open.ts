@@ -110,10 +110,10 @@ export function mendOpen(fields: MutableFields, text: string, losses: Losses): v
  *
  * @internal
  */
-export function fastOpen(sent: JsonFields): OpenBody | null {
-  const { id, agent, started_at, customer_id, feature, metadata } = sent;
+export function fastOpen(body: JsonFields): OpenBody | null {
+  const { id, agent, started_at, customer_id, feature, metadata } = body;
   const startedAt = fastInstant(started_at);
-  const isPlain = RARE_NAMES.every((name) => sent[name] === undefined) &&
+  const isPlain = RARE_NAMES.every((name) => body[name] === undefined) &&
     isRunId(id) && isAgent(agent) && startedAt !== null && isAbsentOrCustomer(customer_id) &&
     isAbsentOrLabel(feature) && isAbsentOrObject(metadata);
   return isPlain

@@ -90,9 +90,9 @@ function parseCutEvent(
   index: number,
   losses: Losses,
 ): Parsed<RunEvent> {
-  const sent: unknown = JSON.parse(text);
-  const payload = isObject(sent) ? rawMembers(text).get("data") ?? null : null;
-  const event = parseEvent(sent, payload, index, losses);
+  const item: unknown = JSON.parse(text);
+  const payload = isObject(item) ? rawMembers(text).get("data") ?? null : null;
+  const event = parseEvent(item, payload, index, losses);
   if (!event.ok || !isTruncated) return event;
   losses.drop("data");
   const flags: readonly EventFlag[] = [...event.value.flags ?? [], "truncated"];
@@ -150,22 +150,22 @@ function isOversized(text: string, start: number, end: number): boolean {
 }
 
 function parseEvent(
-  sent: unknown,
+  item: unknown,
   payload: RawJson | null,
   index: number,
   losses: Losses,
 ): Parsed<RunEvent> {
-  if (!isObject(sent)) {
+  if (!isObject(item)) {
     return refuse("invalid_field", `events[${index}] must be an object`, "events");
   }
-  losses.ignoreUnknown(sent, EVENT_FIELDS);
-  const plain = fastEvent(sent);
+  losses.ignoreUnknown(item, EVENT_FIELDS);
+  const plain = fastEvent(item);
   const parsed = plain !== null
     ? { ok: true as const, value: plain }
-    : check(eventBody, mendEvent(sent, losses), `events[${index}].`);
+    : check(eventBody, mendEvent(item, losses), `events[${index}].`);
   if (!parsed.ok) return parsed;
   const { id, type, ts, turn, data } = parsed.value;
-  const raw = payload === null || isEmptyArray(sent.data) ? rawOf(data) : payload;
+  const raw = payload === null || isEmptyArray(item.data) ? rawOf(data) : payload;
   const score = type === "score" ? scoreOf(data) : undefined;
   return { ok: true, value: withFacts({ id, type, ts, turn, data: raw, score }, data) };
 }

@@ -82,14 +82,18 @@ export function readPing(
   return { ok: true, value: { body: { text: JSON.stringify(value), value }, note, losses } };
 }
 
-function noteOf(sent: string | undefined, keepsNotes: boolean, losses: Losses): string | undefined {
-  if (sent === undefined) return undefined;
+function noteOf(
+  value: string | undefined,
+  keepsNotes: boolean,
+  losses: Losses,
+): string | undefined {
+  if (value === undefined) return undefined;
   if (!keepsNotes) {
     losses.drop("metadata");
     return undefined;
   }
-  const note = cutText(sent, NOTE_CHARS_MAX);
-  if (note === sent) return note;
+  const note = cutText(value, NOTE_CHARS_MAX);
+  if (note === value) return note;
   losses.cut("metadata");
   return ownText(note);
 }

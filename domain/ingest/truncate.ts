@@ -25,10 +25,10 @@ const COUNT_LEVELS_MAX = 2;
 const COUNT_BYTES_MAX = 256;
 
 /** Maximum nesting of a kept member: usage nests two or three levels. */
-const FIGURE_DEPTH_MAX = 16;
+const MEMBER_DEPTH_MAX = 16;
 
 /** Maximum bytes of all kept members of one payload. */
-const FIGURES_BYTES_MAX = 4 * USAGE_FIELD_BYTES_MAX;
+const MEMBERS_BYTES_MAX = 4 * USAGE_FIELD_BYTES_MAX;
 
 /** Maximum unknown fields of one object whose names are reported. */
 export const UNKNOWN_NAMES_MAX = 32;
@@ -64,14 +64,14 @@ export function truncated(value: RawJson): RawJson {
 function truncatedForm(
   bytes: number,
   beginning: string,
-  figures: Iterable<readonly [string, string]>,
+  members: Iterable<readonly [string, string]>,
 ): RawJson {
   const preview = Array.from(beginning).slice(0, PREVIEW_CHARS_MAX).join("").toWellFormed();
   return writeObject([
     ["truncated", "true"],
     ["bytes", String(bytes)],
     ["preview", rawOf(preview)],
-    ...figures,
+    ...members,
   ]);
 }
 
@@ -89,20 +89,20 @@ export function* cutEvent(bytes: Uint8Array, start: number): TimeSliced<CutEvent
     const name = memberName(bytes, part);
     if (name === DATA) data = part;
     else if (EVENT_FIELDS.has(name)) {
-      fields.set(name, isFigure(part) ? textOf(bytes, part.start, part.end) : "[0]" as RawJson);
+      fields.set(name, isKeepable(part) ? textOf(bytes, part.start, part.end) : "[0]" as RawJson);
     } else if (fields.size < UNKNOWN_NAMES_MAX) fields.set(name, "null" as RawJson);
   });
-  let kept = 2;
-  for (const [name, text] of fields) kept += name.length + utf8Bytes(text) + 4;
+  let bytesUsed = 2;
+  for (const [name, text] of fields) bytesUsed += name.length + utf8Bytes(text) + 4;
   if (data === null) return { text: writeObject(fields), isTruncated: false };
-  const bytesMax = EVENT_BYTES_MAX - kept - DATA.length - 5;
+  const bytesMax = EVENT_BYTES_MAX - bytesUsed - DATA.length - 5;
   const isTruncated = data.end - data.start > bytesMax || data.levels > JSON_DEPTH_MAX;
   const payload = isTruncated ? yield* cutData(bytes, data) : textOf(bytes, data.start, data.end);
   return { text: writeObject([...fields, [DATA, payload]]), isTruncated };
 }
 
-function isFigure({ start, end, levels }: JsonSlice): boolean {
-  return end - start <= USAGE_FIELD_BYTES_MAX && levels <= FIGURE_DEPTH_MAX;
+function isKeepable({ start, end, levels }: JsonSlice): boolean {
+  return end - start <= USAGE_FIELD_BYTES_MAX && levels <= MEMBER_DEPTH_MAX;
 }
 
 /**
@@ -110,16 +110,16 @@ function isFigure({ start, end, levels }: JsonSlice): boolean {
  * read them.
  */
 function* cutData(bytes: Uint8Array, { start, end }: JsonSlice): TimeSliced<RawJson> {
-  const figures = new Map<string, RawJson>();
-  let room = FIGURES_BYTES_MAX;
+  const members = new Map<string, RawJson>();
+  let bytesLeft = MEMBERS_BYTES_MAX;
   for (const [name, part] of yield* membersOf(bytes, start, KEPT_NAMES)) {
-    const figure = yield* figureOf(bytes, part, name, room);
-    if (figure === null) continue;
-    figures.set(name, figure);
-    room -= utf8Bytes(figure);
+    const text = yield* keptText(bytes, part, name, bytesLeft);
+    if (text === null) continue;
+    members.set(name, text);
+    bytesLeft -= utf8Bytes(text);
   }
   const beginning = textOf(bytes, start, Math.min(end, start + 4 * PREVIEW_CHARS_MAX));
-  return truncatedForm(end - start, beginning, figures);
+  return truncatedForm(end - start, beginning, members);
 }
 
 /** Finds the named members of an object; of a repeated one the last. Any other value has none. */
@@ -138,18 +138,20 @@ function* membersOf(
 }
 
 /** Returns the text to keep of a member; null for nothing. */
-function* figureOf(
+function* keptText(
   bytes: Uint8Array,
   part: JsonSlice,
   name: string,
-  room: number,
+  bytesLeft: number,
 ): TimeSliced<RawJson | null> {
-  if (isFigure(part) && part.end - part.start <= room) return textOf(bytes, part.start, part.end);
+  if (isKeepable(part) && part.end - part.start <= bytesLeft) {
+    return textOf(bytes, part.start, part.end);
+  }
   // A failure counts, however long its reason is.
   if (name === "error") return "true" as RawJson;
   if (!COUNT_FIELDS.has(name) || bytes[part.start] !== OPEN_MAP) return null;
   const counts = yield* cutCounts(bytes, part.start, COUNT_LEVELS_MAX);
-  return utf8Bytes(counts) <= room ? counts : null;
+  return utf8Bytes(counts) <= bytesLeft ? counts : null;
 }
 
 /** Returns only the counts of an object that is too large or too deep to keep. */

@@ -50,8 +50,8 @@ export interface EventFacts {
 /** Reads the facts of a stored event's payload, exactly as its totals counted them. */
 export function storedFacts(type: string, data: RawJson): EventFacts {
   const parsed: unknown = JSON.parse(data);
-  const sent = isObject(parsed) ? parsed : {};
-  return factsOf(type, sent, type === "llm_call" ? readLlmCall(sent) : null);
+  const payload = isObject(parsed) ? parsed : {};
+  return factsOf(type, payload, type === "llm_call" ? readLlmCall(payload) : null);
 }
 
 /** Reads the model call from a stored event's payload. */

@@ -103,7 +103,7 @@ export function addEvents(
   return sum;
 }
 
-function addFlags(known: readonly EventFlag[], added: readonly EventFlag[]): readonly EventFlag[] {
-  if (added.every((flag) => known.includes(flag))) return known;
-  return EVENT_FLAGS.filter((flag) => known.includes(flag) || added.includes(flag));
+function addFlags(flags: readonly EventFlag[], added: readonly EventFlag[]): readonly EventFlag[] {
+  if (added.every((flag) => flags.includes(flag))) return flags;
+  return EVENT_FLAGS.filter((flag) => flags.includes(flag) || added.includes(flag));
 }

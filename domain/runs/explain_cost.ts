@@ -62,16 +62,16 @@ export interface ModelCost extends Omit<ModelUsage, "model"> {
 export function costByModel(head: RunHead): readonly ModelCost[] {
   const { amount, calls, models } = costOfRun(head);
   const { inputTokens, outputTokens, cachedInputTokens } = usageOfRun(head);
-  const whole = { calls, inputTokens, outputTokens, cachedInputTokens, cost: amount };
-  const rest = models.reduce((left, line) => ({
-    calls: left.calls - line.calls,
-    inputTokens: left.inputTokens - line.inputTokens,
-    outputTokens: left.outputTokens - line.outputTokens,
-    cachedInputTokens: left.cachedInputTokens - line.cachedInputTokens,
-    cost: left.cost - line.cost,
-  }), whole);
-  const nothing = Object.values(rest).every((measure) => measure === 0 || measure === 0n);
-  return nothing
+  const total = { calls, inputTokens, outputTokens, cachedInputTokens, cost: amount };
+  const rest = models.reduce((remainder, line) => ({
+    calls: remainder.calls - line.calls,
+    inputTokens: remainder.inputTokens - line.inputTokens,
+    outputTokens: remainder.outputTokens - line.outputTokens,
+    cachedInputTokens: remainder.cachedInputTokens - line.cachedInputTokens,
+    cost: remainder.cost - line.cost,
+  }), total);
+  const isNothing = Object.values(rest).every((measure) => measure === 0 || measure === 0n);
+  return isNothing
     ? models
     : [...models, { provider: null, model: null, priced: isStated(head.parts), ...rest }];
 }

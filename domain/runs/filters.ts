@@ -47,27 +47,27 @@ export const FILTERS = [
 /** Reads the supported filters present in a query. */
 export function parseFilters(
   parameters: Parameters,
-  known: readonly (typeof FILTERS[number])[],
+  supported: readonly (typeof FILTERS[number])[],
 ): Parsed<SpendFilters> {
   const filters: Partial<Record<keyof SpendFilters, string | null>> = {};
-  for (const { parameter, filter } of known) {
-    const sent = parameters.get(parameter);
-    if (sent === undefined) continue;
+  for (const { parameter, filter } of supported) {
+    const value = parameters.get(parameter);
+    if (value === undefined) continue;
     if (filter === "status") {
       const status = parseChoice(parameters, parameter, STATUSES);
       if (!status.ok) return status;
     }
     const charsMax = filter === "agent" ? AGENT_CHARS_MAX : LABEL_CHARS_MAX;
-    if (!isText(sent, charsMax)) {
+    if (!isText(value, charsMax)) {
       const message = `Parameter "${parameter}" must have at most ${charsMax} characters`;
       return refuse("invalid_field", message, parameter);
     }
-    if (filter === "model" && sent === UNATTRIBUTED) {
+    if (filter === "model" && value === UNATTRIBUTED) {
       const message = `Parameter "model" must be a model's name: what belongs to no model is ` +
         `the group "${UNATTRIBUTED}" of group_by=model`;
       return refuse("invalid_field", message, parameter);
     }
-    filters[filter] = labelOrNull(sent);
+    filters[filter] = labelOrNull(value);
   }
   // The status was checked above; the record's type cannot express it.
   return { ok: true, value: filters as SpendFilters };

@@ -36,14 +36,14 @@ const FUTURE_START_MS = 24 * 3_600_000;
 
 /** Returns the flags of a run, sorted. */
 export function flagsOf({ parts: { opening, closing }, ages, totals }: RunHead): RunFlag[] {
-  const found = new Set<RunFlag>([...lossesOf(opening, closing), ...flagsOfTotals(totals)]);
-  if ((ages.scores?.dropped ?? 0) > 0) found.add("dropped_fields");
-  if (opening === null) found.add("no_opening");
+  const flags = new Set<RunFlag>([...lossesOf(opening, closing), ...flagsOfTotals(totals)]);
+  if ((ages.scores?.dropped ?? 0) > 0) flags.add("dropped_fields");
+  if (opening === null) flags.add("no_opening");
   else {
-    if (isFutureStart(opening)) found.add("future_start");
-    if (closing !== null && closing.finishedAt < opening.startedAt) found.add("negative_duration");
+    if (isFutureStart(opening)) flags.add("future_start");
+    if (closing !== null && closing.finishedAt < opening.startedAt) flags.add("negative_duration");
   }
-  return RUN_FLAGS.filter((flag) => found.has(flag));
+  return RUN_FLAGS.filter((flag) => flags.has(flag));
 }
 
 /**

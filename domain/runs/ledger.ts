@@ -135,19 +135,19 @@ export function hasRowIds({ sealed }: Pick<EventLedger, "sealed">): boolean {
  * Decides a batch against the ids stored so far: each id counts once, and the first event wins
  * (decisions 19 to 21).
  *
- * @param known ids of the ledger's sealed pages, and ids of this batch that have a row
+ * @param stored ids of the ledger's sealed pages, and ids of this batch that have a row
  * @param card prices the events that are model calls
  */
 export function decideAppend(
   ledger: EventLedger,
-  known: KnownIds,
+  stored: KnownIds,
   batch: readonly RunEvent[],
   receivedAt: number,
   card: RateCard,
 ): AppendDecision {
   const { tail } = ledger;
-  const unknown = known.isEmpty ? batch : batch.filter(({ id }) => !known.has(id));
-  const { page: packed, fresh } = addToPage(tail.ids, unknown);
+  const candidates = stored.isEmpty ? batch : batch.filter(({ id }) => !stored.has(id));
+  const { page: packed, fresh } = addToPage(tail.ids, candidates);
   const duplicates = batch.length - fresh.length;
   if (fresh.length === 0) {
     const scores = { added: [], dropped: 0, sum: ledger.scores };

@@ -76,7 +76,7 @@ export function subtractModelUsage(
   lines: readonly ModelUsage[],
   line: ModelUsage,
 ): readonly ModelUsage[] {
-  const isNamed = lines.some((known) => isSameModel(known, line) && known.priced === line.priced);
+  const isNamed = lines.some((one) => isSameModel(one, line) && one.priced === line.priced);
   const name = isNamed ? line : restOf(line);
   return merge(lines, {
     ...name,
@@ -97,9 +97,11 @@ export function isSameModel(
 }
 
 function merge(lines: readonly ModelUsage[], line: ModelUsage): readonly ModelUsage[] {
-  const at = lines.findIndex((known) => isSameModel(known, line) && known.priced === line.priced);
-  const known = lines[at];
-  if (known !== undefined) return lines.with(at, addSums(known, line));
+  const at = lines.findIndex((existing) =>
+    isSameModel(existing, line) && existing.priced === line.priced
+  );
+  const existing = lines[at];
+  if (existing !== undefined) return lines.with(at, addSums(existing, line));
   const name = sortName(line);
   const before = lines.filter((other) => sortName(other) < name);
   return [...before, line, ...lines.slice(before.length)];
