@@ -45,13 +45,13 @@ type ConfigResult =
   | { readonly ok: false; readonly problems: readonly string[] };
 
 const PORT = "a port from 0 to 65535";
-/** Never the value itself: it is a secret. */
+/** Describes the format only: the value is a secret. */
 const KEY = "apk_<region>_<32 lowercase hex digits>";
 const OPERATOR_KEY = "opk_<region>_<32 lowercase hex digits>";
 const KV = "a path, :memory: or an http(s) URL";
 
 const EMAIL = "an e-mail address";
-/** Never the value itself: it may hold a password. */
+/** Describes the format only: the value may hold a password. */
 const SMTP = "smtp://[user:password@]host[:port] or smtps://…, special characters as %XX";
 
 const MEMORY = `an integer from ${MEMORY_MB.min} to ${MEMORY_MB.max}`;
@@ -102,7 +102,7 @@ export function helpFor(args: readonly string[]): readonly string[] | null {
     "Settings come from the environment:",
     ...Object.entries(MEANINGS).map(([name, text]) => `  ${name.padEnd(width)}  ${text}`),
     "",
-    "README.md explains the settings, docs/OPERATIONS.md how to run the service.",
+    "README.md explains the settings; docs/OPERATIONS.md explains how to run the service.",
   ];
 }
 

@@ -76,6 +76,6 @@ export function announce(
 }
 
 /** Reports an unhandled error; the service keeps serving. */
-export function reportUnhandled(what: "error" | "rejection", reason: unknown): void {
-  stderr.write(`Unhandled ${what}, still serving: ${Deno.inspect(reason)}`);
+export function reportUnhandled(kind: "error" | "rejection", reason: unknown): void {
+  stderr.write(`Unhandled ${kind}, still serving: ${Deno.inspect(reason)}`);
 }

@@ -10,7 +10,7 @@ import { counter, gauge, histogram, type MetricFamily } from "../domain/metrics/
 /** Milliseconds between samples of the event loop. */
 const SAMPLE_MS = 500;
 
-/** Bounds for the lateness of a timer, in seconds. */
+/** Histogram bounds of the timer delay, in seconds. */
 const LAG_BOUNDS: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
 /** Samples the process from its creation until it is stopped. */

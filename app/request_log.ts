@@ -30,7 +30,7 @@ interface Sink {
   write(bytes: Uint8Array): Promise<number>;
 }
 
-/** A log that is written to a stream of the process. */
+/** A line log on an output stream of the process. */
 export class LineLog {
   readonly #sink: Sink;
   readonly #bytesMax: number;

@@ -49,18 +49,18 @@ export class LiveJob implements LiveFeed {
     this.#deps = deps;
   }
 
-  async listen(team: TeamId, take: (batch: LiveBatch) => void): Promise<Disposable> {
+  async listen(team: TeamId, deliver: (batch: LiveBatch) => void): Promise<Disposable> {
     const reader = this.#teams.get(team) ?? this.#begin(team);
-    reader.listeners.add(take);
+    reader.listeners.add(deliver);
     this.#listeners++;
     const leave = () => {
-      if (reader.listeners.delete(take)) this.#listeners--;
+      if (reader.listeners.delete(deliver)) this.#listeners--;
       if (reader.listeners.size > 0) return;
       reader.end();
       if (this.#teams.get(team) === reader) this.#teams.delete(team);
     };
     try {
-      await reader.begun;
+      await reader.started;
     } catch (error) {
       leave();
       throw error;
@@ -88,21 +88,21 @@ export class LiveJob implements LiveFeed {
 class Reader {
   readonly listeners = new Set<(batch: LiveBatch) => void>();
   /** Resolves once the first change to deliver is known. */
-  readonly begun: Promise<void>;
+  readonly started: Promise<void>;
   readonly #deps: LiveDeps;
   readonly #watch: ChangeWatch;
   readonly #team: TeamId;
   readonly #listenersOfAll: () => number;
   readonly #ended = new AbortController();
   readonly #loop: Loop;
-  readonly #begun = Promise.withResolvers<void>();
-  #at = 0;
+  readonly #started = Promise.withResolvers<void>();
+  #position = 0;
 
   constructor(deps: LiveDeps, team: TeamId, listenersOfAll: () => number) {
     this.#deps = deps;
     this.#listenersOfAll = listenersOfAll;
     this.#team = team;
-    this.begun = this.#begun.promise;
+    this.started = this.#started.promise;
     this.#watch = deps.changes.watch(team);
     this.#loop = new Loop({
       step: () => this.#step(),
@@ -121,10 +121,10 @@ class Reader {
   async run(): Promise<void> {
     using _ = this.#watch;
     try {
-      this.#at = await this.#deps.changes.last(this.#team);
-      this.#begun.resolve();
+      this.#position = await this.#deps.changes.last(this.#team);
+      this.#started.resolve();
     } catch (error) {
-      this.#begun.reject(error);
+      this.#started.reject(error);
       return;
     }
     await this.#loop.start();
@@ -133,7 +133,7 @@ class Reader {
   /** Delivers the available changes and rests; waits if there are none. */
   async #step(): Promise<void> {
     const [startMs, calls] = [performance.now(), this.#deps.calls()];
-    const isMore = await this.#readOn();
+    const isMore = await this.#readNext();
     const endMs = performance.now();
     if (!isMore) await this.#watch.next(this.#ended.signal);
     if (this.#ended.signal.aborted) return;
@@ -145,27 +145,27 @@ class Reader {
   }
 
   /** Delivers the next changes; returns whether there are more. */
-  async #readOn(): Promise<boolean> {
+  async #readNext(): Promise<boolean> {
     const { changes } = this.#deps;
     const page = await changes.page(
       this.#team,
-      this.#at,
+      this.#position,
       CHANGES_PER_READ,
       LIVE_BATCH_CHARS_MAX,
     );
     // If the ledger was restored to an earlier state, continue from its end.
     const last = page === null || page.hasMore ? await changes.last(this.#team) : page.next;
-    if (page !== null && page.next > this.#at) {
-      this.#hand({ ...page, after: this.#at, upTo: page.next });
+    if (page !== null && page.next > this.#position) {
+      this.#deliver({ ...page, after: this.#position, upTo: page.next });
     }
-    const isTooMuch = last - this.#at > LIVE_CHANGES_LAG_MAX;
-    if (isTooMuch) this.#hand({ after: last, changes: [], upTo: last });
-    if (page === null) this.#at = last;
+    const isTooMuch = last - this.#position > LIVE_CHANGES_LAG_MAX;
+    if (isTooMuch) this.#deliver({ after: last, changes: [], upTo: last });
+    if (page === null) this.#position = last;
     return page !== null && page.hasMore && !isTooMuch;
   }
 
-  #hand(batch: LiveBatch): void {
-    this.#at = batch.upTo;
-    for (const take of this.listeners) take(batch);
+  #deliver(batch: LiveBatch): void {
+    this.#position = batch.upTo;
+    for (const deliver of this.listeners) deliver(batch);
   }
 }

@@ -63,7 +63,7 @@ export interface LoopWork {
   failed(error: unknown): number;
 }
 
-/** Repeats a step until it is stopped. */
+/** Repeats a step until stopped. */
 export class Loop {
   /** Wakes the loop when there may be work, and when it stops. */
   readonly waker: Waker = new Waker();

@@ -114,7 +114,7 @@ function connect({ host, port, secure, login }: MailServer): SMTPConnection {
     socketTimeout: SILENCE_MS_MAX,
     socketCloseTimeout: 0,
   });
-  // `transfer` reports errors while it waits; later ones have no consumer.
+  // `transfer` reports errors while it waits; later errors have no listener.
   connection.on("error", () => {});
   return connection;
 }

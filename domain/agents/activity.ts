@@ -132,7 +132,7 @@ function compareStarts(a: Start, b: Start): number {
   return a.sortedAt - b.sortedAt || compareTexts(a.id, b.id);
 }
 
-/** Compares two texts for a sort. */
+/** Compares two texts for sorting. */
 export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -52,7 +52,7 @@ export function mendMetadata(fields: MutableFields): void {
  */
 export function cutText(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
-  // No character takes more than two units.
+  // No character takes more than two UTF-16 units.
   const start = text.slice(0, 2 * charsMax);
   if (start.length === text.length && charCount(text) <= charsMax) return text;
   let end = 0;

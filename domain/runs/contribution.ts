@@ -53,7 +53,7 @@ export interface RunLabels {
   readonly status: RunStatus;
 }
 
-/** A model as its calls named it. */
+/** A model as named in its calls. */
 export interface ModelName {
   /** Provider, if named. */
   readonly provider: string | null;

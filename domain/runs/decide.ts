@@ -197,7 +197,7 @@ function openingOf(request: HeartbeatRequest, receivedAt: number, alone: boolean
 
 function closingOf(request: HeartbeatRequest, receivedAt: number): Closing {
   const status = STATUS_OF_HEARTBEAT[request.status];
-  // Callers close only with a status that ends a run.
+  // Callers only close a run with a final status.
   if (status === "running") throw new TypeError("Cannot close a run with status start");
   const { durationMs, finishedAt = receivedAt } = request;
   return { status, finishedAt, receivedAt, durationMs, ...detailsOf(request) };

@@ -129,7 +129,7 @@ export interface EventPosition {
   readonly index: number;
 }
 
-/** An event as a page of a run shows it. */
+/** An event as returned on a page of a run. */
 export interface PagedEvent extends Omit<RunEvent, "facts" | "score"> {
   /** Arrival of its batch, unix milliseconds. */
   readonly receivedAt: number;

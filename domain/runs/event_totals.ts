@@ -29,7 +29,7 @@ export interface EventTotals {
   readonly outputTokens: bigint;
   /** Cached input tokens. */
   readonly cachedInputTokens: bigint;
-  /** Cost of all priced events: the sum of `models`. */
+  /** Cost of all priced events: the total of `models`. */
   readonly cost: Picodollars;
   /** True if a call reported more cached tokens, read and written, than input tokens. */
   readonly cachedExceedsInput: boolean;

@@ -27,9 +27,9 @@ export interface ExplainedCall {
   readonly eventId: EventId | null;
   /** Instant whose rates priced it, unix milliseconds. */
   readonly ts: number;
-  /** Provider as named, if it was. */
+  /** Provider as sent, if any. */
   readonly provider: string | null;
-  /** Model as named, if it was. */
+  /** Model as sent, if any. */
   readonly model: string | null;
   /** Cost it adds to the run: the total of its lines, or the stated cost. */
   readonly cost: Picodollars;
@@ -51,7 +51,7 @@ export interface ExplainedCall {
 
 /** Cost and usage of one model; the model is null for usage that belongs to none. */
 export interface ModelCost extends Omit<ModelUsage, "model"> {
-  /** Model as named. */
+  /** Model as sent; null for usage that belongs to none. */
   readonly model: string | null;
 }
 

@@ -63,7 +63,7 @@ export function parseFilters(
       return refuse("invalid_field", message, parameter);
     }
     if (filter === "model" && value === UNATTRIBUTED) {
-      const message = `Parameter "model" must be a model's name: what belongs to no model is ` +
+      const message = `Parameter "model" must be a model name: usage of no model is ` +
         `the group "${UNATTRIBUTED}" of group_by=model`;
       return refuse("invalid_field", message, parameter);
     }

@@ -62,11 +62,11 @@ export interface EventLedger {
   readonly repricings: number;
   /** Number of batches removed by retention, counted from the first. */
   readonly removed: number;
-  /** Arrival of the oldest batch that is not removed, unix milliseconds; null when there is none. */
+  /** Arrival of the oldest batch not removed, unix milliseconds; null if there is none. */
   readonly oldestAt: number | null;
-  /** Earliest arrival of a batch, removed or not, unix milliseconds; null when there is none. */
+  /** Earliest arrival of a batch, removed or not, unix milliseconds; null if there is none. */
   readonly firstAt: number | null;
-  /** Latest arrival of a batch, removed or not, unix milliseconds; null when there is none. */
+  /** Latest arrival of a batch, removed or not, unix milliseconds; null if there is none. */
   readonly latestAt: number | null;
   /** Number of events not removed, by month of arrival, `YYYY-MM`. */
   readonly months: Readonly<Record<string, number>>;

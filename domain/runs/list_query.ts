@@ -109,7 +109,7 @@ function parseRunFilters(parameters: Parameters): Parsed<Omit<RunsQuery, "from" 
       ...labels.value,
       ...kind.value === undefined ? {} : { kind: kind.value },
       ...has.value === undefined ? {} : { has: has.value },
-      // Every run costs nothing or more.
+      // No run costs less than 0.
       ...minCost === 0n ? {} : { minCost },
       ...q === undefined ? {} : { q },
     },

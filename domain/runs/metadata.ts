@@ -14,7 +14,7 @@ import { charCount, type RawJson, rawMembers, rawOf, writeObject } from "../core
  */
 export type MetadataEntry = readonly [key: string, value: string | number | boolean | null];
 
-/** Labels in the order they were sent. */
+/** Labels in the order sent. */
 export type Metadata = readonly MetadataEntry[];
 
 /** Labels to store, and the number dropped. */

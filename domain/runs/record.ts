@@ -25,7 +25,7 @@ import { isCostCurrent, type RunSummary } from "./summary.ts";
 
 /** A stored run without its events. */
 export interface StoredRun extends RunHead {
-  /** Earliest arrival of a batch of its events, unix milliseconds; null when there is none. */
+  /** Earliest arrival of a batch of its events, unix milliseconds; null if there is none. */
   readonly firstBatchAt: number | null;
   /** Retention state of its payload. */
   readonly payload: PayloadState;

@@ -16,7 +16,7 @@ import type { EventLedger } from "./ledger.ts";
 
 /** A checked `POST /v1/runs/{id}/scores`. */
 export interface ScoreRequest {
-  /** The score; unique within its run. */
+  /** Id of the score; unique within its run. */
   readonly id: ScoreId;
   /** Name of the metric it measures. */
   readonly name: string;

@@ -65,7 +65,7 @@ const MEASURES = Object.keys(EMPTY_MEASURES) as readonly (keyof Measures)[];
 
 /** Adds measures to an accumulator in place. */
 export function addTo(sums: Sums, measures: Measures): void {
-  // A measure is a number in both or a bigint in both, which the compiler cannot see.
+  // A measure has the same type in both, number or bigint, which the compiler cannot see.
   const totals = sums as unknown as Record<keyof Measures, number>;
   for (const name of MEASURES) totals[name] += measures[name] as number;
 }
